@@ -1,0 +1,20 @@
+# vga_embed(<target> <namespace> <variable>=<file>...): makes each file's bytes available as
+# `extern const std::string_view <namespace>::<variable>` in the generated header "<target>_embedded.hpp".
+function(vga_embed target namespace)
+  set(dir ${CMAKE_CURRENT_BINARY_DIR}/embedded)
+  set(header ${dir}/${target}_embedded.hpp)
+  set(source ${dir}/${target}_embedded.cpp)
+  set(files)
+  foreach(pair IN LISTS ARGN)
+    string(REGEX REPLACE "^[^=]+=" "" file "${pair}")
+    list(APPEND files ${file})
+  endforeach()
+  add_custom_command(
+    OUTPUT ${header} ${source}
+    COMMAND ${CMAKE_COMMAND} -DHEADER=${header} -DSOURCE=${source} -DNAMESPACE=${namespace} "-DPAIRS=${ARGN}"
+            -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+    DEPENDS ${files} ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+    COMMENT "Embedding files into ${target}" VERBATIM)
+  target_sources(${target} PRIVATE ${source} ${header})
+  target_include_directories(${target} PRIVATE ${dir})
+endfunction()

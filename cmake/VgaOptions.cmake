@@ -1,0 +1,24 @@
+# What every target of this project is compiled with.
+add_library(vga_options INTERFACE)
+# Deterministic floating point: g++ contracts a*b+c by default even with -std=c++20, which moves FGD placements.
+target_compile_options(vga_options INTERFACE
+  -ffp-contract=off -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wold-style-cast -Wnon-virtual-dtor)
+if(VGA_WARNINGS_AS_ERRORS)
+  target_compile_options(vga_options INTERFACE -Werror)
+endif()
+foreach(sanitizer IN LISTS VGA_SANITIZE)
+  target_compile_options(vga_options INTERFACE -fsanitize=${sanitizer} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(vga_options INTERFACE -fsanitize=${sanitizer})
+endforeach()
+if(VGA_COVERAGE)
+  target_compile_options(vga_options INTERFACE --coverage -O0)
+  target_link_options(vga_options INTERFACE --coverage)
+endif()
+if(VGA_VERIFY_EACH_STEP)
+  target_compile_definitions(vga_options INTERFACE VGA_VERIFY_EACH_STEP)
+endif()
+
+# Installs nothing itself; links the options only inside the build tree.
+function(vga_use_options target)
+  target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:vga_options>)
+endfunction()

@@ -1,0 +1,27 @@
+// The commands of vgpusim: each function adds one subcommand, whose callback leaves the exit code in `exit_code`.
+#pragma once
+
+#include <string>
+
+#include "vgpualloc/core/error.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace vgpusim::cli {
+
+inline constexpr int exit_done = 0;
+inline constexpr int exit_failed = 1;    ///< a failed check or an internal error
+inline constexpr int exit_bad_input = 2; ///< bad input or usage: one clear error on stderr, nothing written
+
+void add_run(CLI::App& app, int& exit_code);
+void add_compare(CLI::App& app, int& exit_code);
+void add_generate(CLI::App& app, int& exit_code);
+void add_fetch(CLI::App& app, int& exit_code);
+void add_listings(CLI::App& app, int& exit_code);
+
+/// Prints the error as one line on stderr, "vgpusim: <message>", and returns exit_bad_input.
+int report_error(const vgpualloc::error& failure);
+
+} // namespace vgpusim::cli

@@ -1,0 +1,24 @@
+// Files as whole texts: read one, write several so that either all appear complete or none does.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vgpualloc/core/expected.hpp"
+
+namespace vgputraces {
+
+/// The whole file. Error io: not found, not readable, a folder.
+[[nodiscard]] vgpualloc::expected<std::string> read_file(const std::string& path);
+
+struct output_file {
+    std::string name;         ///< relative to the folder given
+    std::string_view content; ///< must outlive the call
+};
+
+/// Creates `folder` (and its parents) if needed, writes every file under a temporary name in it, then renames all. If
+/// anything fails, the temporary files (and a folder made by this call) are removed and what was there before is kept.
+[[nodiscard]] vgpualloc::expected<void> write_files(const std::string& folder, const std::vector<output_file>& files);
+
+} // namespace vgputraces

@@ -1,0 +1,51 @@
+// The openb trace (Alibaba cluster-trace-gpu-v2023): node and pod lists as records, read from and written to CSV.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/core/units.hpp"
+
+namespace vgputraces {
+
+/// One line of a node list. Every GPU of a node is 1000 milli-GPU of the same model.
+struct openb_node {
+    std::string name;
+    vgpualloc::milli_cpu cpu;
+    vgpualloc::mib memory;
+    int gpu_count = 0;
+    std::string model; ///< empty on nodes without GPUs
+
+    bool operator==(const openb_node&) const = default;
+};
+
+/// One line of a pod list. The columns qos, pod_phase and scheduled_time drive nothing and are not kept.
+struct openb_pod {
+    std::string name;
+    vgpualloc::milli_cpu cpu;
+    vgpualloc::mib memory;
+    int num_gpu = 0;
+    vgpualloc::milli_gpu gpu_milli;                ///< per GPU; 0 for pods that use no GPU, 1000 when num_gpu > 1
+    std::string gpu_spec;                          ///< acceptable models joined by '|'; empty = any
+    std::optional<vgpualloc::ticks> creation_time; ///< from trace start; absent in lists with five columns
+    std::optional<vgpualloc::ticks> deletion_time;
+
+    bool operator==(const openb_pod&) const = default;
+};
+
+/// Reads a node list: columns sn, cpu_milli, memory_mib, gpu, model, in any order; further columns are ignored.
+/// Errors name the file, line and column: missing column, negative or malformed number, duplicate node name, a GPU node
+/// without a model, a line with the wrong number of fields (also a truncated last line).
+[[nodiscard]] vgpualloc::expected<std::vector<openb_node>> read_openb_nodes(const std::string& path);
+
+/// Reads a pod list: columns name, cpu_milli, memory_mib, num_gpu, gpu_milli required; gpu_spec, creation_time and
+/// deletion_time (whole seconds) optional. gpu_milli above 1000 counts as 1000 (as in the reference); names are unique.
+[[nodiscard]] vgpualloc::expected<std::vector<openb_pod>> read_openb_pods(const std::string& path);
+
+/// The same formats as text, LF line ends, header first. Pods are written with all eleven columns.
+[[nodiscard]] std::string write_openb_nodes(const std::vector<openb_node>& nodes);
+[[nodiscard]] std::string write_openb_pods(const std::vector<openb_pod>& pods);
+
+} // namespace vgputraces
