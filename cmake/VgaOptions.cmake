@@ -14,9 +14,6 @@ if(VGA_COVERAGE)
   target_compile_options(vga_options INTERFACE --coverage -O0)
   target_link_options(vga_options INTERFACE --coverage)
 endif()
-if(VGA_VERIFY_EACH_STEP)
-  target_compile_definitions(vga_options INTERFACE VGA_VERIFY_EACH_STEP)
-endif()
 
 # Installs nothing itself; links the options only inside the build tree.
 function(vga_use_options target)

@@ -35,17 +35,17 @@ struct report_run {
     std::int64_t pods_arrived = 0;
     std::int64_t pods_placed = 0;
     std::vector<std::pair<std::string, std::int64_t>> failures; ///< rejection code, pods; most frequent first
-    std::vector<report_sample> samples;                         ///< in event order; may be millions: the report thins them
-    std::vector<report_node> nodes;                             ///< in node-list order; may be 100,000: the report groups them
-    std::vector<std::pair<std::string, std::string>> facts;     ///< effective configuration and inputs, shown as a table
+    std::vector<report_sample> samples; ///< in event order; may be millions: the report thins them
+    std::vector<report_node> nodes;     ///< in node-list order; may be 100,000: the report groups them
+    std::vector<std::pair<std::string, std::string>> facts; ///< effective configuration and inputs, shown as a table
     double decisions_per_second = 0.0;
     double latency_p50_us = 0.0;
     double latency_p99_us = 0.0;
 };
 
 /// The page: curves of allocation and fragmentation against arrived load, the node × GPU occupancy picture, placed and
-/// failed pods with reasons, the configuration. Opens without a network. `runs` is not empty; two runs or more are drawn
-/// in the same axes and compared in one table.
+/// failed pods with reasons, the configuration. Opens without a network. `runs` is not empty; two runs or more are
+/// drawn in the same axes and compared in one table.
 [[nodiscard]] std::string render_report(const std::vector<report_run>& runs);
 
 } // namespace vgpusim

@@ -17,7 +17,8 @@ namespace vgpualloc::detail {
 
 /// Stays on in release builds. `name` is a sentence naming the invariant.
 #define VGA_ASSERT(condition, name)                                                                                    \
-    (static_cast<bool>(condition) ? static_cast<void>(0) : ::vgpualloc::detail::invariant_failed(name, __FILE__, __LINE__))
+    (static_cast<bool>(condition) ? static_cast<void>(0)                                                               \
+                                  : ::vgpualloc::detail::invariant_failed(name, __FILE__, __LINE__))
 
 /// For checks that cost more than the operation they guard. On in debug and sanitizer builds and in the tests.
 #if defined(VGA_VERIFY_EACH_STEP)

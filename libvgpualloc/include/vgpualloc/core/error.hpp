@@ -7,17 +7,18 @@
 namespace vgpualloc {
 
 enum class error_code {
-    io,              ///< a file could not be opened, read, written or renamed
-    malformed,       ///< the text does not have the format's shape
-    out_of_range,    ///< a number outside what the field allows
-    missing,         ///< a required column, key or value is absent
-    duplicate,       ///< a name that must be unique occurs twice
-    unknown_name,    ///< no such policy, mode, dialect, key, …
-    unsupported,     ///< understood, but not possible here
-    mismatch,        ///< a checksum or recorded value does not agree
+    io,           ///< a file could not be opened, read, written or renamed
+    malformed,    ///< the text does not have the format's shape
+    out_of_range, ///< a number outside what the field allows
+    missing,      ///< a required column, key or value is absent
+    duplicate,    ///< a name that must be unique occurs twice
+    unknown_name, ///< no such policy, mode, dialect, key, …
+    unsupported,  ///< understood, but not possible here
+    mismatch,     ///< a checksum or recorded value does not agree
 };
 
-/// One clear sentence for the user is made of the parts: "<where>: <field>: <problem>, got '<value>', expected <expected>".
+/// One clear sentence for the user is made of the parts: "<where>: <field>: <problem>, got '<value>', expected
+/// <expected>".
 struct error {
     error_code code = error_code::malformed;
     std::string where;    ///< file:line, JSON pointer or command-line option; may be empty

@@ -1,0 +1,147 @@
+// The allocator: for a pod, the best node and devices by a policy, from an index that is kept up to date pod by pod.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "vgpualloc/alloc/device_chooser.hpp"
+#include "vgpualloc/alloc/outcome_table.hpp"
+#include "vgpualloc/alloc/score_tree.hpp"
+#include "vgpualloc/alloc/state_table.hpp"
+#include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/model/ledger.hpp"
+#include "vgpualloc/policy/policy.hpp"
+
+namespace vgpualloc {
+
+using request_id = dense_id<struct request_id_tag>; ///< a distinct request known to one allocator
+
+struct allocator_options {
+    std::size_t configs_max = 4'000'000;                ///< interned configurations kept before starting afresh
+    std::size_t index_bytes_max = std::size_t{3} << 29; ///< score trees kept before dropping the least used (1.5 GiB)
+};
+
+/// What one node answers to a request.
+struct node_answer {
+    rejection_code code = rejection_code::none;
+    double score = infeasible_score; ///< meaningful if code is none
+};
+
+/// Decides placements on one ledger. Placing a pod changes one node, so per request class a tree keeps every node's
+/// score and a decision re-scores only the nodes that changed since the class was last asked for (DESIGN §5). Gives the
+/// decisions of naive_allocator, always.
+///
+/// The ledger may also be changed by others between calls: the allocator reads its event log. Ledger and policies must
+/// outlive the allocator. Not thread-safe.
+class allocator {
+public:
+    allocator(ledger& book, policy_pair policies, allocator_options options = {});
+
+    /// A dense number for a request; equal requests get the same one.
+    [[nodiscard]] request_id intern(const pod_request& request);
+
+    /// The best placement, without booking it. The ledger is unchanged.
+    [[nodiscard]] expected<placement, rejection> decide(request_id request);
+
+    /// decide(), then reserve and commit. `pod` must not be live.
+    [[nodiscard]] expected<placement, rejection> place(pod_id pod, request_id request);
+
+    /// Feasibility and score of every node, in node order.
+    [[nodiscard]] std::vector<node_answer> evaluate(request_id request);
+
+    /// A node as policies see it now. Valid until the ledger changes or a decision is made.
+    [[nodiscard]] node_view view_of(node_index where);
+    /// Rises when configurations get new ids, which voids whatever was kept by id.
+    [[nodiscard]] std::uint64_t id_generation() const noexcept { return id_generation_; }
+
+    [[nodiscard]] const pod_request& request_of(request_id request) const { return requests_[request.at()].original; }
+    /// Distinct configurations of devices interned so far: what the work depends on.
+    [[nodiscard]] std::size_t config_count() const noexcept { return states_.config_count(); }
+
+private:
+    /// The node's side of a decision, packed for scanning.
+    struct node_slot {
+        milli_cpu cpu_left;
+        mib memory_left;
+        std::int64_t pods_left = 0;
+        const device_config* config = nullptr;
+        milli_cpu cpu_capacity;
+        node_index node;
+    };
+    /// Nodes whose devices are of the same set of kinds: a request's model and mode filter treats them alike.
+    struct node_group {
+        std::vector<std::uint32_t> kinds;
+        std::vector<node_slot> slots;             ///< in node order
+        std::vector<std::uint32_t> changes;       ///< positions in `slots`, in order of change
+        std::vector<std::uint32_t> latest_change; ///< per slot, 1 + position of its last entry in `changes`
+    };
+    struct slot_place {
+        std::uint32_t group = 0;
+        std::uint32_t slot = 0;
+    };
+    /// A request as a group sees it: model and mode filters that every device passes are gone.
+    struct request_class {
+        pod_request request;
+        request_view view;
+        std::uint32_t shape = 0;
+        std::vector<std::unique_ptr<struct class_index>> indexes; ///< by group
+    };
+    struct request_part {
+        std::uint32_t group = 0;
+        std::uint32_t class_number = 0;
+        rejection_code refused = rejection_code::none; ///< the whole group is out of the question
+    };
+    struct request_record {
+        pod_request original;
+        std::vector<request_part> parts; ///< one per group
+    };
+
+    void sync();
+    void apply(const booking& what);
+    void start_afresh();
+    [[nodiscard]] std::uint32_t class_of(const pod_request& request);
+    [[nodiscard]] request_part part_for(const pod_request& request, std::uint32_t group);
+    [[nodiscard]] struct class_index& index_of(const request_part& part);
+    void refresh(struct class_index& index, request_class& asked, node_group& group);
+    [[nodiscard]] node_answer answer(const request_class& asked, const node_slot& slot);
+    [[nodiscard]] double stepwise_score(const request_class& asked, const node_view& before);
+    [[nodiscard]] node_index best_node(const request_record& asked);
+    [[nodiscard]] node_index draw_node(const request_record& asked, double best);
+    [[nodiscard]] rejection why_nowhere(const request_record& asked);
+    void make_room(std::size_t bytes);
+    [[nodiscard]] std::span<const device_view* const> physical(node_index where) const {
+        return {physical_.data() + first_device_[where.at()],
+                first_device_[where.at() + 1] - first_device_[where.at()]};
+    }
+
+    ledger* ledger_;
+    policy_pair policies_;
+    allocator_options options_;
+    state_table states_;
+    outcome_table outcomes_;
+    device_chooser chooser_;
+    std::vector<std::size_t> first_device_;
+    std::vector<const device_view*> physical_; ///< by node, then device index
+    std::vector<node_group> groups_;
+    std::vector<slot_place> place_of_; ///< by node
+    std::map<pod_request, std::uint32_t> class_numbers_;
+    std::vector<request_class> classes_;
+    std::map<pod_request, std::uint32_t> request_numbers_;
+    std::vector<request_record> requests_;
+    std::size_t events_read_ = 0;
+    std::size_t index_bytes_ = 0;
+    std::uint64_t use_clock_ = 0;
+    std::uint64_t id_generation_ = 0;
+    small_vector<device_share, 1> scratch_shares_;
+
+public:
+    ~allocator();
+    allocator(const allocator&) = delete;
+    allocator& operator=(const allocator&) = delete;
+};
+
+} // namespace vgpualloc

@@ -1,0 +1,58 @@
+// Which devices of a given node a pod gets: step by step, the best device for each one that a container asks for.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "vgpualloc/alloc/state_table.hpp"
+#include "vgpualloc/model/placement.hpp"
+#include "vgpualloc/policy/policy.hpp"
+
+namespace vgpualloc {
+
+/// The two policies of an allocator; they may be the same object.
+struct policy_pair {
+    policy* node = nullptr;
+    policy* device = nullptr;
+
+    [[nodiscard]] bool one_score() const noexcept { return node == device && node->scores_devices_by_node(); }
+};
+
+/// Chooses greedily: containers in order, devices one by one, a container's devices all different. Each step takes the
+/// highest device score, then the highest node score, then (only where several steps follow each other, so that the
+/// outcome does not depend on which of two unlike devices has the lower index) the smallest state, then the lowest
+/// index.
+class device_chooser {
+public:
+    device_chooser(state_table& states, policy_pair policies) : states_{&states}, policies_{policies} {}
+
+    /// Fills `shares`; `physical` are the node's devices by index. Gives the configuration afterwards, or null if the
+    /// request does not fit. Draws among equal devices only if `may_draw`.
+    [[nodiscard]] const device_config* choose(const request_view& request, const node_view& before,
+                                              std::span<const device_view* const> physical, bool may_draw,
+                                              small_vector<device_share, 1>& shares);
+
+private:
+    struct option {
+        const device_view* before = nullptr;
+        const device_view* after = nullptr;
+        const device_config* next = nullptr;
+        partition part;
+        double device_score = 0.0;
+        double node_score = 0.0;
+    };
+    [[nodiscard]] bool list_options(const request_view& request, const node_view& before, const device_config& now,
+                                    const device_request& wanted);
+    [[nodiscard]] bool better(const option& a, const option& b, bool by_state) const noexcept;
+    [[nodiscard]] const option& best_option(bool by_state) const;
+    [[nodiscard]] std::size_t pick_device(const option& best, const request_view& request, bool may_draw);
+
+    state_table* states_;
+    policy_pair policies_;
+    std::vector<const device_view*> current_; ///< by index
+    std::vector<bool> taken_;                 ///< by the container at hand
+    std::vector<option> options_;             ///< of the step at hand, one per unlike device and way
+    std::vector<partition> partitions_;
+};
+
+} // namespace vgpualloc

@@ -1,0 +1,65 @@
+// What a request can make of a configuration of devices: the memoised transitions (configuration, shape) ->
+// configuration.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "vgpualloc/alloc/state_table.hpp"
+#include "vgpualloc/model/request.hpp"
+
+namespace vgpualloc {
+
+/// One way to serve a request: `before` becomes `after`, which makes the configuration `next`. Both devices are null
+/// where there is nothing to choose (no devices, or all that fit are alike).
+struct outcome {
+    const device_view* before = nullptr;
+    const device_view* after = nullptr;
+    const device_config* next = nullptr;
+};
+
+/// All ways, or why there is none.
+struct outcome_list {
+    rejection_code code = rejection_code::none; ///< none: it fits
+    bool stepwise = false;                      ///< several steps with a choice: the device chooser must decide
+    std::span<const outcome> ways{};            ///< valid until the next call; empty if stepwise or refused
+};
+
+class outcome_table {
+public:
+    explicit outcome_table(state_table& states) : states_{&states} {}
+
+    /// A dense number for the device part of a request.
+    [[nodiscard]] std::uint32_t shape_of(const std::vector<device_request>& containers);
+
+    [[nodiscard]] outcome_list of(std::uint32_t shape, const device_config& config);
+
+    /// Drops the memo, because the state table was cleared. Shapes keep their numbers.
+    void clear();
+
+private:
+    struct record {
+        std::uint32_t first = 0;
+        std::uint32_t count = 0; ///< 0 = stepwise
+    };
+    /// Entries of memo_: 0 = not computed, below record_base = a rejection code, else record_base + record number.
+    static constexpr std::uint32_t record_base = 64;
+
+    [[nodiscard]] std::uint32_t compute(std::uint32_t shape, const device_config& config);
+    [[nodiscard]] std::uint32_t single_device(const device_request& wanted, const device_config& config);
+    [[nodiscard]] std::uint32_t several_devices(const std::vector<device_request>& containers,
+                                                const device_config& config);
+    [[nodiscard]] std::uint32_t keep(std::size_t first);
+
+    state_table* states_;
+    std::map<std::vector<device_request>, std::uint32_t> numbers_;
+    std::vector<const std::vector<device_request>*> shapes_;
+    std::vector<std::vector<std::uint32_t>> memo_; ///< [shape][configuration id]
+    std::vector<record> records_;
+    std::vector<outcome> pool_;
+    std::vector<partition> partitions_;
+};
+
+} // namespace vgpualloc

@@ -1,0 +1,90 @@
+// The maximum of many scores, one of which changes at a time: a tree of wide blocks, its first maximum found by
+// descent.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace vgpualloc {
+
+inline constexpr double infeasible_score = -std::numeric_limits<double>::infinity();
+
+/// Scores of the positions 0..size-1, infeasible at first. Most changes do not move a block's maximum and stop there.
+class score_tree {
+public:
+    explicit score_tree(std::size_t size) {
+        for (std::size_t count = size;; count = (count + fanout - 1) / fanout) {
+            const std::size_t padded = (count + fanout - 1) / fanout * fanout;
+            levels_.emplace_back(std::max(padded, fanout), infeasible_score);
+            if (count <= fanout) break;
+        }
+        root_ = infeasible_score;
+    }
+
+    [[nodiscard]] double max() const noexcept { return root_; }
+    [[nodiscard]] double at(std::size_t position) const noexcept { return levels_[0][position]; }
+
+    void set(std::size_t position, double score) {
+        for (auto& level : levels_) {
+            const double old = level[position];
+            if (old == score) return;
+            level[position] = score;
+            const std::size_t block = position / fanout;
+            const double block_max = &level == &levels_.back() ? root_ : (&level)[1][block];
+            if (score <= block_max && old < block_max) return;
+            if (score < block_max) score = max_of_block(level, block);
+            position = block;
+        }
+        root_ = score;
+    }
+
+    /// The first position whose score is max(). The tree is not empty and max() is not infeasible.
+    [[nodiscard]] std::size_t first_max() const noexcept {
+        std::size_t block = 0;
+        for (std::size_t i = levels_.size(); i-- > 0;) {
+            const double* begin = levels_[i].data() + block * fanout;
+            block = block * fanout + static_cast<std::size_t>(std::find(begin, begin + fanout, root_) - begin);
+        }
+        return block;
+    }
+
+    /// Calls visit(position) for every position with the score max(), ascending.
+    template <class Visit>
+    void for_each_max(Visit&& visit) const {
+        descend(levels_.size() - 1, 0, visit);
+    }
+
+    [[nodiscard]] std::size_t bytes() const noexcept {
+        std::size_t total = 0;
+        for (const auto& level : levels_) total += level.capacity() * sizeof(double);
+        return total;
+    }
+
+private:
+    static constexpr std::size_t fanout = 16;
+
+    [[nodiscard]] static double max_of_block(const std::vector<double>& level, std::size_t block) noexcept {
+        const double* begin = level.data() + block * fanout;
+        return *std::max_element(begin, begin + fanout);
+    }
+
+    template <class Visit>
+    void descend(std::size_t level, std::size_t block, Visit& visit) const {
+        for (std::size_t i = block * fanout; i < (block + 1) * fanout; ++i) {
+            if (levels_[level][i] != root_) continue;
+            if (level == 0) {
+                visit(i);
+            } else {
+                descend(level - 1, i, visit);
+            }
+        }
+    }
+
+    std::vector<std::vector<double>> levels_; ///< [0] the scores, [i + 1] the maxima of the blocks of [i]
+    double root_;
+};
+
+} // namespace vgpualloc

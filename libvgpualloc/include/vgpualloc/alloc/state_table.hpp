@@ -1,0 +1,97 @@
+// Hash-consing: equal device states and equal multisets of them get one object and one id.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "vgpualloc/model/cluster.hpp"
+#include "vgpualloc/model/view.hpp"
+
+namespace vgpualloc {
+
+/// Open-addressing set of dense ids, compared by the caller. Keeps 32 bits of each hash beside the id.
+class id_set {
+public:
+    /// The id for which `equal(id)` holds among those inserted under `hash`, or the id that `make()` gives, inserted.
+    template <class Equal, class Make>
+    std::uint32_t find_or_insert(std::uint64_t hash, Equal&& equal, Make&& make) {
+        if ((used_ + 1) * 2 > slots_.size()) grow();
+        const auto tag = static_cast<std::uint32_t>(hash >> 32);
+        for (std::size_t i = hash & mask_;; i = (i + 1) & mask_) {
+            slot& here = slots_[i];
+            if (here.id == not_interned) {
+                here = {.tag = tag, .low = static_cast<std::uint32_t>(hash), .id = make()};
+                ++used_;
+                return here.id;
+            }
+            if (here.tag == tag && equal(here.id)) return here.id;
+        }
+    }
+    void clear() noexcept {
+        slots_.clear();
+        used_ = 0;
+        mask_ = 0;
+    }
+
+private:
+    struct slot {
+        std::uint32_t tag = 0;
+        std::uint32_t low = 0;
+        std::uint32_t id = not_interned;
+    };
+    void grow() {
+        std::vector<slot> wider(slots_.empty() ? 64 : slots_.size() * 2);
+        mask_ = wider.size() - 1;
+        for (const slot& old : slots_) {
+            if (old.id == not_interned) continue;
+            std::size_t i = old.low & mask_;
+            while (wider[i].id != not_interned) i = (i + 1) & mask_;
+            wider[i] = old;
+        }
+        slots_ = std::move(wider);
+    }
+
+    std::vector<slot> slots_;
+    std::size_t used_ = 0;
+    std::size_t mask_ = 0;
+};
+
+/// The states of one cluster's devices. Pointers stay valid until clear().
+class state_table {
+public:
+    explicit state_table(const cluster& owned) : cluster_{&owned} {}
+
+    [[nodiscard]] const device_view& device(std::uint32_t kind, const device_state& state);
+
+    /// The configuration with these devices, in whatever order they are given.
+    [[nodiscard]] const device_config& config(std::span<const device_view* const> devices);
+
+    /// `config` with one of its `before` replaced by `after`.
+    [[nodiscard]] const device_config& replace(const device_config& config, const device_view& before,
+                                               const device_view& after);
+
+    [[nodiscard]] std::size_t config_count() const noexcept { return configs_.size(); }
+    void clear();
+
+private:
+    static constexpr std::size_t block_size = std::size_t{1} << 14;
+
+    [[nodiscard]] const device_config& intern_sorted(std::span<const device_view* const> devices);
+    [[nodiscard]] const device_view** pointer_space(std::size_t count);
+
+    const cluster* cluster_;
+    std::deque<device_view> devices_;
+    std::deque<device_config> configs_;
+    id_set device_ids_;
+    id_set config_ids_;
+    std::vector<std::unique_ptr<const device_view*[]>> blocks_;
+    std::size_t block_left_ = 0; ///< unused pointers at the end of the last block
+    std::size_t block_fill_ = 0; ///< used pointers at its start
+    std::vector<const device_view*> sorted_;
+};
+
+} // namespace vgpualloc

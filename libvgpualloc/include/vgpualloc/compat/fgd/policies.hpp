@@ -1,0 +1,235 @@
+// The FGD reference simulator's policies with their integer scores (hkust-adsl/kubernetes-scheduler-simulator; facts in
+// SPEC-fgd §3). Proven by recorded placements: tests/golden.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "vgpualloc/compat/fgd/sigmoid.hpp"
+#include "vgpualloc/core/rng.hpp"
+#include "vgpualloc/metrics/fragmentation.hpp"
+#include "vgpualloc/policy/factory.hpp"
+#include "vgpualloc/policy/policy.hpp"
+
+namespace vgpualloc::compat {
+
+/// What the reference reads off a request: milli-GPU per GPU and how many.
+struct reference_request {
+    std::int64_t gpu_milli = 0;
+    std::int64_t num_gpu = 0;
+    [[nodiscard]] bool is_share() const noexcept { return num_gpu == 1 && gpu_milli < 1000; }
+    [[nodiscard]] std::int64_t total() const noexcept { return gpu_milli * num_gpu; }
+};
+
+[[nodiscard]] inline reference_request reference_view(const request_view& request, const node_view& before,
+                                                      const node_view& after) noexcept {
+    if (request.devices == 0) return {};
+    return {.gpu_milli = (before.config->free - after.config->free).count() / request.devices,
+            .num_gpu = request.devices};
+}
+
+/// The reference truncates toward zero.
+[[nodiscard]] inline double truncated(double x) noexcept { return static_cast<double>(static_cast<std::int64_t>(x)); }
+
+/// Device choice "best": the fitting GPU with the least left, the first of equals. For whole GPUs all are equal, so the
+/// lowest indices are taken, as the reference does under every policy.
+class best_gpu : public policy {
+public:
+    [[nodiscard]] double device_score(const request_view&, const node_view&, const node_view&,
+                                      const step_view& step) override {
+        return -static_cast<double>(step.before->free().count());
+    }
+};
+
+class reference_fgd final : public policy {
+public:
+    static constexpr std::string_view id = "compat:fgd";
+    static constexpr std::string_view about = "FGD of the reference simulator: truncated sigmoid score (exact model)";
+
+    explicit reference_fgd(const policy_parameters& parameters) : fragmentation_{parameters.target} {}
+    [[nodiscard]] std::string_view name() const noexcept override { return id; }
+    [[nodiscard]] double node_score(const request_view&, const node_view& before, const node_view& after) override {
+        const double fall = fragmentation_.unusable(*before.config, before.cpu_left) -
+                            fragmentation_.unusable(*after.config, after.cpu_left);
+        return sigmoid_score(fall / 1000.0);
+    }
+    [[nodiscard]] double device_score(const request_view& request, const node_view& before, const node_view& after,
+                                      const step_view&) override {
+        return node_score(request, before, after);
+    }
+    [[nodiscard]] bool scores_devices_by_node() const noexcept override { return true; }
+    void forget_ids() override { fragmentation_.forget_ids(); }
+
+private:
+    fragmentation_model fragmentation_;
+};
+
+class reference_best_fit final : public best_gpu {
+public:
+    static constexpr std::string_view id = "compat:bestfit";
+    static constexpr std::string_view about =
+        "BestFit of the reference simulator: least CPU and GPU left (exact model)";
+
+    [[nodiscard]] std::string_view name() const noexcept override { return id; }
+    [[nodiscard]] double node_score(const request_view&, const node_view&, const node_view& after) override {
+        double left = 0.0;
+        left += static_cast<double>(after.cpu_left.count()) / 128000.0 * 0.5;
+        left += static_cast<double>(after.config->free.count()) / 8000.0 * 0.5;
+        return truncated(100.0 * (1.0 - left));
+    }
+};
+
+class reference_dot_product final : public best_gpu {
+public:
+    static constexpr std::string_view id = "compat:dotprod";
+    static constexpr std::string_view about = "DotProd of the reference simulator: small products first (exact model)";
+
+    [[nodiscard]] std::string_view name() const noexcept override { return id; }
+    [[nodiscard]] double node_score(const request_view& request, const node_view& before,
+                                    const node_view& after) override {
+        const auto asked = static_cast<double>(reference_view(request, before, after).total());
+        const auto cpu_asked = static_cast<double>(request.request->cpu.count());
+        double product = 0.0;
+        product += static_cast<double>(before.cpu_left.count()) / 128000.0 * (cpu_asked / 128000.0);
+        product += static_cast<double>(before.config->free.count()) / 8000.0 * (asked / 8000.0);
+        return truncated(100.0 * (1.0 - product / 2.0));
+    }
+};
+
+class reference_gpu_packing final : public best_gpu {
+public:
+    static constexpr std::string_view id = "compat:gpupacking";
+    static constexpr std::string_view about =
+        "GpuPacking of the reference simulator: partly used GPUs first (exact model)";
+
+    [[nodiscard]] std::string_view name() const noexcept override { return id; }
+    [[nodiscard]] double node_score(const request_view& request, const node_view& before,
+                                    const node_view& after) override {
+        const reference_request asked = reference_view(request, before, after);
+        if (asked.num_gpu == 0) return 0.0;
+        const auto& devices = before.config->devices;
+        const std::int64_t free_whole = before.config->devices_free_whole;
+        if (free_whole == static_cast<std::int64_t>(devices.size())) {
+            return static_cast<double>(std::max(33 - free_whole, free_whole));
+        }
+        left_.clear();
+        for (const device_view* each : devices) {
+            if (each->free().count() >= asked.gpu_milli) left_.push_back(each->free().count());
+        }
+        std::ranges::sort(left_);
+        std::int64_t whole_taken = 0;
+        std::int64_t percent_taken = 0;
+        for (std::int64_t i = 0; i < asked.num_gpu; ++i) {
+            const std::int64_t left = left_[static_cast<std::size_t>(i)];
+            if (left == 1000) ++whole_taken;
+            percent_taken += left * 100 / 1000;
+        }
+        if (whole_taken > 0) return static_cast<double>(std::max<std::int64_t>(50 - whole_taken, 33));
+        return static_cast<double>(std::max<std::int64_t>(100 - percent_taken / 10, 50));
+    }
+
+private:
+    std::vector<std::int64_t> left_;
+};
+
+class reference_gpu_clustering final : public best_gpu {
+public:
+    static constexpr std::string_view id = "compat:gpuclustering";
+    static constexpr std::string_view about =
+        "GpuClustering of the reference simulator: alike pods together (exact model)";
+
+    [[nodiscard]] std::string_view name() const noexcept override { return id; }
+
+    [[nodiscard]] double node_score(const request_view& request, const node_view& before,
+                                    const node_view& after) override {
+        const reference_request asked = reference_view(request, before, after);
+        if (asked.num_gpu == 0) return 0.0;
+        const std::int64_t fullness = 25 * (8000 - before.config->free.count()) / 8000;
+        const auto* here = before.node.at() < tags_.size() ? &tags_[before.node.at()] : nullptr;
+        std::int64_t kinds = 0;
+        bool alike = false;
+        if (here != nullptr) {
+            for (const tag_count& each : *here) {
+                ++kinds;
+                alike = alike || each.tag == tag_of(asked);
+            }
+        }
+        if (alike) return static_cast<double>(fullness + (kinds == 1 ? 75 : 50));
+        return static_cast<double>(kinds == 0 ? fullness + 25 : fullness);
+    }
+
+    void observe(const policy_event& event) override {
+        if (event.kind == ledger_event_kind::commit || event.what->where.shares.empty()) return;
+        const booking& what = *event.what;
+        if (tags_.size() < event.where->nodes.size()) tags_.resize(event.where->nodes.size());
+        const std::int64_t tag = tag_of(what, *event.where);
+        auto& here = tags_[what.where.node.at()];
+        const auto found = std::ranges::find(here, tag, &tag_count::tag);
+        if (event.kind == ledger_event_kind::reserve) {
+            if (found == here.end()) {
+                here.push_back({.tag = tag, .pods = 1});
+            } else {
+                ++found->pods;
+            }
+        } else if (found != here.end() && --found->pods == 0) {
+            here.erase(found);
+        }
+    }
+
+private:
+    struct tag_count {
+        std::int64_t tag = 0; ///< 0 = a share, else the number of whole GPUs
+        std::int64_t pods = 0;
+    };
+    [[nodiscard]] static std::int64_t tag_of(const reference_request& asked) noexcept {
+        return asked.is_share() ? 0 : asked.num_gpu;
+    }
+    [[nodiscard]] static std::int64_t tag_of(const booking& what, const cluster& where) {
+        const auto& shares = what.where.shares;
+        const device_spec& spec = where.spec_of(what.where.node, shares[0].device);
+        const device_state alone = spec.mode->with(spec, {}, shares[0].part);
+        return tag_of(reference_request{.gpu_milli = spec.mode->used(spec, alone).count(),
+                                        .num_gpu = static_cast<std::int64_t>(shares.size())});
+    }
+
+    std::vector<std::vector<tag_count>> tags_; ///< by node
+};
+
+class reference_random final : public policy {
+public:
+    static constexpr std::string_view id = "compat:random";
+    static constexpr std::string_view about =
+        "Random of the reference simulator, from our own stream (statistical model)";
+
+    explicit reference_random(const policy_parameters& parameters)
+        : stream_{rng{parameters.seed}.fork("compat/random")} {}
+    [[nodiscard]] std::string_view name() const noexcept override { return id; }
+    [[nodiscard]] double node_score(const request_view&, const node_view&, const node_view&) override { return 0.0; }
+    [[nodiscard]] double device_score(const request_view&, const node_view&, const node_view&,
+                                      const step_view&) override {
+        return 0.0;
+    }
+    [[nodiscard]] bool draws_node_ties() const noexcept override { return true; }
+    /// Only the GPU of a share is drawn; whole GPUs are taken by lowest index under every policy of the reference.
+    [[nodiscard]] bool draws_device_ties(const request_view& request) const noexcept override {
+        if (request.devices != 1) return false;
+        const device_request& asked = request.request->containers.front();
+        return asked.memory < mib{1000};
+    }
+    [[nodiscard]] std::uint64_t draw(std::uint64_t count) override { return stream_.below(count); }
+
+private:
+    rng stream_;
+};
+
+/// Sorted by name.
+inline constexpr std::array fgd_policies{
+    make_policy_entry<reference_best_fit>(),    make_policy_entry<reference_dot_product>(),
+    make_policy_entry<reference_fgd>(),         make_policy_entry<reference_gpu_clustering>(),
+    make_policy_entry<reference_gpu_packing>(), make_policy_entry<reference_random>(),
+};
+
+} // namespace vgpualloc::compat

@@ -1,0 +1,97 @@
+// Fragmentation of a node: the idle device capacity that a typical workload cannot use (Weng et al., "Beware of
+// Fragmentation", USENIX ATC'23), in the seven buckets of the FGD reference simulator.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "vgpualloc/core/units.hpp"
+#include "vgpualloc/model/request.hpp"
+#include "vgpualloc/model/view.hpp"
+
+namespace vgpualloc {
+
+enum class fragmentation_bucket : std::uint8_t {
+    lack_both,    ///< Q1: neither devices nor CPU suffice
+    lack_gpu,     ///< Q2: the devices do not suffice, or are too small a rest
+    satisfied,    ///< Q3: usable
+    lack_cpu,     ///< Q4: the CPU does not suffice
+    xl_satisfied, ///< XL: the typical pod uses no device and fits
+    xr_lack_cpu,  ///< XR: the typical pod uses no device and does not fit
+    no_access,    ///< NA: the typical pod does not accept the model
+};
+inline constexpr std::size_t fragmentation_bucket_count = 7;
+
+/// Expected idle milli-GPU of a node by what a typical pod could do with it. The buckets add up to the idle amount.
+struct fragmentation_buckets {
+    std::array<double, fragmentation_bucket_count> milli{};
+
+    /// F, the unusable part: every bucket but `satisfied`, added in the order of the enumeration (bit-exact).
+    [[nodiscard]] double unusable() const noexcept {
+        double sum = 0.0;
+        for (std::size_t i = 0; i < milli.size(); ++i) {
+            if (i != static_cast<std::size_t>(fragmentation_bucket::satisfied)) sum += milli[i];
+        }
+        return sum;
+    }
+};
+
+/// Computes F for one workload, and remembers it for interned configurations.
+///
+/// F depends on the devices through, per distinct device need of the workload, whether enough devices fit and how much
+/// is idle on those that do not, and on the CPU only through which typical pods' CPU it covers. Both are few, so an
+/// interned configuration is summarised once and F is kept per (configuration, CPU rank).
+class fragmentation_model {
+public:
+    explicit fragmentation_model(const workload& target);
+
+    /// The buckets of a node. Memoises nothing but the summary of an interned configuration.
+    [[nodiscard]] fragmentation_buckets buckets(const device_config& config, milli_cpu cpu_left);
+
+    /// F of a node: buckets(...).unusable(), from the memo if the configuration is interned.
+    [[nodiscard]] double unusable(const device_config& config, milli_cpu cpu_left);
+
+    /// Drops what was kept by id.
+    void forget_ids();
+
+private:
+    /// What one device need of the workload finds on a configuration.
+    enum need_result : std::int32_t {
+        unknown = -3,
+        not_accepted = -2,
+        too_few = -1
+    }; // >= 0: idle milli that do not fit
+    struct typical {
+        milli_cpu cpu;
+        double frequency = 0.0;
+        std::uint32_t need = 0; ///< position in needs_; unused for pods without devices
+        bool uses_devices = false;
+    };
+    struct device_answer {
+        bool known = false;
+        std::vector<std::uint8_t> per_need; ///< per need: bit 0 accepted, bit 1 + c: fits container c's request
+    };
+
+    [[nodiscard]] std::span<const std::int32_t> summary_of(const device_config& config);
+    void summarise(const device_config& config, std::span<std::int32_t> out);
+    [[nodiscard]] const std::vector<std::uint8_t>& answers_of(const device_view& device);
+    void answer(const device_view& device, std::vector<std::uint8_t>& out) const;
+    [[nodiscard]] std::size_t cpu_rank(milli_cpu cpu_left) const noexcept;
+    [[nodiscard]] fragmentation_buckets accumulate(std::span<const std::int32_t> summary, milli_gpu free,
+                                                   milli_cpu cpu_left) const noexcept;
+
+    std::vector<typical> typicals_;
+    std::vector<std::vector<device_request>> needs_; ///< distinct container lists of the workload
+    std::vector<milli_cpu> cpu_steps_;               ///< distinct CPU requests, ascending
+    std::vector<device_answer> answers_;             ///< by device id
+    std::vector<std::int32_t> summaries_;            ///< by configuration id x need
+    std::vector<double> unusable_;                   ///< by configuration id x CPU rank; NaN = not computed yet
+    std::vector<std::uint8_t> scratch_answers_;
+    std::vector<std::int32_t> scratch_summary_;
+};
+
+} // namespace vgpualloc

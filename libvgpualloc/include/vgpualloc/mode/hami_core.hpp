@@ -1,0 +1,89 @@
+// HAMi-core: a device shared in software by memory and compute limits, up to its split count.
+#pragma once
+
+#include <algorithm>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "vgpualloc/model/device.hpp"
+
+namespace vgpualloc::modes {
+
+/// Slices of memory and compute. Joining a device follows HAMi's and Volcano's order of checks: split count, memory,
+/// compute, then two rules about full compute: a container that asks for 100 % joins nobody, and one that asks for no
+/// share of the compute does not join a device whose compute is all given out. The two rules are about joining only: a
+/// set of slices within the budgets is a legal state in whatever order it is counted.
+class hami_core final : public sharing_mode {
+public:
+    [[nodiscard]] std::string_view name() const noexcept override { return "hami_core"; }
+    [[nodiscard]] std::string_view summary() const noexcept override {
+        return "software slices of memory and compute, up to a split count (HAMi-core)";
+    }
+
+    void candidates(const device_spec& device, const device_state& state, const device_request& request,
+                    std::vector<partition>& out) const override {
+        if (why_not(device, state, request).code == rejection_code::none)
+            out.emplace_back(wanted_slice(device, request));
+    }
+
+    [[nodiscard]] rejection_detail why_not(const device_spec& device, const device_state& state,
+                                           const device_request& request) const override {
+        const slice wanted = wanted_slice(device, request);
+        if (const auto over = why_not(device, state, partition{wanted}); over.code != rejection_code::none) return over;
+        if (wanted.cores == device.cores && state.slots > 0) {
+            return {.code = rejection_code::device_in_use, .wanted = 0, .available = state.slots};
+        }
+        if (wanted.cores == core_percent{0} && state.cores == device.cores) {
+            return {.code = rejection_code::device_taken_whole, .wanted = 1, .available = 0};
+        }
+        return {};
+    }
+
+    [[nodiscard]] rejection_detail why_not(const device_spec& device, const device_state& state,
+                                           const partition& part) const override {
+        const auto* wanted = std::get_if<slice>(&part);
+        if (wanted == nullptr || wanted->memory < mib{0} || wanted->cores < core_percent{0}) {
+            return {.code = rejection_code::mode_not_offered};
+        }
+        if (state.slots >= device.slots) {
+            return {.code = rejection_code::insufficient_device_slots,
+                    .wanted = 1,
+                    .available = device.slots - state.slots};
+        }
+        if (const mib left = device.memory - state.memory; wanted->memory > left) {
+            return {.code = rejection_code::insufficient_device_memory,
+                    .wanted = wanted->memory.count(),
+                    .available = left.count()};
+        }
+        if (const core_percent left = device.cores - state.cores; wanted->cores > left) {
+            return {.code = rejection_code::insufficient_device_cores,
+                    .wanted = wanted->cores.count(),
+                    .available = left.count()};
+        }
+        return {};
+    }
+
+    [[nodiscard]] device_state with(const device_spec&, const device_state& state,
+                                    const partition& part) const override {
+        const auto& given = std::get<slice>(part);
+        return {.memory = state.memory + given.memory, .cores = state.cores + given.cores, .slots = state.slots + 1};
+    }
+
+    [[nodiscard]] device_state without(const device_spec&, const device_state& state,
+                                       const partition& part) const override {
+        const auto& given = std::get<slice>(part);
+        return {.memory = state.memory - given.memory, .cores = state.cores - given.cores, .slots = state.slots - 1};
+    }
+
+    [[nodiscard]] milli_gpu used(const device_spec& device, const device_state& state) const override {
+        return std::max(share_of(state.memory, device.memory), share_of(state.cores, device.cores));
+    }
+
+private:
+    [[nodiscard]] static slice wanted_slice(const device_spec& device, const device_request& request) {
+        return {.memory = memory_wanted(device, request), .cores = request.cores};
+    }
+};
+
+} // namespace vgpualloc::modes

@@ -1,0 +1,49 @@
+// Nodes and their devices: the part of a cluster that does not change while pods come and go.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "vgpualloc/core/ids.hpp"
+#include "vgpualloc/core/units.hpp"
+#include "vgpualloc/model/device.hpp"
+
+namespace vgpualloc {
+
+/// A device in its node; its index is its position in node::devices.
+struct device {
+    std::string uuid;
+    std::uint32_t kind = 0; ///< position in cluster::kinds
+};
+
+struct node {
+    std::string name;
+    milli_cpu cpu;
+    mib memory;
+    std::int64_t pods_max = 110; ///< the kubelet's default limit
+    std::vector<device> devices;
+};
+
+/// Equal scores go to the node that comes first in `nodes`. Devices share their specifications through `kinds`,
+/// because 800,000 devices have a handful of different ones.
+struct cluster {
+    std::vector<device_spec> kinds;
+    std::vector<node> nodes;
+
+    /// Position of `spec` in `kinds`, added if it is new.
+    std::uint32_t kind_of(const device_spec& spec) {
+        for (std::size_t i = 0; i < kinds.size(); ++i) {
+            if (kinds[i] == spec) return static_cast<std::uint32_t>(i);
+        }
+        kinds.push_back(spec);
+        return static_cast<std::uint32_t>(kinds.size() - 1);
+    }
+
+    [[nodiscard]] const device_spec& spec_of(node_index where, device_index which) const {
+        return kinds[nodes[where.at()].devices[which.at()].kind];
+    }
+};
+
+} // namespace vgpualloc

@@ -1,0 +1,108 @@
+// A device, what is used of it, and the interface of a sharing mode (how it may be cut).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vgpualloc/core/hash.hpp"
+#include "vgpualloc/core/units.hpp"
+#include "vgpualloc/model/partition.hpp"
+#include "vgpualloc/model/rejection.hpp"
+#include "vgpualloc/model/request.hpp"
+
+namespace vgpualloc {
+
+class sharing_mode;
+
+/// What a device is; never changes while a ledger lives.
+struct device_spec {
+    std::string model;
+    mib memory;
+    core_percent cores = whole_compute;
+    std::int64_t slots = 1;             ///< split count: how many containers may share it
+    const sharing_mode* mode = nullptr; ///< not null; modes are immutable singletons (mode/all.hpp)
+    bool healthy = true;
+
+    bool operator==(const device_spec&) const = default;
+};
+
+/// What is used of a device. The same set of partitions always gives the same value, whatever the order of placement.
+struct device_state {
+    mib memory;
+    core_percent cores;
+    std::int64_t slots = 0;   ///< containers on it
+    std::uint64_t layout = 0; ///< the mode's own word (whole device taken, MIG occupancy, …); 0 = empty
+
+    auto operator<=>(const device_state&) const = default;
+};
+
+[[nodiscard]] constexpr std::uint64_t hash_value(const device_state& state) noexcept {
+    std::uint64_t h =
+        hash_combine(static_cast<std::uint64_t>(state.memory.count()), static_cast<std::uint64_t>(state.cores.count()));
+    h = hash_combine(h, static_cast<std::uint64_t>(state.slots));
+    return hash_combine(h, state.layout);
+}
+
+/// How one device may be cut. Stateless: all state is in device_state. Implementations are in mode/, one header each.
+class sharing_mode {
+public:
+    virtual ~sharing_mode() = default;
+
+    [[nodiscard]] virtual std::string_view name() const noexcept = 0;
+    [[nodiscard]] virtual std::string_view summary() const noexcept = 0; ///< one sentence for lists
+
+    /// Appends every way in which `device` could serve one device's worth of `request`, best first if the mode has an
+    /// order of its own. Appends nothing exactly when why_not() gives a code other than none. The caller has checked
+    /// model, wanted mode and health already.
+    virtual void candidates(const device_spec& device, const device_state& state, const device_request& request,
+                            std::vector<partition>& out) const = 0;
+
+    /// The first check that fails, with its numbers; code none when the request fits.
+    [[nodiscard]] virtual rejection_detail why_not(const device_spec& device, const device_state& state,
+                                                   const device_request& request) const = 0;
+
+    /// Why adding `part` would exceed a budget of the device; code none when it stays within all of them. Depends on
+    /// sums only, so any order of the same parts gives the same answer; rules about who may join are the request's.
+    [[nodiscard]] virtual rejection_detail why_not(const device_spec& device, const device_state& state,
+                                                   const partition& part) const = 0;
+
+    /// The state with `part` added, or taken away again. The caller guarantees that it fits, or that it is there.
+    [[nodiscard]] virtual device_state with(const device_spec& device, const device_state& state,
+                                            const partition& part) const = 0;
+    [[nodiscard]] virtual device_state without(const device_spec& device, const device_state& state,
+                                               const partition& part) const = 0;
+
+    /// The used part as a scalar: 1000 x the larger of memory share and compute share, rounded up; 0 to 1000.
+    [[nodiscard]] virtual milli_gpu used(const device_spec& device, const device_state& state) const = 0;
+};
+
+/// Model, wanted mode and health: the checks that do not depend on what is used.
+[[nodiscard]] inline rejection_code why_never(const device_spec& device, const device_request& request) {
+    if (!request.models.empty()) {
+        bool accepted = false;
+        for (const auto& model : request.models) accepted = accepted || model == device.model;
+        if (!accepted) return rejection_code::model_not_accepted;
+    }
+    if (!request.mode.empty() && request.mode != device.mode->name()) return rejection_code::mode_not_offered;
+    if (!device.healthy) return rejection_code::device_unhealthy;
+    return rejection_code::none;
+}
+
+/// Every check of one device against one device's worth of `request`.
+[[nodiscard]] inline rejection_detail why_not(const device_spec& device, const device_state& state,
+                                              const device_request& request) {
+    if (const auto code = why_never(device, request); code != rejection_code::none) return {.code = code};
+    return device.mode->why_not(device, state, request);
+}
+
+/// Device memory in MiB that a request takes of `device`: its own amount, or its percentage of the device (rounded
+/// down, as HAMi does), or all of it.
+[[nodiscard]] constexpr mib memory_wanted(const device_spec& device, const device_request& request) noexcept {
+    if (request.memory > mib{0}) return request.memory;
+    if (request.memory_percent > 0) return mib{device.memory.count() * request.memory_percent / 100};
+    return device.memory;
+}
+
+} // namespace vgpualloc

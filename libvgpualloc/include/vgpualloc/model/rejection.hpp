@@ -1,0 +1,82 @@
+// Why a pod was not placed: a code and the numbers behind it, per node and added up over the cluster.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace vgpualloc {
+
+/// The first check that failed, in the order in which they are made.
+enum class rejection_code : std::uint8_t {
+    none,                       ///< it fits
+    no_nodes,                   ///< the cluster is empty
+    too_many_pods,              ///< the node's pod limit is reached
+    insufficient_cpu,           ///< host CPU
+    insufficient_memory,        ///< host memory
+    too_few_devices,            ///< the node has fewer devices than the container asks for
+    model_not_accepted,         ///< no device of an accepted model
+    mode_not_offered,           ///< no device is shared in the wanted mode
+    device_unhealthy,           ///<
+    device_in_use,              ///< a whole device was asked for and this one has users
+    device_taken_whole,         ///< this device is given out as a whole
+    insufficient_device_slots,  ///< the split count is reached
+    insufficient_device_memory, ///<
+    insufficient_device_cores,  ///<
+    count_,                     ///< number of codes
+};
+
+inline constexpr std::size_t rejection_code_count = static_cast<std::size_t>(rejection_code::count_);
+
+/// The code as it is written to files.
+[[nodiscard]] constexpr std::string_view to_string(rejection_code code) noexcept {
+    constexpr std::array<std::string_view, rejection_code_count> names{
+        "",
+        "no_nodes",
+        "too_many_pods",
+        "insufficient_cpu",
+        "insufficient_memory",
+        "too_few_devices",
+        "model_not_accepted",
+        "mode_not_offered",
+        "device_unhealthy",
+        "device_in_use",
+        "device_taken_whole",
+        "insufficient_device_slots",
+        "insufficient_device_memory",
+        "insufficient_device_cores",
+    };
+    return names[static_cast<std::size_t>(code)];
+}
+
+/// One check that failed on one node or device: how much was wanted and how much there was, in the check's own unit
+/// (milli-CPU, MiB, percent, devices, slots). Both are 0 where the check is not about an amount.
+struct rejection_detail {
+    rejection_code code = rejection_code::none;
+    std::int64_t wanted = 0;
+    std::int64_t available = 0;
+
+    bool operator==(const rejection_detail&) const = default;
+};
+
+/// Why no node could take the pod: how many nodes failed with each code.
+struct rejection {
+    std::array<std::int64_t, rejection_code_count> nodes{};
+
+    /// The most frequent code; of equally frequent ones the one checked first.
+    [[nodiscard]] constexpr rejection_code main_code() const noexcept {
+        std::size_t best = 0;
+        std::int64_t most = 0;
+        for (std::size_t code = 1; code < nodes.size(); ++code) {
+            if (nodes[code] > most) {
+                most = nodes[code];
+                best = code;
+            }
+        }
+        return best == 0 ? rejection_code::no_nodes : static_cast<rejection_code>(best);
+    }
+    bool operator==(const rejection&) const = default;
+};
+
+} // namespace vgpualloc

@@ -1,0 +1,61 @@
+// What a policy sees of a node and its devices: states and totals, nothing that names a mode or a spelling.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+#include "vgpualloc/core/ids.hpp"
+#include "vgpualloc/core/units.hpp"
+#include "vgpualloc/model/device.hpp"
+
+namespace vgpualloc {
+
+/// Marks a view that is not interned: it may not be remembered by its id.
+inline constexpr std::uint32_t not_interned = std::numeric_limits<std::uint32_t>::max();
+
+/// A device in a state. Equal id, equal content, as long as the id is not `not_interned`.
+struct device_view {
+    const device_spec* spec = nullptr;
+    device_state state{};
+    std::uint32_t kind = 0; ///< position in cluster::kinds
+    std::uint32_t id = not_interned;
+    milli_gpu used{};
+
+    [[nodiscard]] milli_gpu free() const noexcept { return whole_gpu - used; }
+};
+
+/// The devices of a node as a multiset, in an order without meaning, with their totals.
+struct device_config {
+    std::uint32_t id = not_interned;
+    milli_gpu used{};
+    milli_gpu free{};
+    std::int64_t devices_free_whole = 0; ///< devices with nothing used
+    std::span<const device_view* const> devices{};
+
+    [[nodiscard]] milli_gpu total() const noexcept { return used + free; }
+};
+
+/// A node before or after a placement. Host memory and the pod limit decide feasibility only; policies do not see them.
+struct node_view {
+    node_index node;
+    milli_cpu cpu_capacity;
+    milli_cpu cpu_left;
+    const device_config* config = nullptr;
+};
+
+/// One possible step of a placement: one device of one node changes.
+struct step_view {
+    const device_view* before = nullptr; ///< null for a pod without devices
+    const device_view* after = nullptr;
+};
+
+/// Adds a device to a configuration's totals.
+inline void add_to_totals(device_config& config, const device_view& device) noexcept {
+    config.used += device.used;
+    config.free += device.free();
+    if (device.state == device_state{}) ++config.devices_free_whole;
+}
+
+} // namespace vgpualloc

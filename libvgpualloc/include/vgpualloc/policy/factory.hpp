@@ -1,0 +1,40 @@
+// How policies are listed and made.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "vgpualloc/model/request.hpp"
+#include "vgpualloc/policy/policy.hpp"
+
+namespace vgpualloc {
+
+/// What any policy may need to be made. Policies that need neither ignore them.
+struct policy_parameters {
+    workload target;        ///< typical requests, for fgd and its kin
+    std::uint64_t seed = 0; ///< for policies that draw
+};
+
+/// One entry of a policy list.
+struct policy_entry {
+    std::string_view name;
+    std::string_view summary; ///< one sentence for lists
+    std::unique_ptr<policy> (*make)(const policy_parameters& parameters);
+};
+
+/// The entry for a policy class with the static members `id` and `about`, constructed from policy_parameters or
+/// nothing.
+template <class Policy>
+[[nodiscard]] constexpr policy_entry make_policy_entry() {
+    return {.name = Policy::id, .summary = Policy::about, .make = [](const policy_parameters& parameters) {
+                if constexpr (std::is_constructible_v<Policy, const policy_parameters&>) {
+                    return std::unique_ptr<policy>{std::make_unique<Policy>(parameters)};
+                } else {
+                    static_cast<void>(parameters);
+                    return std::unique_ptr<policy>{std::make_unique<Policy>()};
+                }
+            }};
+}
+
+} // namespace vgpualloc

@@ -1,0 +1,19 @@
+// From a policy's spelling to a policy: a name of a list, or weighted:a=0.7,b=0.3.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/policy/factory.hpp"
+
+namespace vgpualloc {
+
+/// Makes the policy that `spelling` names. `known` is the list of entries to look in, in the order in which an error
+/// lists them. Weights are finite decimal numbers, not all 0; drawn and nested policies have no place in a weighted
+/// sum.
+[[nodiscard]] expected<std::unique_ptr<policy>>
+parse_policy(std::string_view spelling, std::span<const policy_entry> known, const policy_parameters& parameters);
+
+} // namespace vgpualloc

@@ -1,0 +1,94 @@
+// Interning of device states and configurations.
+#include "vgpualloc/alloc/state_table.hpp"
+
+#include <algorithm>
+
+#include "vgpualloc/core/config.hpp"
+#include "vgpualloc/core/hash.hpp"
+
+namespace vgpualloc {
+
+namespace {
+
+bool by_id(const device_view* a, const device_view* b) noexcept { return a->id < b->id; }
+
+} // namespace
+
+const device_view& state_table::device(std::uint32_t kind, const device_state& state) {
+    const auto equal = [&](std::uint32_t id) { return devices_[id].kind == kind && devices_[id].state == state; };
+    const auto make = [&] {
+        const device_spec& spec = cluster_->kinds[kind];
+        const auto id = static_cast<std::uint32_t>(devices_.size());
+        devices_.push_back(
+            {.spec = &spec, .state = state, .kind = kind, .id = id, .used = spec.mode->used(spec, state)});
+        return id;
+    };
+    return devices_[device_ids_.find_or_insert(hash_combine(hash_value(state), kind), equal, make)];
+}
+
+const device_view** state_table::pointer_space(std::size_t count) {
+    if (count > block_left_) {
+        block_left_ = std::max(block_size, count);
+        blocks_.push_back(std::make_unique<const device_view*[]>(block_left_));
+        block_fill_ = 0;
+    }
+    const device_view** space = blocks_.back().get() + block_fill_;
+    block_fill_ += count;
+    block_left_ -= count;
+    return space;
+}
+
+const device_config& state_table::intern_sorted(std::span<const device_view* const> devices) {
+    std::uint64_t hash = devices.size();
+    for (const device_view* each : devices) hash = hash_combine(hash, each->id);
+    const auto equal = [&](std::uint32_t id) { return std::ranges::equal(configs_[id].devices, devices); };
+    const auto make = [&] {
+        const device_view** space = pointer_space(devices.size());
+        std::ranges::copy(devices, space);
+        device_config made{.id = static_cast<std::uint32_t>(configs_.size()),
+                           .used = {},
+                           .free = {},
+                           .devices_free_whole = 0,
+                           .devices = {space, devices.size()}};
+        for (const device_view* each : devices) add_to_totals(made, *each);
+        configs_.push_back(made);
+        return made.id;
+    };
+    return configs_[config_ids_.find_or_insert(hash, equal, make)];
+}
+
+const device_config& state_table::config(std::span<const device_view* const> devices) {
+    sorted_.assign(devices.begin(), devices.end());
+    std::ranges::sort(sorted_, by_id);
+    return intern_sorted(sorted_);
+}
+
+const device_config& state_table::replace(const device_config& config, const device_view& before,
+                                          const device_view& after) {
+    sorted_.assign(config.devices.begin(), config.devices.end());
+    auto at = std::ranges::find(sorted_, &before);
+    VGA_ASSERT(at != sorted_.end(), "the replaced device is part of the configuration");
+    *at = &after;
+    // One element is out of place: move it, the rest stays sorted.
+    while (at != sorted_.begin() && by_id(*at, *(at - 1))) {
+        std::iter_swap(at, at - 1);
+        --at;
+    }
+    while (at + 1 != sorted_.end() && by_id(*(at + 1), *at)) {
+        std::iter_swap(at, at + 1);
+        ++at;
+    }
+    return intern_sorted(sorted_);
+}
+
+void state_table::clear() {
+    devices_.clear();
+    configs_.clear();
+    device_ids_.clear();
+    config_ids_.clear();
+    blocks_.clear();
+    block_left_ = 0;
+    block_fill_ = 0;
+}
+
+} // namespace vgpualloc

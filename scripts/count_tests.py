@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Adds up what scripts/test.sh ran and prints 'N passed, N failed, N skipped' as the last line.
+
+Each argument is one outcome:
+  ctest:NAME:EXIT:JUNIT   one ctest run and the JUnit file it wrote
+  check:NAME:EXIT         a command that counts as one test
+  step:NAME:EXIT          a command that counts only when it failed (a build, say)
+--exit STATUS is the status the script ends with: a failure that nothing above counted still counts as one.
+Exits 1 when anything failed.
+"""
+import argparse
+import sys
+import xml.etree.ElementTree as xml
+from collections import Counter
+
+
+def verdict(case):
+    """ctest calls a test 'notrun' both when it asked to be skipped and when it could not be started at all."""
+    status = case.get("status")
+    if status == "run":
+        return "passed"
+    if status == "disabled":
+        return "skipped"
+    skipped = case.find("skipped")
+    asked_to = skipped is not None and skipped.get("message", "").startswith("SKIP_")
+    return "skipped" if asked_to else "failed"
+
+
+def count_ctest(name, status, junit):
+    counts = Counter()
+    try:
+        cases = list(xml.parse(junit).iter("testcase"))
+    except (OSError, xml.ParseError):
+        cases = []
+    for case in cases:
+        result = verdict(case)
+        counts[result] += 1
+        if result != "passed":
+            print(f"  {result}: {name}: {case.get('name')}")
+    if (status != 0 or not cases) and counts["failed"] == 0:
+        counts["failed"] += 1
+        print(f"  failed: {name}: ctest ended with {status} and {len(cases)} results")
+    return counts
+
+
+def count(outcome):
+    kind, name, status, *junit = outcome.split(":", 3)
+    if kind == "ctest":
+        counts = count_ctest(name, int(status), junit[0])
+    elif status != "0":
+        counts = Counter(failed=1)
+        print(f"  failed: {name}")
+    else:
+        return Counter(passed=1) if kind == "check" else Counter()
+    return counts
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--exit", type=int, default=0)
+    parser.add_argument("outcomes", nargs="*")
+    arguments = parser.parse_args()
+    total = sum((count(outcome) for outcome in arguments.outcomes), Counter())
+    if total["failed"] == 0 and (arguments.exit != 0 or total["passed"] == 0):
+        print(f"  failed: the script ended with {arguments.exit} before its tests did")
+        total["failed"] = 1
+    print(f"{total['passed']} passed, {total['failed']} failed, {total['skipped']} skipped", flush=True)
+    return 1 if total["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,125 @@
+# shellcheck shell=bash
+# Shared by run.sh, test.sh and coverage.sh: packages, configuring, building, testing. Sourced, never run.
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+jobs=$(nproc 2>/dev/null || echo 2)
+
+say() { printf '== %s\n' "$*"; }
+die() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
+
+# ---------------------------------------------------------------------------------------------------- packages
+
+# The lines of packages.txt for "run" or "test"; "a|b" stays as it is.
+wanted_packages() {
+    awk -v purpose="$1" '/^[^#]/ && ($2 == "" || $2 == purpose) { print $1 }' "$root/scripts/packages.txt"
+}
+
+package_installed() { [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
+
+any_installed() {
+    local package
+    for package in ${1//|/ }; do
+        if package_installed "$package"; then return 0; fi
+    done
+    return 1
+}
+
+# The first alternative that this system's package lists know; nothing when there is none.
+first_offered() {
+    local package
+    for package in ${1//|/ }; do
+        if apt-cache show "$package" >/dev/null 2>&1; then echo "$package"; return; fi
+    done
+}
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then "$@"
+    elif command -v sudo >/dev/null; then sudo "$@"
+    else die "these packages are missing and neither root nor sudo is at hand: ${missing[*]}"
+    fi
+}
+
+# install_packages run|test: silent and offline when nothing is missing.
+install_packages() {
+    local missing=() chosen=() entry package
+    if ! command -v dpkg-query >/dev/null; then
+        say "not a Debian-like system: taking the packages of scripts/packages.txt as given"
+        return
+    fi
+    for entry in $(wanted_packages "$1"); do
+        any_installed "$entry" || missing+=("$entry")
+    done
+    if [ ${#missing[@]} = 0 ]; then return; fi
+    say "installing ${missing[*]}"
+    as_root apt-get update -qq
+    for entry in "${missing[@]}"; do
+        package=$(first_offered "$entry")
+        if [ -z "$package" ]; then
+            # Only tools have alternatives; what needs them says so itself. A missing library has to stop us here.
+            case $entry in *'|'*) say "none of $entry is offered here: going on without" ;; *) die "no package $entry here" ;; esac
+        else
+            chosen+=("$package")
+        fi
+    done
+    if [ ${#chosen[@]} = 0 ]; then return; fi
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${chosen[@]}" >/dev/null
+}
+
+# ------------------------------------------------------------------------------------------- configure and build
+
+# ccache, where it is, makes a second clone's build quick. Paths are made relative to the checkout for that.
+use_ccache() {
+    command -v ccache >/dev/null || return 0
+    export CMAKE_CXX_COMPILER_LAUNCHER=ccache CMAKE_C_COMPILER_LAUNCHER=ccache
+    export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
+}
+
+# configure PRESET: once, and again when the presets changed; ninja itself sees to a changed CMakeLists.txt.
+configure() {
+    local log=$root/build/$1.configure.log
+    if [ -f "$root/build/$1/build.ninja" ] && [ "$log" -nt "$root/CMakePresets.json" ]; then return 0; fi
+    mkdir -p "$root/build"
+    say "configuring $1"
+    if ! (cd "$root" && cmake --preset "$1") >"$log" 2>&1; then
+        cat "$log" >&2
+        rm "$log"
+        return 1
+    fi
+}
+
+# build PRESET [cmake --build arguments]
+build() {
+    local preset=$1
+    shift
+    configure "$preset" || return 1
+    say "building $preset"
+    (cd "$root" && cmake --build --preset "$preset" --parallel "$jobs" "$@")
+}
+
+# ------------------------------------------------------------------------------------------------------- testing
+
+junit_of() { echo "$root/build/$1/junit.xml"; }
+
+# run_ctest PRESET [ctest arguments]: the counts are read from the JUnit file afterwards.
+run_ctest() {
+    local preset=$1
+    shift
+    say "testing $preset"
+    rm -f "$(junit_of "$preset")"
+    (cd "$root/build/$preset" &&
+        ctest --parallel "$jobs" --output-on-failure --no-tests=error --output-junit "$(junit_of "$preset")" "$@")
+}
+
+# ------------------------------------------------------------------------------------------------------ coverage
+
+coverage_line_minimum=90
+
+# Old counters would be added to the new ones, or refused when the code changed.
+forget_coverage() { find "$root/build/coverage" -name '*.gcda' -delete; }
+
+# Fails when less than the minimum of libvgpualloc's lines ran.
+coverage_gate() {
+    say "line coverage of libvgpualloc (at least $coverage_line_minimum %)"
+    (cd "$root" && gcovr --root . --object-directory build/coverage --filter 'libvgpualloc/(include|src)/' \
+        --sort-percentage --print-summary --fail-under-line "$coverage_line_minimum" build/coverage)
+}

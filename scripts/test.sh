@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# Everything for the tests: packages, builds, all tests in release, the core's tests under the address and
+# undefined-behaviour sanitizers, and the core's line coverage. The last line counts them all.
+# Usage: scripts/test.sh [--quick]        --quick: the release build only
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+core_tests='^(unit|property)$'
+quick=no
+case ${1:-} in
+    '') ;;
+    --quick) quick=yes ;;
+    *) die "unknown option '$1' (known: --quick)" ;;
+esac
+
+outcomes=() # what scripts/count_tests.py adds up
+
+# outcome_of KIND NAME COMMAND…: a "check" counts as one test, a "step" only when it fails.
+outcome_of() {
+    local kind=$1 name=$2 status=0
+    shift 2
+    "$@" || status=$?
+    outcomes+=("$kind:$name:$status")
+    return "$status"
+}
+
+# stage PRESET [ctest arguments]: when the build fails its tests are not run.
+stage() {
+    local preset=$1 status=0
+    shift
+    outcome_of step "the $preset build" build "$preset" || return 1
+    run_ctest "$preset" "$@" || status=$?
+    outcomes+=("ctest:$preset:$status:$(junit_of "$preset")")
+    return "$status"
+}
+
+# Recorded decisions of other systems and public traces live beside the checkout, where there are any.
+find_evidence() {
+    local beside
+    beside=$(cd "$root/.." && pwd)/shared
+    if [ -d "$beside" ]; then
+        export VGPUALLOC_EVIDENCE=${VGPUALLOC_EVIDENCE:-$beside}
+        export VGPUALLOC_TRACES=${VGPUALLOC_TRACES:-$beside/traces}
+    fi
+    if [ "${CI:-}" = true ] && [ ! -d "${VGPUALLOC_EVIDENCE:-}" ]; then
+        say "CI=true and no evidence: VGPUALLOC_EVIDENCE names no folder"
+        return 1
+    fi
+    say "evidence: ${VGPUALLOC_EVIDENCE:-none (golden tests will be skipped)}"
+}
+
+coverage_stage() {
+    # The counter files' place is compiled in, so an object from another clone's cache would write there.
+    export CCACHE_DISABLE=1
+    if [ -d "$root/build/coverage" ]; then forget_coverage; fi
+    stage coverage -L "$core_tests" || return 1
+    outcome_of check "line coverage of libvgpualloc" coverage_gate
+}
+
+all_stages() {
+    local failed=0
+    outcome_of step "the evidence" find_evidence || failed=1
+    if [ "$quick" = no ]; then
+        # Only for the test that compares its output with the release build's, byte by byte.
+        outcome_of step "the debug build" build debug --target vgpusim || failed=1
+        export VGPUALLOC_DEBUG_VGPUSIM=$root/build/debug/bin/vgpusim
+    fi
+    stage release || failed=1
+    if [ "$quick" = no ]; then
+        stage asan-ubsan -L "$core_tests" || failed=1
+        coverage_stage || failed=1
+    fi
+    return "$failed"
+}
+
+# No failure above may keep the closing count from being printed, so the count is taken when the script ends.
+finish() {
+    local status=$?
+    trap - EXIT
+    python3 "$root/scripts/count_tests.py" --exit "$status" "${outcomes[@]}" || status=1
+    exit "$status"
+}
+trap finish EXIT
+
+outcome_of step "the packages" install_packages test
+use_ccache
+export UBSAN_OPTIONS=print_stacktrace=1
+all_stages

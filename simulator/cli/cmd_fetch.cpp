@@ -1,0 +1,234 @@
+// vgpusim fetch: lists the public traces, or downloads one.
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "commands.hpp"
+#include "vgputraces/fetch.hpp"
+#include "vgputraces/files.hpp"
+#include "vgputraces/locate.hpp"
+
+namespace vgpusim::cli {
+
+namespace {
+
+using nlohmann::ordered_json;
+using vgpualloc::error;
+using vgpualloc::error_code;
+using vgputraces::fetch_status;
+using vgputraces::fetched_file;
+using vgputraces::public_file;
+using vgputraces::public_trace;
+
+struct options {
+    std::string trace; // empty: list the known ones
+    std::string folder;
+    std::string list_path; // empty: the list in the binary
+    std::vector<std::string> file_names;
+    bool json = false;
+};
+
+[[nodiscard]] std::string shown_bytes(double bytes) {
+    if (bytes < 1e3) return fmt::format("{:.0f} B", bytes);
+    if (bytes < 1e6) return fmt::format("{:.1f} kB", bytes / 1e3);
+    if (bytes < 1e9) return fmt::format("{:.1f} MB", bytes / 1e6);
+    return fmt::format("{:.2f} GB", bytes / 1e9);
+}
+
+/// One line on stderr, redrawn in place; silent where stderr is not a terminal.
+class progress_line {
+public:
+    void show(const public_file& file, std::int64_t done_bytes) {
+        if (!terminal_) return;
+        const clock::time_point now = clock::now();
+        if (file.name != name_) {
+            name_ = file.name;
+            started_ = now;
+            first_bytes_ = done_bytes; // what an earlier run loaded says nothing about today's rate
+        } else if (done_bytes < file.size_bytes && now - drawn_ < std::chrono::milliseconds{100}) {
+            return;
+        }
+        drawn_ = now;
+        constexpr int width = 16;
+        const double part = static_cast<double>(done_bytes) / static_cast<double>(file.size_bytes);
+        const auto filled = static_cast<std::size_t>(part * width);
+        const double passed_s = std::chrono::duration<double>(now - started_).count();
+        std::string line =
+            fmt::format("{} [{:-<{}}] {:3.0f} %", file.name, std::string(filled, '#'), width, part * 100);
+        if (passed_s > 0 && done_bytes > first_bytes_) {
+            const double rate = static_cast<double>(done_bytes - first_bytes_) / passed_s;
+            const double left_s = static_cast<double>(file.size_bytes - done_bytes) / rate;
+            line += fmt::format("  {}/s  ETA {:.0f} s", shown_bytes(rate), left_s);
+        }
+        constexpr std::size_t columns = 79; // a line that wraps cannot be redrawn in place
+        fmt::print(stderr, "\r{}\x1b[K", line.substr(0, columns));
+        std::fflush(stderr);
+        drawn_once_ = true;
+    }
+
+    void clear() {
+        if (drawn_once_) fmt::print(stderr, "\r\x1b[K");
+        drawn_once_ = false;
+        name_.clear();
+    }
+
+private:
+    using clock = std::chrono::steady_clock;
+    bool terminal_ = ::isatty(STDERR_FILENO) == 1;
+    bool drawn_once_ = false;
+    std::string name_;
+    std::int64_t first_bytes_ = 0;
+    clock::time_point started_;
+    clock::time_point drawn_;
+};
+
+void print_json(const ordered_json& value) {
+    // A path need not be UTF-8; JSON must be.
+    fmt::print("{}\n", value.dump(2, ' ', false, ordered_json::error_handler_t::replace));
+}
+
+void list_traces(const std::vector<public_trace>& traces, bool json) {
+    ordered_json all = ordered_json::array();
+    for (const public_trace& trace : traces) {
+        std::int64_t total_bytes = 0;
+        ordered_json files = ordered_json::array();
+        for (const public_file& file : trace.files) {
+            total_bytes += file.size_bytes;
+            files.push_back(
+                {{"name", file.name}, {"url", file.url}, {"bytes", file.size_bytes}, {"sha256", file.sha256}});
+        }
+        all.push_back({{"name", trace.name},
+                       {"description", trace.description},
+                       {"licence", trace.licence},
+                       {"source", trace.source},
+                       {"note", trace.note},
+                       {"files", files}});
+        if (json) continue;
+        fmt::print("{}: {} files, {}\n  {}\n  licence: {}\n  source: {}\n", trace.name, trace.files.size(),
+                   shown_bytes(static_cast<double>(total_bytes)), trace.description, trace.licence, trace.source);
+        if (!trace.note.empty()) fmt::print("  note: {}\n", trace.note);
+        for (const public_file& file : trace.files) fmt::print("    {} ({} bytes)\n", file.name, file.size_bytes);
+    }
+    if (json) print_json({{"traces", all}});
+}
+
+/// "one of: a, b": what an unknown name could have been.
+template <class Named>
+[[nodiscard]] std::string one_of(const std::vector<Named>& known) {
+    std::string text = "one of: ";
+    for (const Named& item : known) text += (&item == &known.front() ? "" : ", ") + item.name;
+    return text;
+}
+
+template <class Named>
+[[nodiscard]] vgpualloc::expected<Named> find_named(const std::vector<Named>& known, const std::string& name,
+                                                    const char* option) {
+    const auto found = std::find_if(known.begin(), known.end(), [&](const Named& item) { return item.name == name; });
+    if (found != known.end()) return *found;
+    return vgpualloc::unexpected(error{error_code::unknown_name, "fetch", option, name, one_of(known)});
+}
+
+[[nodiscard]] vgpualloc::expected<std::vector<public_trace>> read_list(const options& chosen) {
+    if (chosen.list_path.empty()) return vgputraces::parse_trace_list(vgputraces::built_in_trace_list(), "public.json");
+    const auto text = vgputraces::read_file(chosen.list_path);
+    if (!text) return vgpualloc::unexpected(text.error());
+    return vgputraces::parse_trace_list(*text, chosen.list_path);
+}
+
+/// The files of the trace, or those of them that --file names.
+[[nodiscard]] vgpualloc::expected<std::vector<public_file>> wanted_files(const public_trace& trace,
+                                                                         const std::vector<std::string>& names) {
+    if (names.empty()) return trace.files;
+    for (const std::string& name : names) {
+        if (const auto known = find_named(trace.files, name, "--file"); !known) {
+            return vgpualloc::unexpected(known.error());
+        }
+    }
+    std::vector<public_file> files; // in list order, each once
+    std::copy_if(trace.files.begin(), trace.files.end(), std::back_inserter(files), [&](const public_file& file) {
+        return std::find(names.begin(), names.end(), file.name) != names.end();
+    });
+    return files;
+}
+
+void print_results(const std::string& trace, const std::string& folder, const std::vector<fetched_file>& results) {
+    ordered_json files = ordered_json::array();
+    for (const fetched_file& result : results) {
+        ordered_json entry{{"name", result.file.name},
+                           {"path", result.path},
+                           {"bytes", result.file.size_bytes},
+                           {"sha256", result.file.sha256},
+                           {"status", vgputraces::name_of(result.status)}};
+        if (result.failure) entry["error"] = result.failure->message();
+        files.push_back(std::move(entry));
+    }
+    print_json({{"trace", trace}, {"folder", folder}, {"files", files}});
+}
+
+[[nodiscard]] int run_fetch(const options& chosen) {
+    const auto traces = read_list(chosen);
+    if (!traces) return report_error(traces.error());
+    if (chosen.trace.empty()) {
+        if (!chosen.file_names.empty()) {
+            return report_error({error_code::missing, "fetch", "--file", {}, "needs the name of a trace before it"});
+        }
+        list_traces(*traces, chosen.json);
+        return exit_done;
+    }
+    const auto trace = find_named(*traces, chosen.trace, "NAME");
+    if (!trace) return report_error(trace.error());
+    const auto files = wanted_files(*trace, chosen.file_names);
+    if (!files) return report_error(files.error());
+
+    vgputraces::fetch_options how;
+    how.folder = chosen.folder.empty() ? vgputraces::default_trace_folder() : chosen.folder;
+    if (how.folder.empty()) {
+        return report_error({error_code::missing, "fetch", "--out", {}, "needed, because HOME is not set"});
+    }
+    progress_line progress;
+    how.on_progress = [&](const public_file& file, std::int64_t done_bytes) { progress.show(file, done_bytes); };
+    how.on_file_end = [&](const fetched_file& result) {
+        progress.clear();
+        if (result.failure) fmt::print(stderr, "vgpusim: {}\n", result.failure->message());
+        if (chosen.json) return;
+        std::string status{vgputraces::name_of(result.status)};
+        std::replace(status.begin(), status.end(), '_', ' ');
+        fmt::print("{}: {}\n", result.path, status);
+        std::fflush(stdout); // the next file may take long
+    };
+    const auto results = vgputraces::fetch_files(*files, how);
+    if (!results) return report_error(results.error());
+    if (chosen.json) print_results(trace->name, how.folder, *results);
+    const bool all_there = std::all_of(results->begin(), results->end(), [](const fetched_file& result) {
+        return result.status != fetch_status::failed && result.status != fetch_status::not_tried;
+    });
+    return all_there ? exit_done : exit_failed;
+}
+
+} // namespace
+
+void add_fetch(CLI::App& app, int& exit_code) {
+    const auto chosen = std::make_shared<options>();
+    CLI::App* command = app.add_subcommand("fetch", "Download a public trace, or list those known");
+    command->add_option("NAME", chosen->trace, "The trace to download; without it the known traces are listed");
+    command->add_option("--out", chosen->folder,
+                        "Folder for the files (default: $VGPUALLOC_TRACES, else $XDG_CACHE_HOME/vgpualloc/traces, "
+                        "else ~/.cache/vgpualloc/traces)");
+    command->add_option("--list", chosen->list_path, "Read the list of traces from this JSON file");
+    command->add_option("--file", chosen->file_names, "Only this file of the trace; may be repeated")
+        ->allow_extra_args(false);
+    command->add_flag("--json", chosen->json, "Print the result as JSON");
+    command->callback([chosen, &exit_code] { exit_code = run_fetch(*chosen); });
+}
+
+} // namespace vgpusim::cli

@@ -1,0 +1,115 @@
+// vgpusim generate: a synthetic cluster and workload as CSV files, from a JSON model and a seed.
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "commands.hpp"
+#include "vgputraces/files.hpp"
+#include "vgputraces/generator.hpp"
+
+namespace vgpusim::cli {
+
+namespace {
+
+using nlohmann::ordered_json;
+using vgputraces::generated_trace;
+
+struct options {
+    std::string model_path;
+    std::string folder;
+    vgputraces::generate_options draw;
+    bool json = false;
+};
+
+struct totals {
+    std::int64_t gpus = 0;
+    std::int64_t classes = 0;
+    std::int64_t classes_drawn = 0;
+    double load = 0; ///< 0 if the cluster has no GPUs
+};
+
+[[nodiscard]] totals totals_of(const generated_trace& trace) {
+    totals sum;
+    for (const auto& node : trace.nodes) sum.gpus += node.gpu_count;
+    sum.classes = std::ssize(trace.pods_per_class);
+    for (const auto pods : trace.pods_per_class) sum.classes_drawn += pods > 0 ? 1 : 0;
+    const auto capacity = static_cast<double>(trace.capacity.count());
+    if (capacity > 0) sum.load = static_cast<double>(trace.requested.count()) / capacity;
+    return sum;
+}
+
+void print_summary(const generated_trace& trace, const options& chosen) {
+    const totals sum = totals_of(trace);
+    const auto last = trace.pods.back().creation_time.value_or(vgpualloc::ticks{});
+    fmt::print("nodes           {}\n", trace.nodes.size());
+    fmt::print("GPUs            {}\n", sum.gpus);
+    fmt::print("pods            {}\n", trace.pods.size());
+    fmt::print("requested load  {:.4f}\n", sum.load);
+    fmt::print("classes         {} drawn of {}\n", sum.classes_drawn, sum.classes);
+    fmt::print("last arrival    {} s\n", last.count() / vgpualloc::ticks_per_second.count());
+    fmt::print("seed            {}\n", trace.effective.seed);
+    fmt::print("written         {}/{{nodes.csv,pods.csv,model.json}}\n", chosen.folder);
+}
+
+void print_json(const generated_trace& trace, const options& chosen) {
+    const totals sum = totals_of(trace);
+    const auto last = trace.pods.back().creation_time.value_or(vgpualloc::ticks{});
+    ordered_json root;
+    root["nodes"] = trace.nodes.size();
+    root["gpus"] = sum.gpus;
+    root["pods"] = trace.pods.size();
+    root["capacity_milli"] = trace.capacity.count();
+    root["requested_milli"] = trace.requested.count();
+    root["requested_load"] = sum.load;
+    root["classes"] = sum.classes;
+    root["classes_drawn"] = sum.classes_drawn;
+    root["last_arrival_s"] = last.count() / vgpualloc::ticks_per_second.count();
+    root["seed"] = trace.effective.seed;
+    root["out"] = chosen.folder;
+    // A path may hold bytes that are no UTF-8; a summary is no reason to stop at them.
+    fmt::print("{}\n", root.dump(2, ' ', false, ordered_json::error_handler_t::replace));
+}
+
+int run(const options& chosen) {
+    const auto text = vgputraces::read_file(chosen.model_path);
+    if (!text) return report_error(text.error());
+    const auto model = vgputraces::parse_trace_model(*text, chosen.model_path);
+    if (!model) return report_error(model.error());
+    const auto trace = vgputraces::generate(*model, chosen.draw);
+    if (!trace) return report_error(trace.error());
+
+    const std::string nodes = vgputraces::write_openb_nodes(trace->nodes);
+    const std::string pods = vgputraces::write_openb_pods(trace->pods);
+    const std::string used_model = vgputraces::write_trace_model(trace->effective);
+    const auto written =
+        vgputraces::write_files(chosen.folder, {{"nodes.csv", nodes}, {"pods.csv", pods}, {"model.json", used_model}});
+    if (!written) return report_error(written.error());
+
+    chosen.json ? print_json(*trace, chosen) : print_summary(*trace, chosen);
+    return exit_done;
+}
+
+} // namespace
+
+void add_generate(CLI::App& app, int& exit_code) {
+    auto chosen = std::make_shared<options>();
+    CLI::App* command = app.add_subcommand("generate", "Make a synthetic node and pod list in the openb format");
+    command->add_option("MODEL", chosen->model_path, "The model, a JSON file (docs/trace-model.md)")->required();
+    command->add_option("--out", chosen->folder, "Folder for nodes.csv, pods.csv and model.json")->required();
+    command->add_option("--seed", chosen->draw.seed, "Of the random numbers; default: the model's")
+        ->check([](const std::string& text) { // before the conversion, which takes -1 for 2^64 - 1
+            return text.find('-') == std::string::npos ? std::string{} : "must not be negative";
+        });
+    command->add_option("--nodes", chosen->draw.nodes, "Number of nodes; the model's kinds are scaled to it");
+    command->add_option("--pods", chosen->draw.pods, "Number of pods, in place of the model's count or load");
+    command->add_option("--load", chosen->draw.load, "Stop when the requests reach this multiple of all GPUs");
+    command->add_flag("--json", chosen->json, "Print the summary as JSON");
+    command->callback([chosen, &exit_code] { exit_code = run(*chosen); });
+}
+
+} // namespace vgpusim::cli

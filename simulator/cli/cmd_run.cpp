@@ -1,0 +1,72 @@
+// vgpusim run: replays one workload under one policy.
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "commands.hpp"
+#include "run_flags.hpp"
+#include "vgpusim/report.hpp"
+#include "vgputraces/files.hpp"
+
+namespace vgpusim::cli {
+
+namespace {
+
+void print_summary(const run_record& record) {
+    const auto& result = record.result;
+    const double total = static_cast<double>(record.total_milli);
+    const double idle = total - static_cast<double>(record.last.allocated_milli);
+    const double unusable = static_cast<double>(record.last.unusable_micro) / 1e6;
+    fmt::print("policy         {}\n", record.config.policy);
+    fmt::print("pods           {} arrived, {} placed, {} failed\n", result.pods.size(), result.placed, result.failed);
+    fmt::print("allocation     {:.2f} % of {} GPUs\n",
+               total > 0 ? 100.0 * static_cast<double>(record.last.allocated_milli) / total : 0.0, record.gpus);
+    fmt::print("fragmentation  {:.2f} GPUs idle but unusable, {:.2f} % of idle\n", unusable / 1000.0,
+               idle > 0 ? 100.0 * unusable / idle : 0.0);
+    fmt::print("active         {} nodes, {} GPUs\n", record.last.used_nodes, record.last.used_gpus);
+    fmt::print("decisions      {:.0f}/s, p50 {:.1f} us, p99 {:.1f} us\n",
+               static_cast<double>(result.decisions) * 1e9 /
+                   static_cast<double>(std::max<std::uint64_t>(result.loop_ns, 1)),
+               result.decision_latency.quantile_us(0.5), result.decision_latency.quantile_us(0.99));
+    fmt::print("report         {}/report.html\n", record.config.out);
+}
+
+int run(const run_flags& flags) {
+    const auto config = config_from(flags);
+    if (!config) return report_error(config.error());
+    const auto loaded = load_input(*config);
+    if (!loaded) return report_error(loaded.error());
+    const auto record = replay(*config, *loaded, progress_bar(config->policy, loaded->input.pods.size()));
+    end_progress();
+    if (!record) return report_error(record.error());
+    const std::string report = render_report({describe(*record, *loaded)});
+    const std::string pods = pods_csv(*record, loaded->input);
+    const std::string series = timeseries_csv(*record);
+    const std::string summary = summary_json(*record, *loaded);
+    const auto written = vgputraces::write_files(
+        config->out,
+        {{"pods.csv", pods}, {"timeseries.csv", series}, {"summary.json", summary}, {"report.html", report}});
+    if (!written) return report_error(written.error());
+    if (flags.json) {
+        fmt::print("{}", summary);
+    } else {
+        print_summary(*record);
+    }
+    return exit_done;
+}
+
+} // namespace
+
+void add_run(CLI::App& app, int& exit_code) {
+    auto flags = std::make_shared<run_flags>();
+    CLI::App* command = app.add_subcommand("run", "Replay a trace under one policy");
+    add_run_flags(*command, flags);
+    command->add_option_function<std::string>(
+        "--policy", [flags](const std::string& value) { flags->given.emplace_back("policy", value); },
+        "Policy (vgpusim policies), or weighted:NAME=WEIGHT,…");
+    command->callback([flags, &exit_code] { exit_code = run(*flags); });
+}
+
+} // namespace vgpusim::cli

@@ -1,0 +1,86 @@
+// Shared flags and the progress display.
+#include "run_flags.hpp"
+
+#include <chrono>
+#include <cstdio>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace vgpusim::cli {
+
+using vgpualloc::error;
+using vgpualloc::error_code;
+using vgpualloc::expected;
+using vgpualloc::unexpected;
+
+void add_run_flags(CLI::App& command, const std::shared_ptr<run_flags>& flags) {
+    const auto keyed = [&command, flags](const std::string& flag, const std::string& key, const std::string& help) {
+        command.add_option_function<std::string>(
+            flag, [flags, key](const std::string& value) { flags->given.emplace_back(key, value); }, help);
+    };
+    command.add_option("SCENARIO", flags->scenario, "A scenario file (JSON); flags override it");
+    keyed("--format", "format", "Format of the node and pod lists: openb");
+    keyed("--nodes", "nodes", "Node list; a bare name is looked for in $VGPUALLOC_TRACES first");
+    keyed("--pods", "pods", "Pod list, likewise");
+    keyed("--device-policy", "device_policy", "Policy for the choice of devices on a node; default: the same policy");
+    keyed("--mode", "mode", "How every GPU is shared (vgpusim modes)");
+    keyed("--tune", "tune", "Copy or drop pods until they ask for this multiple of all GPUs; 0 = leave as is");
+    keyed("--seed", "seed", "Of the shuffle, the tuning, the node order and drawn policies; default 42");
+    keyed("--sample-interval-s", "sample_interval_s", "Seconds between rows of timeseries.csv; 0 = every event");
+    keyed("--out", "out", "Folder for the output files");
+    command.add_flag_callback(
+        "--departures", [flags] { flags->given.emplace_back("departures", "true"); },
+        "Use the trace's creation and deletion times");
+    command.add_option("--set", flags->settings, "Set a configuration key, KEY=VALUE; may be repeated");
+    command.add_flag("--json", flags->json, "Print the summary as JSON");
+}
+
+expected<run_config> config_from(const run_flags& flags) {
+    run_config config;
+    if (!flags.scenario.empty()) {
+        auto read = read_scenario(flags.scenario);
+        if (!read) return read;
+        config = std::move(*read);
+    }
+    for (const std::string& setting : flags.settings) {
+        const std::size_t equals = setting.find('=');
+        if (equals == std::string::npos) {
+            return unexpected(error{.code = error_code::malformed,
+                                    .where = "",
+                                    .field = "--set",
+                                    .value = setting,
+                                    .expected = "KEY=VALUE"});
+        }
+        const std::string_view text = setting;
+        if (auto done = set_key(config, text.substr(0, equals), text.substr(equals + 1)); !done) {
+            return unexpected(std::move(done.error()));
+        }
+    }
+    for (const auto& [key, value] : flags.given) {
+        if (auto done = set_key(config, key, value); !done) return unexpected(std::move(done.error()));
+    }
+    return config;
+}
+
+simulation::progress progress_bar(std::string label, std::size_t total) {
+    if (isatty(STDERR_FILENO) == 0 || total == 0) return {};
+    const auto begin = std::chrono::steady_clock::now();
+    return [label = std::move(label), total, begin](std::size_t done) {
+        constexpr std::size_t width = 30;
+        const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+        const double rate = seconds > 0.0 ? static_cast<double>(done) / seconds : 0.0;
+        const double left = rate > 0.0 ? static_cast<double>(total - done) / rate : 0.0;
+        const std::size_t filled = width * done / total;
+        fmt::print(stderr, "\r{} [{:#<{}}{:.<{}}] {:3}%  {:.0f} pods/s  {:.0f} s left \x1b[K", label, "", filled, "",
+                   width - filled, 100 * done / total, rate, left);
+        std::fflush(stderr);
+    };
+}
+
+void end_progress() {
+    if (isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\r\x1b[K");
+}
+
+} // namespace vgpusim::cli

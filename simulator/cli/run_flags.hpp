@@ -1,0 +1,36 @@
+// The flags that `run` and `compare` share, and how they become a configuration.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "vgpualloc/core/expected.hpp"
+#include "vgpusim/run.hpp"
+
+namespace CLI {
+class App;
+} // namespace CLI
+
+namespace vgpusim::cli {
+
+struct run_flags {
+    std::string scenario;
+    std::vector<std::string> settings;                      ///< of --set, "key=value"
+    std::vector<std::pair<std::string, std::string>> given; ///< key, value of every other flag that was used
+    bool json = false;
+};
+
+/// Adds the shared flags to a command. `flags` is filled when the command line is parsed.
+void add_run_flags(CLI::App& command, const std::shared_ptr<run_flags>& flags);
+
+/// The scenario, then --set, then flags; later ones win.
+[[nodiscard]] vgpualloc::expected<run_config> config_from(const run_flags& flags);
+
+/// A progress display on a terminal: arrivals done of `total`, rate, time left. Silent on a pipe.
+[[nodiscard]] simulation::progress progress_bar(std::string label, std::size_t total);
+/// Clears what progress_bar() left on the terminal.
+void end_progress();
+
+} // namespace vgpusim::cli

@@ -1,0 +1,63 @@
+// The cluster's state in numbers, kept up to date node by node.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "vgpualloc/core/units.hpp"
+#include "vgpualloc/metrics/fragmentation.hpp"
+#include "vgpualloc/model/view.hpp"
+
+namespace vgpusim {
+
+/// Sums over all nodes. Fragmentation is summed as integers (micro-milli-GPU, rounded per node), so that the value
+/// after an event depends on the state alone and not on the path to it.
+class gauges {
+public:
+    gauges(const vgpualloc::workload& typical, std::size_t nodes) : fragmentation_{typical}, nodes_(nodes) {}
+
+    /// Takes in a node's state, replacing what was known of it.
+    void update(const vgpualloc::node_view& node) {
+        node_gauge now{.used = node.config->used.count(),
+                       .unusable_micro = in_micro(fragmentation_.unusable(*node.config, node.cpu_left)),
+                       .used_gpus = static_cast<std::int32_t>(static_cast<std::int64_t>(node.config->devices.size()) -
+                                                              node.config->devices_free_whole)};
+        now.active = now.used_gpus > 0 || node.cpu_left < node.cpu_capacity;
+        node_gauge& before = nodes_[node.node.at()];
+        allocated_milli += now.used - before.used;
+        unusable_micro += now.unusable_micro - before.unusable_micro;
+        used_gpus += now.used_gpus - before.used_gpus;
+        used_nodes += static_cast<int>(now.active) - static_cast<int>(before.active);
+        before = now;
+    }
+
+    /// Ids of configurations are about to change their meaning.
+    void forget_ids() { fragmentation_.forget_ids(); }
+
+    /// The seven buckets of one node.
+    [[nodiscard]] vgpualloc::fragmentation_buckets buckets(const vgpualloc::node_view& node) {
+        return fragmentation_.buckets(*node.config, node.cpu_left);
+    }
+
+    std::int64_t allocated_milli = 0;
+    std::int64_t unusable_micro = 0; ///< F over all nodes, in millionths of a milli-GPU
+    std::int64_t used_gpus = 0;      ///< GPUs with anything used
+    std::int64_t used_nodes = 0;     ///< nodes with any GPU or CPU used
+
+    [[nodiscard]] static std::int64_t in_micro(double milli) noexcept {
+        return static_cast<std::int64_t>(milli * 1e6 + 0.5);
+    }
+
+private:
+    struct node_gauge {
+        std::int64_t used = 0;
+        std::int64_t unusable_micro = 0;
+        std::int32_t used_gpus = 0;
+        bool active = false;
+    };
+
+    vgpualloc::fragmentation_model fragmentation_;
+    std::vector<node_gauge> nodes_;
+};
+
+} // namespace vgpusim

@@ -1,0 +1,20 @@
+// Every policy a run can name: the native ones and the models of other systems.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/policy/factory.hpp"
+
+namespace vgpusim {
+
+/// All entries, native first, each part sorted by name.
+[[nodiscard]] const std::vector<vgpualloc::policy_entry>& all_policies();
+
+/// parse_policy() over all_policies().
+[[nodiscard]] vgpualloc::expected<std::unique_ptr<vgpualloc::policy>>
+make_policy(std::string_view spelling, const vgpualloc::policy_parameters& parameters);
+
+} // namespace vgpusim

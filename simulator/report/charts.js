@@ -1,0 +1,175 @@
+// Curves of all runs in the same axes. docs/report.md describes the data.
+(function () {
+  'use strict';
+  const data = JSON.parse(document.getElementById('report-data').textContent);
+  const dashes = [null, [7, 4], [2, 3], [9, 3, 2, 3]];
+  const state = { axis: data.departures && data.clock ? 'time' : 'load', window: null };
+  const figures = [...document.querySelectorAll('.chart')];
+  const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+  function sums(differences) {
+    let sum = 0;
+    return differences.map((difference) => (sum += difference));
+  }
+
+  // Time is drawn in the largest unit that leaves two or more of it, so that its ticks are round numbers.
+  const seconds_max = Math.max(0, ...data.runs.map((run) => sums(run.curves.allocation.time || []).pop() || 0)) / 1000;
+  const [unit_seconds, unit_name] = [[86400, 'd'], [3600, 'h'], [60, 'min']].find(([length]) => seconds_max >= 2 * length) || [1, 's'];
+  for (const run of data.runs) {
+    for (const curve of Object.values(run.curves)) {
+      curve.load = sums(curve.load).map((x) => x / 1000); // to percent
+      if (curve.time) curve.time = sums(curve.time).map((x) => x / 1000 / unit_seconds);
+      curve.y = sums(curve.y);
+    }
+  }
+
+  const shown = (value, unit) => unit ? value.toFixed(2) + ' ' + unit : Math.round(value).toLocaleString('en');
+
+  // The lines of one chart: every run, and where it makes sense the load that a perfect scheduler would have taken.
+  function lines(name, unit) {
+    const scale = unit ? 1000 : 1; // percentages come as thousandths of a percent
+    const result = data.runs.map((run, i) => ({
+      label: run.label, colour: 'var(--c' + (i % 8) + ')', ink: colour('--c' + (i % 8)), dash: dashes[Math.floor(i / 8) % 4],
+      x: run.curves[name][state.axis], y: run.curves[name].y.map((y) => y / scale),
+    }));
+    const load_max = Math.max(0, ...result.map((line) => line.x.length ? line.x[line.x.length - 1] : 0));
+    if (name === 'allocation' && state.axis === 'load' && !data.departures && load_max > 0) {
+      const end = Math.min(100, load_max);
+      result.push({ label: 'upper limit', colour: 'var(--soft)', ink: colour('--soft'), dash: [3, 4], thin: true,
+                    x: [0, end, load_max], y: [0, end, end] });
+    }
+    return result;
+  }
+
+  // One row per point: dygraphs wants a common x column, and lines keep only the points where they bend.
+  function rows(all) {
+    const points = [];
+    all.forEach((line, column) => line.x.forEach((x, i) => points.push([x, column, line.y[i]])));
+    points.sort((a, b) => a[0] - b[0]); // stable, so points of one curve at one x keep their order
+    return points.map(([x, column, y]) => {
+      const row = new Array(all.length + 1).fill(null);
+      row[0] = x;
+      row[column + 1] = y;
+      return row;
+    });
+  }
+
+  // The height of a line at x, between its points as drawn.
+  function height(line, x) {
+    let low = 0, high = line.x.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (line.x[middle] <= x) low = middle + 1; else high = middle;
+    }
+    if (low === 0) return null;
+    if (low === line.x.length) return line.y[low - 1];
+    const along = (x - line.x[low - 1]) / (line.x[low] - line.x[low - 1]);
+    return line.y[low - 1] + along * (line.y[low] - line.y[low - 1]);
+  }
+
+  function legend(figure, x) {
+    const box = figure.querySelector('.legend');
+    const chart = figure.chart;
+    chart.lines.forEach((line, i) => {
+      const value = line.x.length === 0 ? null : height(line, x === null ? Infinity : x);
+      box.children[i].lastChild.textContent = line.label + (value === null ? '' : '  ' + shown(value, chart.unit));
+    });
+    const at = x === null ? 'at the end' : state.axis === 'time' ? 'at ' + x.toFixed(3) + ' ' + unit_name : 'at ' + x.toFixed(2) + ' % load';
+    box.lastChild.textContent = at;
+  }
+
+  function build_legend(figure) {
+    const chart = figure.chart;
+    figure.querySelector('.legend').replaceChildren(...chart.lines.map((line, i) => {
+      const button = document.createElement('button');
+      const swatch = document.createElement('i');
+      button.type = 'button';
+      button.setAttribute('aria-pressed', 'true');
+      swatch.className = 'swatch';
+      swatch.style.color = line.colour;
+      button.append(swatch, document.createTextNode(line.label));
+      button.onclick = () => {
+        const on = button.getAttribute('aria-pressed') !== 'true';
+        button.setAttribute('aria-pressed', String(on));
+        chart.graph.setVisibility(i, on);
+      };
+      return button;
+    }), Object.assign(document.createElement('span'), { className: 'at' }));
+    legend(figure, null);
+  }
+
+  function zoom(window) {
+    state.window = window;
+    document.getElementById('reset-zoom').disabled = window === null;
+    for (const figure of figures) {
+      if (figure.chart && figure.chart.graph) {
+        // Zoomed in, the differences between the runs matter more than the distance to zero.
+        figure.chart.graph.updateOptions({ dateWindow: window || figure.chart.whole, includeZero: window === null });
+      }
+    }
+  }
+
+  function options(figure, all, unit, whole) {
+    const series = {};
+    all.forEach((line, i) => { series[i] = { color: line.ink, strokePattern: line.dash, strokeWidth: line.thin ? 1 : 1.8 }; });
+    return {
+      // Positions instead of names: two runs may have equal names, and the legend is ours.
+      labels: ['x', ...all.map((_, i) => String(i))], series, legend: 'never', connectSeparatedPoints: true,
+      dateWindow: state.window || whole, includeZero: state.window === null, animatedZooms: false, highlightCircleSize: 3,
+      gridLineColor: colour('--grid'), axisLineColor: colour('--line'), gridLineWidth: 1, xRangePad: 0, labelsKMB: false,
+      xlabel: state.axis === 'time' ? 'simulated time' : 'arrived load, % of all GPUs', xLabelHeight: 20, rightGap: 12,
+      axes: {
+        x: { axisLabelFormatter: (x) => +x.toFixed(4) + ' ' + (state.axis === 'time' ? unit_name : '%'), pixelsPerLabel: 64 },
+        y: { axisLabelFormatter: (y) => unit ? +y.toFixed(3) + ' %' : (+y.toFixed(2)).toLocaleString('en'), axisLabelWidth: 56 },
+      },
+      highlightCallback: (event, x) => legend(figure, x),
+      unhighlightCallback: () => legend(figure, null),
+      zoomCallback: (from, to) => zoom(from <= whole[0] && to >= whole[1] ? null : [from, to]),
+    };
+  }
+
+  function draw(figure) {
+    const button = figure.querySelector('[data-curve][aria-pressed="true"]');
+    const unit = button.dataset.unit;
+    const all = lines(button.dataset.curve, unit);
+    const plot = figure.querySelector('.plot');
+    if (figure.chart && figure.chart.graph) figure.chart.graph.destroy();
+    figure.chart = { lines: all, unit, graph: null };
+    const table = rows(all);
+    plot.classList.toggle('none', table.length === 0);
+    if (table.length === 0) {
+      plot.textContent = 'This run recorded no samples.';
+      return;
+    }
+    const begin = state.axis === 'time' ? table[0][0] : 0;
+    const whole = [begin, Math.max(table[table.length - 1][0], begin + 0.001)];
+    figure.chart.whole = whole;
+    figure.chart.graph = new Dygraph(plot, table, options(figure, all, unit, whole));
+    build_legend(figure);
+  }
+
+  function press(buttons, chosen) {
+    for (const button of buttons) button.setAttribute('aria-pressed', String(button === chosen));
+  }
+
+  for (const figure of figures) {
+    const buttons = [...figure.querySelectorAll('[data-curve]')];
+    press(buttons, buttons[0]);
+    for (const button of buttons) button.onclick = () => { press(buttons, button); draw(figure); };
+  }
+  const axes = [...document.querySelectorAll('[data-axis]')];
+  if (!data.clock) document.getElementById('axis-choice').remove();
+  press(axes, axes.find((button) => button.dataset.axis === state.axis));
+  for (const button of axes) {
+    button.onclick = () => {
+      press(axes, button);
+      state.axis = button.dataset.axis;
+      zoom(null);
+      figures.forEach(draw);
+    };
+  }
+  document.getElementById('reset-zoom').onclick = () => { zoom(null); figures.forEach(draw); };
+
+  figures.forEach(draw);
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => figures.forEach(draw));
+}());

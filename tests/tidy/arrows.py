@@ -1,0 +1,190 @@
+"""Which part of the project may include which: the dependency table of the design, read against every #include line."""
+import re
+from pathlib import PurePosixPath
+
+from source import Finding, without_comments
+
+# part -> the parts it sees directly; it also sees whatever those see. `verify` stays off mode, policy and alloc so that
+# it shares no code with what it checks.
+SEES = {
+    "core": [],
+    "model": ["core"],
+    "catalog": ["model"],
+    "mode": ["catalog"],
+    "metrics": ["catalog"],
+    "verify": ["catalog"],
+    "dialect": ["catalog"],
+    "policy": ["mode", "metrics"],
+    "alloc": ["policy"],
+    "plan": ["alloc"],
+    "compat": ["policy"],                       # compat/fgd is a set of policies
+    "compat_volcano": ["model", "catalog", "dialect"],
+    "compat_list": ["compat", "compat_volcano"],  # compat/all.hpp names both kinds
+    "c_api": ["alloc", "plan", "compat_list", "dialect", "metrics", "catalog"],
+    "umbrella": ["c_api", "verify"],
+    "traces": ["model", "dialect"],
+    "simulator": ["umbrella", "traces"],
+    "cli": ["simulator"],
+    "python-bindings": ["simulator"],
+}
+LIBRARY = [part for part in SEES if part not in ("traces", "simulator", "cli", "python-bindings")]
+
+SOURCES = "a .cpp file or a header beside it, never a public header"
+ANYWHERE = "any file"
+
+# prefix of a third-party include -> (parts that may, which of their files). Nothing else third-party is allowed.
+THIRD_PARTY = {
+    "tl/expected.hpp": (["core/expected.hpp"], ANYWHERE),
+    "Eigen/": (["policy", "plan"], SOURCES),
+    "boost/": (["plan"], ANYWHERE),
+    "CLI/": (["cli"], ANYWHERE),
+    "nlohmann/": (["catalog", "dialect", "compat", "compat_volcano", "c_api", "traces", "simulator", "cli"], SOURCES),
+    "fmt/": (["traces", "simulator", "cli"], SOURCES),
+    "curl/": (["traces"], SOURCES),
+    "openssl/": (["traces"], SOURCES),
+    "pybind11/": (["python-bindings"], ANYWHERE),
+}
+# The operating system's headers: the core is a pure library and has no use for them.
+SYSTEM_PARTS = ["traces", "simulator", "cli"]
+
+PUBLIC = "libvgpualloc/include/vgpualloc/"
+ROOT_HEADERS = {"config.hpp": "core", "version.hpp": "core", "fwd.hpp": "core", "vgpualloc.hpp": "umbrella",
+                "c_api.h": "c_api"}
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+
+
+def closure(part, table=None):
+    table = SEES if table is None else table
+    seen, todo = set(), [part]
+    while todo:
+        for lower in table[todo.pop()]:
+            if lower not in seen:
+                seen.add(lower)
+                todo.append(lower)
+    return seen
+
+
+def library_part(inside):
+    """The part of a path inside include/vgpualloc: mode/mig.hpp -> mode, compat/volcano/x.hpp -> compat_volcano."""
+    first, *rest = PurePosixPath(inside).parts
+    if not rest:
+        return ROOT_HEADERS.get(first)
+    if first == "compat":
+        if rest[0].startswith("volcano"):
+            return "compat_volcano"
+        return "compat_list" if rest == ["all.hpp"] else "compat"
+    return first if first in SEES else None
+
+
+def source_part(path, own_includes):
+    """A file of libvgpualloc/src belongs to the folder it lies in, else to the header of the same name, else to the
+    part of its first include, which house style makes its own header."""
+    inside = PurePosixPath(path).relative_to("libvgpualloc/src")
+    if len(inside.parts) > 1 and library_part(str(inside)):
+        return library_part(str(inside))
+    if inside.stem == "c_api":
+        return "c_api"
+    own = [include for include in own_includes if include.startswith("vgpualloc/")]
+    for include in own:
+        if PurePosixPath(include).stem == inside.stem:
+            return library_part(include.removeprefix("vgpualloc/"))
+    return library_part(own[0].removeprefix("vgpualloc/")) if own and own[0] == own_includes[0] else None
+
+
+def part_of(path, own_includes=()):
+    """The part a file belongs to; None when nothing says so."""
+    if path.startswith(PUBLIC):
+        return library_part(path.removeprefix(PUBLIC))
+    if path.startswith("libvgpualloc/src/"):
+        return source_part(path, own_includes)
+    for folder, part in (("traces/", "traces"), ("simulator/cli/", "cli"), ("simulator/", "simulator"),
+                         ("python-bindings/", "python-bindings")):
+        if path.startswith(folder):
+            return part
+    return None
+
+
+def included_part(path, part, target, files):
+    """The part that a quoted or own include leads to; None when it leads nowhere that is known."""
+    if target.startswith("vgpualloc/"):
+        return library_part(target.removeprefix("vgpualloc/"))
+    if target.startswith("vgputraces/"):
+        return "traces"
+    if target.startswith("vgpusim/"):
+        return "simulator"
+    if target.endswith("_embedded.hpp"):  # made by vga_embed for the target that includes it
+        return part
+    beside = normalised(PurePosixPath(path).parent / target)
+    for base in (beside, "libvgpualloc/src/" + target, "simulator/src/" + target, "traces/src/" + target):
+        if base in files:
+            other = part_of(base, files[base])
+            # A private header in a flat src/ has no header of its own name to tell its part; it may be shared below.
+            return other if other or not base.startswith("libvgpualloc/src/") else part
+    return None
+
+
+def normalised(path):
+    parts = []
+    for piece in path.parts:
+        if piece == "..":
+            parts = parts[:-1]
+        elif piece != ".":
+            parts.append(piece)
+    return "/".join(parts)
+
+
+def third_party_problem(path, part, target):
+    for prefix, (owners, which) in THIRD_PARTY.items():
+        if not target.startswith(prefix):
+            continue
+        if part not in owners and not any(path == PUBLIC + owner for owner in owners):
+            return f"'{part}' may not include {prefix}, only {', '.join(owners)} may"
+        if which == SOURCES and "/include/" in path:
+            return f"{prefix} belongs into {which}"
+        return None
+    if target.endswith(".h") or target.startswith("sys/"):
+        return None if part in SYSTEM_PARTS else f"'{part}' may not include a system header: the core does no I/O"
+    if "/" in target:
+        return "a third-party header that the table THIRD_PARTY in tests/tidy/arrows.py does not know"
+    return None  # a header of the C++ standard library
+
+
+def include_problem(path, part, quote, target, files):
+    own = target.startswith(("vgpualloc/", "vgputraces/", "vgpusim/"))
+    if quote == "<" and not own:
+        return third_party_problem(path, part, target)
+    other = included_part(path, part, target, files)
+    if other is None:
+        return "leads to no file of the project"
+    if other != part and other not in closure(part):
+        return f"forbidden arrow {part} -> {other} ({part} sees {', '.join(sorted(closure(part))) or 'nothing'})"
+    return None
+
+
+def includes_of(text):
+    """(line number, quote, target) of every #include; only comments are blanked, since the target is a string."""
+    for number, line in enumerate(without_comments(text, keep_strings=True).splitlines(), 1):
+        match = INCLUDE.match(line)
+        if match:
+            yield number, match.group(1), match.group(2)
+
+
+def check(texts):
+    """texts: path -> content of every C++ file below libvgpualloc, traces, simulator, python-bindings."""
+    files = {path: [target for _, _, target in includes_of(text)] for path, text in texts.items()}
+    findings = []
+    for path, text in texts.items():
+        part = part_of(path, files[path])
+        if part is None:
+            if not is_private_header(path):
+                findings.append(Finding(path, 1, "arrow", "belongs to no part of the design's dependency table"))
+            continue
+        for number, quote, target in includes_of(text):
+            problem = include_problem(path, part, quote, target, files)
+            if problem:
+                findings.append(Finding(path, number, "arrow", f'#include "{target}": {problem}'))
+    return findings
+
+
+def is_private_header(path):
+    return path.startswith("libvgpualloc/src/") and path.endswith(".hpp")

@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""The closing count of scripts/test.sh: nothing that failed, or never ran, may look like a pass.
+Usage: count_tests_test.py ROOT"""
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = sys.argv.pop(1)
+
+JUNIT = """<testsuite>
+<testcase name="a" status="run"/>
+<testcase name="b" status="run"/>
+<testcase name="skipped by its exit code" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/></testcase>
+<testcase name="skipped by GoogleTest" status="notrun"><skipped message="SKIP_REGULAR_EXPRESSION_MATCHED"/></testcase>
+<testcase name="disabled" status="disabled"><skipped message="Disabled"/></testcase>
+{}</testsuite>"""
+FAILED = '<testcase name="f" status="fail"><failure message=""/></testcase>\n'
+NOT_BUILT = '<testcase name="n" status="notrun"><skipped message="Unable to find executable"/></testcase>\n'
+
+
+def count(*arguments):
+    result = subprocess.run([sys.executable, f"{ROOT}/scripts/count_tests.py", *arguments], capture_output=True,
+                            text=True, check=False)
+    return result.stdout.splitlines()[-1], result.returncode
+
+
+class Counting(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def junit(self, extra=""):
+        path = Path(self.folder.name) / "junit.xml"
+        path.write_text(JUNIT.format(extra), encoding="utf-8")
+        return str(path)
+
+    def test_passes_and_skips(self):
+        self.assertEqual(("2 passed, 0 failed, 3 skipped", 0), count(f"ctest:release:0:{self.junit()}"))
+
+    def test_runs_and_checks_are_added_up_and_steps_are_not(self):
+        run = f"ctest:release:0:{self.junit()}"
+        self.assertEqual(("5 passed, 0 failed, 6 skipped", 0), count(run, run, "check:coverage:0", "step:build:0"))
+
+    def test_a_failure_is_counted_once(self):
+        self.assertEqual(("2 passed, 1 failed, 3 skipped", 1),
+                         count("--exit", "1", f"ctest:release:8:{self.junit(FAILED)}"))
+
+    def test_what_could_not_start_is_a_failure(self):
+        self.assertEqual(("2 passed, 1 failed, 3 skipped", 1), count(f"ctest:release:8:{self.junit(NOT_BUILT)}"))
+
+    def test_a_ctest_that_died_is_a_failure(self):
+        self.assertEqual(("2 passed, 1 failed, 3 skipped", 1), count(f"ctest:release:139:{self.junit()}"))
+        self.assertEqual(("0 passed, 1 failed, 0 skipped", 1), count("ctest:release:0:/nonexistent/junit.xml"))
+
+    def test_a_failed_step_or_check_or_script_is_a_failure(self):
+        run = f"ctest:release:0:{self.junit()}"
+        for outcome in ("step:build:2", "check:coverage:2"):
+            self.assertEqual(("2 passed, 1 failed, 3 skipped", 1), count(run, outcome))
+        self.assertEqual(("2 passed, 1 failed, 3 skipped", 1), count("--exit", "1", run))
+
+    def test_nothing_run_is_a_failure(self):
+        self.assertEqual(("0 passed, 1 failed, 0 skipped", 1), count())
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())

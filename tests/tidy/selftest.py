@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""Plants one defect at a time and demands that tidy.py flags it, at its line, and leaves clean look-alikes alone."""
+import sys
+import unittest
+
+import arrows
+import bans
+import source
+import tidy
+
+HEADERS = "libvgpualloc/include/vgpualloc/"
+
+# (rule, path, text): the defect is always on the last line.
+PLANTED = [
+    # arrows between parts
+    ("arrow", HEADERS + "core/units.hpp", '#include "vgpualloc/model/device.hpp"'),
+    ("arrow", HEADERS + "model/device.hpp", '// fine\n#include "vgpualloc/catalog/mig.hpp"'),
+    ("arrow", HEADERS + "catalog/mig.hpp", '#include "vgpualloc/mode/mig.hpp"'),
+    ("arrow", HEADERS + "mode/mig.hpp", '#include "vgpualloc/policy/fgd.hpp"'),
+    ("arrow", HEADERS + "mode/mig.hpp", '#include "vgpualloc/dialect/hami.hpp"'),
+    ("arrow", HEADERS + "metrics/fairness.hpp", '#include "vgpualloc/mode/mig.hpp"'),
+    ("arrow", HEADERS + "verify/state.hpp", '#include "vgpualloc/mode/mig.hpp"'),
+    ("arrow", HEADERS + "verify/state.hpp", '#include "vgpualloc/alloc/allocator.hpp"'),
+    ("arrow", HEADERS + "policy/fgd.hpp", '#include "vgpualloc/alloc/allocator.hpp"'),
+    ("arrow", HEADERS + "policy/all.hpp", '#include "vgpualloc/compat/fgd.hpp"'),
+    ("arrow", HEADERS + "alloc/allocator.hpp", '#include "vgpualloc/plan/flow.hpp"'),
+    ("arrow", HEADERS + "alloc/allocator.hpp", "#include <vgpualloc/plan/flow.hpp>"),
+    ("arrow", HEADERS + "compat/fgd/score.hpp", '#include "vgpualloc/alloc/allocator.hpp"'),
+    ("arrow", HEADERS + "compat/volcano/fit.hpp", '#include "vgpualloc/mode/hami_core.hpp"'),
+    ("arrow", HEADERS + "compat/volcano.hpp", '#include "vgpualloc/policy/binpack.hpp"'),
+    ("arrow", HEADERS + "plan/flow.hpp", '#include "vgputraces/openb.hpp"'),
+    ("arrow", "libvgpualloc/src/mode/mig.cpp", '#include "vgpualloc/policy/fgd.hpp"'),
+    ("arrow", "libvgpualloc/src/ledger.cpp",
+     '#include "vgpualloc/model/ledger.hpp"\n#include "vgpualloc/policy/fgd.hpp"'),
+    ("arrow", "libvgpualloc/src/parse_policy.cpp",
+     '#include "vgpualloc/policy/parse.hpp"\n#include "vgpualloc/alloc/allocator.hpp"'),
+    ("arrow", "traces/src/openb.cpp", '#include "vgpualloc/alloc/allocator.hpp"'),
+    ("arrow", "traces/src/openb.cpp", '#include "vgpusim/report.hpp"'),
+    ("arrow", "simulator/src/loop.cpp", '#include "../cli/commands.hpp"'),
+    # third parties
+    ("arrow", HEADERS + "core/error.hpp", "#include <tl/expected.hpp>"),
+    ("arrow", HEADERS + "policy/fgd.hpp", "#include <Eigen/Core>"),
+    ("arrow", "libvgpualloc/src/alloc/place.cpp", "#include <Eigen/Core>"),
+    ("arrow", "libvgpualloc/src/alloc/place.cpp", "#include <boost/graph/adjacency_list.hpp>"),
+    ("arrow", "simulator/src/loop.cpp", "#include <CLI/CLI.hpp>"),
+    ("arrow", HEADERS + "catalog/mig.hpp", "#include <nlohmann/json.hpp>"),
+    ("arrow", HEADERS + "model/device.hpp", "#include <fmt/format.h>"),
+    ("arrow", HEADERS + "model/device.hpp", "#include <unistd.h>"),
+    ("arrow", "simulator/src/loop.cpp", "#include <some/new_library.hpp>"),
+    # files that the table cannot place
+    ("arrow", HEADERS + "solve/lp.hpp", "int x;"),
+    ("arrow", HEADERS + "stray.hpp", "int x;"),
+    ("arrow", "libvgpualloc/src/nameless.cpp", "int x;"),
+    ("arrow", "simulator/src/loop.cpp", '#include "no_such_file.hpp"'),
+    # words
+    ("random", HEADERS + "core/rng.hpp", "#include <random>"),
+    ("std-random", "simulator/src/loop.cpp", "std::shuffle(a, b, c);"),
+    ("std-random", "traces/src/generator.cpp", "std::uniform_int_distribution<int> draw;"),
+    ("random_device", "simulator/src/loop.cpp", "std::random_device seed;"),
+    ("rand", "simulator/src/loop.cpp", "int x = rand();"),
+    ("rand", "simulator/src/loop.cpp", "std::srand(1);"),
+    ("std-hash", HEADERS + "core/hash.hpp", "/* fine */ std::hash<int> h;"),
+    ("time", "simulator/src/loop.cpp", "auto now = std::time(nullptr);"),
+    ("time", "simulator/src/loop.cpp", "auto now = time(0);"),
+    ("system_clock", "simulator/src/loop.cpp", "std::chrono::system_clock::now();"),
+    ("clock", "libvgpualloc/src/mode/mig.cpp", "std::chrono::steady_clock::now();"),
+    ("pure", "libvgpualloc/src/mode/mig.cpp", "#include <iostream>"),
+    ("pure", HEADERS + "mode/mig.hpp", "#include <thread>"),
+    ("getenv", "libvgpualloc/src/mode/mig.cpp", 'std::getenv("HOME");'),
+    ("long-double", HEADERS + "metrics/fairness.hpp", "long  double sum;"),
+    ("reduce", "simulator/src/loop.cpp", "std::reduce(a, b);"),
+    ("flags", "cmake/VgaOptions.cmake", "add_compile_options(-march=native)"),
+    ("flags", "CMakePresets.json", '"CMAKE_CXX_FLAGS": "-ffast-math"'),
+    ("unfinished", "docs/formats.md", "TODO: write this"),
+    ("unfinished", "traces/src/openb.cpp", "// FIXME later"),
+    ("unfinished", "scripts/run.sh", "# XXX"),
+    ("outside", "tests/golden/CMakeLists.txt", "set(dir ${CMAKE_SOURCE_DIR}/../shared/golden)"),
+    ("outside", "README.md", "see /work/shared/DESIGN.md"),
+    ("tab", "simulator/src/loop.cpp", "\tint x;"),
+    ("length", "simulator/src/loop.cpp", "int x;\n" * (bans.LENGTH_LIMIT + 1)),
+    ("unordered", "simulator/src/loop.cpp",
+     "std::unordered_map<int, std::pair<int, int>> jobs;\nfor (const auto& [id, job] : jobs) use(job);"),
+    ("unordered", "simulator/src/loop.cpp", "std::unordered_set<int> seen_;\nstd::sort(seen_.begin(), seen_.end());"),
+]
+
+# (path, text) that look like a defect and are none.
+CLEAN = [
+    (HEADERS + "core/expected.hpp", "#include <tl/expected.hpp>"),
+    (HEADERS + "core/rng.hpp", "// never <random>, std::hash or rand()\n/* long double\n system_clock */"),
+    (HEADERS + "policy/fgd.hpp", '#include "vgpualloc/metrics/fragmentation.hpp"\n#include "vgpualloc/core/units.hpp"'),
+    (HEADERS + "alloc/allocator.hpp", '#include "vgpualloc/policy/all.hpp"\n#include <vector>'),
+    (HEADERS + "compat/all.hpp", '#include "vgpualloc/compat/volcano/fit.hpp"\n#include "vgpualloc/compat/fgd.hpp"'),
+    (HEADERS + "compat/volcano/fit.hpp", '#include "vgpualloc/dialect/volcano.hpp"'),
+    (HEADERS + "vgpualloc.hpp", '#include "vgpualloc/verify/state.hpp"\n#include "vgpualloc/plan/flow.hpp"'),
+    ("libvgpualloc/src/policy/dot.cpp", "#include <Eigen/Core>"),
+    ("libvgpualloc/src/flow.cpp", '#include "vgpualloc/plan/flow.hpp"\n#include <boost/graph/adjacency_list.hpp>'),
+    ("libvgpualloc/src/mig.cpp", '#include "vgpualloc/catalog/mig.hpp"\n#include "vgpualloc_embedded.hpp"'),
+    ("simulator/cli/main.cpp", '#include <CLI/CLI.hpp>\n#include "vgpusim/report.hpp"'),
+    ("simulator/src/loop.cpp", "#include <unistd.h>\nauto t = std::chrono::steady_clock::now();\nevent.time(0);"),
+    ("simulator/src/loop.cpp", "std::int64_t million = 1'000'000; const char* s = \"std::hash\"; auto c = '\"';\n"
+                               "int operand(int); int x = operand(1);"),
+    ("simulator/src/loop.cpp", "std::unordered_map<int, int> jobs;\nif (jobs.find(1) == jobs.end()) return;\n"
+                               "for (int id : ids) use(jobs.at(id));"),
+    ("scripts/test.sh", "mktemp -d /tmp/a.XXXXXX\nls ../shared"),
+    ("docs/determinism.md", "never -ffast-math"),
+]
+
+
+class Tidy(unittest.TestCase):
+    def test_every_planted_defect_is_flagged_at_its_line(self):
+        for rule, path, text in PLANTED:
+            with self.subTest(rule=rule, path=path, text=text[-80:]):
+                findings = tidy.check({path: text})
+                last = max(1, text.rstrip("\n").count("\n") + 1)
+                found = [(finding.rule, finding.path) for finding in findings]
+                self.assertIn((rule, path), found)
+                self.assertTrue(any(last <= finding.line <= last + 1 for finding in findings), findings)
+
+    def test_clean_look_alikes_are_left_alone(self):
+        for path, text in CLEAN:
+            with self.subTest(path=path, text=text):
+                self.assertEqual([], tidy.check({path: text}))
+
+    def test_every_ban_has_a_planted_defect(self):
+        planted = {rule for rule, _, _ in PLANTED}
+        self.assertEqual(set(), {ban.name for ban in bans.BANS} - planted)
+
+    def test_the_table_has_no_cycle_and_names_only_its_own_parts(self):
+        for part, lower in arrows.SEES.items():
+            self.assertLessEqual(set(lower), set(arrows.SEES))
+            self.assertNotIn(part, arrows.closure(part))
+
+    def test_a_private_header_is_followed_to_its_part(self):
+        texts = {"simulator/cli/commands.hpp": "int x;", "simulator/cli/main.cpp": '#include "commands.hpp"',
+                 "traces/src/posix_io.hpp": "int x;", "traces/src/files.cpp": '#include "posix_io.hpp"'}
+        self.assertEqual([], tidy.check(texts))
+
+    def test_blanking_keeps_every_line_where_it_was(self):
+        text = 'a /* x\ny */ b "s//t" // c\nR"(raw\n// )" d\n'
+        blanked = source.without_comments(text)
+        self.assertEqual(text.count("\n"), blanked.count("\n"))
+        self.assertEqual(["a", "b", "d"], blanked.split())
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())

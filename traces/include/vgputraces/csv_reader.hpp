@@ -1,0 +1,119 @@
+// Comma-separated text with a header line and no quoting, as traces are published: fields as views into the text.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "vgpualloc/core/expected.hpp"
+
+namespace vgputraces {
+
+/// Walks the lines of `text`, which must outlive the reader and its fields. LF and CRLF line ends; empty lines at the
+/// end are passed over; every other line has as many fields as the header. Quotes are refused rather than misread.
+class csv_reader {
+public:
+    static constexpr std::size_t no_column = std::numeric_limits<std::size_t>::max();
+
+    /// Reads the header. Fails on an empty text and on a repeated column name.
+    [[nodiscard]] static vgpualloc::expected<csv_reader> open(std::string path, std::string_view text) {
+        csv_reader reader{std::move(path), text};
+        if (text.empty()) {
+            return vgpualloc::unexpected(reader.line_error(vgpualloc::error_code::missing, "a header line"));
+        }
+        if (text.starts_with("\xEF\xBB\xBF")) reader.rest_.remove_prefix(3);
+        reader.split(reader.take_line());
+        reader.header_ = reader.fields_;
+        for (std::size_t i = 0; i < reader.header_.size(); ++i) {
+            if (reader.column(reader.header_[i]) != i) {
+                return vgpualloc::unexpected(
+                    reader.field_error(i, vgpualloc::error_code::duplicate, "column names that occur once"));
+            }
+        }
+        return reader;
+    }
+
+    /// Position of a column, or no_column.
+    [[nodiscard]] std::size_t column(std::string_view name) const {
+        const auto found = std::find(header_.begin(), header_.end(), name);
+        return found == header_.end() ? no_column : static_cast<std::size_t>(found - header_.begin());
+    }
+
+    /// Goes to the next line; false at the end of the text.
+    [[nodiscard]] vgpualloc::expected<bool> next() {
+        if (rest_.find_first_not_of("\r\n") == std::string_view::npos) return false;
+        split(take_line());
+        if (quoted_) {
+            return vgpualloc::unexpected(
+                line_error(vgpualloc::error_code::unsupported, "fields without quotes; this format has no quoting"));
+        }
+        if (fields_.size() != header_.size()) {
+            return vgpualloc::unexpected(line_error(vgpualloc::error_code::malformed,
+                                                    "expected " + std::to_string(header_.size()) + " fields, found " +
+                                                        std::to_string(fields_.size()) + " (a truncated line?)"));
+        }
+        return true;
+    }
+
+    [[nodiscard]] std::string_view field(std::size_t column) const { return fields_[column]; }
+
+    [[nodiscard]] vgpualloc::error field_error(std::size_t column, vgpualloc::error_code code,
+                                               std::string expected_text) const {
+        vgpualloc::error made = line_error(code, std::move(expected_text));
+        made.field = column < header_.size() ? std::string{header_[column]} : std::string{};
+        made.value = std::string{fields_[column]};
+        return made;
+    }
+    [[nodiscard]] vgpualloc::error missing_column(std::string_view name) const {
+        return {.code = vgpualloc::error_code::missing,
+                .where = path_ + ":1",
+                .field = std::string{name},
+                .value = "",
+                .expected = "the required column is missing from the header"};
+    }
+    [[nodiscard]] vgpualloc::error empty_list(std::string_view what) const {
+        return line_error(vgpualloc::error_code::missing, "at least one " + std::string{what} + " after the header");
+    }
+
+private:
+    csv_reader(std::string path, std::string_view text) : path_{std::move(path)}, rest_{text} {}
+
+    [[nodiscard]] std::string_view take_line() {
+        ++line_;
+        const std::size_t end = rest_.find('\n');
+        std::string_view line = rest_.substr(0, end);
+        rest_ = end == std::string_view::npos ? std::string_view{} : rest_.substr(end + 1);
+        if (line.ends_with('\r')) line.remove_suffix(1);
+        return line;
+    }
+    void split(std::string_view line) {
+        fields_.clear();
+        quoted_ = line.find('"') != std::string_view::npos;
+        while (true) {
+            const std::size_t comma = line.find(',');
+            fields_.push_back(line.substr(0, comma));
+            if (comma == std::string_view::npos) return;
+            line.remove_prefix(comma + 1);
+        }
+    }
+    [[nodiscard]] vgpualloc::error line_error(vgpualloc::error_code code, std::string expected_text) const {
+        return {.code = code,
+                .where = path_ + ":" + std::to_string(std::max<std::size_t>(line_, 1)),
+                .field = "",
+                .value = "",
+                .expected = std::move(expected_text)};
+    }
+
+    std::string path_;
+    std::string_view rest_;
+    std::vector<std::string_view> header_;
+    std::vector<std::string_view> fields_;
+    std::size_t line_ = 0;
+    bool quoted_ = false;
+};
+
+} // namespace vgputraces

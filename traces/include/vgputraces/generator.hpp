@@ -1,0 +1,122 @@
+// Synthetic clusters and workloads in the openb format, made from a JSON model and a seed (docs/trace-model.md).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/core/units.hpp"
+#include "vgputraces/openb.hpp"
+
+namespace vgputraces {
+
+/// Nodes of one shape.
+struct node_kind {
+    std::int64_t share = 0; ///< number of nodes, or weight: see trace_model::node_total
+    std::string prefix;     ///< of the node names; empty = trace_model::prefix
+    vgpualloc::milli_cpu cpu;
+    vgpualloc::mib memory;
+    int gpu_count = 0;
+    std::string model; ///< empty on nodes without GPUs
+};
+
+/// The GPU part of a request, with the meaning of the openb columns num_gpu, gpu_milli and gpu_spec.
+struct gpu_demand {
+    int num_gpu = 0;
+    vgpualloc::milli_gpu gpu_milli;
+    std::string gpu_spec;
+};
+
+/// One point of an inverse distribution function: a share `probability` of the pods lives at most `seconds`.
+struct quantile_point {
+    double probability = 0;
+    double seconds = 0;
+};
+using duration_quantiles = std::vector<quantile_point>; ///< from probability 0 to 1; linear in between
+
+/// One row of the joint table of requests.
+struct pod_class {
+    std::int64_t weight = 0;
+    vgpualloc::milli_cpu cpu;
+    vgpualloc::mib memory;
+    gpu_demand gpu;
+    duration_quantiles durations; ///< empty = trace_model::durations
+};
+
+template <class Value>
+struct weighted {
+    std::int64_t weight = 0;
+    Value value{};
+};
+
+/// Requests whose three parts are drawn independently. Takes part in the draw among the classes with its own weight.
+struct pod_marginals {
+    std::int64_t weight = 0;
+    std::vector<weighted<gpu_demand>> gpus;
+    std::vector<weighted<vgpualloc::milli_cpu>> cpus;
+    std::vector<weighted<vgpualloc::mib>> memories;
+    duration_quantiles durations; ///< empty = trace_model::durations
+};
+
+enum class arrival_process {
+    batch,   ///< all at time 0
+    fixed,   ///< one every interval, the first at time 0
+    poisson, ///< exponential gaps with the interval as their mean, the first after one gap
+};
+
+struct arrival_model {
+    arrival_process process = arrival_process::batch;
+    vgpualloc::ticks interval;
+    /// Relative arrival rate in each hour of the day, hour 0 first; the interval stays the mean over a whole day.
+    std::optional<std::array<std::int64_t, 24>> hourly_weights;
+};
+
+struct trace_model {
+    std::string source; ///< what to call the model in an error; not part of its JSON
+    std::string description;
+    std::string prefix = "gen"; ///< names are <prefix>-node-<digits> and <prefix>-pod-<digits>
+    std::uint64_t seed = 1;
+    std::vector<node_kind> kinds;
+    bool shares_are_weights = false;        ///< the kinds say "weight": node_total must come from somewhere
+    std::optional<std::int64_t> node_total; ///< scales the kinds; absent = the shares are the numbers of nodes
+    std::optional<std::int64_t> pod_count;  ///< at most one of this and load
+    std::optional<double> load;             ///< requested milli-GPU / milli-GPU of the cluster
+    std::vector<pod_class> classes;         ///< may be empty if there are marginals
+    std::optional<pod_marginals> marginals;
+    arrival_model arrivals;
+    duration_quantiles durations; ///< empty = pods never leave
+};
+
+/// Set members replace what the model says. `pods` and `load` exclude each other.
+struct generate_options {
+    std::optional<std::uint64_t> seed;
+    std::optional<std::int64_t> nodes;
+    std::optional<std::int64_t> pods;
+    std::optional<double> load;
+};
+
+struct generated_trace {
+    std::vector<openb_node> nodes;
+    std::vector<openb_pod> pods; ///< in order of arrival
+    vgpualloc::milli_gpu capacity;
+    vgpualloc::milli_gpu requested;
+    std::vector<std::int64_t> pods_per_class; ///< in the order of the classes; the marginals, if any, last
+    trace_model effective;                    ///< the model with seed and counts filled in: generates the same again
+};
+
+/// Strict: unknown and duplicate keys, wrong types and numbers out of range are errors whose `where` is `where` and the
+/// JSON pointer of the enclosing object or list, and whose `field` is the key or position in it.
+[[nodiscard]] vgpualloc::expected<trace_model> parse_trace_model(std::string_view json_text, const std::string& where);
+
+/// The JSON of a model, one line per node kind and class; parses back to an equal model.
+[[nodiscard]] std::string write_trace_model(const trace_model& model);
+
+/// Same model, options and seed: same result on every platform. Errors: no number of nodes or pods, both `pods` and
+/// `load`, a load that cannot be reached, a number above the limits of docs/trace-model.md.
+[[nodiscard]] vgpualloc::expected<generated_trace> generate(const trace_model& model, const generate_options& options);
+
+} // namespace vgputraces

@@ -1,0 +1,375 @@
+// Draws a cluster and a workload from a trace model. One random stream per purpose, so that a change to one part of a
+// model leaves what the other parts draw as it was.
+#include "vgputraces/generator.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+#include <utility>
+
+#include "generator_limits.hpp"
+#include "vgpualloc/core/rng.hpp"
+
+namespace vgputraces {
+namespace {
+
+using vgpualloc::error;
+using vgpualloc::error_code;
+using vgpualloc::milli_gpu;
+using vgpualloc::rng;
+using vgpualloc::ticks;
+
+/// A number from 0 to the number of weights - 1, each as often as its weight says.
+class lottery {
+public:
+    explicit lottery(const std::vector<std::int64_t>& weights) : ends_(weights.size()) {
+        std::partial_sum(weights.begin(), weights.end(), ends_.begin());
+    }
+    [[nodiscard]] std::size_t draw(rng& stream) const {
+        const auto ticket = static_cast<std::int64_t>(stream.below(static_cast<std::uint64_t>(ends_.back())));
+        return static_cast<std::size_t>(std::upper_bound(ends_.begin(), ends_.end(), ticket) - ends_.begin());
+    }
+
+private:
+    std::vector<std::int64_t> ends_; ///< ends_[i]: first ticket after those of i
+};
+
+template <class Entry>
+std::vector<std::int64_t> weights_of(const std::vector<Entry>& entries) {
+    std::vector<std::int64_t> weights;
+    for (const auto& entry : entries) weights.push_back(entry.weight);
+    return weights;
+}
+
+/// Largest remainder (Hamilton): floors first, then one more each for the largest fractions, ties to the first kind.
+std::vector<std::int64_t> apportion(const std::vector<node_kind>& kinds, std::int64_t total) {
+    __extension__ using wide = __int128;
+    std::int64_t sum = 0;
+    for (const auto& kind : kinds) sum += kind.share;
+    std::vector<std::int64_t> counts;
+    std::vector<std::int64_t> remainders;
+    std::int64_t missing = total;
+    for (const auto& kind : kinds) {
+        const wide scaled = static_cast<wide>(kind.share) * total;
+        counts.push_back(static_cast<std::int64_t>(scaled / sum));
+        remainders.push_back(static_cast<std::int64_t>(scaled % sum));
+        missing -= counts.back();
+    }
+    std::vector<std::size_t> order(kinds.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return remainders[a] != remainders[b] ? remainders[a] > remainders[b] : a < b;
+    });
+    for (std::size_t i = 0; missing > 0; ++i, --missing) ++counts[order[i]];
+    return counts;
+}
+
+/// `<prefix>-<what>-<digits>`, as many digits as the last index has and at least four, so that names sort by index.
+class namer {
+public:
+    namer(std::string what, std::size_t total) : what_{std::move(what)} {
+        digits_ = std::max<std::size_t>(4, std::to_string(total > 0 ? total - 1 : 0).size());
+    }
+    [[nodiscard]] std::string name(const std::string& prefix, std::size_t index) const {
+        const std::string number = std::to_string(index);
+        return prefix + what_ + std::string(digits_ - number.size(), '0') + number;
+    }
+
+private:
+    std::string what_;
+    std::size_t digits_ = 0;
+};
+
+constexpr std::int64_t ticks_per_hour = 3600 * vgpualloc::ticks_per_second.count();
+constexpr std::int64_t ticks_per_day = 24 * ticks_per_hour;
+
+/// The time `gap` after `now` on a clock that runs, in each hour of the day, as fast as the hour's weight says, and
+/// takes a day for a day. This is the exact inverse of the cumulative rate, where thinning would have to draw and drop
+/// candidates all through the quiet hours.
+ticks after_gap(ticks now, ticks gap, const std::array<std::int64_t, 24>& weights, std::int64_t weight_sum) {
+    __extension__ using wide = __int128;
+    std::int64_t at = now.count() + gap.count() / ticks_per_day * ticks_per_day;
+    wide left = static_cast<wide>(gap.count() % ticks_per_day) * weight_sum;
+    while (true) {
+        const wide speed =
+            static_cast<wide>(24) * weights[static_cast<std::size_t>(at % ticks_per_day / ticks_per_hour)];
+        const std::int64_t hour_rest = ticks_per_hour - at % ticks_per_hour;
+        if (left < hour_rest * speed) return ticks{at + static_cast<std::int64_t>(left / speed)};
+        left -= hour_rest * speed;
+        at += hour_rest;
+    }
+}
+
+/// Gives the time of each pod in turn.
+class arrival_clock {
+public:
+    arrival_clock(const arrival_model& model, const rng& root) : model_{&model}, gaps_{root.fork("arrivals")} {
+        if (!model.hourly_weights) return;
+        const auto& weights = *model.hourly_weights;
+        weight_sum_ = std::accumulate(weights.begin(), weights.end(), std::int64_t{0});
+    }
+
+    [[nodiscard]] ticks next() {
+        if (model_->process == arrival_process::poisson) {
+            const double exact = gaps_.exponential() * static_cast<double>(model_->interval.count());
+            const ticks gap{static_cast<std::int64_t>(exact + 0.5)};
+            now_ = weight_sum_ > 0 ? after_gap(now_, gap, *model_->hourly_weights, weight_sum_) : now_ + gap;
+        } else if (model_->process == arrival_process::fixed && !std::exchange(first_, false)) {
+            now_ += model_->interval;
+        }
+        return now_;
+    }
+
+private:
+    const arrival_model* model_;
+    rng gaps_;
+    ticks now_;
+    std::int64_t weight_sum_ = 0; ///< 0 = no hourly weights
+    bool first_ = true;
+};
+
+/// The requests of the pods in turn.
+class request_source {
+public:
+    request_source(const trace_model& model, const rng& root)
+        : model_{&model}, classes_{class_weights(model)}, class_stream_{root.fork("classes")},
+          gpu_stream_{root.fork("marginal gpus")}, cpu_stream_{root.fork("marginal cpus")},
+          memory_stream_{root.fork("marginal memories")} {
+        if (!model.marginals) return;
+        gpus_.emplace(weights_of(model.marginals->gpus));
+        cpus_.emplace(weights_of(model.marginals->cpus));
+        memories_.emplace(weights_of(model.marginals->memories));
+    }
+
+    /// One ticket per class, and one more for the marginals if there are any.
+    [[nodiscard]] static std::vector<std::int64_t> class_weights(const trace_model& model) {
+        auto weights = weights_of(model.classes);
+        if (model.marginals) weights.push_back(model.marginals->weight);
+        return weights;
+    }
+
+    /// Fills the request of `pod` and returns the number of its class.
+    std::size_t draw(openb_pod& pod) {
+        const std::size_t number = classes_.draw(class_stream_);
+        if (number < model_->classes.size()) {
+            const auto& made = model_->classes[number];
+            fill(pod, made.cpu, made.memory, made.gpu);
+            return number;
+        }
+        const auto& marginals = *model_->marginals;
+        fill(pod, marginals.cpus[cpus_->draw(cpu_stream_)].value,
+             marginals.memories[memories_->draw(memory_stream_)].value, marginals.gpus[gpus_->draw(gpu_stream_)].value);
+        return number;
+    }
+
+private:
+    static void fill(openb_pod& pod, vgpualloc::milli_cpu cpu, vgpualloc::mib memory, const gpu_demand& gpu) {
+        pod.cpu = cpu;
+        pod.memory = memory;
+        pod.num_gpu = gpu.num_gpu;
+        pod.gpu_milli = gpu.gpu_milli;
+        pod.gpu_spec = gpu.gpu_spec;
+    }
+
+    const trace_model* model_;
+    lottery classes_;
+    std::optional<lottery> gpus_, cpus_, memories_;
+    rng class_stream_, gpu_stream_, cpu_stream_, memory_stream_;
+};
+
+const duration_quantiles& durations_of(const trace_model& model, std::size_t class_number) {
+    const auto& own =
+        class_number < model.classes.size() ? model.classes[class_number].durations : model.marginals->durations;
+    return own.empty() ? model.durations : own;
+}
+
+/// The whole second nearest to the quantile (half up), at least 1 so that every pod exists for a while.
+std::int64_t duration_s(const duration_quantiles& points, double probability) {
+    const auto after = std::find_if(points.begin() + 1, points.end() - 1,
+                                    [&](const quantile_point& point) { return probability < point.probability; });
+    const auto& from = *(after - 1);
+    const double share = (probability - from.probability) / (after->probability - from.probability);
+    const double exact = from.seconds + (after->seconds - from.seconds) * share;
+    return std::max<std::int64_t>(1, static_cast<std::int64_t>(exact + 0.5));
+}
+
+ticks whole_seconds(std::int64_t seconds) { return seconds * vgpualloc::ticks_per_second; }
+
+milli_gpu requested_by(const openb_pod& pod) { return pod.num_gpu * pod.gpu_milli; }
+
+bool requests_gpus(const trace_model& model) {
+    const auto uses = [](const auto& entry, const gpu_demand& gpu) { return entry.weight > 0 && gpu.num_gpu > 0; };
+    if (model.marginals && model.marginals->weight > 0) {
+        for (const auto& choice : model.marginals->gpus) {
+            if (uses(choice, choice.value)) return true;
+        }
+    }
+    return std::any_of(model.classes.begin(), model.classes.end(),
+                       [&](const pod_class& made) { return uses(made, made.gpu); });
+}
+
+/// The numbers that options and model leave to be settled before anything is drawn.
+struct settings {
+    std::vector<std::int64_t> node_counts;
+    std::int64_t pods_most = limits::pods_max;
+    std::optional<milli_gpu> requested_least; ///< stop as soon as this much is requested
+};
+
+error out_of_range(const char* option, const std::string& given, const std::string& range) {
+    return {error_code::out_of_range, option, "", given, range};
+}
+
+std::optional<error> check_options(const generate_options& options) {
+    const auto outside = [](std::optional<std::int64_t> given, std::int64_t most) {
+        return given && (*given < 1 || *given > most);
+    };
+    if (outside(options.nodes, limits::nodes_max)) {
+        return out_of_range("--nodes", std::to_string(*options.nodes), "1 to " + std::to_string(limits::nodes_max));
+    }
+    if (outside(options.pods, limits::pods_max)) {
+        return out_of_range("--pods", std::to_string(*options.pods), "1 to " + std::to_string(limits::pods_max));
+    }
+    const bool load_fits = !options.load || (*options.load >= limits::load_min && *options.load <= limits::load_max);
+    if (!load_fits) return out_of_range("--load", std::to_string(*options.load), "a number from 0.000001 to 1000");
+    if (options.pods && options.load) {
+        return error{error_code::unsupported, "--load", "", "", "either --pods or --load, not both"};
+    }
+    return std::nullopt;
+}
+
+/// Blames the option if the load came from there, else the model.
+error impossible_load(const trace_model& model, const generate_options& options, const std::string& problem) {
+    if (options.load) return {error_code::unsupported, "--load", "", "", problem};
+    return {error_code::unsupported, model.source + ":/pods", "load", "", problem};
+}
+
+milli_gpu capacity_of(const trace_model& model, const std::vector<std::int64_t>& counts) {
+    milli_gpu total;
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+        total += counts[i] * model.kinds[i].gpu_count * vgpualloc::whole_gpu;
+    }
+    return total;
+}
+
+vgpualloc::expected<std::vector<std::int64_t>> settle_nodes(const trace_model& model, const generate_options& options) {
+    auto total = options.nodes ? options.nodes : model.node_total;
+    if (!total && model.shares_are_weights) {
+        return vgpualloc::unexpected(error{error_code::missing, model.source + ":/nodes", "total", "",
+                                           "kinds with weights need a number of nodes, here or as --nodes"});
+    }
+    if (!total) {
+        total = 0;
+        for (const auto& kind : model.kinds) *total += kind.share;
+    }
+    if (*total > limits::nodes_max) {
+        return vgpualloc::unexpected(error{error_code::out_of_range, model.source + ":/nodes", "kinds",
+                                           std::to_string(*total),
+                                           "at most " + std::to_string(limits::nodes_max) + " nodes in all"});
+    }
+    return apportion(model.kinds, *total);
+}
+
+vgpualloc::expected<settings> settle(const trace_model& model, const generate_options& options) {
+    if (const auto failure = check_options(options)) return vgpualloc::unexpected(*failure);
+    auto counts = settle_nodes(model, options);
+    if (!counts) return vgpualloc::unexpected(counts.error());
+    settings made{std::move(*counts), limits::pods_max, std::nullopt};
+    const auto load = options.load ? options.load : model.load;
+    if (options.pods || (model.pod_count && !options.load)) {
+        made.pods_most = options.pods ? *options.pods : *model.pod_count;
+        return made;
+    }
+    if (!load) {
+        return vgpualloc::unexpected(error{error_code::missing, model.source + ":/pods", "count", "",
+                                           "a number of pods or a load is needed, here or as --pods or --load"});
+    }
+    const milli_gpu capacity = capacity_of(model, made.node_counts);
+    if (capacity.count() == 0) {
+        return vgpualloc::unexpected(impossible_load(model, options, "the cluster has no GPUs to load"));
+    }
+    if (!requests_gpus(model)) {
+        return vgpualloc::unexpected(impossible_load(model, options, "no class that can be drawn requests a GPU"));
+    }
+    const double target = *load * static_cast<double>(capacity.count());
+    made.requested_least = milli_gpu{std::max<std::int64_t>(1, static_cast<std::int64_t>(target + 0.5))};
+    return made;
+}
+
+std::vector<openb_node> make_nodes(const trace_model& model, const std::vector<std::int64_t>& counts) {
+    const auto total = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+    const namer names{"-node-", static_cast<std::size_t>(total)};
+    std::vector<openb_node> nodes;
+    nodes.reserve(static_cast<std::size_t>(total));
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+        const auto& kind = model.kinds[i];
+        const auto& prefix = kind.prefix.empty() ? model.prefix : kind.prefix;
+        for (std::int64_t n = 0; n < counts[i]; ++n) {
+            nodes.push_back({names.name(prefix, nodes.size()), kind.cpu, kind.memory, kind.gpu_count, kind.model});
+        }
+    }
+    return nodes;
+}
+
+/// Fills the pods of `trace` up to what `wanted` says. Names come last, when the number of digits is known.
+std::optional<error> draw_pods(const trace_model& model, const generate_options& options, const settings& wanted,
+                               const rng& root, generated_trace& trace) {
+    request_source requests{model, root};
+    arrival_clock clock{model.arrivals, root};
+    rng lives = root.fork("durations");
+    while (std::ssize(trace.pods) < wanted.pods_most) {
+        if (wanted.requested_least && trace.requested >= *wanted.requested_least) break;
+        auto& pod = trace.pods.emplace_back();
+        const std::size_t class_number = requests.draw(pod);
+        ++trace.pods_per_class[class_number];
+        trace.requested += requested_by(pod);
+        const std::int64_t created_s = clock.next().count() / vgpualloc::ticks_per_second.count();
+        if (created_s > limits::last_arrival_s_max) {
+            return error{error_code::out_of_range, model.source, "arrivals", "",
+                         "the last pod comes after 10^12 seconds"};
+        }
+        pod.creation_time = whole_seconds(created_s);
+        const double probability = lives.unit(); // drawn for every pod, so that one class's durations shift no other's
+        const auto& durations = durations_of(model, class_number);
+        if (!durations.empty()) pod.deletion_time = whole_seconds(created_s + duration_s(durations, probability));
+    }
+    if (wanted.requested_least && trace.requested < *wanted.requested_least) {
+        return impossible_load(model, options, "not reached with " + std::to_string(limits::pods_max) + " pods");
+    }
+    const namer names{"-pod-", trace.pods.size()};
+    for (std::size_t i = 0; i < trace.pods.size(); ++i) trace.pods[i].name = names.name(model.prefix, i);
+    return std::nullopt;
+}
+
+/// The model with every open choice replaced by what was made of it.
+trace_model pin(const trace_model& model, std::uint64_t seed, const std::vector<std::int64_t>& counts,
+                std::size_t pods) {
+    trace_model pinned = model;
+    pinned.seed = seed;
+    for (std::size_t i = 0; i < counts.size(); ++i) pinned.kinds[i].share = counts[i];
+    pinned.shares_are_weights = false;
+    pinned.node_total.reset();
+    pinned.load.reset();
+    pinned.pod_count = static_cast<std::int64_t>(pods);
+    return pinned;
+}
+
+} // namespace
+
+vgpualloc::expected<generated_trace> generate(const trace_model& model, const generate_options& options) {
+    VGA_ASSERT(!model.kinds.empty() && (!model.classes.empty() || model.marginals), "a model has kinds and requests");
+    const auto wanted = settle(model, options);
+    if (!wanted) return vgpualloc::unexpected(wanted.error());
+    const std::uint64_t seed = options.seed.value_or(model.seed);
+    generated_trace trace;
+    trace.nodes = make_nodes(model, wanted->node_counts);
+    trace.capacity = capacity_of(model, wanted->node_counts);
+    trace.pods_per_class.resize(model.classes.size() + (model.marginals ? 1 : 0));
+    if (!wanted->requested_least) trace.pods.reserve(static_cast<std::size_t>(wanted->pods_most));
+    if (const auto failure = draw_pods(model, options, *wanted, rng{seed}, trace)) {
+        return vgpualloc::unexpected(*failure);
+    }
+    trace.effective = pin(model, seed, wanted->node_counts, trace.pods.size());
+    return trace;
+}
+
+} // namespace vgputraces

@@ -1,0 +1,251 @@
+// The JSON of a trace model: reading it strictly and writing it back.
+#include <algorithm>
+
+#include "generator_limits.hpp"
+#include "json_cursor.hpp"
+#include "vgputraces/generator.hpp"
+
+namespace vgputraces {
+namespace {
+
+using vgpualloc::error;
+using vgpualloc::error_code;
+using vgpualloc::mib;
+using vgpualloc::milli_cpu;
+using vgpualloc::milli_gpu;
+using vgpualloc::ticks;
+
+constexpr std::string_view prefix_chars = "abcdefghijklmnopqrstuvwxyz0123456789-.";
+constexpr std::string_view model_chars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
+
+std::string read_name(const json_cursor& text, std::string_view allowed, const std::string& expected) {
+    std::string name = text.as_text();
+    const bool fits = !name.empty() && name.size() <= limits::name_chars_max;
+    if (!fits || name.find_first_not_of(allowed) != std::string::npos) text.fail(error_code::malformed, expected);
+    return name;
+}
+
+std::string read_prefix(const json_cursor& text) {
+    return read_name(text, prefix_chars, "1 to 40 lower-case letters, digits, '-' or '.'");
+}
+
+std::string read_gpu_model(const json_cursor& text) {
+    return read_name(text, model_chars, "1 to 40 letters, digits, '-', '.' or '_'");
+}
+
+milli_cpu read_cpu(const json_cursor& amount) { return milli_cpu{amount.as_integer(0, limits::amount_max)}; }
+mib read_memory(const json_cursor& amount) { return mib{amount.as_integer(0, limits::amount_max)}; }
+std::int64_t read_weight(const json_cursor& object) { return object.at("weight").as_integer(0, limits::weight_max); }
+
+/// Fails `list` if nothing in it can ever be drawn.
+template <class Range, class Weight>
+void require_some_weight(const json_cursor& list, const Range& entries, Weight weight_of) {
+    const bool some = std::any_of(entries.begin(), entries.end(), [&](const auto& e) { return weight_of(e) > 0; });
+    if (!some) list.fail(error_code::out_of_range, "at least one entry above 0");
+}
+
+node_kind read_kind(const json_cursor& object, bool weighted) {
+    object.only({"count", "weight", "prefix", "cpu_milli", "memory_mib", "gpu", "model"});
+    node_kind kind;
+    kind.share = weighted ? read_weight(object) : object.at("count").as_integer(0, limits::nodes_max);
+    if (object.has("prefix")) kind.prefix = read_prefix(object.at("prefix"));
+    kind.cpu = read_cpu(object.at("cpu_milli"));
+    kind.memory = read_memory(object.at("memory_mib"));
+    kind.gpu_count = static_cast<int>(object.at("gpu").as_integer(0, limits::gpus_per_node_max));
+    if (kind.gpu_count > 0) {
+        kind.model = read_gpu_model(object.at("model"));
+    } else if (object.has("model")) {
+        object.fail_key(error_code::unsupported, "model", "a node kind without GPUs has no model");
+    }
+    return kind;
+}
+
+void read_nodes(const json_cursor& object, trace_model& model) {
+    object.only({"total", "kinds"});
+    if (object.has("total")) model.node_total = object.at("total").as_integer(1, limits::nodes_max);
+    const json_cursor list = object.at("kinds");
+    const auto kinds = list.as_list(1, limits::list_entries_max);
+    const auto weighted = [](const json_cursor& kind) { return kind.has("weight"); };
+    model.shares_are_weights = std::any_of(kinds.begin(), kinds.end(), weighted);
+    for (const auto& kind : kinds) {
+        if (model.shares_are_weights && kind.has("count")) {
+            kind.fail_key(error_code::unsupported, "count", "kinds have either all a count or all a weight");
+        }
+        model.kinds.push_back(read_kind(kind, model.shares_are_weights));
+    }
+    require_some_weight(list, model.kinds, [](const node_kind& kind) { return kind.share; });
+}
+
+/// Every model named must be one that some node kind has: anything else is far more often a typing error than a wish
+/// for pods that can never run.
+std::string read_gpu_spec(const json_cursor& text, const std::vector<node_kind>& kinds) {
+    const std::string spec = text.as_text();
+    std::size_t begin = 0;
+    while (!text.failed() && begin <= spec.size()) {
+        const std::size_t end = std::min(spec.find('|', begin), spec.size());
+        const std::string name = spec.substr(begin, end - begin);
+        const bool known = !name.empty() && std::any_of(kinds.begin(), kinds.end(),
+                                                        [&](const node_kind& kind) { return kind.model == name; });
+        if (!known) text.fail(error_code::unknown_name, "models of the node kinds, joined by '|'");
+        begin = end + 1;
+    }
+    return spec;
+}
+
+/// The three keys num_gpu, gpu_milli and gpu_spec of a class or of an entry of the marginals.
+gpu_demand read_gpu_demand(const json_cursor& object, const std::vector<node_kind>& kinds) {
+    gpu_demand gpu;
+    gpu.num_gpu = static_cast<int>(object.at("num_gpu").as_integer(0, limits::gpus_per_node_max));
+    const std::int64_t whole = vgpualloc::whole_gpu.count();
+    const std::int64_t least = gpu.num_gpu == 0 ? 0 : gpu.num_gpu == 1 ? 1 : whole;
+    const std::int64_t most = gpu.num_gpu == 0 ? 0 : whole;
+    const bool by_default = gpu.num_gpu != 1 && !object.has("gpu_milli");
+    gpu.gpu_milli = milli_gpu{by_default ? most : object.at("gpu_milli").as_integer(least, most)};
+    if (!object.has("gpu_spec")) return gpu;
+    if (gpu.num_gpu == 0) object.fail_key(error_code::unsupported, "gpu_spec", "a request without GPUs has no model");
+    gpu.gpu_spec = read_gpu_spec(object.at("gpu_spec"), kinds);
+    return gpu;
+}
+
+duration_quantiles read_durations(const json_cursor& list) {
+    duration_quantiles points;
+    for (const auto& entry : list.as_list(2, limits::list_entries_max)) {
+        const auto pair = entry.as_list(2, 2);
+        if (pair.size() != 2) return {};
+        points.push_back({pair[0].as_number(0, 1), pair[1].as_number(0, limits::seconds_max)});
+        if (points.size() == 1 && points[0].probability > 0) {
+            pair[0].fail(error_code::out_of_range, "0 in the first point");
+        }
+        if (points.size() == 1) continue;
+        const auto& before = points[points.size() - 2];
+        if (points.back().probability <= before.probability) {
+            pair[0].fail(error_code::out_of_range, "probabilities that increase from point to point");
+        }
+        if (points.back().seconds < before.seconds) {
+            pair[1].fail(error_code::out_of_range, "seconds that never decrease from point to point");
+        }
+    }
+    if (!points.empty() && points.back().probability < 1) {
+        list.fail(error_code::out_of_range, "a last point with probability 1");
+    }
+    return points;
+}
+
+constexpr std::string_view durations_key = "duration_quantiles_s";
+
+pod_class read_class(const json_cursor& object, const std::vector<node_kind>& kinds) {
+    object.only({"weight", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "gpu_spec", durations_key});
+    pod_class made;
+    made.weight = read_weight(object);
+    made.cpu = read_cpu(object.at("cpu_milli"));
+    made.memory = read_memory(object.at("memory_mib"));
+    made.gpu = read_gpu_demand(object, kinds);
+    if (object.has(durations_key)) made.durations = read_durations(object.at(durations_key));
+    return made;
+}
+
+/// A list of {weight, <key>} objects.
+template <class Value>
+std::vector<weighted<Value>> read_amounts(const json_cursor& list, std::string_view key) {
+    std::vector<weighted<Value>> choices;
+    for (const auto& entry : list.as_list(1, limits::list_entries_max)) {
+        entry.only({"weight", key});
+        choices.push_back({read_weight(entry), Value{entry.at(key).as_integer(0, limits::amount_max)}});
+    }
+    require_some_weight(list, choices, [](const auto& choice) { return choice.weight; });
+    return choices;
+}
+
+pod_marginals read_marginals(const json_cursor& object, const std::vector<node_kind>& kinds) {
+    object.only({"weight", "gpus", "cpus", "memories", durations_key});
+    pod_marginals made;
+    made.weight = read_weight(object);
+    const json_cursor gpus = object.at("gpus");
+    for (const auto& entry : gpus.as_list(1, limits::list_entries_max)) {
+        entry.only({"weight", "num_gpu", "gpu_milli", "gpu_spec"});
+        made.gpus.push_back({read_weight(entry), read_gpu_demand(entry, kinds)});
+    }
+    require_some_weight(gpus, made.gpus, [](const auto& choice) { return choice.weight; });
+    made.cpus = read_amounts<milli_cpu>(object.at("cpus"), "cpu_milli");
+    made.memories = read_amounts<mib>(object.at("memories"), "memory_mib");
+    if (object.has(durations_key)) made.durations = read_durations(object.at(durations_key));
+    return made;
+}
+
+void read_pods(const json_cursor& object, trace_model& model) {
+    object.only({"count", "load", "classes", "marginals"});
+    if (object.has("count")) model.pod_count = object.at("count").as_integer(1, limits::pods_max);
+    if (object.has("load")) model.load = object.at("load").as_number(limits::load_min, limits::load_max);
+    if (object.has("count") && object.has("load")) {
+        object.fail_key(error_code::unsupported, "load", "either count or load, not both");
+    }
+    if (object.has("classes") || !object.has("marginals")) {
+        for (const auto& entry : object.at("classes").as_list(1, limits::list_entries_max)) {
+            model.classes.push_back(read_class(entry, model.kinds));
+        }
+    }
+    if (object.has("marginals")) model.marginals = read_marginals(object.at("marginals"), model.kinds);
+    if (model.marginals && model.marginals->weight > 0) return;
+    const json_cursor place = object.has("classes") ? object.at("classes") : object.at("marginals");
+    require_some_weight(place, model.classes, [](const pod_class& made) { return made.weight; });
+}
+
+/// Rounded half up to whole microseconds.
+ticks read_interval(const json_cursor& seconds) {
+    const double number = seconds.as_number(limits::interval_s_min, limits::seconds_max);
+    return ticks{static_cast<std::int64_t>(number * 1e6 + 0.5)};
+}
+
+arrival_model read_arrivals(const json_cursor& object) {
+    arrival_model arrivals;
+    const json_cursor process = object.at("process");
+    const std::string name = process.as_text();
+    if (name == "batch") {
+        object.only({"process"});
+    } else if (name == "fixed") {
+        object.only({"process", "interval_s"});
+        arrivals.process = arrival_process::fixed;
+        arrivals.interval = read_interval(object.at("interval_s"));
+    } else if (name == "poisson") {
+        object.only({"process", "mean_interarrival_s", "hourly_weights"});
+        arrivals.process = arrival_process::poisson;
+        arrivals.interval = read_interval(object.at("mean_interarrival_s"));
+    } else {
+        process.fail(error_code::unknown_name, "batch, fixed or poisson");
+    }
+    if (arrivals.process != arrival_process::poisson || !object.has("hourly_weights")) return arrivals;
+    const json_cursor list = object.at("hourly_weights");
+    const auto hours = list.as_list(24, 24);
+    if (hours.size() != 24) return arrivals;
+    auto& weights = arrivals.hourly_weights.emplace();
+    for (std::size_t hour = 0; hour < 24; ++hour) weights[hour] = hours[hour].as_integer(0, limits::weight_max);
+    require_some_weight(list, weights, [](std::int64_t weight) { return weight; });
+    return arrivals;
+}
+
+trace_model read_model(const json_cursor& root, const std::string& source) {
+    root.only({"description", "prefix", "seed", "nodes", "pods", "arrivals", durations_key});
+    trace_model model;
+    model.source = source;
+    if (root.has("description")) model.description = root.at("description").as_text();
+    if (root.has("prefix")) model.prefix = read_prefix(root.at("prefix"));
+    if (root.has("seed")) model.seed = root.at("seed").as_unsigned();
+    read_nodes(root.at("nodes"), model);
+    read_pods(root.at("pods"), model);
+    model.arrivals = read_arrivals(root.at("arrivals"));
+    if (root.has(durations_key)) model.durations = read_durations(root.at(durations_key));
+    return model;
+}
+
+} // namespace
+
+vgpualloc::expected<trace_model> parse_trace_model(std::string_view json_text, const std::string& where) {
+    const auto document = parse_json(json_text, where);
+    if (!document) return vgpualloc::unexpected(document.error());
+    std::optional<error> failure;
+    trace_model model = read_model(json_cursor{*document, where, failure}, where);
+    if (failure) return vgpualloc::unexpected(*failure);
+    return model;
+}
+
+} // namespace vgputraces

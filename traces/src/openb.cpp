@@ -1,0 +1,232 @@
+// Reading and writing the openb lists.
+#include "vgputraces/openb.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+
+#include "vgputraces/csv_reader.hpp"
+#include "vgputraces/files.hpp"
+
+namespace vgputraces {
+
+using vgpualloc::error;
+using vgpualloc::error_code;
+using vgpualloc::expected;
+using vgpualloc::mib;
+using vgpualloc::milli_cpu;
+using vgpualloc::milli_gpu;
+using vgpualloc::ticks;
+using vgpualloc::unexpected;
+
+namespace {
+
+/// Large enough for any machine, small enough that sums over a million pods stay far from 2^63.
+constexpr std::int64_t amount_max = 1'000'000'000'000;
+constexpr std::int64_t gpus_max = 1024;
+constexpr std::int64_t seconds_max = 1'000'000'000'000;
+
+expected<std::int64_t> number(const csv_reader& csv, std::size_t column, std::int64_t max) {
+    const std::string_view text = csv.field(column);
+    std::int64_t value = 0;
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (failure == std::errc{} && end == text.data() + text.size() && value >= 0 && value <= max) return value;
+    const auto code =
+        failure == std::errc::result_out_of_range || (failure == std::errc{} && end == text.data() + text.size())
+            ? error_code::out_of_range
+            : error_code::malformed;
+    return unexpected(csv.field_error(column, code, "a whole number from 0 to " + std::to_string(max)));
+}
+
+/// An optional time column: absent or empty gives nothing.
+expected<std::optional<ticks>> seconds(const csv_reader& csv, std::size_t column) {
+    if (column == csv_reader::no_column || csv.field(column).empty()) return std::optional<ticks>{};
+    const auto value = number(csv, column, seconds_max);
+    if (!value) return unexpected(value.error());
+    return std::optional<ticks>{*value * vgpualloc::ticks_per_second};
+}
+
+/// Names must be given, unique, and free of characters that the output files use as separators.
+class name_check {
+public:
+    expected<void> check(const csv_reader& csv, std::size_t column) {
+        const std::string_view name = csv.field(column);
+        if (name.empty()) return unexpected(csv.field_error(column, error_code::missing, "a name"));
+        if (!seen_.emplace(name).second) {
+            return unexpected(csv.field_error(column, error_code::duplicate, "a name that occurs once"));
+        }
+        return {};
+    }
+
+private:
+    std::unordered_set<std::string_view> seen_; // only looked up, never walked
+};
+
+expected<openb_node> read_node(const csv_reader& csv, const std::array<std::size_t, 5>& columns) {
+    const auto cpu = number(csv, columns[1], amount_max);
+    if (!cpu) return unexpected(cpu.error());
+    const auto memory = number(csv, columns[2], amount_max);
+    if (!memory) return unexpected(memory.error());
+    const auto gpus = number(csv, columns[3], gpus_max);
+    if (!gpus) return unexpected(gpus.error());
+    openb_node node{.name = std::string{csv.field(columns[0])},
+                    .cpu = milli_cpu{*cpu},
+                    .memory = mib{*memory},
+                    .gpu_count = static_cast<int>(*gpus),
+                    .model = std::string{csv.field(columns[4])}};
+    if (node.gpu_count > 0 && node.model.empty()) {
+        return unexpected(csv.field_error(columns[4], error_code::missing, "a GPU model, because the node has GPUs"));
+    }
+    return node;
+}
+
+struct pod_columns {
+    std::array<std::size_t, 5> required{};
+    std::size_t gpu_spec = csv_reader::no_column;
+    std::size_t creation_time = csv_reader::no_column;
+    std::size_t deletion_time = csv_reader::no_column;
+};
+
+expected<openb_pod> read_pod(const csv_reader& csv, const pod_columns& columns) {
+    const auto cpu = number(csv, columns.required[1], amount_max);
+    if (!cpu) return unexpected(cpu.error());
+    const auto memory = number(csv, columns.required[2], amount_max);
+    if (!memory) return unexpected(memory.error());
+    const auto gpus = number(csv, columns.required[3], gpus_max);
+    if (!gpus) return unexpected(gpus.error());
+    const auto milli = number(csv, columns.required[4], amount_max);
+    if (!milli) return unexpected(milli.error());
+    const auto creation = seconds(csv, columns.creation_time);
+    if (!creation) return unexpected(creation.error());
+    const auto deletion = seconds(csv, columns.deletion_time);
+    if (!deletion) return unexpected(deletion.error());
+    if (*creation && *deletion && **deletion < **creation) {
+        return unexpected(
+            csv.field_error(columns.deletion_time, error_code::out_of_range, "a time not before creation_time"));
+    }
+    const bool uses_gpu = *gpus > 0 && *milli > 0;
+    return openb_pod{.name = std::string{csv.field(columns.required[0])},
+                     .cpu = milli_cpu{*cpu},
+                     .memory = mib{*memory},
+                     .num_gpu = uses_gpu ? static_cast<int>(*gpus) : 0,
+                     .gpu_milli = milli_gpu{uses_gpu ? std::min<std::int64_t>(*milli, 1000) : 0},
+                     .gpu_spec = columns.gpu_spec == csv_reader::no_column || !uses_gpu
+                                     ? std::string{}
+                                     : std::string{csv.field(columns.gpu_spec)},
+                     .creation_time = *creation,
+                     .deletion_time = *deletion};
+}
+
+expected<void> find_required(const csv_reader& csv, const std::array<std::string_view, 5>& names,
+                             std::array<std::size_t, 5>& columns) {
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        columns[i] = csv.column(names[i]);
+        if (columns[i] == csv_reader::no_column) return unexpected(csv.missing_column(names[i]));
+    }
+    return {};
+}
+
+void append(std::string& out, std::int64_t value) {
+    std::array<char, 24> buffer{};
+    const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
+    out.append(buffer.data(), end);
+}
+
+void append_seconds(std::string& out, const std::optional<ticks>& time) {
+    if (time) append(out, time->count() / vgpualloc::ticks_per_second.count());
+}
+
+} // namespace
+
+expected<std::vector<openb_node>> read_openb_nodes(const std::string& path) {
+    const auto text = read_file(path);
+    if (!text) return unexpected(text.error());
+    auto csv = csv_reader::open(path, *text);
+    if (!csv) return unexpected(csv.error());
+    std::array<std::size_t, 5> columns{};
+    if (const auto found = find_required(*csv, {"sn", "cpu_milli", "memory_mib", "gpu", "model"}, columns); !found) {
+        return unexpected(found.error());
+    }
+    std::vector<openb_node> nodes;
+    name_check names;
+    while (true) {
+        const auto more = csv->next();
+        if (!more) return unexpected(more.error());
+        if (!*more) break;
+        if (const auto named = names.check(*csv, columns[0]); !named) return unexpected(named.error());
+        auto node = read_node(*csv, columns);
+        if (!node) return unexpected(node.error());
+        nodes.push_back(std::move(*node));
+    }
+    if (nodes.empty()) return unexpected(csv->empty_list("node"));
+    return nodes;
+}
+
+expected<std::vector<openb_pod>> read_openb_pods(const std::string& path) {
+    const auto text = read_file(path);
+    if (!text) return unexpected(text.error());
+    auto csv = csv_reader::open(path, *text);
+    if (!csv) return unexpected(csv.error());
+    pod_columns columns;
+    if (const auto found =
+            find_required(*csv, {"name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli"}, columns.required);
+        !found) {
+        return unexpected(found.error());
+    }
+    columns.gpu_spec = csv->column("gpu_spec");
+    columns.creation_time = csv->column("creation_time");
+    columns.deletion_time = csv->column("deletion_time");
+    std::vector<openb_pod> pods;
+    name_check names;
+    while (true) {
+        const auto more = csv->next();
+        if (!more) return unexpected(more.error());
+        if (!*more) break;
+        if (const auto named = names.check(*csv, columns.required[0]); !named) return unexpected(named.error());
+        auto pod = read_pod(*csv, columns);
+        if (!pod) return unexpected(pod.error());
+        pods.push_back(std::move(*pod));
+    }
+    if (pods.empty()) return unexpected(csv->empty_list("pod"));
+    return pods;
+}
+
+std::string write_openb_nodes(const std::vector<openb_node>& nodes) {
+    std::string out = "sn,cpu_milli,memory_mib,gpu,model\n";
+    for (const openb_node& each : nodes) {
+        out += each.name;
+        for (const std::int64_t value : {each.cpu.count(), each.memory.count(), std::int64_t{each.gpu_count}}) {
+            out += ',';
+            append(out, value);
+        }
+        out += ',' + each.model + '\n';
+    }
+    return out;
+}
+
+std::string write_openb_pods(const std::vector<openb_pod>& pods) {
+    std::string out = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,"
+                      "scheduled_time\n";
+    for (const openb_pod& each : pods) {
+        out += each.name;
+        for (const std::int64_t value :
+             {each.cpu.count(), each.memory.count(), std::int64_t{each.num_gpu}, each.gpu_milli.count()}) {
+            out += ',';
+            append(out, value);
+        }
+        out += ',' + each.gpu_spec + ",LS,Running,";
+        append_seconds(out, each.creation_time);
+        out += ',';
+        append_seconds(out, each.deletion_time);
+        out += ",\n";
+    }
+    return out;
+}
+
+} // namespace vgputraces
