@@ -14,19 +14,21 @@ namespace vgpualloc {
 struct class_index {
     explicit class_index(std::size_t nodes) : scores{nodes}, codes(nodes, rejection_code::none) {}
 
-    score_tree scores;
-    std::vector<rejection_code> codes;                           ///< per slot
-    std::array<std::int64_t, rejection_code_count> code_count{}; ///< how many slots have each code
-    std::size_t changes_read = 0;
+    std::uint64_t changes_read = 0;
     std::uint64_t epoch = 0;
     std::uint64_t last_use = 0;
     bool built = false;
+    score_tree scores;
+    std::vector<rejection_code> codes;                           ///< per slot
+    std::array<std::int64_t, rejection_code_count> code_count{}; ///< how many slots have each code
 
     void set(std::size_t slot, const node_answer& found) {
-        --code_count[static_cast<std::size_t>(codes[slot])];
-        ++code_count[static_cast<std::size_t>(found.code)];
-        codes[slot] = found.code;
-        scores.set(slot, found.code == rejection_code::none ? found.score : infeasible_score);
+        if (codes[slot] != found.code) {
+            --code_count[static_cast<std::size_t>(codes[slot])];
+            ++code_count[static_cast<std::size_t>(found.code)];
+            codes[slot] = found.code;
+        }
+        scores.set(slot, found.score);
     }
     [[nodiscard]] std::size_t bytes() const noexcept { return scores.bytes() + codes.capacity() + sizeof *this; }
 };
@@ -61,16 +63,13 @@ allocator::allocator(ledger& book, policy_pair policies, allocator_options optio
         physical_.resize(physical_.size() + each.devices.size());
         const auto kinds = kinds_of(each);
         const auto [at, added] = group_numbers.emplace(kinds, static_cast<std::uint32_t>(groups_.size()));
-        if (added) groups_.push_back({.kinds = kinds, .slots = {}, .changes = {}, .latest_change = {}});
+        if (added) groups_.push_back({.kinds = kinds, .slots = {}});
         node_group& group = groups_[at->second];
         place_of_.push_back({.group = at->second, .slot = static_cast<std::uint32_t>(group.slots.size())});
-        group.slots.push_back({.cpu_left = {},
-                               .memory_left = {},
-                               .pods_left = 0,
-                               .config = nullptr,
-                               .cpu_capacity = each.cpu,
-                               .node = node_index{i}});
-        group.latest_change.push_back(0);
+        node_slot slot;
+        slot.cpu_capacity = each.cpu;
+        slot.node = node_index{i};
+        group.slots.push_back(slot);
     }
     first_device_.push_back(physical_.size());
     start_afresh();
@@ -138,8 +137,21 @@ void allocator::apply(const booking& what) {
         slot.config = &states_.replace(*slot.config, *current, now);
         current = &now;
     }
-    group.changes.push_back(place.slot);
-    group.latest_change[place.slot] = static_cast<std::uint32_t>(group.changes.size());
+    mark_changed(group, place.slot);
+}
+
+/// Moves a slot to the front of the group's list of latest changes, so that a class that fell behind meets every
+/// changed node once, however often it changed.
+void allocator::mark_changed(node_group& group, std::uint32_t slot) {
+    node_slot& changed = group.slots[slot];
+    changed.changed = ++group.changes;
+    if (group.newest == slot) return;
+    if (changed.newer != no_slot) group.slots[changed.newer].older = changed.older;
+    if (changed.older != no_slot) group.slots[changed.older].newer = changed.newer;
+    changed.newer = no_slot;
+    changed.older = group.newest;
+    if (group.newest != no_slot) group.slots[group.newest].newer = slot;
+    group.newest = slot;
 }
 
 std::uint32_t allocator::class_of(const pod_request& request) {
@@ -197,7 +209,7 @@ request_id allocator::intern(const pod_request& request) {
 }
 
 double allocator::stepwise_score(const request_class& asked, const node_view& before) {
-    const device_config* next = chooser_.choose(asked.view, before, physical(before.node), false, scratch_shares_);
+    const device_config* next = chooser_.choose(asked.view, before, physical(before.node), {}, false, scratch_shares_);
     if (next == nullptr) return infeasible_score;
     const node_view after{.node = before.node,
                           .cpu_capacity = before.cpu_capacity,
@@ -239,21 +251,27 @@ node_answer allocator::answer(const request_class& asked, const node_slot& slot)
     return {.code = rejection_code::none, .score = best};
 }
 
-void allocator::refresh(class_index& index, request_class& asked, node_group& group) {
-    index.last_use = ++use_clock_;
-    const std::uint64_t epoch = policies_.node->epoch() + policies_.device->epoch();
-    if (!index.built || index.epoch != epoch) {
-        if (!index.built) index.code_count[0] = static_cast<std::int64_t>(group.slots.size());
-        for (std::size_t i = 0; i < group.slots.size(); ++i) index.set(i, answer(asked, group.slots[i]));
-        index.built = true;
-        index.epoch = epoch;
-        index.changes_read = group.changes.size();
-        return;
-    }
-    for (; index.changes_read < group.changes.size(); ++index.changes_read) {
-        const std::uint32_t slot = group.changes[index.changes_read];
-        if (group.latest_change[slot] != index.changes_read + 1) continue; // it changed again later
-        index.set(slot, answer(asked, group.slots[slot]));
+void allocator::build(class_index& index, const request_class& asked, const node_group& group) {
+    const bool alike = policies_.node->scores_by_state_alone() && policies_.device->scores_by_state_alone();
+    const auto same_state = [](const node_slot& a, const node_slot& b) {
+        return a.config == b.config && a.cpu_left == b.cpu_left && a.memory_left == b.memory_left &&
+               a.cpu_capacity == b.cpu_capacity && (a.pods_left > 0) == (b.pods_left > 0);
+    };
+    node_answer found;
+    index.code_count.fill(0);
+    index.scores.assign(group.slots.size(), [&](std::size_t i) {
+        if (i == 0 || !alike || !same_state(group.slots[i - 1], group.slots[i])) found = answer(asked, group.slots[i]);
+        index.codes[i] = found.code;
+        ++index.code_count[static_cast<std::size_t>(found.code)];
+        return found.score;
+    });
+}
+
+void allocator::refresh(class_index& index, const request_class& asked, const node_group& group) {
+    for (std::uint32_t at = group.newest; at != no_slot; at = group.slots[at].older) {
+        const node_slot& slot = group.slots[at];
+        if (slot.changed <= index.changes_read) break;
+        index.set(at, answer(asked, slot));
     }
 }
 
@@ -270,8 +288,8 @@ void allocator::make_room(std::size_t bytes) {
     }
 }
 
-class_index& allocator::index_of(const request_part& part) {
-    node_group& group = groups_[part.group];
+class_index& allocator::index_of(const request_part& part, std::uint64_t epoch) {
+    const node_group& group = groups_[part.group];
     auto& kept = classes_[part.class_number].indexes[part.group];
     if (!kept) {
         auto made = std::make_unique<class_index>(group.slots.size());
@@ -279,16 +297,25 @@ class_index& allocator::index_of(const request_part& part) {
         index_bytes_ += made->bytes();
         kept = std::move(made);
     }
-    refresh(*kept, classes_[part.class_number], group);
+    kept->last_use = ++use_clock_;
+    if (!kept->built || kept->epoch != epoch) {
+        build(*kept, classes_[part.class_number], group);
+        kept->built = true;
+        kept->epoch = epoch;
+    } else if (kept->changes_read != group.changes) {
+        refresh(*kept, classes_[part.class_number], group);
+    }
+    kept->changes_read = group.changes;
     return *kept;
 }
 
 node_index allocator::best_node(const request_record& asked) {
     double best = infeasible_score;
     node_index winner = node_index::none();
+    const std::uint64_t epoch = policies_.node->epoch() + policies_.device->epoch();
     for (const request_part& part : asked.parts) {
         if (part.refused != rejection_code::none) continue;
-        const class_index& index = index_of(part);
+        const class_index& index = index_of(part, epoch);
         const double score = index.scores.max();
         if (score == infeasible_score || score < best) continue;
         const node_index first = groups_[part.group].slots[index.scores.first_max()].node;
@@ -350,7 +377,9 @@ expected<placement, rejection> allocator::decide(request_id request) {
     const node_view before{
         .node = winner, .cpu_capacity = slot.cpu_capacity, .cpu_left = slot.cpu_left, .config = slot.config};
     placement result{.node = winner, .shares = {}};
-    const device_config* next = chooser_.choose(seen.view, before, physical(winner), true, result.shares);
+    if (seen.view.devices == 0) return result;
+    const auto ways = seen.view.devices == 1 ? outcomes_.of(seen.shape, *slot.config).ways : std::span<const outcome>{};
+    const device_config* next = chooser_.choose(seen.view, before, physical(winner), ways, true, result.shares);
     VGA_ASSERT(next != nullptr, "a node that answered yes has devices for the pod");
     return result;
 }
@@ -368,10 +397,11 @@ expected<placement, rejection> allocator::place(pod_id pod, request_id request) 
 std::vector<node_answer> allocator::evaluate(request_id request) {
     sync();
     const request_record& asked = requests_[request.at()];
+    const std::uint64_t epoch = policies_.node->epoch() + policies_.device->epoch();
     std::vector<node_answer> answers(place_of_.size());
     for (const request_part& part : asked.parts) {
         const node_group& group = groups_[part.group];
-        const class_index* index = part.refused == rejection_code::none ? &index_of(part) : nullptr;
+        const class_index* index = part.refused == rejection_code::none ? &index_of(part, epoch) : nullptr;
         for (std::size_t i = 0; i < group.slots.size(); ++i) {
             node_answer& out = answers[group.slots[i].node.at()];
             out.code = index == nullptr ? part.refused : index->codes[i];

@@ -2,7 +2,6 @@
 #include "vgpualloc/metrics/fragmentation.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "vgpualloc/core/config.hpp"
 
@@ -31,11 +30,21 @@ fragmentation_model::fragmentation_model(const workload& target) {
     }
     std::sort(cpu_steps_.begin(), cpu_steps_.end());
     cpu_steps_.erase(std::unique(cpu_steps_.begin(), cpu_steps_.end()), cpu_steps_.end());
+    index_cpu_steps();
 }
 
-std::size_t fragmentation_model::cpu_rank(milli_cpu cpu_left) const noexcept {
-    return static_cast<std::size_t>(std::upper_bound(cpu_steps_.begin(), cpu_steps_.end(), cpu_left) -
-                                    cpu_steps_.begin());
+void fragmentation_model::index_cpu_steps() {
+    constexpr std::int64_t cells_max = 4096;
+    const std::int64_t highest = cpu_steps_.empty() ? 0 : cpu_steps_.back().count();
+    while ((highest >> rank_shift_) >= cells_max) ++rank_shift_;
+    const std::int64_t cells = (highest >> rank_shift_) + 1;
+    std::size_t rank = 0;
+    for (std::int64_t cell = 0; cell < cells; ++cell) {
+        const milli_cpu start{cell << rank_shift_};
+        while (rank < cpu_steps_.size() && cpu_steps_[rank] <= start) ++rank;
+        rank_table_.push_back(static_cast<std::uint32_t>(rank));
+    }
+    ranks_ = cpu_steps_.size() + 1;
 }
 
 void fragmentation_model::answer(const device_view& device, std::vector<std::uint8_t>& out) const {
@@ -136,17 +145,13 @@ fragmentation_buckets fragmentation_model::buckets(const device_config& config, 
     return accumulate(summary_of(config), config.free, cpu_left);
 }
 
-double fragmentation_model::unusable(const device_config& config, milli_cpu cpu_left) {
-    if (config.devices.empty()) return 0.0;
-    if (config.id == not_interned) return buckets(config, cpu_left).unusable();
-    const std::size_t width = cpu_steps_.size() + 1;
-    const std::size_t position = config.id * width + cpu_rank(cpu_left);
-    if (position >= unusable_.size()) {
-        unusable_.resize((config.id + 1) * width, std::numeric_limits<double>::quiet_NaN());
-    }
-    double& kept = unusable_[position];
-    if (std::isnan(kept)) kept = buckets(config, cpu_left).unusable();
-    return kept;
+double fragmentation_model::compute_unusable(const device_config& config, milli_cpu cpu_left) {
+    const double value = buckets(config, cpu_left).unusable();
+    if (config.id == not_interned) return value;
+    const std::size_t end = (static_cast<std::size_t>(config.id) + 1) * ranks_;
+    if (end > unusable_.size()) unusable_.resize(end, std::numeric_limits<double>::quiet_NaN());
+    unusable_[static_cast<std::size_t>(config.id) * ranks_ + cpu_rank(cpu_left)] = value;
+    return value;
 }
 
 void fragmentation_model::forget_ids() {

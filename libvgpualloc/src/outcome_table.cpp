@@ -18,18 +18,13 @@ std::uint32_t outcome_table::shape_of(const std::vector<device_request>& contain
     return at->second;
 }
 
-outcome_list outcome_table::of(std::uint32_t shape, const device_config& config) {
+std::uint32_t outcome_table::remember(std::uint32_t shape, const device_config& config) {
+    const std::uint32_t entry = compute(shape, config);
     auto& known = memo_[shape];
-    if (config.id >= known.size()) known.resize(std::max<std::size_t>(config.id + 1, known.size() * 2), 0);
-    if (known[config.id] == 0) {
-        const std::uint32_t entry = compute(shape, config);
-        memo_[shape][config.id] = entry;
+    if (config.id >= known.size()) {
+        known.resize(std::max<std::size_t>({std::size_t{64}, config.id + std::size_t{1}, known.size() * 2}), 0);
     }
-    const std::uint32_t entry = memo_[shape][config.id];
-    if (entry < record_base) return {.code = static_cast<rejection_code>(entry)};
-    const record& found = records_[entry - record_base];
-    return {
-        .code = rejection_code::none, .stepwise = found.count == 0, .ways = {pool_.data() + found.first, found.count}};
+    return known[config.id] = entry;
 }
 
 std::uint32_t outcome_table::keep(std::size_t first) {

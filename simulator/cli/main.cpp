@@ -5,6 +5,9 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 
 #include "commands.hpp"
 #include "vgpualloc/version.hpp"
@@ -59,6 +62,12 @@ int run_command_line(int argc, char** argv) {
 } // namespace vgpusim::cli
 
 int main(int argc, char** argv) {
+#if defined(__GLIBC__)
+    // Growing tables are the larger part of a run's memory: keep their pages instead of mapping fresh ones at every growth.
+    mallopt(M_MMAP_THRESHOLD, 1 << 28);
+    mallopt(M_TRIM_THRESHOLD, 1 << 28);
+    mallopt(M_TOP_PAD, 1 << 22);
+#endif
     try {
         return vgpusim::cli::run_command_line(argc, argv);
     } catch (const std::exception& failure) {

@@ -63,21 +63,25 @@ public:
     [[nodiscard]] std::size_t config_count() const noexcept { return states_.config_count(); }
 
 private:
-    /// The node's side of a decision, packed for scanning.
+    /// The node's side of a decision, and its place in the group's list of latest changes. One cache line.
     struct node_slot {
         milli_cpu cpu_left;
         mib memory_left;
-        std::int64_t pods_left = 0;
         const device_config* config = nullptr;
         milli_cpu cpu_capacity;
+        std::int64_t pods_left = 0;
+        std::uint64_t changed = 0; ///< the group's change count when it last changed
+        std::uint32_t newer = no_slot;
+        std::uint32_t older = no_slot;
         node_index node;
     };
+    static constexpr std::uint32_t no_slot = not_interned;
     /// Nodes whose devices are of the same set of kinds: a request's model and mode filter treats them alike.
     struct node_group {
         std::vector<std::uint32_t> kinds;
-        std::vector<node_slot> slots;             ///< in node order
-        std::vector<std::uint32_t> changes;       ///< positions in `slots`, in order of change
-        std::vector<std::uint32_t> latest_change; ///< per slot, 1 + position of its last entry in `changes`
+        std::vector<node_slot> slots; ///< in node order
+        std::uint64_t changes = 0;    ///< how many there were
+        std::uint32_t newest = no_slot; ///< the slot that changed last; `older` leads to the one before
     };
     struct slot_place {
         std::uint32_t group = 0;
@@ -102,11 +106,13 @@ private:
 
     void sync();
     void apply(const booking& what);
+    static void mark_changed(node_group& group, std::uint32_t slot);
     void start_afresh();
     [[nodiscard]] std::uint32_t class_of(const pod_request& request);
     [[nodiscard]] request_part part_for(const pod_request& request, std::uint32_t group);
-    [[nodiscard]] struct class_index& index_of(const request_part& part);
-    void refresh(struct class_index& index, request_class& asked, node_group& group);
+    [[nodiscard]] struct class_index& index_of(const request_part& part, std::uint64_t epoch);
+    void build(struct class_index& index, const request_class& asked, const node_group& group);
+    void refresh(struct class_index& index, const request_class& asked, const node_group& group);
     [[nodiscard]] node_answer answer(const request_class& asked, const node_slot& slot);
     [[nodiscard]] double stepwise_score(const request_class& asked, const node_view& before);
     [[nodiscard]] node_index best_node(const request_record& asked);

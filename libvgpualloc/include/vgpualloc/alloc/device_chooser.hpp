@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "vgpualloc/alloc/outcome_table.hpp"
 #include "vgpualloc/alloc/state_table.hpp"
 #include "vgpualloc/model/placement.hpp"
 #include "vgpualloc/policy/policy.hpp"
@@ -26,33 +27,39 @@ class device_chooser {
 public:
     device_chooser(state_table& states, policy_pair policies) : states_{&states}, policies_{policies} {}
 
-    /// Fills `shares`; `physical` are the node's devices by index. Gives the configuration afterwards, or null if the
-    /// request does not fit. Draws among equal devices only if `may_draw`.
+    /// Fills `shares`; `physical` are the node's devices by index and `ways` the outcomes known for a request of one
+    /// device (empty otherwise). Gives the configuration afterwards, or null if the request does not fit. Draws among
+    /// equal devices only if `may_draw`.
     [[nodiscard]] const device_config* choose(const request_view& request, const node_view& before,
-                                              std::span<const device_view* const> physical, bool may_draw,
+                                              std::span<const device_view* const> physical,
+                                              std::span<const outcome> ways, bool may_draw,
                                               small_vector<device_share, 1>& shares);
 
 private:
     struct option {
-        const device_view* before = nullptr;
-        const device_view* after = nullptr;
-        const device_config* next = nullptr;
-        partition part;
+        outcome way;
         double device_score = 0.0;
         double node_score = 0.0;
+
+        [[nodiscard]] bool ties_with(const option& other) const noexcept {
+            return device_score == other.device_score && node_score == other.node_score;
+        }
     };
-    [[nodiscard]] bool list_options(const request_view& request, const node_view& before, const device_config& now,
-                                    const device_request& wanted);
-    [[nodiscard]] bool better(const option& a, const option& b, bool by_state) const noexcept;
+    void list_options(const device_config& now, const device_request& wanted);
+    void score_options(const request_view& request, const node_view& before);
+    [[nodiscard]] static bool better(const option& a, const option& b, bool by_state) noexcept;
     [[nodiscard]] const option& best_option(bool by_state) const;
+    [[nodiscard]] const option* tied_option_on(std::size_t index, const option& best) const noexcept;
     [[nodiscard]] std::size_t pick_device(const option& best, const request_view& request, bool may_draw);
+    [[nodiscard]] partition partition_of(const outcome& way, const device_request& wanted);
 
     state_table* states_;
     policy_pair policies_;
     std::vector<const device_view*> current_; ///< by index
-    std::vector<bool> taken_;                 ///< by the container at hand
+    std::vector<std::uint8_t> taken_;         ///< by the container at hand
     std::vector<option> options_;             ///< of the step at hand, one per unlike device and way
     std::vector<partition> partitions_;
+    std::vector<std::size_t> tied_;
 };
 
 } // namespace vgpualloc

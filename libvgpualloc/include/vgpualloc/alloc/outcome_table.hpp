@@ -34,7 +34,16 @@ public:
     /// A dense number for the device part of a request.
     [[nodiscard]] std::uint32_t shape_of(const std::vector<device_request>& containers);
 
-    [[nodiscard]] outcome_list of(std::uint32_t shape, const device_config& config);
+    [[nodiscard]] outcome_list of(std::uint32_t shape, const device_config& config) {
+        const auto& known = memo_[shape];
+        const std::uint32_t kept = config.id < known.size() ? known[config.id] : 0;
+        const std::uint32_t entry = kept != 0 ? kept : remember(shape, config);
+        if (entry < record_base) return {.code = static_cast<rejection_code>(entry)};
+        const record& found = records_[entry - record_base];
+        return {.code = rejection_code::none,
+                .stepwise = found.count == 0,
+                .ways = {pool_.data() + found.first, found.count}};
+    }
 
     /// Drops the memo, because the state table was cleared. Shapes keep their numbers.
     void clear();
@@ -47,6 +56,7 @@ private:
     /// Entries of memo_: 0 = not computed, below record_base = a rejection code, else record_base + record number.
     static constexpr std::uint32_t record_base = 64;
 
+    [[nodiscard]] std::uint32_t remember(std::uint32_t shape, const device_config& config);
     [[nodiscard]] std::uint32_t compute(std::uint32_t shape, const device_config& config);
     [[nodiscard]] std::uint32_t single_device(const device_request& wanted, const device_config& config);
     [[nodiscard]] std::uint32_t several_devices(const std::vector<device_request>& containers,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -22,6 +23,18 @@ public:
             if (count <= fanout) break;
         }
         root_ = infeasible_score;
+    }
+
+    /// Sets every position at once: score_of(position) for each, then the maxima bottom-up.
+    template <class ScoreOf>
+    void assign(std::size_t size, ScoreOf&& score_of) {
+        for (std::size_t i = 0; i < size; ++i) levels_[0][i] = score_of(i);
+        for (std::size_t l = 1; l < levels_.size(); ++l) {
+            for (std::size_t b = 0; b * fanout < levels_[l - 1].size(); ++b) {
+                levels_[l][b] = max_of_block(levels_[l - 1], b);
+            }
+        }
+        root_ = max_of_block(levels_.back(), 0);
     }
 
     [[nodiscard]] double max() const noexcept { return root_; }
@@ -68,7 +81,11 @@ private:
 
     [[nodiscard]] static double max_of_block(const std::vector<double>& level, std::size_t block) noexcept {
         const double* begin = level.data() + block * fanout;
-        return *std::max_element(begin, begin + fanout);
+        std::array<double, 4> lanes{begin[0], begin[1], begin[2], begin[3]}; // four chains: no waiting on one maximum
+        for (std::size_t i = 4; i < fanout; i += 4) {
+            for (std::size_t lane = 0; lane < 4; ++lane) lanes[lane] = std::max(lanes[lane], begin[i + lane]);
+        }
+        return std::max(std::max(lanes[0], lanes[1]), std::max(lanes[2], lanes[3]));
     }
 
     template <class Visit>
@@ -83,8 +100,8 @@ private:
         }
     }
 
-    std::vector<std::vector<double>> levels_; ///< [0] the scores, [i + 1] the maxima of the blocks of [i]
     double root_;
+    std::vector<std::vector<double>> levels_; ///< [0] the scores, [i + 1] the maxima of the blocks of [i]
 };
 
 } // namespace vgpualloc

@@ -2,7 +2,9 @@
 // Fragmentation", USENIX ATC'23), in the seven buckets of the FGD reference simulator.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -53,7 +55,14 @@ public:
     [[nodiscard]] fragmentation_buckets buckets(const device_config& config, milli_cpu cpu_left);
 
     /// F of a node: buckets(...).unusable(), from the memo if the configuration is interned.
-    [[nodiscard]] double unusable(const device_config& config, milli_cpu cpu_left);
+    [[nodiscard]] double unusable(const device_config& config, milli_cpu cpu_left) {
+        if (config.devices.empty()) return 0.0;
+        const std::size_t position = static_cast<std::size_t>(config.id) * ranks_ + cpu_rank(cpu_left);
+        if (config.id != not_interned && position < unusable_.size() && !std::isnan(unusable_[position])) {
+            return unusable_[position];
+        }
+        return compute_unusable(config, cpu_left);
+    }
 
     /// Drops what was kept by id.
     void forget_ids();
@@ -80,13 +89,27 @@ private:
     void summarise(const device_config& config, std::span<std::int32_t> out);
     [[nodiscard]] const std::vector<std::uint8_t>& answers_of(const device_view& device);
     void answer(const device_view& device, std::vector<std::uint8_t>& out) const;
-    [[nodiscard]] std::size_t cpu_rank(milli_cpu cpu_left) const noexcept;
+    [[nodiscard]] double compute_unusable(const device_config& config, milli_cpu cpu_left);
+    void index_cpu_steps();
+
+    /// How many of the typical CPU requests `cpu_left` covers: a table gives the answer to within the steps that share
+    /// one of its cells.
+    [[nodiscard]] std::size_t cpu_rank(milli_cpu cpu_left) const noexcept {
+        const std::int64_t left = std::max<std::int64_t>(cpu_left.count(), 0);
+        const auto cell = std::min(static_cast<std::size_t>(left >> rank_shift_), rank_table_.size() - 1);
+        std::size_t rank = rank_table_[cell];
+        while (rank < cpu_steps_.size() && cpu_steps_[rank] <= cpu_left) ++rank;
+        return rank;
+    }
     [[nodiscard]] fragmentation_buckets accumulate(std::span<const std::int32_t> summary, milli_gpu free,
                                                    milli_cpu cpu_left) const noexcept;
 
     std::vector<typical> typicals_;
     std::vector<std::vector<device_request>> needs_; ///< distinct container lists of the workload
     std::vector<milli_cpu> cpu_steps_;               ///< distinct CPU requests, ascending
+    std::size_t ranks_ = 1;                          ///< number of CPU ranks
+    std::vector<std::uint32_t> rank_table_;          ///< per cell of 2^rank_shift_ milli-CPU, the rank of its start
+    int rank_shift_ = 0;
     std::vector<device_answer> answers_;             ///< by device id
     std::vector<std::int32_t> summaries_;            ///< by configuration id x need
     std::vector<double> unusable_;                   ///< by configuration id x CPU rank; NaN = not computed yet

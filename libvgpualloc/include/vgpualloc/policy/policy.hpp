@@ -49,6 +49,9 @@ public:
     /// Whether device_score() is node_score(), so that one computation serves both.
     [[nodiscard]] virtual bool scores_devices_by_node() const noexcept { return false; }
 
+    /// Whether nodes in equal states always score alike. False for a policy that scores by what observe() told of a node.
+    [[nodiscard]] virtual bool scores_by_state_alone() const noexcept { return true; }
+
     /// Whether equal node scores, or equal devices, are settled by draw() instead of by order.
     [[nodiscard]] virtual bool draws_node_ties() const noexcept { return false; }
     [[nodiscard]] virtual bool draws_device_ties(const request_view& /*request*/) const noexcept { return false; }

@@ -1,6 +1,7 @@
 // weighted: a sum of other policies' scores, each times a weight.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -38,6 +39,9 @@ public:
         return sum;
     }
     [[nodiscard]] bool scores_devices_by_node() const noexcept override { return by_node_; }
+    [[nodiscard]] bool scores_by_state_alone() const noexcept override {
+        return std::ranges::all_of(terms_, [](const term& each) { return each.scorer->scores_by_state_alone(); });
+    }
     void observe(const policy_event& event) override {
         for (const term& each : terms_) each.scorer->observe(event);
     }

@@ -161,6 +161,8 @@ public:
         return static_cast<double>(kinds == 0 ? fullness + 25 : fullness);
     }
 
+    [[nodiscard]] bool scores_by_state_alone() const noexcept override { return false; }
+
     void observe(const policy_event& event) override {
         if (event.kind == ledger_event_kind::commit || event.what->where.shares.empty()) return;
         const booking& what = *event.what;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 
 namespace vgpualloc::compat {
 
@@ -33,10 +34,36 @@ inline constexpr std::array<double, 100> sigmoid_thresholds{
     0x1.96ca77c922cefp+1,  0x1.bcf0cd474166bp+1,  0x1.f2272ae325a49p+1,  0x1.2616719161d18p+2,  0x1.25e4f7b2737fbp+5,
 };
 
+namespace detail {
+
+inline constexpr double sigmoid_cell_begin = -8.0;
+inline constexpr double sigmoid_cells_per_unit = 64.0;
+inline constexpr std::size_t sigmoid_cells = 1024;
+
+/// Per cell of d the score at the cell's lower end, from which the score in the cell is a step or two away.
+inline constexpr auto sigmoid_cell_scores = [] {
+    std::array<std::uint8_t, sigmoid_cells> scores{};
+    std::size_t score = 0;
+    for (std::size_t cell = 0; cell < sigmoid_cells; ++cell) {
+        const double begin = sigmoid_cell_begin + static_cast<double>(cell) / sigmoid_cells_per_unit;
+        while (score < sigmoid_thresholds.size() && sigmoid_thresholds[score] <= begin) ++score;
+        scores[cell] = static_cast<std::uint8_t>(score);
+    }
+    return scores;
+}();
+
+} // namespace detail
+
 /// trunc(100 * (1 / (1 + exp(-d)))): 50 is neutral, higher means that fragmentation falls.
 [[nodiscard]] inline double sigmoid_score(double d) noexcept {
-    const auto above = std::upper_bound(sigmoid_thresholds.begin(), sigmoid_thresholds.end(), d);
-    return static_cast<double>(above - sigmoid_thresholds.begin());
+    const double offset = (d - detail::sigmoid_cell_begin) * detail::sigmoid_cells_per_unit;
+    std::size_t score = 0;
+    if (offset >= 1.0) { // start one cell lower, so that rounding of the offset cannot skip a step
+        const double last = static_cast<double>(detail::sigmoid_cells - 1);
+        score = detail::sigmoid_cell_scores[static_cast<std::size_t>(std::min(offset, last)) - 1];
+    }
+    while (score < sigmoid_thresholds.size() && sigmoid_thresholds[score] <= d) ++score;
+    return static_cast<double>(score);
 }
 
 } // namespace vgpualloc::compat
