@@ -3,34 +3,55 @@
 
 #include <algorithm>
 
-#include "vgpualloc/core/config.hpp"
-
 namespace vgpualloc {
 
 namespace {
 
-constexpr std::size_t containers_max = 7; // answers pack one bit per container beside the acceptance bit
+/// Accumulators are padded so that the compiler adds them two at a time.
+constexpr std::size_t lanes = 8;
+static_assert(lanes >= fragmentation_bucket_count);
+
+constexpr std::array<std::array<double, lanes>, lanes> one_hot = [] {
+    std::array<std::array<double, lanes>, lanes> rows{};
+    for (std::size_t i = 0; i < lanes; ++i) rows[i][i] = 1.0;
+    return rows;
+}();
 
 constexpr std::size_t bucket(fragmentation_bucket which) noexcept { return static_cast<std::size_t>(which); }
+
+/// Where a typical pod's share of the idle amount goes: [need state - 1][CPU suffices].
+constexpr std::array<std::array<std::uint8_t, 2>, 4> bucket_of = [] {
+    using enum fragmentation_bucket;
+    const auto pair = [](fragmentation_bucket lacking, fragmentation_bucket sufficing) {
+        return std::array{static_cast<std::uint8_t>(lacking), static_cast<std::uint8_t>(sufficing)};
+    };
+    return std::array{pair(xr_lack_cpu, xl_satisfied), pair(no_access, no_access), pair(lack_both, lack_gpu),
+                      pair(lack_cpu, lack_gpu)};
+}();
 
 } // namespace
 
 fragmentation_model::fragmentation_model(const workload& target) {
     for (const typical_request& each : target.typical) {
-        typical entry{
-            .cpu = each.cpu, .frequency = each.frequency, .need = 0, .uses_devices = !each.containers.empty()};
-        if (entry.uses_devices) {
-            VGA_ASSERT(each.containers.size() <= containers_max, "a typical request has at most seven containers");
-            const auto found = std::find(needs_.begin(), needs_.end(), each.containers);
-            entry.need = static_cast<std::uint32_t>(found - needs_.begin());
-            if (found == needs_.end()) needs_.push_back(each.containers);
-        }
-        typicals_.push_back(entry);
+        typicals_.push_back({.cpu = each.cpu, .frequency = each.frequency, .need = need_number(each.containers)});
         cpu_steps_.push_back(each.cpu);
     }
     std::sort(cpu_steps_.begin(), cpu_steps_.end());
     cpu_steps_.erase(std::unique(cpu_steps_.begin(), cpu_steps_.end()), cpu_steps_.end());
     index_cpu_steps();
+    fitting_.resize(columns_);
+    rest_.resize(needs_.size());
+    accepted_.resize(needs_.size());
+}
+
+std::uint32_t fragmentation_model::need_number(const std::vector<device_request>& containers) {
+    const auto found = std::ranges::find(needs_, containers, &device_need::containers);
+    if (found == needs_.end()) {
+        needs_.push_back({.containers = containers, .first_column = columns_});
+        columns_ += static_cast<std::uint32_t>(containers.size());
+        return static_cast<std::uint32_t>(needs_.size() - 1);
+    }
+    return static_cast<std::uint32_t>(found - needs_.begin());
 }
 
 void fragmentation_model::index_cpu_steps() {
@@ -47,59 +68,67 @@ void fragmentation_model::index_cpu_steps() {
     ranks_ = cpu_steps_.size() + 1;
 }
 
-void fragmentation_model::answer(const device_view& device, std::vector<std::uint8_t>& out) const {
-    out.assign(needs_.size(), 0);
+void fragmentation_model::answer(const device_view& device, device_answer& out) const {
+    out.fits.assign(columns_, 0);
+    out.misses.assign(needs_.size(), 0);
+    out.accepted.assign(needs_.size(), 0);
     for (std::size_t n = 0; n < needs_.size(); ++n) {
-        for (std::size_t c = 0; c < needs_[n].size(); ++c) {
-            const rejection_code code = why_not(*device.spec, device.state, needs_[n][c]).code;
-            if (code != rejection_code::model_not_accepted) out[n] = static_cast<std::uint8_t>(out[n] | 1U);
-            if (code == rejection_code::none) out[n] = static_cast<std::uint8_t>(out[n] | (2U << c));
+        bool fits_any = false;
+        for (std::size_t c = 0; c < needs_[n].containers.size(); ++c) {
+            const rejection_code code = why_not(*device.spec, device.state, needs_[n].containers[c]).code;
+            if (code != rejection_code::model_not_accepted) out.accepted[n] = 1;
+            if (code != rejection_code::none) continue;
+            out.fits[needs_[n].first_column + c] = 1;
+            fits_any = true;
         }
+        out.misses[n] = fits_any ? 0 : 1;
     }
 }
 
-const std::vector<std::uint8_t>& fragmentation_model::answers_of(const device_view& device) {
+const fragmentation_model::device_answer& fragmentation_model::answers_of(const device_view& device) {
     if (device.id == not_interned) {
-        answer(device, scratch_answers_);
-        return scratch_answers_;
+        answer(device, scratch_answer_);
+        return scratch_answer_;
     }
-    if (device.id >= answers_.size()) answers_.resize(device.id + 1);
+    if (device.id >= answers_.size()) answers_.resize(std::max<std::size_t>(device.id + 1, answers_.size() * 2));
     device_answer& kept = answers_[device.id];
     if (!kept.known) {
-        answer(device, kept.per_need);
+        answer(device, kept);
         kept.known = true;
     }
-    return kept.per_need;
+    return kept;
 }
 
-void fragmentation_model::summarise(const device_config& config, std::span<std::int32_t> out) {
-    struct tally {
-        std::array<std::int32_t, containers_max> fitting{};
-        std::int64_t rest = 0;
-        bool accepted = false;
-    };
-    std::vector<tally> tallies(needs_.size());
-    for (const device_view* device : config.devices) {
-        const auto& answers = answers_of(*device);
-        for (std::size_t n = 0; n < needs_.size(); ++n) {
-            const unsigned fits = answers[n] >> 1U;
-            tallies[n].accepted = tallies[n].accepted || (answers[n] & 1U) != 0;
-            if (fits == 0) tallies[n].rest += device->free().count();
-            for (std::size_t c = 0; c < needs_[n].size(); ++c) {
-                tallies[n].fitting[c] += static_cast<std::int32_t>((fits >> c) & 1U);
-            }
-        }
+void fragmentation_model::summarise(const device_config& config, std::span<need_result> out) {
+    std::ranges::fill(fitting_, 0);
+    std::ranges::fill(rest_, 0);
+    std::ranges::fill(accepted_, 0);
+    for (std::size_t d = 0; d < config.devices.size();) {
+        std::size_t end = d + 1; // equal devices are neighbours where they are interned
+        while (end < config.devices.size() && config.devices[end] == config.devices[d]) ++end;
+        const auto alike = static_cast<std::int32_t>(end - d);
+        const device_answer& offered = answers_of(*config.devices[d]);
+        const std::int32_t idle = alike * static_cast<std::int32_t>(config.devices[d]->free().count());
+        for (std::size_t c = 0; c < fitting_.size(); ++c) fitting_[c] += alike * offered.fits[c];
+        for (std::size_t n = 0; n < rest_.size(); ++n) rest_[n] += idle * offered.misses[n];
+        for (std::size_t n = 0; n < accepted_.size(); ++n) accepted_[n] |= offered.accepted[n];
+        d = end;
     }
     for (std::size_t n = 0; n < needs_.size(); ++n) {
+        const auto& containers = needs_[n].containers;
         bool enough = true;
-        for (std::size_t c = 0; c < needs_[n].size(); ++c) {
-            enough = enough && tallies[n].fitting[c] >= needs_[n][c].count;
+        for (std::size_t c = 0; c < containers.size(); ++c) {
+            enough = enough && fitting_[needs_[n].first_column + c] >= containers[c].count;
         }
-        out[n] = !tallies[n].accepted ? not_accepted : enough ? static_cast<std::int32_t>(tallies[n].rest) : too_few;
+        out[n].rest = rest_[n];
+        out[n].state = containers.empty()   ? need_state::no_devices_needed
+                       : accepted_[n] == 0 ? need_state::not_accepted
+                       : enough            ? need_state::enough
+                                           : need_state::too_few;
     }
 }
 
-std::span<const std::int32_t> fragmentation_model::summary_of(const device_config& config) {
+std::span<const fragmentation_model::need_result> fragmentation_model::summary_of(const device_config& config) {
     const std::size_t width = needs_.size();
     if (config.id == not_interned) {
         scratch_summary_.resize(width);
@@ -107,36 +136,30 @@ std::span<const std::int32_t> fragmentation_model::summary_of(const device_confi
         return scratch_summary_;
     }
     const std::size_t begin = config.id * width;
-    if (begin + width > summaries_.size()) summaries_.resize(begin + width, unknown);
-    const std::span<std::int32_t> kept{summaries_.data() + begin, width};
-    if (!kept.empty() && kept.front() == unknown) summarise(config, kept);
+    if (begin + width > summaries_.size()) summaries_.resize(begin + width);
+    const std::span<need_result> kept{summaries_.data() + begin, width};
+    if (!kept.empty() && kept.front().state == need_state::unknown) summarise(config, kept);
     return kept;
 }
 
-fragmentation_buckets fragmentation_model::accumulate(std::span<const std::int32_t> summary, milli_gpu free,
+fragmentation_buckets fragmentation_model::accumulate(std::span<const need_result> summary, milli_gpu free,
                                                       milli_cpu cpu_left) const noexcept {
-    fragmentation_buckets result;
-    const auto idle = static_cast<double>(free.count());
-    const auto add = [&result](fragmentation_bucket which, double amount) { result.milli[bucket(which)] += amount; };
+    // Every bucket is its own chain of additions in the order of the list. Adding 0.0 to the other buckets changes none of
+    // them, and saves a branch that cannot be predicted.
+    std::array<double, lanes> sums{};
+    const std::int64_t idle = free.count();
     for (const typical& each : typicals_) {
+        const need_result& found = summary[each.need];
         const bool cpu_suffices = cpu_left >= each.cpu;
-        if (!each.uses_devices) {
-            add(cpu_suffices ? fragmentation_bucket::xl_satisfied : fragmentation_bucket::xr_lack_cpu,
-                each.frequency * idle);
-            continue;
-        }
-        const std::int32_t rest = summary[each.need];
-        if (rest == not_accepted) {
-            add(fragmentation_bucket::no_access, each.frequency * idle);
-        } else if (rest >= 0 && cpu_suffices) {
-            add(fragmentation_bucket::lack_gpu, each.frequency * static_cast<double>(rest));
-            add(fragmentation_bucket::satisfied, each.frequency * static_cast<double>(free.count() - rest));
-        } else if (rest >= 0) {
-            add(fragmentation_bucket::lack_cpu, each.frequency * idle);
-        } else {
-            add(cpu_suffices ? fragmentation_bucket::lack_gpu : fragmentation_bucket::lack_both, each.frequency * idle);
-        }
+        const bool usable = found.state == need_state::enough && cpu_suffices;
+        const std::int64_t lost = usable ? found.rest : idle;
+        const auto& lost_to = one_hot[bucket_of[static_cast<std::size_t>(found.state) - 1][cpu_suffices ? 1 : 0]];
+        const double amount = each.frequency * static_cast<double>(lost);
+        for (std::size_t lane = 0; lane < lanes; ++lane) sums[lane] += amount * lost_to[lane];
+        sums[bucket(fragmentation_bucket::satisfied)] += each.frequency * static_cast<double>(usable ? idle - lost : 0);
     }
+    fragmentation_buckets result;
+    std::copy_n(sums.begin(), result.milli.size(), result.milli.begin());
     return result;
 }
 

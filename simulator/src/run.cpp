@@ -96,8 +96,10 @@ expected<loaded_input> load_input(const run_config& config) {
 
 expected<run_record> replay(const run_config& config, const loaded_input& loaded, const simulation::progress& tell) {
     const double cpu_begin = cpu_seconds();
+    const auto fragmentation = std::make_shared<vgpualloc::fragmentation_model>(loaded.input.typical);
     const vgpualloc::policy_parameters parameters{.target = loaded.input.typical,
-                                                  .seed = static_cast<std::uint64_t>(config.seed)};
+                                                  .seed = static_cast<std::uint64_t>(config.seed),
+                                                  .fragmentation = fragmentation};
     const auto node_policy = make_policy(config.policy, parameters);
     if (!node_policy) return unexpected(node_policy.error());
     std::unique_ptr<vgpualloc::policy> device_policy;
@@ -120,6 +122,7 @@ expected<run_record> replay(const run_config& config, const loaded_input& loaded
                    *record.ledger,
                    alloc,
                    rules,
+                   fragmentation,
                    {.sample_interval = config.sample_interval_s * vgpualloc::ticks_per_second}};
     record.result = sim.run(tell);
     count_end_state(record, loaded.input, alloc, sim.state());

@@ -10,9 +10,10 @@ using vgpualloc::pod_id;
 using vgpualloc::ticks;
 
 simulation::simulation(const simulation_input& input, vgpualloc::ledger& book, vgpualloc::allocator& alloc,
-                       discipline& rules, simulation_options options)
+                       discipline& rules, std::shared_ptr<vgpualloc::fragmentation_model> fragmentation,
+                       simulation_options options)
     : input_{&input}, ledger_{&book}, allocator_{&alloc}, discipline_{&rules}, options_{options},
-      gauges_{input.typical, input.nodes.nodes.size()}, id_generation_{alloc.id_generation()} {
+      gauges_{std::move(fragmentation), input.nodes.nodes.size()}, id_generation_{alloc.id_generation()} {
     requests_.reserve(input.requests.size());
     for (const auto& each : input.requests) requests_.push_back(alloc.intern(each));
     result_.pods.resize(input.pods.size());

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "vgpualloc/core/units.hpp"
@@ -14,12 +16,14 @@ namespace vgpusim {
 /// after an event depends on the state alone and not on the path to it.
 class gauges {
 public:
-    gauges(const vgpualloc::workload& typical, std::size_t nodes) : fragmentation_{typical}, nodes_(nodes) {}
+    /// `model` may be shared with the policy that works on the same allocator's ids.
+    gauges(std::shared_ptr<vgpualloc::fragmentation_model> model, std::size_t nodes)
+        : fragmentation_{std::move(model)}, nodes_(nodes) {}
 
     /// Takes in a node's state, replacing what was known of it.
     void update(const vgpualloc::node_view& node) {
         node_gauge now{.used = node.config->used.count(),
-                       .unusable_micro = in_micro(fragmentation_.unusable(*node.config, node.cpu_left)),
+                       .unusable_micro = in_micro(fragmentation_->unusable(*node.config, node.cpu_left)),
                        .used_gpus = static_cast<std::int32_t>(static_cast<std::int64_t>(node.config->devices.size()) -
                                                               node.config->devices_free_whole)};
         now.active = now.used_gpus > 0 || node.cpu_left < node.cpu_capacity;
@@ -32,11 +36,11 @@ public:
     }
 
     /// Ids of configurations are about to change their meaning.
-    void forget_ids() { fragmentation_.forget_ids(); }
+    void forget_ids() { fragmentation_->forget_ids(); }
 
     /// The seven buckets of one node.
     [[nodiscard]] vgpualloc::fragmentation_buckets buckets(const vgpualloc::node_view& node) {
-        return fragmentation_.buckets(*node.config, node.cpu_left);
+        return fragmentation_->buckets(*node.config, node.cpu_left);
     }
 
     std::int64_t allocated_milli = 0;
@@ -56,7 +60,7 @@ private:
         bool active = false;
     };
 
-    vgpualloc::fragmentation_model fragmentation_;
+    std::shared_ptr<vgpualloc::fragmentation_model> fragmentation_;
     std::vector<node_gauge> nodes_;
 };
 

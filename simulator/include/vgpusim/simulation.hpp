@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "vgpualloc/alloc/allocator.hpp"
@@ -57,7 +58,7 @@ public:
     using progress = std::function<void(std::size_t)>;
 
     simulation(const simulation_input& input, vgpualloc::ledger& book, vgpualloc::allocator& alloc, discipline& rules,
-               simulation_options options);
+               std::shared_ptr<vgpualloc::fragmentation_model> fragmentation, simulation_options options);
 
     /// Runs until no event is left.
     [[nodiscard]] simulation_result run(const progress& tell);

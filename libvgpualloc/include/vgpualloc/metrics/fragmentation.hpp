@@ -68,27 +68,37 @@ public:
     void forget_ids();
 
 private:
-    /// What one device need of the workload finds on a configuration.
-    enum need_result : std::int32_t {
-        unknown = -3,
-        not_accepted = -2,
-        too_few = -1
-    }; // >= 0: idle milli that do not fit
+    /// How a typical pod fares on a configuration, as far as the devices decide it.
+    enum class need_state : std::uint8_t { unknown, no_devices_needed, not_accepted, too_few, enough };
+    struct need_result {
+        std::int32_t rest = 0; ///< with enough: idle milli on devices that fit none of the pod's containers
+        need_state state = need_state::unknown;
+    };
     struct typical {
         milli_cpu cpu;
         double frequency = 0.0;
-        std::uint32_t need = 0; ///< position in needs_; unused for pods without devices
-        bool uses_devices = false;
+        std::uint32_t need = 0; ///< position in needs_
     };
+    /// A distinct list of containers of the workload; each container is a column of the answers.
+    struct device_need {
+        std::vector<device_request> containers;
+        std::uint32_t first_column = 0;
+    };
+    /// What one device state offers to every column and need, as 0 or 1 so that configurations add them up.
     struct device_answer {
         bool known = false;
-        std::vector<std::uint8_t> per_need; ///< per need: bit 0 accepted, bit 1 + c: fits container c's request
+        std::vector<std::int32_t> fits;     ///< per column
+        std::vector<std::int32_t> misses;   ///< per need: fits none of its containers
+        std::vector<std::int32_t> accepted; ///< per need: of a model that it accepts
     };
 
-    [[nodiscard]] std::span<const std::int32_t> summary_of(const device_config& config);
-    void summarise(const device_config& config, std::span<std::int32_t> out);
-    [[nodiscard]] const std::vector<std::uint8_t>& answers_of(const device_view& device);
-    void answer(const device_view& device, std::vector<std::uint8_t>& out) const;
+    [[nodiscard]] std::uint32_t need_number(const std::vector<device_request>& containers);
+    [[nodiscard]] std::span<const need_result> summary_of(const device_config& config);
+    void summarise(const device_config& config, std::span<need_result> out);
+    [[nodiscard]] const device_answer& answers_of(const device_view& device);
+    void answer(const device_view& device, device_answer& out) const;
+    [[nodiscard]] fragmentation_buckets accumulate(std::span<const need_result> summary, milli_gpu free,
+                                                   milli_cpu cpu_left) const noexcept;
     [[nodiscard]] double compute_unusable(const device_config& config, milli_cpu cpu_left);
     void index_cpu_steps();
 
@@ -101,20 +111,22 @@ private:
         while (rank < cpu_steps_.size() && cpu_steps_[rank] <= cpu_left) ++rank;
         return rank;
     }
-    [[nodiscard]] fragmentation_buckets accumulate(std::span<const std::int32_t> summary, milli_gpu free,
-                                                   milli_cpu cpu_left) const noexcept;
 
     std::vector<typical> typicals_;
-    std::vector<std::vector<device_request>> needs_; ///< distinct container lists of the workload
-    std::vector<milli_cpu> cpu_steps_;               ///< distinct CPU requests, ascending
-    std::size_t ranks_ = 1;                          ///< number of CPU ranks
-    std::vector<std::uint32_t> rank_table_;          ///< per cell of 2^rank_shift_ milli-CPU, the rank of its start
+    std::vector<device_need> needs_;
+    std::uint32_t columns_ = 0;
+    std::vector<milli_cpu> cpu_steps_;      ///< distinct CPU requests, ascending
+    std::size_t ranks_ = 1;                 ///< number of CPU ranks
+    std::vector<std::uint32_t> rank_table_; ///< per cell of 2^rank_shift_ milli-CPU, the rank of its start
     int rank_shift_ = 0;
-    std::vector<device_answer> answers_;             ///< by device id
-    std::vector<std::int32_t> summaries_;            ///< by configuration id x need
-    std::vector<double> unusable_;                   ///< by configuration id x CPU rank; NaN = not computed yet
-    std::vector<std::uint8_t> scratch_answers_;
-    std::vector<std::int32_t> scratch_summary_;
+    std::vector<device_answer> answers_; ///< by device id
+    std::vector<need_result> summaries_; ///< by configuration id x need
+    std::vector<double> unusable_;       ///< by configuration id x CPU rank; NaN = not computed yet
+    device_answer scratch_answer_;
+    std::vector<need_result> scratch_summary_;
+    std::vector<std::int32_t> fitting_; ///< scratch of summarise(), per column
+    std::vector<std::int32_t> rest_;    ///< per need
+    std::vector<std::int32_t> accepted_;
 };
 
 } // namespace vgpualloc

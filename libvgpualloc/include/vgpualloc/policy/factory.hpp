@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <type_traits>
 
+#include "vgpualloc/metrics/fragmentation.hpp"
 #include "vgpualloc/model/request.hpp"
 #include "vgpualloc/policy/policy.hpp"
 
@@ -14,6 +16,13 @@ namespace vgpualloc {
 struct policy_parameters {
     workload target;        ///< typical requests, for fgd and its kin
     std::uint64_t seed = 0; ///< for policies that draw
+    /// Of `target`, if the caller measures fragmentation too and works on the same allocator's ids: what one computes the
+    /// other need not. Null: a policy that needs one makes its own.
+    std::shared_ptr<fragmentation_model> fragmentation;
+
+    [[nodiscard]] std::shared_ptr<fragmentation_model> fragmentation_or_new() const {
+        return fragmentation ? fragmentation : std::make_shared<fragmentation_model>(target);
+    }
 };
 
 /// One entry of a policy list.

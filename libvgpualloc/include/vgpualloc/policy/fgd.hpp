@@ -1,6 +1,7 @@
 // fgd: fragmentation gradient descent (Weng et al., USENIX ATC'23), with the exact score.
 #pragma once
 
+#include <memory>
 #include <string_view>
 
 #include "vgpualloc/metrics/fragmentation.hpp"
@@ -16,12 +17,12 @@ public:
     static constexpr std::string_view id = "fgd";
     static constexpr std::string_view about = "node and device where fragmentation grows least (exact score)";
 
-    explicit fgd(const policy_parameters& parameters) : fragmentation_{parameters.target} {}
+    explicit fgd(const policy_parameters& parameters) : fragmentation_{parameters.fragmentation_or_new()} {}
 
     [[nodiscard]] std::string_view name() const noexcept override { return id; }
     [[nodiscard]] double node_score(const request_view&, const node_view& before, const node_view& after) override {
-        return (fragmentation_.unusable(*before.config, before.cpu_left) -
-                fragmentation_.unusable(*after.config, after.cpu_left)) /
+        return (fragmentation_->unusable(*before.config, before.cpu_left) -
+                fragmentation_->unusable(*after.config, after.cpu_left)) /
                1000.0;
     }
     [[nodiscard]] double device_score(const request_view& request, const node_view& before, const node_view& after,
@@ -29,10 +30,10 @@ public:
         return node_score(request, before, after);
     }
     [[nodiscard]] bool scores_devices_by_node() const noexcept override { return true; }
-    void forget_ids() override { fragmentation_.forget_ids(); }
+    void forget_ids() override { fragmentation_->forget_ids(); }
 
 private:
-    fragmentation_model fragmentation_;
+    std::shared_ptr<fragmentation_model> fragmentation_;
 };
 
 } // namespace vgpualloc::policies

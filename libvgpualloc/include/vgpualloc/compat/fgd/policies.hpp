@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -49,11 +50,11 @@ public:
     static constexpr std::string_view id = "compat:fgd";
     static constexpr std::string_view about = "FGD of the reference simulator: truncated sigmoid score (exact model)";
 
-    explicit reference_fgd(const policy_parameters& parameters) : fragmentation_{parameters.target} {}
+    explicit reference_fgd(const policy_parameters& parameters) : fragmentation_{parameters.fragmentation_or_new()} {}
     [[nodiscard]] std::string_view name() const noexcept override { return id; }
     [[nodiscard]] double node_score(const request_view&, const node_view& before, const node_view& after) override {
-        const double fall = fragmentation_.unusable(*before.config, before.cpu_left) -
-                            fragmentation_.unusable(*after.config, after.cpu_left);
+        const double fall = fragmentation_->unusable(*before.config, before.cpu_left) -
+                            fragmentation_->unusable(*after.config, after.cpu_left);
         return sigmoid_score(fall / 1000.0);
     }
     [[nodiscard]] double device_score(const request_view& request, const node_view& before, const node_view& after,
@@ -61,10 +62,10 @@ public:
         return node_score(request, before, after);
     }
     [[nodiscard]] bool scores_devices_by_node() const noexcept override { return true; }
-    void forget_ids() override { fragmentation_.forget_ids(); }
+    void forget_ids() override { fragmentation_->forget_ids(); }
 
 private:
-    fragmentation_model fragmentation_;
+    std::shared_ptr<fragmentation_model> fragmentation_;
 };
 
 class reference_best_fit final : public best_gpu {
