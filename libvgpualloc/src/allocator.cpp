@@ -10,27 +10,20 @@
 
 namespace vgpualloc {
 
-/// The scores of one group's nodes for one class, and how far they have followed the group's changes.
+/// The scores of one group's nodes for one class.
 struct class_index {
-    explicit class_index(std::size_t nodes) : scores{nodes}, codes(nodes, rejection_code::none) {}
+    explicit class_index(std::size_t nodes) : scores{nodes} {}
 
-    std::uint64_t changes_read = 0;
-    std::uint64_t epoch = 0;
-    std::uint64_t last_use = 0;
-    bool built = false;
     score_tree scores;
-    std::vector<rejection_code> codes;                           ///< per slot
     std::array<std::int64_t, rejection_code_count> code_count{}; ///< how many slots have each code
+    std::uint64_t last_use = 0;
 
-    void set(std::size_t slot, const node_answer& found) {
-        if (codes[slot] != found.code) {
-            --code_count[static_cast<std::size_t>(codes[slot])];
-            ++code_count[static_cast<std::size_t>(found.code)];
-            codes[slot] = found.code;
-        }
-        scores.set(slot, found.score);
+    void set(std::size_t slot, double score) {
+        --code_count[static_cast<std::size_t>(code_in(scores.at(slot)))];
+        ++code_count[static_cast<std::size_t>(code_in(score))];
+        scores.set(slot, score);
     }
-    [[nodiscard]] std::size_t bytes() const noexcept { return scores.bytes() + codes.capacity() + sizeof *this; }
+    [[nodiscard]] std::size_t bytes() const noexcept { return scores.bytes() + sizeof *this; }
 };
 
 namespace {
@@ -63,7 +56,7 @@ allocator::allocator(ledger& book, policy_pair policies, allocator_options optio
         physical_.resize(physical_.size() + each.devices.size());
         const auto kinds = kinds_of(each);
         const auto [at, added] = group_numbers.emplace(kinds, static_cast<std::uint32_t>(groups_.size()));
-        if (added) groups_.push_back({.kinds = kinds, .slots = {}});
+        if (added) groups_.push_back({.kinds = kinds, .slots = {}, .memory_left = score_tree{0}});
         node_group& group = groups_[at->second];
         place_of_.push_back({.group = at->second, .slot = static_cast<std::uint32_t>(group.slots.size())});
         node_slot slot;
@@ -72,6 +65,7 @@ allocator::allocator(ledger& book, policy_pair policies, allocator_options optio
         group.slots.push_back(slot);
     }
     first_device_.push_back(physical_.size());
+    for (node_group& group : groups_) group.memory_left = score_tree{group.slots.size()};
     start_afresh();
     // What happened before this allocator was made: policies are told, the state is read as it is.
     for (const ledger_event& event : book.events()) {
@@ -103,6 +97,7 @@ void allocator::start_afresh() {
         slot.memory_left = each.memory - used.memory;
         slot.pods_left = each.pods_max - used.pods;
         slot.config = &states_.config(physical(node_index{i}));
+        groups_[place_of_[i].group].memory_left.set(place_of_[i].slot, static_cast<double>(slot.memory_left.count()));
     }
 }
 
@@ -129,6 +124,7 @@ void allocator::apply(const booking& what) {
     slot.cpu_left = owned.cpu - used.cpu;
     slot.memory_left = owned.memory - used.memory;
     slot.pods_left = owned.pods_max - used.pods;
+    group.memory_left.set(place.slot, static_cast<double>(slot.memory_left.count()));
     const auto states = ledger_->devices(where);
     for (const device_share& share : what.where.shares) {
         const device_view*& current = physical_[first_device_[where.at()] + share.device.at()];
@@ -161,7 +157,7 @@ std::uint32_t allocator::class_of(const pod_request& request) {
         made.request = request;
         made.shape = outcomes_.shape_of(request.containers);
         made.view = {.request = &at->first, .devices = devices_wanted(request)};
-        made.indexes.resize(groups_.size());
+        made.heads.resize(groups_.size());
         classes_.push_back(std::move(made));
     }
     return at->second;
@@ -192,6 +188,7 @@ allocator::request_part allocator::part_for(const pod_request& request, std::uin
             wanted.mode.clear();
         }
     }
+    seen.memory = {};
     part.class_number = class_of(seen);
     return part;
 }
@@ -218,18 +215,17 @@ double allocator::stepwise_score(const request_class& asked, const node_view& be
     return policies_.node->node_score(asked.view, before, after);
 }
 
-node_answer allocator::answer(const request_class& asked, const node_slot& slot) {
-    if (slot.pods_left < 1) return {.code = rejection_code::too_many_pods};
-    if (asked.request.cpu > slot.cpu_left) return {.code = rejection_code::insufficient_cpu};
-    if (asked.request.memory > slot.memory_left) return {.code = rejection_code::insufficient_memory};
+double allocator::answer(const request_class& asked, const node_slot& slot) {
+    if (slot.pods_left < 1) return infeasible_because(rejection_code::too_many_pods);
+    if (asked.request.cpu > slot.cpu_left) return infeasible_because(rejection_code::insufficient_cpu);
     const outcome_list found = outcomes_.of(asked.shape, *slot.config);
-    if (found.code != rejection_code::none) return {.code = found.code};
+    if (found.code != rejection_code::none) return infeasible_because(found.code);
     const node_view before{
         .node = slot.node, .cpu_capacity = slot.cpu_capacity, .cpu_left = slot.cpu_left, .config = slot.config};
     double best = infeasible_score;
     if (found.stepwise) {
         best = stepwise_score(asked, before);
-        if (best == infeasible_score) return {.code = rejection_code::too_few_devices};
+        if (!is_feasible(best)) return infeasible_because(rejection_code::too_few_devices);
     } else {
         node_view after = before;
         after.cpu_left = slot.cpu_left - asked.request.cpu;
@@ -239,88 +235,113 @@ node_answer allocator::answer(const request_class& asked, const node_slot& slot)
             after.config = way.next;
             const double score = policies_.node->node_score(asked.view, before, after);
             const double device =
-                compare_devices ? policies_.device->device_score(asked.view, before, after, {way.before, way.after})
-                                : 0.0;
+                compare_devices ? policies_.device->device_score(asked.view, before, after, {way.before, way.after}) : 0.0;
             if (device > best_device || (device == best_device && score > best)) {
                 best_device = device;
                 best = score;
             }
         }
     }
-    VGA_ASSERT(best > infeasible_score, "a policy's score is a number");
-    return {.code = rejection_code::none, .score = best};
+    VGA_ASSERT(is_feasible(best), "a policy's score is a number and not absurdly low");
+    return best;
 }
 
-void allocator::build(class_index& index, const request_class& asked, const node_group& group) {
+void allocator::build(request_class& asked, index_head& head, node_group& group) {
+    if (!head.index) {
+        auto made = std::make_unique<class_index>(group.slots.size());
+        make_room(made->bytes());
+        index_bytes_ += made->bytes();
+        head.index = std::move(made);
+    }
     const bool alike = policies_.node->scores_by_state_alone() && policies_.device->scores_by_state_alone();
     const auto same_state = [](const node_slot& a, const node_slot& b) {
-        return a.config == b.config && a.cpu_left == b.cpu_left && a.memory_left == b.memory_left &&
-               a.cpu_capacity == b.cpu_capacity && (a.pods_left > 0) == (b.pods_left > 0);
+        return a.config == b.config && a.cpu_left == b.cpu_left && a.cpu_capacity == b.cpu_capacity &&
+               (a.pods_left > 0) == (b.pods_left > 0);
     };
-    node_answer found;
-    index.code_count.fill(0);
-    index.scores.assign(group.slots.size(), [&](std::size_t i) {
-        if (i == 0 || !alike || !same_state(group.slots[i - 1], group.slots[i])) found = answer(asked, group.slots[i]);
-        index.codes[i] = found.code;
-        ++index.code_count[static_cast<std::size_t>(found.code)];
-        return found.score;
+    double score = infeasible_score;
+    auto& codes = head.index->code_count;
+    codes.fill(0);
+    head.index->scores.assign(group.slots.size(), [&](std::size_t i) {
+        if (i == 0 || !alike || !same_state(group.slots[i - 1], group.slots[i])) score = answer(asked, group.slots[i]);
+        ++codes[static_cast<std::size_t>(code_in(score))];
+        return score;
     });
 }
 
-void allocator::refresh(class_index& index, const request_class& asked, const node_group& group) {
+void allocator::refresh(const request_class& asked, const index_head& head, const node_group& group) {
+    class_index& index = *head.index;
     for (std::uint32_t at = group.newest; at != no_slot; at = group.slots[at].older) {
         const node_slot& slot = group.slots[at];
-        if (slot.changed <= index.changes_read) break;
+        if (slot.changed <= head.changes_read) break;
         index.set(at, answer(asked, slot));
     }
 }
 
+/// Scores of another epoch are void.
+void allocator::enter_epoch(request_class& asked) {
+    const std::uint64_t epoch = policy_epoch();
+    if (asked.epoch == epoch) return;
+    asked.epoch = epoch;
+    for (index_head& head : asked.heads) head.changes_read = never_built;
+}
+
+allocator::index_head& allocator::follow(request_class& asked, std::uint32_t group_number) {
+    node_group& group = groups_[group_number];
+    index_head& head = asked.heads[group_number];
+    if (head.changes_read == group.changes) return head;
+    if (head.changes_read == never_built) {
+        build(asked, head, group);
+    } else {
+        refresh(asked, head, group);
+    }
+    head.changes_read = group.changes;
+    head.best = head.index->scores.max();
+    head.index->last_use = ++use_clock_;
+    return head;
+}
+
 void allocator::make_room(std::size_t bytes) {
-    while (index_bytes_ > 0 && index_bytes_ + bytes > options_.index_bytes_max) {
-        std::unique_ptr<class_index>* oldest = nullptr;
-        for (request_class& each : classes_) {
-            for (auto& index : each.indexes) {
-                if (index && (oldest == nullptr || index->last_use < (*oldest)->last_use)) oldest = &index;
+    const auto in_use = [this](std::size_t class_number) {
+        return std::ranges::any_of(deciding_->parts, [&](const request_part& part) {
+            return part.refused == rejection_code::none && part.class_number == class_number;
+        });
+    };
+    while (index_bytes_ + bytes > options_.index_bytes_max) {
+        index_head* oldest = nullptr;
+        for (std::size_t c = 0; c < classes_.size(); ++c) {
+            if (in_use(c)) continue;
+            for (index_head& head : classes_[c].heads) {
+                if (head.index && (oldest == nullptr || head.index->last_use < oldest->index->last_use)) oldest = &head;
             }
         }
-        index_bytes_ -= (*oldest)->bytes();
-        oldest->reset();
+        if (oldest == nullptr) return; // the decision at hand needs what is left
+        index_bytes_ -= oldest->index->bytes();
+        *oldest = {};
     }
 }
 
-class_index& allocator::index_of(const request_part& part, std::uint64_t epoch) {
-    const node_group& group = groups_[part.group];
-    auto& kept = classes_[part.class_number].indexes[part.group];
-    if (!kept) {
-        auto made = std::make_unique<class_index>(group.slots.size());
-        make_room(made->bytes());
-        index_bytes_ += made->bytes();
-        kept = std::move(made);
-    }
-    kept->last_use = ++use_clock_;
-    if (!kept->built || kept->epoch != epoch) {
-        build(*kept, classes_[part.class_number], group);
-        kept->built = true;
-        kept->epoch = epoch;
-    } else if (kept->changes_read != group.changes) {
-        refresh(*kept, classes_[part.class_number], group);
-    }
-    kept->changes_read = group.changes;
-    return *kept;
+/// The first node with the highest score that also has the memory. The highest score of all nearly always has.
+score_tree::found allocator::best_in(const index_head& head, const node_group& group, mib memory) const {
+    const std::size_t first = head.index->scores.first_max();
+    if (group.slots[first].memory_left >= memory) return {.score = head.best, .position = first};
+    return head.index->scores.first_max_where(group.memory_left, static_cast<double>(memory.count()));
 }
 
 node_index allocator::best_node(const request_record& asked) {
     double best = infeasible_score;
     node_index winner = node_index::none();
-    const std::uint64_t epoch = policies_.node->epoch() + policies_.device->epoch();
     for (const request_part& part : asked.parts) {
         if (part.refused != rejection_code::none) continue;
-        const class_index& index = index_of(part, epoch);
-        const double score = index.scores.max();
-        if (score == infeasible_score || score < best) continue;
-        const node_index first = groups_[part.group].slots[index.scores.first_max()].node;
-        if (score > best || first < winner) winner = first;
-        best = score;
+        request_class& seen = classes_[part.class_number];
+        enter_epoch(seen);
+        const index_head& head = follow(seen, part.group);
+        if (!is_feasible(head.best) || head.best < best) continue;
+        const node_group& group = groups_[part.group];
+        const score_tree::found found = best_in(head, group, asked.original.memory);
+        if (!is_feasible(found.score) || found.score < best) continue;
+        const node_index first = group.slots[found.position].node;
+        if (found.score > best || first < winner) winner = first;
+        best = found.score;
     }
     if (winner.valid() && policies_.node->draws_node_ties()) return draw_node(asked, best);
     return winner;
@@ -331,15 +352,16 @@ node_index allocator::draw_node(const request_record& asked, double best) {
         const slot_place place = place_of_[node];
         const request_part& part = asked.parts[place.group];
         if (part.refused != rejection_code::none) return false;
-        return classes_[part.class_number].indexes[part.group]->scores.at(place.slot) == best;
+        return classes_[part.class_number].heads[part.group].index->scores.at(place.slot) == best &&
+               groups_[place.group].slots[place.slot].memory_left >= asked.original.memory;
     };
     const auto list_tied = [&](std::vector<std::size_t>& out) {
         for (const request_part& part : asked.parts) {
             if (part.refused != rejection_code::none) continue;
-            const class_index& index = *classes_[part.class_number].indexes[part.group];
-            if (index.scores.max() != best) continue;
-            index.scores.for_each_max(
-                [&](std::size_t slot) { out.push_back(groups_[part.group].slots[slot].node.at()); });
+            const auto& slots = groups_[part.group].slots;
+            classes_[part.class_number].heads[part.group].index->scores.for_each_equal(best, [&](std::size_t slot) {
+                if (slots[slot].memory_left >= asked.original.memory) out.push_back(slots[slot].node.at());
+            });
         }
         std::ranges::sort(out);
     };
@@ -354,8 +376,10 @@ rejection allocator::why_nowhere(const request_record& asked) {
             result.nodes[static_cast<std::size_t>(part.refused)] += nodes;
             continue;
         }
-        const class_index& index = *classes_[part.class_number].indexes[part.group];
-        for (std::size_t code = 0; code < rejection_code_count; ++code) result.nodes[code] += index.code_count[code];
+        // Nothing is left but nodes that lack only the memory.
+        auto codes = classes_[part.class_number].heads[part.group].index->code_count;
+        codes[static_cast<std::size_t>(rejection_code::insufficient_memory)] = std::exchange(codes[0], 0);
+        for (std::size_t code = 0; code < rejection_code_count; ++code) result.nodes[code] += codes[code];
     }
     return result;
 }
@@ -369,6 +393,7 @@ node_view allocator::view_of(node_index where) {
 expected<placement, rejection> allocator::decide(request_id request) {
     sync();
     const request_record& asked = requests_[request.at()];
+    deciding_ = &asked;
     const node_index winner = best_node(asked);
     if (!winner.valid()) return unexpected(why_nowhere(asked));
     const slot_place place = place_of_[winner.at()];
@@ -397,15 +422,23 @@ expected<placement, rejection> allocator::place(pod_id pod, request_id request) 
 std::vector<node_answer> allocator::evaluate(request_id request) {
     sync();
     const request_record& asked = requests_[request.at()];
-    const std::uint64_t epoch = policies_.node->epoch() + policies_.device->epoch();
+    deciding_ = &asked;
     std::vector<node_answer> answers(place_of_.size());
     for (const request_part& part : asked.parts) {
-        const node_group& group = groups_[part.group];
-        const class_index* index = part.refused == rejection_code::none ? &index_of(part, epoch) : nullptr;
-        for (std::size_t i = 0; i < group.slots.size(); ++i) {
-            node_answer& out = answers[group.slots[i].node.at()];
-            out.code = index == nullptr ? part.refused : index->codes[i];
-            if (out.code == rejection_code::none) out.score = index->scores.at(i);
+        const auto& slots = groups_[part.group].slots;
+        const class_index* index = nullptr;
+        if (part.refused == rejection_code::none) {
+            enter_epoch(classes_[part.class_number]);
+            index = follow(classes_[part.class_number], part.group).index.get();
+        }
+        for (std::size_t i = 0; i < slots.size(); ++i) {
+            const double score = index == nullptr ? infeasible_because(part.refused) : index->scores.at(i);
+            node_answer& out = answers[slots[i].node.at()];
+            out.code = code_in(score);
+            if (out.code == rejection_code::none && slots[i].memory_left < asked.original.memory) {
+                out.code = rejection_code::insufficient_memory;
+            }
+            if (out.code == rejection_code::none) out.score = score;
         }
     }
     return answers;

@@ -142,6 +142,7 @@ std::span<const fragmentation_model::need_result> fragmentation_model::summary_o
     return kept;
 }
 
+template <bool WithSatisfied>
 fragmentation_buckets fragmentation_model::accumulate(std::span<const need_result> summary, milli_gpu free,
                                                       milli_cpu cpu_left) const noexcept {
     // Every bucket is its own chain of additions in the order of the list. Adding 0.0 to the other buckets changes none of
@@ -156,7 +157,9 @@ fragmentation_buckets fragmentation_model::accumulate(std::span<const need_resul
         const auto& lost_to = one_hot[bucket_of[static_cast<std::size_t>(found.state) - 1][cpu_suffices ? 1 : 0]];
         const double amount = each.frequency * static_cast<double>(lost);
         for (std::size_t lane = 0; lane < lanes; ++lane) sums[lane] += amount * lost_to[lane];
-        sums[bucket(fragmentation_bucket::satisfied)] += each.frequency * static_cast<double>(usable ? idle - lost : 0);
+        if constexpr (WithSatisfied) {
+            sums[bucket(fragmentation_bucket::satisfied)] += each.frequency * static_cast<double>(usable ? idle - lost : 0);
+        }
     }
     fragmentation_buckets result;
     std::copy_n(sums.begin(), result.milli.size(), result.milli.begin());
@@ -165,11 +168,11 @@ fragmentation_buckets fragmentation_model::accumulate(std::span<const need_resul
 
 fragmentation_buckets fragmentation_model::buckets(const device_config& config, milli_cpu cpu_left) {
     if (config.devices.empty()) return {};
-    return accumulate(summary_of(config), config.free, cpu_left);
+    return accumulate<true>(summary_of(config), config.free, cpu_left);
 }
 
 double fragmentation_model::compute_unusable(const device_config& config, milli_cpu cpu_left) {
-    const double value = buckets(config, cpu_left).unusable();
+    const double value = accumulate<false>(summary_of(config), config.free, cpu_left).unusable();
     if (config.id == not_interned) return value;
     const std::size_t end = (static_cast<std::size_t>(config.id) + 1) * ranks_;
     if (end > unusable_.size()) unusable_.resize(end, std::numeric_limits<double>::quiet_NaN());

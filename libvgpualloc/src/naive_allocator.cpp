@@ -187,6 +187,8 @@ node_answer naive_allocator::ask(const pod_request& request, node_index where) {
     small_vector<device_share, 1> shares;
     node_answer result;
     if (!choose(view, state, false, shares, result.code)) return result;
+    result.code = ledger_->why_not_host(where, request.cpu, request.memory).code;
+    if (result.code != rejection_code::none) return result;
     state.cpu_left = state.cpu_left - request.cpu;
     before.seen([&](const node_view& before_view) {
         state.seen([&](const node_view& after_view) {

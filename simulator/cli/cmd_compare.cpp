@@ -56,8 +56,7 @@ void print_table(const std::vector<run_record>& records, const std::string& out)
     for (const run_record& each : records) {
         fmt::print("{:<28} {:>12.2f} {:>16.2f} {:>10} {:>10} {:>14.0f}\n", each.config.policy, compared_pct(each),
                    static_cast<double>(each.last.unusable_micro) / 1e9, each.result.placed, each.result.failed,
-                   static_cast<double>(each.result.decisions) * 1e9 /
-                       static_cast<double>(std::max<std::uint64_t>(each.result.loop_ns, 1)));
+                   each.result.decisions_per_s());
     }
     std::vector<const run_record*> ranked;
     for (const run_record& each : records) ranked.push_back(&each);

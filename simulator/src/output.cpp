@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <ctime>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -72,12 +71,6 @@ std::vector<std::pair<std::string, std::int64_t>> failures_of(const run_record& 
     }
     std::ranges::stable_sort(all, [](const auto& a, const auto& b) { return a.second > b.second; });
     return all;
-}
-
-double decisions_per_second(const run_record& record) {
-    return record.result.loop_ns == 0
-               ? 0.0
-               : static_cast<double>(record.result.decisions) * 1e9 / static_cast<double>(record.result.loop_ns);
 }
 
 } // namespace
@@ -181,8 +174,8 @@ std::string summary_json(const run_record& record, const loaded_input& loaded) {
           {"buckets_milli", buckets}}},
         {"timing",
          {{"wall_s", static_cast<double>(record.result.loop_ns) / 1e9},
-          {"cpu_s", static_cast<double>(std::clock()) / static_cast<double>(CLOCKS_PER_SEC)},
-          {"decisions_per_s", decisions_per_second(record)},
+          {"cpu_s", cpu_seconds()},
+          {"decisions_per_s", record.result.decisions_per_s()},
           {"decision_p50_us", record.result.decision_latency.quantile_us(0.50)},
           {"decision_p99_us", record.result.decision_latency.quantile_us(0.99)}}},
     };
@@ -220,7 +213,7 @@ report_run describe(const run_record& record, const loaded_input& loaded) {
     shown.facts = effective(record.config);
     shown.facts.emplace_back("version", vgpualloc::version);
     for (const input_file& each : loaded.files) shown.facts.emplace_back(each.path, "sha256 " + each.sha256);
-    shown.decisions_per_second = decisions_per_second(record);
+    shown.decisions_per_second = record.result.decisions_per_s();
     shown.latency_p50_us = record.result.decision_latency.quantile_us(0.50);
     shown.latency_p99_us = record.result.decision_latency.quantile_us(0.99);
     return shown;

@@ -1,7 +1,6 @@
 // Loading a workload and replaying it.
 #include "vgpusim/run.hpp"
 
-#include <ctime>
 #include <utility>
 
 #include "vgpualloc/mode/all.hpp"
@@ -33,8 +32,6 @@ expected<void> needs_path(const std::string& value, const char* field) {
     return unexpected(
         error{.code = error_code::missing, .where = "", .field = field, .value = "", .expected = "no file is given"});
 }
-
-double cpu_seconds() { return static_cast<double>(std::clock()) / static_cast<double>(CLOCKS_PER_SEC); }
 
 void count_end_state(run_record& record, const simulation_input& input, vgpualloc::allocator& alloc, gauges& state) {
     const auto& nodes = input.nodes.nodes;
@@ -95,7 +92,6 @@ expected<loaded_input> load_input(const run_config& config) {
 }
 
 expected<run_record> replay(const run_config& config, const loaded_input& loaded, const simulation::progress& tell) {
-    const double cpu_begin = cpu_seconds();
     const auto fragmentation = std::make_shared<vgpualloc::fragmentation_model>(loaded.input.typical);
     const vgpualloc::policy_parameters parameters{.target = loaded.input.typical,
                                                   .seed = static_cast<std::uint64_t>(config.seed),
@@ -130,7 +126,6 @@ expected<run_record> replay(const run_config& config, const loaded_input& loaded
     const auto broken = vgpualloc::verify::first_violation(*record.ledger);
     VGA_ASSERT(broken.empty(), "the independent checker agrees with the ledger");
 #endif
-    record.cpu_s = cpu_seconds() - cpu_begin;
     return record;
 }
 

@@ -109,6 +109,7 @@ void simulation::handle(const event& happening) {
 simulation_result simulation::run(const progress& tell) {
     constexpr std::uint64_t events_between_marks = 1U << 14U;
     const std::uint64_t begin = now_ns();
+    const double cpu_begin = cpu_seconds();
     next_arrival();
     if (options_.sample_interval > ticks{0} && !queue_.empty()) {
         queue_.push(input_->pods.front().arrival, event_class::sample, 0);
@@ -119,6 +120,7 @@ simulation_result simulation::run(const progress& tell) {
         if (tell && ++handled % events_between_marks == 0) tell(arrivals_queued_);
     }
     result_.loop_ns = now_ns() - begin;
+    result_.loop_cpu_s = cpu_seconds() - cpu_begin;
     return std::move(result_);
 }
 

@@ -1,4 +1,4 @@
-// How long decisions take: a histogram with 1/16 octave resolution, and the clock it is fed from.
+// How long decisions take: a histogram with 1/16 octave resolution, and the clocks that runs are timed by.
 #pragma once
 
 #include <array>
@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 
 namespace vgpusim {
 
@@ -50,6 +51,11 @@ private:
     return static_cast<std::uint64_t>(
         std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
             .count());
+}
+
+/// CPU time of the process so far.
+[[nodiscard]] inline double cpu_seconds() noexcept {
+    return static_cast<double>(std::clock()) / static_cast<double>(CLOCKS_PER_SEC);
 }
 
 } // namespace vgpusim

@@ -69,7 +69,6 @@ struct run_record {
     std::int64_t total_milli = 0;
     std::int64_t gpus = 0;
     sample last;        ///< the state at the end
-    double cpu_s = 0.0; ///< of the replay
 };
 
 /// Makes the policies and replays the workload.

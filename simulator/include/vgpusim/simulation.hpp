@@ -48,7 +48,13 @@ struct simulation_result {
     std::int64_t finished = 0;
     std::int64_t decisions = 0;
     std::uint64_t loop_ns = 0; ///< wall time of the loop
+    double loop_cpu_s = 0.0;   ///< CPU time of the loop, which other processes on the machine do not lengthen
     latency_histogram decision_latency;
+
+    /// Decisions per CPU second: the loop is one thread, so on an idle machine this is the rate by the wall clock too.
+    [[nodiscard]] double decisions_per_s() const noexcept {
+        return loop_cpu_s > 0.0 ? static_cast<double>(decisions) / loop_cpu_s : 0.0;
+    }
 };
 
 /// One replay. The input, ledger and allocator must outlive it and not be used for anything else meanwhile.

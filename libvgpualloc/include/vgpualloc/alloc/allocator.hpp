@@ -80,6 +80,7 @@ private:
     struct node_group {
         std::vector<std::uint32_t> kinds;
         std::vector<node_slot> slots; ///< in node order
+        score_tree memory_left;       ///< of the slots, MiB
         std::uint64_t changes = 0;    ///< how many there were
         std::uint32_t newest = no_slot; ///< the slot that changed last; `older` leads to the one before
     };
@@ -87,12 +88,22 @@ private:
         std::uint32_t group = 0;
         std::uint32_t slot = 0;
     };
-    /// A request as a group sees it: model and mode filters that every device passes are gone.
+    /// A class's index of one group, with what every decision looks at in front.
+    struct index_head {
+        std::uint64_t changes_read = never_built; ///< the group's change count that the index has followed
+        double best = infeasible_score;           ///< its highest score
+        std::unique_ptr<struct class_index> index;
+    };
+    static constexpr std::uint64_t never_built = ~std::uint64_t{0};
+
+    /// A request as a group sees it: model and mode filters that every device passes are gone, and so is the host memory,
+    /// which no score depends on.
     struct request_class {
         pod_request request;
         request_view view;
         std::uint32_t shape = 0;
-        std::vector<std::unique_ptr<struct class_index>> indexes; ///< by group
+        std::uint64_t epoch = 0; ///< of the policies when the indexes were built
+        std::vector<index_head> heads; ///< by group
     };
     struct request_part {
         std::uint32_t group = 0;
@@ -110,14 +121,19 @@ private:
     void start_afresh();
     [[nodiscard]] std::uint32_t class_of(const pod_request& request);
     [[nodiscard]] request_part part_for(const pod_request& request, std::uint32_t group);
-    [[nodiscard]] struct class_index& index_of(const request_part& part, std::uint64_t epoch);
-    void build(struct class_index& index, const request_class& asked, const node_group& group);
-    void refresh(struct class_index& index, const request_class& asked, const node_group& group);
-    [[nodiscard]] node_answer answer(const request_class& asked, const node_slot& slot);
+    [[nodiscard]] index_head& follow(request_class& asked, std::uint32_t group);
+    void build(request_class& asked, index_head& head, node_group& group);
+    void refresh(const request_class& asked, const index_head& head, const node_group& group);
+    void enter_epoch(request_class& asked);
+    [[nodiscard]] double answer(const request_class& asked, const node_slot& slot);
     [[nodiscard]] double stepwise_score(const request_class& asked, const node_view& before);
     [[nodiscard]] node_index best_node(const request_record& asked);
+    [[nodiscard]] score_tree::found best_in(const index_head& head, const node_group& group, mib memory) const;
     [[nodiscard]] node_index draw_node(const request_record& asked, double best);
     [[nodiscard]] rejection why_nowhere(const request_record& asked);
+    [[nodiscard]] std::uint64_t policy_epoch() const noexcept {
+        return policies_.node->epoch() + policies_.device->epoch();
+    }
     void make_room(std::size_t bytes);
     [[nodiscard]] std::span<const device_view* const> physical(node_index where) const {
         return {physical_.data() + first_device_[where.at()],
@@ -138,6 +154,7 @@ private:
     std::vector<request_class> classes_;
     std::map<pod_request, std::uint32_t> request_numbers_;
     std::vector<request_record> requests_;
+    const request_record* deciding_ = nullptr; ///< the request being answered, whose indexes must stay
     std::size_t events_read_ = 0;
     std::size_t index_bytes_ = 0;
     std::uint64_t use_clock_ = 0;

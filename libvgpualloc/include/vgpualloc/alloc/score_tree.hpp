@@ -9,20 +9,33 @@
 #include <limits>
 #include <vector>
 
+#include "vgpualloc/model/rejection.hpp"
+
 namespace vgpualloc {
 
-inline constexpr double infeasible_score = -std::numeric_limits<double>::infinity();
+/// Below every score of a policy. A node that cannot take a pod is scored infeasible_because(code), so that one array holds
+/// both answers; the padding of a tree is lower still.
+inline constexpr double infeasible_score = -0x1p1000;
 
-/// Scores of the positions 0..size-1, infeasible at first. Most changes do not move a block's maximum and stop there.
+[[nodiscard]] constexpr bool is_feasible(double score) noexcept { return score > infeasible_score; }
+[[nodiscard]] constexpr double infeasible_because(rejection_code code) noexcept {
+    return infeasible_score * static_cast<double>(code);
+}
+/// The code in a score; none for a feasible one.
+[[nodiscard]] constexpr rejection_code code_in(double score) noexcept {
+    return is_feasible(score) ? rejection_code::none : static_cast<rejection_code>(score / infeasible_score);
+}
+
+/// Numbers at the positions 0..size-1, lowest at first. Most changes do not move a block's maximum and stop there.
 class score_tree {
 public:
     explicit score_tree(std::size_t size) {
         for (std::size_t count = size;; count = (count + fanout - 1) / fanout) {
             const std::size_t padded = (count + fanout - 1) / fanout * fanout;
-            levels_.emplace_back(std::max(padded, fanout), infeasible_score);
+            levels_.emplace_back(std::max(padded, fanout), lowest);
             if (count <= fanout) break;
         }
-        root_ = infeasible_score;
+        root_ = lowest;
     }
 
     /// Sets every position at once: score_of(position) for each, then the maxima bottom-up.
@@ -54,7 +67,7 @@ public:
         root_ = score;
     }
 
-    /// The first position whose score is max(). The tree is not empty and max() is not infeasible.
+    /// The first position whose score is max(). The tree is not empty.
     [[nodiscard]] std::size_t first_max() const noexcept {
         std::size_t block = 0;
         for (std::size_t i = levels_.size(); i-- > 0;) {
@@ -64,10 +77,22 @@ public:
         return block;
     }
 
-    /// Calls visit(position) for every position with the score max(), ascending.
+    /// Calls visit(position) for every position with that score, ascending.
     template <class Visit>
-    void for_each_max(Visit&& visit) const {
-        descend(levels_.size() - 1, 0, visit);
+    void for_each_equal(double score, Visit&& visit) const {
+        descend_equal(levels_.size() - 1, 0, score, visit);
+    }
+
+    struct found {
+        double score = lowest;
+        std::size_t position = 0;
+    };
+    /// The first position with the highest score among those where `limits` (of the same size) is at least `need`; the
+    /// score is `lowest` if there is none. Blocks that cannot hold a better one are passed over whole.
+    [[nodiscard]] found first_max_where(const score_tree& limits, double need) const noexcept {
+        found best;
+        descend_limited(levels_.size() - 1, 0, limits, need, best);
+        return best;
     }
 
     [[nodiscard]] std::size_t bytes() const noexcept {
@@ -75,6 +100,8 @@ public:
         for (const auto& level : levels_) total += level.capacity() * sizeof(double);
         return total;
     }
+
+    static constexpr double lowest = -std::numeric_limits<double>::infinity();
 
 private:
     static constexpr std::size_t fanout = 16;
@@ -89,13 +116,21 @@ private:
     }
 
     template <class Visit>
-    void descend(std::size_t level, std::size_t block, Visit& visit) const {
+    void descend_equal(std::size_t level, std::size_t block, double score, Visit& visit) const {
         for (std::size_t i = block * fanout; i < (block + 1) * fanout; ++i) {
-            if (levels_[level][i] != root_) continue;
-            if (level == 0) {
-                visit(i);
+            if (level > 0 && levels_[level][i] >= score) descend_equal(level - 1, i, score, visit);
+            if (level == 0 && levels_[level][i] == score) visit(i);
+        }
+    }
+
+    void descend_limited(std::size_t level, std::size_t block, const score_tree& limits, double need,
+                         found& best) const noexcept {
+        for (std::size_t i = block * fanout; i < (block + 1) * fanout; ++i) {
+            if (levels_[level][i] <= best.score || limits.levels_[level][i] < need) continue;
+            if (level > 0) {
+                descend_limited(level - 1, i, limits, need, best);
             } else {
-                descend(level - 1, i, visit);
+                best = {.score = levels_[level][i], .position = i};
             }
         }
     }

@@ -97,6 +97,7 @@ private:
     void summarise(const device_config& config, std::span<need_result> out);
     [[nodiscard]] const device_answer& answers_of(const device_view& device);
     void answer(const device_view& device, device_answer& out) const;
+    template <bool WithSatisfied>
     [[nodiscard]] fragmentation_buckets accumulate(std::span<const need_result> summary, milli_gpu free,
                                                    milli_cpu cpu_left) const noexcept;
     [[nodiscard]] double compute_unusable(const device_config& config, milli_cpu cpu_left);

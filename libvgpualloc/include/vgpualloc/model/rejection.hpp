@@ -14,7 +14,6 @@ enum class rejection_code : std::uint8_t {
     no_nodes,                   ///< the cluster is empty
     too_many_pods,              ///< the node's pod limit is reached
     insufficient_cpu,           ///< host CPU
-    insufficient_memory,        ///< host memory
     too_few_devices,            ///< the node has fewer devices than the container asks for
     model_not_accepted,         ///< no device of an accepted model
     mode_not_offered,           ///< no device is shared in the wanted mode
@@ -24,6 +23,7 @@ enum class rejection_code : std::uint8_t {
     insufficient_device_slots,  ///< the split count is reached
     insufficient_device_memory, ///<
     insufficient_device_cores,  ///<
+    insufficient_memory,        ///< host memory, which no policy looks at and which is checked last
     count_,                     ///< number of codes
 };
 
@@ -36,7 +36,6 @@ inline constexpr std::size_t rejection_code_count = static_cast<std::size_t>(rej
         "no_nodes",
         "too_many_pods",
         "insufficient_cpu",
-        "insufficient_memory",
         "too_few_devices",
         "model_not_accepted",
         "mode_not_offered",
@@ -46,6 +45,7 @@ inline constexpr std::size_t rejection_code_count = static_cast<std::size_t>(rej
         "insufficient_device_slots",
         "insufficient_device_memory",
         "insufficient_device_cores",
+        "insufficient_memory",
     };
     return names[static_cast<std::size_t>(code)];
 }
