@@ -296,6 +296,7 @@ allocator::index_head& allocator::follow(request_class& asked, std::uint32_t gro
     }
     head.changes_read = group.changes;
     head.best = head.index->scores.max();
+    head.first = no_slot;
     head.index->last_use = ++use_clock_;
     return head;
 }
@@ -321,9 +322,9 @@ void allocator::make_room(std::size_t bytes) {
 }
 
 /// The first node with the highest score that also has the memory. The highest score of all nearly always has.
-score_tree::found allocator::best_in(const index_head& head, const node_group& group, mib memory) const {
-    const std::size_t first = head.index->scores.first_max();
-    if (group.slots[first].memory_left >= memory) return {.score = head.best, .position = first};
+score_tree::found allocator::best_in(index_head& head, const node_group& group, mib memory) const {
+    if (head.first == no_slot) head.first = static_cast<std::uint32_t>(head.index->scores.first_max());
+    if (group.slots[head.first].memory_left >= memory) return {.score = head.best, .position = head.first};
     return head.index->scores.first_max_where(group.memory_left, static_cast<double>(memory.count()));
 }
 
@@ -334,7 +335,7 @@ node_index allocator::best_node(const request_record& asked) {
         if (part.refused != rejection_code::none) continue;
         request_class& seen = classes_[part.class_number];
         enter_epoch(seen);
-        const index_head& head = follow(seen, part.group);
+        index_head& head = follow(seen, part.group);
         if (!is_feasible(head.best) || head.best < best) continue;
         const node_group& group = groups_[part.group];
         const score_tree::found found = best_in(head, group, asked.original.memory);

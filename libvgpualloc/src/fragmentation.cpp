@@ -48,6 +48,7 @@ std::uint32_t fragmentation_model::need_number(const std::vector<device_request>
     const auto found = std::ranges::find(needs_, containers, &device_need::containers);
     if (found == needs_.end()) {
         needs_.push_back({.containers = containers, .first_column = columns_});
+        for (const device_request& each : containers) wanted_.push_back(static_cast<std::int32_t>(each.count));
         columns_ += static_cast<std::uint32_t>(containers.size());
         return static_cast<std::uint32_t>(needs_.size() - 1);
     }
@@ -76,12 +77,12 @@ void fragmentation_model::answer(const device_view& device, device_answer& out) 
         bool fits_any = false;
         for (std::size_t c = 0; c < needs_[n].containers.size(); ++c) {
             const rejection_code code = why_not(*device.spec, device.state, needs_[n].containers[c]).code;
-            if (code != rejection_code::model_not_accepted) out.accepted[n] = 1;
+            if (code != rejection_code::model_not_accepted) out.accepted[n] = -1;
             if (code != rejection_code::none) continue;
-            out.fits[needs_[n].first_column + c] = 1;
+            out.fits[needs_[n].first_column + c] = -1;
             fits_any = true;
         }
-        out.misses[n] = fits_any ? 0 : 1;
+        out.misses[n] = fits_any ? 0 : -1;
     }
 }
 
@@ -109,19 +110,18 @@ void fragmentation_model::summarise(const device_config& config, std::span<need_
         const auto alike = static_cast<std::int32_t>(end - d);
         const device_answer& offered = answers_of(*config.devices[d]);
         const std::int32_t idle = alike * static_cast<std::int32_t>(config.devices[d]->free().count());
-        for (std::size_t c = 0; c < fitting_.size(); ++c) fitting_[c] += alike * offered.fits[c];
-        for (std::size_t n = 0; n < rest_.size(); ++n) rest_[n] += idle * offered.misses[n];
+        for (std::size_t c = 0; c < fitting_.size(); ++c) fitting_[c] += alike & offered.fits[c];
+        for (std::size_t n = 0; n < rest_.size(); ++n) rest_[n] += idle & offered.misses[n];
         for (std::size_t n = 0; n < accepted_.size(); ++n) accepted_[n] |= offered.accepted[n];
         d = end;
     }
     for (std::size_t n = 0; n < needs_.size(); ++n) {
-        const auto& containers = needs_[n].containers;
+        const std::size_t begin = needs_[n].first_column;
+        const std::size_t end = n + 1 < needs_.size() ? needs_[n + 1].first_column : columns_;
         bool enough = true;
-        for (std::size_t c = 0; c < containers.size(); ++c) {
-            enough = enough && fitting_[needs_[n].first_column + c] >= containers[c].count;
-        }
-        out[n].rest = rest_[n];
-        out[n].state = containers.empty()   ? need_state::no_devices_needed
+        for (std::size_t c = begin; c < end; ++c) enough = enough && fitting_[c] >= wanted_[c];
+        out[n].rest = static_cast<float>(rest_[n]);
+        out[n].state = begin == end        ? need_state::no_devices_needed
                        : accepted_[n] == 0 ? need_state::not_accepted
                        : enough            ? need_state::enough
                                            : need_state::too_few;
@@ -148,17 +148,17 @@ fragmentation_buckets fragmentation_model::accumulate(std::span<const need_resul
     // Every bucket is its own chain of additions in the order of the list. Adding 0.0 to the other buckets changes none of
     // them, and saves a branch that cannot be predicted.
     std::array<double, lanes> sums{};
-    const std::int64_t idle = free.count();
+    const auto idle = static_cast<double>(free.count());
     for (const typical& each : typicals_) {
         const need_result& found = summary[each.need];
         const bool cpu_suffices = cpu_left >= each.cpu;
         const bool usable = found.state == need_state::enough && cpu_suffices;
-        const std::int64_t lost = usable ? found.rest : idle;
+        const double lost = usable ? static_cast<double>(found.rest) : idle;
         const auto& lost_to = one_hot[bucket_of[static_cast<std::size_t>(found.state) - 1][cpu_suffices ? 1 : 0]];
-        const double amount = each.frequency * static_cast<double>(lost);
+        const double amount = each.frequency * lost;
         for (std::size_t lane = 0; lane < lanes; ++lane) sums[lane] += amount * lost_to[lane];
         if constexpr (WithSatisfied) {
-            sums[bucket(fragmentation_bucket::satisfied)] += each.frequency * static_cast<double>(usable ? idle - lost : 0);
+            sums[bucket(fragmentation_bucket::satisfied)] += each.frequency * (usable ? idle - lost : 0.0);
         }
     }
     fragmentation_buckets result;

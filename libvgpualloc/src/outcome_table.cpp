@@ -14,6 +14,7 @@ std::uint32_t outcome_table::shape_of(const std::vector<device_request>& contain
     if (added) {
         shapes_.push_back(&at->first);
         memo_.emplace_back();
+        device_memo_.emplace_back();
     }
     return at->second;
 }
@@ -44,29 +45,41 @@ std::uint32_t outcome_table::compute(std::uint32_t shape, const device_config& c
             return static_cast<std::uint32_t>(rejection_code::too_few_devices);
         }
     }
-    if (containers.size() == 1 && containers.front().count == 1) return single_device(containers.front(), config);
+    if (containers.size() == 1 && containers.front().count == 1) return single_device(shape, config);
     return several_devices(containers, config);
 }
 
-std::uint32_t outcome_table::single_device(const device_request& wanted, const device_config& config) {
+const device_ways& outcome_table::ways_of(std::uint32_t shape, const device_view& device) {
+    auto& known = device_memo_[shape];
+    if (device.id >= known.size()) known.resize(std::max<std::size_t>(device.id + std::size_t{16}, known.size() * 2));
+    device_ways& kept = known[device.id];
+    if (kept.known) return kept;
+    const device_request& wanted = shapes_[shape]->front();
+    kept.known = true;
+    kept.code = why_not(*device.spec, device.state, wanted).code;
+    if (kept.code != rejection_code::none) return kept;
+    partitions_.clear();
+    device.spec->mode->candidates(*device.spec, device.state, wanted, partitions_);
+    for (const partition& part : partitions_) {
+        kept.after.push_back(
+            &states_->device(device.kind, device.spec->mode->with(*device.spec, device.state, part)));
+    }
+    return kept;
+}
+
+std::uint32_t outcome_table::single_device(std::uint32_t shape, const device_config& config) {
     const std::size_t first = pool_.size();
     rejection reasons;
-    const device_view* previous = nullptr;
-    for (const device_view* each : config.devices) { // equal devices are neighbours
-        const bool repeated = each == previous;
-        previous = each;
-        const rejection_code code = why_not(*each->spec, each->state, wanted).code;
-        if (code != rejection_code::none) {
-            ++reasons.nodes[static_cast<std::size_t>(code)];
-            continue;
+    for (std::size_t i = 0; i < config.devices.size();) { // equal devices are neighbours
+        const device_view& device = *config.devices[i];
+        const std::size_t begin = i;
+        while (i < config.devices.size() && config.devices[i] == &device) ++i;
+        const device_ways& ways = ways_of(shape, device);
+        if (ways.code != rejection_code::none) {
+            reasons.nodes[static_cast<std::size_t>(ways.code)] += static_cast<std::int64_t>(i - begin);
         }
-        if (repeated) continue;
-        partitions_.clear();
-        each->spec->mode->candidates(*each->spec, each->state, wanted, partitions_);
-        for (const partition& part : partitions_) {
-            const device_view& after =
-                states_->device(each->kind, each->spec->mode->with(*each->spec, each->state, part));
-            pool_.push_back({.before = each, .after = &after, .next = &states_->replace(config, *each, after)});
+        for (const device_view* after : ways.after) {
+            pool_.push_back({.before = &device, .after = after, .next = &states_->replace(config, device, *after)});
         }
     }
     if (pool_.size() == first) return static_cast<std::uint32_t>(reasons.main_code());
@@ -110,6 +123,7 @@ std::uint32_t outcome_table::several_devices(const std::vector<device_request>& 
 
 void outcome_table::clear() {
     for (auto& each : memo_) each.clear();
+    for (auto& each : device_memo_) each.clear();
     records_.clear();
     pool_.clear();
 }

@@ -10,6 +10,9 @@ namespace vgpualloc {
 
 namespace {
 
+/// A configuration's hash is the sum of its devices': order does not matter, and one device is swapped in O(1).
+std::uint64_t hash_of(const device_view& device) noexcept { return hash_combine(device.id, 0); }
+
 bool by_id(const device_view* a, const device_view* b) noexcept { return a->id < b->id; }
 
 } // namespace
@@ -38,9 +41,7 @@ const device_view** state_table::pointer_space(std::size_t count) {
     return space;
 }
 
-const device_config& state_table::intern_sorted(std::span<const device_view* const> devices) {
-    std::uint64_t hash = devices.size();
-    for (const device_view* each : devices) hash = hash_combine(hash, each->id);
+const device_config& state_table::intern_sorted(std::span<const device_view* const> devices, std::uint64_t hash) {
     const auto equal = [&](std::uint32_t id) { return std::ranges::equal(configs_[id].devices, devices); };
     const auto make = [&] {
         const device_view** space = pointer_space(devices.size());
@@ -52,6 +53,7 @@ const device_config& state_table::intern_sorted(std::span<const device_view* con
                            .devices = {space, devices.size()}};
         for (const device_view* each : devices) add_to_totals(made, *each);
         configs_.push_back(made);
+        hashes_.push_back(hash);
         return made.id;
     };
     return configs_[config_ids_.find_or_insert(hash, equal, make)];
@@ -60,7 +62,9 @@ const device_config& state_table::intern_sorted(std::span<const device_view* con
 const device_config& state_table::config(std::span<const device_view* const> devices) {
     sorted_.assign(devices.begin(), devices.end());
     std::ranges::sort(sorted_, by_id);
-    return intern_sorted(sorted_);
+    std::uint64_t hash = 0;
+    for (const device_view* each : sorted_) hash += hash_of(*each);
+    return intern_sorted(sorted_, hash);
 }
 
 const device_config& state_table::replace(const device_config& config, const device_view& before,
@@ -78,7 +82,7 @@ const device_config& state_table::replace(const device_config& config, const dev
         std::iter_swap(at, at + 1);
         ++at;
     }
-    return intern_sorted(sorted_);
+    return intern_sorted(sorted_, hashes_[config.id] - hash_of(before) + hash_of(after));
 }
 
 void state_table::clear() {
@@ -86,6 +90,7 @@ void state_table::clear() {
     configs_.clear();
     device_ids_.clear();
     config_ids_.clear();
+    hashes_.clear();
     blocks_.clear();
     block_left_ = 0;
     block_fill_ = 0;

@@ -92,6 +92,7 @@ private:
     struct index_head {
         std::uint64_t changes_read = never_built; ///< the group's change count that the index has followed
         double best = infeasible_score;           ///< its highest score
+        std::uint32_t first = no_slot;            ///< the first slot that has it; no_slot = not looked up yet
         std::unique_ptr<struct class_index> index;
     };
     static constexpr std::uint64_t never_built = ~std::uint64_t{0};
@@ -128,7 +129,7 @@ private:
     [[nodiscard]] double answer(const request_class& asked, const node_slot& slot);
     [[nodiscard]] double stepwise_score(const request_class& asked, const node_view& before);
     [[nodiscard]] node_index best_node(const request_record& asked);
-    [[nodiscard]] score_tree::found best_in(const index_head& head, const node_group& group, mib memory) const;
+    [[nodiscard]] score_tree::found best_in(index_head& head, const node_group& group, mib memory) const;
     [[nodiscard]] node_index draw_node(const request_record& asked, double best);
     [[nodiscard]] rejection why_nowhere(const request_record& asked);
     [[nodiscard]] std::uint64_t policy_epoch() const noexcept {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "vgpualloc/alloc/state_table.hpp"
+#include "vgpualloc/core/small_vector.hpp"
 #include "vgpualloc/model/request.hpp"
 
 namespace vgpualloc {
@@ -25,6 +26,13 @@ struct outcome_list {
     rejection_code code = rejection_code::none; ///< none: it fits
     bool stepwise = false;                      ///< several steps with a choice: the device chooser must decide
     std::span<const outcome> ways{};            ///< valid until the next call; empty if stepwise or refused
+};
+
+/// What one device's worth of a single-device shape makes of a device state.
+struct device_ways {
+    bool known = false;
+    rejection_code code = rejection_code::none;
+    small_vector<const device_view*, 1> after; ///< one per candidate partition; empty if refused
 };
 
 class outcome_table {
@@ -58,15 +66,17 @@ private:
 
     [[nodiscard]] std::uint32_t remember(std::uint32_t shape, const device_config& config);
     [[nodiscard]] std::uint32_t compute(std::uint32_t shape, const device_config& config);
-    [[nodiscard]] std::uint32_t single_device(const device_request& wanted, const device_config& config);
+    [[nodiscard]] std::uint32_t single_device(std::uint32_t shape, const device_config& config);
     [[nodiscard]] std::uint32_t several_devices(const std::vector<device_request>& containers,
                                                 const device_config& config);
     [[nodiscard]] std::uint32_t keep(std::size_t first);
+    [[nodiscard]] const struct device_ways& ways_of(std::uint32_t shape, const device_view& device);
 
     state_table* states_;
     std::map<std::vector<device_request>, std::uint32_t> numbers_;
     std::vector<const std::vector<device_request>*> shapes_;
     std::vector<std::vector<std::uint32_t>> memo_; ///< [shape][configuration id]
+    std::vector<std::vector<device_ways>> device_memo_;  ///< [shape][device id], for shapes of one device
     std::vector<record> records_;
     std::vector<outcome> pool_;
     std::vector<partition> partitions_;

@@ -80,7 +80,8 @@ public:
 private:
     static constexpr std::size_t block_size = std::size_t{1} << 14;
 
-    [[nodiscard]] const device_config& intern_sorted(std::span<const device_view* const> devices);
+    [[nodiscard]] const device_config& intern_sorted(std::span<const device_view* const> devices,
+                                                     std::uint64_t hash);
     [[nodiscard]] const device_view** pointer_space(std::size_t count);
 
     const cluster* cluster_;
@@ -88,6 +89,7 @@ private:
     std::deque<device_config> configs_;
     id_set device_ids_;
     id_set config_ids_;
+    std::vector<std::uint64_t> hashes_; ///< by configuration id
     std::vector<std::unique_ptr<const device_view*[]>> blocks_;
     std::size_t block_left_ = 0; ///< unused pointers at the end of the last block
     std::size_t block_fill_ = 0; ///< used pointers at its start

@@ -71,7 +71,7 @@ private:
     /// How a typical pod fares on a configuration, as far as the devices decide it.
     enum class need_state : std::uint8_t { unknown, no_devices_needed, not_accepted, too_few, enough };
     struct need_result {
-        std::int32_t rest = 0; ///< with enough: idle milli on devices that fit none of the pod's containers
+        float rest = 0; ///< with enough: idle milli on devices that fit none of the pod's containers (exact below 2^24)
         need_state state = need_state::unknown;
     };
     struct typical {
@@ -84,7 +84,7 @@ private:
         std::vector<device_request> containers;
         std::uint32_t first_column = 0;
     };
-    /// What one device state offers to every column and need, as 0 or 1 so that configurations add them up.
+    /// What one device state offers to every column and need, as masks (0 or -1) that configurations add up.
     struct device_answer {
         bool known = false;
         std::vector<std::int32_t> fits;     ///< per column
@@ -125,6 +125,7 @@ private:
     std::vector<double> unusable_;       ///< by configuration id x CPU rank; NaN = not computed yet
     device_answer scratch_answer_;
     std::vector<need_result> scratch_summary_;
+    std::vector<std::int32_t> wanted_;  ///< devices wanted, per column
     std::vector<std::int32_t> fitting_; ///< scratch of summarise(), per column
     std::vector<std::int32_t> rest_;    ///< per need
     std::vector<std::int32_t> accepted_;
