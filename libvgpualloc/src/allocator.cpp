@@ -56,13 +56,11 @@ allocator::allocator(ledger& book, policy_pair policies, allocator_options optio
         physical_.resize(physical_.size() + each.devices.size());
         const auto kinds = kinds_of(each);
         const auto [at, added] = group_numbers.emplace(kinds, static_cast<std::uint32_t>(groups_.size()));
-        if (added) groups_.push_back({.kinds = kinds, .slots = {}, .memory_left = score_tree{0}});
+        if (added) groups_.push_back({.kinds = kinds, .slots = {}, .facts = {}, .memory_left = score_tree{0}});
         node_group& group = groups_[at->second];
         place_of_.push_back({.group = at->second, .slot = static_cast<std::uint32_t>(group.slots.size())});
-        node_slot slot;
-        slot.cpu_capacity = each.cpu;
-        slot.node = node_index{i};
-        group.slots.push_back(slot);
+        group.slots.emplace_back();
+        group.facts.push_back({.memory_left = {}, .cpu_capacity = each.cpu, .node = node_index{i}});
     }
     first_device_.push_back(physical_.size());
     for (node_group& group : groups_) group.memory_left = score_tree{group.slots.size()};
@@ -91,13 +89,10 @@ void allocator::start_afresh() {
         for (std::size_t d = 0; d < states.size(); ++d) {
             physical_[first_device_[i] + d] = &states_.device(each.devices[d].kind, states[d]);
         }
-        const host_use& used = ledger_->host(node_index{i});
+        read_host(node_index{i});
         node_slot& slot = groups_[place_of_[i].group].slots[place_of_[i].slot];
-        slot.cpu_left = each.cpu - used.cpu;
-        slot.memory_left = each.memory - used.memory;
-        slot.pods_left = each.pods_max - used.pods;
         slot.config = &states_.config(physical(node_index{i}));
-        groups_[place_of_[i].group].memory_left.set(place_of_[i].slot, static_cast<double>(slot.memory_left.count()));
+        slot.config_id = slot.config->id;
     }
 }
 
@@ -114,17 +109,23 @@ void allocator::sync() {
     if (states_.config_count() > options_.configs_max) start_afresh();
 }
 
-void allocator::apply(const booking& what) {
-    const node_index where = what.where.node;
-    const slot_place place = place_of_[where.at()];
-    node_group& group = groups_[place.group];
-    node_slot& slot = group.slots[place.slot];
+/// Takes over what the ledger says of a node's host part.
+void allocator::read_host(node_index where) {
     const node& owned = ledger_->nodes().nodes[where.at()];
     const host_use& used = ledger_->host(where);
-    slot.cpu_left = owned.cpu - used.cpu;
-    slot.memory_left = owned.memory - used.memory;
-    slot.pods_left = owned.pods_max - used.pods;
-    group.memory_left.set(place.slot, static_cast<double>(slot.memory_left.count()));
+    const slot_place place = place_of_[where.at()];
+    node_group& group = groups_[place.group];
+    group.slots[place.slot].cpu_left = owned.cpu - used.cpu;
+    group.slots[place.slot].takes_pods = used.pods < owned.pods_max;
+    group.facts[place.slot].memory_left = owned.memory - used.memory;
+    group.memory_left.set(place.slot, static_cast<double>(group.facts[place.slot].memory_left.count()));
+}
+
+void allocator::apply(const booking& what) {
+    const node_index where = what.where.node;
+    read_host(where);
+    const slot_place place = place_of_[where.at()];
+    node_slot& slot = groups_[place.group].slots[place.slot];
     const auto states = ledger_->devices(where);
     for (const device_share& share : what.where.shares) {
         const device_view*& current = physical_[first_device_[where.at()] + share.device.at()];
@@ -133,7 +134,8 @@ void allocator::apply(const booking& what) {
         slot.config = &states_.replace(*slot.config, *current, now);
         current = &now;
     }
-    mark_changed(group, place.slot);
+    slot.config_id = slot.config->id;
+    mark_changed(groups_[place.group], place.slot);
 }
 
 /// Moves a slot to the front of the group's list of latest changes, so that a class that fell behind meets every
@@ -215,13 +217,16 @@ double allocator::stepwise_score(const request_class& asked, const node_view& be
     return policies_.node->node_score(asked.view, before, after);
 }
 
-double allocator::answer(const request_class& asked, const node_slot& slot) {
-    if (slot.pods_left < 1) return infeasible_because(rejection_code::too_many_pods);
+double allocator::answer(const request_class& asked, const node_group& group, std::size_t position) {
+    const node_slot& slot = group.slots[position];
+    if (!slot.takes_pods) return infeasible_because(rejection_code::too_many_pods);
     if (asked.request.cpu > slot.cpu_left) return infeasible_because(rejection_code::insufficient_cpu);
-    const outcome_list found = outcomes_.of(asked.shape, *slot.config);
+    const outcome_list found = outcomes_.of(asked.shape, slot.config_id, *slot.config);
     if (found.code != rejection_code::none) return infeasible_because(found.code);
-    const node_view before{
-        .node = slot.node, .cpu_capacity = slot.cpu_capacity, .cpu_left = slot.cpu_left, .config = slot.config};
+    const node_view before{.node = group.facts[position].node,
+                           .cpu_capacity = group.facts[position].cpu_capacity,
+                           .cpu_left = slot.cpu_left,
+                           .config = slot.config};
     double best = infeasible_score;
     if (found.stepwise) {
         best = stepwise_score(asked, before);
@@ -254,15 +259,17 @@ void allocator::build(request_class& asked, index_head& head, node_group& group)
         head.index = std::move(made);
     }
     const bool alike = policies_.node->scores_by_state_alone() && policies_.device->scores_by_state_alone();
-    const auto same_state = [](const node_slot& a, const node_slot& b) {
-        return a.config == b.config && a.cpu_left == b.cpu_left && a.cpu_capacity == b.cpu_capacity &&
-               (a.pods_left > 0) == (b.pods_left > 0);
+    const auto like_previous = [&](std::size_t i) {
+        const node_slot& a = group.slots[i - 1];
+        const node_slot& b = group.slots[i];
+        return a.config == b.config && a.cpu_left == b.cpu_left && a.takes_pods == b.takes_pods &&
+               group.facts[i - 1].cpu_capacity == group.facts[i].cpu_capacity;
     };
     double score = infeasible_score;
     auto& codes = head.index->code_count;
     codes.fill(0);
     head.index->scores.assign(group.slots.size(), [&](std::size_t i) {
-        if (i == 0 || !alike || !same_state(group.slots[i - 1], group.slots[i])) score = answer(asked, group.slots[i]);
+        if (i == 0 || !alike || !like_previous(i)) score = answer(asked, group, i);
         ++codes[static_cast<std::size_t>(code_in(score))];
         return score;
     });
@@ -273,7 +280,7 @@ void allocator::refresh(const request_class& asked, const index_head& head, cons
     for (std::uint32_t at = group.newest; at != no_slot; at = group.slots[at].older) {
         const node_slot& slot = group.slots[at];
         if (slot.changed <= head.changes_read) break;
-        index.set(at, answer(asked, slot));
+        index.set(at, answer(asked, group, at));
     }
 }
 
@@ -324,27 +331,36 @@ void allocator::make_room(std::size_t bytes) {
 /// The first node with the highest score that also has the memory. The highest score of all nearly always has.
 score_tree::found allocator::best_in(index_head& head, const node_group& group, mib memory) const {
     if (head.first == no_slot) head.first = static_cast<std::uint32_t>(head.index->scores.first_max());
-    if (group.slots[head.first].memory_left >= memory) return {.score = head.best, .position = head.first};
+    if (group.facts[head.first].memory_left >= memory) return {.score = head.best, .position = head.first};
     return head.index->scores.first_max_where(group.memory_left, static_cast<double>(memory.count()));
 }
 
-node_index allocator::best_node(const request_record& asked) {
-    double best = infeasible_score;
-    node_index winner = node_index::none();
+node_index allocator::best_node(const request_record& asked, double& best) {
+    double bound = infeasible_score; // the highest score if the memory is there
     for (const request_part& part : asked.parts) {
         if (part.refused != rejection_code::none) continue;
         request_class& seen = classes_[part.class_number];
         enter_epoch(seen);
-        index_head& head = follow(seen, part.group);
-        if (!is_feasible(head.best) || head.best < best) continue;
-        const node_group& group = groups_[part.group];
-        const score_tree::found found = best_in(head, group, asked.original.memory);
-        if (!is_feasible(found.score) || found.score < best) continue;
-        const node_index first = group.slots[found.position].node;
-        if (found.score > best || first < winner) winner = first;
-        best = found.score;
+        bound = std::max(bound, follow(seen, part.group).best);
     }
-    if (winner.valid() && policies_.node->draws_node_ties()) return draw_node(asked, best);
+    best = infeasible_score;
+    node_index winner = node_index::none();
+    if (!is_feasible(bound)) return winner;
+    // First the groups that reach the bound. Only if none of their nodes has the memory do the others matter.
+    for (const bool at_bound : {true, false}) {
+        for (const request_part& part : asked.parts) {
+            if (part.refused != rejection_code::none) continue;
+            index_head& head = classes_[part.class_number].heads[part.group];
+            if ((head.best == bound) != at_bound || !is_feasible(head.best) || head.best < best) continue;
+            const node_group& group = groups_[part.group];
+            const score_tree::found found = best_in(head, group, asked.original.memory);
+            if (!is_feasible(found.score) || found.score < best) continue;
+            const node_index first = group.facts[found.position].node;
+            if (found.score > best || first < winner) winner = first;
+            best = found.score;
+        }
+        if (best == bound) break;
+    }
     return winner;
 }
 
@@ -354,14 +370,14 @@ node_index allocator::draw_node(const request_record& asked, double best) {
         const request_part& part = asked.parts[place.group];
         if (part.refused != rejection_code::none) return false;
         return classes_[part.class_number].heads[part.group].index->scores.at(place.slot) == best &&
-               groups_[place.group].slots[place.slot].memory_left >= asked.original.memory;
+               groups_[place.group].facts[place.slot].memory_left >= asked.original.memory;
     };
     const auto list_tied = [&](std::vector<std::size_t>& out) {
         for (const request_part& part : asked.parts) {
             if (part.refused != rejection_code::none) continue;
-            const auto& slots = groups_[part.group].slots;
+            const auto& facts = groups_[part.group].facts;
             classes_[part.class_number].heads[part.group].index->scores.for_each_equal(best, [&](std::size_t slot) {
-                if (slots[slot].memory_left >= asked.original.memory) out.push_back(slots[slot].node.at());
+                if (facts[slot].memory_left >= asked.original.memory) out.push_back(facts[slot].node.at());
             });
         }
         std::ranges::sort(out);
@@ -387,24 +403,27 @@ rejection allocator::why_nowhere(const request_record& asked) {
 
 node_view allocator::view_of(node_index where) {
     sync();
-    const node_slot& slot = groups_[place_of_[where.at()].group].slots[place_of_[where.at()].slot];
-    return {.node = where, .cpu_capacity = slot.cpu_capacity, .cpu_left = slot.cpu_left, .config = slot.config};
+    const node_group& group = groups_[place_of_[where.at()].group];
+    const std::size_t position = place_of_[where.at()].slot;
+    return {.node = where,
+            .cpu_capacity = group.facts[position].cpu_capacity,
+            .cpu_left = group.slots[position].cpu_left,
+            .config = group.slots[position].config};
 }
 
 expected<placement, rejection> allocator::decide(request_id request) {
     sync();
     const request_record& asked = requests_[request.at()];
     deciding_ = &asked;
-    const node_index winner = best_node(asked);
+    double best = infeasible_score;
+    node_index winner = best_node(asked, best);
     if (!winner.valid()) return unexpected(why_nowhere(asked));
-    const slot_place place = place_of_[winner.at()];
-    const node_slot& slot = groups_[place.group].slots[place.slot];
-    const request_class& seen = classes_[asked.parts[place.group].class_number];
-    const node_view before{
-        .node = winner, .cpu_capacity = slot.cpu_capacity, .cpu_left = slot.cpu_left, .config = slot.config};
+    if (policies_.node->draws_node_ties()) winner = draw_node(asked, best);
+    const request_class& seen = classes_[asked.parts[place_of_[winner.at()].group].class_number];
+    const node_view before = view_of(winner);
     placement result{.node = winner, .shares = {}};
     if (seen.view.devices == 0) return result;
-    const auto ways = seen.view.devices == 1 ? outcomes_.of(seen.shape, *slot.config).ways : std::span<const outcome>{};
+    const auto ways = seen.view.devices == 1 ? outcomes_.of(seen.shape, before.config->id, *before.config).ways : std::span<const outcome>{};
     const device_config* next = chooser_.choose(seen.view, before, physical(winner), ways, true, result.shares);
     VGA_ASSERT(next != nullptr, "a node that answered yes has devices for the pod");
     return result;
@@ -426,17 +445,17 @@ std::vector<node_answer> allocator::evaluate(request_id request) {
     deciding_ = &asked;
     std::vector<node_answer> answers(place_of_.size());
     for (const request_part& part : asked.parts) {
-        const auto& slots = groups_[part.group].slots;
+        const auto& facts = groups_[part.group].facts;
         const class_index* index = nullptr;
         if (part.refused == rejection_code::none) {
             enter_epoch(classes_[part.class_number]);
             index = follow(classes_[part.class_number], part.group).index.get();
         }
-        for (std::size_t i = 0; i < slots.size(); ++i) {
+        for (std::size_t i = 0; i < facts.size(); ++i) {
             const double score = index == nullptr ? infeasible_because(part.refused) : index->scores.at(i);
-            node_answer& out = answers[slots[i].node.at()];
+            node_answer& out = answers[facts[i].node.at()];
             out.code = code_in(score);
-            if (out.code == rejection_code::none && slots[i].memory_left < asked.original.memory) {
+            if (out.code == rejection_code::none && facts[i].memory_left < asked.original.memory) {
                 out.code = rejection_code::insufficient_memory;
             }
             if (out.code == rejection_code::none) out.score = score;

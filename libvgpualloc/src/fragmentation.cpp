@@ -2,6 +2,7 @@
 #include "vgpualloc/metrics/fragmentation.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace vgpualloc {
 
@@ -42,6 +43,8 @@ fragmentation_model::fragmentation_model(const workload& target) {
     fitting_.resize(columns_);
     rest_.resize(needs_.size());
     accepted_.resize(needs_.size());
+    summary_.resize(needs_.size());
+    clear_memo();
 }
 
 std::uint32_t fragmentation_model::need_number(const std::vector<device_request>& containers) {
@@ -100,7 +103,7 @@ const fragmentation_model::device_answer& fragmentation_model::answers_of(const 
     return kept;
 }
 
-void fragmentation_model::summarise(const device_config& config, std::span<need_result> out) {
+void fragmentation_model::summarise(const device_config& config) {
     std::ranges::fill(fitting_, 0);
     std::ranges::fill(rest_, 0);
     std::ranges::fill(accepted_, 0);
@@ -120,45 +123,30 @@ void fragmentation_model::summarise(const device_config& config, std::span<need_
         const std::size_t end = n + 1 < needs_.size() ? needs_[n + 1].first_column : columns_;
         bool enough = true;
         for (std::size_t c = begin; c < end; ++c) enough = enough && fitting_[c] >= wanted_[c];
-        out[n].rest = static_cast<float>(rest_[n]);
-        out[n].state = begin == end        ? need_state::no_devices_needed
+        summary_[n].rest = static_cast<float>(rest_[n]);
+        summary_[n].state = begin == end        ? need_state::no_devices_needed
                        : accepted_[n] == 0 ? need_state::not_accepted
                        : enough            ? need_state::enough
                                            : need_state::too_few;
     }
 }
 
-std::span<const fragmentation_model::need_result> fragmentation_model::summary_of(const device_config& config) {
-    const std::size_t width = needs_.size();
-    if (config.id == not_interned) {
-        scratch_summary_.resize(width);
-        summarise(config, scratch_summary_);
-        return scratch_summary_;
-    }
-    const std::size_t begin = config.id * width;
-    if (begin + width > summaries_.size()) summaries_.resize(begin + width);
-    const std::span<need_result> kept{summaries_.data() + begin, width};
-    if (!kept.empty() && kept.front().state == need_state::unknown) summarise(config, kept);
-    return kept;
-}
-
 template <bool WithSatisfied>
-fragmentation_buckets fragmentation_model::accumulate(std::span<const need_result> summary, milli_gpu free,
-                                                      milli_cpu cpu_left) const noexcept {
+fragmentation_buckets fragmentation_model::accumulate(milli_gpu free, milli_cpu cpu_left) const noexcept {
     // Every bucket is its own chain of additions in the order of the list. Adding 0.0 to the other buckets changes none of
     // them, and saves a branch that cannot be predicted.
     std::array<double, lanes> sums{};
     const auto idle = static_cast<double>(free.count());
     for (const typical& each : typicals_) {
-        const need_result& found = summary[each.need];
-        const bool cpu_suffices = cpu_left >= each.cpu;
-        const bool usable = found.state == need_state::enough && cpu_suffices;
-        const double lost = usable ? static_cast<double>(found.rest) : idle;
-        const auto& lost_to = one_hot[bucket_of[static_cast<std::size_t>(found.state) - 1][cpu_suffices ? 1 : 0]];
-        const double amount = each.frequency * lost;
+        const need_result& found = summary_[each.need];
+        const auto cpu_suffices = static_cast<std::size_t>(cpu_left >= each.cpu);
+        const auto usable = cpu_suffices & static_cast<std::size_t>(found.state == need_state::enough);
+        const std::array<double, 2> lost{idle, static_cast<double>(found.rest)}; // a table, because a branch would miss
+        const double amount = each.frequency * lost[usable];
+        const auto& lost_to = one_hot[bucket_of[static_cast<std::size_t>(found.state) - 1][cpu_suffices]];
         for (std::size_t lane = 0; lane < lanes; ++lane) sums[lane] += amount * lost_to[lane];
         if constexpr (WithSatisfied) {
-            sums[bucket(fragmentation_bucket::satisfied)] += each.frequency * (usable ? idle - lost : 0.0);
+            sums[bucket(fragmentation_bucket::satisfied)] += each.frequency * (usable != 0 ? idle - lost[1] : 0.0);
         }
     }
     fragmentation_buckets result;
@@ -168,22 +156,40 @@ fragmentation_buckets fragmentation_model::accumulate(std::span<const need_resul
 
 fragmentation_buckets fragmentation_model::buckets(const device_config& config, milli_cpu cpu_left) {
     if (config.devices.empty()) return {};
-    return accumulate<true>(summary_of(config), config.free, cpu_left);
+    summarise(config);
+    return accumulate<true>(config.free, cpu_left);
 }
 
 double fragmentation_model::compute_unusable(const device_config& config, milli_cpu cpu_left) {
-    const double value = accumulate<false>(summary_of(config), config.free, cpu_left).unusable();
-    if (config.id == not_interned) return value;
-    const std::size_t end = (static_cast<std::size_t>(config.id) + 1) * ranks_;
-    if (end > unusable_.size()) unusable_.resize(end, std::numeric_limits<double>::quiet_NaN());
-    unusable_[static_cast<std::size_t>(config.id) * ranks_ + cpu_rank(cpu_left)] = value;
+    summarise(config);
+    return accumulate<false>(config.free, cpu_left).unusable();
+}
+
+double fragmentation_model::remember(std::size_t at, std::uint64_t key, double value) {
+    memo_[at] = {.key = key, .unusable = value};
+    if (++memo_used_ * 2 <= memo_.size()) return value;
+    std::vector<memo_entry> wider(memo_.size() * 2);
+    memo_mask_ = wider.size() - 1;
+    for (const memo_entry& each : memo_) {
+        if (each.key == no_key) continue;
+        std::size_t to = mix64(each.key) & memo_mask_;
+        while (wider[to].key != no_key) to = (to + 1) & memo_mask_;
+        wider[to] = each;
+    }
+    memo_ = std::move(wider);
     return value;
+}
+
+void fragmentation_model::clear_memo() {
+    constexpr std::size_t entries_at_first = 1024;
+    memo_.assign(entries_at_first, {});
+    memo_mask_ = entries_at_first - 1;
+    memo_used_ = 0;
 }
 
 void fragmentation_model::forget_ids() {
     answers_.clear();
-    summaries_.clear();
-    unusable_.clear();
+    clear_memo();
 }
 
 } // namespace vgpualloc

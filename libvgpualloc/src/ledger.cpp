@@ -20,6 +20,12 @@ ledger::ledger(const cluster& owned) : cluster_{&owned} {
     pods_on_node_.resize(owned.nodes.size());
 }
 
+void ledger::expect_pods(std::size_t count) {
+    bookings_.reserve(count);
+    live_.reserve(count);
+    events_.reserve(2 * count);
+}
+
 rejection_detail ledger::why_not_host(node_index where, milli_cpu cpu, mib memory) const noexcept {
     const node& capacity = cluster_->nodes[where.at()];
     const host_use& used = hosts_[where.at()];

@@ -30,7 +30,7 @@ const device_view& state_table::device(std::uint32_t kind, const device_state& s
 }
 
 const device_view** state_table::pointer_space(std::size_t count) {
-    if (count > block_left_) {
+    if (count > block_left_ || blocks_.empty()) {
         block_left_ = std::max(block_size, count);
         blocks_.push_back(std::make_unique<const device_view*[]>(block_left_));
         block_fill_ = 0;

@@ -110,6 +110,7 @@ expected<run_record> replay(const run_config& config, const loaded_input& loaded
     run_record record;
     record.config = config;
     record.ledger = std::make_unique<vgpualloc::ledger>(loaded.input.nodes);
+    record.ledger->expect_pods(loaded.input.pods.size());
     vgpualloc::allocator alloc{
         *record.ledger,
         {.node = node_policy->get(), .device = device_policy ? device_policy.get() : node_policy->get()}};

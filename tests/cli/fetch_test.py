@@ -5,15 +5,14 @@ import hashlib
 import http.server
 import json
 import os
-import pty
 import re
 import subprocess
-import tempfile
 import threading
 import unittest
 from pathlib import Path
 
-VGPUSIM = os.environ.get("VGPUSIM", "vgpusim")
+from support import VGPUSIM, CliTest, on_a_terminal
+
 CONTENT = hashlib.shake_256(b"a trace").digest(300_000)
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
 
@@ -83,8 +82,9 @@ class Server(http.server.ThreadingHTTPServer):
         pass  # a client that hangs up is part of what is tested
 
 
-class FetchTest(unittest.TestCase):
+class FetchTest(CliTest):
     def setUp(self):
+        super().setUp()
         self.server = Server(("127.0.0.1", 0), Handler)
         self.server.seen = []
         self.server.statuses = []  # answers of the first requests; 200 after them
@@ -101,16 +101,9 @@ class FetchTest(unittest.TestCase):
         self.addCleanup(self.server.shutdown)
         self.base = f"http://127.0.0.1:{self.server.server_address[1]}"
 
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.root = Path(folder.name)
         self.out = self.root / "deep" / "out"  # made by fetch
         self.file = self.out / "small.csv"
         self.part = self.out / "small.csv.part"
-        self.environment = {k: v for k, v in os.environ.items() if not k.lower().endswith("_proxy")}
-        for name in ("VGPUALLOC_TRACES", "XDG_CACHE_HOME"):
-            self.environment.pop(name, None)
-        self.environment["HOME"] = str(self.root / "home")
 
     def entry(self, name="small.csv", **changes):
         return {"name": name, "url": f"{self.base}/{name}", "bytes": len(CONTENT), "sha256": SHA256, **changes}
@@ -122,8 +115,7 @@ class FetchTest(unittest.TestCase):
         return str(path)
 
     def run_vgpusim(self, *arguments):
-        return subprocess.run([VGPUSIM, "fetch", *arguments], env=self.environment, stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, timeout=60, check=False)
+        return self.vgpusim("fetch", *arguments)
 
     def fetch(self, *more, files=None):
         listed = self.list_file(*(files or [self.entry()]))
@@ -137,13 +129,6 @@ class FetchTest(unittest.TestCase):
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         self.assertEqual(self.file.read_bytes(), CONTENT)
         self.assertFalse(self.part.exists())
-
-    def assert_refused(self, result, code, *words):
-        self.assertEqual(result.returncode, code, result.stderr)
-        self.assertTrue(result.stderr.startswith("vgpusim: "), result.stderr)
-        self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
-        for word in words:
-            self.assertIn(word, result.stderr)
 
     def test_plain_download(self):
         result = self.fetch("--json")
@@ -200,14 +185,14 @@ class FetchTest(unittest.TestCase):
 
     def test_wrong_checksum(self):
         self.server.content = CONTENT[:-1] + b"?"
-        self.assert_refused(self.fetch(), 1, SHA256, "small.csv")
+        self.assert_error_line(self.fetch(), 1, SHA256, "small.csv")
         self.assertEqual(self.left_over(), [])
         self.assertEqual(len(self.server.seen), 1)
 
     def test_resumed_on_a_spoilt_part_then_clean(self):
         self.out.mkdir(parents=True)
         self.part.write_bytes(b"y" * 100_000)
-        self.assert_refused(self.fetch(), 1, "run again")
+        self.assert_error_line(self.fetch(), 1, "run again")
         self.assertFalse(self.file.exists() or self.part.exists())
         self.assert_complete(self.fetch())
 
@@ -218,7 +203,7 @@ class FetchTest(unittest.TestCase):
                     self.server.content = (CONTENT + b"x")[:length]
                     self.server.say_length = say_length
                     result = self.fetch()
-                    self.assert_refused(result, 1)
+                    self.assert_error_line(result, 1)
                     self.assertFalse(self.file.exists())
                     self.part.unlink(missing_ok=True)
 
@@ -236,7 +221,7 @@ class FetchTest(unittest.TestCase):
 
     def test_three_cuts_fail_and_the_next_run_resumes(self):
         self.server.cut_after_bytes = [50_000, 50_000, 50_000]
-        self.assert_refused(self.fetch(), 1, "after 3 tries", "150000 of 300000 bytes kept")
+        self.assert_error_line(self.fetch(), 1, "after 3 tries", "150000 of 300000 bytes kept")
         self.assertFalse(self.file.exists())
         self.assertEqual(self.part.read_bytes(), CONTENT[:150_000])
         self.assert_complete(self.fetch())
@@ -244,14 +229,14 @@ class FetchTest(unittest.TestCase):
 
     def test_not_found(self):
         self.server.statuses = [404]
-        self.assert_refused(self.fetch(), 1, "404", "small.csv")
+        self.assert_error_line(self.fetch(), 1, "404", "small.csv")
         self.assertEqual(self.left_over(), [])
         self.assertEqual(len(self.server.seen), 1)
 
     def test_one_file_missing_does_not_stop_the_others(self):
         self.server.statuses = [404]
         result = self.fetch("--json", files=[self.entry("gone.csv"), self.entry()])
-        self.assert_refused(result, 1, "gone.csv")
+        self.assert_error_line(result, 1, "gone.csv")
         self.assertEqual(self.file.read_bytes(), CONTENT)
         self.assertEqual([f["status"] for f in json.loads(result.stdout)["files"]], ["failed", "downloaded"])
 
@@ -263,13 +248,13 @@ class FetchTest(unittest.TestCase):
     def test_unavailable_always(self):
         self.server.statuses = [503, 502, 500, 503]
         result = self.fetch("--json", files=[self.entry(), self.entry("second.csv")])
-        self.assert_refused(result, 1, "500", "after 3 tries")
+        self.assert_error_line(result, 1, "500", "after 3 tries")
         self.assertEqual(self.left_over(), [])
         self.assertEqual([f["status"] for f in json.loads(result.stdout)["files"]], ["failed", "not_tried"])
 
     def test_nobody_listens(self):
         self.server.socket.close()
-        self.assert_refused(self.fetch(), 1, "after 3 tries")
+        self.assert_error_line(self.fetch(), 1, "after 3 tries")
         self.assertEqual(self.left_over(), [])
 
     def test_redirect_is_followed(self):
@@ -283,7 +268,7 @@ class FetchTest(unittest.TestCase):
         secret.write_bytes(CONTENT)
         self.server.statuses = [302]
         self.server.redirect_to = f"file://{secret}"
-        self.assert_refused(self.fetch(), 1)
+        self.assert_error_line(self.fetch(), 1)
         self.assertEqual(self.left_over(), ["secret"])
 
     def test_already_there(self):
@@ -305,7 +290,7 @@ class FetchTest(unittest.TestCase):
         self.out.mkdir(parents=True)
         self.file.write_bytes(b"an older version")
         self.server.content = CONTENT[:-1] + b"?"
-        self.assert_refused(self.fetch(), 1)
+        self.assert_error_line(self.fetch(), 1)
         self.assertEqual(self.file.read_bytes(), b"an older version")
         self.assertFalse(self.part.exists())
 
@@ -314,7 +299,7 @@ class FetchTest(unittest.TestCase):
         self.part.write_bytes(CONTENT[:10])
         with open(self.part, "rb+") as held:
             fcntl.flock(held, fcntl.LOCK_EX)
-            self.assert_refused(self.fetch(), 1, "another process")
+            self.assert_error_line(self.fetch(), 1, "another process")
             self.assertEqual(self.part.read_bytes(), CONTENT[:10])
         self.assert_complete(self.fetch())
 
@@ -322,10 +307,10 @@ class FetchTest(unittest.TestCase):
         result = self.fetch("--file", "small.csv", files=[self.entry(), self.entry("second.csv")])
         self.assert_complete(result)
         self.assertFalse((self.out / "second.csv").exists())
-        self.assert_refused(self.fetch("--file", "third.csv"), 2, "third.csv", "one of: small.csv")
+        self.assert_error_line(self.fetch("--file", "third.csv"), 2, "third.csv", "one of: small.csv")
 
     def test_unknown_trace(self):
-        self.assert_refused(self.run_vgpusim("openc", "--out", str(self.out)), 2, "'openc'", "openb")
+        self.assert_error_line(self.run_vgpusim("openc", "--out", str(self.out)), 2, "'openc'", "openb")
         self.assertEqual(self.left_over(), [])
 
     def test_built_in_list(self):
@@ -353,9 +338,9 @@ class FetchTest(unittest.TestCase):
         for pointer, entries in cases.items():
             for entry in entries:
                 with self.subTest(pointer=pointer, entry=entry):
-                    self.assert_refused(self.fetch(files=[entry]), 2, "list.json: " + pointer + ":")
+                    self.assert_error_line(self.fetch(files=[entry]), 2, "list.json: " + pointer + ":")
         with self.subTest("the same file twice"):
-            self.assert_refused(self.fetch(files=[good, good]), 2, "/traces/0/files/1/name")
+            self.assert_error_line(self.fetch(files=[good, good]), 2, "/traces/0/files/1/name")
         path = self.root / "list.json"
         for text, words in {
             "": "parse error",
@@ -371,8 +356,8 @@ class FetchTest(unittest.TestCase):
         }.items():
             with self.subTest(text=text[:40]):
                 path.write_bytes(text.encode("utf-8", "surrogateescape"))
-                self.assert_refused(self.run_vgpusim("--list", str(path)), 2, words)
-        self.assert_refused(self.run_vgpusim("--list", str(self.root / "absent.json")), 2, "absent.json")
+                self.assert_error_line(self.run_vgpusim("--list", str(path)), 2, words)
+        self.assert_error_line(self.run_vgpusim("--list", str(self.root / "absent.json")), 2, "absent.json")
         self.assertEqual(self.server.seen, [])
         self.assertEqual(self.left_over(), [])
 
@@ -382,7 +367,7 @@ class FetchTest(unittest.TestCase):
         for out in (taken, taken / "below", Path("/proc/x/y"), Path("/dev/null/x")):
             with self.subTest(out=out):
                 self.out = out
-                self.assert_refused(self.fetch(), 2, str(out)[:6])
+                self.assert_error_line(self.fetch(), 2, str(out)[:6])
         self.assertEqual(taken.read_text(), "a file")
         self.assertEqual(self.left_over(), ["taken"])
         self.assertEqual(self.server.seen, [])
@@ -398,7 +383,7 @@ class FetchTest(unittest.TestCase):
         result = subprocess.run([VGPUSIM, "fetch", "small", "--list", listed, "--out", str(self.out)],
                                 env=self.environment, capture_output=True, text=True, timeout=60, check=False,
                                 preexec_fn=limit, restore_signals=False)
-        self.assert_refused(result, 1, "small.csv.part", "cannot write")
+        self.assert_error_line(result, 1, "small.csv.part", "cannot write")
         self.assertFalse(self.file.exists())
         self.assertEqual(len(self.server.seen), 1)
         self.assert_complete(self.fetch())  # what was written before the disk was full is continued
@@ -414,24 +399,14 @@ class FetchTest(unittest.TestCase):
             result = self.run_vgpusim("small", "--list", listed)
             self.assertEqual((result.returncode, result.stdout), (0, f"{folder}/small.csv: downloaded\n"))
         del self.environment["VGPUALLOC_TRACES"], self.environment["XDG_CACHE_HOME"], self.environment["HOME"]
-        self.assert_refused(self.run_vgpusim("small", "--list", listed), 2, "--out")
+        self.assert_error_line(self.run_vgpusim("small", "--list", listed), 2, "--out")
 
     def test_progress_on_a_terminal_only(self):
         self.assertEqual(self.fetch().stderr, "")  # a pipe
         self.file.unlink()
         listed = self.list_file(self.entry())
-        main_end, terminal = pty.openpty()
-        with subprocess.Popen([VGPUSIM, "fetch", "small", "--list", listed, "--out", str(self.out)],
-                              env=self.environment, stdout=subprocess.DEVNULL, stderr=terminal) as process:
-            os.close(terminal)
-            shown = b""
-            try:
-                while chunk := os.read(main_end, 65536):
-                    shown += chunk
-            except OSError:  # Linux reports the closed terminal as EIO
-                pass
-            os.close(main_end)
-        self.assertEqual(process.returncode, 0)
+        code, shown = on_a_terminal([VGPUSIM, "fetch", "small", "--list", listed, "--out", self.out], self.environment)
+        self.assertEqual(code, 0)
         self.assertIn(b"100 %", shown)
         self.assertIn(b"/s  ETA", shown)
         self.assertTrue(shown.endswith(b"\r\x1b[K"), shown[-40:])

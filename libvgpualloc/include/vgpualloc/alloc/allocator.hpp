@@ -63,23 +63,28 @@ public:
     [[nodiscard]] std::size_t config_count() const noexcept { return states_.config_count(); }
 
 private:
-    /// The node's side of a decision, and its place in the group's list of latest changes. One cache line.
+    /// What a node's score depends on, and its place in the group's list of latest changes: what scanning touches.
     struct node_slot {
         milli_cpu cpu_left;
-        mib memory_left;
         const device_config* config = nullptr;
-        milli_cpu cpu_capacity;
-        std::int64_t pods_left = 0;
         std::uint64_t changed = 0; ///< the group's change count when it last changed
+        std::uint32_t config_id = 0;
         std::uint32_t newer = no_slot;
         std::uint32_t older = no_slot;
+        bool takes_pods = true; ///< below its pod limit
+    };
+    /// The rest of what is known of a node.
+    struct node_facts {
+        mib memory_left;
+        milli_cpu cpu_capacity;
         node_index node;
     };
     static constexpr std::uint32_t no_slot = not_interned;
     /// Nodes whose devices are of the same set of kinds: a request's model and mode filter treats them alike.
     struct node_group {
         std::vector<std::uint32_t> kinds;
-        std::vector<node_slot> slots; ///< in node order
+        std::vector<node_slot> slots;  ///< in node order
+        std::vector<node_facts> facts; ///< by slot
         score_tree memory_left;       ///< of the slots, MiB
         std::uint64_t changes = 0;    ///< how many there were
         std::uint32_t newest = no_slot; ///< the slot that changed last; `older` leads to the one before
@@ -118,6 +123,7 @@ private:
 
     void sync();
     void apply(const booking& what);
+    void read_host(node_index where);
     static void mark_changed(node_group& group, std::uint32_t slot);
     void start_afresh();
     [[nodiscard]] std::uint32_t class_of(const pod_request& request);
@@ -126,9 +132,9 @@ private:
     void build(request_class& asked, index_head& head, node_group& group);
     void refresh(const request_class& asked, const index_head& head, const node_group& group);
     void enter_epoch(request_class& asked);
-    [[nodiscard]] double answer(const request_class& asked, const node_slot& slot);
+    [[nodiscard]] double answer(const request_class& asked, const node_group& group, std::size_t position);
     [[nodiscard]] double stepwise_score(const request_class& asked, const node_view& before);
-    [[nodiscard]] node_index best_node(const request_record& asked);
+    [[nodiscard]] node_index best_node(const request_record& asked, double& best);
     [[nodiscard]] score_tree::found best_in(index_head& head, const node_group& group, mib memory) const;
     [[nodiscard]] node_index draw_node(const request_record& asked, double best);
     [[nodiscard]] rejection why_nowhere(const request_record& asked);

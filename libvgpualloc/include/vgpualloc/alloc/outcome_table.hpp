@@ -42,9 +42,10 @@ public:
     /// A dense number for the device part of a request.
     [[nodiscard]] std::uint32_t shape_of(const std::vector<device_request>& containers);
 
-    [[nodiscard]] outcome_list of(std::uint32_t shape, const device_config& config) {
+    /// `id` is the configuration's own, given apart so that a refusal does not touch the configuration.
+    [[nodiscard]] outcome_list of(std::uint32_t shape, std::uint32_t id, const device_config& config) {
         const auto& known = memo_[shape];
-        const std::uint32_t kept = config.id < known.size() ? known[config.id] : 0;
+        const std::uint32_t kept = id < known.size() ? known[id] : 0;
         const std::uint32_t entry = kept != 0 ? kept : remember(shape, config);
         if (entry < record_base) return {.code = static_cast<rejection_code>(entry)};
         const record& found = records_[entry - record_base];

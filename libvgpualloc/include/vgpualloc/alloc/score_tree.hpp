@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -72,7 +73,9 @@ public:
         std::size_t block = 0;
         for (std::size_t i = levels_.size(); i-- > 0;) {
             const double* begin = levels_[i].data() + block * fanout;
-            block = block * fanout + static_cast<std::size_t>(std::find(begin, begin + fanout, root_) - begin);
+            std::uint32_t equal = 0; // all sixteen compared: where the first one is cannot be predicted
+            for (std::size_t k = 0; k < fanout; ++k) equal |= static_cast<std::uint32_t>(begin[k] == root_) << k;
+            block = block * fanout + static_cast<std::size_t>(std::countr_zero(equal));
         }
         return block;
     }

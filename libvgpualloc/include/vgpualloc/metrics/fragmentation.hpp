@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
 #include <vector>
 
+#include "vgpualloc/core/hash.hpp"
 #include "vgpualloc/core/units.hpp"
 #include "vgpualloc/model/request.hpp"
 #include "vgpualloc/model/view.hpp"
@@ -45,23 +45,24 @@ struct fragmentation_buckets {
 /// Computes F for one workload, and remembers it for interned configurations.
 ///
 /// F depends on the devices through, per distinct device need of the workload, whether enough devices fit and how much
-/// is idle on those that do not, and on the CPU only through which typical pods' CPU it covers. Both are few, so an
-/// interned configuration is summarised once and F is kept per (configuration, CPU rank).
+/// is idle on those that do not, and on the CPU only through which typical pods' CPU it covers. Both are few, so F is
+/// kept per (configuration, CPU rank).
 class fragmentation_model {
 public:
     explicit fragmentation_model(const workload& target);
 
-    /// The buckets of a node. Memoises nothing but the summary of an interned configuration.
+    /// The buckets of a node, computed afresh.
     [[nodiscard]] fragmentation_buckets buckets(const device_config& config, milli_cpu cpu_left);
 
     /// F of a node: buckets(...).unusable(), from the memo if the configuration is interned.
     [[nodiscard]] double unusable(const device_config& config, milli_cpu cpu_left) {
         if (config.devices.empty()) return 0.0;
-        const std::size_t position = static_cast<std::size_t>(config.id) * ranks_ + cpu_rank(cpu_left);
-        if (config.id != not_interned && position < unusable_.size() && !std::isnan(unusable_[position])) {
-            return unusable_[position];
+        if (config.id == not_interned) return compute_unusable(config, cpu_left);
+        const std::uint64_t key = static_cast<std::uint64_t>(config.id) * ranks_ + cpu_rank(cpu_left);
+        for (std::size_t at = mix64(key) & memo_mask_;; at = (at + 1) & memo_mask_) {
+            if (memo_[at].key == key) return memo_[at].unusable;
+            if (memo_[at].key == no_key) return remember(at, key, compute_unusable(config, cpu_left));
         }
-        return compute_unusable(config, cpu_left);
     }
 
     /// Drops what was kept by id.
@@ -92,14 +93,23 @@ private:
         std::vector<std::int32_t> accepted; ///< per need: of a model that it accepts
     };
 
+    /// F of one (configuration, CPU rank). Only the few ranks that a configuration is met with are kept: whatever fits the
+    /// cache counts more here than what is computed.
+    struct memo_entry {
+        std::uint64_t key = no_key;
+        double unusable = 0.0;
+    };
+    static constexpr std::uint64_t no_key = ~std::uint64_t{0};
+    void clear_memo();
+
     [[nodiscard]] std::uint32_t need_number(const std::vector<device_request>& containers);
-    [[nodiscard]] std::span<const need_result> summary_of(const device_config& config);
-    void summarise(const device_config& config, std::span<need_result> out);
+    /// Fills summary_ for a configuration.
+    void summarise(const device_config& config);
+    [[nodiscard]] double remember(std::size_t at, std::uint64_t key, double value);
     [[nodiscard]] const device_answer& answers_of(const device_view& device);
     void answer(const device_view& device, device_answer& out) const;
     template <bool WithSatisfied>
-    [[nodiscard]] fragmentation_buckets accumulate(std::span<const need_result> summary, milli_gpu free,
-                                                   milli_cpu cpu_left) const noexcept;
+    [[nodiscard]] fragmentation_buckets accumulate(milli_gpu free, milli_cpu cpu_left) const noexcept;
     [[nodiscard]] double compute_unusable(const device_config& config, milli_cpu cpu_left);
     void index_cpu_steps();
 
@@ -121,10 +131,11 @@ private:
     std::vector<std::uint32_t> rank_table_; ///< per cell of 2^rank_shift_ milli-CPU, the rank of its start
     int rank_shift_ = 0;
     std::vector<device_answer> answers_; ///< by device id
-    std::vector<need_result> summaries_; ///< by configuration id x need
-    std::vector<double> unusable_;       ///< by configuration id x CPU rank; NaN = not computed yet
+    std::vector<memo_entry> memo_;       ///< open addressing; a power of two, at most half full
+    std::size_t memo_mask_ = 0;
+    std::size_t memo_used_ = 0;
     device_answer scratch_answer_;
-    std::vector<need_result> scratch_summary_;
+    std::vector<need_result> summary_; ///< of the configuration at hand, per need
     std::vector<std::int32_t> wanted_;  ///< devices wanted, per column
     std::vector<std::int32_t> fitting_; ///< scratch of summarise(), per column
     std::vector<std::int32_t> rest_;    ///< per need

@@ -48,6 +48,9 @@ class ledger {
 public:
     explicit ledger(const cluster& owned);
 
+    /// Makes room for that many pods, as a caller who knows the number saves the copies of growing.
+    void expect_pods(std::size_t count);
+
     /// Books a pod; later requests see it at once. Refused with the first check that fails: pod limit, host CPU, host
     /// memory, then each share in order. `pod` must not be live.
     [[nodiscard]] expected<void, rejection_detail> reserve(booking wanted);

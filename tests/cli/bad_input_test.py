@@ -1,0 +1,251 @@
+"""Bad input: one line that names the file, line, column and text and says what was expected; nothing written."""
+
+import json
+import os
+import unittest
+
+from support import NODES, NODES_HEADER, PODS, PODS_HEADER, CliTest
+
+TOO_LONG = "99999999999999999999"  # above 2^63
+
+
+class ListsTest(CliTest):
+    def assert_nodes_refused(self, text, *words):
+        with self.subTest(nodes=text[-80:]):
+            self.assert_refused(self.run_lists(nodes=text), *words)
+
+    def assert_pods_refused(self, text, *words):
+        with self.subTest(pods=text[-80:]):
+            self.assert_refused(self.run_lists(pods=text), *words)
+
+    def test_missing_columns(self):
+        for header, line, refused, required in (
+                (NODES_HEADER, "n,1,1,1,G", self.assert_nodes_refused, range(5)),
+                (PODS_HEADER, "p,1,1,1,1", self.assert_pods_refused, range(5))):
+            names, fields = header.strip().split(","), line.split(",")
+            for left_out in required:
+                refused("\n".join(",".join(row[:left_out] + row[left_out + 1:]) for row in (names, fields)) + "\n",
+                        ".csv:1", names[left_out], "column")
+
+    def test_repeated_column(self):
+        self.assert_nodes_refused("sn,cpu_milli,cpu_milli,memory_mib,gpu,model\nn,1,1,1,1,G\n", "nodes.csv:1",
+                                  "cpu_milli")
+
+    def test_missing_file(self):
+        nodes = self.write("nodes.csv", NODES)
+        self.assert_refused(self.vgpusim("run", "--nodes", nodes, "--pods", self.root / "absent.csv", "--out", self.out),
+                            "absent.csv", "No such file")
+        self.assert_refused(self.vgpusim("run", "--nodes", self.root, "--pods", nodes, "--out", self.out),
+                            str(self.root), "directory")
+        self.assert_refused(self.vgpusim("run", "--nodes", nodes, "--out", self.out), "pods")
+        self.assert_refused(self.vgpusim("run", "--pods", nodes, "--out", self.out), "nodes")
+
+    def test_empty_file(self):
+        self.assert_nodes_refused("", "nodes.csv:1", "header")
+        self.assert_pods_refused("", "pods.csv:1", "header")
+
+    def test_header_only(self):
+        for end in ("", "\n", "\r\n\r\n"):
+            self.assert_nodes_refused(NODES_HEADER.strip() + end, "nodes.csv:", "node")
+            self.assert_pods_refused(PODS_HEADER.strip() + end, "pods.csv:", "pod")
+
+    def test_numbers(self):
+        for bad in ("-1", TOO_LONG, "-" + TOO_LONG, "x", "1.5", "1e3", "", " 1", "0x10", "1_000", "٣", "NaN"):
+            shown = f"got '{bad}'" if bad else ""
+            for column, name in ((1, "cpu_milli"), (2, "memory_mib"), (3, "num_gpu"), (4, "gpu_milli")):
+                fields = ["p", "1", "1", "1", "1"]
+                fields[column] = bad
+                self.assert_pods_refused(PODS + ",".join(fields) + "\n", f"pods.csv:5: {name}: {shown}",
+                                         "a whole number from 0 to")
+            for column, name in ((1, "cpu_milli"), (2, "memory_mib"), (3, "gpu")):
+                fields = ["n", "1", "1", "1", "G"]
+                fields[column] = bad
+                self.assert_nodes_refused(NODES + ",".join(fields) + "\n", f"nodes.csv:3: {name}: {shown}",
+                                          "a whole number from 0 to")
+
+    def test_duplicates(self):
+        self.assert_nodes_refused(NODES + "node-a,1,1,1,G\n", "nodes.csv:3: sn: got 'node-a'", "once")
+        self.assert_pods_refused(PODS + "pod-1,1,1,1,1\n", "pods.csv:5: name: got 'pod-1'", "once")
+
+    def test_names_are_given(self):
+        self.assert_nodes_refused(NODES_HEADER + ",1,1,1,G\n", "nodes.csv:2: sn")
+        self.assert_pods_refused(PODS_HEADER + ",1,1,1,1\n", "pods.csv:2: name")
+
+    def test_a_gpu_node_without_a_model(self):
+        self.assert_nodes_refused(NODES + "n,1,1,1,\n", "nodes.csv:3: model", "GPU")
+
+    def test_truncated_last_line(self):
+        for cut in ("node-c", "node-c,64000", "node-c,64000,262144,", "node-c,64000,262144,2"):
+            self.assert_nodes_refused(NODES + cut, "nodes.csv:3", "expected 5 fields", "truncated")
+        self.assert_nodes_refused(NODES + "node-c,64000,262144,2,", "nodes.csv:3: model")
+        for cut in ("pod-9", "pod-9,4000,8192,", "pod-9,4000,8192,1"):
+            self.assert_pods_refused(PODS + cut, "pods.csv:5", "expected 5 fields", "truncated")
+        self.assert_pods_refused(PODS + "pod-9,4000,8192,1,", "pods.csv:5: gpu_milli")
+
+    def test_too_many_fields(self):
+        self.assert_nodes_refused(NODES + "n,1,1,1,G,extra\n", "nodes.csv:3", "expected 5 fields, found 6")
+
+    def test_quotes(self):
+        self.assert_nodes_refused(NODES + '"n",1,1,1,G\n', "nodes.csv:3", "quot")
+        self.assert_pods_refused(PODS + '"a,b",1,1,1,1\n', "pods.csv:5", "quot")
+
+    def test_binary_garbage(self):
+        garbage = bytes(range(256)) * 16
+        for text in (garbage, b"\0" * 1000, b"\x7fELF\x02\x01\x01\0\0\n\n", "ÿþ".encode("utf-16")):
+            self.assert_nodes_refused(text, "nodes.csv:1")
+            self.assert_pods_refused(text, "pods.csv:1")
+        self.assert_nodes_refused(NODES.encode() + garbage, "nodes.csv:3")
+        self.assert_pods_refused(PODS.encode() + b"\0\0\0\0\n", "pods.csv:5")
+        self.assert_pods_refused(PODS.encode() + b"p\0,1,1,1,1\n", "pods.csv:5: name")
+        self.assert_pods_refused(PODS.encode() + b"p,1\0,1,1,1\n", "pods.csv:5: cpu_milli")
+        self.assert_nodes_refused(NODES.encode() + b"n\x1b[2J,1,1,1,G\n", "nodes.csv:3: sn")
+
+    def test_a_line_end_within_a_name(self):
+        """A lone CR is no line end here; in pods.csv it would be one to many readers."""
+        self.assert_pods_refused(PODS + "p\rq,1,1,1,1\n", "pods.csv:5: name")
+
+    def test_what_is_accepted(self):
+        self.assert_done(self.run_lists())
+        expected = self.pods()
+        reordered = "\n".join(",".join(reversed(line.split(","))) for line in PODS.strip().split("\n"))
+        for text in (PODS.replace("\n", "\r\n"), "\ufeff" + PODS, PODS.rstrip("\n"), PODS + "\n\n\r\n", reordered,
+                     "\n".join(line + ",x,y" if i else line + ",u,v" for i, line in enumerate(PODS.split()))):
+            with self.subTest(text=text):
+                self.assert_done(self.run_lists(pods=text, nodes=NODES.replace("\n", "\r\n")))
+                self.assertEqual(self.pods(), expected)
+
+
+class SettingsTest(CliTest):
+    def assert_setting_refused(self, *arguments, words):
+        with self.subTest(arguments=arguments):
+            self.assert_refused(self.run_lists(*arguments), *words)
+
+    def test_unknown_names_list_the_known_ones(self):
+        for arguments, words in (
+                (["--policy", "fgdd"], ["policy", "'fgdd'", "best_fit", "compat:fgd"]),
+                (["--policy", ""], ["policy", "best_fit"]),
+                (["--policy", "compat:nothing"], ["policy", "compat:gpupacking"]),
+                (["--device-policy", "bestfit"], ["device_policy", "'bestfit'", "best_fit"]),
+                (["--mode", "hami"], ["mode", "'hami'", "hami_core", "exclusive"]),
+                (["--format", "philly"], ["format", "'philly'", "openb"]),
+                (["--set", "polisy=fgd"], ["'polisy'", "policy", "sample_interval_s"]),
+                (["--set", "=1"], ["policy", "sample_interval_s"])):
+            self.assert_setting_refused(*arguments, words=words)
+
+    def test_weighted_policies(self):
+        for spelling in ("weighted:", "weighted:fgd", "weighted:fgd=", "weighted:fgd=x", "weighted:fgd=0",
+                         "weighted:fgd=nan", "weighted:fgd=inf", "weighted:fgd=1e999", "weighted:fgd=1,",
+                         "weighted:nothing=1", "weighted:fgd=0.5;binpack=0.5", "weighted:random=1"):
+            self.assert_setting_refused("--policy", spelling, words=["policy: "])
+
+    def test_numbers(self):
+        for value in ("-1", "nan", "inf", "1e308", "text", "", "1.3.4", "1,3"):
+            self.assert_setting_refused("--tune", value, words=["tune", value, "a number from 0"])
+        for value in ("text", "1.5", "", TOO_LONG, "1e3"):
+            self.assert_setting_refused("--seed", value, words=["seed", value, "whole number"])
+        for value in ("-1", "1.5", "x", TOO_LONG):
+            self.assert_setting_refused("--sample-interval-s", value, words=["sample_interval_s", value])
+        self.assert_setting_refused("--set", "departures=maybe", words=["departures", "'maybe'", "true or false"])
+
+    def test_a_tune_that_cannot_be_reached(self):
+        result = self.run_lists("--tune", "1", pods=PODS_HEADER + "p,1,1,0,0\n")
+        self.assert_refused(result, "tune", "GPU")
+
+    def test_set_without_equals(self):
+        self.assert_setting_refused("--set", "tune", words=["--set", "'tune'", "KEY=VALUE"])
+
+    def test_a_value_with_line_ends_is_still_one_line(self):
+        for value in ("a\nb", "a\r\nb", "\n"):
+            self.assert_setting_refused("--policy", value, words=["policy"])
+            self.assert_setting_refused("--set", value + "=1", words=["one of the keys"])
+        self.assert_refused(self.vgpusim("run", "--nodes", "no\nsuch", "--pods", "x", "--out", self.out))
+        self.assert_refused(self.vgpusim("run", "two\nlines.json", "--out", self.out))
+
+    def test_compare_needs_policies_that_differ(self):
+        lists = self.inputs()
+        for policies in ([], ["fgd"], ["fgd", "fgd"], ["fgd", "nothing"]):
+            with self.subTest(policies=policies):
+                flags = [word for policy in policies for word in ("--policy", policy)]
+                self.assert_refused(self.vgpusim("compare", *lists, "--out", self.out, *flags), "policy")
+
+
+class ScenarioTest(CliTest):
+    def assert_scenario_refused(self, text, *words):
+        with self.subTest(text=text):
+            self.inputs()
+            self.assert_refused(self.vgpusim("run", self.write("study.json", text), "--out", self.out), "study.json",
+                                *words)
+
+    def test_not_json(self):
+        for text in ("", "{", "nodes: a.csv", '{"seed": 1,}', "{} {}", b"\xff\xfe\0", b"\0", "[" * 100_000):
+            self.assert_scenario_refused(text, "JSON")
+
+    def test_not_an_object(self):
+        for text in ("[]", "1", "null", '"text"'):
+            self.assert_scenario_refused(text, "object")
+
+    def test_keys_and_values(self):
+        good = {"nodes": "nodes.csv", "pods": "pods.csv"}
+        for key, value, words in (("polisy", "fgd", ["/polisy", "policy", "tune"]),
+                                  ("seed", [1], ["/seed", "[1]"]),
+                                  ("seed", None, ["/seed"]),
+                                  ("seed", "x", ["/seed", "'x'", "whole number"]),
+                                  ("seed", 1.5, ["/seed", "1.5"]),
+                                  ("seed", 2**64, ["/seed"]),
+                                  ("tune", -1, ["/tune", "-1"]),
+                                  ("tune", {"a": 1}, ["/tune"]),
+                                  ("tune", "1e400", ["/tune", "1e400"]),
+                                  ("departures", 1, ["/departures", "true or false"]),
+                                  ("sample_interval_s", -5, ["/sample_interval_s"]),
+                                  ("policy", 7, ["policy", "7", "best_fit"])):
+            with self.subTest(key=key, value=value):
+                self.inputs()
+                path = self.write("study.json", json.dumps({**good, key: value}))
+                self.assert_refused(self.vgpusim("run", path, "--out", self.out), *words)
+
+    def test_a_number_beyond_all_ranges(self):
+        self.assert_scenario_refused('{"tune": 1e400}', "1e400")
+
+    def test_a_key_given_twice(self):
+        self.assert_scenario_refused('{"nodes": "nodes.csv", "pods": "pods.csv", "seed": 1, "seed": 2}', "seed")
+
+    def test_missing(self):
+        self.assert_refused(self.vgpusim("run", self.root / "absent.json", "--out", self.out), "absent.json",
+                            "No such file")
+        self.assert_refused(self.vgpusim("run", self.root, "--out", self.out), "directory")
+
+
+class UnwritableTest(CliTest):
+    def test_out_is_a_file_or_lies_below_one(self):
+        taken = self.root / "taken"
+        taken.write_text("mine")
+        for out in (taken, taken / "below"):
+            with self.subTest(out=out):
+                self.assert_refused(self.vgpusim("run", *self.inputs(), "--out", out), str(taken))
+        self.assertEqual(taken.read_text(), "mine")
+
+    def test_out_cannot_be_made(self):
+        for out in ("/proc/xyz", "/proc/xyz/deep", "/dev/null/x", "/dev/null"):
+            with self.subTest(out=out):
+                self.assert_refused(self.vgpusim("run", *self.inputs(), "--out", out), out[:5])
+                self.assert_refused(self.vgpusim("compare", *self.inputs(), "--out", out, "--policy", "fgd", "--policy",
+                                                 "spread"), out[:5])
+
+    def test_an_output_s_name_is_taken_by_a_folder(self):
+        """The last of the files cannot be written: the earlier ones keep what was in them."""
+        (self.out / "summary.json").mkdir(parents=True)
+        (self.out / "pods.csv").write_text("before")
+        result = self.vgpusim("run", *self.inputs(), "--out", self.out)
+        self.assert_error_line(result, 2, "summary.json")
+        self.assertEqual(self.present(self.out), ["pods.csv", "summary.json"])
+        self.assertEqual((self.out / "pods.csv").read_text(), "before")
+
+    def test_what_was_there_stays_when_the_input_is_bad(self):
+        self.assert_done(self.run_lists())
+        before = {name: (self.out / name).read_bytes() for name in os.listdir(self.out)}
+        self.assert_error_line(self.run_lists(pods=PODS + "pod-1,1,1,1,1\n"), 2, "pods.csv:5")
+        self.assertEqual({name: (self.out / name).read_bytes() for name in os.listdir(self.out)}, before)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,96 @@
+"""`vgpusim compare`: the same workload under several policies."""
+
+import json
+import re
+import unittest
+
+from support import QUICKSTART, CliTest, untimed
+
+POLICIES = ["best_fit", "spread", "weighted:fgd=0.7,binpack=0.3", "compat:fgd"]
+FOLDERS = ["best_fit", "spread", "weighted-fgd-0.7-binpack-0.3", "compat-fgd"]
+
+
+class CompareTest(CliTest):
+    def compare(self, *more, policies=tuple(POLICIES)):
+        flags = [word for policy in policies for word in ("--policy", policy)]
+        return self.vgpusim("compare", "--nodes", QUICKSTART / "nodes.csv", "--pods", QUICKSTART / "pods.csv", *flags,
+                            "--out", self.out, *more)
+
+    def test_files(self):
+        self.assert_done(self.compare())
+        expected = ["compare.json", "report.html", *FOLDERS]
+        expected += [f"{folder}/{name}" for folder in FOLDERS for name in ("pods.csv", "summary.json", "timeseries.csv")]
+        self.assertEqual(self.present(self.out), sorted(expected))
+
+    def test_each_is_what_run_gives(self):
+        self.assert_done(self.compare())
+        for policy, folder in zip(POLICIES, FOLDERS):
+            with self.subTest(policy=policy):
+                alone = self.root / "alone"
+                self.assert_done(self.run_quickstart("--policy", policy, out=alone))
+                for name in ("pods.csv", "timeseries.csv"):
+                    self.assertEqual((self.out / folder / name).read_bytes(), (alone / name).read_bytes())
+                self.assertEqual(untimed((self.out / folder / "summary.json").read_text()),
+                                 untimed((alone / "summary.json").read_text()))
+
+    def test_compare_json_holds_the_summaries_in_the_order_given(self):
+        result = self.compare("--json")
+        self.assert_done(result)
+        summaries = json.loads((self.out / "compare.json").read_text())
+        self.assertEqual(json.loads(result.stdout), summaries)
+        self.assertEqual([summary["policy"] for summary in summaries], POLICIES)
+        for summary, folder in zip(summaries, FOLDERS):
+            self.assertEqual(summary, json.loads((self.out / folder / "summary.json").read_text()))
+
+    def test_the_table_and_who_wins_by_how_much(self):
+        result = self.compare(policies=["spread", "best_fit"])
+        self.assert_done(result)
+        lines = result.stdout.splitlines()
+        self.assertRegex(lines[0], r"^policy +allocation % +unusable GPUs +placed +failed +decisions/s$")
+        self.assertEqual([line.split()[0] for line in lines[1:3]], ["spread", "best_fit"])
+        summaries = {s["policy"]: s for s in json.loads((self.out / "compare.json").read_text())}
+        ratio = {name: 100 * s["gpu"]["allocation_ratio"] for name, s in summaries.items()}
+        for line in lines[1:3]:
+            name, allocation, _, placed, failed, _ = line.split()
+            self.assertAlmostEqual(float(allocation), ratio[name], delta=0.0051)
+            pods = summaries[name]["pods"]
+            self.assertEqual((int(placed), int(failed)), (pods["placed"], pods["failed"]))
+        won = re.search(r"^best_fit wins: it allocates ([\d.]+) percentage points of all GPUs more than spread "
+                        r"\(([\d.]+) GPUs\)\.$", result.stdout, re.M)
+        self.assertIsNotNone(won, result.stdout)
+        lead = ratio["best_fit"] - ratio["spread"]
+        self.assertAlmostEqual(float(won[1]), lead, delta=0.0051)
+        self.assertAlmostEqual(float(won[2]), lead * 4.12, delta=0.051)
+        self.assertIn(f"report: {self.out}/report.html", lines)
+
+    def test_a_draw(self):
+        result = self.compare("--tune", "0.1", policies=["fgd", "best_fit"])
+        self.assert_done(result)
+        self.assertIn("fgd and best_fit allocate the same share of all GPUs.", result.stdout)
+
+    def test_with_departures_the_mean_over_time_decides(self):
+        result = self.compare("--departures", policies=["spread", "best_fit"])
+        self.assert_done(result)
+        self.assertIn("mean alloc %", result.stdout)
+        with open(self.out / "best_fit" / "timeseries.csv", encoding="utf-8") as file:
+            rows = [line.split(",") for line in file.read().splitlines()[1:]]
+        area = sum(int(a[3]) * (float(b[1]) - float(a[1])) for a, b in zip(rows, rows[1:]))
+        mean = 100 * area / (float(rows[-1][1]) - float(rows[0][1])) / 412_000
+        self.assertAlmostEqual(float(result.stdout.splitlines()[2].split()[1]), mean, delta=0.0051)
+
+    def test_one_report_for_all(self):
+        self.assert_done(self.compare())
+        page = (self.out / "report.html").read_text(encoding="utf-8")
+        for policy in POLICIES:
+            self.assertIn(policy, page)
+
+    def test_a_scenario_may_name_the_workload(self):
+        path = self.write("s.json", json.dumps({"nodes": str(QUICKSTART / "nodes.csv"), "policy": "fgd", "tune": 0.5,
+                                                "pods": str(QUICKSTART / "pods.csv")}))
+        self.assert_done(self.vgpusim("compare", path, "--policy", "fgd", "--policy", "spread", "--out", self.out))
+        for summary in json.loads((self.out / "compare.json").read_text()):
+            self.assertEqual(summary["config"]["tune"], "0.5")
+
+
+if __name__ == "__main__":
+    unittest.main()

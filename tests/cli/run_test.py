@@ -1,0 +1,280 @@
+"""`vgpusim run`: how it is told what to do, and the files it writes."""
+
+import hashlib
+import json
+import re
+import unittest
+
+from support import NODES, OUTPUTS, PODS, QUICKSTART, VGPUSIM, CliTest, on_a_terminal
+
+PODS_COLUMNS = ["order", "name", "node", "gpus", "placed", "reason"]
+SERIES_COLUMNS = ["event", "time", "arrived_milli", "allocated_milli", "used_nodes", "used_gpus",
+                  "fragmentation_milli", "fragmentation_pct"]
+
+
+class OutputTest(CliTest):
+    def test_files(self):
+        result = self.run_lists("--policy", "best_fit")
+        self.assert_done(result)
+        self.assertEqual(self.present(self.out), OUTPUTS)
+        self.assertIn("best_fit", result.stdout)
+        self.assertIn(f"{self.out}/report.html", result.stdout)
+
+    def test_pods_csv(self):
+        self.assert_done(self.run_quickstart("--policy", "best_fit"))
+        rows = self.pods()
+        self.assertEqual(list(rows[0]), PODS_COLUMNS)
+        self.assertEqual([row["order"] for row in rows], [str(i) for i in range(len(rows))])
+        self.assertEqual(len(rows), 2038)
+        self.assertEqual({row["placed"] for row in rows}, {"0", "1"})
+        for row in rows:
+            if row["placed"] == "1":
+                self.assertTrue(row["node"].startswith("quick-node-"))
+                self.assertEqual(row["reason"], "")
+                gpus = [int(gpu) for gpu in row["gpus"].split("|") if gpu]
+                self.assertEqual(gpus, sorted(set(gpus)))
+            else:
+                self.assertEqual((row["node"], row["gpus"]), ("", ""))
+                self.assertRegex(row["reason"], r"^[a-z_]+$")
+
+    def test_a_tiny_replay_placement_by_placement(self):
+        self.assert_done(self.run_lists("--policy", "best_fit"))
+        self.assertEqual((self.out / "pods.csv").read_text(), "order,name,node,gpus,placed,reason\n"
+                         "0,pod-2,node-a,,1,\n1,pod-1,node-a,0|1,1,\n2,pod-0,,,0,insufficient_device_memory\n")
+        rows = [(row["arrived_milli"], row["allocated_milli"], row["used_nodes"], row["used_gpus"])
+                for row in self.series()]
+        self.assertEqual(rows, [("0", "0", "1", "0"), ("2000", "2000", "1", "2"), ("2500", "2000", "1", "2")])
+
+    def test_timeseries_csv(self):
+        self.assert_done(self.run_quickstart())
+        rows = self.series()
+        self.assertEqual(list(rows[0]), SERIES_COLUMNS)
+        self.assertEqual(len(rows), len(self.pods()))
+        self.assertEqual([row["event"] for row in rows], [str(i) for i in range(len(rows))])
+        self.assertEqual([row["time"] for row in rows], [row["event"] for row in rows])  # one arrival a second
+        before = 0
+        for row in rows:
+            arrived, allocated = int(row["arrived_milli"]), int(row["allocated_milli"])
+            self.assertGreaterEqual(arrived, max(allocated, before))
+            before = arrived
+            self.assertLessEqual(int(row["used_gpus"]), 412)
+            self.assertLessEqual(int(row["used_nodes"]), 64)
+            self.assertLessEqual(float(row["fragmentation_milli"]), 412000 - allocated + 1e-4)
+            self.assertTrue(0 <= float(row["fragmentation_pct"]) <= 100)
+            self.assertRegex(row["fragmentation_pct"], r"^\d+\.\d+$")
+
+    def test_summary_json(self):
+        result = self.run_quickstart("--policy", "fgd", "--seed", "7", "--json")
+        self.assert_done(result)
+        summary = self.summary()
+        self.assertEqual(json.loads(result.stdout), summary)
+        whole, text, number = int, str, float
+        shape = {"version": text, "seed": whole, "policy": text, "config": dict,
+                 "inputs": [{"path": text, "sha256": text}, {"path": text, "sha256": text}],
+                 "pods": {"arrived": whole, "placed": whole, "failed": whole, "finished": whole,
+                          "failed_by_reason": dict},
+                 "gpu": {"total_milli": whole, "arrived_milli": whole, "allocated_milli": whole,
+                         "allocation_ratio": number, "active": whole, "count": whole},
+                 "nodes": {"active": whole, "count": whole},
+                 "fragmentation": {"amount_milli": number, "ratio": number, "buckets_milli": dict},
+                 "timing": {"wall_s": number, "cpu_s": number, "decisions_per_s": number, "decision_p50_us": number,
+                            "decision_p99_us": number}}
+        self.assert_shape(summary, shape)
+        self.assertEqual((summary["seed"], summary["policy"]), (7, "fgd"))
+        pods, gpu = summary["pods"], summary["gpu"]
+        self.assertEqual(pods["arrived"], pods["placed"] + pods["failed"])
+        self.assertEqual(sum(pods["failed_by_reason"].values()), pods["failed"])
+        self.assertEqual(gpu["total_milli"], 1000 * gpu["count"])
+        self.assertAlmostEqual(gpu["allocation_ratio"], gpu["allocated_milli"] / gpu["total_milli"], delta=1e-12)
+        for ratio in (gpu["allocation_ratio"], summary["fragmentation"]["ratio"]):
+            self.assertTrue(0 <= ratio <= 1, ratio)
+        idle = gpu["total_milli"] - gpu["allocated_milli"]
+        self.assertAlmostEqual(summary["fragmentation"]["ratio"], summary["fragmentation"]["amount_milli"] / idle,
+                               delta=1e-12)
+        self.assertAlmostEqual(sum(summary["fragmentation"]["buckets_milli"].values()), idle, delta=1e-3)
+        for entry, name in zip(summary["inputs"], ("nodes.csv", "pods.csv")):
+            content = (QUICKSTART / name).read_bytes()
+            self.assertEqual(entry, {"path": str(QUICKSTART / name), "sha256": hashlib.sha256(content).hexdigest()})
+        for value in summary["timing"].values():
+            self.assertGreaterEqual(value, 0)
+
+    def assert_shape(self, value, shape, where=""):
+        if isinstance(shape, type):
+            # A ratio of exactly 0 or 1 may well be written as 0.0 or 1.0, but never a count as 1.0.
+            self.assertIsInstance(value, shape, where)
+            self.assertNotIsInstance(value, bool, where)
+        elif isinstance(shape, list):
+            self.assertEqual(len(value), len(shape), where)
+            for i, (each, expected) in enumerate(zip(value, shape)):
+                self.assert_shape(each, expected, f"{where}/{i}")
+        else:
+            self.assertEqual(list(value), list(shape), where)
+            for key, expected in shape.items():
+                self.assert_shape(value[key], expected, f"{where}/{key}")
+
+    def test_a_full_and_an_empty_cluster_still_have_ratios(self):
+        for pods, ratio in ((PODS.splitlines()[0] + "\np,1,1,2,1000\n", 1.0), (PODS.splitlines()[0] + "\np,1,1,0,0\n", 0.0)):
+            self.assert_done(self.run_lists(pods=pods))
+            gpu, shown = self.summary()["gpu"], self.summary()["fragmentation"]
+            self.assertEqual(gpu["allocation_ratio"], ratio)
+            self.assertIsInstance(gpu["allocation_ratio"], float)
+            self.assertTrue(0 <= shown["ratio"] <= 1)
+
+    def test_a_cluster_without_gpus(self):
+        self.assert_done(self.run_lists(nodes=NODES.splitlines()[0] + "\nn,64000,262144,0,\n"))
+        self.assertEqual(self.summary()["gpu"]["allocation_ratio"], 0)
+        self.assertEqual(self.summary()["pods"]["placed"], 1)
+        self.assertEqual(self.series()[-1]["fragmentation_pct"], "0.0000")
+
+    def test_nodes_without_gpus_among_others(self):
+        """Whatever rank the seed gives them, the first one too."""
+        nodes = NODES + "".join(f"cpu-{i},32000,131072,0,\n" for i in range(3))
+        for seed in range(8):
+            with self.subTest(seed=seed):
+                self.assert_done(self.run_lists("--seed", seed, nodes=nodes))
+                self.assertEqual(self.summary()["gpu"]["count"], 2)
+
+    def test_report_html_is_self_contained(self):
+        self.assert_done(self.run_quickstart())
+        page = (self.out / "report.html").read_text(encoding="utf-8")
+        self.assertTrue(page.lstrip().lower().startswith("<!doctype html"))
+        self.assertIn("</html>", page)
+        self.assertEqual(re.findall(r"""<(?:script|img|iframe|link|source)[^>]*\s(?:src|href)\s*=\s*["']?(?!data:|\#)""",
+                                    page), [])
+        self.assertEqual(re.findall(r"""(?:@import|url\()\s*["']?(?:https?:)?//""", page), [])
+        self.assertNotRegex(page, r"\bfetch\s*\(\s*[\"']|XMLHttpRequest\(\)\.open\(\s*[\"']GET[\"'],\s*[\"']http")
+
+    def test_a_second_run_replaces_the_first_one_s_files(self):
+        self.assert_done(self.run_quickstart())
+        (self.out / "mine.txt").write_text("not vgpusim's")
+        self.assert_done(self.run_lists())
+        self.assertEqual(self.present(self.out), sorted([*OUTPUTS, "mine.txt"]))
+        self.assertEqual(len(self.pods()), 3)
+        self.assertEqual(self.summary()["pods"]["arrived"], 3)
+
+    def test_folders_that_do_not_exist_are_made(self):
+        self.out = self.root / "a" / "b" / "c"
+        self.assert_done(self.run_lists())
+        self.assertEqual(self.present(self.out), OUTPUTS)
+
+    def test_an_input_is_not_overwritten_by_an_output(self):
+        """The pod list is called pods.csv, as the output is: writing beside it would destroy it."""
+        arguments = self.inputs()
+        result = self.vgpusim("run", *arguments, "--out", self.root)
+        self.assert_error_line(result, 2, "pods.csv")
+        self.assertEqual((self.root / "pods.csv").read_text(), PODS)
+        self.assertEqual(self.present(), ["nodes.csv", "pods.csv"])
+
+
+class ConfigurationTest(CliTest):
+    """Where a setting may come from: scenario, --set, flag; the later one wins."""
+
+    def scenario(self, text=None, **keys):
+        self.inputs()
+        return self.write("study.json", text if text is not None else
+                          json.dumps({"nodes": "nodes.csv", "pods": "pods.csv", **keys}))
+
+    def config(self, *arguments, **how):
+        self.assert_done(self.vgpusim("run", *arguments, "--out", self.out, **how))
+        return self.summary()["config"]
+
+    def test_every_flag(self):
+        config = self.config(*self.inputs(), "--format", "openb", "--policy", "worst_fit", "--device-policy", "binpack",
+                             "--mode", "exclusive", "--tune", "0.25", "--seed", "9", "--sample-interval-s", "5")
+        self.assertEqual(config, {
+            "format": "openb", "nodes": str(self.root / "nodes.csv"), "pods": str(self.root / "pods.csv"),
+            "policy": "worst_fit", "device_policy": "binpack", "mode": "exclusive", "tune": "0.25", "seed": "9",
+            "departures": "false", "sample_interval_s": "5"})
+
+    def test_scenario(self):
+        path = self.scenario(name="a study", description="for a test", policy="spread", seed=5, tune=0.5)
+        config = self.config(path)
+        self.assertEqual((config["policy"], config["seed"], config["tune"]), ("spread", "5", "0.5"))
+        self.assertEqual(config["nodes"], str(self.root / "nodes.csv"))
+
+    def test_paths_in_a_scenario_start_at_its_folder(self):
+        self.inputs()
+        path = self.write("deep/study.json", '{"nodes": "../nodes.csv", "pods": "../pods.csv"}')
+        self.assertEqual(self.config(path, cwd="/")["nodes"], str(self.root / "nodes.csv"))
+        self.assertEqual(self.config("deep/study.json")["nodes"], "nodes.csv")
+
+    def test_precedence(self):
+        path = self.scenario(policy="spread", seed=1, tune=0.5)
+        config = self.config(path, "--set", "seed=2", "--set", "tune=0.75", "--seed", "3")
+        self.assertEqual((config["policy"], config["tune"], config["seed"]), ("spread", "0.75", "3"))
+        config = self.config(path, "--seed", "3", "--set", "seed=2", "--set", "seed=4")
+        self.assertEqual(config["seed"], "3")
+        self.assertEqual(self.config(path, "--set", "seed=2", "--set", "seed=4")["seed"], "4")
+
+    def test_a_scenario_after_set(self):
+        path = self.scenario(seed=1)
+        self.assertEqual(self.config("--set", "seed=2", path)["seed"], "2")
+
+    def test_out_from_a_scenario_starts_at_the_current_folder(self):
+        path = self.scenario(out="results")
+        (self.root / "elsewhere").mkdir()
+        self.assert_done(self.vgpusim("run", path, cwd=self.root / "elsewhere"))
+        self.assertEqual(self.present(self.root / "elsewhere" / "results"), OUTPUTS)
+
+    def test_weighted_policy(self):
+        self.assertEqual(self.config(*self.inputs(), "--policy", "weighted:fgd=0.7,binpack=0.3")["policy"],
+                         "weighted:fgd=0.7,binpack=0.3")
+        alone = self.run_quickstart("--policy", "weighted:best_fit=2", out=self.root / "one")
+        self.assert_done(alone)
+        self.assert_done(self.run_quickstart("--policy", "best_fit", out=self.root / "two"))
+        self.assertEqual((self.root / "one" / "pods.csv").read_bytes(), (self.root / "two" / "pods.csv").read_bytes())
+
+    def test_device_policy_decides_the_device_only(self):
+        pods = PODS.splitlines()[0] + "\n" + "".join(f"p{i},100,100,1,300\n" for i in range(4))
+        self.assert_done(self.run_lists("--policy", "best_fit", "--device-policy", "worst_fit", pods=pods))
+        self.assertEqual(sorted(row["gpus"] for row in self.pods()), ["0", "0", "1", "1"])
+        self.assert_done(self.run_lists("--policy", "best_fit", pods=pods))
+        self.assertEqual(sorted(row["gpus"] for row in self.pods()), ["0", "0", "0", "1"])
+
+    def test_exclusive_mode_gives_whole_gpus(self):
+        pods = PODS.splitlines()[0] + "\n" + "".join(f"p{i},100,100,1,300\n" for i in range(4))
+        self.assert_done(self.run_lists("--mode", "exclusive", pods=pods))
+        self.assertEqual(sorted(row["gpus"] for row in self.pods() if row["placed"] == "1"), ["0", "1"])
+        self.assertEqual(self.summary()["pods"]["failed"], 2)
+
+    def test_bare_names_are_looked_for_in_vgpualloc_traces_first(self):
+        self.inputs()
+        listed = {"VGPUALLOC_TRACES": str(self.root / "traces")}
+        self.write("traces/pods.csv", PODS + "one-more,1,1,0,0\n")
+        self.assert_done(self.vgpusim("run", "--nodes", "nodes.csv", "--pods", "pods.csv", "--out", self.out, env=listed))
+        self.assertEqual([entry["path"] for entry in self.summary()["inputs"]],
+                         ["nodes.csv", f"{self.root}/traces/pods.csv"])
+        self.assertEqual(self.summary()["pods"]["arrived"], 4)
+        self.assert_done(self.vgpusim("run", "--nodes", "./nodes.csv", "--pods", "./pods.csv", "--out", self.out,
+                                      env=listed))
+        self.assertEqual(self.summary()["pods"]["arrived"], 3)
+
+    def test_bare_names_in_a_scenario_are_looked_for_in_vgpualloc_traces_too(self):
+        self.write("traces/n.csv", NODES)
+        self.write("traces/p.csv", PODS)
+        path = self.write("study/s.json", '{"nodes": "n.csv", "pods": "p.csv"}')
+        result = self.vgpusim("run", path, "--out", self.out, env={"VGPUALLOC_TRACES": str(self.root / "traces")})
+        self.assert_done(result)
+        self.assertEqual(self.summary()["pods"]["arrived"], 3)
+
+
+class ProgressTest(CliTest):
+    def test_silent_on_a_pipe(self):
+        self.assertEqual(self.run_quickstart("--tune", "20").stderr, "")
+
+    def test_rate_and_time_left_on_a_terminal(self):
+        code, shown = on_a_terminal(
+            [VGPUSIM, "run", "--nodes", QUICKSTART / "nodes.csv", "--pods", QUICKSTART / "pods.csv", "--tune", "20",
+             "--out", self.out], self.environment)
+        self.assertEqual(code, 0)
+        self.assertRegex(shown, rb"\r[^\r]*\d+%  \d+ pods/s  \d+ s left")
+        self.assertTrue(shown.endswith(b"\r\x1b[K"), shown[-40:])  # nothing of it stays
+
+    def test_an_error_on_a_terminal_is_still_one_line(self):
+        code, shown = on_a_terminal([VGPUSIM, "run", "--nodes", "absent.csv", "--pods", "absent.csv"], self.environment)
+        self.assertEqual(code, 2)
+        self.assertEqual(shown.count(b"\n"), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,193 @@
+#include "vgputraces/openb.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::SizeIs;
+using testing::StartsWith;
+using vgputraces::openb_node;
+using vgputraces::openb_pod;
+
+class openb : public testing::Test {
+protected:
+    openb() {
+        std::string pattern = (fs::temp_directory_path() / "vga_openb_XXXXXX").string();
+        folder_ = ::mkdtemp(pattern.data());
+    }
+    ~openb() override { fs::remove_all(folder_); }
+
+    [[nodiscard]] std::string put(const std::string& text) const {
+        std::ofstream(folder_ + "/list.csv", std::ios::binary) << text;
+        return folder_ + "/list.csv";
+    }
+    [[nodiscard]] auto nodes(const std::string& lines) const {
+        return vgputraces::read_openb_nodes(put("sn,cpu_milli,memory_mib,gpu,model\n" + lines));
+    }
+    [[nodiscard]] auto pods(const std::string& lines) const {
+        return vgputraces::read_openb_pods(put("name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,"
+                                               "creation_time,deletion_time,scheduled_time\n" +
+                                               lines));
+    }
+    /// What is wrong with the one pod line, after the file's name.
+    [[nodiscard]] std::string pod_failure(const std::string& line) const {
+        const auto list = pods(line);
+        return list ? "" : list.error().message().substr(folder_.size() + 1);
+    }
+    [[nodiscard]] std::string node_failure(const std::string& lines) const {
+        const auto list = nodes(lines);
+        return list ? "" : list.error().message().substr(folder_.size() + 1);
+    }
+
+    std::string folder_;
+};
+
+TEST_F(openb, reads_nodes) {
+    const auto list = nodes("a,64000,262144,2,G2\nb,32000,131072,0,\n");
+    ASSERT_TRUE(list.has_value()) << list.error().message();
+    ASSERT_THAT(*list, SizeIs(2));
+    EXPECT_EQ((*list)[0], (openb_node{.name = "a",
+                                      .cpu = vgpualloc::milli_cpu{64000},
+                                      .memory = vgpualloc::mib{262144},
+                                      .gpu_count = 2,
+                                      .model = "G2"}));
+    EXPECT_EQ((*list)[1].gpu_count, 0);
+}
+
+TEST_F(openb, reads_pods) {
+    const auto list = pods("p,4000,16384,1,460,V100|T4,LS,Running,100,250,110\n");
+    ASSERT_TRUE(list.has_value()) << list.error().message();
+    EXPECT_EQ(list->front(), (openb_pod{.name = "p",
+                                        .cpu = vgpualloc::milli_cpu{4000},
+                                        .memory = vgpualloc::mib{16384},
+                                        .num_gpu = 1,
+                                        .gpu_milli = vgpualloc::milli_gpu{460},
+                                        .gpu_spec = "V100|T4",
+                                        .creation_time = vgpualloc::ticks{100'000'000},
+                                        .deletion_time = vgpualloc::ticks{250'000'000}}));
+}
+
+TEST_F(openb, five_columns_are_enough_and_may_come_in_any_order) {
+    const auto list = vgputraces::read_openb_pods(put("gpu_milli,extra,num_gpu,name,memory_mib,cpu_milli\n"
+                                                      "500,x,1,p,2,3\n"));
+    ASSERT_TRUE(list.has_value()) << list.error().message();
+    EXPECT_EQ(list->front().name, "p");
+    EXPECT_EQ(list->front().cpu.count(), 3);
+    EXPECT_EQ(list->front().memory.count(), 2);
+    EXPECT_EQ(list->front().gpu_milli.count(), 500);
+    EXPECT_FALSE(list->front().creation_time);
+}
+
+TEST_F(openb, every_required_column_is_asked_for) {
+    const std::vector<std::string> node_columns{"sn", "cpu_milli", "memory_mib", "gpu", "model"};
+    const std::vector<std::string> pod_columns{"name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli"};
+    const auto without = [](const std::vector<std::string>& columns, const std::string& left_out) {
+        std::string header = "other";
+        for (const auto& each : columns) {
+            if (each != left_out) header += "," + each;
+        }
+        return header + "\n";
+    };
+    for (const auto& column : node_columns) {
+        const auto list = vgputraces::read_openb_nodes(put(without(node_columns, column)));
+        ASSERT_FALSE(list.has_value());
+        EXPECT_EQ(list.error().field, column);
+    }
+    for (const auto& column : pod_columns) {
+        const auto list = vgputraces::read_openb_pods(put(without(pod_columns, column)));
+        ASSERT_FALSE(list.has_value());
+        EXPECT_EQ(list.error().field, column);
+    }
+}
+
+TEST_F(openb, shares_above_a_whole_gpu_count_as_one) {
+    EXPECT_EQ(pods("p,1,1,1,1500,,,,,,\n").value().front().gpu_milli.count(), 1000);
+}
+
+TEST_F(openb, a_pod_without_gpus_keeps_nothing_of_them) {
+    for (const char* line : {"p,1,1,0,1000,V100,,,,,\n", "p,1,1,2,0,V100,,,,,\n"}) {
+        const auto pod = pods(line).value().front();
+        EXPECT_EQ(pod.num_gpu, 0);
+        EXPECT_EQ(pod.gpu_milli.count(), 0);
+        EXPECT_EQ(pod.gpu_spec, "");
+    }
+}
+
+TEST_F(openb, numbers_that_are_none) {
+    for (const char* number : {"-1", "1.5", "1e3", "x", "", " 1", "+1", "0x10", "1 ", "9223372036854775808",
+                               "99999999999999999999999", "1000000000001"}) {
+        const std::string bad = number;
+        EXPECT_THAT(pod_failure("p," + bad + ",1,1,100,,,,,,\n"), StartsWith("list.csv:2: cpu_milli: ")) << bad;
+        EXPECT_THAT(pod_failure("p,1," + bad + ",1,100,,,,,,\n"), StartsWith("list.csv:2: memory_mib: ")) << bad;
+        EXPECT_THAT(pod_failure("p,1,1," + bad + ",100,,,,,,\n"), StartsWith("list.csv:2: num_gpu: ")) << bad;
+        EXPECT_THAT(pod_failure("p,1,1,1," + bad + ",,,,,,\n"), StartsWith("list.csv:2: gpu_milli: ")) << bad;
+        EXPECT_THAT(node_failure("n," + bad + ",1,1,G\n"), StartsWith("list.csv:2: cpu_milli: ")) << bad;
+        EXPECT_THAT(node_failure("n,1," + bad + ",1,G\n"), StartsWith("list.csv:2: memory_mib: ")) << bad;
+        EXPECT_THAT(node_failure("n,1,1," + bad + ",G\n"), StartsWith("list.csv:2: gpu: ")) << bad;
+    }
+    EXPECT_THAT(node_failure("n,1,1,1025,G\n"), HasSubstr("from 0 to 1024"));
+}
+
+TEST_F(openb, times_may_be_absent_but_not_wrong) {
+    EXPECT_EQ(pod_failure("p,1,1,1,100,,,,,,\n"), "");
+    EXPECT_THAT(pod_failure("p,1,1,1,100,,,,-5,,\n"), StartsWith("list.csv:2: creation_time: got '-5'"));
+    EXPECT_THAT(pod_failure("p,1,1,1,100,,,,5,x,\n"), StartsWith("list.csv:2: deletion_time: got 'x'"));
+    EXPECT_THAT(pod_failure("p,1,1,1,100,,,,5,4,\n"), StartsWith("list.csv:2: deletion_time: got '4'"));
+    EXPECT_EQ(pod_failure("p,1,1,1,100,,,,5,5,\n"), "");
+}
+
+TEST_F(openb, names_are_given_and_unique) {
+    EXPECT_THAT(pod_failure("p,1,1,1,100,,,,,,\np,1,1,1,100,,,,,,\n"), StartsWith("list.csv:3: name: got 'p'"));
+    EXPECT_THAT(node_failure("n,1,1,1,G\nm,1,1,1,G\nn,1,1,1,G\n"), StartsWith("list.csv:4: sn: got 'n'"));
+    EXPECT_THAT(pod_failure(",1,1,1,100,,,,,,\n"), StartsWith("list.csv:2: name: "));
+}
+
+TEST_F(openb, names_hold_no_control_characters) {
+    for (const char c : {'\0', '\r', '\x1b', '\t', '\x7f'}) {
+        EXPECT_THAT(pod_failure("p" + std::string(1, c) + "q,1,1,1,100,,,,,,\n"), StartsWith("list.csv:2: name: "))
+            << static_cast<int>(c);
+        EXPECT_THAT(node_failure("n" + std::string(1, c) + "m,1,1,1,G\n"), StartsWith("list.csv:2: sn: "))
+            << static_cast<int>(c);
+    }
+}
+
+TEST_F(openb, a_gpu_node_has_a_model) {
+    EXPECT_THAT(node_failure("n,1,1,1,\n"), StartsWith("list.csv:2: model: "));
+    EXPECT_EQ(node_failure("n,1,1,0,\n"), "");
+}
+
+TEST_F(openb, lists_are_not_empty) {
+    EXPECT_THAT(node_failure(""), HasSubstr("at least one node"));
+    EXPECT_THAT(pod_failure(""), HasSubstr("at least one pod"));
+    EXPECT_FALSE(vgputraces::read_openb_nodes(put("")).has_value());
+    EXPECT_FALSE(vgputraces::read_openb_pods(folder_ + "/absent.csv").has_value());
+    EXPECT_FALSE(vgputraces::read_openb_pods(folder_).has_value());
+}
+
+TEST_F(openb, a_list_cut_anywhere_within_its_last_line_is_refused) {
+    const std::string whole = "n,1,1,1,G\nm,1000,2000,2,G\n";
+    const std::size_t line = whole.find('m');
+    for (std::size_t end = line + 1; end <= whole.rfind(','); ++end) {
+        EXPECT_THAT(node_failure(whole.substr(0, end)), StartsWith("list.csv:3: ")) << end;
+    }
+}
+
+TEST_F(openb, what_is_written_reads_back) {
+    const auto node_list = nodes("a,64000,262144,2,G2\nb,32000,131072,0,\n").value();
+    EXPECT_EQ(vgputraces::read_openb_nodes(put(write_openb_nodes(node_list))).value(), node_list);
+    const auto pod_list = pods("p,4000,16384,1,460,V100|T4,LS,Running,100,250,110\n"
+                               "q,0,0,0,0,,LS,Running,0,,\nr,1,1,8,1000,,LS,Running,,,\n")
+                              .value();
+    EXPECT_EQ(vgputraces::read_openb_pods(put(write_openb_pods(pod_list))).value(), pod_list);
+}
+
+} // namespace
