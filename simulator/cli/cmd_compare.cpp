@@ -121,6 +121,9 @@ int compare(const run_flags& flags, const std::vector<std::string>& policies) {
     texts.emplace_back("report.html", render_report(shown));
     std::vector<vgputraces::output_file> files;
     for (const auto& [name, text] : texts) files.push_back({.name = name, .content = text});
+    std::vector<std::string> names;
+    for (const auto& [name, text] : texts) names.push_back(name);
+    if (const auto kept = keep_inputs(*config, *loaded, names); !kept) return report_error(kept.error());
     if (const auto written = vgputraces::write_files(config->out, files); !written)
         return report_error(written.error());
     if (flags.json) {

@@ -1,6 +1,7 @@
 // vgpusim run: replays one workload under one policy.
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -37,6 +38,8 @@ int run(const run_flags& flags) {
     if (!config) return report_error(config.error());
     const auto loaded = load_input(*config);
     if (!loaded) return report_error(loaded.error());
+    const std::vector<std::string> names{"pods.csv", "timeseries.csv", "summary.json", "report.html"};
+    if (const auto kept = keep_inputs(*config, *loaded, names); !kept) return report_error(kept.error());
     const auto record = replay(*config, *loaded, progress_bar(config->policy, loaded->input.pods.size()));
     end_progress();
     if (!record) return report_error(record.error());

@@ -33,7 +33,9 @@ void add_run_flags(CLI::App& command, const std::shared_ptr<run_flags>& flags) {
     command.add_flag_callback(
         "--departures", [flags] { flags->given.emplace_back("departures", "true"); },
         "Use the trace's creation and deletion times");
-    command.add_option("--set", flags->settings, "Set a configuration key, KEY=VALUE; may be repeated");
+    command.add_option("--set", flags->settings, "Set a configuration key, KEY=VALUE; may be repeated")
+        ->expected(1)
+        ->take_all();
     command.add_flag("--json", flags->json, "Print the summary as JSON");
 }
 

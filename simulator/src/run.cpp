@@ -1,6 +1,9 @@
 // Loading a workload and replaying it.
 #include "vgpusim/run.hpp"
 
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "vgpualloc/mode/all.hpp"
@@ -91,7 +94,44 @@ expected<loaded_input> load_input(const run_config& config) {
     return loaded;
 }
 
+expected<void> keep_inputs(const run_config& config, const loaded_input& loaded,
+                           const std::vector<std::string>& names) {
+    for (const std::string& name : names) {
+        const std::filesystem::path output = std::filesystem::path{config.out} / name;
+        for (const input_file& each : loaded.files) {
+            std::error_code absent; // an output that does not exist yet is no input
+            if (std::filesystem::equivalent(output, each.path, absent)) {
+                return unexpected(error{.code = error_code::unsupported,
+                                        .where = "",
+                                        .field = "out",
+                                        .value = config.out,
+                                        .expected = "a folder whose " + name + " is not an input of the run"});
+            }
+        }
+    }
+    return {};
+}
+
+/// A row takes memory; a run that would make more of them than anyone can read is refused before it starts.
+expected<void> check_rows(const run_config& config, const simulation_input& input) {
+    constexpr std::int64_t rows_max = 20'000'000;
+    if (config.sample_interval_s == 0 || input.pods.empty()) return {};
+    vgpualloc::ticks end;
+    for (const arriving_pod& pod : input.pods) {
+        end = std::max(end, pod.arrival + pod.duration.value_or(vgpualloc::ticks{0}));
+    }
+    const std::int64_t span = (end - input.pods.front().arrival).count() / vgpualloc::ticks_per_second.count();
+    if (span / config.sample_interval_s < rows_max) return {};
+    return unexpected(error{.code = error_code::out_of_range,
+                            .where = "",
+                            .field = "sample_interval_s",
+                            .value = std::to_string(config.sample_interval_s),
+                            .expected = "at least " + std::to_string(span / rows_max + 1) + ", because the trace spans " +
+                                        std::to_string(span) + " s"});
+}
+
 expected<run_record> replay(const run_config& config, const loaded_input& loaded, const simulation::progress& tell) {
+    if (const auto checked = check_rows(config, loaded.input); !checked) return unexpected(checked.error());
     const auto fragmentation = std::make_shared<vgpualloc::fragmentation_model>(loaded.input.typical);
     const vgpualloc::policy_parameters parameters{.target = loaded.input.typical,
                                                   .seed = static_cast<std::uint64_t>(config.seed),

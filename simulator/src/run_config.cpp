@@ -3,12 +3,14 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <set>
 #include <system_error>
 
 #include <nlohmann/json.hpp>
 
 #include "vgpusim/run.hpp"
 #include "vgputraces/files.hpp"
+#include "vgputraces/locate.hpp"
 
 namespace vgpusim {
 
@@ -66,7 +68,9 @@ expected<void> set_tune(run_config& config, std::string_view key, std::string_vi
 }
 
 expected<void> set_seed(run_config& config, std::string_view key, std::string_view value) {
-    if (!parse_whole(value, config.seed)) return unexpected(bad_value(key, value, "a whole number of 64 bits"));
+    std::int64_t parsed = 0;
+    if (!parse_whole(value, parsed)) return unexpected(bad_value(key, value, "a whole number of 64 bits"));
+    config.seed = parsed;
     return {};
 }
 
@@ -130,6 +134,8 @@ error unknown_key(std::string where, std::string_view key) {
 std::string from_folder_of(const std::string& scenario, const std::string& path) {
     const std::filesystem::path given{path};
     if (given.empty() || given.is_absolute()) return path;
+    // A bare name may be meant for $VGPUALLOC_TRACES, which is looked in first.
+    if (const std::string found = vgputraces::resolve_trace_path(path); found != path) return found;
     return (std::filesystem::path{scenario}.parent_path() / given).lexically_normal().string();
 }
 
@@ -172,10 +178,27 @@ expected<run_config> read_scenario(const std::string& path) {
             error{.code = error_code::malformed, .where = path, .field = "", .value = "", .expected = std::move(what)});
     };
     nlohmann::json scenario;
+    std::string repeated;
+    std::vector<std::set<std::string>> seen;
+    const auto watch_keys = [&](int, nlohmann::json::parse_event_t event, nlohmann::json& parsed) {
+        if (event == nlohmann::json::parse_event_t::object_start) seen.emplace_back();
+        if (event == nlohmann::json::parse_event_t::object_end) seen.pop_back();
+        if (event == nlohmann::json::parse_event_t::key && !seen.back().insert(parsed.get<std::string>()).second) {
+            repeated = parsed.get<std::string>();
+        }
+        return true;
+    };
     try {
-        scenario = nlohmann::json::parse(*text);
-    } catch (const nlohmann::json::parse_error& failure) {
+        scenario = nlohmann::json::parse(*text, watch_keys);
+    } catch (const nlohmann::json::exception& failure) {
         return malformed("not JSON: " + std::string{failure.what()});
+    }
+    if (!repeated.empty()) {
+        return unexpected(error{.code = error_code::duplicate,
+                                .where = path,
+                                .field = "/" + repeated,
+                                .value = repeated,
+                                .expected = "keys that occur once"});
     }
     if (!scenario.is_object()) return malformed("a scenario is a JSON object");
     run_config config;

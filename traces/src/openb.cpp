@@ -52,12 +52,16 @@ expected<std::optional<ticks>> seconds(const csv_reader& csv, std::size_t column
     return std::optional<ticks>{*value * vgpualloc::ticks_per_second};
 }
 
-/// Names must be given, unique, and free of characters that the output files use as separators.
+/// Names must be given, unique, and free of control characters, which would break the lines of output files.
 class name_check {
 public:
     expected<void> check(const csv_reader& csv, std::size_t column) {
         const std::string_view name = csv.field(column);
         if (name.empty()) return unexpected(csv.field_error(column, error_code::missing, "a name"));
+        const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+        if (std::ranges::any_of(name, is_control)) {
+            return unexpected(csv.field_error(column, error_code::malformed, "a name without control characters"));
+        }
         if (!seen_.emplace(name).second) {
             return unexpected(csv.field_error(column, error_code::duplicate, "a name that occurs once"));
         }

@@ -1,6 +1,7 @@
 // Bad input as a value: what was wrong, where, and what was expected.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <utility>
 
@@ -26,8 +27,9 @@ struct error {
     std::string value;    ///< the offending text; may be empty
     std::string expected; ///< what would have been accepted, or what went wrong
 
-    /// The one-line message. Never ends in a newline.
+    /// The one-line message: control characters of the input are shown as \xNN, overlong values are cut.
     [[nodiscard]] std::string message() const {
+        constexpr std::size_t value_shown_max = 200;
         std::string text = where;
         const auto add = [&text](const std::string& part) {
             if (part.empty()) return;
@@ -35,9 +37,28 @@ struct error {
             text += part;
         };
         add(field);
-        if (!value.empty()) add("got '" + value + "'");
-        if (!expected.empty()) text += value.empty() ? ": " + expected : ", expected " + expected;
-        return text;
+        if (!value.empty()) {
+            add("got '" + value.substr(0, value_shown_max) + (value.size() > value_shown_max ? "…'" : "'"));
+        }
+        if (!expected.empty()) text += value.empty() ? (text.empty() ? "" : ": ") + expected : ", expected " + expected;
+        return printable(text);
+    }
+
+private:
+    [[nodiscard]] static std::string printable(const std::string& text) {
+        constexpr char digits[] = "0123456789abcdef";
+        std::string out;
+        for (const char c : text) {
+            const auto byte = static_cast<unsigned char>(c);
+            if (byte >= 0x20 && byte != 0x7f) {
+                out += c;
+            } else {
+                out += "\\x";
+                out += digits[byte >> 4U];
+                out += digits[byte & 15U];
+            }
+        }
+        return out;
     }
 };
 

@@ -1,0 +1,148 @@
+// The example of docs/adding-a-policy.md is this very header, it compiles, and it decides the same on both paths.
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "example/balanced.hpp"
+#include "vgpualloc/alloc/allocator.hpp"
+#include "vgpualloc/alloc/naive_allocator.hpp"
+#include "vgpualloc/core/rng.hpp"
+#include "vgpualloc/dialect/openb.hpp"
+#include "vgpualloc/mode/hami_core.hpp"
+#include "vgpualloc/policy/all.hpp"
+#include "vgpualloc/policy/parse.hpp"
+
+namespace vgpualloc {
+namespace {
+
+constexpr std::string_view header = "tests/unit/policy/example/balanced.hpp";
+
+std::string text_of(std::string_view path) {
+    std::ifstream file{std::string{VGA_SOURCE_DIR "/"} + std::string{path}, std::ios::binary};
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+}
+
+/// What stands between the markers of the page, without the fence around it.
+std::string quoted_in(const std::string& page) {
+    const std::string begin = "<!-- begin " + std::string{header} + " -->\n```cpp\n";
+    const std::string end = "```\n<!-- end " + std::string{header} + " -->\n";
+    const std::size_t first = page.find(begin);
+    const std::size_t last = page.find(end);
+    if (first == std::string::npos || last == std::string::npos) return "the markers are missing";
+    return page.substr(first + begin.size(), last - first - begin.size());
+}
+
+TEST(AddingAPolicy, ThePageQuotesTheHeaderByteForByte) {
+    const std::string code = text_of(header);
+    ASSERT_FALSE(code.empty());
+    EXPECT_EQ(quoted_in(text_of("docs/adding-a-policy.md")), code);
+}
+
+/// all.hpp with the example's line in it.
+constexpr auto with_balanced = [] {
+    std::array<policy_entry, native_policies.size() + 1> list{};
+    list.front() = make_policy_entry<policies::balanced>();
+    std::ranges::copy(native_policies, list.begin() + 1);
+    return list;
+}();
+
+std::unique_ptr<policy> made(std::string_view spelling) {
+    policy_parameters parameters;
+    parameters.seed = 7;
+    parameters.target.typical.push_back(
+        {.cpu = milli_cpu{4000},
+         .containers = openb::make_request(milli_cpu{4000}, mib{0}, 1, milli_gpu{500}, "").containers,
+         .frequency = 1.0});
+    auto parsed = parse_policy(spelling, with_balanced, parameters);
+    EXPECT_TRUE(parsed.has_value());
+    return std::move(*parsed);
+}
+
+TEST(AddingAPolicy, OneLineInTheListMakesItKnown) {
+    EXPECT_EQ(made("balanced")->name(), "balanced");
+    const auto unknown = parse_policy("balance", with_balanced, policy_parameters{});
+    ASSERT_FALSE(unknown.has_value());
+    EXPECT_NE(unknown.error().message().find("one of balanced, best_fit"), std::string::npos);
+}
+
+cluster three_kinds_of_nodes() {
+    static const modes::hami_core mode;
+    cluster nodes;
+    for (int i = 0; i < 4; ++i) {
+        const std::string number = std::to_string(i);
+        openb::add_node(nodes, "large-" + number, milli_cpu{96'000}, mib{393'216}, 8, "G2", mode);
+        openb::add_node(nodes, "small-" + number, milli_cpu{16'000}, mib{65'536}, 2, "T4", mode);
+        openb::add_node(nodes, "plain-" + number, milli_cpu{32'000}, mib{131'072}, 0, "", mode);
+    }
+    return nodes;
+}
+
+std::vector<pod_request> requests_of_all_sizes() {
+    std::vector<pod_request> requests;
+    for (const std::int64_t cpu : {0, 2'000, 9'000}) {
+        for (const std::int64_t share : {0, 200, 500, 1000}) {
+            requests.push_back(openb::make_request(milli_cpu{cpu}, mib{1024}, 1, milli_gpu{share}, ""));
+        }
+        requests.push_back(openb::make_request(milli_cpu{cpu}, mib{1024}, 2, milli_gpu{1000}, "G2|T4"));
+        requests.push_back(openb::make_request(milli_cpu{cpu}, mib{1024}, 1, milli_gpu{300}, "T4"));
+    }
+    return requests;
+}
+
+TEST(AddingAPolicy, PutsAPodWhereCpuAndDevicesStayInBalance) {
+    cluster nodes;
+    static const modes::hami_core mode;
+    openb::add_node(nodes, "much-cpu", milli_cpu{64'000}, mib{65'536}, 4, "G2", mode);
+    openb::add_node(nodes, "little-cpu", milli_cpu{16'000}, mib{65'536}, 4, "G2", mode);
+    ledger book{nodes};
+    const auto balanced = made("balanced");
+    allocator alloc{book, {.node = balanced.get(), .device = balanced.get()}};
+    const auto heavy = openb::make_request(milli_cpu{16'000}, mib{0}, 1, milli_gpu{1000}, "");
+    const auto light = openb::make_request(milli_cpu{4'000}, mib{0}, 1, milli_gpu{1000}, "");
+    EXPECT_EQ(alloc.decide(alloc.intern(heavy))->node, node_index{0U}); // a quarter of its CPU, a quarter of its GPUs
+    EXPECT_EQ(alloc.decide(alloc.intern(light))->node, node_index{1U});
+}
+
+/// Pods come and go on two ledgers, one behind each path; every decision must be the same.
+void expect_equal_decisions(std::string_view spelling) {
+    const cluster nodes = three_kinds_of_nodes();
+    const auto requests = requests_of_all_sizes();
+    ledger fast_book{nodes};
+    ledger naive_book{nodes};
+    const auto fast_policy = made(spelling);
+    const auto naive_policy = made(spelling);
+    allocator fast{fast_book, {.node = fast_policy.get(), .device = fast_policy.get()}};
+    naive_allocator naive{naive_book, {.node = naive_policy.get(), .device = naive_policy.get()}};
+    rng draw{3};
+    std::vector<pod_id> live;
+    for (std::uint32_t i = 0; i < 400; ++i) {
+        const pod_request& asked = requests[static_cast<std::size_t>(draw.below(requests.size()))];
+        const auto quick = fast.place(pod_id{i}, fast.intern(asked));
+        const auto plain = naive.place(pod_id{i}, asked);
+        ASSERT_EQ(quick, plain) << spelling << ", pod " << i;
+        if (quick) live.push_back(pod_id{i});
+        if (live.empty() || draw.below(3) != 0) continue;
+        const auto which = static_cast<std::size_t>(draw.below(live.size()));
+        fast_book.release(live[which]);
+        naive_book.release(live[which]);
+        live.erase(live.begin() + static_cast<std::ptrdiff_t>(which));
+    }
+    EXPECT_TRUE(fast_book.same_use(naive_book));
+}
+
+TEST(AddingAPolicy, TheIndexDecidesAsTheNaivePathDoes) { expect_equal_decisions("balanced"); }
+
+TEST(AddingAPolicy, ItTakesPartInWeightedSums) { expect_equal_decisions("weighted:balanced=0.7,fgd=0.3"); }
+
+} // namespace
+} // namespace vgpualloc
