@@ -47,7 +47,7 @@ std::vector<std::uint32_t> kinds_of(const node& each) {
 
 allocator::allocator(ledger& book, policy_pair policies, allocator_options options)
     : ledger_{&book}, policies_{policies}, options_{options}, states_{book.nodes()}, outcomes_{states_},
-      chooser_{states_, policies} {
+      chooser_{states_, outcomes_, policies} {
     const cluster& owned = book.nodes();
     std::map<std::vector<std::uint32_t>, std::uint32_t> group_numbers;
     for (std::size_t i = 0; i < owned.nodes.size(); ++i) {
@@ -217,6 +217,33 @@ double allocator::stepwise_score(const request_class& asked, const node_view& be
     return policies_.node->node_score(asked.view, before, after);
 }
 
+/// The score of the best way on one node: by device score, then by node score.
+double allocator::best_score(const request_class& asked, const node_view& before, std::span<outcome> ways) {
+    const bool compare_devices = ways.size() > 1 && !policies_.one_score();
+    const bool by_totals = policies_.by_totals();
+    node_view after = before;
+    after.cpu_left = before.cpu_left - asked.request.cpu;
+    device_config totals;
+    double best = infeasible_score;
+    double best_device = infeasible_score;
+    for (outcome& way : ways) {
+        if (by_totals && way.next == nullptr) {
+            totals = totals_after(*before.config, *way.before, *way.after);
+            after.config = &totals;
+        } else {
+            after.config = &outcomes_.next_of(way, *before.config);
+        }
+        const double score = policies_.node->node_score(asked.view, before, after);
+        const double device =
+            compare_devices ? policies_.device->device_score(asked.view, before, after, {way.before, way.after}) : 0.0;
+        if (device > best_device || (device == best_device && score > best)) {
+            best_device = device;
+            best = score;
+        }
+    }
+    return best;
+}
+
 double allocator::answer(const request_class& asked, const node_group& group, std::size_t position) {
     const node_slot& slot = group.slots[position];
     if (!slot.takes_pods) return infeasible_because(rejection_code::too_many_pods);
@@ -232,20 +259,7 @@ double allocator::answer(const request_class& asked, const node_group& group, st
         best = stepwise_score(asked, before);
         if (!is_feasible(best)) return infeasible_because(rejection_code::too_few_devices);
     } else {
-        node_view after = before;
-        after.cpu_left = slot.cpu_left - asked.request.cpu;
-        const bool compare_devices = found.ways.size() > 1 && !policies_.one_score();
-        double best_device = infeasible_score;
-        for (const outcome& way : found.ways) {
-            after.config = way.next;
-            const double score = policies_.node->node_score(asked.view, before, after);
-            const double device =
-                compare_devices ? policies_.device->device_score(asked.view, before, after, {way.before, way.after}) : 0.0;
-            if (device > best_device || (device == best_device && score > best)) {
-                best_device = device;
-                best = score;
-            }
-        }
+        best = best_score(asked, before, found.ways);
     }
     VGA_ASSERT(is_feasible(best), "a policy's score is a number and not absurdly low");
     return best;
@@ -423,7 +437,7 @@ expected<placement, rejection> allocator::decide(request_id request) {
     const node_view before = view_of(winner);
     placement result{.node = winner, .shares = {}};
     if (seen.view.devices == 0) return result;
-    const auto ways = seen.view.devices == 1 ? outcomes_.of(seen.shape, before.config->id, *before.config).ways : std::span<const outcome>{};
+    const auto ways = seen.view.devices == 1 ? outcomes_.of(seen.shape, before.config->id, *before.config).ways : std::span<outcome>{};
     const device_config* next = chooser_.choose(seen.view, before, physical(winner), ways, true, result.shares);
     VGA_ASSERT(next != nullptr, "a node that answered yes has devices for the pod");
     return result;

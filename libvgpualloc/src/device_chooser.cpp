@@ -92,7 +92,7 @@ partition device_chooser::partition_of(const outcome& way, const device_request&
 
 const device_config* device_chooser::choose(const request_view& request, const node_view& before,
                                             std::span<const device_view* const> physical,
-                                            std::span<const outcome> ways, bool may_draw,
+                                            std::span<outcome> ways, bool may_draw,
                                             small_vector<device_share, 1>& shares) {
     shares.clear();
     current_.assign(physical.begin(), physical.end());
@@ -106,7 +106,10 @@ const device_config* device_chooser::choose(const request_view& request, const n
                 list_options(*now, containers[c]);
             } else {
                 options_.clear();
-                for (const outcome& each : ways) options_.push_back({.way = each});
+                for (outcome& each : ways) {
+                    static_cast<void>(outcomes_->next_of(each, *before.config));
+                    options_.push_back({.way = each});
+                }
             }
             if (options_.empty()) return nullptr;
             score_options(request, before);

@@ -79,7 +79,7 @@ std::uint32_t outcome_table::single_device(std::uint32_t shape, const device_con
             reasons.nodes[static_cast<std::size_t>(ways.code)] += static_cast<std::int64_t>(i - begin);
         }
         for (const device_view* after : ways.after) {
-            pool_.push_back({.before = &device, .after = after, .next = &states_->replace(config, device, *after)});
+            pool_.push_back({.before = &device, .after = after, .next = nullptr});
         }
     }
     if (pool_.size() == first) return static_cast<std::uint32_t>(reasons.main_code());

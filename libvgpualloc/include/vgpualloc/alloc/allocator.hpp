@@ -133,6 +133,7 @@ private:
     void refresh(const request_class& asked, const index_head& head, const node_group& group);
     void enter_epoch(request_class& asked);
     [[nodiscard]] double answer(const request_class& asked, const node_group& group, std::size_t position);
+    [[nodiscard]] double best_score(const request_class& asked, const node_view& before, std::span<outcome> ways);
     [[nodiscard]] double stepwise_score(const request_class& asked, const node_view& before);
     [[nodiscard]] node_index best_node(const request_record& asked, double& best);
     [[nodiscard]] score_tree::found best_in(index_head& head, const node_group& group, mib memory) const;

@@ -16,6 +16,7 @@ struct policy_pair {
     policy* node = nullptr;
     policy* device = nullptr;
 
+    [[nodiscard]] bool by_totals() const noexcept { return node->scores_by_totals() && device->scores_by_totals(); }
     [[nodiscard]] bool one_score() const noexcept { return node == device && node->scores_devices_by_node(); }
 };
 
@@ -25,14 +26,15 @@ struct policy_pair {
 /// index.
 class device_chooser {
 public:
-    device_chooser(state_table& states, policy_pair policies) : states_{&states}, policies_{policies} {}
+    device_chooser(state_table& states, outcome_table& outcomes, policy_pair policies)
+        : states_{&states}, outcomes_{&outcomes}, policies_{policies} {}
 
     /// Fills `shares`; `physical` are the node's devices by index and `ways` the outcomes known for a request of one
     /// device (empty otherwise). Gives the configuration afterwards, or null if the request does not fit. Draws among
     /// equal devices only if `may_draw`.
     [[nodiscard]] const device_config* choose(const request_view& request, const node_view& before,
                                               std::span<const device_view* const> physical,
-                                              std::span<const outcome> ways, bool may_draw,
+                                              std::span<outcome> ways, bool may_draw,
                                               small_vector<device_share, 1>& shares);
 
 private:
@@ -54,6 +56,7 @@ private:
     [[nodiscard]] partition partition_of(const outcome& way, const device_request& wanted);
 
     state_table* states_;
+    outcome_table* outcomes_;
     policy_pair policies_;
     std::vector<const device_view*> current_; ///< by index
     std::vector<std::uint8_t> taken_;         ///< by the container at hand

@@ -14,7 +14,8 @@
 namespace vgpualloc {
 
 /// One way to serve a request: `before` becomes `after`, which makes the configuration `next`. Both devices are null
-/// where there is nothing to choose (no devices, or all that fit are alike).
+/// where there is nothing to choose (no devices, or all that fit are alike); otherwise `next` is null until it is asked
+/// for, because finding the configuration costs more than everything else.
 struct outcome {
     const device_view* before = nullptr;
     const device_view* after = nullptr;
@@ -25,7 +26,7 @@ struct outcome {
 struct outcome_list {
     rejection_code code = rejection_code::none; ///< none: it fits
     bool stepwise = false;                      ///< several steps with a choice: the device chooser must decide
-    std::span<const outcome> ways{};            ///< valid until the next call; empty if stepwise or refused
+    std::span<outcome> ways{};            ///< valid until the next call; empty if stepwise or refused
 };
 
 /// What one device's worth of a single-device shape makes of a device state.
@@ -52,6 +53,12 @@ public:
         return {.code = rejection_code::none,
                 .stepwise = found.count == 0,
                 .ways = {pool_.data() + found.first, found.count}};
+    }
+
+    /// The configuration that a way of `config` leads to.
+    [[nodiscard]] const device_config& next_of(outcome& way, const device_config& config) {
+        if (way.next == nullptr) way.next = &states_->replace(config, *way.before, *way.after);
+        return *way.next;
     }
 
     /// Drops the memo, because the state table was cleared. Shapes keep their numbers.

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -24,7 +23,8 @@ inline constexpr double infeasible_score = -0x1p1000;
 }
 /// The code in a score; none for a feasible one.
 [[nodiscard]] constexpr rejection_code code_in(double score) noexcept {
-    return is_feasible(score) ? rejection_code::none : static_cast<rejection_code>(score / infeasible_score);
+    // Without a branch on what cannot be predicted: a feasible score is less than half a code away from 0.
+    return static_cast<rejection_code>(static_cast<int>(score * (1.0 / infeasible_score)));
 }
 
 /// Numbers at the positions 0..size-1, lowest at first. Most changes do not move a block's maximum and stop there.
@@ -73,9 +73,7 @@ public:
         std::size_t block = 0;
         for (std::size_t i = levels_.size(); i-- > 0;) {
             const double* begin = levels_[i].data() + block * fanout;
-            std::uint32_t equal = 0; // all sixteen compared: where the first one is cannot be predicted
-            for (std::size_t k = 0; k < fanout; ++k) equal |= static_cast<std::uint32_t>(begin[k] == root_) << k;
-            block = block * fanout + static_cast<std::size_t>(std::countr_zero(equal));
+            block = block * fanout + static_cast<std::size_t>(std::find(begin, begin + fanout, root_) - begin);
         }
         return block;
     }

@@ -18,7 +18,7 @@ struct policy_parameters {
     std::uint64_t seed = 0; ///< for policies that draw
     /// Of `target`, if the caller measures fragmentation too and works on the same allocator's ids: what one computes the
     /// other need not. Null: a policy that needs one makes its own.
-    std::shared_ptr<fragmentation_model> fragmentation;
+    std::shared_ptr<fragmentation_model> fragmentation = nullptr;
 
     [[nodiscard]] std::shared_ptr<fragmentation_model> fragmentation_or_new() const {
         return fragmentation ? fragmentation : std::make_shared<fragmentation_model>(target);

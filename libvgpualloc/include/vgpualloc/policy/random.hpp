@@ -18,6 +18,7 @@ public:
     explicit random(const policy_parameters& parameters) : stream_{rng{parameters.seed}.fork("policy/random")} {}
 
     [[nodiscard]] std::string_view name() const noexcept override { return id; }
+    [[nodiscard]] bool scores_by_totals() const noexcept override { return true; }
     [[nodiscard]] double node_score(const request_view&, const node_view&, const node_view&) override { return 0.0; }
     [[nodiscard]] double device_score(const request_view&, const node_view&, const node_view&,
                                       const step_view&) override {

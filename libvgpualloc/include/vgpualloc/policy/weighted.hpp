@@ -39,6 +39,9 @@ public:
         return sum;
     }
     [[nodiscard]] bool scores_devices_by_node() const noexcept override { return by_node_; }
+    [[nodiscard]] bool scores_by_totals() const noexcept override {
+        return std::ranges::all_of(terms_, [](const term& each) { return each.scorer->scores_by_totals(); });
+    }
     [[nodiscard]] bool scores_by_state_alone() const noexcept override {
         return std::ranges::all_of(terms_, [](const term& each) { return each.scorer->scores_by_state_alone(); });
     }

@@ -39,6 +39,7 @@ struct reference_request {
 /// lowest indices are taken, as the reference does under every policy.
 class best_gpu : public policy {
 public:
+    [[nodiscard]] bool scores_by_totals() const noexcept override { return true; }
     [[nodiscard]] double device_score(const request_view&, const node_view&, const node_view&,
                                       const step_view& step) override {
         return -static_cast<double>(step.before->free().count());
@@ -209,6 +210,7 @@ public:
 
     explicit reference_random(const policy_parameters& parameters)
         : stream_{rng{parameters.seed}.fork("compat/random")} {}
+    [[nodiscard]] bool scores_by_totals() const noexcept override { return true; }
     [[nodiscard]] std::string_view name() const noexcept override { return id; }
     [[nodiscard]] double node_score(const request_view&, const node_view&, const node_view&) override { return 0.0; }
     [[nodiscard]] double device_score(const request_view&, const node_view&, const node_view&,
