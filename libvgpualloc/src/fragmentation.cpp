@@ -20,7 +20,7 @@ constexpr std::array<std::array<double, lanes>, lanes> one_hot = [] {
 
 constexpr std::size_t bucket(fragmentation_bucket which) noexcept { return static_cast<std::size_t>(which); }
 
-/// Where a typical pod's share of the idle amount goes: [need state - 1][CPU suffices].
+/// Where a typical pod's share of the idle amount goes: [need state][CPU suffices].
 constexpr std::array<std::array<std::uint8_t, 2>, 4> bucket_of = [] {
     using enum fragmentation_bucket;
     const auto pair = [](fragmentation_bucket lacking, fragmentation_bucket sufficing) {
@@ -33,29 +33,41 @@ constexpr std::array<std::array<std::uint8_t, 2>, 4> bucket_of = [] {
 } // namespace
 
 fragmentation_model::fragmentation_model(const workload& target) {
-    for (const typical_request& each : target.typical) {
-        typicals_.push_back({.cpu = each.cpu, .frequency = each.frequency, .need = need_number(each.containers)});
-        cpu_steps_.push_back(each.cpu);
-    }
+    list_needs(target);
+    list_columns();
+    for (const typical_request& each : target.typical) cpu_steps_.push_back(each.cpu);
     std::sort(cpu_steps_.begin(), cpu_steps_.end());
     cpu_steps_.erase(std::unique(cpu_steps_.begin(), cpu_steps_.end()), cpu_steps_.end());
     index_cpu_steps();
-    fitting_.resize(columns_);
-    rest_.resize(needs_.size());
-    accepted_.resize(needs_.size());
-    summary_.resize(needs_.size());
     clear_memo();
 }
 
-std::uint32_t fragmentation_model::need_number(const std::vector<device_request>& containers) {
-    const auto found = std::ranges::find(needs_, containers, &device_need::containers);
-    if (found == needs_.end()) {
-        needs_.push_back({.containers = containers, .first_column = columns_});
-        for (const device_request& each : containers) wanted_.push_back(static_cast<std::int32_t>(each.count));
-        columns_ += static_cast<std::uint32_t>(containers.size());
-        return static_cast<std::uint32_t>(needs_.size() - 1);
+void fragmentation_model::list_needs(const workload& target) {
+    for (const typical_request& each : target.typical) {
+        const auto found = std::ranges::find(needs_, each.containers);
+        typicals_.push_back({.cpu = each.cpu,
+                             .frequency = each.frequency,
+                             .need = static_cast<std::uint32_t>(found - needs_.begin())});
+        if (found == needs_.end()) needs_.push_back(each.containers);
     }
-    return static_cast<std::uint32_t>(found - needs_.begin());
+}
+
+void fragmentation_model::list_columns() {
+    const auto count_of = [](const device_request& each) { return static_cast<std::int32_t>(each.count); };
+    for (const auto& containers : needs_) {
+        has_devices_.push_back(containers.empty() ? 0 : -1);
+        wanted_.push_back(containers.empty() ? 0 : count_of(containers.front()));
+    }
+    for (std::size_t n = 0; n < needs_.size(); ++n) {
+        for (std::size_t c = 1; c < needs_[n].size(); ++c) {
+            extras_.push_back({.need = static_cast<std::uint32_t>(n), .column = static_cast<std::uint32_t>(wanted_.size())});
+            wanted_.push_back(count_of(needs_[n][c]));
+        }
+    }
+    fitting_.resize(wanted_.size());
+    rest_.resize(needs_.size());
+    accepted_.resize(needs_.size());
+    states_.resize(needs_.size());
 }
 
 void fragmentation_model::index_cpu_steps() {
@@ -73,19 +85,23 @@ void fragmentation_model::index_cpu_steps() {
 }
 
 void fragmentation_model::answer(const device_view& device, device_answer& out) const {
-    out.fits.assign(columns_, 0);
-    out.misses.assign(needs_.size(), 0);
+    out.fits.assign(wanted_.size(), 0);
+    out.misses.assign(needs_.size(), -1);
     out.accepted.assign(needs_.size(), 0);
+    const auto ask = [&](std::size_t need, std::size_t column, const device_request& wanted) {
+        const rejection_code code = why_not(*device.spec, device.state, wanted).code;
+        if (code != rejection_code::model_not_accepted) out.accepted[need] = -1;
+        if (code != rejection_code::none) return;
+        out.fits[column] = -1;
+        out.misses[need] = 0;
+    };
     for (std::size_t n = 0; n < needs_.size(); ++n) {
-        bool fits_any = false;
-        for (std::size_t c = 0; c < needs_[n].containers.size(); ++c) {
-            const rejection_code code = why_not(*device.spec, device.state, needs_[n].containers[c]).code;
-            if (code != rejection_code::model_not_accepted) out.accepted[n] = -1;
-            if (code != rejection_code::none) continue;
-            out.fits[needs_[n].first_column + c] = -1;
-            fits_any = true;
-        }
-        out.misses[n] = fits_any ? 0 : -1;
+        if (!needs_[n].empty()) ask(n, n, needs_[n].front());
+    }
+    std::size_t container = 1;
+    for (std::size_t e = 0; e < extras_.size(); ++e) {
+        container = e > 0 && extras_[e - 1].need == extras_[e].need ? container + 1 : 1;
+        ask(extras_[e].need, extras_[e].column, needs_[extras_[e].need][container]);
     }
 }
 
@@ -118,16 +134,12 @@ void fragmentation_model::summarise(const device_config& config) {
         for (std::size_t n = 0; n < accepted_.size(); ++n) accepted_[n] |= offered.accepted[n];
         d = end;
     }
-    for (std::size_t n = 0; n < needs_.size(); ++n) {
-        const std::size_t begin = needs_[n].first_column;
-        const std::size_t end = n + 1 < needs_.size() ? needs_[n + 1].first_column : columns_;
-        bool enough = true;
-        for (std::size_t c = begin; c < end; ++c) enough = enough && fitting_[c] >= wanted_[c];
-        summary_[n].rest = static_cast<float>(rest_[n]);
-        summary_[n].state = begin == end        ? need_state::no_devices_needed
-                       : accepted_[n] == 0 ? need_state::not_accepted
-                       : enough            ? need_state::enough
-                                           : need_state::too_few;
+    for (const extra_column& each : extras_) { // any container that lacks devices makes the first one lack them
+        if (fitting_[each.column] < wanted_[each.column]) fitting_[each.need] = -1;
+    }
+    for (std::size_t n = 0; n < states_.size(); ++n) {
+        const std::int32_t suffices = fitting_[n] >= wanted_[n] ? 1 : 0;
+        states_[n] = has_devices_[n] & (not_accepted - accepted_[n] * (1 + suffices));
     }
 }
 
@@ -138,12 +150,12 @@ fragmentation_buckets fragmentation_model::accumulate(milli_gpu free, milli_cpu 
     std::array<double, lanes> sums{};
     const auto idle = static_cast<double>(free.count());
     for (const typical& each : typicals_) {
-        const need_result& found = summary_[each.need];
+        const auto state = static_cast<std::size_t>(states_[each.need]);
         const auto cpu_suffices = static_cast<std::size_t>(cpu_left >= each.cpu);
-        const auto usable = cpu_suffices & static_cast<std::size_t>(found.state == need_state::enough);
-        const std::array<double, 2> lost{idle, static_cast<double>(found.rest)}; // a table, because a branch would miss
+        const std::size_t usable = cpu_suffices & static_cast<std::size_t>(state == enough);
+        const std::array<double, 2> lost{idle, static_cast<double>(rest_[each.need])}; // a branch would often miss
         const double amount = each.frequency * lost[usable];
-        const auto& lost_to = one_hot[bucket_of[static_cast<std::size_t>(found.state) - 1][cpu_suffices]];
+        const auto& lost_to = one_hot[bucket_of[state][cpu_suffices]];
         for (std::size_t lane = 0; lane < lanes; ++lane) sums[lane] += amount * lost_to[lane];
         if constexpr (WithSatisfied) {
             sums[bucket(fragmentation_bucket::satisfied)] += each.frequency * (usable != 0 ? idle - lost[1] : 0.0);
@@ -167,7 +179,7 @@ double fragmentation_model::compute_unusable(const device_config& config, milli_
 
 double fragmentation_model::remember(std::size_t at, std::uint64_t key, double value) {
     memo_[at] = {.key = key, .unusable = value};
-    if (++memo_used_ * 2 <= memo_.size()) return value;
+    if (++memo_used_ * 4 <= memo_.size() * 3) return value;
     std::vector<memo_entry> wider(memo_.size() * 2);
     memo_mask_ = wider.size() - 1;
     for (const memo_entry& each : memo_) {

@@ -70,22 +70,19 @@ public:
 
 private:
     /// How a typical pod fares on a configuration, as far as the devices decide it.
-    enum class need_state : std::uint8_t { unknown, no_devices_needed, not_accepted, too_few, enough };
-    struct need_result {
-        float rest = 0; ///< with enough: idle milli on devices that fit none of the pod's containers (exact below 2^24)
-        need_state state = need_state::unknown;
-    };
+    enum need_state : std::int32_t { no_devices_needed, not_accepted, too_few, enough };
     struct typical {
         milli_cpu cpu;
         double frequency = 0.0;
         std::uint32_t need = 0; ///< position in needs_
     };
-    /// A distinct list of containers of the workload; each container is a column of the answers.
-    struct device_need {
-        std::vector<device_request> containers;
-        std::uint32_t first_column = 0;
+    /// A further container of a need that has several.
+    struct extra_column {
+        std::uint32_t need = 0;
+        std::uint32_t column = 0;
     };
-    /// What one device state offers to every column and need, as masks (0 or -1) that configurations add up.
+    /// What one device state offers, as masks (0 or -1) that configurations add up. A column is one container of one need;
+    /// column n is the first container of need n, further containers follow after all needs.
     struct device_answer {
         bool known = false;
         std::vector<std::int32_t> fits;     ///< per column
@@ -102,8 +99,9 @@ private:
     static constexpr std::uint64_t no_key = ~std::uint64_t{0};
     void clear_memo();
 
-    [[nodiscard]] std::uint32_t need_number(const std::vector<device_request>& containers);
-    /// Fills summary_ for a configuration.
+    void list_needs(const workload& target);
+    void list_columns();
+    /// Fills states_ and rest_ for a configuration.
     void summarise(const device_config& config);
     [[nodiscard]] double remember(std::size_t at, std::uint64_t key, double value);
     [[nodiscard]] const device_answer& answers_of(const device_view& device);
@@ -124,22 +122,24 @@ private:
     }
 
     std::vector<typical> typicals_;
-    std::vector<device_need> needs_;
-    std::uint32_t columns_ = 0;
+    std::vector<std::vector<device_request>> needs_; ///< distinct container lists of the workload
+    std::vector<extra_column> extras_;
+    std::vector<std::int32_t> wanted_;      ///< devices wanted, per column
+    std::vector<std::int32_t> has_devices_; ///< per need, -1 if it asks for devices, else 0
     std::vector<milli_cpu> cpu_steps_;      ///< distinct CPU requests, ascending
     std::size_t ranks_ = 1;                 ///< number of CPU ranks
     std::vector<std::uint32_t> rank_table_; ///< per cell of 2^rank_shift_ milli-CPU, the rank of its start
     int rank_shift_ = 0;
     std::vector<device_answer> answers_; ///< by device id
-    std::vector<memo_entry> memo_;       ///< open addressing; a power of two, at most half full
+    std::vector<memo_entry> memo_;       ///< open addressing; a power of two, at most three quarters full
     std::size_t memo_mask_ = 0;
     std::size_t memo_used_ = 0;
     device_answer scratch_answer_;
-    std::vector<need_result> summary_; ///< of the configuration at hand, per need
-    std::vector<std::int32_t> wanted_;  ///< devices wanted, per column
-    std::vector<std::int32_t> fitting_; ///< scratch of summarise(), per column
-    std::vector<std::int32_t> rest_;    ///< per need
-    std::vector<std::int32_t> accepted_;
+    // Of the configuration at hand, in arrays that the compiler's vector loops run over:
+    std::vector<std::int32_t> fitting_;  ///< per column, devices that fit
+    std::vector<std::int32_t> rest_;     ///< per need, idle milli on devices that fit none of its containers
+    std::vector<std::int32_t> accepted_; ///< per need
+    std::vector<std::int32_t> states_;   ///< per need, need_state
 };
 
 } // namespace vgpualloc
