@@ -1,12 +1,18 @@
 // vgpusim: the command line of the simulator.
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
+#include <memory>
 #include <string>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #if defined(__GLIBC__)
 #include <malloc.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #endif
 
 #include "commands.hpp"
@@ -28,6 +34,24 @@ std::string one_line(std::string text) {
         if (c == '\n') c = ' ';
     }
     return text;
+}
+
+/// Growing tables are the larger part of a run's memory, and taking them from the system page by page costs more than
+/// filling them: keep freed pages, and ask for the first megabytes at once.
+void prepare_heap() {
+#if defined(__GLIBC__)
+    constexpr int keep_bytes = 1 << 28;
+    constexpr std::size_t first_bytes = std::size_t{10} << 20U;
+    mallopt(M_MMAP_THRESHOLD, keep_bytes);
+    mallopt(M_TRIM_THRESHOLD, keep_bytes);
+    mallopt(M_TOP_PAD, 1 << 22);
+#if defined(MADV_POPULATE_WRITE)
+    const std::unique_ptr<void, decltype(&std::free)> first{std::malloc(first_bytes), &std::free};
+    const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+    const std::uintptr_t begin = (reinterpret_cast<std::uintptr_t>(first.get()) + page - 1) / page * page;
+    if (first) madvise(reinterpret_cast<void*>(begin), first_bytes - page, MADV_POPULATE_WRITE);
+#endif
+#endif
 }
 
 int run_command_line(int argc, char** argv) {
@@ -62,12 +86,7 @@ int run_command_line(int argc, char** argv) {
 } // namespace vgpusim::cli
 
 int main(int argc, char** argv) {
-#if defined(__GLIBC__)
-    // Growing tables are the larger part of a run's memory: keep their pages instead of mapping fresh ones at every growth.
-    mallopt(M_MMAP_THRESHOLD, 1 << 28);
-    mallopt(M_TRIM_THRESHOLD, 1 << 28);
-    mallopt(M_TOP_PAD, 1 << 22);
-#endif
+    vgpusim::cli::prepare_heap();
     try {
         return vgpusim::cli::run_command_line(argc, argv);
     } catch (const std::exception& failure) {

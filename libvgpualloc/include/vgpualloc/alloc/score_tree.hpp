@@ -62,7 +62,10 @@ public:
             const std::size_t block = position / fanout;
             const double block_max = &level == &levels_.back() ? root_ : (&level)[1][block];
             if (score <= block_max && old < block_max) return;
-            if (score < block_max) score = max_of_block(level, block);
+            if (score < block_max) { // the maximum may be gone; often another position has it too
+                score = max_of_block(level, block);
+                if (score == block_max) return;
+            }
             position = block;
         }
         root_ = score;

@@ -1,0 +1,213 @@
+// The ledger under random interleavings of reserve, commit, rollback, release and rebuild.
+#include "support.hpp"
+
+#include <set>
+#include <utility>
+
+#include "vgpualloc/core/rng.hpp"
+#include "vgpualloc/mode/all.hpp"
+#include "vgpualloc/verify/placements.hpp"
+
+namespace vgpualloc::property {
+namespace {
+
+/// Capacities and sums as the library's own recount, its independent verifier, and the scalar use see them.
+void expect_sound(const ledger& book) {
+    book.check();
+    RC_ASSERT(verify::first_violation(book) == "");
+    for (std::size_t n = 0; n < book.nodes().nodes.size(); ++n) {
+        const auto states = book.devices(node_index{n});
+        for (std::size_t d = 0; d < states.size(); ++d) {
+            const device_spec& spec = book.nodes().spec_of(node_index{n}, device_index{d});
+            RC_ASSERT(states[d].memory >= mib{0} && states[d].memory <= spec.memory);
+            RC_ASSERT(states[d].cores >= core_percent{0} && states[d].cores <= spec.cores);
+            RC_ASSERT(states[d].slots >= 0 && states[d].slots <= spec.slots);
+            const milli_gpu used = spec.mode->used(spec, states[d]);
+            RC_ASSERT(used >= milli_gpu{0} && used <= whole_gpu);
+        }
+    }
+}
+
+std::vector<booking> live_bookings(const ledger& book, std::uint32_t pods) {
+    std::vector<booking> live;
+    for (const pod_id pod : live_pods(book, pods)) live.push_back(book.booking_of(pod));
+    return live;
+}
+
+void expect_rebuilds(const ledger& book, std::uint32_t pods, std::uint32_t salt) {
+    const auto replayed = ledger::rebuild(book.nodes(), book.events(), book.bookings());
+    RC_ASSERT(replayed.has_value());
+    RC_ASSERT(replayed->same_use(book) && book.same_use(*replayed));
+    auto live = live_bookings(book, pods);
+    rng{salt}.shuffle(live);
+    const auto restarted = ledger::rebuild(book.nodes(), live);
+    RC_ASSERT(restarted.has_value());
+    RC_ASSERT(use_of(*restarted) == use_of(book));
+    RC_ASSERT(restarted->live_count() == book.live_count());
+}
+
+/// One operation on the ledger; `pods` is the number of pods that have been tried.
+void apply(const operation& what, const world& in, ledger& book, std::uint32_t& pods) {
+    const auto live = live_pods(book, pods);
+    if (what.kind % 5 <= 1 || live.empty()) { // reserve
+        const booking wanted =
+            some_booking(in.owned, in.requests[what.request % in.requests.size()], pod_id{pods}, what.salt);
+        const auto before = use_of(book);
+        const std::size_t events = book.events().size();
+        const auto booked = book.reserve(wanted);
+        RC_ASSERT(booked.has_value() == book.is_live(pod_id{pods}));
+        if (booked) {
+            RC_ASSERT(book.booking_of(pod_id{pods}) == wanted);
+            RC_ASSERT(book.host(wanted.where.node).pods == before.hosts[wanted.where.node.at()].pods + 1);
+        } else {
+            RC_ASSERT(booked.error().code != rejection_code::none);
+            RC_ASSERT(booked.error().wanted > booked.error().available || booked.error().wanted == 0);
+            RC_ASSERT(use_of(book) == before && book.events().size() == events);
+        }
+        ++pods;
+        return;
+    }
+    const pod_id pod = live[what.salt % live.size()];
+    if (what.kind % 5 == 2) {
+        if (book.is_committed(pod)) {
+            book.release(pod);
+        } else {
+            book.commit(pod);
+        }
+    } else if (what.kind % 5 == 3) {
+        if (book.is_committed(pod)) {
+            book.release(pod);
+        } else {
+            book.rollback(pod);
+        }
+    } else {
+        expect_rebuilds(book, pods, what.salt);
+    }
+}
+
+TEST(ledger_property, every_interleaving_keeps_the_invariants_and_can_be_rebuilt) {
+    hold("sums, capacities, rebuild", [] {
+        const world in = *worlds({});
+        ledger book{in.owned};
+        std::uint32_t pods = 0;
+        for (const operation& what : in.operations) {
+            apply(what, in, book, pods);
+            expect_sound(book);
+        }
+        expect_rebuilds(book, pods, 1);
+        for (const pod_id pod : live_pods(book, pods)) {
+            if (!book.is_committed(pod)) book.commit(pod);
+        }
+        RC_ASSERT(ledger::rebuild(book.nodes(), live_bookings(book, pods)).value().same_use(book));
+        for (const pod_id pod : live_pods(book, pods)) book.release(pod);
+        RC_ASSERT(use_of(book) == use_of(ledger{in.owned}));
+    });
+}
+
+TEST(ledger_property, reserve_then_rollback_and_reserve_commit_release_restore_the_exact_former_state) {
+    hold("undo is exact", [] {
+        const world in = *worlds({});
+        ledger book{in.owned};
+        std::uint32_t pods = 0;
+        for (const operation& what : in.operations) {
+            apply(what, in, book, pods);
+            const auto before = use_of(book);
+            const std::size_t live = book.live_count();
+            const pod_id pod{pods++};
+            if (!book.reserve(some_booking(in.owned, in.requests.front(), pod, what.salt))) continue;
+            RC_ASSERT(book.live_count() == live + 1);
+            if (what.salt % 2 == 0) {
+                book.rollback(pod);
+            } else {
+                book.commit(pod);
+                book.release(pod);
+            }
+            RC_ASSERT(use_of(book) == before);
+            RC_ASSERT(book.live_count() == live && !book.is_live(pod));
+        }
+    });
+}
+
+/// A log that was cut or edited is refused or describes a sound ledger; it never aborts.
+TEST(ledger_property, a_damaged_log_is_refused_or_sound) {
+    hold("damaged logs", [] {
+        const world in = *worlds({});
+        ledger book{in.owned};
+        std::uint32_t pods = 0;
+        for (const operation& what : in.operations) apply(what, in, book, pods);
+        std::vector<ledger_event> events(book.events().begin(), book.events().end());
+        RC_PRE(!events.empty());
+        const auto at = *rc::gen::inRange<std::size_t>(0, events.size());
+        switch (*rc::gen::inRange(0, 3)) {
+        case 0:
+            events.erase(events.begin() + static_cast<std::ptrdiff_t>(at));
+            break;
+        case 1:
+            events[at].kind = static_cast<ledger_event_kind>(*rc::gen::inRange(0, 4));
+            break;
+        default:
+            events[at].booking = *rc::gen::inRange<std::uint32_t>(0, 8);
+            break;
+        }
+        const auto rebuilt = ledger::rebuild(in.owned, events, book.bookings());
+        if (rebuilt) expect_sound(*rebuilt);
+    });
+}
+
+class mode_property : public testing::TestWithParam<const sharing_mode*> {};
+
+/// The contract of sharing_mode, for each mode of the list, on states reached by its own candidates.
+TEST_P(mode_property, candidates_fit_and_undo_exactly_and_the_order_does_not_matter) {
+    hold("laws of a mode", [mode = GetParam()] {
+        const device_spec spec = draw_spec(mode);
+        const int wishes = *rc::gen::inRange(1, 8);
+        device_state state;
+        std::vector<partition> taken;
+        for (int i = 0; i < wishes; ++i) {
+            device_request wanted = draw_device_request();
+            std::vector<partition> parts;
+            mode->candidates(spec, state, wanted, parts);
+            RC_ASSERT(parts.empty() == (mode->why_not(spec, state, wanted).code != rejection_code::none));
+            for (const partition& part : parts) {
+                RC_ASSERT(mode->why_not(spec, state, part).code == rejection_code::none);
+                const device_state after = mode->with(spec, state, part);
+                RC_ASSERT(after != state);
+                RC_ASSERT(mode->without(spec, after, part) == state);
+                RC_ASSERT(after.memory <= spec.memory && after.cores <= spec.cores && after.slots <= spec.slots);
+                RC_ASSERT(mode->used(spec, after) >= mode->used(spec, state));
+                RC_ASSERT(mode->used(spec, after) <= whole_gpu);
+            }
+            if (parts.empty()) continue;
+            taken.push_back(parts.front());
+            state = mode->with(spec, state, parts.front());
+        }
+        RC_ASSERT(mode->used(spec, {}) == milli_gpu{0});
+        rng{7}.shuffle(taken);
+        device_state again;
+        for (const partition& part : taken) {
+            RC_ASSERT(mode->why_not(spec, again, part).code == rejection_code::none);
+            again = mode->with(spec, again, part);
+        }
+        RC_ASSERT(again == state);
+    });
+}
+
+/// Hand-made capacity arithmetic per device, on a cluster with this mode only that is filled with everything that fits.
+TEST_P(mode_property, a_full_cluster_is_not_overcommitted) {
+    hold("no overcommit", [mode = GetParam()] {
+        const world in = *worlds({.openb = false, .mode = mode, .contains_devices_only = true});
+        ledger book{in.owned};
+        std::uint32_t pods = 0;
+        for (std::uint32_t round = 0; round < 40; ++round) {
+            std::ignore = book.reserve(
+                some_booking(in.owned, in.requests[round % in.requests.size()], pod_id{pods++}, round / 3));
+        }
+        expect_sound(book);
+    });
+}
+
+INSTANTIATE_TEST_SUITE_P(all, mode_property, testing::ValuesIn(all_modes().begin(), all_modes().end()),
+                         [](const auto& each) { return std::string{each.param->name()}; });
+
+} // namespace
+} // namespace vgpualloc::property

@@ -1,0 +1,274 @@
+// Generators.
+#include "support.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <ostream>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "vgpualloc/compat/fgd/policies.hpp"
+#include "vgpualloc/dialect/openb.hpp"
+#include "vgpualloc/mode/all.hpp"
+#include "vgpualloc/policy/all.hpp"
+#include "vgpualloc/policy/parse.hpp"
+
+namespace vgpualloc::property {
+
+namespace {
+
+template <class T>
+T one_of(std::vector<T> values) {
+    return *rc::gen::elementOf(std::move(values));
+}
+
+/// A multiple of `step` in [0, most].
+std::int64_t amount(std::int64_t most, std::int64_t step) {
+    return step * *rc::gen::inRange<std::int64_t>(0, most / step + 1);
+}
+
+bool chance(int one_in) { return *rc::gen::inRange(0, one_in) == 0; }
+
+template <class Draw>
+auto draw_list(int least, int most, Draw&& draw) {
+    std::vector<decltype(draw())> list;
+    const int count = *rc::gen::inRange(least, most + 1);
+    for (int i = 0; i < count; ++i) list.push_back(draw());
+    return list;
+}
+
+/// Up to five kinds; a node has one kind of device, or any.
+void draw_nodes(cluster& to, const sharing_mode* mode) {
+    const auto kinds = draw_list(1, 5, [&] { return to.kind_of(draw_spec(mode)); });
+    const auto draw_device = [&](std::uint32_t kind) { return device{.uuid = "", .kind = kind}; };
+    to.nodes = draw_list(1, 6, [&] {
+        node made{.name = "n",
+                  .cpu = milli_cpu{amount(16000, 1000)},
+                  .memory = mib{amount(32000, 2000)},
+                  .pods_max = *rc::gen::inRange<std::int64_t>(1, 7),
+                  .devices = {}};
+        if (chance(6)) return made; // CPU only
+        if (chance(2)) {
+            made.devices = draw_list(1, 4, [&] { return draw_device(one_of(kinds)); });
+        } else {
+            const std::uint32_t kind = one_of(kinds);
+            made.devices = draw_list(1, 4, [&] { return draw_device(kind); });
+        }
+        return made;
+    });
+}
+
+pod_request draw_request(bool contains_devices_only) {
+    pod_request made{.cpu = milli_cpu{amount(4000, 500)}, .memory = mib{amount(8000, 1000)}, .containers = {}};
+    made.containers = draw_list(0, 3, draw_device_request);
+    if (contains_devices_only) std::erase_if(made.containers, [](const device_request& c) { return c.count == 0; });
+    return made;
+}
+
+void draw_openb_nodes(cluster& to) {
+    const int count = *rc::gen::inRange(1, 6);
+    for (int i = 0; i < count; ++i) {
+        openb::add_node(to, "n" + std::to_string(i), milli_cpu{amount(128000, 4000)}, mib{amount(512000, 16000)},
+                        one_of<std::int64_t>({0, 1, 2, 4, 8}), one_of<std::string>({"G2", "T4"}),
+                        *find_mode("hami_core").value());
+    }
+}
+
+pod_request draw_openb_request() {
+    const auto gpus = one_of<std::int64_t>({0, 1, 1, 1, 2, 4});
+    const std::int64_t milli = gpus == 1 ? 10 * *rc::gen::inRange<std::int64_t>(1, 101) : 1000;
+    const auto spec = one_of<std::string_view>({"", "", "", "G2", "T4|G2", "V100"});
+    return openb::make_request(milli_cpu{amount(16000, 500)}, mib{amount(64000, 4000)}, gpus, milli_gpu{milli}, spec);
+}
+
+} // namespace
+
+device_spec draw_spec(const sharing_mode* mode) {
+    std::vector<const sharing_mode*> modes(all_modes().begin(), all_modes().end());
+    return {.model = one_of<std::string>({"A", "B", "C"}),
+            .memory = mib{one_of<std::int64_t>({8000, 12000, 24576})},
+            .cores = core_percent{one_of<std::int64_t>({100, 100, 100, 60})},
+            .slots = *rc::gen::inRange<std::int64_t>(1, 5),
+            .mode = mode != nullptr ? mode : one_of(std::move(modes)),
+            .healthy = !chance(8)};
+}
+
+device_request draw_device_request() {
+    device_request made;
+    made.count = *rc::gen::inRange<std::int64_t>(0, 5);
+    switch (*rc::gen::inRange(0, 4)) {
+    case 0:
+        break; // all of the memory
+    case 1:
+        made.memory_percent = *rc::gen::inRange<std::int64_t>(1, 101);
+        break;
+    default:
+        made.memory = mib{500 + amount(12000, 500)};
+        break;
+    }
+    made.cores = core_percent{one_of<std::int64_t>({0, 0, 10, 25, 50, 60, 100})};
+    if (chance(4)) made.models = draw_list(1, 2, [] { return one_of<std::string>({"A", "B", "C", "Z"}); });
+    if (chance(6)) {
+        std::vector<std::string> names{"no_such_mode"};
+        for (const sharing_mode* each : all_modes()) names.emplace_back(each->name());
+        made.mode = one_of(std::move(names));
+    }
+    return made;
+}
+
+world draw_world(const world_kind& kind) {
+    world made;
+    if (kind.openb) {
+        draw_openb_nodes(made.owned);
+        made.requests = draw_list(1, 6, draw_openb_request);
+    } else {
+        draw_nodes(made.owned, kind.mode);
+        made.requests = draw_list(1, 6, [&] { return draw_request(kind.contains_devices_only); });
+    }
+    for (std::size_t i = 0; i < made.owned.nodes.size(); ++i) made.owned.nodes[i].name = "n" + std::to_string(i);
+    made.operations = draw_list(0, 24, [] {
+        const auto draw = [] { return *rc::gen::inRange<std::uint32_t>(0, 1000); };
+        operation drawn;
+        drawn.kind = draw();
+        drawn.request = draw();
+        drawn.salt = draw();
+        return drawn;
+    });
+    return made;
+}
+
+rc::Gen<world> worlds(const world_kind& kind) {
+    return rc::gen::exec([kind] { return draw_world(kind); });
+}
+
+booking some_booking(const cluster& owned, const pod_request& request, pod_id pod, std::uint32_t salt) {
+    booking made{.pod = pod, .cpu = request.cpu, .memory = request.memory, .where = {}};
+    made.where.node = node_index{std::size_t{salt} % owned.nodes.size()};
+    const auto& devices = owned.nodes[made.where.node.at()].devices;
+    for (std::size_t c = 0; c < request.containers.size(); ++c) {
+        std::int64_t missing = request.containers[c].count;
+        for (std::size_t i = 0; i < devices.size() && missing > 0; ++i) {
+            const device_index at{(i + salt) % devices.size()};
+            const device_spec& spec = owned.spec_of(made.where.node, at);
+            std::vector<partition> parts;
+            spec.mode->candidates(spec, {}, request.containers[c], parts);
+            if (parts.empty() || !spec.healthy) continue;
+            made.where.shares.push_back(
+                {.container = static_cast<std::uint32_t>(c), .device = at, .part = parts[salt % parts.size()]});
+            --missing;
+        }
+    }
+    return made;
+}
+
+workload workload_of(const world& what) {
+    workload made;
+    const auto count = static_cast<double>(what.requests.size());
+    for (std::size_t i = 0; i < what.requests.size(); ++i) {
+        const pod_request& each = what.requests[i];
+        const double weight = 2.0 * (count - static_cast<double>(i)) / (count * (count + 1.0));
+        made.typical.push_back({.cpu = each.cpu, .containers = each.containers, .frequency = weight});
+    }
+    return made;
+}
+
+void PrintTo(const policy_choice& choice, std::ostream* out) { *out << choice.node << " / " << choice.device; }
+
+namespace {
+
+template <class List>
+void add_choices(const List& list, bool openb, std::vector<policy_choice>& out) {
+    std::string weighted = "weighted:";
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        const std::string name{list[i].name};
+        out.push_back({.node = name, .device = name, .openb = openb});
+        out.push_back({.node = name, .device = std::string{list[(i + 1) % list.size()].name}, .openb = openb});
+        if (list[i].make({})->draws_node_ties()) continue;
+        weighted += (weighted.back() == ':' ? "" : ",") + name + "=" + std::to_string(i % 3) + ".37";
+    }
+    out.push_back({.node = weighted, .device = weighted, .openb = openb});
+    out.push_back({.node = weighted, .device = std::string{list.front().name}, .openb = openb});
+}
+
+} // namespace
+
+std::vector<policy_choice> all_choices() {
+    std::vector<policy_choice> made;
+    add_choices(native_policies, false, made);
+    add_choices(compat::fgd_policies, true, made);
+    made.push_back({.node = "weighted:fgd=1", .device = "weighted:fgd=1", .openb = false}); // one score for both levels
+    return made;
+}
+
+std::string test_name(const testing::TestParamInfo<policy_choice>& info) {
+    std::string name = info.param.node.substr(0, 30) + "__" + info.param.device.substr(0, 30);
+    if (info.param.node == info.param.device) name = info.param.node.substr(0, 30);
+    for (char& c : name) {
+        if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+    }
+    return name + "_" + std::to_string(info.index);
+}
+
+policies_of::policies_of(const policy_choice& choice, const world& what) {
+    std::vector<policy_entry> known(native_policies.begin(), native_policies.end());
+    known.insert(known.end(), compat::fgd_policies.begin(), compat::fgd_policies.end());
+    policy_parameters parameters;
+    parameters.target = workload_of(what);
+    parameters.seed = 5;
+    node_ = parse_policy(choice.node, known, parameters).value();
+    parameters.seed = 6;
+    if (choice.device != choice.node) device_ = parse_policy(choice.device, known, parameters).value();
+}
+
+use_snapshot use_of(const ledger& book) {
+    use_snapshot seen;
+    for (std::size_t i = 0; i < book.nodes().nodes.size(); ++i) {
+        seen.hosts.push_back(book.host(node_index{i}));
+        const auto states = book.devices(node_index{i});
+        seen.devices.insert(seen.devices.end(), states.begin(), states.end());
+    }
+    return seen;
+}
+
+std::vector<pod_id> live_pods(const ledger& book, std::uint32_t pods) {
+    std::vector<pod_id> live;
+    for (std::uint32_t i = 0; i < pods; ++i) {
+        if (book.is_live(pod_id{i})) live.emplace_back(i);
+    }
+    return live;
+}
+
+namespace {
+
+void show(const pod_request& request, std::ostream& out) {
+    out << "cpu " << request.cpu.count() << " mem " << request.memory.count();
+    for (const device_request& c : request.containers) {
+        out << " [" << c.count << " x mem " << c.memory.count() << " / " << c.memory_percent << " % cores "
+            << c.cores.count() << " models";
+        for (const auto& model : c.models) out << " " << model;
+        out << " mode '" << c.mode << "']";
+    }
+    out << "\n";
+}
+
+} // namespace
+
+void showValue(const world& what, std::ostream& out) {
+    for (const device_spec& k : what.owned.kinds) {
+        out << "kind " << k.model << " mem " << k.memory.count() << " cores " << k.cores.count() << " slots " << k.slots
+            << " " << k.mode->name() << (k.healthy ? "" : " sick") << "\n";
+    }
+    for (const node& each : what.owned.nodes) {
+        out << "node cpu " << each.cpu.count() << " mem " << each.memory.count() << " pods " << each.pods_max
+            << " kinds";
+        for (const device& d : each.devices) out << " " << d.kind;
+        out << "\n";
+    }
+    for (const pod_request& each : what.requests) show(each, out);
+    for (const operation& o : what.operations) {
+        out << "op " << o.kind << " request " << o.request % what.requests.size() << " salt " << o.salt << "\n";
+    }
+}
+
+} // namespace vgpualloc::property

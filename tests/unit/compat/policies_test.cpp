@@ -1,0 +1,138 @@
+// The reference's policies on openb nodes, with SPEC-fgd 3.5's sums done by hand. G2 nodes here have 128 CPUs and 8
+// GPUs, the amounts that BestFit and DotProd divide by.
+#include "support.hpp"
+
+#include "vgpualloc/dialect/openb.hpp"
+
+namespace vgpualloc {
+namespace {
+
+using namespace test;
+
+cluster openb_nodes(const std::vector<std::int64_t>& gpus) {
+    cluster owned;
+    for (const std::int64_t each : gpus) {
+        openb::add_node(owned, "n" + std::to_string(owned.nodes.size()), milli_cpu{128000}, mib{786432}, each, "G2",
+                        mode("hami_core"));
+    }
+    return owned;
+}
+
+pod_request ask(std::int64_t cpu, std::int64_t gpus, std::int64_t milli) {
+    return openb::make_request(milli_cpu{cpu}, mib{1000}, gpus, milli_gpu{milli}, "");
+}
+
+/// What is already there: per node (pod number), the milli-GPU taken on each device.
+void occupy(placer& to, const std::vector<std::vector<std::int64_t>>& taken) {
+    for (std::uint32_t n = 0; n < taken.size(); ++n) {
+        for (std::uint32_t d = 0; d < taken[n].size(); ++d) {
+            if (taken[n][d] == 0) continue;
+            ASSERT_TRUE(to.book.reserve(
+                book_on(n * 8 + d, node_index{n}, {share_of_device(d, slice{mib{taken[n][d]}, core_percent{0}})}, 0)));
+        }
+    }
+}
+
+struct scenario {
+    const char* why;
+    const char* policy;
+    std::vector<std::int64_t> gpus;
+    std::vector<std::vector<std::int64_t>> taken;
+    pod_request asked;
+    std::vector<double> scores;
+};
+
+TEST(compat, scores_are_the_reference_s_integers) {
+    const std::vector<scenario> scenarios{
+        // (128000 - 64000) / 128000 * 0.5 + (8000 - 500) / 8000 * 0.5 = 0.71875 -> trunc(28.125)
+        {"BestFit, empty; half the GPUs", "compat:bestfit", {8, 4}, {}, ask(64000, 1, 500), {28, 53}},
+        {"BestFit, everything taken", "compat:bestfit", {8}, {}, ask(128000, 8, 1000), {100}},
+        {"BestFit without GPUs counts the GPUs left", "compat:bestfit", {0, 8}, {}, ask(0, 0, 0), {50, 0}},
+        // v = (1 * 0.5 + 1 * 0.0625) / 2 = 0.28125 -> trunc(71.875); half the GPUs: (0.5 + 0.03125) / 2 -> 73
+        {"DotProd prefers small products", "compat:dotprod", {8, 4}, {}, ask(64000, 1, 500), {71, 73}},
+        {"GpuPacking, CPU pods score 0", "compat:gpupacking", {8, 0}, {}, ask(1000, 0, 0), {0, 0}},
+        // 1. no GPU work: max(33 - free, free)
+        {"GpuPacking, empty nodes", "compat:gpupacking", {8, 1}, {}, ask(1000, 1, 300), {25, 32}},
+        // 2. a fully free GPU must be broken: max(50 - u, 33)
+        {"GpuPacking, breaks a GPU", "compat:gpupacking", {2, 8}, {{800}, {800}}, ask(1000, 1, 300), {49, 49}},
+        {"GpuPacking, breaks many", "compat:gpupacking", {8}, {{800}}, ask(1000, 4, 1000), {46}},
+        // 3. partly used GPUs suffice: max(100 - (left * 100 / 1000) / 10, 50); left 400 -> 40 -> 100 - 4
+        {"GpuPacking, fills a GPU", "compat:gpupacking", {2, 2}, {{600}, {300, 555}}, ask(1000, 1, 300), {96, 96}},
+        // b = 25 * (8000 - L) / 8000: n0 has 200 taken of 8000 -> 0; n1 has 4 GPUs, L = 3000 -> 15
+        {"GpuClustering, shares beside shares",
+         "compat:gpuclustering",
+         {8, 4, 8},
+         {{200}, {1000}},
+         ask(1000, 1, 300),
+         {75, 15, 25}},
+        {"GpuClustering, one whole GPU",
+         "compat:gpuclustering",
+         {8, 4, 8},
+         {{200}, {1000}},
+         ask(1000, 1, 1000),
+         {0, 90, 25}},
+        {"GpuClustering, two kinds there", "compat:gpuclustering", {8}, {{200, 1000}}, ask(1000, 1, 300), {53}},
+        {"GpuClustering, CPU pods score 0", "compat:gpuclustering", {8}, {{200}}, ask(1000, 0, 0), {0}},
+        {"Random scores nothing", "compat:random", {8, 8}, {{200}}, ask(1000, 1, 300), {0, 0}},
+    };
+    for (const scenario& each : scenarios) {
+        const cluster owned = openb_nodes(each.gpus);
+        placer here{owned, each.policy};
+        occupy(here, each.taken);
+        EXPECT_EQ(here.scores(each.asked), each.scores) << each.why;
+    }
+}
+
+TEST(compat, a_share_goes_to_the_fitting_gpu_with_the_least_left_and_whole_pods_to_the_lowest_indices) {
+    for (const char* spelling : {"compat:bestfit", "compat:dotprod", "compat:gpupacking", "compat:gpuclustering"}) {
+        const cluster owned = openb_nodes({4});
+        placer here{owned, spelling};
+        occupy(here, {{100, 0, 600, 600}});
+        EXPECT_EQ(here.decide(ask(0, 1, 400))->shares[0].device.at(), 2U) << "400 left, the first of two; " << spelling;
+        EXPECT_EQ(here.decide(ask(0, 1, 401))->shares[0].device.at(), 0U) << "900 left; " << spelling;
+        EXPECT_EQ(here.decide(ask(0, 1, 1000))->shares[0].device.at(), 1U) << spelling;
+    }
+}
+
+TEST(compat, gpu_clustering_forgets_pods_that_leave) {
+    const cluster owned = openb_nodes({8});
+    placer here{owned, "compat:gpuclustering"};
+    ASSERT_TRUE(here.place(ask(1000, 1, 300)).has_value());
+    ASSERT_TRUE(here.place(ask(1000, 1, 300)).has_value());
+    ASSERT_TRUE(here.place(ask(1000, 2, 1000)).has_value());
+    EXPECT_EQ(here.scores(ask(0, 1, 10)), std::vector{8 + 50.0}) << "2600 of 8000 taken, two kinds";
+    here.book.release(pod_id{1002U});
+    EXPECT_EQ(here.scores(ask(0, 1, 10)), std::vector{1 + 75.0});
+    here.book.release(pod_id{1000U});
+    EXPECT_EQ(here.scores(ask(0, 1, 10)), std::vector{0 + 75.0}) << "one share is still there";
+    here.book.release(pod_id{1001U});
+    EXPECT_EQ(here.scores(ask(0, 1, 10)), std::vector{25.0});
+}
+
+/// One typical pod of 0.5 GPU: F falls by 300 where a useless rest of 300 is taken. d = 0.3 -> 100 / (1 + exp(-0.3)) =
+/// 57.44; a step that makes 700 useless: d = -0.4 on an idle GPU, 100 / (1 + exp(0.4)) = 40.13.
+TEST(compat, fgd_scores_the_truncated_sigmoid_of_the_fall) {
+    const cluster owned = openb_nodes({1, 1});
+    workload target;
+    target.typical.push_back({.cpu = milli_cpu{0}, .containers = {want(1, 500)}, .frequency = 1.0});
+    placer here{owned, "compat:fgd", target};
+    occupy(here, {{700}});
+    EXPECT_EQ(here.scores(ask(0, 1, 300)), (std::vector{57.0, 50.0}));
+    EXPECT_EQ(here.scores(ask(0, 1, 600)).back(), 40.0);
+    EXPECT_EQ(here.decide(ask(0, 1, 300))->node.at(), 0U);
+}
+
+TEST(compat, random_draws_the_gpu_of_a_share_only) {
+    const cluster owned = openb_nodes({8});
+    placer here{owned, "compat:random"};
+    std::vector<int> seen(8);
+    for (int i = 0; i < 800; ++i) {
+        ++seen.at(here.decide(ask(0, 1, 999))->shares[0].device.at());
+        EXPECT_EQ(here.decide(ask(0, 1, 1000))->shares[0].device.at(), 0U);
+        EXPECT_EQ(here.decide(ask(0, 2, 1000))->shares[1].device.at(), 1U);
+    }
+    for (const int each : seen) EXPECT_NEAR(each, 100, 45);
+}
+
+} // namespace
+} // namespace vgpualloc

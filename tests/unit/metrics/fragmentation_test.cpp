@@ -1,0 +1,224 @@
+// F and its seven buckets: one bucket at a time by hand, then the recorded vectors of the reference.
+#include "vgpualloc/metrics/fragmentation.hpp"
+
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "support.hpp"
+
+#include "vgpualloc/alloc/state_table.hpp"
+#include "vgpualloc/dialect/openb.hpp"
+
+namespace vgpualloc {
+namespace {
+
+using namespace test;
+using enum fragmentation_bucket;
+
+/// One node's devices as a policy sees them, interned or not.
+class devices_of {
+public:
+    devices_of(const std::vector<std::int64_t>& left_milli, const std::string& model, bool interned) : states_{owned_} {
+        openb::add_node(owned_, "n", milli_cpu{0}, mib{0}, 1, model, mode("hami_core"));
+        for (const std::int64_t left : left_milli) {
+            const device_state state{
+                .memory = mib{1000 - left}, .cores = {}, .slots = left == 1000 ? 0 : 1, .layout = 0};
+            const device_view& view = states_.device(0, state);
+            views_.push_back(view);
+        }
+        for (device_view& each : views_) {
+            if (interned) {
+                pointers_.push_back(&states_.device(0, each.state));
+            } else {
+                each.id = not_interned;
+                pointers_.push_back(&each);
+            }
+        }
+        if (interned) {
+            config_ = states_.config(pointers_);
+            return;
+        }
+        config_.devices = pointers_;
+        for (const device_view* each : pointers_) add_to_totals(config_, *each);
+    }
+    devices_of(const devices_of&) = delete;
+    devices_of& operator=(const devices_of&) = delete;
+
+    [[nodiscard]] const device_config& config() const noexcept { return config_; }
+
+private:
+    cluster owned_;
+    state_table states_;
+    std::vector<device_view> views_;
+    std::vector<const device_view*> pointers_;
+    device_config config_;
+};
+
+workload typical(std::int64_t cpu, std::vector<device_request> containers) {
+    workload target;
+    target.typical.push_back({.cpu = milli_cpu{cpu}, .containers = std::move(containers), .frequency = 1.0});
+    return target;
+}
+
+/// GPUs with 1000, 400 and 0 left (L = 1400), 8000 milli-CPU left, and one typical pod with all the weight.
+TEST(fragmentation, every_bucket_and_the_amount_that_goes_there) {
+    device_request of_other_model = want(1, 100);
+    of_other_model.models = {"T4"};
+    struct row {
+        const char* why;
+        workload target;
+        std::vector<std::pair<fragmentation_bucket, double>> expected;
+    };
+    const std::vector<row> rows{
+        {"no GPU wanted, fits", typical(8000, {}), {{xl_satisfied, 1400}}},
+        {"no GPU wanted, does not fit", typical(8001, {}), {{xr_lack_cpu, 1400}}},
+        {"model not accepted", typical(9000, {of_other_model}), {{no_access, 1400}}},
+        {"usable, with a rest that is too small", typical(8000, {want(1, 500)}), {{satisfied, 1000}, {lack_gpu, 400}}},
+        {"usable without rest", typical(8000, {want(2, 400)}), {{satisfied, 1400}}},
+        {"GPUs suffice, CPU does not", typical(8001, {want(1, 500)}), {{lack_cpu, 1400}}},
+        {"CPU suffices, GPUs do not", typical(8000, {want(2, 500)}), {{lack_gpu, 1400}}},
+        {"neither", typical(8001, {want(2, 500)}), {{lack_both, 1400}}},
+        {"containers are judged each by its own need, a rest is what fits none of them",
+         typical(8000, {want(1, 900), want(2, 300)}),
+         {{satisfied, 1400}}},
+        {"one container finds too few", typical(8000, {want(1, 900), want(3, 300)}), {{lack_gpu, 1400}}},
+    };
+    for (const row& each : rows) {
+        std::array<double, fragmentation_bucket_count> expected{};
+        for (const auto& [bucket, amount] : each.expected) expected.at(static_cast<std::size_t>(bucket)) = amount;
+        for (const bool interned : {false, true}) {
+            const devices_of node{{1000, 400, 0}, "G2", interned};
+            fragmentation_model model{each.target};
+            EXPECT_EQ(model.buckets(node.config(), milli_cpu{8000}).milli, expected) << each.why;
+            const double unusable = 1400 - expected.at(static_cast<std::size_t>(satisfied));
+            for (int ask = 0; ask < 2; ++ask) { // computed, then remembered
+                EXPECT_EQ(model.unusable(node.config(), milli_cpu{8000}), unusable) << each.why;
+            }
+            model.forget_ids();
+            EXPECT_EQ(model.unusable(node.config(), milli_cpu{8000}), unusable) << each.why;
+        }
+    }
+}
+
+TEST(fragmentation, a_node_without_devices_and_a_workload_without_pods_have_none) {
+    fragmentation_model model{typical(0, {want(1, 500)})};
+    EXPECT_EQ(model.unusable(device_config{}, milli_cpu{1000}), 0.0);
+    EXPECT_EQ(model.buckets(device_config{}, milli_cpu{1000}).milli, fragmentation_buckets{}.milli);
+    fragmentation_model nothing{workload{}};
+    const devices_of node{{1000, 400}, "G2", true};
+    EXPECT_EQ(nothing.unusable(node.config(), milli_cpu{0}), 0.0);
+}
+
+TEST(fragmentation, remembers_by_every_cpu_step) {
+    workload target;
+    for (const std::int64_t cpu : {0, 1, 1000, 5000, 90000}) {
+        target.typical.push_back({.cpu = milli_cpu{cpu}, .containers = {want(1, 500)}, .frequency = 0.2});
+    }
+    const devices_of kept{{1000, 400}, "G2", true};
+    const devices_of fresh{{1000, 400}, "G2", false};
+    fragmentation_model remembering{target};
+    for (const std::int64_t cpu : {0, 1, 2, 999, 1000, 1001, 4999, 5000, 89999, 90000, 128000}) {
+        fragmentation_model once{target};
+        const double expected = once.buckets(fresh.config(), milli_cpu{cpu}).unusable();
+        EXPECT_EQ(remembering.unusable(kept.config(), milli_cpu{cpu}), expected) << cpu;
+        EXPECT_EQ(remembering.unusable(kept.config(), milli_cpu{cpu}), expected) << cpu;
+    }
+}
+
+using row = std::vector<std::string>;
+
+std::vector<row> read_csv(const std::filesystem::path& path) {
+    std::ifstream file{path};
+    std::vector<row> rows;
+    std::string line;
+    std::getline(file, line); // header
+    while (std::getline(file, line)) {
+        row cells;
+        std::istringstream text{line};
+        for (std::string cell; std::getline(text, cell, ',');) cells.push_back(cell);
+        rows.push_back(std::move(cells));
+    }
+    return rows;
+}
+
+std::int64_t integer(const std::string& text) { return std::stoll(text); }
+
+/// Correctly rounded, so that 17 digits give back the same double.
+double exact(const std::string& text) {
+    double value = 0.0;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return value;
+}
+
+std::vector<std::int64_t> lefts(const std::string& text) {
+    std::vector<std::int64_t> result;
+    std::istringstream cells{text};
+    for (std::string cell; std::getline(cells, cell, '-');) result.push_back(integer(cell));
+    return result;
+}
+
+workload typical_pods(const std::vector<row>& rows) {
+    workload target;
+    for (const row& each : rows) {
+        const auto asked = openb::make_request(milli_cpu{integer(each[1])}, mib{0}, integer(each[2]),
+                                               milli_gpu{integer(each[3])}, each[4]);
+        target.typical.push_back({.cpu = asked.cpu, .containers = asked.containers, .frequency = exact(each[5])});
+    }
+    return target;
+}
+
+/// One recorded node: its buckets, F, and the reference's score and GPU for one pod.
+void expect_recorded(const row& cells, const workload& target) {
+    const std::string where = "order " + cells[0] + " node " + cells[5];
+    const milli_cpu cpu_left{integer(cells[7])};
+    const auto left = lefts(cells[8]);
+    const devices_of devices{left, cells[6], false};
+    fragmentation_model model{target};
+    const fragmentation_buckets found = model.buckets(devices.config(), cpu_left);
+    double sum = 0.0;
+    for (std::size_t i = 0; i < fragmentation_bucket_count; ++i) {
+        EXPECT_EQ(found.milli[i], exact(cells[9 + i])) << where << " bucket " << i;
+        sum += found.milli[i];
+    }
+    EXPECT_NEAR(sum, static_cast<double>(devices.config().free.count()), 1e-6) << where;
+    EXPECT_EQ(found.unusable(), exact(cells[16])) << where;
+
+    cluster owned;
+    openb::add_node(owned, cells[5], cpu_left, mib{1}, static_cast<std::int64_t>(left.size()), cells[6],
+                    mode("hami_core"));
+    placer here{owned, "compat:fgd", target};
+    for (std::uint32_t d = 0; d < left.size(); ++d) {
+        if (left[d] == 1000) continue;
+        booking taken = book_on(d, node_index{0U}, {share_of_device(d, slice{mib{1000 - left[d]}, {}})}, 0);
+        taken.memory = mib{0};
+        ASSERT_TRUE(here.book.reserve(taken));
+    }
+    const auto asked =
+        openb::make_request(milli_cpu{integer(cells[2])}, mib{0}, integer(cells[3]), milli_gpu{integer(cells[4])}, "");
+    EXPECT_EQ(here.scores(asked), std::vector{exact(cells[17])}) << where;
+    if (!cells[18].empty()) {
+        EXPECT_EQ(here.decide(asked)->shares[0].device.at(), static_cast<std::size_t>(integer(cells[18]))) << where;
+    }
+}
+
+TEST(fragmentation, equals_the_recorded_vectors_of_the_reference_bit_by_bit) {
+    const char* evidence = std::getenv("VGPUALLOC_EVIDENCE");
+    const auto folder = std::filesystem::path{evidence != nullptr ? evidence : ""} / "golden";
+    const auto vectors = folder / "fgd_unit_vectors_seed42.csv";
+    if (evidence == nullptr || !std::filesystem::exists(vectors)) {
+        const char* ci = std::getenv("CI");
+        if (ci != nullptr && std::string_view{ci} == "true") FAIL() << "CI=true needs " << vectors;
+        GTEST_SKIP() << "VGPUALLOC_EVIDENCE names no folder with golden/fgd_unit_vectors_seed42.csv";
+    }
+    const workload target = typical_pods(read_csv(folder / "typical_pods_default.csv"));
+    ASSERT_EQ(target.typical.size(), 35U);
+    const auto rows = read_csv(vectors);
+    ASSERT_GT(rows.size(), 100U);
+    for (const row& each : rows) expect_recorded(each, target);
+}
+
+} // namespace
+} // namespace vgpualloc

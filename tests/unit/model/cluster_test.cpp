@@ -1,0 +1,116 @@
+// Clusters share device specifications; views add up what policies see.
+#include "support.hpp"
+
+#include "vgpualloc/model/view.hpp"
+
+namespace vgpualloc {
+namespace {
+
+using namespace test;
+
+TEST(cluster, equal_specifications_share_a_kind) {
+    cluster owned;
+    const std::uint32_t a = owned.kind_of(gpu("A"));
+    const std::uint32_t b = owned.kind_of(gpu("B"));
+    EXPECT_NE(a, b);
+    EXPECT_EQ(owned.kind_of(gpu("A")), a);
+    device_spec sick = gpu("A");
+    sick.healthy = false;
+    EXPECT_NE(owned.kind_of(sick), a) << "health is part of what a device is";
+    EXPECT_NE(owned.kind_of(gpu("A", 10, "exclusive")), a);
+    EXPECT_EQ(owned.kinds.size(), 4U);
+    const node_index where = add_node(owned, {gpu("B"), gpu("A")});
+    EXPECT_EQ(owned.spec_of(where, device_index{0U}).model, "B");
+    EXPECT_EQ(owned.spec_of(where, device_index{1U}).model, "A");
+}
+
+TEST(device, what_can_never_serve_is_said_in_the_order_model_mode_health) {
+    device_spec device = gpu("A");
+    device.healthy = false;
+    device_request wanted = want(1, 1000);
+    wanted.models = {"B", "C"};
+    wanted.mode = "exclusive";
+    EXPECT_EQ(why_never(device, wanted), rejection_code::model_not_accepted);
+    wanted.models = {"B", "A"};
+    EXPECT_EQ(why_never(device, wanted), rejection_code::mode_not_offered);
+    wanted.mode = "hami_core";
+    EXPECT_EQ(why_never(device, wanted), rejection_code::device_unhealthy);
+    EXPECT_EQ(why_not(device, {}, wanted).code, rejection_code::device_unhealthy);
+    device.healthy = true;
+    EXPECT_EQ(why_never(device, wanted), rejection_code::none);
+    wanted.memory = mib{20000};
+    EXPECT_EQ(why_not(device, {}, wanted).code, rejection_code::insufficient_device_memory);
+}
+
+TEST(device, memory_is_an_amount_or_a_percentage_or_all_of_it) {
+    device_spec device = gpu();
+    device.memory = mib{24576};
+    device_request wanted = want(1, 0);
+    EXPECT_EQ(memory_wanted(device, wanted), mib{24576});
+    wanted.memory_percent = 33; // 8110.08, rounded down as HAMi does
+    EXPECT_EQ(memory_wanted(device, wanted), mib{8110});
+    wanted.memory = mib{500}; // the amount counts where both are given
+    EXPECT_EQ(memory_wanted(device, wanted), mib{500});
+}
+
+TEST(view, totals_add_up_over_devices) {
+    const device_spec spec = gpu();
+    const device_view idle{.spec = &spec};
+    device_view busy{.spec = &spec};
+    busy.state.slots = 1;
+    busy.used = milli_gpu{300};
+    device_view nothing_limited{.spec = &spec}; // in use, though by a container that limits nothing
+    nothing_limited.state.slots = 1;
+    device_config config;
+    for (const device_view* each : {&std::as_const(idle), &std::as_const(busy), &std::as_const(nothing_limited)}) {
+        add_to_totals(config, *each);
+    }
+    EXPECT_EQ(config.used, milli_gpu{300});
+    EXPECT_EQ(config.free, milli_gpu{2700});
+    EXPECT_EQ(config.total(), milli_gpu{3000});
+    EXPECT_EQ(config.devices_free_whole, 1);
+    EXPECT_EQ(busy.free(), milli_gpu{700});
+    EXPECT_EQ(idle.id, not_interned);
+}
+
+TEST(view, totals_after_a_step_are_those_of_the_changed_devices) {
+    const device_spec spec = gpu();
+    std::vector<device_view> states(3, device_view{.spec = &spec});
+    states[1].state.slots = 1;
+    states[1].used = milli_gpu{300};
+    states[2].state.slots = 2;
+    states[2].used = milli_gpu{1000};
+    for (const device_view& before : states) {
+        for (const device_view& after : states) {
+            device_config config;
+            device_config expected;
+            for (const device_view* other : {&states[0], &states[1]}) {
+                add_to_totals(config, *other);
+                add_to_totals(expected, *other);
+            }
+            add_to_totals(config, before);
+            add_to_totals(expected, after);
+            const device_config found = totals_after(config, before, after);
+            EXPECT_EQ(found.used, expected.used);
+            EXPECT_EQ(found.free, expected.free);
+            EXPECT_EQ(found.devices_free_whole, expected.devices_free_whole);
+        }
+    }
+}
+
+TEST(device_state, equal_states_hash_alike_and_each_field_counts) {
+    const device_state base{.memory = mib{5}, .cores = core_percent{6}, .slots = 7, .layout = 8};
+    std::vector<device_state> others(4, base);
+    others[0].memory = mib{50};
+    others[1].cores = core_percent{60};
+    others[2].slots = 70;
+    others[3].layout = 80;
+    EXPECT_EQ(hash_value(base), hash_value(device_state{base}));
+    for (const device_state& each : others) {
+        EXPECT_NE(each, base);
+        EXPECT_NE(hash_value(each), hash_value(base));
+    }
+}
+
+} // namespace
+} // namespace vgpualloc

@@ -1,0 +1,142 @@
+// The independent judge. The ledger itself prevents most of what it looks for, so the violations are planted from
+// outside: by bookings that the ledger leaves to its callers, by a mode that lies, and by a cluster that shrinks. What
+// can be reached in no way through the public interface: a log in which a pod is live twice or ends without beginning,
+// and host use that is not the sum of the pods.
+#include "vgpualloc/verify/placements.hpp"
+
+#include <functional>
+
+#include "support.hpp"
+
+namespace vgpualloc {
+namespace {
+
+using namespace test;
+
+/// Accepts everything; counts correctly or not at all.
+class lying_mode final : public sharing_mode {
+public:
+    explicit lying_mode(bool counts) : counts_{counts} {}
+    [[nodiscard]] std::string_view name() const noexcept override { return "lying"; }
+    [[nodiscard]] std::string_view summary() const noexcept override { return "accepts everything"; }
+    void candidates(const device_spec&, const device_state&, const device_request&,
+                    std::vector<partition>&) const override {}
+    [[nodiscard]] rejection_detail why_not(const device_spec&, const device_state&,
+                                           const device_request&) const override {
+        return {};
+    }
+    [[nodiscard]] rejection_detail why_not(const device_spec&, const device_state&, const partition&) const override {
+        return {};
+    }
+    [[nodiscard]] device_state with(const device_spec&, const device_state& state,
+                                    const partition& given) const override {
+        if (!counts_) return {};
+        const slice* cut = std::get_if<slice>(&given);
+        return {.memory = state.memory + (cut != nullptr ? cut->memory : mib{0}),
+                .cores = state.cores + (cut != nullptr ? cut->cores : core_percent{0}),
+                .slots = state.slots + 1,
+                .layout = 0};
+    }
+    [[nodiscard]] device_state without(const device_spec&, const device_state& state, const partition&) const override {
+        return state;
+    }
+    [[nodiscard]] milli_gpu used(const device_spec&, const device_state&) const override { return {}; }
+
+private:
+    bool counts_;
+};
+
+TEST(first_violation, is_empty_for_a_sound_ledger) {
+    cluster owned;
+    const node_index where = add_node(owned, {gpu("A", 2), gpu("B", 1, "exclusive")});
+    add_node(owned, {});
+    ledger book{owned};
+    EXPECT_EQ(verify::first_violation(book), "");
+    ASSERT_TRUE(
+        book.reserve(book_on(0, where, {share_of_device(0, part(5000, 50)), share_of_device(1, whole_device{}, 1)})));
+    ASSERT_TRUE(book.reserve(book_on(1, where, {share_of_device(0, part(5000, 50))})));
+    ASSERT_TRUE(book.reserve(book_on(2, node_index{1U})));
+    EXPECT_EQ(verify::first_violation(book), "");
+    book.commit(pod_id{0U});
+    book.release(pod_id{0U});
+    book.rollback(pod_id{1U});
+    EXPECT_EQ(verify::first_violation(book), "");
+    ASSERT_TRUE(book.reserve(book_on(0, where, {share_of_device(1, whole_device{})}))) << "a second life of the pod";
+    EXPECT_EQ(verify::first_violation(book), "");
+}
+
+TEST(first_violation, names_what_the_ledger_leaves_to_its_callers) {
+    cluster owned;
+    device_spec sick = gpu();
+    sick.healthy = false;
+    const node_index where = add_node(owned, {gpu(), sick});
+    const auto violation = [&](const booking& planted) {
+        ledger book{owned};
+        EXPECT_TRUE(book.reserve(planted));
+        return verify::first_violation(book);
+    };
+    EXPECT_EQ(violation(book_on(3, where, {share_of_device(1, part(1))})), "pod 3: an unhealthy device is in use");
+    EXPECT_EQ(violation(book_on(4, where, {share_of_device(0, part(1)), share_of_device(0, part(1))})),
+              "pod 4: a container has a device twice");
+    EXPECT_EQ(violation(book_on(4, where, {share_of_device(0, part(1)), share_of_device(0, part(1), 1)})), "")
+        << "two containers may meet on a device";
+}
+
+TEST(first_violation, does_not_believe_a_mode) {
+    struct row {
+        const char* violation;
+        bool counts;
+        std::vector<device_share> shares;
+    };
+    const std::vector<row> rows{
+        {"node n0: device memory is overcommitted", true, {share_of_device(0, part(10001))}},
+        {"node n0: device compute is overcommitted", true, {share_of_device(0, part(1, 101))}},
+        {"node n0: a device has more users than slots",
+         true,
+         {share_of_device(0, part(1)), share_of_device(0, part(1), 1), share_of_device(0, part(1), 2)}},
+        {"node n0: device memory is overcommitted",
+         true,
+         {share_of_device(0, whole_device{}), share_of_device(0, part(1), 1)}},
+        {"node n0: a whole device has several users",
+         true,
+         {share_of_device(0, whole_device{}), share_of_device(0, part(0), 1)}},
+        {"node n0: the counted use of a device is not the sum of its pods", false, {share_of_device(0, part(1))}},
+    };
+    for (const row& each : rows) {
+        const lying_mode mode{each.counts};
+        cluster owned;
+        device_spec spec = gpu("A", 2);
+        spec.mode = &mode;
+        const node_index where = add_node(owned, {spec});
+        ledger book{owned};
+        booking planted = book_on(0, where);
+        for (const device_share& share : each.shares) planted.where.shares.push_back(share);
+        ASSERT_TRUE(book.reserve(planted));
+        EXPECT_EQ(verify::first_violation(book), each.violation);
+    }
+}
+
+TEST(first_violation, measures_against_the_cluster_as_it_is) {
+    using change = std::function<void(node&)>;
+    struct row {
+        const char* violation;
+        change shrink;
+    };
+    const std::vector<row> rows{
+        {"node n0: host CPU is overcommitted", [](node& n) { n.cpu = milli_cpu{999}; }},
+        {"node n0: host memory is overcommitted", [](node& n) { n.memory = mib{999}; }},
+        {"node n0: the pod limit is exceeded", [](node& n) { n.pods_max = 0; }},
+        {"pod 0: a device that the node does not have", [](node& n) { n.devices.clear(); }},
+    };
+    for (const row& each : rows) {
+        cluster owned;
+        const node_index where = add_node(owned, many(1));
+        ledger book{owned};
+        ASSERT_TRUE(book.reserve(book_on(0, where, {share_of_device(0, part(1))})));
+        each.shrink(owned.nodes[0]);
+        EXPECT_EQ(verify::first_violation(book), each.violation);
+    }
+}
+
+} // namespace
+} // namespace vgpualloc
