@@ -257,7 +257,7 @@ double allocator::answer(const request_class& asked, const node_group& group, st
     double best = infeasible_score;
     if (found.stepwise) {
         best = stepwise_score(asked, before);
-        if (!is_feasible(best)) return infeasible_because(rejection_code::too_few_devices);
+        if (!is_feasible(best)) return infeasible_because(chooser_.refused());
     } else {
         best = best_score(asked, before, found.ways);
     }
@@ -437,8 +437,11 @@ expected<placement, rejection> allocator::decide(request_id request) {
     const node_view before = view_of(winner);
     placement result{.node = winner, .shares = {}};
     if (seen.view.devices == 0) return result;
-    const auto ways = seen.view.devices == 1 ? outcomes_.of(seen.shape, before.config->id, *before.config).ways : std::span<outcome>{};
+    const bool single = seen.view.devices == 1 && seen.request.containers.size() == 1;
+    const auto ways = single ? outcomes_.of(seen.shape, before.config->id, *before.config).ways : std::span<outcome>{};
     const device_config* next = chooser_.choose(seen.view, before, physical(winner), ways, true, result.shares);
+    // A drawn device may leave none for a later container; the choice that made the node answer yes does not.
+    if (next == nullptr) next = chooser_.choose(seen.view, before, physical(winner), ways, false, result.shares);
     VGA_ASSERT(next != nullptr, "a node that answered yes has devices for the pod");
     return result;
 }

@@ -91,9 +91,8 @@ partition device_chooser::partition_of(const outcome& way, const device_request&
 }
 
 const device_config* device_chooser::choose(const request_view& request, const node_view& before,
-                                            std::span<const device_view* const> physical,
-                                            std::span<outcome> ways, bool may_draw,
-                                            small_vector<device_share, 1>& shares) {
+                                            std::span<const device_view* const> physical, std::span<outcome> ways,
+                                            bool may_draw, small_vector<device_share, 1>& shares) {
     shares.clear();
     current_.assign(physical.begin(), physical.end());
     const device_config* now = before.config;
@@ -111,13 +110,22 @@ const device_config* device_chooser::choose(const request_view& request, const n
                     options_.push_back({.way = each});
                 }
             }
-            if (options_.empty()) return nullptr;
+            if (options_.empty()) {
+                rejection reasons;
+                for (std::size_t i = 0; i < current_.size(); ++i) {
+                    if (taken_[i] != 0) continue;
+                    const auto code = why_not(*current_[i]->spec, current_[i]->state, containers[c]).code;
+                    ++reasons.nodes[static_cast<std::size_t>(code)];
+                }
+                refused_ = n > 0 ? rejection_code::too_few_devices : reasons.main_code();
+                return nullptr;
+            }
             score_options(request, before);
             const option& best = best_option(by_state);
             const std::size_t index = pick_device(best, request, may_draw);
             // A drawn device may be unlike `best`'s: take its own option.
-            const outcome way = by_state && current_[index] == best.way.before ? best.way
-                                                                              : tied_option_on(index, best)->way;
+            const outcome way =
+                by_state && current_[index] == best.way.before ? best.way : tied_option_on(index, best)->way;
             shares.push_back({.container = static_cast<std::uint32_t>(c),
                               .device = device_index{index},
                               .part = partition_of(way, containers[c])});

@@ -45,9 +45,8 @@ fragmentation_model::fragmentation_model(const workload& target) {
 void fragmentation_model::list_needs(const workload& target) {
     for (const typical_request& each : target.typical) {
         const auto found = std::ranges::find(needs_, each.containers);
-        typicals_.push_back({.cpu = each.cpu,
-                             .frequency = each.frequency,
-                             .need = static_cast<std::uint32_t>(found - needs_.begin())});
+        typicals_.push_back(
+            {.cpu = each.cpu, .frequency = each.frequency, .need = static_cast<std::uint32_t>(found - needs_.begin())});
         if (found == needs_.end()) needs_.push_back(each.containers);
     }
 }
@@ -60,7 +59,8 @@ void fragmentation_model::list_columns() {
     }
     for (std::size_t n = 0; n < needs_.size(); ++n) {
         for (std::size_t c = 1; c < needs_[n].size(); ++c) {
-            extras_.push_back({.need = static_cast<std::uint32_t>(n), .column = static_cast<std::uint32_t>(wanted_.size())});
+            extras_.push_back(
+                {.need = static_cast<std::uint32_t>(n), .column = static_cast<std::uint32_t>(wanted_.size())});
             wanted_.push_back(count_of(needs_[n][c]));
         }
     }
@@ -145,8 +145,8 @@ void fragmentation_model::summarise(const device_config& config) {
 
 template <bool WithSatisfied>
 fragmentation_buckets fragmentation_model::accumulate(milli_gpu free, milli_cpu cpu_left) const noexcept {
-    // Every bucket is its own chain of additions in the order of the list. Adding 0.0 to the other buckets changes none of
-    // them, and saves a branch that cannot be predicted.
+    // Every bucket is its own chain of additions in the order of the list. Adding 0.0 to the other buckets changes none
+    // of them, and saves a branch that cannot be predicted.
     std::array<double, lanes> sums{};
     const auto idle = static_cast<double>(free.count());
     for (const typical& each : typicals_) {

@@ -172,8 +172,7 @@ rejection_code naive_allocator::why_never_here(const pod_request& request, node_
 
 node_answer naive_allocator::ask(const pod_request& request, node_index where) {
     if (const auto code = why_never_here(request, where); code != rejection_code::none) return {.code = code};
-    if (const auto code = ledger_->why_not_host(where, request.cpu, request.memory).code;
-        code != rejection_code::none) {
+    if (const auto code = ledger_->why_not_host(where, request.cpu, mib{0}).code; code != rejection_code::none) {
         return {.code = code};
     }
     node_state state = state_of(where);
@@ -230,7 +229,12 @@ expected<placement, rejection> naive_allocator::decide(const pod_request& reques
     node_state state = state_of(result.node);
     rejection_code refused = rejection_code::none;
     const request_view view{.request = &request, .devices = count_devices(request)};
-    const bool chosen = choose(view, state, true, result.shares, refused);
+    bool chosen = choose(view, state, true, result.shares, refused);
+    if (!chosen) { // a drawn device left none for a later container
+        state = state_of(result.node);
+        result.shares.clear();
+        chosen = choose(view, state, false, result.shares, refused);
+    }
     VGA_ASSERT(chosen, "a node that answered yes has devices for the pod");
     return result;
 }

@@ -61,8 +61,7 @@ const device_ways& outcome_table::ways_of(std::uint32_t shape, const device_view
     partitions_.clear();
     device.spec->mode->candidates(*device.spec, device.state, wanted, partitions_);
     for (const partition& part : partitions_) {
-        kept.after.push_back(
-            &states_->device(device.kind, device.spec->mode->with(*device.spec, device.state, part)));
+        kept.after.push_back(&states_->device(device.kind, device.spec->mode->with(*device.spec, device.state, part)));
     }
     return kept;
 }

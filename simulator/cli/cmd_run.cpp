@@ -27,8 +27,7 @@ void print_summary(const run_record& record) {
     fmt::print("fragmentation  {:.2f} GPUs idle but unusable, {:.2f} % of idle\n", unusable / 1000.0,
                idle > 0 ? 100.0 * unusable / idle : 0.0);
     fmt::print("active         {} nodes, {} GPUs\n", record.last.used_nodes, record.last.used_gpus);
-    fmt::print("decisions      {:.0f}/s, p50 {:.1f} us, p99 {:.1f} us\n",
-               result.decisions_per_s(),
+    fmt::print("decisions      {:.0f}/s, p50 {:.1f} us, p99 {:.1f} us\n", result.decisions_per_s(),
                result.decision_latency.quantile_us(0.5), result.decision_latency.quantile_us(0.99));
     fmt::print("report         {}/report.html\n", record.config.out);
 }

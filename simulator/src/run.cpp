@@ -126,8 +126,8 @@ expected<void> check_rows(const run_config& config, const simulation_input& inpu
                             .where = "",
                             .field = "sample_interval_s",
                             .value = std::to_string(config.sample_interval_s),
-                            .expected = "at least " + std::to_string(span / rows_max + 1) + ", because the trace spans " +
-                                        std::to_string(span) + " s"});
+                            .expected = "at least " + std::to_string(span / rows_max + 1) +
+                                        ", because the trace spans " + std::to_string(span) + " s"});
 }
 
 expected<run_record> replay(const run_config& config, const loaded_input& loaded, const simulation::progress& tell) {
@@ -155,12 +155,9 @@ expected<run_record> replay(const run_config& config, const loaded_input& loaded
         *record.ledger,
         {.node = node_policy->get(), .device = device_policy ? device_policy.get() : node_policy->get()}};
     try_once rules;
-    simulation sim{loaded.input,
-                   *record.ledger,
-                   alloc,
-                   rules,
-                   fragmentation,
-                   {.sample_interval = config.sample_interval_s * vgpualloc::ticks_per_second}};
+    simulation sim{loaded.input,  *record.ledger,
+                   alloc,         rules,
+                   fragmentation, {.sample_interval = config.sample_interval_s * vgpualloc::ticks_per_second}};
     record.result = sim.run(tell);
     count_end_state(record, loaded.input, alloc, sim.state());
 #if VGA_VERIFY_ENABLED

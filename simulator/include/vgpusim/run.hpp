@@ -68,7 +68,7 @@ struct run_record {
     std::vector<std::int64_t> code_count;     ///< failed pods by rejection code
     std::int64_t total_milli = 0;
     std::int64_t gpus = 0;
-    sample last;        ///< the state at the end
+    sample last; ///< the state at the end
 };
 
 /// Refuses output names (relative to config.out) that are one of the input files.

@@ -83,10 +83,10 @@ private:
     /// Nodes whose devices are of the same set of kinds: a request's model and mode filter treats them alike.
     struct node_group {
         std::vector<std::uint32_t> kinds;
-        std::vector<node_slot> slots;  ///< in node order
-        std::vector<node_facts> facts; ///< by slot
-        score_tree memory_left;       ///< of the slots, MiB
-        std::uint64_t changes = 0;    ///< how many there were
+        std::vector<node_slot> slots;   ///< in node order
+        std::vector<node_facts> facts;  ///< by slot
+        score_tree memory_left;         ///< of the slots, MiB
+        std::uint64_t changes = 0;      ///< how many there were
         std::uint32_t newest = no_slot; ///< the slot that changed last; `older` leads to the one before
     };
     struct slot_place {
@@ -102,13 +102,13 @@ private:
     };
     static constexpr std::uint64_t never_built = ~std::uint64_t{0};
 
-    /// A request as a group sees it: model and mode filters that every device passes are gone, and so is the host memory,
-    /// which no score depends on.
+    /// A request as a group sees it: model and mode filters that every device passes are gone, and so is the host
+    /// memory, which no score depends on.
     struct request_class {
         pod_request request;
         request_view view;
         std::uint32_t shape = 0;
-        std::uint64_t epoch = 0; ///< of the policies when the indexes were built
+        std::uint64_t epoch = 0;       ///< of the policies when the indexes were built
         std::vector<index_head> heads; ///< by group
     };
     struct request_part {

@@ -33,9 +33,11 @@ public:
     /// device (empty otherwise). Gives the configuration afterwards, or null if the request does not fit. Draws among
     /// equal devices only if `may_draw`.
     [[nodiscard]] const device_config* choose(const request_view& request, const node_view& before,
-                                              std::span<const device_view* const> physical,
-                                              std::span<outcome> ways, bool may_draw,
-                                              small_vector<device_share, 1>& shares);
+                                              std::span<const device_view* const> physical, std::span<outcome> ways,
+                                              bool may_draw, small_vector<device_share, 1>& shares);
+
+    /// Why the last choose() gave null.
+    [[nodiscard]] rejection_code refused() const noexcept { return refused_; }
 
 private:
     struct option {
@@ -55,6 +57,7 @@ private:
     [[nodiscard]] std::size_t pick_device(const option& best, const request_view& request, bool may_draw);
     [[nodiscard]] partition partition_of(const outcome& way, const device_request& wanted);
 
+    rejection_code refused_ = rejection_code::none;
     state_table* states_;
     outcome_table* outcomes_;
     policy_pair policies_;

@@ -26,7 +26,7 @@ struct outcome {
 struct outcome_list {
     rejection_code code = rejection_code::none; ///< none: it fits
     bool stepwise = false;                      ///< several steps with a choice: the device chooser must decide
-    std::span<outcome> ways{};            ///< valid until the next call; empty if stepwise or refused
+    std::span<outcome> ways{};                  ///< valid until the next call; empty if stepwise or refused
 };
 
 /// What one device's worth of a single-device shape makes of a device state.
@@ -83,8 +83,8 @@ private:
     state_table* states_;
     std::map<std::vector<device_request>, std::uint32_t> numbers_;
     std::vector<const std::vector<device_request>*> shapes_;
-    std::vector<std::vector<std::uint32_t>> memo_; ///< [shape][configuration id]
-    std::vector<std::vector<device_ways>> device_memo_;  ///< [shape][device id], for shapes of one device
+    std::vector<std::vector<std::uint32_t>> memo_;      ///< [shape][configuration id]
+    std::vector<std::vector<device_ways>> device_memo_; ///< [shape][device id], for shapes of one device
     std::vector<record> records_;
     std::vector<outcome> pool_;
     std::vector<partition> partitions_;

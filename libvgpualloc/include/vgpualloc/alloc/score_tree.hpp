@@ -13,8 +13,8 @@
 
 namespace vgpualloc {
 
-/// Below every score of a policy. A node that cannot take a pod is scored infeasible_because(code), so that one array holds
-/// both answers; the padding of a tree is lower still.
+/// Below every score of a policy. A node that cannot take a pod is scored infeasible_because(code), so that one array
+/// holds both answers; the padding of a tree is lower still.
 inline constexpr double infeasible_score = -0x1p1000;
 
 [[nodiscard]] constexpr bool is_feasible(double score) noexcept { return score > infeasible_score; }

@@ -80,8 +80,7 @@ public:
 private:
     static constexpr std::size_t block_size = std::size_t{1} << 14;
 
-    [[nodiscard]] const device_config& intern_sorted(std::span<const device_view* const> devices,
-                                                     std::uint64_t hash);
+    [[nodiscard]] const device_config& intern_sorted(std::span<const device_view* const> devices, std::uint64_t hash);
     [[nodiscard]] const device_view** pointer_space(std::size_t count);
 
     const cluster* cluster_;

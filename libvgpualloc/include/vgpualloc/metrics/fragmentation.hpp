@@ -81,8 +81,8 @@ private:
         std::uint32_t need = 0;
         std::uint32_t column = 0;
     };
-    /// What one device state offers, as masks (0 or -1) that configurations add up. A column is one container of one need;
-    /// column n is the first container of need n, further containers follow after all needs.
+    /// What one device state offers, as masks (0 or -1) that configurations add up. A column is one container of one
+    /// need; column n is the first container of need n, further containers follow after all needs.
     struct device_answer {
         bool known = false;
         std::vector<std::int32_t> fits;     ///< per column
@@ -90,8 +90,8 @@ private:
         std::vector<std::int32_t> accepted; ///< per need: of a model that it accepts
     };
 
-    /// F of one (configuration, CPU rank). Only the few ranks that a configuration is met with are kept: whatever fits the
-    /// cache counts more here than what is computed.
+    /// F of one (configuration, CPU rank). Only the few ranks that a configuration is met with are kept: whatever fits
+    /// the cache counts more here than what is computed.
     struct memo_entry {
         std::uint64_t key = no_key;
         double unusable = 0.0;

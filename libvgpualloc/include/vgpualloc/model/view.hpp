@@ -64,8 +64,8 @@ inline void add_to_totals(device_config& config, const device_view& device) noex
     device_config result;
     result.used = config.used - before.used + after.used;
     result.free = config.free + before.used - after.used;
-    result.devices_free_whole = config.devices_free_whole - (before.state == device_state{} ? 1 : 0) +
-                                (after.state == device_state{} ? 1 : 0);
+    result.devices_free_whole =
+        config.devices_free_whole - (before.state == device_state{} ? 1 : 0) + (after.state == device_state{} ? 1 : 0);
     return result;
 }
 

@@ -16,8 +16,8 @@ namespace vgpualloc {
 struct policy_parameters {
     workload target;        ///< typical requests, for fgd and its kin
     std::uint64_t seed = 0; ///< for policies that draw
-    /// Of `target`, if the caller measures fragmentation too and works on the same allocator's ids: what one computes the
-    /// other need not. Null: a policy that needs one makes its own.
+    /// Of `target`, if the caller measures fragmentation too and works on the same allocator's ids: what one computes
+    /// the other need not. Null: a policy that needs one makes its own.
     std::shared_ptr<fragmentation_model> fragmentation = nullptr;
 
     [[nodiscard]] std::shared_ptr<fragmentation_model> fragmentation_or_new() const {

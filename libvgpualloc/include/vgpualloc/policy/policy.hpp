@@ -49,11 +49,12 @@ public:
     /// Whether device_score() is node_score(), so that one computation serves both.
     [[nodiscard]] virtual bool scores_devices_by_node() const noexcept { return false; }
 
-    /// Whether the scores look at nothing of the `after` node but its CPU and its configuration's totals. Its devices and
-    /// id may then be missing, which spares finding out which configuration it would be.
+    /// Whether the scores look at nothing of the `after` node but its CPU and its configuration's totals. Its devices
+    /// and id may then be missing, which spares finding out which configuration it would be.
     [[nodiscard]] virtual bool scores_by_totals() const noexcept { return false; }
 
-    /// Whether nodes in equal states always score alike. False for a policy that scores by what observe() told of a node.
+    /// Whether nodes in equal states always score alike. False for a policy that scores by what observe() told of a
+    /// node.
     [[nodiscard]] virtual bool scores_by_state_alone() const noexcept { return true; }
 
     /// Whether equal node scores, or equal devices, are settled by draw() instead of by order.
