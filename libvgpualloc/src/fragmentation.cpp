@@ -39,16 +39,20 @@ fragmentation_model::fragmentation_model(const workload& target) {
     std::sort(cpu_steps_.begin(), cpu_steps_.end());
     cpu_steps_.erase(std::unique(cpu_steps_.begin(), cpu_steps_.end()), cpu_steps_.end());
     index_cpu_steps();
-    clear_memo();
 }
 
 void fragmentation_model::list_needs(const workload& target) {
+    constexpr double weight_of_all = 1e6; // for frequencies that come without weights
     for (const typical_request& each : target.typical) {
+        const auto weight =
+            each.weight > 0 ? each.weight : static_cast<std::int64_t>(each.frequency * weight_of_all + 0.5);
+        total_weight_ += static_cast<double>(weight);
         const auto found = std::ranges::find(needs_, each.containers);
         typicals_.push_back(
             {.cpu = each.cpu, .frequency = each.frequency, .need = static_cast<std::uint32_t>(found - needs_.begin())});
         if (found == needs_.end()) needs_.push_back(each.containers);
     }
+    total_weight_ = std::max(total_weight_, 1.0); // an empty workload fragments nothing, and 0 / 1 says so
 }
 
 void fragmentation_model::list_columns() {
@@ -177,31 +181,34 @@ double fragmentation_model::compute_unusable(const device_config& config, milli_
     return accumulate<false>(config.free, cpu_left).unusable();
 }
 
-double fragmentation_model::remember(std::size_t at, std::uint64_t key, double value) {
-    memo_[at] = {.key = key, .unusable = value};
-    if (++memo_used_ * 4 <= memo_.size() * 3) return value;
-    std::vector<memo_entry> wider(memo_.size() * 2);
-    memo_mask_ = wider.size() - 1;
-    for (const memo_entry& each : memo_) {
-        if (each.key == no_key) continue;
-        std::size_t to = mix64(each.key) & memo_mask_;
-        while (wider[to].key != no_key) to = (to + 1) & memo_mask_;
-        wider[to] = each;
+double fragmentation_model::compute_weighted(const device_config& config, milli_cpu cpu_left) {
+    summarise(config);
+    const std::int64_t idle = config.free.count();
+    std::int64_t sum = 0;
+    for (const typical& each : typicals_) {
+        const auto state = static_cast<need_state>(states_[each.need]);
+        const bool cpu_suffices = cpu_left >= each.cpu;
+        const std::array<std::int64_t, 2> lost{idle, rest_[each.need]};
+        sum += each.weight * lost[static_cast<std::size_t>(cpu_suffices) & static_cast<std::size_t>(state == enough)];
     }
-    memo_ = std::move(wider);
-    return value;
+    return static_cast<double>(sum);
 }
 
-void fragmentation_model::clear_memo() {
-    constexpr std::size_t entries_at_first = 1024;
-    memo_.assign(entries_at_first, {});
-    memo_mask_ = entries_at_first - 1;
-    memo_used_ = 0;
+void fragmentation_model::rank_memo::insert(std::uint64_t key, double value) {
+    if (++used * 4 > entries.size() * 3) {
+        std::vector<entry> old(entries.size() * 2);
+        old.swap(entries);
+        for (const entry& each : old) {
+            if (each.key != no_key) at(each.key) = each;
+        }
+    }
+    at(key) = {.key = key, .value = value};
 }
 
 void fragmentation_model::forget_ids() {
     answers_.clear();
-    clear_memo();
+    rounded_memo_ = {};
+    exact_memo_ = {};
 }
 
 } // namespace vgpualloc

@@ -173,7 +173,8 @@ vgpualloc::workload typical_pods(const std::vector<openb_pod>& pods) {
             vgpualloc::openb::make_request(vgpualloc::milli_cpu{cpu}, {}, num_gpu, milli_gpu{milli}, spec);
         result.typical.push_back({.cpu = request.cpu,
                                   .containers = request.containers,
-                                  .frequency = static_cast<double>(count) / static_cast<double>(total)});
+                                  .frequency = static_cast<double>(count) / static_cast<double>(total),
+                                  .weight = count});
     }
     if (result.typical.size() < order.size()) {
         const double covered = static_cast<double>(taken) / static_cast<double>(total);

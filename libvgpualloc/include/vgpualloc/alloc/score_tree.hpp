@@ -108,7 +108,7 @@ public:
     static constexpr double lowest = -std::numeric_limits<double>::infinity();
 
 private:
-    static constexpr std::size_t fanout = 16;
+    static constexpr std::size_t fanout = 8;
 
     [[nodiscard]] static double max_of_block(const std::vector<double>& level, std::size_t block) noexcept {
         const double* begin = level.data() + block * fanout;

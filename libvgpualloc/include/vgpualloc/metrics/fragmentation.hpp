@@ -54,16 +54,18 @@ public:
     /// The buckets of a node, computed afresh.
     [[nodiscard]] fragmentation_buckets buckets(const device_config& config, milli_cpu cpu_left);
 
-    /// F of a node: buckets(...).unusable(), from the memo if the configuration is interned.
+    /// F of a node in the reference's floating-point arithmetic: buckets(...).unusable(), from the memo if the
+    /// configuration is interned.
     [[nodiscard]] double unusable(const device_config& config, milli_cpu cpu_left) {
-        if (config.devices.empty()) return 0.0;
-        if (config.id == not_interned) return compute_unusable(config, cpu_left);
-        const std::uint64_t key = static_cast<std::uint64_t>(config.id) * ranks_ + cpu_rank(cpu_left);
-        for (std::size_t at = mix64(key) & memo_mask_;; at = (at + 1) & memo_mask_) {
-            if (memo_[at].key == key) return memo_[at].unusable;
-            if (memo_[at].key == no_key) return remember(at, key, compute_unusable(config, cpu_left));
-        }
+        return kept(rounded_memo_, config, cpu_left, [&] { return compute_unusable(config, cpu_left); });
     }
+
+    /// F times total_weight(), computed in integers: states that are equally fragmented compare equal, which sums of
+    /// rounded products do not promise. An integer below 2^53.
+    [[nodiscard]] double unusable_weighted(const device_config& config, milli_cpu cpu_left) {
+        return kept(exact_memo_, config, cpu_left, [&] { return compute_weighted(config, cpu_left); });
+    }
+    [[nodiscard]] double total_weight() const noexcept { return total_weight_; }
 
     /// Drops what was kept by id.
     void forget_ids();
@@ -74,6 +76,7 @@ private:
     struct typical {
         milli_cpu cpu;
         double frequency = 0.0;
+        std::int64_t weight = 0;
         std::uint32_t need = 0; ///< position in needs_
     };
     /// A further container of a need that has several.
@@ -90,25 +93,49 @@ private:
         std::vector<std::int32_t> accepted; ///< per need: of a model that it accepts
     };
 
-    /// F of one (configuration, CPU rank). Only the few ranks that a configuration is met with are kept: whatever fits
-    /// the cache counts more here than what is computed.
-    struct memo_entry {
-        std::uint64_t key = no_key;
-        double unusable = 0.0;
+    /// Values by (configuration, CPU rank), open addressing. Only the few ranks that a configuration is met with are
+    /// kept: whatever fits the cache counts more here than what is computed.
+    struct rank_memo {
+        struct entry {
+            std::uint64_t key = no_key;
+            double value = 0.0;
+        };
+        static constexpr std::uint64_t no_key = ~std::uint64_t{0};
+
+        std::vector<entry> entries = std::vector<entry>(1024); ///< a power of two, at most three quarters full
+        std::size_t used = 0;
+
+        /// The entry of the key, or the free one where it belongs.
+        [[nodiscard]] entry& at(std::uint64_t key) noexcept {
+            const std::size_t mask = entries.size() - 1;
+            std::size_t position = mix64(key) & mask;
+            while (entries[position].key != key && entries[position].key != no_key) position = (position + 1) & mask;
+            return entries[position];
+        }
+        void insert(std::uint64_t key, double value);
     };
-    static constexpr std::uint64_t no_key = ~std::uint64_t{0};
-    void clear_memo();
+
+    template <class Compute>
+    [[nodiscard]] double kept(rank_memo& memo, const device_config& config, milli_cpu cpu_left, Compute&& compute) {
+        if (config.devices.empty()) return 0.0;
+        if (config.id == not_interned) return compute();
+        const std::uint64_t key = static_cast<std::uint64_t>(config.id) * ranks_ + cpu_rank(cpu_left);
+        if (const auto& found = memo.at(key); found.key == key) return found.value;
+        const double value = compute();
+        memo.insert(key, value);
+        return value;
+    }
 
     void list_needs(const workload& target);
     void list_columns();
     /// Fills states_ and rest_ for a configuration.
     void summarise(const device_config& config);
-    [[nodiscard]] double remember(std::size_t at, std::uint64_t key, double value);
     [[nodiscard]] const device_answer& answers_of(const device_view& device);
     void answer(const device_view& device, device_answer& out) const;
     template <bool WithSatisfied>
     [[nodiscard]] fragmentation_buckets accumulate(milli_gpu free, milli_cpu cpu_left) const noexcept;
     [[nodiscard]] double compute_unusable(const device_config& config, milli_cpu cpu_left);
+    [[nodiscard]] double compute_weighted(const device_config& config, milli_cpu cpu_left);
     void index_cpu_steps();
 
     /// How many of the typical CPU requests `cpu_left` covers: a table gives the answer to within the steps that share
@@ -131,9 +158,9 @@ private:
     std::vector<std::uint32_t> rank_table_; ///< per cell of 2^rank_shift_ milli-CPU, the rank of its start
     int rank_shift_ = 0;
     std::vector<device_answer> answers_; ///< by device id
-    std::vector<memo_entry> memo_;       ///< open addressing; a power of two, at most three quarters full
-    std::size_t memo_mask_ = 0;
-    std::size_t memo_used_ = 0;
+    rank_memo rounded_memo_;
+    rank_memo exact_memo_;
+    double total_weight_ = 0.0;
     device_answer scratch_answer_;
     // Of the configuration at hand, in arrays that the compiler's vector loops run over:
     std::vector<std::int32_t> fitting_;  ///< per column, devices that fit

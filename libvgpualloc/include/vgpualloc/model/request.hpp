@@ -37,7 +37,8 @@ struct pod_request {
 struct typical_request {
     milli_cpu cpu;
     std::vector<device_request> containers;
-    double frequency = 0.0; ///< 0 to 1; the list's frequencies add up to about 1
+    double frequency = 0.0;  ///< 0 to 1; the list's frequencies add up to about 1
+    std::int64_t weight = 0; ///< the frequency as a whole number, such as a count of pods; 0 = taken from the frequency
 };
 
 /// The workload a cluster is expected to see. The order of the list is the order of floating-point accumulation.

@@ -10,8 +10,11 @@
 
 namespace vgpualloc::policies {
 
-/// The score is the fall of the node's expected unusable idle capacity F, in GPUs. Unlike the reference it is compared
-/// as it is: no sigmoid, no truncation to an integer, so that small differences count.
+/// The score is the fall of the node's expected unusable idle capacity F, in GPUs. Unlike the reference it is not
+/// squeezed through a sigmoid and truncated to an integer, so that small differences count; and F is summed in
+/// integers, so that differences which are none do not. In floating-point sums the last bit decides between equally
+/// good nodes and scatters the pods: on the openb default list (load 1.3, seed 42) that costs 2.65 percentage points of
+/// allocation.
 class fgd final : public policy {
 public:
     static constexpr std::string_view id = "fgd";
@@ -21,9 +24,9 @@ public:
 
     [[nodiscard]] std::string_view name() const noexcept override { return id; }
     [[nodiscard]] double node_score(const request_view&, const node_view& before, const node_view& after) override {
-        return (fragmentation_->unusable(*before.config, before.cpu_left) -
-                fragmentation_->unusable(*after.config, after.cpu_left)) /
-               1000.0;
+        return (fragmentation_->unusable_weighted(*before.config, before.cpu_left) -
+                fragmentation_->unusable_weighted(*after.config, after.cpu_left)) /
+               (1000.0 * fragmentation_->total_weight());
     }
     [[nodiscard]] double device_score(const request_view& request, const node_view& before, const node_view& after,
                                       const step_view&) override {
