@@ -28,6 +28,12 @@ struct class_index {
 
 namespace {
 
+/// Whether every way takes the same amount of a device.
+bool same_amount(std::span<const outcome> ways) noexcept {
+    const milli_gpu first = ways.front().after->used - ways.front().before->used;
+    return std::ranges::all_of(ways, [&](const outcome& way) { return way.after->used - way.before->used == first; });
+}
+
 std::int64_t devices_wanted(const pod_request& request) {
     std::int64_t sum = 0;
     for (const device_request& each : request.containers) sum += each.count;
@@ -219,20 +225,19 @@ double allocator::stepwise_score(const request_class& asked, const node_view& be
 
 /// The score of the best way on one node: by device score, then by node score.
 double allocator::best_score(const request_class& asked, const node_view& before, std::span<outcome> ways) {
-    const bool compare_devices = ways.size() > 1 && !policies_.one_score();
-    const bool by_totals = policies_.by_totals();
     node_view after = before;
     after.cpu_left = before.cpu_left - asked.request.cpu;
-    device_config totals;
+    if (policies_.by_totals() && ways.front().before != nullptr && same_amount(ways)) {
+        // Whichever device is taken, the node scores alike.
+        const device_config totals = totals_after(*before.config, *ways.front().before, *ways.front().after);
+        after.config = &totals;
+        return policies_.node->node_score(asked.view, before, after);
+    }
+    const bool compare_devices = ways.size() > 1 && !policies_.one_score();
     double best = infeasible_score;
     double best_device = infeasible_score;
     for (outcome& way : ways) {
-        if (by_totals && way.next == nullptr) {
-            totals = totals_after(*before.config, *way.before, *way.after);
-            after.config = &totals;
-        } else {
-            after.config = &outcomes_.next_of(way, *before.config);
-        }
+        after.config = &outcomes_.next_of(way, *before.config);
         const double score = policies_.node->node_score(asked.view, before, after);
         const double device =
             compare_devices ? policies_.device->device_score(asked.view, before, after, {way.before, way.after}) : 0.0;

@@ -58,14 +58,12 @@ inline void add_to_totals(device_config& config, const device_view& device) noex
     if (device.state == device_state{}) ++config.devices_free_whole;
 }
 
-/// The totals of `config` with one `before` replaced by `after`; devices and id are left out.
+/// What is used and free of `config` with one `before` replaced by `after`; nothing else is filled in.
 [[nodiscard]] inline device_config totals_after(const device_config& config, const device_view& before,
                                                 const device_view& after) noexcept {
     device_config result;
     result.used = config.used - before.used + after.used;
     result.free = config.free + before.used - after.used;
-    result.devices_free_whole =
-        config.devices_free_whole - (before.state == device_state{} ? 1 : 0) + (after.state == device_state{} ? 1 : 0);
     return result;
 }
 
