@@ -62,14 +62,13 @@ allocator::allocator(ledger& book, policy_pair policies, allocator_options optio
         physical_.resize(physical_.size() + each.devices.size());
         const auto kinds = kinds_of(each);
         const auto [at, added] = group_numbers.emplace(kinds, static_cast<std::uint32_t>(groups_.size()));
-        if (added) groups_.push_back({.kinds = kinds, .slots = {}, .facts = {}, .memory_left = score_tree{0}});
+        if (added) groups_.push_back({.kinds = kinds, .slots = {}, .facts = {}});
         node_group& group = groups_[at->second];
         place_of_.push_back({.group = at->second, .slot = static_cast<std::uint32_t>(group.slots.size())});
         group.slots.emplace_back();
         group.facts.push_back({.memory_left = {}, .cpu_capacity = each.cpu, .node = node_index{i}});
     }
     first_device_.push_back(physical_.size());
-    for (node_group& group : groups_) group.memory_left = score_tree{group.slots.size()};
     start_afresh();
     // What happened before this allocator was made: policies are told, the state is read as it is.
     for (const ledger_event& event : book.events()) {
@@ -124,7 +123,6 @@ void allocator::read_host(node_index where) {
     group.slots[place.slot].cpu_left = owned.cpu - used.cpu;
     group.slots[place.slot].takes_pods = used.pods < owned.pods_max;
     group.facts[place.slot].memory_left = owned.memory - used.memory;
-    group.memory_left.set(place.slot, static_cast<double>(group.facts[place.slot].memory_left.count()));
 }
 
 void allocator::apply(const booking& what) {
@@ -267,6 +265,9 @@ double allocator::answer(const request_class& asked, const node_group& group, st
         best = best_score(asked, before, found.ways);
     }
     VGA_ASSERT(is_feasible(best), "a policy's score is a number and not absurdly low");
+    if (asked.request.memory > group.facts[position].memory_left) {
+        return infeasible_because(rejection_code::insufficient_memory);
+    }
     return best;
 }
 
@@ -282,7 +283,8 @@ void allocator::build(request_class& asked, index_head& head, node_group& group)
         const node_slot& a = group.slots[i - 1];
         const node_slot& b = group.slots[i];
         return a.config == b.config && a.cpu_left == b.cpu_left && a.takes_pods == b.takes_pods &&
-               group.facts[i - 1].cpu_capacity == group.facts[i].cpu_capacity;
+               group.facts[i - 1].cpu_capacity == group.facts[i].cpu_capacity &&
+               (asked.request.memory == mib{0} || group.facts[i - 1].memory_left == group.facts[i].memory_left);
     };
     double score = infeasible_score;
     auto& codes = head.index->code_count;
@@ -347,40 +349,45 @@ void allocator::make_room(std::size_t bytes) {
     }
 }
 
-/// The first node with the highest score that also has the memory. The highest score of all nearly always has.
-score_tree::found allocator::best_in(index_head& head, const node_group& group, mib memory) const {
+/// The first slot with a head's highest score.
+std::uint32_t allocator::first_of(index_head& head) {
     if (head.first == no_slot) head.first = static_cast<std::uint32_t>(head.index->scores.first_max());
-    if (group.facts[head.first].memory_left >= memory) return {.score = head.best, .position = head.first};
-    return head.index->scores.first_max_where(group.memory_left, static_cast<double>(memory.count()));
+    return head.first;
 }
 
-node_index allocator::best_node(const request_record& asked, double& best) {
-    double bound = infeasible_score; // the highest score if the memory is there
-    for (const request_part& part : asked.parts) {
-        if (part.refused != rejection_code::none) continue;
-        request_class& seen = classes_[part.class_number];
-        enter_epoch(seen);
-        bound = std::max(bound, follow(seen, part.group).best);
-    }
-    best = infeasible_score;
-    node_index winner = node_index::none();
-    if (!is_feasible(bound)) return winner;
-    // First the groups that reach the bound. Only if none of their nodes has the memory do the others matter.
-    for (const bool at_bound : {true, false}) {
+/// Gives a request a class of its own memory in one group. Most requests never need it: where the best node has the
+/// memory anyway, classes that differ in nothing else share one index.
+void allocator::mind_memory(request_part& part, mib memory) {
+    pod_request request = classes_[part.class_number].request;
+    request.memory = memory;
+    part.class_number = class_of(request);
+}
+
+node_index allocator::best_node(request_record& asked, double& best) {
+    while (true) {
+        best = infeasible_score;
         for (const request_part& part : asked.parts) {
             if (part.refused != rejection_code::none) continue;
-            index_head& head = classes_[part.class_number].heads[part.group];
-            if ((head.best == bound) != at_bound || !is_feasible(head.best) || head.best < best) continue;
-            const node_group& group = groups_[part.group];
-            const score_tree::found found = best_in(head, group, asked.original.memory);
-            if (!is_feasible(found.score) || found.score < best) continue;
-            const node_index first = group.facts[found.position].node;
-            if (found.score > best || first < winner) winner = first;
-            best = found.score;
+            enter_epoch(classes_[part.class_number]);
+            best = std::max(best, follow(classes_[part.class_number], part.group).best);
         }
-        if (best == bound) break;
+        node_index winner = node_index::none();
+        if (!is_feasible(best)) return winner;
+        bool lacks_memory = false;
+        for (request_part& part : asked.parts) {
+            if (part.refused != rejection_code::none) continue;
+            index_head& head = classes_[part.class_number].heads[part.group];
+            if (head.best != best) continue;
+            const node_facts& first = groups_[part.group].facts[first_of(head)];
+            if (first.memory_left < asked.original.memory) {
+                mind_memory(part, asked.original.memory);
+                lacks_memory = true;
+            } else if (!winner.valid() || first.node < winner) {
+                winner = first.node;
+            }
+        }
+        if (!lacks_memory) return winner;
     }
-    return winner;
 }
 
 node_index allocator::draw_node(const request_record& asked, double best) {
@@ -412,9 +419,7 @@ rejection allocator::why_nowhere(const request_record& asked) {
             result.nodes[static_cast<std::size_t>(part.refused)] += nodes;
             continue;
         }
-        // Nothing is left but nodes that lack only the memory.
-        auto codes = classes_[part.class_number].heads[part.group].index->code_count;
-        codes[static_cast<std::size_t>(rejection_code::insufficient_memory)] = std::exchange(codes[0], 0);
+        const auto& codes = classes_[part.class_number].heads[part.group].index->code_count;
         for (std::size_t code = 0; code < rejection_code_count; ++code) result.nodes[code] += codes[code];
     }
     return result;
@@ -432,7 +437,7 @@ node_view allocator::view_of(node_index where) {
 
 expected<placement, rejection> allocator::decide(request_id request) {
     sync();
-    const request_record& asked = requests_[request.at()];
+    request_record& asked = requests_[request.at()];
     deciding_ = &asked;
     double best = infeasible_score;
     node_index winner = best_node(asked, best);

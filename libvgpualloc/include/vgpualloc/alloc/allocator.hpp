@@ -85,7 +85,6 @@ private:
         std::vector<std::uint32_t> kinds;
         std::vector<node_slot> slots;   ///< in node order
         std::vector<node_facts> facts;  ///< by slot
-        score_tree memory_left;         ///< of the slots, MiB
         std::uint64_t changes = 0;      ///< how many there were
         std::uint32_t newest = no_slot; ///< the slot that changed last; `older` leads to the one before
     };
@@ -135,8 +134,9 @@ private:
     [[nodiscard]] double answer(const request_class& asked, const node_group& group, std::size_t position);
     [[nodiscard]] double best_score(const request_class& asked, const node_view& before, std::span<outcome> ways);
     [[nodiscard]] double stepwise_score(const request_class& asked, const node_view& before);
-    [[nodiscard]] node_index best_node(const request_record& asked, double& best);
-    [[nodiscard]] score_tree::found best_in(index_head& head, const node_group& group, mib memory) const;
+    [[nodiscard]] node_index best_node(request_record& asked, double& best);
+    void mind_memory(request_part& part, mib memory);
+    [[nodiscard]] static std::uint32_t first_of(index_head& head);
     [[nodiscard]] node_index draw_node(const request_record& asked, double best);
     [[nodiscard]] rejection why_nowhere(const request_record& asked);
     [[nodiscard]] std::uint64_t policy_epoch() const noexcept {

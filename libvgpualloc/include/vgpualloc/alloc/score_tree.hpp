@@ -87,18 +87,6 @@ public:
         descend_equal(levels_.size() - 1, 0, score, visit);
     }
 
-    struct found {
-        double score = lowest;
-        std::size_t position = 0;
-    };
-    /// The first position with the highest score among those where `limits` (of the same size) is at least `need`; the
-    /// score is `lowest` if there is none. Blocks that cannot hold a better one are passed over whole.
-    [[nodiscard]] found first_max_where(const score_tree& limits, double need) const noexcept {
-        found best;
-        descend_limited(levels_.size() - 1, 0, limits, need, best);
-        return best;
-    }
-
     [[nodiscard]] std::size_t bytes() const noexcept {
         std::size_t total = 0;
         for (const auto& level : levels_) total += level.capacity() * sizeof(double);
@@ -124,18 +112,6 @@ private:
         for (std::size_t i = block * fanout; i < (block + 1) * fanout; ++i) {
             if (level > 0 && levels_[level][i] >= score) descend_equal(level - 1, i, score, visit);
             if (level == 0 && levels_[level][i] == score) visit(i);
-        }
-    }
-
-    void descend_limited(std::size_t level, std::size_t block, const score_tree& limits, double need,
-                         found& best) const noexcept {
-        for (std::size_t i = block * fanout; i < (block + 1) * fanout; ++i) {
-            if (levels_[level][i] <= best.score || limits.levels_[level][i] < need) continue;
-            if (level > 0) {
-                descend_limited(level - 1, i, limits, need, best);
-            } else {
-                best = {.score = levels_[level][i], .position = i};
-            }
         }
     }
 
