@@ -5,7 +5,7 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 install_packages test
-build coverage
+build coverage --target core_tests
 forget_coverage
 run_ctest coverage -L '^(unit|property)$'
 coverage_gate

@@ -25,11 +25,11 @@ outcome_of() {
     return "$status"
 }
 
-# stage PRESET [ctest arguments]: when the build fails its tests are not run.
+# stage PRESET TARGET [ctest arguments]: when the build fails its tests are not run.
 stage() {
-    local preset=$1 status=0
-    shift
-    outcome_of step "the $preset build" build "$preset" || return 1
+    local preset=$1 target=$2 status=0
+    shift 2
+    outcome_of step "the $preset build" build "$preset" --target "$target" || return 1
     run_ctest "$preset" "$@" || status=$?
     outcomes+=("ctest:$preset:$status:$(junit_of "$preset")")
     return "$status"
@@ -54,7 +54,7 @@ coverage_stage() {
     # The counter files' place is compiled in, so an object from another clone's cache would write there.
     export CCACHE_DISABLE=1
     if [ -d "$root/build/coverage" ]; then forget_coverage; fi
-    stage coverage -L "$core_tests" || return 1
+    stage coverage core_tests -L "$core_tests" || return 1
     outcome_of check "line coverage of libvgpualloc" coverage_gate
 }
 
@@ -66,9 +66,9 @@ all_stages() {
         outcome_of step "the debug build" build debug --target vgpusim || failed=1
         export VGPUALLOC_DEBUG_VGPUSIM=$root/build/debug/bin/vgpusim
     fi
-    stage release || failed=1
+    stage release all || failed=1
     if [ "$quick" = no ]; then
-        stage asan-ubsan -L "$core_tests" || failed=1
+        stage asan-ubsan core_tests -L "$core_tests" || failed=1
         coverage_stage || failed=1
     fi
     return "$failed"
