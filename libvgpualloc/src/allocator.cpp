@@ -264,7 +264,7 @@ double allocator::answer(const request_class& asked, const node_group& group, st
     } else {
         best = best_score(asked, before, found.ways);
     }
-    VGA_ASSERT(is_feasible(best), "a policy's score is a number and not absurdly low");
+    VGA_ASSERT(best > -score_magnitude_max && best < score_magnitude_max, "a policy's score is a number below 2^900");
     if (asked.request.memory > group.facts[position].memory_left) {
         return infeasible_because(rejection_code::insufficient_memory);
     }

@@ -48,8 +48,10 @@ void fragmentation_model::list_needs(const workload& target) {
             each.weight > 0 ? each.weight : static_cast<std::int64_t>(each.frequency * weight_of_all + 0.5);
         total_weight_ += static_cast<double>(weight);
         const auto found = std::ranges::find(needs_, each.containers);
-        typicals_.push_back(
-            {.cpu = each.cpu, .frequency = each.frequency, .need = static_cast<std::uint32_t>(found - needs_.begin())});
+        typicals_.push_back({.cpu = each.cpu,
+                             .frequency = each.frequency,
+                             .weight = weight,
+                             .need = static_cast<std::uint32_t>(found - needs_.begin())});
         if (found == needs_.end()) needs_.push_back(each.containers);
     }
     total_weight_ = std::max(total_weight_, 1.0); // an empty workload fragments nothing, and 0 / 1 says so

@@ -8,6 +8,10 @@
 namespace vgpualloc {
 
 ledger::ledger(const cluster& owned) : cluster_{&owned} {
+    for (const device_spec& kind : owned.kinds) {
+        VGA_ASSERT(kind.mode != nullptr && kind.memory > mib{0} && kind.cores > core_percent{0},
+                   "every kind of device has a mode, memory and compute");
+    }
     first_device_.reserve(owned.nodes.size() + 1);
     std::size_t total = 0;
     for (const node& each : owned.nodes) {

@@ -14,6 +14,7 @@ namespace vgpualloc {
 namespace {
 
 constexpr std::string_view weighted_prefix = "weighted:";
+constexpr double weight_max = 1e6; // keeps sums of scores far from where a double ends
 
 error bad_policy(error_code code, std::string_view value, std::string expected_text) {
     return {.code = code,
@@ -42,8 +43,9 @@ expected<policies::weighted::term> parse_term(std::string_view text, std::span<c
     const std::string_view number = text.substr(equals + 1);
     double weight = 0.0;
     const auto [end, failure] = std::from_chars(number.data(), number.data() + number.size(), weight);
-    if (failure != std::errc{} || end != number.data() + number.size() || !std::isfinite(weight)) {
-        return unexpected(bad_policy(error_code::malformed, text, "a decimal number as weight"));
+    if (failure != std::errc{} || end != number.data() + number.size() || !(std::abs(weight) <= weight_max)) {
+        return unexpected(
+            bad_policy(error_code::malformed, text, "a decimal number from -1000000 to 1000000 as weight"));
     }
     auto scorer = by_name(text.substr(0, equals), known, parameters);
     if (!scorer) return unexpected(std::move(scorer.error()));

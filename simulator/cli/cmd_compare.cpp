@@ -11,6 +11,7 @@
 
 #include "commands.hpp"
 #include "run_flags.hpp"
+#include "vgpusim/policies.hpp"
 #include "vgpusim/report.hpp"
 #include "vgputraces/files.hpp"
 
@@ -35,8 +36,8 @@ double allocation_pct(const run_record& record) {
 }
 
 /// With arrivals only, the state at the end says it; where pods leave, the mean over time does.
-double compared_pct(const run_record& record) {
-    if (record.result.finished == 0 || record.result.samples.size() < 2) return allocation_pct(record);
+double compared_pct(const run_record& record, bool over_time) {
+    if (!over_time || record.result.samples.size() < 2) return allocation_pct(record);
     const auto& samples = record.result.samples;
     double area = 0.0;
     for (std::size_t i = 1; i < samples.size(); ++i) {
@@ -49,21 +50,23 @@ double compared_pct(const run_record& record) {
 }
 
 void print_table(const std::vector<run_record>& records, const std::string& out) {
-    const bool over_time = records.front().result.finished > 0;
+    const bool over_time = std::ranges::any_of(records, [](const run_record& r) { return r.result.finished > 0; });
     const char* measure = over_time ? "mean alloc %" : "allocation %";
     fmt::print("{:<28} {:>12} {:>16} {:>10} {:>10} {:>14}\n", "policy", measure, "unusable GPUs", "placed", "failed",
                "decisions/s");
     for (const run_record& each : records) {
-        fmt::print("{:<28} {:>12.2f} {:>16.2f} {:>10} {:>10} {:>14.0f}\n", each.config.policy, compared_pct(each),
-                   static_cast<double>(each.last.unusable_micro) / 1e9, each.result.placed, each.result.failed,
-                   each.result.decisions_per_s());
+        fmt::print("{:<28} {:>12.2f} {:>16.2f} {:>10} {:>10} {:>14.0f}\n", each.config.policy,
+                   compared_pct(each, over_time), static_cast<double>(each.last.unusable_micro) / 1e9,
+                   each.result.placed, each.result.failed, each.result.decisions_per_s());
     }
     std::vector<const run_record*> ranked;
     for (const run_record& each : records) ranked.push_back(&each);
-    std::ranges::stable_sort(ranked, std::greater{}, [](const run_record* r) { return compared_pct(*r); });
-    const double lead = compared_pct(*ranked[0]) - compared_pct(*ranked[1]);
+    std::ranges::stable_sort(ranked, std::greater{},
+                             [over_time](const run_record* r) { return compared_pct(*r, over_time); });
+    const double lead = compared_pct(*ranked[0], over_time) - compared_pct(*ranked[1], over_time);
     const char* what = over_time ? "of all GPU time" : "of all GPUs";
-    if (lead == 0.0) {
+    constexpr double lead_shown_min = 0.005; // below that it would read 0.00
+    if (lead < lead_shown_min) {
         fmt::print("\n{} and {} allocate the same share {}.\n", ranked[0]->config.policy, ranked[1]->config.policy,
                    what);
     } else {
@@ -90,12 +93,29 @@ vgpualloc::expected<void> check_policies(const std::vector<std::string>& policie
     return {};
 }
 
+/// What can be refused at once is refused before the first replay, which may take long.
+vgpualloc::expected<void> check_before_replays(const run_config& config, const loaded_input& loaded,
+                                               const std::vector<std::string>& policies) {
+    std::vector<std::string> names{"compare.json", "report.html"};
+    for (const std::string& policy : policies) {
+        if (const auto made = make_policy(policy, {.target = {}, .seed = 0}); !made) {
+            return vgpualloc::unexpected(made.error());
+        }
+        for (const char* file : {"/pods.csv", "/timeseries.csv", "/summary.json"})
+            names.push_back(folder_of(policy) + file);
+    }
+    return keep_inputs(config, loaded, names);
+}
+
 int compare(const run_flags& flags, const std::vector<std::string>& policies) {
     if (const auto checked = check_policies(policies); !checked) return report_error(checked.error());
     const auto config = config_from(flags);
     if (!config) return report_error(config.error());
     const auto loaded = load_input(*config);
     if (!loaded) return report_error(loaded.error());
+    if (const auto checked = check_before_replays(*config, *loaded, policies); !checked) {
+        return report_error(checked.error());
+    }
     std::vector<run_record> records;
     std::vector<report_run> shown;
     for (const std::string& policy : policies) {
@@ -121,9 +141,6 @@ int compare(const run_flags& flags, const std::vector<std::string>& policies) {
     texts.emplace_back("report.html", render_report(shown));
     std::vector<vgputraces::output_file> files;
     for (const auto& [name, text] : texts) files.push_back({.name = name, .content = text});
-    std::vector<std::string> names;
-    for (const auto& [name, text] : texts) names.push_back(name);
-    if (const auto kept = keep_inputs(*config, *loaded, names); !kept) return report_error(kept.error());
     if (const auto written = vgputraces::write_files(config->out, files); !written)
         return report_error(written.error());
     if (flags.json) {

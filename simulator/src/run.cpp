@@ -38,6 +38,7 @@ expected<void> needs_path(const std::string& value, const char* field) {
 
 void count_end_state(run_record& record, const simulation_input& input, vgpualloc::allocator& alloc, gauges& state) {
     const auto& nodes = input.nodes.nodes;
+    state.forget_ids(); // the last decision may have given them anew
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         const auto view = alloc.view_of(node_index{i});
         const auto buckets = state.buckets(view);

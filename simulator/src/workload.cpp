@@ -2,6 +2,7 @@
 #include "vgpusim/workload.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <map>
 #include <numeric>
@@ -62,13 +63,49 @@ expected<void> tune_up(std::vector<listed_pod>& list, const std::vector<openb_po
     }
 }
 
+/// Positions 0..size-1 that can be asked for by rank among those not yet removed: a Fenwick tree of counts.
+class survivors {
+public:
+    explicit survivors(std::size_t size) : counts_(size + 1, 0), left_{size} {
+        for (std::size_t i = 1; i <= size; ++i) {
+            counts_[i] += 1;
+            if (const std::size_t parent = i + (i & (~i + 1)); parent <= size) counts_[parent] += counts_[i];
+        }
+    }
+    [[nodiscard]] std::size_t left() const noexcept { return left_; }
+
+    /// Removes the survivor of that rank and gives its position.
+    std::size_t remove(std::size_t rank) {
+        std::size_t position = 0;
+        for (std::size_t step = std::bit_floor(counts_.size() - 1); step > 0; step >>= 1U) {
+            if (position + step < counts_.size() && counts_[position + step] <= rank) {
+                position += step;
+                rank -= counts_[position];
+            }
+        }
+        for (std::size_t i = position + 1; i < counts_.size(); i += i & (~i + 1)) --counts_[i];
+        --left_;
+        return position;
+    }
+
+private:
+    std::vector<std::size_t> counts_;
+    std::size_t left_;
+};
+
+/// Removes random pods, the others keeping their order, until the list asks for no more than the target.
 void tune_down(std::vector<listed_pod>& list, const std::vector<openb_pod>& by_name, std::int64_t requested,
                double target, vgpualloc::compat::go_random& random) {
-    while (static_cast<double>(requested) > target && !list.empty()) {
-        const auto at = static_cast<std::ptrdiff_t>(random.intn(static_cast<std::int32_t>(list.size())));
-        requested -= asked_by(by_name[list[static_cast<std::size_t>(at)].source]).count();
-        list.erase(list.begin() + at);
+    survivors alive{list.size()};
+    std::vector<bool> removed(list.size(), false);
+    while (static_cast<double>(requested) > target && alive.left() > 0) {
+        const auto rank = static_cast<std::size_t>(random.intn(static_cast<std::int32_t>(alive.left())));
+        const std::size_t position = alive.remove(rank);
+        removed[position] = true;
+        requested -= asked_by(by_name[list[position].source]).count();
     }
+    std::size_t position = 0;
+    std::erase_if(list, [&](const listed_pod&) { return removed[position++]; });
 }
 
 expected<void> tune(std::vector<listed_pod>& list, const std::vector<openb_pod>& by_name, std::int64_t capacity,

@@ -16,6 +16,7 @@ namespace vgpualloc {
 /// Below every score of a policy. A node that cannot take a pod is scored infeasible_because(code), so that one array
 /// holds both answers; the padding of a tree is lower still.
 inline constexpr double infeasible_score = -0x1p1000;
+inline constexpr double score_magnitude_max = 0x1p900;
 
 [[nodiscard]] constexpr bool is_feasible(double score) noexcept { return score > infeasible_score; }
 [[nodiscard]] constexpr double infeasible_because(rejection_code code) noexcept {
