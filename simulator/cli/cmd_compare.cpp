@@ -94,8 +94,8 @@ vgpualloc::expected<void> check_policies(const std::vector<std::string>& policie
 }
 
 /// What can be refused at once is refused before the first replay, which may take long.
-vgpualloc::expected<void> check_before_replays(const run_config& config, const loaded_input& loaded,
-                                               const std::vector<std::string>& policies) {
+vgpualloc::expected<void> check_before_replays(const run_flags& flags, const run_config& config,
+                                               const loaded_input& loaded, const std::vector<std::string>& policies) {
     std::vector<std::string> names{"compare.json", "report.html"};
     for (const std::string& policy : policies) {
         if (const auto made = make_policy(policy, {.target = {}, .seed = 0}); !made) {
@@ -104,7 +104,7 @@ vgpualloc::expected<void> check_before_replays(const run_config& config, const l
         for (const char* file : {"/pods.csv", "/timeseries.csv", "/summary.json"})
             names.push_back(folder_of(policy) + file);
     }
-    return keep_inputs(config, loaded, names);
+    return keep_inputs(flags, config, loaded, names);
 }
 
 int compare(const run_flags& flags, const std::vector<std::string>& policies) {
@@ -113,7 +113,7 @@ int compare(const run_flags& flags, const std::vector<std::string>& policies) {
     if (!config) return report_error(config.error());
     const auto loaded = load_input(*config);
     if (!loaded) return report_error(loaded.error());
-    if (const auto checked = check_before_replays(*config, *loaded, policies); !checked) {
+    if (const auto checked = check_before_replays(flags, *config, *loaded, policies); !checked) {
         return report_error(checked.error());
     }
     std::vector<run_record> records;

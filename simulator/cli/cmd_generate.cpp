@@ -80,6 +80,9 @@ int run(const options& chosen) {
     if (!text) return report_error(text.error());
     const auto model = vgputraces::parse_trace_model(*text, chosen.model_path);
     if (!model) return report_error(model.error());
+    const auto kept =
+        vgputraces::keep_inputs(chosen.folder, {"nodes.csv", "pods.csv", "model.json"}, {chosen.model_path});
+    if (!kept) return report_error(kept.error());
     const auto trace = vgputraces::generate(*model, chosen.draw);
     if (!trace) return report_error(trace.error());
 

@@ -38,7 +38,7 @@ int run(const run_flags& flags) {
     const auto loaded = load_input(*config);
     if (!loaded) return report_error(loaded.error());
     const std::vector<std::string> names{"pods.csv", "timeseries.csv", "summary.json", "report.html"};
-    if (const auto kept = keep_inputs(*config, *loaded, names); !kept) return report_error(kept.error());
+    if (const auto kept = keep_inputs(flags, *config, *loaded, names); !kept) return report_error(kept.error());
     const auto record = replay(*config, *loaded, progress_bar(config->policy, loaded->input.pods.size()));
     end_progress();
     if (!record) return report_error(record.error());

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "vgputraces/files.hpp"
+
 namespace vgpusim::cli {
 
 using vgpualloc::error;
@@ -34,7 +36,7 @@ void add_run_flags(CLI::App& command, const std::shared_ptr<run_flags>& flags) {
         "--departures", [flags] { flags->given.emplace_back("departures", "true"); },
         "Use the trace's creation and deletion times");
     command.add_option("--set", flags->settings, "Set a configuration key, KEY=VALUE; may be repeated")
-        ->expected(1)
+        ->allow_extra_args(false)
         ->take_all();
     command.add_flag("--json", flags->json, "Print the summary as JSON");
 }
@@ -64,6 +66,14 @@ expected<run_config> config_from(const run_flags& flags) {
         if (auto done = set_key(config, key, value); !done) return unexpected(std::move(done.error()));
     }
     return config;
+}
+
+expected<void> keep_inputs(const run_flags& flags, const run_config& config, const loaded_input& loaded,
+                           const std::vector<std::string>& outputs) {
+    std::vector<std::string> inputs;
+    for (const input_file& each : loaded.files) inputs.push_back(each.path);
+    if (!flags.scenario.empty()) inputs.push_back(flags.scenario);
+    return vgputraces::keep_inputs(config.out, outputs, inputs);
 }
 
 simulation::progress progress_bar(std::string label, std::size_t total) {

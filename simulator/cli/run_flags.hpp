@@ -28,6 +28,11 @@ void add_run_flags(CLI::App& command, const std::shared_ptr<run_flags>& flags);
 /// The scenario, then --set, then flags; later ones win.
 [[nodiscard]] vgpualloc::expected<run_config> config_from(const run_flags& flags);
 
+/// Refuses an output folder in which one of the outputs would replace an input: a list or the scenario.
+[[nodiscard]] vgpualloc::expected<void> keep_inputs(const run_flags& flags, const run_config& config,
+                                                    const loaded_input& loaded,
+                                                    const std::vector<std::string>& outputs);
+
 /// A progress display on a terminal: arrivals done of `total`, rate, time left. Silent on a pipe.
 [[nodiscard]] simulation::progress progress_bar(std::string label, std::size_t total);
 /// Clears what progress_bar() left on the terminal.

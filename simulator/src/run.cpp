@@ -2,8 +2,6 @@
 #include "vgpusim/run.hpp"
 
 #include <algorithm>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "vgpualloc/mode/all.hpp"
@@ -33,7 +31,7 @@ expected<input_file> hashed(const std::string& path) {
 expected<void> needs_path(const std::string& value, const char* field) {
     if (!value.empty()) return {};
     return unexpected(
-        error{.code = error_code::missing, .where = "", .field = field, .value = "", .expected = "no file is given"});
+        error{.code = error_code::missing, .where = "", .field = field, .value = "", .expected = "no path is given"});
 }
 
 void count_end_state(run_record& record, const simulation_input& input, vgpualloc::allocator& alloc, gauges& state) {
@@ -76,6 +74,7 @@ expected<loaded_input> load_input(const run_config& config) {
     if (!mode) return unexpected(mode.error());
     if (const auto given = needs_path(config.nodes, "nodes"); !given) return unexpected(given.error());
     if (const auto given = needs_path(config.pods, "pods"); !given) return unexpected(given.error());
+    if (const auto given = needs_path(config.out, "out"); !given) return unexpected(given.error());
     const std::string nodes_path = vgputraces::resolve_trace_path(config.nodes);
     const std::string pods_path = vgputraces::resolve_trace_path(config.pods);
     const auto nodes = vgputraces::read_openb_nodes(nodes_path);
@@ -95,23 +94,7 @@ expected<loaded_input> load_input(const run_config& config) {
     return loaded;
 }
 
-expected<void> keep_inputs(const run_config& config, const loaded_input& loaded,
-                           const std::vector<std::string>& names) {
-    for (const std::string& name : names) {
-        const std::filesystem::path output = std::filesystem::path{config.out} / name;
-        for (const input_file& each : loaded.files) {
-            std::error_code absent; // an output that does not exist yet is no input
-            if (std::filesystem::equivalent(output, each.path, absent)) {
-                return unexpected(error{.code = error_code::unsupported,
-                                        .where = "",
-                                        .field = "out",
-                                        .value = config.out,
-                                        .expected = "a folder whose " + name + " is not an input of the run"});
-            }
-        }
-    }
-    return {};
-}
+namespace {
 
 /// A row takes memory; a run that would make more of them than anyone can read is refused before it starts.
 expected<void> check_rows(const run_config& config, const simulation_input& input) {
@@ -130,6 +113,8 @@ expected<void> check_rows(const run_config& config, const simulation_input& inpu
                             .expected = "at least " + std::to_string(span / rows_max + 1) +
                                         ", because the trace spans " + std::to_string(span) + " s"});
 }
+
+} // namespace
 
 expected<run_record> replay(const run_config& config, const loaded_input& loaded, const simulation::progress& tell) {
     if (const auto checked = check_rows(config, loaded.input); !checked) return unexpected(checked.error());

@@ -180,19 +180,23 @@ expected<run_config> read_scenario(const std::string& path) {
     nlohmann::json scenario;
     std::string repeated;
     std::vector<std::set<std::string>> seen;
-    const auto watch_keys = [&](int, nlohmann::json::parse_event_t event, nlohmann::json& parsed) {
+    constexpr int depth_max = 8; // a scenario is flat; a file made to be deep must not exhaust the stack
+    bool too_deep = false;
+    const auto watch_keys = [&](int depth, nlohmann::json::parse_event_t event, nlohmann::json& parsed) {
+        too_deep = too_deep || depth > depth_max;
         if (event == nlohmann::json::parse_event_t::object_start) seen.emplace_back();
         if (event == nlohmann::json::parse_event_t::object_end) seen.pop_back();
         if (event == nlohmann::json::parse_event_t::key && !seen.back().insert(parsed.get<std::string>()).second) {
             repeated = parsed.get<std::string>();
         }
-        return true;
+        return depth <= depth_max; // what is deeper is not kept
     };
     try {
         scenario = nlohmann::json::parse(*text, watch_keys);
     } catch (const nlohmann::json::exception& failure) {
         return malformed("not JSON: " + std::string{failure.what()});
     }
+    if (too_deep) return malformed("a scenario is a flat JSON object");
     if (!repeated.empty()) {
         return unexpected(error{.code = error_code::duplicate,
                                 .where = path,

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <system_error>
 
 #include <fcntl.h>
@@ -179,6 +180,7 @@ vgpualloc::expected<std::string> read_file(const std::string& path) {
     struct stat found{};
     if (::fstat(file.get(), &found) != 0) return vgpualloc::unexpected(io_failure(path, "read", errno));
     if (S_ISDIR(found.st_mode)) return vgpualloc::unexpected(io_failure(path, "read", EISDIR));
+    if (S_ISCHR(found.st_mode)) return vgpualloc::unexpected(io_failure(path, "read", ENODEV)); // some never end
 
     // The size is a hint: pipes and /proc have none. One byte more than it, so that the end shows without growing.
     constexpr std::size_t step_bytes = 65536;
@@ -194,6 +196,23 @@ vgpualloc::expected<std::string> read_file(const std::string& path) {
     }
     content.resize(filled);
     return content;
+}
+
+vgpualloc::expected<void> keep_inputs(const std::string& folder, const std::vector<std::string>& names,
+                                      const std::vector<std::string>& inputs) {
+    for (const std::string& name : names) {
+        const std::filesystem::path output = std::filesystem::path{folder} / name;
+        for (const std::string& input : inputs) {
+            std::error_code absent; // an output that does not exist yet is no input
+            if (!std::filesystem::equivalent(output, input, absent)) continue;
+            return vgpualloc::unexpected(vgpualloc::error{.code = vgpualloc::error_code::unsupported,
+                                                          .where = "",
+                                                          .field = "out",
+                                                          .value = folder,
+                                                          .expected = "a folder whose " + name + " is not an input"});
+        }
+    }
+    return {};
 }
 
 vgpualloc::expected<void> write_files(const std::string& folder, const std::vector<output_file>& files) {

@@ -71,10 +71,6 @@ struct run_record {
     sample last; ///< the state at the end
 };
 
-/// Refuses output names (relative to config.out) that are one of the input files.
-[[nodiscard]] vgpualloc::expected<void> keep_inputs(const run_config& config, const loaded_input& loaded,
-                                                    const std::vector<std::string>& names);
-
 /// Makes the policies and replays the workload.
 [[nodiscard]] vgpualloc::expected<run_record> replay(const run_config& config, const loaded_input& loaded,
                                                      const simulation::progress& tell);

@@ -9,8 +9,12 @@
 
 namespace vgputraces {
 
-/// The whole file. Error io: not found, not readable, a folder.
+/// The whole file. Error io: not found, not readable, a folder, a device.
 [[nodiscard]] vgpualloc::expected<std::string> read_file(const std::string& path);
+
+/// Refuses to overwrite what was read: fails if one of `names` in `folder` is one of the input files, by whatever path.
+[[nodiscard]] vgpualloc::expected<void> keep_inputs(const std::string& folder, const std::vector<std::string>& names,
+                                                    const std::vector<std::string>& inputs);
 
 struct output_file {
     std::string name;         ///< relative to the folder given
