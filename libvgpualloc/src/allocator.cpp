@@ -306,8 +306,7 @@ void allocator::refresh(const request_class& asked, const index_head& head, cons
 }
 
 /// Scores of another epoch are void.
-void allocator::enter_epoch(request_class& asked) {
-    const std::uint64_t epoch = policy_epoch();
+void allocator::enter_epoch(request_class& asked, std::uint64_t epoch) {
     if (asked.epoch == epoch) return;
     asked.epoch = epoch;
     for (index_head& head : asked.heads) head.changes_read = never_built;
@@ -364,11 +363,12 @@ void allocator::mind_memory(request_part& part, mib memory) {
 }
 
 node_index allocator::best_node(request_record& asked, double& best) {
+    const std::uint64_t epoch = policy_epoch();
     while (true) {
         best = infeasible_score;
         for (const request_part& part : asked.parts) {
             if (part.refused != rejection_code::none) continue;
-            enter_epoch(classes_[part.class_number]);
+            enter_epoch(classes_[part.class_number], epoch);
             best = std::max(best, follow(classes_[part.class_number], part.group).best);
         }
         node_index winner = node_index::none();
@@ -475,7 +475,7 @@ std::vector<node_answer> allocator::evaluate(request_id request) {
         const auto& facts = groups_[part.group].facts;
         const class_index* index = nullptr;
         if (part.refused == rejection_code::none) {
-            enter_epoch(classes_[part.class_number]);
+            enter_epoch(classes_[part.class_number], policy_epoch());
             index = follow(classes_[part.class_number], part.group).index.get();
         }
         for (std::size_t i = 0; i < facts.size(); ++i) {

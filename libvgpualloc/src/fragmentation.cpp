@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "vgpualloc/core/config.hpp"
+
 namespace vgpualloc {
 
 namespace {
@@ -149,24 +151,26 @@ void fragmentation_model::summarise(const device_config& config) {
     }
 }
 
-template <bool WithSatisfied>
-fragmentation_buckets fragmentation_model::accumulate(milli_gpu free, milli_cpu cpu_left) const noexcept {
-    // Every bucket is its own chain of additions in the order of the list. Adding 0.0 to the other buckets changes none
-    // of them, and saves a branch that cannot be predicted.
-    std::array<double, lanes> sums{};
-    const auto idle = static_cast<double>(free.count());
-    for (const typical& each : typicals_) {
-        const auto state = static_cast<std::size_t>(states_[each.need]);
+// Every bucket is its own chain of additions in the order of the list. Adding 0.0 to the other buckets changes none of
+// them, and saves a branch that cannot be predicted.
+VGA_WIDE void fragmentation_model::add_lost(std::span<const typical> list, const std::int32_t* states,
+                                            const std::int32_t* rest, double idle, milli_cpu cpu_left, double* sums) {
+    std::array<double, lanes> lane_sums{};
+    for (const typical& each : list) {
+        const auto state = static_cast<std::size_t>(states[each.need]);
         const auto cpu_suffices = static_cast<std::size_t>(cpu_left >= each.cpu);
         const std::size_t usable = cpu_suffices & static_cast<std::size_t>(state == enough);
-        const std::array<double, 2> lost{idle, static_cast<double>(rest_[each.need])}; // a branch would often miss
+        const std::array<double, 2> lost{idle, static_cast<double>(rest[each.need])}; // a branch would often miss
         const double amount = each.frequency * lost[usable];
         const auto& lost_to = one_hot[bucket_of[state][cpu_suffices]];
-        for (std::size_t lane = 0; lane < lanes; ++lane) sums[lane] += amount * lost_to[lane];
-        if constexpr (WithSatisfied) {
-            sums[bucket(fragmentation_bucket::satisfied)] += each.frequency * (usable != 0 ? idle - lost[1] : 0.0);
-        }
+        for (std::size_t lane = 0; lane < lanes; ++lane) lane_sums[lane] += amount * lost_to[lane];
     }
+    std::copy_n(lane_sums.begin(), lanes, sums);
+}
+
+fragmentation_buckets fragmentation_model::accumulate(milli_gpu free, milli_cpu cpu_left) const noexcept {
+    std::array<double, lanes> sums{};
+    add_lost(typicals_, states_.data(), rest_.data(), static_cast<double>(free.count()), cpu_left, sums.data());
     fragmentation_buckets result;
     std::copy_n(sums.begin(), result.milli.size(), result.milli.begin());
     return result;
@@ -175,12 +179,19 @@ fragmentation_buckets fragmentation_model::accumulate(milli_gpu free, milli_cpu 
 fragmentation_buckets fragmentation_model::buckets(const device_config& config, milli_cpu cpu_left) {
     if (config.devices.empty()) return {};
     summarise(config);
-    return accumulate<true>(config.free, cpu_left);
+    fragmentation_buckets result = accumulate(config.free, cpu_left);
+    double& satisfied = result.milli[bucket(fragmentation_bucket::satisfied)];
+    satisfied = 0.0;
+    for (const typical& each : typicals_) {
+        if (states_[each.need] != enough || cpu_left < each.cpu) continue;
+        satisfied += each.frequency * static_cast<double>(config.free.count() - rest_[each.need]);
+    }
+    return result;
 }
 
 double fragmentation_model::compute_unusable(const device_config& config, milli_cpu cpu_left) {
     summarise(config);
-    return accumulate<false>(config.free, cpu_left).unusable();
+    return accumulate(config.free, cpu_left).unusable();
 }
 
 double fragmentation_model::compute_weighted(const device_config& config, milli_cpu cpu_left) {

@@ -199,29 +199,6 @@ TEST_P(score_tree_test, agrees_with_a_plain_search) {
     EXPECT_EQ(assigned.first_max(), tree.first_max());
 }
 
-/// The first best position among those whose limit is high enough, by both trees and by hand.
-TEST_P(score_tree_test, finds_the_first_maximum_under_a_limit) {
-    const std::size_t size = GetParam();
-    rng drawn{size + 1};
-    std::vector<double> scores(size);
-    std::vector<double> limits(size);
-    score_tree score_of{size};
-    score_tree limit_of{size};
-    score_of.assign(size, [&](std::size_t p) { return scores[p] = static_cast<double>(drawn.below(6)); });
-    limit_of.assign(size, [&](std::size_t p) { return limits[p] = static_cast<double>(drawn.below(8)); });
-    for (double need = 0.0; need <= 8.0; need += 1.0) {
-        score_tree::found expected;
-        for (std::size_t p = size; p-- > 0;) {
-            if (limits[p] >= need && scores[p] >= expected.score) expected = {.score = scores[p], .position = p};
-        }
-        const auto found = score_of.first_max_where(limit_of, need);
-        EXPECT_EQ(found.score, expected.score) << need;
-        if (expected.score != score_tree::lowest) {
-            EXPECT_EQ(found.position, expected.position) << need;
-        }
-    }
-}
-
 INSTANTIATE_TEST_SUITE_P(all, score_tree_test, testing::Values(1U, 2U, 15U, 16U, 17U, 255U, 256U, 257U, 5000U));
 
 TEST(score, a_refusal_is_a_score_below_every_other_and_carries_its_code) {

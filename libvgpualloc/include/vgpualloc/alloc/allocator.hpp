@@ -130,7 +130,7 @@ private:
     [[nodiscard]] index_head& follow(request_class& asked, std::uint32_t group);
     void build(request_class& asked, index_head& head, node_group& group);
     void refresh(const request_class& asked, const index_head& head, const node_group& group);
-    void enter_epoch(request_class& asked);
+    static void enter_epoch(request_class& asked, std::uint64_t epoch);
     [[nodiscard]] double answer(const request_class& asked, const node_group& group, std::size_t position);
     [[nodiscard]] double best_score(const request_class& asked, const node_view& before, std::span<outcome> ways);
     [[nodiscard]] double stepwise_score(const request_class& asked, const node_view& before);

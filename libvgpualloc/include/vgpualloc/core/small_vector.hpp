@@ -73,9 +73,9 @@ private:
         for (const T& item : other) push_back(item);
     }
     void grow() {
-        const std::uint32_t wider = capacity_ * 2;
+        const std::uint32_t wider = std::max<std::uint32_t>(capacity_ * 2, static_cast<std::uint32_t>(N) + 1);
         auto storage = std::make_unique<T[]>(wider);
-        std::copy_n(data(), size_, storage.get());
+        for (std::uint32_t i = 0; i < size_; ++i) storage[i] = data()[i];
         heap_ = std::move(storage);
         capacity_ = wider;
     }

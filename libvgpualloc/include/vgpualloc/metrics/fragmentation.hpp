@@ -132,11 +132,13 @@ private:
     void summarise(const device_config& config);
     [[nodiscard]] const device_answer& answers_of(const device_view& device);
     void answer(const device_view& device, device_answer& out) const;
-    template <bool WithSatisfied>
+    /// The buckets but `satisfied`, of the configuration at hand.
     [[nodiscard]] fragmentation_buckets accumulate(milli_gpu free, milli_cpu cpu_left) const noexcept;
     [[nodiscard]] double compute_unusable(const device_config& config, milli_cpu cpu_left);
     [[nodiscard]] double compute_weighted(const device_config& config, milli_cpu cpu_left);
     void index_cpu_steps();
+    static void add_lost(std::span<const typical> list, const std::int32_t* states, const std::int32_t* rest,
+                         double idle, milli_cpu cpu_left, double* sums);
 
     /// How many of the typical CPU requests `cpu_left` covers: a table gives the answer to within the steps that share
     /// one of its cells.
