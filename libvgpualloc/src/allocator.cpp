@@ -19,6 +19,7 @@ struct class_index {
     std::uint64_t last_use = 0;
 
     void set(std::size_t slot, double score) {
+        if (scores.at(slot) == score) return;
         --code_count[static_cast<std::size_t>(code_in(scores.at(slot)))];
         ++code_count[static_cast<std::size_t>(code_in(score))];
         scores.set(slot, score);

@@ -10,9 +10,10 @@ namespace vgpualloc {
 
 namespace {
 
-/// Accumulators are padded so that the compiler adds them two at a time.
-constexpr std::size_t lanes = 8;
-static_assert(lanes >= fragmentation_bucket_count);
+/// The buckets in which pods that ask for devices lose: an accumulator each, padded to nothing else.
+constexpr std::array lossy_buckets{fragmentation_bucket::lack_both, fragmentation_bucket::lack_gpu,
+                                   fragmentation_bucket::lack_cpu, fragmentation_bucket::no_access};
+constexpr std::size_t lanes = lossy_buckets.size();
 
 constexpr std::array<std::array<double, lanes>, lanes> one_hot = [] {
     std::array<std::array<double, lanes>, lanes> rows{};
@@ -20,51 +21,49 @@ constexpr std::array<std::array<double, lanes>, lanes> one_hot = [] {
     return rows;
 }();
 
-constexpr std::size_t bucket(fragmentation_bucket which) noexcept { return static_cast<std::size_t>(which); }
+constexpr const double* one_hot_of(fragmentation_bucket which) noexcept {
+    return one_hot[static_cast<std::size_t>(std::ranges::find(lossy_buckets, which) - lossy_buckets.begin())].data();
+}
+/// Where a pod loses that lacks CPU: by whether a device is of a model it accepts (0 or 1) plus whether enough fit.
+constexpr std::array lost_without_cpu{one_hot_of(fragmentation_bucket::no_access),
+                                      one_hot_of(fragmentation_bucket::lack_both),
+                                      one_hot_of(fragmentation_bucket::lack_cpu)};
+/// Where a pod loses that has CPU: by whether a device is of a model it accepts.
+constexpr std::array lost_with_cpu{one_hot_of(fragmentation_bucket::no_access),
+                                   one_hot_of(fragmentation_bucket::lack_gpu)};
 
-/// Where a typical pod's share of the idle amount goes: [need state][CPU suffices].
-constexpr std::array<std::array<std::uint8_t, 2>, 4> bucket_of = [] {
-    using enum fragmentation_bucket;
-    const auto pair = [](fragmentation_bucket lacking, fragmentation_bucket sufficing) {
-        return std::array{static_cast<std::uint8_t>(lacking), static_cast<std::uint8_t>(sufficing)};
-    };
-    return std::array{pair(xr_lack_cpu, xl_satisfied), pair(no_access, no_access), pair(lack_both, lack_gpu),
-                      pair(lack_cpu, lack_gpu)};
-}();
+constexpr std::size_t bucket(fragmentation_bucket which) noexcept { return static_cast<std::size_t>(which); }
 
 } // namespace
 
 fragmentation_model::fragmentation_model(const workload& target) {
-    list_needs(target);
-    list_columns();
     for (const typical_request& each : target.typical) cpu_steps_.push_back(each.cpu);
     std::sort(cpu_steps_.begin(), cpu_steps_.end());
     cpu_steps_.erase(std::unique(cpu_steps_.begin(), cpu_steps_.end()), cpu_steps_.end());
     index_cpu_steps();
+    list_needs(target);
+    list_columns();
+    weigh_needs(target);
 }
 
 void fragmentation_model::list_needs(const workload& target) {
-    constexpr double weight_of_all = 1e6; // for frequencies that come without weights
     for (const typical_request& each : target.typical) {
-        const auto weight =
-            each.weight > 0 ? each.weight : static_cast<std::int64_t>(each.frequency * weight_of_all + 0.5);
-        total_weight_ += static_cast<double>(weight);
+        const auto step = std::ranges::lower_bound(cpu_steps_, each.cpu) - cpu_steps_.begin();
+        typical made{.frequency = each.frequency, .need = 0, .step = static_cast<std::uint32_t>(step)};
+        if (each.containers.empty()) {
+            without_devices_.push_back(made);
+            continue;
+        }
         const auto found = std::ranges::find(needs_, each.containers);
-        typicals_.push_back({.cpu = each.cpu,
-                             .frequency = each.frequency,
-                             .weight = weight,
-                             .need = static_cast<std::uint32_t>(found - needs_.begin())});
+        made.need = static_cast<std::uint32_t>(found - needs_.begin());
         if (found == needs_.end()) needs_.push_back(each.containers);
+        with_devices_.push_back(made);
     }
-    total_weight_ = std::max(total_weight_, 1.0); // an empty workload fragments nothing, and 0 / 1 says so
 }
 
 void fragmentation_model::list_columns() {
     const auto count_of = [](const device_request& each) { return static_cast<std::int32_t>(each.count); };
-    for (const auto& containers : needs_) {
-        has_devices_.push_back(containers.empty() ? 0 : -1);
-        wanted_.push_back(containers.empty() ? 0 : count_of(containers.front()));
-    }
+    for (const auto& containers : needs_) wanted_.push_back(count_of(containers.front()));
     for (std::size_t n = 0; n < needs_.size(); ++n) {
         for (std::size_t c = 1; c < needs_[n].size(); ++c) {
             extras_.push_back(
@@ -72,10 +71,26 @@ void fragmentation_model::list_columns() {
             wanted_.push_back(count_of(needs_[n][c]));
         }
     }
-    fitting_.resize(wanted_.size());
-    rest_.resize(needs_.size());
-    accepted_.resize(needs_.size());
-    states_.resize(needs_.size());
+    offered_.resize(wanted_.size() + needs_.size());
+    losses_.resize(2 * needs_.size());
+}
+
+void fragmentation_model::weigh_needs(const workload& target) {
+    constexpr double weight_of_all = 1e6; // for frequencies that come without weights
+    covered_weight_.resize(ranks_ * needs_.size());
+    std::size_t position = 0; // in with_devices_
+    for (const typical_request& each : target.typical) {
+        const auto weight =
+            each.weight > 0 ? each.weight : static_cast<std::int64_t>(each.frequency * weight_of_all + 0.5);
+        weight_sum_ += weight;
+        if (each.containers.empty()) continue;
+        const typical& of = with_devices_[position++];
+        for (std::size_t rank = of.step + 1; rank < ranks_; ++rank) {
+            covered_weight_[rank * needs_.size() + of.need] += weight;
+        }
+    }
+    // An empty workload fragments nothing, and 0 / 1 says so.
+    total_weight_ = std::max(static_cast<double>(weight_sum_), 1.0);
 }
 
 void fragmentation_model::index_cpu_steps() {
@@ -92,20 +107,16 @@ void fragmentation_model::index_cpu_steps() {
     ranks_ = cpu_steps_.size() + 1;
 }
 
-void fragmentation_model::answer(const device_view& device, device_answer& out) const {
-    out.fits.assign(wanted_.size(), 0);
-    out.misses.assign(needs_.size(), -1);
-    out.accepted.assign(needs_.size(), 0);
+void fragmentation_model::offer(const device_view& device, std::int32_t* row) const {
+    std::fill_n(row, offered_.size(), 0);
     const auto ask = [&](std::size_t need, std::size_t column, const device_request& wanted) {
         const rejection_code code = why_not(*device.spec, device.state, wanted).code;
-        if (code != rejection_code::model_not_accepted) out.accepted[need] = -1;
+        if (code != rejection_code::model_not_accepted) row[need] |= accepted_one;
         if (code != rejection_code::none) return;
-        out.fits[column] = -1;
-        out.misses[need] = 0;
+        row[column] |= 1;
+        row[wanted_.size() + need] = static_cast<std::int32_t>(device.free().count());
     };
-    for (std::size_t n = 0; n < needs_.size(); ++n) {
-        if (!needs_[n].empty()) ask(n, n, needs_[n].front());
-    }
+    for (std::size_t n = 0; n < needs_.size(); ++n) ask(n, n, needs_[n].front());
     std::size_t container = 1;
     for (std::size_t e = 0; e < extras_.size(); ++e) {
         container = e > 0 && extras_[e - 1].need == extras_[e].need ? container + 1 : 1;
@@ -113,96 +124,90 @@ void fragmentation_model::answer(const device_view& device, device_answer& out) 
     }
 }
 
-const fragmentation_model::device_answer& fragmentation_model::answers_of(const device_view& device) {
+const std::int32_t* fragmentation_model::offer_of(const device_view& device) {
+    const std::size_t width = offered_.size();
     if (device.id == not_interned) {
-        answer(device, scratch_answer_);
-        return scratch_answer_;
+        scratch_offer_.resize(width);
+        offer(device, scratch_offer_.data());
+        return scratch_offer_.data();
     }
-    if (device.id >= answers_.size()) answers_.resize(std::max<std::size_t>(device.id + 1, answers_.size() * 2));
-    device_answer& kept = answers_[device.id];
-    if (!kept.known) {
-        answer(device, kept);
-        kept.known = true;
+    if (device.id >= offers_known_.size()) {
+        offers_known_.resize(std::max<std::size_t>(device.id + std::size_t{16}, offers_known_.size() * 2));
+        offers_.resize(offers_known_.size() * width);
     }
-    return kept;
+    std::int32_t* row = offers_.data() + device.id * width;
+    if (offers_known_[device.id] == 0) {
+        offer(device, row);
+        offers_known_[device.id] = 1;
+    }
+    return row;
 }
 
 void fragmentation_model::summarise(const device_config& config) {
-    std::ranges::fill(fitting_, 0);
-    std::ranges::fill(rest_, 0);
-    std::ranges::fill(accepted_, 0);
-    for (std::size_t d = 0; d < config.devices.size();) {
-        std::size_t end = d + 1; // equal devices are neighbours where they are interned
-        while (end < config.devices.size() && config.devices[end] == config.devices[d]) ++end;
-        const auto alike = static_cast<std::int32_t>(end - d);
-        const device_answer& offered = answers_of(*config.devices[d]);
-        const std::int32_t idle = alike * static_cast<std::int32_t>(config.devices[d]->free().count());
-        for (std::size_t c = 0; c < fitting_.size(); ++c) fitting_[c] += alike & offered.fits[c];
-        for (std::size_t n = 0; n < rest_.size(); ++n) rest_[n] += idle & offered.misses[n];
-        for (std::size_t n = 0; n < accepted_.size(); ++n) accepted_[n] |= offered.accepted[n];
-        d = end;
+    VGA_ASSERT(config.devices.size() < accepted_one, "the devices of one node can be counted in half a number");
+    std::ranges::fill(offered_, 0);
+    std::int32_t* sums = offered_.data();
+    for (const device_view* each : config.devices) {
+        const std::int32_t* row = offer_of(*each);
+        for (std::size_t i = 0; i < offered_.size(); ++i) sums[i] += row[i];
     }
     for (const extra_column& each : extras_) { // any container that lacks devices makes the first one lack them
-        if (fitting_[each.column] < wanted_[each.column]) fitting_[each.need] = -1;
-    }
-    for (std::size_t n = 0; n < states_.size(); ++n) {
-        const std::int32_t suffices = fitting_[n] >= wanted_[n] ? 1 : 0;
-        states_[n] = has_devices_[n] & (not_accepted - accepted_[n] * (1 + suffices));
+        if ((offered_[each.column] & fits_mask) < wanted_[each.column]) offered_[each.need] &= ~fits_mask;
     }
 }
 
-// Every bucket is its own chain of additions in the order of the list. Adding 0.0 to the other buckets changes none of
-// them, and saves a branch that cannot be predicted.
-VGA_WIDE void fragmentation_model::add_lost(std::span<const typical> list, const std::int32_t* states,
-                                            const std::int32_t* rest, double idle, milli_cpu cpu_left, double* sums) {
-    std::array<double, lanes> lane_sums{};
-    for (const typical& each : list) {
-        const auto state = static_cast<std::size_t>(states[each.need]);
-        const auto cpu_suffices = static_cast<std::size_t>(cpu_left >= each.cpu);
-        const std::size_t usable = cpu_suffices & static_cast<std::size_t>(state == enough);
-        const std::array<double, 2> lost{idle, static_cast<double>(rest[each.need])}; // a branch would often miss
-        const double amount = each.frequency * lost[usable];
-        const auto& lost_to = one_hot[bucket_of[state][cpu_suffices]];
-        for (std::size_t lane = 0; lane < lanes; ++lane) lane_sums[lane] += amount * lost_to[lane];
+// Every bucket is its own chain of additions in the order of the workload. Adding 0.0 to the other buckets changes none
+// of them, and saves a branch that cannot be predicted, as the arithmetic with 0 and 1 does.
+fragmentation_buckets fragmentation_model::compute(const device_config& config, std::size_t rank) {
+    using enum fragmentation_bucket;
+    summarise(config);
+    const auto idle_milli = static_cast<std::int32_t>(config.free.count());
+    const auto idle = static_cast<double>(idle_milli);
+    for (std::size_t n = 0; n < needs_.size(); ++n) {
+        const auto accepted = static_cast<std::int32_t>(offered_[n] >= accepted_one);
+        const auto fits = accepted & static_cast<std::int32_t>(suffices(n));
+        losses_[2 * n] = {idle, lost_without_cpu[static_cast<std::size_t>(accepted + fits)]};
+        losses_[2 * n + 1] = {static_cast<double>(idle_milli - (usable(n) & -fits)),
+                              lost_with_cpu[static_cast<std::size_t>(accepted)]};
     }
-    std::copy_n(lane_sums.begin(), lanes, sums);
-}
-
-fragmentation_buckets fragmentation_model::accumulate(milli_gpu free, milli_cpu cpu_left) const noexcept {
     std::array<double, lanes> sums{};
-    add_lost(typicals_, states_.data(), rest_.data(), static_cast<double>(free.count()), cpu_left, sums.data());
+    for (const typical& each : with_devices_) {
+        const loss& lost = losses_[2 * each.need + static_cast<std::size_t>(each.step < rank)];
+        const double amount = each.frequency * lost.amount;
+        for (std::size_t lane = 0; lane < lanes; ++lane) sums[lane] += amount * lost.bucket[lane];
+    }
     fragmentation_buckets result;
-    std::copy_n(sums.begin(), result.milli.size(), result.milli.begin());
+    for (std::size_t lane = 0; lane < lanes; ++lane) result.milli[bucket(lossy_buckets[lane])] = sums[lane];
+    std::array<double, 2> without_devices{};
+    for (const typical& each : without_devices_) {
+        const double amount = each.frequency * idle;
+        without_devices[0] += each.step < rank ? amount : 0.0;
+        without_devices[1] += each.step < rank ? 0.0 : amount;
+    }
+    result.milli[bucket(xl_satisfied)] = without_devices[0];
+    result.milli[bucket(xr_lack_cpu)] = without_devices[1];
     return result;
 }
 
 fragmentation_buckets fragmentation_model::buckets(const device_config& config, milli_cpu cpu_left) {
     if (config.devices.empty()) return {};
-    summarise(config);
-    fragmentation_buckets result = accumulate(config.free, cpu_left);
+    const std::size_t rank = cpu_rank(cpu_left);
+    fragmentation_buckets result = compute(config, rank);
     double& satisfied = result.milli[bucket(fragmentation_bucket::satisfied)];
-    satisfied = 0.0;
-    for (const typical& each : typicals_) {
-        if (states_[each.need] != enough || cpu_left < each.cpu) continue;
-        satisfied += each.frequency * static_cast<double>(config.free.count() - rest_[each.need]);
+    for (const typical& each : with_devices_) {
+        if (suffices(each.need) && each.step < rank) {
+            satisfied += each.frequency * static_cast<double>(usable(each.need));
+        }
     }
     return result;
 }
 
-double fragmentation_model::compute_unusable(const device_config& config, milli_cpu cpu_left) {
+double fragmentation_model::compute_weighted(const device_config& config, std::size_t rank) {
     summarise(config);
-    return accumulate(config.free, cpu_left).unusable();
-}
-
-double fragmentation_model::compute_weighted(const device_config& config, milli_cpu cpu_left) {
-    summarise(config);
-    const std::int64_t idle = config.free.count();
-    std::int64_t sum = 0;
-    for (const typical& each : typicals_) {
-        const auto state = static_cast<need_state>(states_[each.need]);
-        const bool cpu_suffices = cpu_left >= each.cpu;
-        const std::array<std::int64_t, 2> lost{idle, rest_[each.need]};
-        sum += each.weight * lost[static_cast<std::size_t>(cpu_suffices) & static_cast<std::size_t>(state == enough)];
+    std::int64_t sum = weight_sum_ * config.free.count();
+    const std::int64_t* covered = covered_weight_.data() + rank * needs_.size();
+    for (std::size_t n = 0; n < needs_.size(); ++n) {
+        sum -= covered[n] * (suffices(n) ? usable(n) : 0);
     }
     return static_cast<double>(sum);
 }
@@ -219,7 +224,8 @@ void fragmentation_model::rank_memo::insert(std::uint64_t key, double value) {
 }
 
 void fragmentation_model::forget_ids() {
-    answers_.clear();
+    offers_known_.clear();
+    offers_.clear();
     rounded_memo_ = {};
     exact_memo_ = {};
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "vgpualloc/core/units.hpp"
@@ -26,16 +27,29 @@ struct event {
     }
 };
 
-/// A binary heap; ties cannot happen, because every event gets its own sequence number.
+/// A binary heap, with the first event beside it where it is known: what an event leads to often happens next. Ties
+/// cannot happen, because every event gets its own sequence number.
 class event_queue {
 public:
     void push(vgpualloc::ticks time, event_class what, std::uint32_t pod) {
-        heap_.push_back({.time = time, .what = what, .sequence = sequence_++, .pod = pod});
+        event added{.time = time, .what = what, .sequence = sequence_++, .pod = pod};
+        if (first_known_) {
+            if (added.before(first_)) std::swap(added, first_);
+        } else if (heap_.empty() || added.before(heap_.front())) {
+            first_ = added;
+            first_known_ = true;
+            return;
+        }
+        heap_.push_back(added);
         std::push_heap(heap_.begin(), heap_.end(), later);
     }
-    [[nodiscard]] bool empty() const noexcept { return heap_.empty(); }
+    [[nodiscard]] bool empty() const noexcept { return !first_known_ && heap_.empty(); }
     /// Takes the first event; the queue is not empty.
     [[nodiscard]] event pop() {
+        if (first_known_) {
+            first_known_ = false;
+            return first_;
+        }
         std::pop_heap(heap_.begin(), heap_.end(), later);
         const event first = heap_.back();
         heap_.pop_back();
@@ -46,6 +60,8 @@ private:
     [[nodiscard]] static bool later(const event& a, const event& b) noexcept { return b.before(a); }
 
     std::vector<event> heap_;
+    event first_; ///< before all in heap_, if known
+    bool first_known_ = false;
     std::uint64_t sequence_ = 0;
 };
 

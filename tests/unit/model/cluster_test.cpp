@@ -93,6 +93,7 @@ TEST(view, totals_after_a_step_are_those_of_the_changed_devices) {
             const device_config found = totals_after(config, before, after);
             EXPECT_EQ(found.used, expected.used);
             EXPECT_EQ(found.free, expected.free);
+            EXPECT_EQ(found.devices_free_whole, expected.devices_free_whole);
         }
     }
 }

@@ -28,12 +28,3 @@ namespace vgpualloc::detail {
 #define VGA_ASSERT_SLOW(condition, name) static_cast<void>(0)
 #define VGA_VERIFY_ENABLED 0
 #endif
-
-/// For a loop over arrays that is worth compiling a second time for wider vectors; the processor decides at start-up.
-/// The operations and their order stay the same, so the results do too. Off where the sanitizers cannot follow.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) &&               \
-    !defined(__SANITIZE_THREAD__) && defined(__OPTIMIZE__)
-#define VGA_WIDE __attribute__((target_clones("avx2", "default")))
-#else
-#define VGA_WIDE
-#endif

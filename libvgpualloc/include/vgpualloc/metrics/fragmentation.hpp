@@ -45,7 +45,7 @@ struct fragmentation_buckets {
 /// Computes F for one workload, and remembers it for interned configurations.
 ///
 /// F depends on the devices through, per distinct device need of the workload, whether enough devices fit and how much
-/// is idle on those that do not, and on the CPU only through which typical pods' CPU it covers. Both are few, so F is
+/// is idle on those that do, and on the CPU only through which typical pods' CPU it covers. Both are few, so F is
 /// kept per (configuration, CPU rank).
 class fragmentation_model {
 public:
@@ -57,13 +57,14 @@ public:
     /// F of a node in the reference's floating-point arithmetic: buckets(...).unusable(), from the memo if the
     /// configuration is interned.
     [[nodiscard]] double unusable(const device_config& config, milli_cpu cpu_left) {
-        return kept(rounded_memo_, config, cpu_left, [&] { return compute_unusable(config, cpu_left); });
+        return kept(rounded_memo_, config, cpu_left,
+                    [&](std::size_t rank) { return compute(config, rank).unusable(); });
     }
 
     /// F times total_weight(), computed in integers: states that are equally fragmented compare equal, which sums of
     /// rounded products do not promise. An integer below 2^53.
     [[nodiscard]] double unusable_weighted(const device_config& config, milli_cpu cpu_left) {
-        return kept(exact_memo_, config, cpu_left, [&] { return compute_weighted(config, cpu_left); });
+        return kept(exact_memo_, config, cpu_left, [&](std::size_t rank) { return compute_weighted(config, rank); });
     }
     [[nodiscard]] double total_weight() const noexcept { return total_weight_; }
 
@@ -71,26 +72,21 @@ public:
     void forget_ids();
 
 private:
-    /// How a typical pod fares on a configuration, as far as the devices decide it.
-    enum need_state : std::int32_t { no_devices_needed, not_accepted, too_few, enough };
+    /// A typical pod: its CPU is covered from a rank above `step` on.
     struct typical {
-        milli_cpu cpu;
         double frequency = 0.0;
-        std::int64_t weight = 0;
         std::uint32_t need = 0; ///< position in needs_
+        std::uint32_t step = 0; ///< position in cpu_steps_
     };
     /// A further container of a need that has several.
     struct extra_column {
         std::uint32_t need = 0;
         std::uint32_t column = 0;
     };
-    /// What one device state offers, as masks (0 or -1) that configurations add up. A column is one container of one
-    /// need; column n is the first container of need n, further containers follow after all needs.
-    struct device_answer {
-        bool known = false;
-        std::vector<std::int32_t> fits;     ///< per column
-        std::vector<std::int32_t> misses;   ///< per need: fits none of its containers
-        std::vector<std::int32_t> accepted; ///< per need: of a model that it accepts
+    /// Where a typical pod's share of the idle amount is lost, and how much of it.
+    struct loss {
+        double amount = 0.0;
+        const double* bucket = nullptr; ///< 1.0 in the place of the bucket's accumulator, 0.0 elsewhere
     };
 
     /// Values by (configuration, CPU rank), open addressing. Only the few ranks that a configuration is met with are
@@ -118,27 +114,31 @@ private:
     template <class Compute>
     [[nodiscard]] double kept(rank_memo& memo, const device_config& config, milli_cpu cpu_left, Compute&& compute) {
         if (config.devices.empty()) return 0.0;
-        if (config.id == not_interned) return compute();
-        const std::uint64_t key = static_cast<std::uint64_t>(config.id) * ranks_ + cpu_rank(cpu_left);
+        const std::size_t rank = cpu_rank(cpu_left);
+        if (config.id == not_interned) return compute(rank);
+        const std::uint64_t key = static_cast<std::uint64_t>(config.id) * ranks_ + rank;
         if (const auto& found = memo.at(key); found.key == key) return found.value;
-        const double value = compute();
+        const double value = compute(rank);
         memo.insert(key, value);
         return value;
     }
 
     void list_needs(const workload& target);
     void list_columns();
-    /// Fills states_ and rest_ for a configuration.
-    void summarise(const device_config& config);
-    [[nodiscard]] const device_answer& answers_of(const device_view& device);
-    void answer(const device_view& device, device_answer& out) const;
-    /// The buckets but `satisfied`, of the configuration at hand.
-    [[nodiscard]] fragmentation_buckets accumulate(milli_gpu free, milli_cpu cpu_left) const noexcept;
-    [[nodiscard]] double compute_unusable(const device_config& config, milli_cpu cpu_left);
-    [[nodiscard]] double compute_weighted(const device_config& config, milli_cpu cpu_left);
     void index_cpu_steps();
-    static void add_lost(std::span<const typical> list, const std::int32_t* states, const std::int32_t* rest,
-                         double idle, milli_cpu cpu_left, double* sums);
+    void weigh_needs(const workload& target);
+    /// Adds up what the devices of a configuration offer, in offered_.
+    void summarise(const device_config& config);
+    [[nodiscard]] const std::int32_t* offer_of(const device_view& device);
+    void offer(const device_view& device, std::int32_t* row) const;
+    [[nodiscard]] bool suffices(std::size_t need) const noexcept {
+        return (offered_[need] & fits_mask) >= wanted_[need];
+    }
+    /// Idle milli-GPU on devices that fit a container of the need.
+    [[nodiscard]] std::int32_t usable(std::size_t need) const noexcept { return offered_[wanted_.size() + need]; }
+    /// The buckets but `satisfied`.
+    [[nodiscard]] fragmentation_buckets compute(const device_config& config, std::size_t rank);
+    [[nodiscard]] double compute_weighted(const device_config& config, std::size_t rank);
 
     /// How many of the typical CPU requests `cpu_left` covers: a table gives the answer to within the steps that share
     /// one of its cells.
@@ -150,25 +150,34 @@ private:
         return rank;
     }
 
-    std::vector<typical> typicals_;
-    std::vector<std::vector<device_request>> needs_; ///< distinct container lists of the workload
+    static constexpr std::int32_t accepted_one = 1 << 16;
+    static constexpr std::int32_t fits_mask = accepted_one - 1;
+
+    std::vector<typical> with_devices_;    ///< the workload's pods in its order, those that ask for devices
+    std::vector<typical> without_devices_; ///< and those that do not
+    /// Distinct container lists of the workload that ask for devices. A column is one container of one need; column n
+    /// is the first container of need n, further containers follow after all needs.
+    std::vector<std::vector<device_request>> needs_;
     std::vector<extra_column> extras_;
     std::vector<std::int32_t> wanted_;      ///< devices wanted, per column
-    std::vector<std::int32_t> has_devices_; ///< per need, -1 if it asks for devices, else 0
     std::vector<milli_cpu> cpu_steps_;      ///< distinct CPU requests, ascending
     std::size_t ranks_ = 1;                 ///< number of CPU ranks
     std::vector<std::uint32_t> rank_table_; ///< per cell of 2^rank_shift_ milli-CPU, the rank of its start
     int rank_shift_ = 0;
-    std::vector<device_answer> answers_; ///< by device id
+    std::int64_t weight_sum_ = 0;
+    std::vector<std::int64_t> covered_weight_; ///< [rank][need], of the typical pods whose CPU the rank covers
+    double total_weight_ = 0.0;
+
+    /// Per device id, a row of what the state offers, in numbers that configurations add up: per column 1 if the
+    /// device fits plus, for the first of a need's columns, accepted_one if its model is accepted; then per need the
+    /// idle amount if the device fits any of its containers.
+    std::vector<std::int32_t> offers_;
+    std::vector<std::uint8_t> offers_known_; ///< by device id
+    std::vector<std::int32_t> scratch_offer_;
+    std::vector<std::int32_t> offered_; ///< the sum of rows of the configuration at hand
+    std::vector<loss> losses_;          ///< of the configuration at hand: [need][CPU suffices]
     rank_memo rounded_memo_;
     rank_memo exact_memo_;
-    double total_weight_ = 0.0;
-    device_answer scratch_answer_;
-    // Of the configuration at hand, in arrays that the compiler's vector loops run over:
-    std::vector<std::int32_t> fitting_;  ///< per column, devices that fit
-    std::vector<std::int32_t> rest_;     ///< per need, idle milli on devices that fit none of its containers
-    std::vector<std::int32_t> accepted_; ///< per need
-    std::vector<std::int32_t> states_;   ///< per need, need_state
 };
 
 } // namespace vgpualloc

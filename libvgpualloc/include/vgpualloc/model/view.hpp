@@ -24,6 +24,7 @@ struct device_view {
     milli_gpu used{};
 
     [[nodiscard]] milli_gpu free() const noexcept { return whole_gpu - used; }
+    [[nodiscard]] bool is_idle() const noexcept { return state == device_state{}; }
 };
 
 /// The devices of a node as a multiset, in an order without meaning, with their totals.
@@ -55,15 +56,17 @@ struct step_view {
 inline void add_to_totals(device_config& config, const device_view& device) noexcept {
     config.used += device.used;
     config.free += device.free();
-    if (device.state == device_state{}) ++config.devices_free_whole;
+    if (device.is_idle()) ++config.devices_free_whole;
 }
 
-/// What is used and free of `config` with one `before` replaced by `after`; nothing else is filled in.
+/// The totals of `config` with one `before` replaced by `after`; id and devices are not filled in.
 [[nodiscard]] inline device_config totals_after(const device_config& config, const device_view& before,
                                                 const device_view& after) noexcept {
     device_config result;
     result.used = config.used - before.used + after.used;
     result.free = config.free + before.used - after.used;
+    result.devices_free_whole =
+        config.devices_free_whole + static_cast<int>(after.is_idle()) - static_cast<int>(before.is_idle());
     return result;
 }
 
