@@ -1,4 +1,5 @@
 // vgpusim generate: a synthetic cluster and workload as CSV files, from a JSON model and a seed.
+#include <charconv>
 #include <cstdint>
 #include <iterator>
 #include <memory>
@@ -105,8 +106,11 @@ void add_generate(CLI::App& app, int& exit_code) {
     command->add_option("MODEL", chosen->model_path, "The model, a JSON file (docs/trace-model.md)")->required();
     command->add_option("--out", chosen->folder, "Folder for nodes.csv, pods.csv and model.json")->required();
     command->add_option("--seed", chosen->draw.seed, "Of the random numbers; default: the model's")
-        ->check([](const std::string& text) { // before the conversion, which takes -1 for 2^64 - 1
-            return text.find('-') == std::string::npos ? std::string{} : "must not be negative";
+        ->check([](const std::string& text) { // before the conversion, which wraps -1 and cuts what is too large
+            std::uint64_t seed = 0;
+            const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), seed);
+            const bool whole = failure == std::errc{} && end == text.data() + text.size();
+            return whole ? std::string{} : "got '" + text + "', expected a whole number from 0 to 2^64 - 1";
         });
     command->add_option("--nodes", chosen->draw.nodes, "Number of nodes; the model's kinds are scaled to it");
     command->add_option("--pods", chosen->draw.pods, "Number of pods, in place of the model's count or load");

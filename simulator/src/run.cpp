@@ -31,7 +31,7 @@ expected<input_file> hashed(const std::string& path) {
 expected<void> needs_path(const std::string& value, const char* field) {
     if (!value.empty()) return {};
     return unexpected(
-        error{.code = error_code::missing, .where = "", .field = field, .value = "", .expected = "no path is given"});
+        error{.code = error_code::missing, .where = "", .field = field, .value = "", .expected = "needed: a path"});
 }
 
 void count_end_state(run_record& record, const simulation_input& input, vgpualloc::allocator& alloc, gauges& state) {

@@ -176,7 +176,7 @@ expected<void> take_times_from_trace(simulation_input& input, const std::vector<
                                                .where = "pod " + source.name,
                                                .field = "creation_time",
                                                .value = "",
-                                               .expected = "a time, because departures are replayed"});
+                                               .expected = "needed in the pod list, because departures are replayed"});
         }
         pod.arrival = *source.creation_time;
         if (source.deletion_time) pod.duration = *source.deletion_time - *source.creation_time;

@@ -4,7 +4,7 @@ import json
 import os
 import unittest
 
-from support import NODES, NODES_HEADER, PODS, PODS_HEADER, CliTest
+from support import NODES, NODES_HEADER, PODS, PODS_HEADER, SOURCE, CliTest
 
 TOO_LONG = "99999999999999999999"  # above 2^63
 
@@ -62,6 +62,10 @@ class ListsTest(CliTest):
                 fields[column] = bad
                 self.assert_nodes_refused(NODES + ",".join(fields) + "\n", f"nodes.csv:3: {name}: {shown}",
                                           "a whole number from 0 to")
+
+    def test_an_input_without_an_end(self):
+        self.assert_refused(self.vgpusim("run", "--nodes", "/dev/zero", "--pods", self.write("pods.csv", PODS), "--out",
+                                         self.out), "/dev/zero")
 
     def test_duplicates(self):
         self.assert_nodes_refused(NODES + "node-a,1,1,1,G\n", "nodes.csv:3: sn: got 'node-a'", "once")
@@ -135,7 +139,8 @@ class SettingsTest(CliTest):
     def test_weighted_policies(self):
         for spelling in ("weighted:", "weighted:fgd", "weighted:fgd=", "weighted:fgd=x", "weighted:fgd=0",
                          "weighted:fgd=nan", "weighted:fgd=inf", "weighted:fgd=1e999", "weighted:fgd=1,",
-                         "weighted:nothing=1", "weighted:fgd=0.5;binpack=0.5", "weighted:random=1"):
+                         "weighted:nothing=1", "weighted:fgd=0.5;binpack=0.5", "weighted:random=1",
+                         "weighted:fgd=1e305", "weighted:fgd=1000001", "weighted:fgd=-1000001"):
             self.assert_setting_refused("--policy", spelling, words=["policy: "])
 
     def test_numbers(self):
@@ -239,6 +244,27 @@ class UnwritableTest(CliTest):
         self.assert_error_line(result, 2, "summary.json")
         self.assertEqual(self.present(self.out), ["pods.csv", "summary.json"])
         self.assertEqual((self.out / "pods.csv").read_text(), "before")
+
+    def test_an_input_is_not_overwritten(self):
+        nodes, pods = self.inputs()[1::2]
+        contents = {"pods.csv": PODS, "timeseries.csv": NODES,
+                    "summary.json": json.dumps({"nodes": nodes, "pods": pods})}
+        for name, content in contents.items():
+            self.write("out/" + name, content)
+        for name, lists in (("pods.csv", ["--nodes", nodes, "--pods", self.out / "pods.csv"]),
+                            ("timeseries.csv", ["--nodes", self.out / "timeseries.csv", "--pods", pods]),
+                            ("summary.json", [self.out / "summary.json"])):
+            with self.subTest(name=name):
+                self.assert_error_line(self.vgpusim("run", *lists, "--out", self.out), 2, "out", name, "not an input")
+                self.assertEqual({each: (self.out / each).read_text() for each in os.listdir(self.out)}, contents)
+
+    def test_out_without_a_name(self):
+        for command in (["run", *self.inputs()],
+                        ["compare", *self.inputs(), "--policy", "fgd", "--policy", "spread"],
+                        ["generate", SOURCE / "traces" / "models" / "openb-like.json"]):
+            with self.subTest(command=command[0]):
+                self.assert_error_line(self.vgpusim(*command, "--out", ""), 2, "out")
+                self.assertEqual(self.present(self.root), ["nodes.csv", "pods.csv"])
 
     def test_what_was_there_stays_when_the_input_is_bad(self):
         self.assert_done(self.run_lists())

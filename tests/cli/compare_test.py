@@ -4,7 +4,7 @@ import json
 import re
 import unittest
 
-from support import QUICKSTART, CliTest, untimed
+from support import QUICKSTART, SOURCE, CliTest, untimed
 
 POLICIES = ["best_fit", "spread", "weighted:fgd=0.7,binpack=0.3", "compat:fgd"]
 FOLDERS = ["best_fit", "spread", "weighted-fgd-0.7-binpack-0.3", "compat-fgd"]
@@ -62,6 +62,25 @@ class CompareTest(CliTest):
         self.assertAlmostEqual(float(won[1]), lead, delta=0.0051)
         self.assertAlmostEqual(float(won[2]), lead * 4.12, delta=0.051)
         self.assertIn(f"report: {self.out}/report.html", lines)
+
+    def test_the_readme_shows_what_the_quickstart_prints(self):
+        result = self.vgpusim("compare", "--nodes", QUICKSTART / "nodes.csv", "--pods", QUICKSTART / "pods.csv",
+                              "--policy", "fgd", "--policy", "best_fit", "--seed", "42", "--out", self.out)
+        self.assert_done(result)
+        readme = (SOURCE / "README.md").read_text(encoding="utf-8")
+        lines = result.stdout.splitlines()
+        rate_begins = lines[0].index("decisions/s")
+        for line in lines[:3]:
+            self.assertIn(line[:rate_begins].rstrip(), readme)
+        self.assertIn(next(line for line in lines if " wins" in line), readme)
+
+    def test_opposite_weights_place_otherwise(self):
+        placements = []
+        for weight in ("1", "-1"):
+            self.assert_done(self.vgpusim("run", "--nodes", QUICKSTART / "nodes.csv", "--pods", QUICKSTART / "pods.csv",
+                                          "--policy", "weighted:fgd=" + weight, "--out", self.out))
+            placements.append((self.out / "pods.csv").read_bytes())
+        self.assertNotEqual(*placements)
 
     def test_a_draw(self):
         result = self.compare("--tune", "0.1", policies=["fgd", "best_fit"])

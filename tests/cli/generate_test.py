@@ -47,13 +47,19 @@ class GenerateTest(CliTest):
             self.assertEqual(self.summary()["pods"]["arrived"], 100)
 
     def test_bad_input(self):
-        self.assert_refused(self.generate("--seed", "-1"), "--seed")
+        for seed in ("-1", "18446744073709551616", "1.5", ""):
+            self.assert_refused(self.generate("--seed", seed), "--seed", "from 0 to 2^64 - 1")
         self.assert_refused(self.generate("--nodes", "0"), "nodes")
         self.assert_refused(self.generate("--pods", "-5"), "pods")
         self.assert_refused(self.generate("--load", "nan"), "load")
         self.assert_refused(self.generate(model=self.root / "absent.json"), "absent.json")
         for text in ("", "{", "[]", "{}", '{"nodes": 1}'):
             self.assert_refused(self.generate(model=self.write("bad.json", text)), "bad.json")
+        model = (SOURCE / "traces" / "models" / "openb-like.json").read_text(encoding="utf-8")
+        (self.root / "own").mkdir()
+        self.write("own/pods.csv", model)
+        self.assert_error_line(self.generate(model=self.root / "own" / "pods.csv", out=self.root / "own"), 2, "pods.csv")
+        self.assertEqual((self.root / "own" / "pods.csv").read_text(encoding="utf-8"), model)
         taken = self.write("taken", "mine")
         self.assert_error_line(self.generate(out=taken), 2, "taken")
 

@@ -216,14 +216,18 @@ vgpualloc::expected<void> keep_inputs(const std::string& folder, const std::vect
 }
 
 vgpualloc::expected<void> write_files(const std::string& folder, const std::vector<output_file>& files) {
-    const std::string root = folder.empty() ? "." : folder;
+    using vgpualloc::error_code;
+    if (folder.empty()) {
+        return vgpualloc::unexpected(
+            vgpualloc::error{error_code::missing, {}, "out", {}, "needed: the path of a folder to write to"});
+    }
     detail::created_folders folders; // declared first: emptied of our files before it goes away
     std::vector<staged_file> staged;
     staged.reserve(files.size());
 
-    if (auto made = folders.create(root); !made) return made;
+    if (auto made = folders.create(folder); !made) return made;
     for (const output_file& file : files) {
-        const std::string target = root + "/" + file.name;
+        const std::string target = folder + "/" + file.name;
         if (file.name.find('/') != std::string::npos) {
             if (auto made = folders.create(target.substr(0, target.rfind('/'))); !made) return made;
         }

@@ -128,6 +128,33 @@ TEST(fragmentation, remembers_by_every_cpu_step) {
     }
 }
 
+TEST(fragmentation, the_weighted_sum_is_f_times_the_weights_and_equal_where_f_is) {
+    workload target;
+    const std::vector<std::int64_t> weights{7, 11, 13, 17, 23};
+    const std::vector<std::vector<device_request>> needs{
+        {want(1, 100)}, {want(1, 500)}, {want(2, 1000)}, {want(1, 900), want(2, 300)}, {}};
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+        target.typical.push_back({.cpu = milli_cpu{2000 * static_cast<std::int64_t>(i)},
+                                  .containers = needs[i],
+                                  .frequency = static_cast<double>(weights[i]) / 71.0,
+                                  .weight = weights[i]});
+    }
+    for (const std::vector<std::int64_t>& left :
+         std::vector<std::vector<std::int64_t>>{{1000, 400, 0}, {1000, 1000}, {50}, {300, 299, 950}, {0}}) {
+        for (const bool interned : {false, true}) {
+            const devices_of node{left, "G2", interned};
+            fragmentation_model model{target};
+            EXPECT_EQ(model.total_weight(), 71.0);
+            for (const std::int64_t cpu : {0, 1999, 2000, 4000, 6000, 7999, 8000, 128000}) {
+                const double weighted = model.unusable_weighted(node.config(), milli_cpu{cpu});
+                EXPECT_NEAR(weighted / model.total_weight(), model.unusable(node.config(), milli_cpu{cpu}), 1e-9)
+                    << cpu;
+                EXPECT_EQ(weighted, static_cast<double>(static_cast<std::int64_t>(weighted))) << cpu;
+            }
+        }
+    }
+}
+
 using row = std::vector<std::string>;
 
 std::vector<row> read_csv(const std::filesystem::path& path) {

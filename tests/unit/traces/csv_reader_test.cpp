@@ -58,7 +58,9 @@ TEST(csv_reader, columns_by_name) {
     EXPECT_EQ(csv->missing_column("c").message(), "f.csv:1: c: the required column is missing from the header");
 }
 
-TEST(csv_reader, an_empty_text_has_no_header) { EXPECT_EQ(parse("", 0).failure, "f.csv:1: a header line"); }
+TEST(csv_reader, an_empty_text_has_no_header) {
+    EXPECT_EQ(parse("", 0).failure, "f.csv:1: needs a header line, is empty");
+}
 
 TEST(csv_reader, a_column_may_occur_once_only) {
     EXPECT_EQ(parse("a,b,a\n", 0).failure, "f.csv:1: a: got 'a', expected column names that occur once");

@@ -23,7 +23,8 @@ public:
     [[nodiscard]] static vgpualloc::expected<csv_reader> open(std::string path, std::string_view text) {
         csv_reader reader{std::move(path), text};
         if (text.empty()) {
-            return vgpualloc::unexpected(reader.line_error(vgpualloc::error_code::missing, "a header line"));
+            return vgpualloc::unexpected(
+                reader.line_error(vgpualloc::error_code::missing, "needs a header line, is empty"));
         }
         if (text.starts_with("\xEF\xBB\xBF")) reader.rest_.remove_prefix(3);
         reader.split(reader.take_line());

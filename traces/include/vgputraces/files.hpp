@@ -21,8 +21,9 @@ struct output_file {
     std::string_view content; ///< must outlive the call
 };
 
-/// Creates `folder` (and its parents) if needed, writes every file under a temporary name in it, then renames all. If
-/// anything fails, the temporary files (and a folder made by this call) are removed and what was there before is kept.
+/// Creates `folder` (not empty) and its parents if needed, writes every file under a temporary name in it, then renames
+/// all. If anything fails, the temporary files (and a folder made by this call) are removed and what was there before
+/// is kept.
 [[nodiscard]] vgpualloc::expected<void> write_files(const std::string& folder, const std::vector<output_file>& files);
 
 } // namespace vgputraces

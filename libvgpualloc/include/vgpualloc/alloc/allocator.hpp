@@ -40,6 +40,9 @@ struct node_answer {
 class allocator {
 public:
     allocator(ledger& book, policy_pair policies, allocator_options options = {});
+    ~allocator();
+    allocator(const allocator&) = delete;
+    allocator& operator=(const allocator&) = delete;
 
     /// A dense number for a request; equal requests get the same one.
     [[nodiscard]] request_id intern(const pod_request& request);
@@ -168,11 +171,6 @@ private:
     std::uint64_t use_clock_ = 0;
     std::uint64_t id_generation_ = 0;
     small_vector<device_share, 1> scratch_shares_;
-
-public:
-    ~allocator();
-    allocator(const allocator&) = delete;
-    allocator& operator=(const allocator&) = delete;
 };
 
 } // namespace vgpualloc

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -124,8 +125,10 @@ public:
         std::ranges::sort(left_);
         std::int64_t whole_taken = 0;
         std::int64_t percent_taken = 0;
-        for (std::int64_t i = 0; i < asked.num_gpu; ++i) {
-            const std::int64_t left = left_[static_cast<std::size_t>(i)];
+        // Containers that ask for unlike shares, which the reference does not know, may find fewer devices for the
+        // mean.
+        const auto takes = std::min(static_cast<std::size_t>(asked.num_gpu), left_.size());
+        for (const std::int64_t left : std::span{left_}.first(takes)) {
             if (left == 1000) ++whole_taken;
             percent_taken += left * 100 / 1000;
         }
