@@ -196,14 +196,19 @@ allocator::request_part allocator::part_for(const pod_request& request, std::uin
         }
     }
     seen.memory = {};
-    part.class_number = class_of(seen);
+    set_class(part, seen);
     return part;
+}
+
+void allocator::set_class(request_part& part, const pod_request& seen) {
+    part.class_number = class_of(seen);
+    part.head = &classes_[part.class_number].heads[part.group]; // heads stay where they are when the list grows
 }
 
 request_id allocator::intern(const pod_request& request) {
     const auto [at, added] = request_numbers_.emplace(request, static_cast<std::uint32_t>(requests_.size()));
     if (added) {
-        request_record made{.original = request, .parts = {}};
+        request_record made{.original = request, .parts = {}, .epoch = no_epoch};
         for (std::size_t g = 0; g < groups_.size(); ++g) {
             made.parts.push_back(part_for(request, static_cast<std::uint32_t>(g)));
         }
@@ -272,7 +277,7 @@ double allocator::answer(const request_class& asked, const node_group& group, st
     return best;
 }
 
-void allocator::build(request_class& asked, index_head& head, node_group& group) {
+void allocator::build(const request_class& asked, index_head& head, node_group& group) {
     if (!head.index) {
         auto made = std::make_unique<class_index>(group.slots.size());
         make_room(made->bytes());
@@ -307,16 +312,25 @@ void allocator::refresh(const request_class& asked, const index_head& head, cons
 }
 
 /// Scores of another epoch are void.
-void allocator::enter_epoch(request_class& asked, std::uint64_t epoch) {
+void allocator::enter_epoch(request_record& asked) {
+    const std::uint64_t epoch = policy_epoch();
     if (asked.epoch == epoch) return;
     asked.epoch = epoch;
-    for (index_head& head : asked.heads) head.changes_read = never_built;
+    for (const request_part& part : asked.parts) {
+        if (part.refused != rejection_code::none) continue;
+        request_class& seen = classes_[part.class_number];
+        if (seen.epoch == epoch) continue;
+        seen.epoch = epoch;
+        for (index_head& head : seen.heads) head.changes_read = never_built;
+    }
 }
 
-allocator::index_head& allocator::follow(request_class& asked, std::uint32_t group_number) {
-    node_group& group = groups_[group_number];
-    index_head& head = asked.heads[group_number];
-    if (head.changes_read == group.changes) return head;
+/// Brings the index of a part up to date.
+void allocator::follow(const request_part& part) {
+    node_group& group = groups_[part.group];
+    index_head& head = *part.head;
+    if (head.changes_read == group.changes) return;
+    const request_class& asked = classes_[part.class_number];
     if (head.changes_read == never_built) {
         build(asked, head, group);
     } else {
@@ -326,7 +340,6 @@ allocator::index_head& allocator::follow(request_class& asked, std::uint32_t gro
     head.best = head.index->scores.max();
     head.first = no_slot;
     head.index->last_use = ++use_clock_;
-    return head;
 }
 
 void allocator::make_room(std::size_t bytes) {
@@ -357,31 +370,30 @@ std::uint32_t allocator::first_of(index_head& head) {
 
 /// Gives a request a class of its own memory in one group. Most requests never need it: where the best node has the
 /// memory anyway, classes that differ in nothing else share one index.
-void allocator::mind_memory(request_part& part, mib memory) {
+void allocator::mind_memory(request_record& asked, request_part& part) {
     pod_request request = classes_[part.class_number].request;
-    request.memory = memory;
-    part.class_number = class_of(request);
+    request.memory = asked.original.memory;
+    set_class(part, request);
+    asked.epoch = no_epoch;
 }
 
 node_index allocator::best_node(request_record& asked, double& best) {
-    const std::uint64_t epoch = policy_epoch();
     while (true) {
+        enter_epoch(asked);
         best = infeasible_score;
         for (const request_part& part : asked.parts) {
             if (part.refused != rejection_code::none) continue;
-            enter_epoch(classes_[part.class_number], epoch);
-            best = std::max(best, follow(classes_[part.class_number], part.group).best);
+            follow(part);
+            best = std::max(best, part.head->best);
         }
         node_index winner = node_index::none();
         if (!is_feasible(best)) return winner;
         bool lacks_memory = false;
         for (request_part& part : asked.parts) {
-            if (part.refused != rejection_code::none) continue;
-            index_head& head = classes_[part.class_number].heads[part.group];
-            if (head.best != best) continue;
-            const node_facts& first = groups_[part.group].facts[first_of(head)];
+            if (part.refused != rejection_code::none || part.head->best != best) continue;
+            const node_facts& first = groups_[part.group].facts[first_of(*part.head)];
             if (first.memory_left < asked.original.memory) {
-                mind_memory(part, asked.original.memory);
+                mind_memory(asked, part);
                 lacks_memory = true;
             } else if (!winner.valid() || first.node < winner) {
                 winner = first.node;
@@ -396,14 +408,14 @@ node_index allocator::draw_node(const request_record& asked, double best) {
         const slot_place place = place_of_[node];
         const request_part& part = asked.parts[place.group];
         if (part.refused != rejection_code::none) return false;
-        return classes_[part.class_number].heads[part.group].index->scores.at(place.slot) == best &&
+        return part.head->index->scores.at(place.slot) == best &&
                groups_[place.group].facts[place.slot].memory_left >= asked.original.memory;
     };
     const auto list_tied = [&](std::vector<std::size_t>& out) {
         for (const request_part& part : asked.parts) {
             if (part.refused != rejection_code::none) continue;
             const auto& facts = groups_[part.group].facts;
-            classes_[part.class_number].heads[part.group].index->scores.for_each_equal(best, [&](std::size_t slot) {
+            part.head->index->scores.for_each_equal(best, [&](std::size_t slot) {
                 if (facts[slot].memory_left >= asked.original.memory) out.push_back(facts[slot].node.at());
             });
         }
@@ -420,7 +432,7 @@ rejection allocator::why_nowhere(const request_record& asked) {
             result.nodes[static_cast<std::size_t>(part.refused)] += nodes;
             continue;
         }
-        const auto& codes = classes_[part.class_number].heads[part.group].index->code_count;
+        const auto& codes = part.head->index->code_count;
         for (std::size_t code = 0; code < rejection_code_count; ++code) result.nodes[code] += codes[code];
     }
     return result;
@@ -469,15 +481,16 @@ expected<placement, rejection> allocator::place(pod_id pod, request_id request) 
 
 std::vector<node_answer> allocator::evaluate(request_id request) {
     sync();
-    const request_record& asked = requests_[request.at()];
+    request_record& asked = requests_[request.at()];
     deciding_ = &asked;
+    enter_epoch(asked);
     std::vector<node_answer> answers(place_of_.size());
     for (const request_part& part : asked.parts) {
         const auto& facts = groups_[part.group].facts;
         const class_index* index = nullptr;
         if (part.refused == rejection_code::none) {
-            enter_epoch(classes_[part.class_number], policy_epoch());
-            index = follow(classes_[part.class_number], part.group).index.get();
+            follow(part);
+            index = part.head->index.get();
         }
         for (std::size_t i = 0; i < facts.size(); ++i) {
             const double score = index == nullptr ? infeasible_because(part.refused) : index->scores.at(i);

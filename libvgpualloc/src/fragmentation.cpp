@@ -10,9 +10,10 @@ namespace vgpualloc {
 
 namespace {
 
-/// The buckets in which pods that ask for devices lose: an accumulator each, padded to nothing else.
-constexpr std::array lossy_buckets{fragmentation_bucket::lack_both, fragmentation_bucket::lack_gpu,
-                                   fragmentation_bucket::lack_cpu, fragmentation_bucket::no_access};
+/// The buckets in which pods that ask for devices lose: a lane of the sum each. Without enough CPU a pod's lane is
+/// whether a device is of a model it accepts (0 or 1) plus whether enough fit; with it, the last one or the first.
+constexpr std::array lossy_buckets{fragmentation_bucket::no_access, fragmentation_bucket::lack_both,
+                                   fragmentation_bucket::lack_cpu, fragmentation_bucket::lack_gpu};
 constexpr std::size_t lanes = lossy_buckets.size();
 
 constexpr std::array<std::array<double, lanes>, lanes> one_hot = [] {
@@ -20,17 +21,6 @@ constexpr std::array<std::array<double, lanes>, lanes> one_hot = [] {
     for (std::size_t i = 0; i < lanes; ++i) rows[i][i] = 1.0;
     return rows;
 }();
-
-constexpr const double* one_hot_of(fragmentation_bucket which) noexcept {
-    return one_hot[static_cast<std::size_t>(std::ranges::find(lossy_buckets, which) - lossy_buckets.begin())].data();
-}
-/// Where a pod loses that lacks CPU: by whether a device is of a model it accepts (0 or 1) plus whether enough fit.
-constexpr std::array lost_without_cpu{one_hot_of(fragmentation_bucket::no_access),
-                                      one_hot_of(fragmentation_bucket::lack_both),
-                                      one_hot_of(fragmentation_bucket::lack_cpu)};
-/// Where a pod loses that has CPU: by whether a device is of a model it accepts.
-constexpr std::array lost_with_cpu{one_hot_of(fragmentation_bucket::no_access),
-                                   one_hot_of(fragmentation_bucket::lack_gpu)};
 
 constexpr std::size_t bucket(fragmentation_bucket which) noexcept { return static_cast<std::size_t>(which); }
 
@@ -58,6 +48,9 @@ void fragmentation_model::list_needs(const workload& target) {
         made.need = static_cast<std::uint32_t>(found - needs_.begin());
         if (found == needs_.end()) needs_.push_back(each.containers);
         with_devices_.push_back(made);
+        frequency_of_.push_back(made.frequency);
+        need_of_.push_back(static_cast<std::int32_t>(made.need));
+        step_of_.push_back(static_cast<std::int32_t>(made.step));
     }
 }
 
@@ -72,7 +65,9 @@ void fragmentation_model::list_columns() {
         }
     }
     offered_.resize(wanted_.size() + needs_.size());
-    losses_.resize(2 * needs_.size());
+    lost_.resize(2 * needs_.size());
+    lane_.resize(2 * needs_.size());
+    case_of_.resize(need_of_.size());
 }
 
 void fragmentation_model::weigh_needs(const workload& target) {
@@ -124,60 +119,91 @@ void fragmentation_model::offer(const device_view& device, std::int32_t* row) co
     }
 }
 
-const std::int32_t* fragmentation_model::offer_of(const device_view& device) {
+void fragmentation_model::learn(const device_view& device) {
     const std::size_t width = offered_.size();
-    if (device.id == not_interned) {
-        scratch_offer_.resize(width);
-        offer(device, scratch_offer_.data());
-        return scratch_offer_.data();
-    }
     if (device.id >= offers_known_.size()) {
         offers_known_.resize(std::max<std::size_t>(device.id + std::size_t{16}, offers_known_.size() * 2));
         offers_.resize(offers_known_.size() * width);
     }
-    std::int32_t* row = offers_.data() + device.id * width;
-    if (offers_known_[device.id] == 0) {
-        offer(device, row);
-        offers_known_[device.id] = 1;
+    offer(device, offers_.data() + device.id * width);
+    offers_known_[device.id] = 1;
+}
+
+void fragmentation_model::add_rows(const device_config& config) {
+    const std::size_t width = offered_.size();
+    for (const device_view* each : config.devices) {
+        if (each->id >= offers_known_.size() || offers_known_[each->id] == 0) learn(*each);
     }
-    return row;
+    const auto row = [&](std::size_t device) { return offers_.data() + config.devices[device]->id * width; };
+    std::int32_t* sums = offered_.data();
+    std::size_t d = 0;
+    for (; d + 4 <= config.devices.size(); d += 4) { // four rows at a time spare writing the sums in between
+        const std::array rows{row(d), row(d + 1), row(d + 2), row(d + 3)};
+        for (std::size_t i = 0; i < width; ++i) sums[i] += (rows[0][i] + rows[1][i]) + (rows[2][i] + rows[3][i]);
+    }
+    for (; d < config.devices.size(); ++d) {
+        const std::int32_t* last = row(d);
+        for (std::size_t i = 0; i < width; ++i) sums[i] += last[i];
+    }
 }
 
 void fragmentation_model::summarise(const device_config& config) {
     VGA_ASSERT(config.devices.size() < accepted_one, "the devices of one node can be counted in half a number");
     std::ranges::fill(offered_, 0);
-    std::int32_t* sums = offered_.data();
-    for (const device_view* each : config.devices) {
-        const std::int32_t* row = offer_of(*each);
-        for (std::size_t i = 0; i < offered_.size(); ++i) sums[i] += row[i];
+    if (config.id != not_interned) {
+        add_rows(config);
+    } else {
+        std::vector<std::int32_t> row(offered_.size());
+        for (const device_view* each : config.devices) {
+            offer(*each, row.data());
+            for (std::size_t i = 0; i < row.size(); ++i) offered_[i] += row[i];
+        }
     }
     for (const extra_column& each : extras_) { // any container that lacks devices makes the first one lack them
         if ((offered_[each.column] & fits_mask) < wanted_[each.column]) offered_[each.need] &= ~fits_mask;
     }
 }
 
+/// For each need what of the idle amount a pod loses, and in which lane: first without, then with enough CPU.
+/// Arithmetic instead of branches, and arrays that are told apart, so that the compiler does several needs at a time.
+void fragmentation_model::list_losses(std::int32_t idle) {
+    const auto list = [idle](std::size_t needs, const std::int32_t* VGA_RESTRICT offered,
+                             const std::int32_t* VGA_RESTRICT usable_on, const std::int32_t* VGA_RESTRICT wanted,
+                             std::int32_t* VGA_RESTRICT lane, std::int32_t* VGA_RESTRICT lane_with_cpu,
+                             std::int32_t* VGA_RESTRICT lost_with_cpu) {
+        for (std::size_t n = 0; n < needs; ++n) {
+            const std::int32_t accepted = static_cast<int>(offered[n] >= accepted_one);
+            const std::int32_t fits = accepted & static_cast<int>((offered[n] & fits_mask) >= wanted[n]);
+            lane[n] = accepted + fits;
+            lane_with_cpu[n] = 3 * accepted;
+            lost_with_cpu[n] = idle - (usable_on[n] & -fits);
+        }
+    };
+    const std::size_t needs = needs_.size();
+    std::fill_n(lost_.data(), needs, idle);
+    list(needs, offered_.data(), offered_.data() + wanted_.size(), wanted_.data(), lane_.data(), lane_.data() + needs,
+         lost_.data() + needs);
+}
+
 // Every bucket is its own chain of additions in the order of the workload. Adding 0.0 to the other buckets changes none
-// of them, and saves a branch that cannot be predicted, as the arithmetic with 0 and 1 does.
+// of them, and saves a branch that cannot be predicted.
 fragmentation_buckets fragmentation_model::compute(const device_config& config, std::size_t rank) {
     using enum fragmentation_bucket;
     summarise(config);
-    const auto idle_milli = static_cast<std::int32_t>(config.free.count());
-    const auto idle = static_cast<double>(idle_milli);
-    for (std::size_t n = 0; n < needs_.size(); ++n) {
-        const auto accepted = static_cast<std::int32_t>(offered_[n] >= accepted_one);
-        const auto fits = accepted & static_cast<std::int32_t>(suffices(n));
-        losses_[2 * n] = {idle, lost_without_cpu[static_cast<std::size_t>(accepted + fits)]};
-        losses_[2 * n + 1] = {static_cast<double>(idle_milli - (usable(n) & -fits)),
-                              lost_with_cpu[static_cast<std::size_t>(accepted)]};
-    }
+    list_losses(static_cast<std::int32_t>(config.free.count()));
+    const auto covered = static_cast<std::int32_t>(rank);
+    const auto needs = static_cast<std::int32_t>(needs_.size());
+    for (std::size_t i = 0; i < case_of_.size(); ++i) case_of_[i] = need_of_[i] + (step_of_[i] < covered ? needs : 0);
     std::array<double, lanes> sums{};
-    for (const typical& each : with_devices_) {
-        const loss& lost = losses_[2 * each.need + static_cast<std::size_t>(each.step < rank)];
-        const double amount = each.frequency * lost.amount;
-        for (std::size_t lane = 0; lane < lanes; ++lane) sums[lane] += amount * lost.bucket[lane];
+    for (std::size_t i = 0; i < frequency_of_.size(); ++i) {
+        const auto which = static_cast<std::size_t>(case_of_[i]);
+        const double amount = frequency_of_[i] * static_cast<double>(lost_[which]);
+        const auto& to = one_hot[static_cast<std::size_t>(lane_[which])];
+        for (std::size_t lane = 0; lane < lanes; ++lane) sums[lane] += amount * to[lane];
     }
     fragmentation_buckets result;
     for (std::size_t lane = 0; lane < lanes; ++lane) result.milli[bucket(lossy_buckets[lane])] = sums[lane];
+    const auto idle = static_cast<double>(config.free.count());
     std::array<double, 2> without_devices{};
     for (const typical& each : without_devices_) {
         const double amount = each.frequency * idle;

@@ -117,11 +117,14 @@ private:
         std::uint32_t group = 0;
         std::uint32_t class_number = 0;
         rejection_code refused = rejection_code::none; ///< the whole group is out of the question
+        index_head* head = nullptr;                    ///< of the class and the group; null if refused
     };
     struct request_record {
         pod_request original;
         std::vector<request_part> parts; ///< one per group
+        std::uint64_t epoch = no_epoch;  ///< of the policies that the classes of the parts have entered
     };
+    static constexpr std::uint64_t no_epoch = ~std::uint64_t{0};
 
     void sync();
     void apply(const booking& what);
@@ -130,15 +133,16 @@ private:
     void start_afresh();
     [[nodiscard]] std::uint32_t class_of(const pod_request& request);
     [[nodiscard]] request_part part_for(const pod_request& request, std::uint32_t group);
-    [[nodiscard]] index_head& follow(request_class& asked, std::uint32_t group);
-    void build(request_class& asked, index_head& head, node_group& group);
+    void follow(const request_part& part);
+    void build(const request_class& asked, index_head& head, node_group& group);
     void refresh(const request_class& asked, const index_head& head, const node_group& group);
-    static void enter_epoch(request_class& asked, std::uint64_t epoch);
+    void set_class(request_part& part, const pod_request& seen);
+    void enter_epoch(request_record& asked);
     [[nodiscard]] double answer(const request_class& asked, const node_group& group, std::size_t position);
     [[nodiscard]] double best_score(const request_class& asked, const node_view& before, std::span<outcome> ways);
     [[nodiscard]] double stepwise_score(const request_class& asked, const node_view& before);
     [[nodiscard]] node_index best_node(request_record& asked, double& best);
-    void mind_memory(request_part& part, mib memory);
+    void mind_memory(request_record& asked, request_part& part);
     [[nodiscard]] static std::uint32_t first_of(index_head& head);
     [[nodiscard]] node_index draw_node(const request_record& asked, double best);
     [[nodiscard]] rejection why_nowhere(const request_record& asked);

@@ -1,4 +1,4 @@
-// Every macro of the library: the always-on assertion and the debug-only one.
+// Every macro of the library: the always-on assertion, the debug-only one, and a hint to the compiler.
 #pragma once
 
 #include <cstdio>
@@ -27,4 +27,11 @@ namespace vgpualloc::detail {
 #else
 #define VGA_ASSERT_SLOW(condition, name) static_cast<void>(0)
 #define VGA_VERIFY_ENABLED 0
+#endif
+
+/// What a pointer points to is reached by no other pointer of the function.
+#if defined(__GNUC__)
+#define VGA_RESTRICT __restrict__
+#else
+#define VGA_RESTRICT
 #endif

@@ -83,12 +83,6 @@ private:
         std::uint32_t need = 0;
         std::uint32_t column = 0;
     };
-    /// Where a typical pod's share of the idle amount is lost, and how much of it.
-    struct loss {
-        double amount = 0.0;
-        const double* bucket = nullptr; ///< 1.0 in the place of the bucket's accumulator, 0.0 elsewhere
-    };
-
     /// Values by (configuration, CPU rank), open addressing. Only the few ranks that a configuration is met with are
     /// kept: whatever fits the cache counts more here than what is computed.
     struct rank_memo {
@@ -129,7 +123,9 @@ private:
     void weigh_needs(const workload& target);
     /// Adds up what the devices of a configuration offer, in offered_.
     void summarise(const device_config& config);
-    [[nodiscard]] const std::int32_t* offer_of(const device_view& device);
+    void list_losses(std::int32_t idle);
+    void add_rows(const device_config& config);
+    void learn(const device_view& device);
     void offer(const device_view& device, std::int32_t* row) const;
     [[nodiscard]] bool suffices(std::size_t need) const noexcept {
         return (offered_[need] & fits_mask) >= wanted_[need];
@@ -155,6 +151,9 @@ private:
 
     std::vector<typical> with_devices_;    ///< the workload's pods in its order, those that ask for devices
     std::vector<typical> without_devices_; ///< and those that do not
+    std::vector<double> frequency_of_;     ///< of with_devices_, in arrays that vector loops run over
+    std::vector<std::int32_t> need_of_;
+    std::vector<std::int32_t> step_of_;
     /// Distinct container lists of the workload that ask for devices. A column is one container of one need; column n
     /// is the first container of need n, further containers follow after all needs.
     std::vector<std::vector<device_request>> needs_;
@@ -173,9 +172,10 @@ private:
     /// idle amount if the device fits any of its containers.
     std::vector<std::int32_t> offers_;
     std::vector<std::uint8_t> offers_known_; ///< by device id
-    std::vector<std::int32_t> scratch_offer_;
-    std::vector<std::int32_t> offered_; ///< the sum of rows of the configuration at hand
-    std::vector<loss> losses_;          ///< of the configuration at hand: [need][CPU suffices]
+    std::vector<std::int32_t> offered_;      ///< the sum of rows of the configuration at hand
+    std::vector<std::int32_t> lost_;         ///< of the configuration at hand: [CPU suffices][need]
+    std::vector<std::int32_t> lane_;         ///< [CPU suffices][need]
+    std::vector<std::int32_t> case_of_;      ///< by position in with_devices_, where it looks in the two above
     rank_memo rounded_memo_;
     rank_memo exact_memo_;
 };
