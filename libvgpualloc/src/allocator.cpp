@@ -5,27 +5,11 @@
 #include <array>
 #include <utility>
 
+#include "class_index.hpp"
 #include "vgpualloc/alloc/draw.hpp"
 #include "vgpualloc/core/config.hpp"
 
 namespace vgpualloc {
-
-/// The scores of one group's nodes for one class.
-struct class_index {
-    explicit class_index(std::size_t nodes) : scores{nodes} {}
-
-    score_tree scores;
-    std::array<std::int64_t, rejection_code_count> code_count{}; ///< how many slots have each code
-    std::uint64_t last_use = 0;
-
-    void set(std::size_t slot, double score) {
-        if (scores.at(slot) == score) return;
-        --code_count[static_cast<std::size_t>(code_in(scores.at(slot)))];
-        ++code_count[static_cast<std::size_t>(code_in(score))];
-        scores.set(slot, score);
-    }
-    [[nodiscard]] std::size_t bytes() const noexcept { return scores.bytes() + sizeof *this; }
-};
 
 namespace {
 
@@ -33,12 +17,6 @@ namespace {
 bool same_amount(std::span<const outcome> ways) noexcept {
     const milli_gpu first = ways.front().after->used - ways.front().before->used;
     return std::ranges::all_of(ways, [&](const outcome& way) { return way.after->used - way.before->used == first; });
-}
-
-std::int64_t devices_wanted(const pod_request& request) {
-    std::int64_t sum = 0;
-    for (const device_request& each : request.containers) sum += each.count;
-    return sum;
 }
 
 std::vector<std::uint32_t> kinds_of(const node& each) {
@@ -155,66 +133,6 @@ void allocator::mark_changed(node_group& group, std::uint32_t slot) {
     changed.older = group.newest;
     if (group.newest != no_slot) group.slots[group.newest].newer = slot;
     group.newest = slot;
-}
-
-std::uint32_t allocator::class_of(const pod_request& request) {
-    const auto [at, added] = class_numbers_.emplace(request, static_cast<std::uint32_t>(classes_.size()));
-    if (added) {
-        request_class made;
-        made.request = request;
-        made.shape = outcomes_.shape_of(request.containers);
-        made.view = {.request = &at->first, .devices = devices_wanted(request)};
-        made.heads.resize(groups_.size());
-        classes_.push_back(std::move(made));
-    }
-    return at->second;
-}
-
-allocator::request_part allocator::part_for(const pod_request& request, std::uint32_t group) {
-    request_part part{.group = group};
-    pod_request seen = request;
-    for (device_request& wanted : seen.containers) {
-        const auto& kinds = groups_[group].kinds;
-        if (kinds.empty()) {
-            part.refused = rejection_code::too_few_devices;
-            return part;
-        }
-        std::size_t accepted = 0;
-        rejection_code refused = rejection_code::none;
-        for (const std::uint32_t kind : kinds) {
-            const rejection_code code = why_never(ledger_->nodes().kinds[kind], wanted);
-            if (code == rejection_code::none) ++accepted;
-            if (refused == rejection_code::none) refused = code;
-        }
-        if (accepted == 0) {
-            part.refused = refused;
-            return part;
-        }
-        if (accepted == kinds.size()) {
-            wanted.models.clear();
-            wanted.mode.clear();
-        }
-    }
-    seen.memory = {};
-    set_class(part, seen);
-    return part;
-}
-
-void allocator::set_class(request_part& part, const pod_request& seen) {
-    part.class_number = class_of(seen);
-    part.head = &classes_[part.class_number].heads[part.group]; // heads stay where they are when the list grows
-}
-
-request_id allocator::intern(const pod_request& request) {
-    const auto [at, added] = request_numbers_.emplace(request, static_cast<std::uint32_t>(requests_.size()));
-    if (added) {
-        request_record made{.original = request, .parts = {}, .epoch = no_epoch};
-        for (std::size_t g = 0; g < groups_.size(); ++g) {
-            made.parts.push_back(part_for(request, static_cast<std::uint32_t>(g)));
-        }
-        requests_.push_back(std::move(made));
-    }
-    return request_id{at->second};
 }
 
 double allocator::stepwise_score(const request_class& asked, const node_view& before) {
@@ -366,15 +284,6 @@ void allocator::make_room(std::size_t bytes) {
 std::uint32_t allocator::first_of(index_head& head) {
     if (head.first == no_slot) head.first = static_cast<std::uint32_t>(head.index->scores.first_max());
     return head.first;
-}
-
-/// Gives a request a class of its own memory in one group. Most requests never need it: where the best node has the
-/// memory anyway, classes that differ in nothing else share one index.
-void allocator::mind_memory(request_record& asked, request_part& part) {
-    pod_request request = classes_[part.class_number].request;
-    request.memory = asked.original.memory;
-    set_class(part, request);
-    asked.epoch = no_epoch;
 }
 
 node_index allocator::best_node(request_record& asked, double& best) {
