@@ -1,5 +1,21 @@
-// One decision on 1,000 x 8 and 100,000 x 8 GPUs: in steady state, and the first one of a fresh index.
+// One decision on 1,000 x 8 and 100,000 x 8 GPUs: in steady state, and the first one of a fresh index. Two clusters:
+// openb's node kinds and request classes (synthetic.hpp), and the half-full A100s on which Volcano's own code was timed
+// (anchor_cluster.hpp), where a decision is filter, score and place over all nodes.
+//
+// What is prepared before the clock of an anchor case starts:
+//   anchor_steady  the allocator has answered each of 64 classes once. Then every step places a pod of a drawn class
+//                  and releases another one, so no class is asked twice on an unchanged cluster, and configurations
+//                  that come up are mostly new. The time is that of placing and releasing together.
+//   anchor_cold    the cluster is booked, no two nodes alike, and an allocator was made from the ledger a moment ago:
+//   it
+//                  has read what is used of each device and given each node's devices an id. It has seen no request:
+//                  no class, no outcome of any device or node, no configuration but the 1,000 that exist. Timed are
+//                  interning the request, asking all nodes, placing. Releasing and making the next allocator are not.
+//   anchor_made_cold  the same with making the allocator timed: only the ledger is there.
+//   anchor_naive   nothing, ever: naive_allocator asks every node.
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <utility>
@@ -7,12 +23,16 @@
 
 #include <benchmark/benchmark.h>
 
+#include "anchor_cluster.hpp"
 #include "synthetic.hpp"
 #include "vgpualloc/alloc/naive_allocator.hpp"
+#include "vgpualloc/policy/binpack.hpp"
 
 namespace {
 
+using vgpubench::anchor_cluster;
 using vgpubench::filled_cluster;
+using vgpubench::sharing;
 
 constexpr double load = 0.7; // of all GPUs: most requests still fit, most nodes are partly used
 
@@ -109,11 +129,115 @@ void first(benchmark::State& state, const std::string& policy_name, std::int64_t
     }
 }
 
+/// Both paths must agree, or the times mean nothing.
+void check_against_naive(anchor_cluster& on, vgpualloc::policy_pair policies, std::int64_t count) {
+    vgpualloc::allocator index{on.book, policies};
+    vgpualloc::naive_allocator naive{on.book, policies};
+    std::vector<vgpualloc::pod_request> requests = on.classes(count);
+    requests.resize(4);
+    requests.push_back(on.request(count != 0 ? count : 1));
+    for (const auto& each : requests) {
+        const auto fast = index.decide(index.intern(each));
+        const auto slow = naive.decide(each);
+        if (fast.has_value() && slow.has_value() && *fast == *slow) continue;
+        std::fprintf(stderr, "bench: a request does not fit, or the allocator does not decide as the naive path\n");
+        std::exit(2);
+    }
+}
+
+void anchor_steady(benchmark::State& state, sharing kind, std::int64_t count) {
+    anchor_cluster on{{.kind = kind}};
+    vgpualloc::policies::binpack policy;
+    const vgpualloc::policy_pair policies{.node = &policy, .device = &policy};
+    check_against_naive(on, policies, count);
+    vgpualloc::allocator index{on.book, policies};
+    std::vector<vgpualloc::request_id> requests;
+    for (const auto& each : on.classes(count)) requests.push_back(index.intern(each));
+    vgpualloc::rng draw{7};
+    std::vector<vgpualloc::pod_id> live;
+    const auto place_one = [&](vgpualloc::pod_id pod, vgpualloc::request_id request) {
+        if (index.place(pod, request)) live.push_back(pod);
+    };
+    constexpr std::size_t live_pods = 500;
+    while (live.size() < live_pods) place_one(vgpualloc::pod_id{on.pods++}, requests[live.size() % requests.size()]);
+    vgpualloc::pod_id spare{on.pods++};
+    std::int64_t steps = 0;
+    for (auto unused : state) {
+        static_cast<void>(unused);
+        place_one(spare, requests[static_cast<std::size_t>(draw.below(requests.size()))]);
+        std::swap(live[static_cast<std::size_t>(draw.below(live.size()))], live.back());
+        spare = live.back();
+        live.pop_back();
+        on.book.release(spare);
+        ++steps;
+    }
+    if (live.size() != live_pods) state.SkipWithError("a pod found no place, so the load was not steady");
+    state.SetItemsProcessed(steps);
+    state.counters["classes"] = static_cast<double>(requests.size());
+    state.counters["configs"] = static_cast<double>(index.config_count());
+}
+
+void anchor_cold(benchmark::State& state, sharing kind, std::int64_t count, bool make_timed) {
+    anchor_cluster on{{.kind = kind}};
+    vgpualloc::policies::binpack policy;
+    const vgpualloc::policy_pair policies{.node = &policy, .device = &policy};
+    check_against_naive(on, policies, count);
+    const auto request = on.request(count);
+    const vgpualloc::pod_id pod{on.pods++};
+    std::unique_ptr<vgpualloc::allocator> index;
+    for (auto unused : state) {
+        static_cast<void>(unused);
+        state.PauseTiming();
+        if (on.book.is_live(pod)) on.book.release(pod);
+        index.reset();
+        if (make_timed) state.ResumeTiming();
+        index = std::make_unique<vgpualloc::allocator>(on.book, policies);
+        if (!make_timed) state.ResumeTiming();
+        if (!index->place(pod, index->intern(request))) state.SkipWithError("the request does not fit");
+    }
+    state.SetItemsProcessed(state.iterations());
+    state.counters["distinct_nodes"] = static_cast<double>(on.distinct_nodes());
+}
+
+void anchor_naive(benchmark::State& state, sharing kind, std::int64_t count) {
+    anchor_cluster on{{.kind = kind}};
+    vgpualloc::policies::binpack policy;
+    vgpualloc::naive_allocator naive{on.book, {.node = &policy, .device = &policy}};
+    const auto request = on.request(count);
+    const vgpualloc::pod_id pod{on.pods++};
+    for (auto unused : state) {
+        static_cast<void>(unused);
+        if (!naive.place(pod, request)) state.SkipWithError("the request does not fit");
+        state.PauseTiming();
+        on.book.release(pod);
+        state.ResumeTiming();
+    }
+    state.SetItemsProcessed(state.iterations());
+}
+
+void register_anchor_cases() {
+    for (const sharing kind : {sharing::hami_core, sharing::mig_groups, sharing::mig}) {
+        for (const std::int64_t count : {1, 4, 0}) { // 0: mixed
+            const std::string tail =
+                "/" + name_of(kind) + "/" + (count == 0 ? std::string{"mixed"} : std::to_string(count) + "x");
+            const auto add = [&](const std::string& name, auto&& call) {
+                benchmark::RegisterBenchmark((name + tail).c_str(), call)->Unit(benchmark::kMicrosecond);
+            };
+            add("anchor_steady", [=](benchmark::State& s) { anchor_steady(s, kind, count); });
+            if (count == 0) continue;
+            add("anchor_cold", [=](benchmark::State& s) { anchor_cold(s, kind, count, false); });
+            add("anchor_made_cold", [=](benchmark::State& s) { anchor_cold(s, kind, count, true); });
+            add("anchor_naive", [=](benchmark::State& s) { anchor_naive(s, kind, count); });
+        }
+    }
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
     benchmark::Initialize(&argc, argv);
     if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+    register_anchor_cases();
     // In the order in which they share a filled cluster.
     for (const std::int64_t nodes : {std::int64_t{1'000}, std::int64_t{100'000}}) {
         for (const std::string policy : {"binpack", "fgd"}) {

@@ -13,12 +13,6 @@ namespace vgpualloc {
 
 namespace {
 
-/// Whether every way takes the same amount of a device.
-bool same_amount(std::span<const outcome> ways) noexcept {
-    const milli_gpu first = ways.front().after->used - ways.front().before->used;
-    return std::ranges::all_of(ways, [&](const outcome& way) { return way.after->used - way.before->used == first; });
-}
-
 std::vector<std::uint32_t> kinds_of(const node& each) {
     std::vector<std::uint32_t> kinds;
     for (const device& d : each.devices) kinds.push_back(d.kind);
@@ -32,7 +26,9 @@ std::vector<std::uint32_t> kinds_of(const node& each) {
 
 allocator::allocator(ledger& book, policy_pair policies, allocator_options options)
     : ledger_{&book}, policies_{policies}, options_{options}, states_{book.nodes()}, outcomes_{states_},
-      chooser_{states_, outcomes_, policies} {
+      chooser_{states_, outcomes_, policies}, totals_{parts_, policies}, by_totals_{policies.by_totals()},
+      plain_{book, policies, false},
+      positional_{policies.node->looks_at_positions() || policies.device->looks_at_positions()} {
     const cluster& owned = book.nodes();
     std::map<std::vector<std::uint32_t>, std::uint32_t> group_numbers;
     for (std::size_t i = 0; i < owned.nodes.size(); ++i) {
@@ -64,6 +60,7 @@ void allocator::start_afresh() {
     ++id_generation_;
     states_.clear();
     outcomes_.clear();
+    parts_.forget();
     policies_.node->forget_ids();
     if (policies_.device != policies_.node) policies_.device->forget_ids();
     const cluster& owned = ledger_->nodes();
@@ -78,6 +75,7 @@ void allocator::start_afresh() {
         slot.config = &states_.config(physical(node_index{i}));
         slot.config_id = slot.config->id;
     }
+    devices_when_fresh_ = states_.device_count();
 }
 
 void allocator::sync() {
@@ -90,7 +88,10 @@ void allocator::sync() {
         policies_.node->observe(told);
         if (policies_.device != policies_.node) policies_.device->observe(told);
     }
-    if (states_.config_count() > options_.configs_max) start_afresh();
+    if (states_.config_count() > options_.configs_max ||
+        states_.device_count() > std::max(options_.devices_max, 4 * devices_when_fresh_)) {
+        start_afresh();
+    }
 }
 
 /// Takes over what the ledger says of a node's host part.
@@ -110,13 +111,15 @@ void allocator::apply(const booking& what) {
     const slot_place place = place_of_[where.at()];
     node_slot& slot = groups_[place.group].slots[place.slot];
     const auto states = ledger_->devices(where);
+    const bool several = what.where.shares.size() > 1; // configurations in between would never be seen
     for (const device_share& share : what.where.shares) {
         const device_view*& current = physical_[first_device_[where.at()] + share.device.at()];
         const device_view& now = states_.device(current->kind, states[share.device.at()]);
         if (&now == current) continue;
-        slot.config = &states_.replace(*slot.config, *current, now);
+        if (!several) slot.config = &states_.replace(*slot.config, *current, now);
         current = &now;
     }
+    if (several) slot.config = &states_.config(physical(where));
     slot.config_id = slot.config->id;
     mark_changed(groups_[place.group], place.slot);
 }
@@ -137,24 +140,18 @@ void allocator::mark_changed(node_group& group, std::uint32_t slot) {
 
 double allocator::stepwise_score(const request_class& asked, const node_view& before) {
     const device_config* next = chooser_.choose(asked.view, before, physical(before.node), {}, false, scratch_shares_);
-    if (next == nullptr) return infeasible_score;
+    if (next == nullptr) return infeasible_because(chooser_.refused());
     const node_view after{.node = before.node,
                           .cpu_capacity = before.cpu_capacity,
                           .cpu_left = before.cpu_left - asked.request.cpu,
                           .config = next};
-    return policies_.node->node_score(asked.view, before, after);
+    return checked_score(policies_.node->node_score(asked.view, before, after));
 }
 
 /// The score of the best way on one node: by device score, then by node score.
 double allocator::best_score(const request_class& asked, const node_view& before, std::span<outcome> ways) {
     node_view after = before;
     after.cpu_left = before.cpu_left - asked.request.cpu;
-    if (policies_.by_totals() && ways.front().before != nullptr && same_amount(ways)) {
-        // Whichever device is taken, the node scores alike.
-        const device_config totals = totals_after(*before.config, *ways.front().before, *ways.front().after);
-        after.config = &totals;
-        return policies_.node->node_score(asked.view, before, after);
-    }
     const bool compare_devices = ways.size() > 1 && !policies_.one_score();
     double best = infeasible_score;
     double best_device = infeasible_score;
@@ -171,25 +168,24 @@ double allocator::best_score(const request_class& asked, const node_view& before
     return best;
 }
 
+/// The best score on one node, or why its devices refuse.
+double allocator::devices_score(const request_class& asked, const node_slot& slot, const node_view& before) {
+    if (by_totals_) return totals_.score({.request = asked.view, .parts = asked.parts}, before);
+    const outcome_list found = outcomes_.of(asked.shape, slot.config_id, *slot.config);
+    if (found.code != rejection_code::none) return infeasible_because(found.code);
+    return found.stepwise ? stepwise_score(asked, before) : checked_score(best_score(asked, before, found.ways));
+}
+
 double allocator::answer(const request_class& asked, const node_group& group, std::size_t position) {
     const node_slot& slot = group.slots[position];
     if (!slot.takes_pods) return infeasible_because(rejection_code::too_many_pods);
     if (asked.request.cpu > slot.cpu_left) return infeasible_because(rejection_code::insufficient_cpu);
-    const outcome_list found = outcomes_.of(asked.shape, slot.config_id, *slot.config);
-    if (found.code != rejection_code::none) return infeasible_because(found.code);
     const node_view before{.node = group.facts[position].node,
                            .cpu_capacity = group.facts[position].cpu_capacity,
                            .cpu_left = slot.cpu_left,
                            .config = slot.config};
-    double best = infeasible_score;
-    if (found.stepwise) {
-        best = stepwise_score(asked, before);
-        if (!is_feasible(best)) return infeasible_because(chooser_.refused());
-    } else {
-        best = best_score(asked, before, found.ways);
-    }
-    VGA_ASSERT(best > -score_magnitude_max && best < score_magnitude_max, "a policy's score is a number below 2^900");
-    if (asked.request.memory > group.facts[position].memory_left) {
+    const double best = devices_score(asked, slot, before);
+    if (is_feasible(best) && asked.request.memory > group.facts[position].memory_left) {
         return infeasible_because(rejection_code::insufficient_memory);
     }
     return best;
@@ -225,6 +221,9 @@ void allocator::refresh(const request_class& asked, const index_head& head, cons
     for (std::uint32_t at = group.newest; at != no_slot; at = group.slots[at].older) {
         const node_slot& slot = group.slots[at];
         if (slot.changed <= head.changes_read) break;
+        if (by_totals_ && slot.older != no_slot) {
+            totals_.expect({.request = asked.view, .parts = asked.parts}, *group.slots[slot.older].config);
+        }
         index.set(at, answer(asked, group, at));
     }
 }
@@ -360,6 +359,7 @@ node_view allocator::view_of(node_index where) {
 expected<placement, rejection> allocator::decide(request_id request) {
     sync();
     request_record& asked = requests_[request.at()];
+    if (asked.plain) return plain_.decide(asked.original);
     deciding_ = &asked;
     double best = infeasible_score;
     node_index winner = best_node(asked, best);
@@ -369,20 +369,30 @@ expected<placement, rejection> allocator::decide(request_id request) {
     const node_view before = view_of(winner);
     placement result{.node = winner, .shares = {}};
     if (seen.view.devices == 0) return result;
-    const bool single = seen.view.devices == 1 && seen.request.containers.size() == 1;
-    const auto ways = single ? outcomes_.of(seen.shape, before.config->id, *before.config).ways : std::span<outcome>{};
-    const device_config* next = chooser_.choose(seen.view, before, physical(winner), ways, true, result.shares);
     // A drawn device may leave none for a later container; the choice that made the node answer yes does not.
-    if (next == nullptr) next = chooser_.choose(seen.view, before, physical(winner), ways, false, result.shares);
-    VGA_ASSERT(next != nullptr, "a node that answered yes has devices for the pod");
+    const bool chosen =
+        choose_devices(seen, before, true, result.shares) || choose_devices(seen, before, false, result.shares);
+    VGA_ASSERT(chosen, "a node that answered yes has devices for the pod");
     return result;
+}
+
+bool allocator::choose_devices(const request_class& asked, const node_view& before, bool may_draw,
+                               small_vector<device_share, 1>& shares) {
+    if (by_totals_) {
+        const parts_view parts{.request = asked.view, .parts = asked.parts};
+        return totals_.choose(parts, before, physical(before.node), may_draw, shares);
+    }
+    const bool single = asked.view.devices == 1 && asked.request.containers.size() == 1;
+    const auto ways = single ? outcomes_.of(asked.shape, before.config->id, *before.config).ways : std::span<outcome>{};
+    return chooser_.choose(asked.view, before, physical(before.node), ways, may_draw, shares) != nullptr;
 }
 
 expected<placement, rejection> allocator::place(pod_id pod, request_id request) {
     auto decided = decide(request);
     if (!decided) return decided;
     const pod_request& asked = requests_[request.at()].original;
-    const auto booked = ledger_->reserve({.pod = pod, .cpu = asked.cpu, .memory = asked.memory, .where = *decided});
+    const auto booked =
+        ledger_->reserve({.pod = pod, .cpu = asked.cpu, .memory = asked.memory, .where = *decided, .tags = asked.tags});
     VGA_ASSERT(booked.has_value(), "the ledger accepts what the allocator decides");
     ledger_->commit(pod);
     return decided;
@@ -391,6 +401,7 @@ expected<placement, rejection> allocator::place(pod_id pod, request_id request) 
 std::vector<node_answer> allocator::evaluate(request_id request) {
     sync();
     request_record& asked = requests_[request.at()];
+    if (asked.plain) return plain_.evaluate(asked.original);
     deciding_ = &asked;
     enter_epoch(asked);
     std::vector<node_answer> answers(place_of_.size());

@@ -23,7 +23,11 @@ std::uint32_t allocator::class_of(const pod_request& request) {
     if (added) {
         request_class made;
         made.request = request;
-        made.shape = outcomes_.shape_of(request.containers);
+        if (by_totals_) {
+            for (const device_request& each : request.containers) made.parts.push_back(parts_.part_of(each));
+        } else {
+            made.shape = outcomes_.shape_of(request.containers);
+        }
         made.view = {.request = &at->first, .devices = devices_wanted(request)};
         made.heads.resize(groups_.size());
         classes_.push_back(std::move(made));
@@ -52,11 +56,15 @@ allocator::request_part allocator::part_for(const pod_request& request, std::uin
             return part;
         }
         if (accepted == kinds.size()) {
+            wanted.family.clear();
             wanted.models.clear();
+            wanted.types_allowed.clear();
+            wanted.types_denied.clear();
             wanted.mode.clear();
         }
     }
     seen.memory = {};
+    seen.tags.clear();
     set_class(part, seen);
     return part;
 }
@@ -69,8 +77,9 @@ void allocator::set_class(request_part& part, const pod_request& seen) {
 request_id allocator::intern(const pod_request& request) {
     const auto [at, added] = request_numbers_.emplace(request, static_cast<std::uint32_t>(requests_.size()));
     if (added) {
-        request_record made{.original = request, .parts = {}, .epoch = no_epoch};
-        for (std::size_t g = 0; g < groups_.size(); ++g) {
+        request_record made{
+            .original = request, .plain = positional_ || request.names_devices(), .parts = {}, .epoch = no_epoch};
+        for (std::size_t g = 0; g < groups_.size() && !made.plain; ++g) {
             made.parts.push_back(part_for(request, static_cast<std::uint32_t>(g)));
         }
         requests_.push_back(std::move(made));

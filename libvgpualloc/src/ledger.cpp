@@ -90,18 +90,55 @@ expected<void, rejection_detail> ledger::reserve(booking wanted) {
     if (const auto refused = add_shares(wanted.where); refused.code != rejection_code::none) {
         return unexpected(refused);
     }
+    record(std::move(wanted), ledger_event_kind::reserve, status::reserved);
+    verify_step(where);
+    return {};
+}
+
+void ledger::record(booking what, ledger_event_kind kind, status state) {
+    const node_index where = what.where.node;
     host_use& host = hosts_[where.at()];
-    host.cpu += wanted.cpu;
-    host.memory += wanted.memory;
+    host.cpu += what.cpu;
+    host.memory += what.memory;
     ++host.pods;
 
     const auto position = static_cast<std::uint32_t>(bookings_.size());
-    if (wanted.pod.at() >= live_.size()) live_.resize(wanted.pod.at() + 1);
-    live_[wanted.pod.at()] = {.booking = position, .state = status::reserved};
+    if (what.pod.at() >= live_.size()) live_.resize(what.pod.at() + 1);
+    live_[what.pod.at()] = {.booking = position, .state = state};
     ++live_count_;
     pods_on_node_[where.at()].push_back(position);
-    bookings_.push_back(std::move(wanted));
-    events_.push_back({.kind = ledger_event_kind::reserve, .booking = position});
+    bookings_.push_back(std::move(what));
+    events_.push_back({.kind = kind, .booking = position});
+}
+
+expected<void, rejection_detail> ledger::adopt(booking found) {
+    VGA_ASSERT(!is_live(found.pod), "a pod is booked at most once at a time");
+    VGA_ASSERT(found.where.node.at() < hosts_.size(), "a placement names a node of the cluster");
+    VGA_ASSERT(found.cpu >= milli_cpu{0} && found.memory >= mib{0}, "a request is not negative");
+    const node_index where = found.where.node;
+    const auto count = static_cast<std::int64_t>(devices(where).size());
+    for (const device_share& share : found.where.shares) {
+        const auto at = static_cast<std::int64_t>(share.device.at());
+        if (at >= count) {
+            return unexpected(
+                rejection_detail{.code = rejection_code::too_few_devices, .wanted = at + 1, .available = count});
+        }
+        const device_spec& spec = cluster_->spec_of(where, share.device);
+        const auto unknown = spec.mode->why_not(spec, device_state{}, share.part);
+        if (unknown.code == rejection_code::mode_not_offered) return unexpected(unknown);
+    }
+    if (why_not_host(where, found.cpu, found.memory).code != rejection_code::none) {
+        overcommitted_hosts_.insert(where.at());
+    }
+    for (const device_share& share : found.where.shares) {
+        const device_spec& spec = cluster_->spec_of(where, share.device);
+        device_state& state = devices_[device_position(where, share.device)];
+        if (spec.mode->why_not(spec, state, share.part).code != rejection_code::none) {
+            overcommitted_.insert(device_position(where, share.device));
+        }
+        state = spec.mode->with(spec, state, share.part);
+    }
+    record(std::move(found), ledger_event_kind::adopt, status::committed);
     verify_step(where);
     return {};
 }
@@ -138,7 +175,29 @@ void ledger::take_back(pod_id pod, ledger_event_kind kind) {
     events_.push_back({.kind = kind, .booking = entry.booking});
     entry.state = status::absent;
     --live_count_;
+    if (!overcommitted_.empty()) recount_overcommitted(booked.where.node);
     verify_step(booked.where.node);
+}
+
+/// Where adopted pods overlap, taking one away says nothing about what is left: the rest is added up anew.
+void ledger::recount_overcommitted(node_index where) {
+    const std::size_t first = first_device_[where.at()];
+    const std::size_t end = first_device_[where.at() + 1];
+    for (auto at = overcommitted_.lower_bound(first); at != overcommitted_.end() && *at < end;) {
+        const device_index which{*at - first};
+        const device_spec& spec = cluster_->spec_of(where, which);
+        device_state state{};
+        bool over = false;
+        for (const std::uint32_t position : pods_on_node_[where.at()]) {
+            for (const device_share& share : bookings_[position].where.shares) {
+                if (share.device != which) continue;
+                over = over || spec.mode->why_not(spec, state, share.part).code != rejection_code::none;
+                state = spec.mode->with(spec, state, share.part);
+            }
+        }
+        devices_[*at] = state;
+        at = over ? std::next(at) : overcommitted_.erase(at);
+    }
 }
 
 const booking& ledger::booking_of(pod_id pod) const {
@@ -160,14 +219,16 @@ void ledger::check_node(node_index where) const {
         for (const device_share& share : booked.where.shares) {
             const device_spec& spec = cluster_->spec_of(where, share.device);
             device_state& state = recounted[share.device.at()];
-            VGA_ASSERT(spec.mode->why_not(spec, state, share.part).code == rejection_code::none,
+            VGA_ASSERT(is_overcommitted(where, share.device) ||
+                           spec.mode->why_not(spec, state, share.part).code == rejection_code::none,
                        "no device exceeds its budgets");
             state = spec.mode->with(spec, state, share.part);
         }
     }
     const node& capacity = cluster_->nodes[where.at()];
     VGA_ASSERT(host == hosts_[where.at()], "host use is the sum of the live bookings");
-    VGA_ASSERT(host.cpu <= capacity.cpu && host.memory <= capacity.memory && host.pods <= capacity.pods_max,
+    VGA_ASSERT(overcommitted_hosts_.contains(where.at()) ||
+                   (host.cpu <= capacity.cpu && host.memory <= capacity.memory && host.pods <= capacity.pods_max),
                "no node exceeds its capacity");
     VGA_ASSERT(std::equal(recounted.begin(), recounted.end(), devices(where).begin()),
                "device use is the sum of the live bookings");
@@ -219,7 +280,8 @@ expected<ledger> ledger::rebuild(const cluster& owned, std::span<const ledger_ev
         const booking& entry = bookings[event.booking];
         if (!names_known_parts(owned, entry)) return unexpected(log_error(i, "the booking is not of this cluster"));
         const status now = result.status_of(entry.pod);
-        const status needed = event.kind == ledger_event_kind::reserve   ? status::absent
+        const bool starts = event.kind == ledger_event_kind::reserve || event.kind == ledger_event_kind::adopt;
+        const status needed = starts                                     ? status::absent
                               : event.kind == ledger_event_kind::release ? status::committed
                                                                          : status::reserved;
         if (now != needed) return unexpected(log_error(i, "the pod is not in the state that the event needs"));
@@ -235,6 +297,9 @@ expected<ledger> ledger::rebuild(const cluster& owned, std::span<const ledger_ev
             break;
         case ledger_event_kind::release:
             result.release(entry.pod);
+            break;
+        case ledger_event_kind::adopt:
+            if (!result.adopt(entry)) return unexpected(log_error(i, "the booking is not of this cluster"));
             break;
         }
     }

@@ -1,7 +1,8 @@
-// The reference path. Shares no structure with allocator.cpp but the policies, the modes and the draw protocol.
+// The plain path. Shares no structure with allocator.cpp but the policies, the modes and the draw protocol.
 #include "vgpualloc/alloc/naive_allocator.hpp"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 #include <utility>
 
@@ -37,8 +38,27 @@ struct naive_allocator::node_state {
 struct naive_allocator::step {
     std::size_t index = 0;
     partition part;
+    int compromise = 0;
     double device_score = 0.0;
     double node_score = 0.0;
+};
+
+struct naive_allocator::choice {
+    node_state state; ///< with what was chosen so far
+    small_vector<device_share, 1> shares;
+    std::vector<device_view> taken;  ///< per share
+    std::vector<device_view> became; ///< per share
+    int compromise = 0;              ///< the largest of the shares'
+};
+
+struct naive_allocator::question {
+    request_view view;
+    node_state start;
+    std::vector<bool> avoided; ///< by device; empty = none
+    bool may_draw = false;
+    bool positional = false; ///< the policies look at which device it is
+
+    [[nodiscard]] const pod_request& request() const noexcept { return *view.request; }
 };
 
 namespace {
@@ -49,12 +69,23 @@ std::int64_t count_devices(const pod_request& request) {
     return sum;
 }
 
+bool lists(const std::vector<std::string>& list, const std::string& value) {
+    return std::ranges::find(list, value) != list.end();
+}
+
+std::vector<const device_view*> pointers_to(const std::vector<device_view>& devices) {
+    std::vector<const device_view*> result;
+    for (const device_view& each : devices) result.push_back(&each);
+    return result;
+}
+
 } // namespace
 
-naive_allocator::naive_allocator(ledger& book, policy_pair policies) : ledger_{&book}, policies_{policies} {}
+naive_allocator::naive_allocator(ledger& book, policy_pair policies, bool observes)
+    : ledger_{&book}, policies_{policies}, observes_{observes} {}
 
 void naive_allocator::observe_events() {
-    for (; events_read_ < ledger_->events().size(); ++events_read_) {
+    for (; observes_ && events_read_ < ledger_->events().size(); ++events_read_) {
         const ledger_event& event = ledger_->events()[events_read_];
         const policy_event told{
             .kind = event.kind, .what = &ledger_->bookings()[event.booking], .where = &ledger_->nodes()};
@@ -79,77 +110,195 @@ naive_allocator::node_state naive_allocator::state_of(node_index where) const {
     return result;
 }
 
-bool naive_allocator::next_step(const request_view& request, const node_state& start, const node_state& now,
-                                const device_request& wanted, const std::vector<bool>& taken, bool may_draw, step& best,
-                                rejection& reasons) {
-    std::vector<step> tied; // of the highest scores, by device index
-    const auto state_key = [&](const step& s) {
-        const node_state after = now.with(s.index, s.part);
-        return std::tuple{now.devices[s.index].kind, now.devices[s.index].state, after.devices[s.index].state};
-    };
+/// Devices on which a pod runs whose tags this one avoids.
+std::vector<bool> naive_allocator::avoided_devices(const pod_request& request, node_index where) const {
+    if (request.avoids.empty()) return {};
+    std::vector<bool> result(ledger_->devices(where).size(), false);
+    for (const std::uint32_t position : ledger_->live_on(where)) {
+        const booking& other = ledger_->bookings()[position];
+        const bool avoided =
+            std::ranges::any_of(other.tags, [&](const std::string& tag) { return lists(request.avoids, tag); });
+        if (!avoided) continue;
+        for (const device_share& share : other.where.shares) result[share.device.at()] = true;
+    }
+    return result;
+}
+
+rejection_detail naive_allocator::why_not_device(const question& asked, const node_state& now, std::size_t index,
+                                                 const device_request& wanted) const {
+    const device_view& view = now.devices[index];
+    if (const auto code = why_never(*view.spec, wanted); code != rejection_code::none) return {.code = code};
+    if (!wanted.uuids_allowed.empty() || !wanted.uuids_denied.empty()) {
+        const std::string& uuid = ledger_->nodes().nodes[now.node.at()].devices[index].uuid;
+        const bool allowed = wanted.uuids_allowed.empty() || lists(wanted.uuids_allowed, uuid);
+        if (!allowed || lists(wanted.uuids_denied, uuid)) return {.code = rejection_code::uuid_not_accepted};
+    }
+    if (!asked.avoided.empty() && asked.avoided[index]) return {.code = rejection_code::device_avoided};
+    return view.spec->mode->why_not(*view.spec, view.state, wanted);
+}
+
+/// `wanted` with the amount that depends on the node filled in (device_request::memory_of_first).
+device_request naive_allocator::settled(const question& asked, const node_state& now,
+                                        const device_request& wanted) const {
+    if (!wanted.memory_of_first || wanted.memory_percent || wanted.memory > mib{0}) return wanted;
+    const device_view* first = nullptr;
+    double best = 0.0;
+    now.seen([&](const node_view& view) {
+        for (std::size_t d = 0; d < now.devices.size(); ++d) {
+            const device_view& device = now.devices[d];
+            if (!wanted.family.empty() && device.spec->family != wanted.family) continue;
+            const double score = policies_.device->device_score(asked.view, view, view,
+                                                                {.before = &device, .after = &device, .index = d});
+            if (first != nullptr && score <= best) continue;
+            first = &device;
+            best = score;
+        }
+    });
+    device_request result = wanted;
+    if (first != nullptr) result.memory = first->spec->memory;
+    return result;
+}
+
+void naive_allocator::score(const question& asked, const node_state& now, step& candidate) const {
+    node_state after = now.with(candidate.index, candidate.part);
+    after.cpu_left = asked.start.cpu_left - asked.request().cpu;
+    asked.start.seen([&](const node_view& before_view) {
+        after.seen([&](const node_view& after_view) {
+            if (!asked.positional) {
+                candidate.node_score = policies_.node->node_score(asked.view, before_view, after_view);
+            }
+            candidate.device_score = policies_.device->device_score(asked.view, before_view, after_view,
+                                                                    {.before = &now.devices[candidate.index],
+                                                                     .after = &after.devices[candidate.index],
+                                                                     .index = candidate.index});
+        });
+    });
+}
+
+std::vector<naive_allocator::step> naive_allocator::possible_steps(const question& asked, const node_state& now,
+                                                                   const device_request& wanted,
+                                                                   const std::vector<bool>& taken,
+                                                                   rejection& reasons) const {
+    std::vector<step> possible;
     for (std::size_t d = 0; d < now.devices.size(); ++d) {
         if (taken[d]) continue;
         const device_view& device = now.devices[d];
-        if (const auto code = why_not(*device.spec, device.state, wanted).code; code != rejection_code::none) {
+        if (const auto code = why_not_device(asked, now, d, wanted).code; code != rejection_code::none) {
             ++reasons.nodes[static_cast<std::size_t>(code)];
             continue;
         }
         std::vector<partition> parts;
         device.spec->mode->candidates(*device.spec, device.state, wanted, parts);
         for (const partition& part : parts) {
-            node_state after = now.with(d, part);
-            after.cpu_left = start.cpu_left - request.request->cpu;
-            step candidate{.index = d, .part = part};
-            start.seen([&](const node_view& before_view) {
-                after.seen([&](const node_view& after_view) {
-                    candidate.node_score = policies_.node->node_score(request, before_view, after_view);
-                    candidate.device_score = policies_.device->device_score(
-                        request, before_view, after_view, {.before = &device, .after = &after.devices[d]});
-                });
-            });
-            const auto scores = [](const step& s) { return std::pair{s.device_score, s.node_score}; };
-            if (!tied.empty() && scores(candidate) < scores(tied.front())) continue;
-            if (!tied.empty() && scores(candidate) > scores(tied.front())) tied.clear();
-            tied.push_back(candidate);
+            step candidate{
+                .index = d, .part = part, .compromise = device.spec->mode->compromise(*device.spec, wanted, part)};
+            score(asked, now, candidate);
+            possible.push_back(candidate);
         }
     }
-    if (tied.empty()) return false;
-    if (may_draw && policies_.device->draws_device_ties(request)) {
+    return possible;
+}
+
+naive_allocator::step naive_allocator::best_step(const question& asked, const node_state& now,
+                                                 std::vector<step> possible) {
+    const auto rank = [](const step& s) { return std::tuple{-s.compromise, s.device_score, s.node_score}; };
+    const auto best = rank(*std::ranges::max_element(possible, {}, rank));
+    std::vector<step>& tied = possible; // by device index
+    std::erase_if(tied, [&](const step& s) { return rank(s) != best; });
+    if (asked.may_draw && policies_.device->draws_device_ties(asked.view)) {
         std::vector<std::size_t> indices;
         for (const step& each : tied) {
             if (indices.empty() || indices.back() != each.index) indices.push_back(each.index);
         }
         const std::size_t index = indices[static_cast<std::size_t>(policies_.device->draw(indices.size()))];
-        best = *std::ranges::find(tied, index, &step::index);
-    } else if (request.devices > 1) {
-        best = *std::ranges::min_element(tied, {}, state_key);
-    } else {
-        best = tied.front();
+        return *std::ranges::find(tied, index, &step::index);
+    }
+    if (asked.view.devices <= 1 || asked.positional) return tied.front();
+    return *std::ranges::min_element(tied, {}, [&](const step& s) {
+        const node_state after = now.with(s.index, s.part);
+        return std::tuple{now.devices[s.index].kind, now.devices[s.index].state, after.devices[s.index].state};
+    });
+}
+
+/// The devices that a container can have, those of the link group with the most of them first; within a group the best
+/// first. Empty where link groups say nothing: some device of the node has none.
+std::vector<std::size_t> naive_allocator::by_link_group(const question& asked, const node_state& now,
+                                                        const std::vector<step>& possible) const {
+    if (!asked.request().one_link_group) return {};
+    const auto& devices = ledger_->nodes().nodes[now.node.at()].devices;
+    if (std::ranges::any_of(devices, [](const device& each) { return each.link_group == no_link_group; })) return {};
+    std::vector<step> ordered = possible;
+    std::ranges::stable_sort(ordered, [](const step& a, const step& b) { return a.device_score > b.device_score; });
+    std::map<std::int32_t, std::vector<std::size_t>> groups;
+    for (const step& each : ordered) {
+        auto& group = groups[devices[each.index].link_group];
+        if (std::ranges::find(group, each.index) == group.end()) group.push_back(each.index);
+    }
+    std::vector<const std::vector<std::size_t>*> by_size;
+    for (const auto& [id, group] : groups) by_size.push_back(&group);
+    std::ranges::stable_sort(by_size, [](const auto* a, const auto* b) { return a->size() > b->size(); });
+    std::vector<std::size_t> result;
+    for (const auto* group : by_size) result.insert(result.end(), group->begin(), group->end());
+    return result;
+}
+
+bool naive_allocator::choose_for(const question& asked, std::size_t container, choice& made, rejection_code& refused) {
+    const device_request wanted = settled(asked, made.state, asked.request().containers[container]);
+    std::vector<bool> taken(made.state.devices.size(), false);
+    if (asked.request().containers_apart) {
+        for (const device_share& share : made.shares) taken[share.device.at()] = true;
+    }
+    std::vector<std::size_t> planned;
+    for (std::int64_t n = 0; n < wanted.count; ++n) {
+        rejection reasons;
+        std::vector<step> possible = possible_steps(asked, made.state, wanted, taken, reasons);
+        if (n == 0) planned = by_link_group(asked, made.state, possible);
+        if (!planned.empty()) {
+            if (static_cast<std::size_t>(n) >= planned.size()) possible.clear();
+            std::erase_if(possible, [&](const step& s) { return s.index != planned[static_cast<std::size_t>(n)]; });
+        }
+        if (possible.empty()) {
+            refused = n > 0 ? rejection_code::too_few_devices : reasons.main_code();
+            return false;
+        }
+        const step chosen = best_step(asked, made.state, std::move(possible));
+        made.taken.push_back(made.state.devices[chosen.index]);
+        made.shares.push_back({.container = static_cast<std::uint32_t>(container),
+                               .device = device_index{chosen.index},
+                               .part = chosen.part});
+        made.state = made.state.with(chosen.index, chosen.part);
+        made.became.push_back(made.state.devices[chosen.index]);
+        made.compromise = std::max(made.compromise, chosen.compromise);
+        taken[chosen.index] = true;
     }
     return true;
 }
 
-bool naive_allocator::choose(const request_view& request, node_state& state, bool may_draw,
-                             small_vector<device_share, 1>& shares, rejection_code& refused) {
-    const node_state start = state;
-    const auto& containers = request.request->containers;
-    for (std::size_t c = 0; c < containers.size(); ++c) {
-        std::vector<bool> taken(state.devices.size(), false);
-        for (std::int64_t n = 0; n < containers[c].count; ++n) {
-            step chosen;
-            rejection reasons;
-            if (!next_step(request, start, state, containers[c], taken, may_draw, chosen, reasons)) {
-                refused = n > 0 ? rejection_code::too_few_devices : reasons.main_code();
-                return false;
-            }
-            shares.push_back({.container = static_cast<std::uint32_t>(c),
-                              .device = device_index{chosen.index},
-                              .part = chosen.part});
-            state = state.with(chosen.index, chosen.part);
-            taken[chosen.index] = true;
-        }
+bool naive_allocator::choose(const question& asked, choice& made, rejection_code& refused) {
+    made = {.state = asked.start, .shares = {}, .taken = {}, .became = {}};
+    for (std::size_t c = 0; c < asked.request().containers.size(); ++c) {
+        if (!choose_for(asked, c, made, refused)) return false;
     }
     return true;
+}
+
+double naive_allocator::score_of(const question& asked, const choice& made) const {
+    node_state after = made.state;
+    after.cpu_left = after.cpu_left - asked.request().cpu;
+    return asked.start.seen([&](const node_view& before_view) {
+        if (asked.positional) {
+            const auto taken = pointers_to(made.taken);
+            const auto became = pointers_to(made.became);
+            return policies_.node->placement_score(asked.view, {.before = before_view,
+                                                                .shares = {made.shares.begin(), made.shares.end()},
+                                                                .taken = taken,
+                                                                .became = became,
+                                                                .compromised = made.compromise > 0});
+        }
+        return after.seen([&](const node_view& after_view) {
+            return policies_.node->node_score(asked.view, before_view, after_view);
+        });
+    });
 }
 
 rejection_code naive_allocator::why_never_here(const pod_request& request, node_index where) const {
@@ -175,26 +324,28 @@ node_answer naive_allocator::ask(const pod_request& request, node_index where) {
     if (const auto code = ledger_->why_not_host(where, request.cpu, mib{0}).code; code != rejection_code::none) {
         return {.code = code};
     }
-    node_state state = state_of(where);
+    question asked = question_for(request, where);
     for (const device_request& each : request.containers) {
-        if (each.count > static_cast<std::int64_t>(state.devices.size())) {
+        if (each.count > static_cast<std::int64_t>(asked.start.devices.size())) {
             return {.code = rejection_code::too_few_devices};
         }
     }
-    const request_view view{.request = &request, .devices = count_devices(request)};
-    const node_state before = state;
-    small_vector<device_share, 1> shares;
+    choice made;
     node_answer result;
-    if (!choose(view, state, false, shares, result.code)) return result;
+    if (!choose(asked, made, result.code)) return result;
     result.code = ledger_->why_not_host(where, request.cpu, request.memory).code;
     if (result.code != rejection_code::none) return result;
-    state.cpu_left = state.cpu_left - request.cpu;
-    before.seen([&](const node_view& before_view) {
-        state.seen([&](const node_view& after_view) {
-            result.score = policies_.node->node_score(view, before_view, after_view);
-        });
-    });
+    result.score = score_of(asked, made);
+    result.compromise = asked.positional ? 0 : made.compromise;
     return result;
+}
+
+naive_allocator::question naive_allocator::question_for(const pod_request& request, node_index where) const {
+    return {.view = {.request = &request, .devices = count_devices(request)},
+            .start = state_of(where),
+            .avoided = avoided_devices(request, where),
+            .may_draw = false,
+            .positional = policies_.node->looks_at_positions() || policies_.device->looks_at_positions()};
 }
 
 std::vector<node_answer> naive_allocator::evaluate(const pod_request& request) {
@@ -206,17 +357,17 @@ std::vector<node_answer> naive_allocator::evaluate(const pod_request& request) {
 
 expected<placement, rejection> naive_allocator::decide(const pod_request& request) {
     const auto answers = evaluate(request);
+    const auto rank = [](const node_answer& a) { return std::pair{-a.compromise, a.score}; };
     rejection reasons;
     std::vector<std::size_t> tied;
-    double best = infeasible_score;
     for (std::size_t i = 0; i < answers.size(); ++i) {
         if (answers[i].code != rejection_code::none) {
             ++reasons.nodes[static_cast<std::size_t>(answers[i].code)];
             continue;
         }
-        if (answers[i].score > best) tied.clear();
-        if (answers[i].score >= best) tied.push_back(i);
-        best = std::max(best, answers[i].score);
+        if (!tied.empty() && rank(answers[i]) < rank(answers[tied.front()])) continue;
+        if (!tied.empty() && rank(answers[i]) > rank(answers[tied.front()])) tied.clear();
+        tied.push_back(i);
     }
     if (tied.empty()) return unexpected(reasons);
     std::size_t winner = tied.front();
@@ -225,27 +376,46 @@ expected<placement, rejection> naive_allocator::decide(const pod_request& reques
             *policies_.node, answers.size(), [&](std::size_t i) { return std::ranges::binary_search(tied, i); },
             [&](std::vector<std::size_t>& out) { out = tied; });
     }
-    placement result{.node = node_index{winner}, .shares = {}};
-    node_state state = state_of(result.node);
+    question asked = question_for(request, node_index{winner});
+    asked.may_draw = true;
+    choice made;
     rejection_code refused = rejection_code::none;
-    const request_view view{.request = &request, .devices = count_devices(request)};
-    bool chosen = choose(view, state, true, result.shares, refused);
+    bool chosen = choose(asked, made, refused);
     if (!chosen) { // a drawn device left none for a later container
-        state = state_of(result.node);
-        result.shares.clear();
-        chosen = choose(view, state, false, result.shares, refused);
+        asked.may_draw = false;
+        chosen = choose(asked, made, refused);
     }
     VGA_ASSERT(chosen, "a node that answered yes has devices for the pod");
-    return result;
+    return placement{.node = node_index{winner}, .shares = std::move(made.shares)};
 }
 
 expected<placement, rejection> naive_allocator::place(pod_id pod, const pod_request& request) {
     auto decided = decide(request);
     if (!decided) return decided;
-    const auto booked = ledger_->reserve({.pod = pod, .cpu = request.cpu, .memory = request.memory, .where = *decided});
+    const auto booked = ledger_->reserve(
+        {.pod = pod, .cpu = request.cpu, .memory = request.memory, .where = *decided, .tags = request.tags});
     VGA_ASSERT(booked.has_value(), "the ledger accepts what the allocator decides");
     ledger_->commit(pod);
     return decided;
+}
+
+std::vector<device_answer> naive_allocator::ask_devices(node_index where, const pod_request& request,
+                                                        std::size_t container) {
+    observe_events();
+    const question asked = question_for(request, where);
+    const device_request wanted = settled(asked, asked.start, request.containers[container]);
+    std::vector<device_answer> answers(asked.start.devices.size());
+    for (std::size_t d = 0; d < answers.size(); ++d) {
+        answers[d].refused = why_not_device(asked, asked.start, d, wanted);
+    }
+    rejection ignored;
+    const std::vector<bool> none_taken(answers.size(), false);
+    for (const step& each : possible_steps(asked, asked.start, wanted, none_taken, ignored)) {
+        device_answer& of = answers[each.index];
+        of.score = of.ways.empty() ? each.device_score : std::max(of.score, each.device_score);
+        of.ways.push_back(each.part);
+    }
+    return answers;
 }
 
 } // namespace vgpualloc

@@ -33,7 +33,13 @@ listing modes() {
 }
 
 listing dialects() {
-    return {{"openb", "node and pod lists of the Alibaba openb trace (cluster-trace-gpu-v2023), CSV"}};
+    return {{"volcano_vgpu", "NVIDIA GPUs as Volcano's vGPU: volcano.sh/vgpu-number, -memory, -cores"},
+            {"gpushare", "NVIDIA GPUs as Volcano's older sharing: volcano.sh/gpu-memory, gpu-number"},
+            {"hami", "NVIDIA GPUs as HAMi: nvidia.com/gpu, gpumem, gpumem-percentage, gpucores"},
+            {"ascend_hami", "Ascend NPUs as HAMi and Volcano's HAMi mode: huawei.com/Ascend910B4, -memory, -core"},
+            {"mindcluster", "Ascend 310P chips as MindCluster: huawei.com/npu-core, labels vnpu-dvpp, vnpu-level"},
+            {"cce", "Huawei Cloud CCE GPU virtualization: volcano.sh/gpu-mem.128Mi, gpu-core.percentage"},
+            {"openb", "node and pod lists of the Alibaba openb trace (cluster-trace-gpu-v2023), CSV"}};
 }
 
 void print(const listing& list, bool json) {

@@ -17,8 +17,12 @@ inline constexpr int exit_bad_input = 2; ///< bad input or usage: one clear erro
 
 void add_run(CLI::App& app, int& exit_code);
 void add_compare(CLI::App& app, int& exit_code);
+void add_conformance(CLI::App& app, int& exit_code);
 void add_generate(CLI::App& app, int& exit_code);
 void add_fetch(CLI::App& app, int& exit_code);
+void add_catalog(CLI::App& app, int& exit_code);
+void add_validate(CLI::App& app, int& exit_code);
+void add_explain(CLI::App& app, int& exit_code);
 void add_listings(CLI::App& app, int& exit_code);
 
 /// Prints the error as one line on stderr, "vgpusim: <message>", and returns exit_bad_input.

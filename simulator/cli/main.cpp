@@ -63,8 +63,12 @@ int run_command_line(int argc, char** argv) {
     int exit_code = exit_done;
     add_run(app, exit_code);
     add_compare(app, exit_code);
+    add_conformance(app, exit_code);
     add_generate(app, exit_code);
     add_fetch(app, exit_code);
+    add_catalog(app, exit_code);
+    add_validate(app, exit_code);
+    add_explain(app, exit_code);
     add_listings(app, exit_code);
     try {
         app.parse(argc, argv);

@@ -2,6 +2,8 @@
 #include "vgpusim/run.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <string_view>
 #include <utility>
 
 #include "vgpualloc/mode/all.hpp"
@@ -72,6 +74,15 @@ expected<loaded_input> load_input(const run_config& config) {
     }
     const auto mode = vgpualloc::find_mode(config.mode);
     if (!mode) return unexpected(mode.error());
+    // openb gives shares of a GPU, which says nothing to a mode that cuts by memory or by hardware.
+    const std::string_view openb_modes[] = {"exclusive", "hami_core", "mps"};
+    if (std::ranges::find(openb_modes, (*mode)->name()) == std::end(openb_modes)) {
+        return unexpected(error{.code = error_code::unsupported,
+                                .where = "",
+                                .field = "mode",
+                                .value = config.mode,
+                                .expected = "one of exclusive, hami_core, mps for openb lists"});
+    }
     if (const auto given = needs_path(config.nodes, "nodes"); !given) return unexpected(given.error());
     if (const auto given = needs_path(config.pods, "pods"); !given) return unexpected(given.error());
     if (const auto given = needs_path(config.out, "out"); !given) return unexpected(given.error());

@@ -6,7 +6,6 @@
 
 #include "vgpualloc/core/rng.hpp"
 #include "vgpualloc/mode/all.hpp"
-#include "vgpualloc/verify/placements.hpp"
 
 namespace vgpualloc::property {
 namespace {
@@ -14,7 +13,7 @@ namespace {
 /// Capacities and sums as the library's own recount, its independent verifier, and the scalar use see them.
 void expect_sound(const ledger& book) {
     book.check();
-    RC_ASSERT(verify::first_violation(book) == "");
+    RC_ASSERT(violation(book) == "");
     for (std::size_t n = 0; n < book.nodes().nodes.size(); ++n) {
         const auto states = book.devices(node_index{n});
         for (std::size_t d = 0; d < states.size(); ++d) {
@@ -154,11 +153,11 @@ TEST(ledger_property, a_damaged_log_is_refused_or_sound) {
     });
 }
 
-class mode_property : public testing::TestWithParam<const sharing_mode*> {};
+class mode_property : public testing::TestWithParam<known_mode> {};
 
 /// The contract of sharing_mode, for each mode of the list, on states reached by its own candidates.
 TEST_P(mode_property, candidates_fit_and_undo_exactly_and_the_order_does_not_matter) {
-    hold("laws of a mode", [mode = GetParam()] {
+    hold("laws of a mode", [mode = GetParam().mode] {
         const device_spec spec = draw_spec(mode);
         const int wishes = *rc::gen::inRange(1, 8);
         device_state state;
@@ -194,7 +193,7 @@ TEST_P(mode_property, candidates_fit_and_undo_exactly_and_the_order_does_not_mat
 
 /// Hand-made capacity arithmetic per device, on a cluster with this mode only that is filled with everything that fits.
 TEST_P(mode_property, a_full_cluster_is_not_overcommitted) {
-    hold("no overcommit", [mode = GetParam()] {
+    hold("no overcommit", [mode = GetParam().mode] {
         const world in = *worlds({.openb = false, .mode = mode, .contains_devices_only = true});
         ledger book{in.owned};
         std::uint32_t pods = 0;
@@ -206,8 +205,56 @@ TEST_P(mode_property, a_full_cluster_is_not_overcommitted) {
     });
 }
 
-INSTANTIATE_TEST_SUITE_P(all, mode_property, testing::ValuesIn(all_modes().begin(), all_modes().end()),
-                         [](const auto& each) { return std::string{each.param->name()}; });
+/// A booking of a pod, whatever it asks of a cluster of this mode only.
+booking nth_booking(const world& in, std::uint32_t pod) {
+    return some_booking(in.owned, in.requests[pod % in.requests.size()], pod_id{pod}, pod / 3);
+}
+
+/// Parts of empty devices: a legal ledger and one that overlaps.
+TEST_P(mode_property, adopting_what_fits_is_booking_it) {
+    hold("adopt = reserve + commit", [mode = GetParam().mode] {
+        const world in = *worlds({.openb = false, .mode = mode, .contains_devices_only = true});
+        ledger booked{in.owned};
+        ledger adopted{in.owned};
+        for (std::uint32_t pod = 0; pod < 20; ++pod) {
+            const booking wanted = nth_booking(in, pod);
+            if (!booked.reserve(wanted)) continue;
+            booked.commit(pod_id{pod});
+            RC_ASSERT(adopted.adopt(wanted).has_value());
+            if (pod % 4 == 0) {
+                booked.release(pod_id{pod});
+                adopted.release(pod_id{pod});
+            }
+        }
+        RC_ASSERT(adopted.same_use(booked));
+        for (std::size_t n = 0; n < in.owned.nodes.size(); ++n) {
+            for (std::size_t d = 0; d < in.owned.nodes[n].devices.size(); ++d) {
+                RC_ASSERT(!adopted.is_overcommitted(node_index{n}, device_index{d}));
+            }
+        }
+    });
+}
+
+TEST_P(mode_property, what_was_adopted_overlapping_comes_off_without_a_trace) {
+    hold("adopt anything, release all", [mode = GetParam().mode] {
+        const world in = *worlds({.openb = false, .mode = mode, .contains_devices_only = true});
+        ledger book{in.owned};
+        std::vector<pod_id> live;
+        for (std::uint32_t pod = 0; pod < 20; ++pod) {
+            if (book.adopt(nth_booking(in, pod))) live.emplace_back(pod);
+            book.check();
+        }
+        rng{in.operations.size()}.shuffle(live);
+        for (const pod_id pod : live) {
+            book.release(pod);
+            book.check();
+        }
+        RC_ASSERT(use_of(book) == use_of(ledger{in.owned}));
+    });
+}
+
+INSTANTIATE_TEST_SUITE_P(all, mode_property, testing::ValuesIn(known_modes()),
+                         [](const auto& each) { return each.param.name; });
 
 } // namespace
 } // namespace vgpualloc::property

@@ -11,6 +11,7 @@
 #include "vgpualloc/compat/fgd/policies.hpp"
 #include "vgpualloc/dialect/openb.hpp"
 #include "vgpualloc/mode/all.hpp"
+#include "vgpualloc/mode/mig_groups.hpp"
 #include "vgpualloc/policy/all.hpp"
 #include "vgpualloc/policy/parse.hpp"
 
@@ -84,30 +85,108 @@ pod_request draw_openb_request() {
 
 } // namespace
 
-device_spec draw_spec(const sharing_mode* mode) {
-    std::vector<const sharing_mode*> modes(all_modes().begin(), all_modes().end());
-    return {.model = one_of<std::string>({"A", "B", "C"}),
-            .memory = mib{one_of<std::int64_t>({8000, 12000, 24576})},
-            .cores = core_percent{one_of<std::int64_t>({100, 100, 100, 60})},
-            .slots = *rc::gen::inRange<std::int64_t>(1, 5),
-            .mode = mode != nullptr ? mode : one_of(std::move(modes)),
-            .healthy = !chance(8)};
+namespace {
+
+std::vector<mig_group> groups_of_an_a100() {
+    return {{.name = "small", .kinds = {{.name = "1g.5gb", .memory = mib{5120}, .count = 7}}},
+            {.name = "mixed",
+             .kinds = {{.name = "3g.20gb", .memory = mib{20480}, .count = 1},
+                       {.name = "1g.5gb", .memory = mib{5120}, .count = 1},
+                       {.name = "2g.10gb", .memory = mib{10240}, .count = 1}}},
+            {.name = "whole", .kinds = {{.name = "7g.40gb", .memory = mib{40960}, .count = 1}}}};
 }
+
+/// Facts from the data that modes are made from, never from what modes compute.
+verify::device_facts facts_of(const sharing_mode& mode) {
+    verify::device_facts facts;
+    if (const auto* by_catalog = dynamic_cast<const modes::mig*>(&mode)) facts.mig = &by_catalog->model();
+    if (const auto* npu = dynamic_cast<const modes::ascend_vir*>(&mode)) facts.npu = npu->kind();
+    if (dynamic_cast<const modes::mindcluster_310p*>(&mode) != nullptr) {
+        facts.npu.ai_core = 8;
+        facts.npu.ai_cpu = 7;
+        for (const auto& row : modes::mindcluster_310p::rows) {
+            facts.npu.templates.push_back(
+                {.name = std::string{row.name}, .memory = mib{0}, .ai_core = row.ai_core, .ai_cpu = row.ai_cpu});
+            facts.dvpp.push_back(row.dvpp);
+        }
+    }
+    return facts;
+}
+
+} // namespace
+
+const std::vector<known_mode>& known_modes() {
+    static const std::vector<known_mode> modes = [] {
+        std::vector<known_mode> made;
+        for (const sharing_mode* each : all_modes()) {
+            made.push_back({.name = std::string{each->name()}, .mode = each, .facts = facts_of(*each)});
+        }
+        static const auto rtx = modes::make_mig(**find_model(built_in_mig_catalog(), "RTX-PRO-6000-96GB")).value();
+        made.push_back({.name = "mig_of_an_rtx", .mode = rtx.get(), .facts = facts_of(*rtx)});
+        static const modes::mig_groups grouped{groups_of_an_a100()};
+        verify::device_facts facts;
+        facts.geometry = groups_of_an_a100();
+        made.push_back({.name = "mig_groups", .mode = &grouped, .facts = facts, .memory_least = mib{40960}});
+        return made;
+    }();
+    return modes;
+}
+
+std::string violation(const ledger& book) {
+    std::vector<verify::device_facts> facts;
+    for (const device_spec& kind : book.nodes().kinds) {
+        facts.push_back(std::ranges::find(known_modes(), kind.mode, &known_mode::mode)->facts);
+    }
+    return verify::first_violation(book, facts);
+}
+
+device_spec draw_spec(const sharing_mode* mode) {
+    std::vector<const sharing_mode*> modes;
+    for (const known_mode& each : known_modes()) modes.push_back(each.mode);
+    const device_spec drawn{.model = one_of<std::string>({"A", "B", "C"}),
+                            .memory = mib{one_of<std::int64_t>({8000, 12000, 24576})},
+                            .cores = core_percent{one_of<std::int64_t>({100, 100, 100, 60})},
+                            .slots = *rc::gen::inRange<std::int64_t>(1, 5),
+                            .mode = mode != nullptr ? mode : one_of(std::move(modes)),
+                            .healthy = !chance(8)};
+    device_spec made = drawn.mode->adapted(drawn);
+    made.memory = std::max(made.memory, std::ranges::find(known_modes(), made.mode, &known_mode::mode)->memory_least);
+    return made;
+}
+
+namespace {
+
+/// What only some modes know: names of MIG profiles, NPUs' video engines, levels, limits in software.
+void draw_particulars(device_request& made) {
+    if (chance(8)) {
+        made.profile = one_of<std::string>({"1g.5gb", "1g.5gb+me", "3g.20gb", "1g.24gb", "1g.24gb+me.all", "none"});
+    }
+    if (chance(8)) made.dvpp = one_of<dvpp_use>({dvpp_use::yes, dvpp_use::no});
+    made.high_level = chance(20);
+    made.soft = chance(12);
+}
+
+} // namespace
 
 device_request draw_device_request() {
     device_request made;
     made.count = *rc::gen::inRange<std::int64_t>(0, 5);
-    switch (*rc::gen::inRange(0, 4)) {
+    switch (*rc::gen::inRange(0, 6)) {
     case 0:
         break; // all of the memory
     case 1:
         made.memory_percent = *rc::gen::inRange<std::int64_t>(1, 101);
         break;
+    case 2:
+    case 3:
+        made.memory = mib{128 + amount(3072, 128)}; // units of CCE
+        break;
     default:
         made.memory = mib{500 + amount(12000, 500)};
         break;
     }
-    made.cores = core_percent{one_of<std::int64_t>({0, 0, 10, 25, 50, 60, 100})};
+    made.cores = core_percent{one_of<std::int64_t>({0, 0, 10, 25, 50, 60, 100, 1, 2, 4, 8})};
+    draw_particulars(made);
     if (chance(4)) made.models = draw_list(1, 2, [] { return one_of<std::string>({"A", "B", "C", "Z"}); });
     if (chance(6)) {
         std::vector<std::string> names{"no_such_mode"};
@@ -244,8 +323,9 @@ namespace {
 void show(const pod_request& request, std::ostream& out) {
     out << "cpu " << request.cpu.count() << " mem " << request.memory.count();
     for (const device_request& c : request.containers) {
-        out << " [" << c.count << " x mem " << c.memory.count() << " / " << c.memory_percent << " % cores "
-            << c.cores.count() << " models";
+        out << " [" << c.count << " x mem " << c.memory.count() << " / " << c.memory_percent.value_or(0) << " % cores "
+            << c.cores.count() << (c.profile.empty() ? "" : " profile ") << c.profile << (c.soft ? " soft" : "")
+            << (c.high_level ? " high" : "") << " dvpp " << static_cast<int>(c.dvpp) << " models";
         for (const auto& model : c.models) out << " " << model;
         out << " mode '" << c.mode << "']";
     }

@@ -16,6 +16,7 @@
 #include "vgpualloc/model/ledger.hpp"
 #include "vgpualloc/model/request.hpp"
 #include "vgpualloc/policy/factory.hpp"
+#include "vgpualloc/verify/placements.hpp"
 
 namespace vgpualloc::property {
 
@@ -40,6 +41,17 @@ struct world_kind {
     const sharing_mode* mode = nullptr; ///< if set, all devices are shared in this mode
     bool contains_devices_only = false; ///< every container asks for at least one device
 };
+
+/// The listed modes and others that are made from a table: MIG of another model, MIG by groups.
+struct known_mode {
+    std::string name; ///< for people
+    const sharing_mode* mode = nullptr;
+    verify::device_facts facts; ///< what the independent judge has to know of it
+    mib memory_least{};         ///< of a device in this mode
+};
+[[nodiscard]] const std::vector<known_mode>& known_modes();
+/// verify::first_violation with the facts of the cluster's kinds.
+[[nodiscard]] std::string violation(const ledger& book);
 
 /// Draws inside a property, or inside another generator.
 [[nodiscard]] world draw_world(const world_kind& kind);

@@ -42,6 +42,7 @@ THIRD_PARTY = {
     "fmt/": (["traces", "simulator", "cli"], SOURCES),
     "curl/": (["traces"], SOURCES),
     "openssl/": (["traces"], SOURCES),
+    "yaml-cpp/": (["traces"], SOURCES),
     "pybind11/": (["python-bindings"], ANYWHERE),
 }
 # The operating system's headers: the core is a pure library and has no use for them.

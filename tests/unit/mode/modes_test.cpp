@@ -1,4 +1,5 @@
 // The rules of the sharing modes, one check at a time and in the order in which they are made.
+#include "requirements.hpp"
 #include "support.hpp"
 
 #include <algorithm>
@@ -118,15 +119,18 @@ TEST(exclusive, a_device_has_one_user_whatever_it_asked_for) {
 }
 
 TEST(all_modes, are_sorted_described_and_found_by_name) {
+    covers({"R062"});
     EXPECT_TRUE(std::ranges::is_sorted(all_modes(), {}, &sharing_mode::name));
     for (const sharing_mode* each : all_modes()) {
         EXPECT_FALSE(each->summary().empty());
         EXPECT_EQ(find_mode(each->name()).value(), each);
     }
+    for (const mode_entry& each : mode_list) EXPECT_EQ(each.get().name(), each.name);
     const auto unknown = find_mode("mps2");
     ASSERT_FALSE(unknown.has_value());
     EXPECT_EQ(unknown.error().code, error_code::unknown_name);
-    EXPECT_EQ(unknown.error().message(), "mode: got 'mps2', expected one of exclusive, hami_core");
+    EXPECT_EQ(unknown.error().message(),
+              "mode: got 'mps2', expected one of ascend_vir, cce, exclusive, hami_core, mig, mindcluster_310p, mps");
 }
 
 } // namespace

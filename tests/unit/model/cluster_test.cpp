@@ -49,8 +49,12 @@ TEST(device, memory_is_an_amount_or_a_percentage_or_all_of_it) {
     EXPECT_EQ(memory_wanted(device, wanted), mib{24576});
     wanted.memory_percent = 33; // 8110.08, rounded down as HAMi does
     EXPECT_EQ(memory_wanted(device, wanted), mib{8110});
-    wanted.memory = mib{500}; // the amount counts where both are given
+    wanted.memory = mib{500}; // the percentage counts where both are given
+    EXPECT_EQ(memory_wanted(device, wanted), mib{8110});
+    wanted.memory_percent.reset();
     EXPECT_EQ(memory_wanted(device, wanted), mib{500});
+    wanted.memory_percent = 0;
+    EXPECT_EQ(memory_wanted(device, wanted), mib{0});
 }
 
 TEST(view, totals_add_up_over_devices) {

@@ -9,9 +9,13 @@
 #include <vector>
 
 #include "vgpualloc/alloc/device_chooser.hpp"
+#include "vgpualloc/alloc/naive_allocator.hpp"
+#include "vgpualloc/alloc/node_answer.hpp"
 #include "vgpualloc/alloc/outcome_table.hpp"
+#include "vgpualloc/alloc/part_table.hpp"
 #include "vgpualloc/alloc/score_tree.hpp"
 #include "vgpualloc/alloc/state_table.hpp"
+#include "vgpualloc/alloc/totals_chooser.hpp"
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/model/ledger.hpp"
 #include "vgpualloc/policy/policy.hpp"
@@ -23,17 +27,15 @@ using request_id = dense_id<struct request_id_tag>; ///< a distinct request know
 struct allocator_options {
     std::size_t configs_max = 4'000'000;                ///< interned configurations kept before starting afresh
     std::size_t index_bytes_max = std::size_t{3} << 29; ///< score trees kept before dropping the least used (1.5 GiB)
-};
-
-/// What one node answers to a request.
-struct node_answer {
-    rejection_code code = rejection_code::none;
-    double score = infeasible_score; ///< meaningful if code is none
+    /// Interned device states kept before starting afresh, or four times those of the cluster if that is more: each
+    /// costs memory for every request class.
+    std::size_t devices_max = std::size_t{1} << 16;
 };
 
 /// Decides placements on one ledger. Placing a pod changes one node, so per request class a tree keeps every node's
 /// score and a decision re-scores only the nodes that changed since the class was last asked for (DESIGN §5). Gives the
-/// decisions of naive_allocator, always.
+/// decisions of naive_allocator, always; asks it where it matters which device it is (pod_request::names_devices,
+/// policy::looks_at_positions).
 ///
 /// The ledger may also be changed by others between calls: the allocator reads its event log. Ledger and policies must
 /// outlive the allocator. Not thread-safe.
@@ -109,9 +111,10 @@ private:
     struct request_class {
         pod_request request;
         request_view view;
-        std::uint32_t shape = 0;
-        std::uint64_t epoch = 0;       ///< of the policies when the indexes were built
-        std::vector<index_head> heads; ///< by group
+        std::uint32_t shape = 0;          ///< where a policy looks at whole configurations
+        std::vector<std::uint32_t> parts; ///< by container, where both policies score by totals
+        std::uint64_t epoch = 0;          ///< of the policies when the indexes were built
+        std::vector<index_head> heads;    ///< by group
     };
     struct request_part {
         std::uint32_t group = 0;
@@ -121,6 +124,7 @@ private:
     };
     struct request_record {
         pod_request original;
+        bool plain = false;              ///< answered by the plain path
         std::vector<request_part> parts; ///< one per group
         std::uint64_t epoch = no_epoch;  ///< of the policies that the classes of the parts have entered
     };
@@ -140,6 +144,9 @@ private:
     void enter_epoch(request_record& asked);
     [[nodiscard]] double answer(const request_class& asked, const node_group& group, std::size_t position);
     [[nodiscard]] double best_score(const request_class& asked, const node_view& before, std::span<outcome> ways);
+    [[nodiscard]] double devices_score(const request_class& asked, const node_slot& slot, const node_view& before);
+    [[nodiscard]] bool choose_devices(const request_class& asked, const node_view& before, bool may_draw,
+                                      small_vector<device_share, 1>& shares);
     [[nodiscard]] double stepwise_score(const request_class& asked, const node_view& before);
     [[nodiscard]] node_index best_node(request_record& asked, double& best);
     void mind_memory(request_record& asked, request_part& part);
@@ -161,6 +168,11 @@ private:
     state_table states_;
     outcome_table outcomes_;
     device_chooser chooser_;
+    part_table parts_;
+    totals_chooser totals_;
+    bool by_totals_ = false; ///< both policies score by totals: parts_ and totals_ instead of outcomes_ and chooser_
+    naive_allocator plain_;
+    bool positional_ = false; ///< a policy looks at which device it is: every request goes the plain way
     std::vector<std::size_t> first_device_;
     std::vector<const device_view*> physical_; ///< by node, then device index
     std::vector<node_group> groups_;
@@ -174,6 +186,7 @@ private:
     std::size_t index_bytes_ = 0;
     std::uint64_t use_clock_ = 0;
     std::uint64_t id_generation_ = 0;
+    std::size_t devices_when_fresh_ = 0; ///< device states just after the last start
     small_vector<device_share, 1> scratch_shares_;
 };
 

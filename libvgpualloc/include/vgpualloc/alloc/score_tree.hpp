@@ -9,6 +9,7 @@
 #include <limits>
 #include <vector>
 
+#include "vgpualloc/core/config.hpp"
 #include "vgpualloc/model/rejection.hpp"
 
 namespace vgpualloc {
@@ -21,6 +22,11 @@ inline constexpr double score_magnitude_max = 0x1p900;
 [[nodiscard]] constexpr bool is_feasible(double score) noexcept { return score > infeasible_score; }
 [[nodiscard]] constexpr double infeasible_because(rejection_code code) noexcept {
     return infeasible_score * static_cast<double>(code);
+}
+/// A score as a policy gave it, which must be told from a refusal.
+[[nodiscard]] inline double checked_score(double score) noexcept {
+    VGA_ASSERT(score > -score_magnitude_max && score < score_magnitude_max, "a policy's score is a number below 2^900");
+    return score;
 }
 /// The code in a score; none for a feasible one.
 [[nodiscard]] constexpr rejection_code code_in(double score) noexcept {

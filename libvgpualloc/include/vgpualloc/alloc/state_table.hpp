@@ -74,6 +74,7 @@ public:
     [[nodiscard]] const device_config& replace(const device_config& config, const device_view& before,
                                                const device_view& after);
 
+    [[nodiscard]] std::size_t device_count() const noexcept { return devices_.size(); }
     [[nodiscard]] std::size_t config_count() const noexcept { return configs_.size(); }
     void clear();
 

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "vgpualloc/mode/budget.hpp"
 #include "vgpualloc/model/device.hpp"
 
 namespace vgpualloc::modes {
@@ -23,21 +24,21 @@ public:
 
     void candidates(const device_spec& device, const device_state& state, const device_request& request,
                     std::vector<partition>& out) const override {
-        if (why_not(device, state, request).code == rejection_code::none)
-            out.emplace_back(wanted_slice(device, request));
+        // Asked of every device of every node: the same checks as why_not(), without their numbers.
+        const slice wanted = wanted_slice(device, request);
+        const bool within = state.slots < device.slots && wanted.memory <= device.memory - state.memory &&
+                            wanted.cores <= device.cores - state.cores;
+        const bool valid = wanted.memory >= mib{0} && wanted.cores >= core_percent{0};
+        if (within && valid && why_not_join(device, state, wanted.cores).code == rejection_code::none) {
+            out.emplace_back(wanted);
+        }
     }
 
     [[nodiscard]] rejection_detail why_not(const device_spec& device, const device_state& state,
                                            const device_request& request) const override {
         const slice wanted = wanted_slice(device, request);
         if (const auto over = why_not(device, state, partition{wanted}); over.code != rejection_code::none) return over;
-        if (wanted.cores == device.cores && state.slots > 0) {
-            return {.code = rejection_code::device_in_use, .wanted = 0, .available = state.slots};
-        }
-        if (wanted.cores == core_percent{0} && state.cores == device.cores) {
-            return {.code = rejection_code::device_taken_whole, .wanted = 1, .available = 0};
-        }
-        return {};
+        return why_not_join(device, state, wanted.cores);
     }
 
     [[nodiscard]] rejection_detail why_not(const device_spec& device, const device_state& state,
@@ -46,22 +47,8 @@ public:
         if (wanted == nullptr || wanted->memory < mib{0} || wanted->cores < core_percent{0}) {
             return {.code = rejection_code::mode_not_offered};
         }
-        if (state.slots >= device.slots) {
-            return {.code = rejection_code::insufficient_device_slots,
-                    .wanted = 1,
-                    .available = device.slots - state.slots};
-        }
-        if (const mib left = device.memory - state.memory; wanted->memory > left) {
-            return {.code = rejection_code::insufficient_device_memory,
-                    .wanted = wanted->memory.count(),
-                    .available = left.count()};
-        }
-        if (const core_percent left = device.cores - state.cores; wanted->cores > left) {
-            return {.code = rejection_code::insufficient_device_cores,
-                    .wanted = wanted->cores.count(),
-                    .available = left.count()};
-        }
-        return {};
+        return first_refusal({why_no_slot(device, state), why_no_memory(device, state, wanted->memory),
+                              why_no_cores(device, state, wanted->cores)});
     }
 
     [[nodiscard]] device_state with(const device_spec&, const device_state& state,

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,10 +13,13 @@
 
 namespace vgpualloc {
 
+inline constexpr std::int32_t no_link_group = -1;
+
 /// A device in its node; its index is its position in node::devices.
 struct device {
     std::string uuid;
-    std::uint32_t kind = 0; ///< position in cluster::kinds
+    std::uint32_t kind = 0;                  ///< position in cluster::kinds
+    std::int32_t link_group = no_link_group; ///< devices with fast links to each other have the same number
 };
 
 struct node {
@@ -31,6 +35,7 @@ struct node {
 struct cluster {
     std::vector<device_spec> kinds;
     std::vector<node> nodes;
+    std::vector<std::shared_ptr<const sharing_mode>> modes; ///< those of `kinds` that this cluster brings along
 
     /// Position of `spec` in `kinds`, added if it is new.
     std::uint32_t kind_of(const device_spec& spec) {

@@ -19,10 +19,11 @@ class sharing_mode;
 /// What a device is; never changes while a ledger lives.
 struct device_spec {
     std::string model;
+    std::string family{}; ///< as resource names say ("NVIDIA", "Ascend910B4"); a request may ask for one
     mib memory;
     core_percent cores = whole_compute;
     std::int64_t slots = 1;             ///< split count: how many containers may share it
-    const sharing_mode* mode = nullptr; ///< not null; modes are immutable singletons (mode/all.hpp)
+    const sharing_mode* mode = nullptr; ///< not null; immutable: from mode/all.hpp, or kept alive by cluster::modes
     bool healthy = true;
 
     bool operator==(const device_spec&) const = default;
@@ -53,6 +54,12 @@ public:
     [[nodiscard]] virtual std::string_view name() const noexcept = 0;
     [[nodiscard]] virtual std::string_view summary() const noexcept = 0; ///< one sentence for lists
 
+    /// Whether a fatal fault of one container takes all containers of the device with it.
+    [[nodiscard]] virtual bool shares_faults() const noexcept { return false; }
+
+    /// The spec with what the mode's hardware fixes: memory, compute, slots.
+    [[nodiscard]] virtual device_spec adapted(device_spec spec) const { return spec; }
+
     /// Appends every way in which `device` could serve one device's worth of `request`, best first if the mode has an
     /// order of its own. Appends nothing exactly when why_not() gives a code other than none. The caller has checked
     /// model, wanted mode and health already.
@@ -68,7 +75,15 @@ public:
     [[nodiscard]] virtual rejection_detail why_not(const device_spec& device, const device_state& state,
                                                    const partition& part) const = 0;
 
-    /// The state with `part` added, or taken away again. The caller guarantees that it fits, or that it is there.
+    /// How far `part` falls short of what was asked for; 0 = as asked. A pod gets the smallest that any device of the
+    /// node offers, before any score counts.
+    [[nodiscard]] virtual int compromise(const device_spec& /*device*/, const device_request& /*request*/,
+                                         const partition& /*part*/) const {
+        return 0;
+    }
+
+    /// The state with `part` added, or taken away again. The caller guarantees that it fits, or that it is there; only
+    /// adopting what runs already (ledger::adopt) adds what does not fit.
     [[nodiscard]] virtual device_state with(const device_spec& device, const device_state& state,
                                             const partition& part) const = 0;
     [[nodiscard]] virtual device_state without(const device_spec& device, const device_state& state,
@@ -78,17 +93,12 @@ public:
     [[nodiscard]] virtual milli_gpu used(const device_spec& device, const device_state& state) const = 0;
 };
 
-/// Model, wanted mode and health: the checks that do not depend on what is used.
-[[nodiscard]] inline rejection_code why_never(const device_spec& device, const device_request& request) {
-    if (!request.models.empty()) {
-        bool accepted = false;
-        for (const auto& model : request.models) accepted = accepted || model == device.model;
-        if (!accepted) return rejection_code::model_not_accepted;
-    }
-    if (!request.mode.empty() && request.mode != device.mode->name()) return rejection_code::mode_not_offered;
-    if (!device.healthy) return rejection_code::device_unhealthy;
-    return rejection_code::none;
-}
+/// Whether `part` occurs in `text`, whatever the case of ASCII letters.
+[[nodiscard]] bool contains_ignoring_case(std::string_view text, std::string_view part) noexcept;
+
+/// Family, model, type, wanted mode and health: the checks that do not depend on what is used. A container that wants
+/// no device (count 0) still belongs where devices of its family and mode are.
+[[nodiscard]] rejection_code why_never(const device_spec& device, const device_request& request);
 
 /// Every check of one device against one device's worth of `request`.
 [[nodiscard]] inline rejection_detail why_not(const device_spec& device, const device_state& state,
@@ -97,11 +107,11 @@ public:
     return device.mode->why_not(device, state, request);
 }
 
-/// Device memory in MiB that a request takes of `device`: its own amount, or its percentage of the device (rounded
-/// down, as HAMi does), or all of it.
+/// Device memory in MiB that a request takes of `device`: its percentage of the device (rounded down, as HAMi and
+/// Volcano do), or its own amount, or all of it.
 [[nodiscard]] constexpr mib memory_wanted(const device_spec& device, const device_request& request) noexcept {
+    if (request.memory_percent) return mib{device.memory.count() * *request.memory_percent / 100};
     if (request.memory > mib{0}) return request.memory;
-    if (request.memory_percent > 0) return mib{device.memory.count() * request.memory_percent / 100};
     return device.memory;
 }
 

@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "vgpualloc/core/config.hpp"
@@ -25,7 +27,8 @@ struct host_use {
     bool operator==(const host_use&) const = default;
 };
 
-enum class ledger_event_kind : std::uint8_t { reserve, commit, rollback, release };
+/// `adopt` is a reserve and commit of what runs already, whether it fits or not.
+enum class ledger_event_kind : std::uint8_t { reserve, commit, rollback, release, adopt };
 
 /// One booking of one pod. A pod that was rolled back or released may be booked again, under a new booking.
 struct booking {
@@ -33,6 +36,7 @@ struct booking {
     milli_cpu cpu;
     mib memory;
     placement where;
+    std::vector<std::string> tags{}; ///< of pod_request::tags: what other pods may avoid
     bool operator==(const booking&) const = default;
 };
 
@@ -42,8 +46,8 @@ struct ledger_event {
 };
 
 /// Counts use per node and device for one cluster. Every operation checks first and then changes all or nothing.
-/// Invariant: the sum of all live bookings equals the counted use, and nothing exceeds its capacity; a break aborts.
-/// Not thread-safe. The cluster must outlive the ledger and not change.
+/// Invariant: the sum of all live bookings equals the counted use, and nothing exceeds its capacity but what was
+/// adopted that way; a break aborts. Not thread-safe. The cluster must outlive the ledger and not change.
 class ledger {
 public:
     explicit ledger(const cluster& owned);
@@ -58,6 +62,15 @@ public:
     void rollback(pod_id pod); ///< `pod` must be reserved; restores the exact former state
     void release(pod_id pod);  ///< `pod` must be committed
 
+    /// Books a pod that runs already, as a restarted scheduler finds it: what runs is counted even where another
+    /// scheduler gave out too much. Refused only if the placement names a device the node does not have or a partition
+    /// its mode does not know. `pod` must not be live.
+    [[nodiscard]] expected<void, rejection_detail> adopt(booking found);
+    /// Whether adopted pods together exceed a budget of the device, or overlap on it.
+    [[nodiscard]] bool is_overcommitted(node_index where, device_index which) const noexcept {
+        return overcommitted_.contains(device_position(where, which));
+    }
+
     [[nodiscard]] bool is_live(pod_id pod) const noexcept { return status_of(pod) != status::absent; }
     [[nodiscard]] bool is_committed(pod_id pod) const noexcept { return status_of(pod) == status::committed; }
     [[nodiscard]] std::size_t live_count() const noexcept { return live_count_; }
@@ -68,6 +81,10 @@ public:
     [[nodiscard]] const host_use& host(node_index where) const noexcept { return hosts_[where.at()]; }
     [[nodiscard]] std::span<const device_state> devices(node_index where) const noexcept {
         return {devices_.data() + first_device_[where.at()], first_device_[where.at() + 1] - first_device_[where.at()]};
+    }
+    /// Positions in bookings() of the pods that are live on a node, in no order.
+    [[nodiscard]] std::span<const std::uint32_t> live_on(node_index where) const noexcept {
+        return pods_on_node_[where.at()];
     }
     /// Why `request`'s host part does not fit on a node; code none when it does.
     [[nodiscard]] rejection_detail why_not_host(node_index where, milli_cpu cpu, mib memory) const noexcept;
@@ -98,6 +115,11 @@ private:
     [[nodiscard]] status status_of(pod_id pod) const noexcept {
         return pod.at() < live_.size() ? live_[pod.at()].state : status::absent;
     }
+    [[nodiscard]] std::size_t device_position(node_index where, device_index which) const noexcept {
+        return first_device_[where.at()] + which.at();
+    }
+    void record(booking what, ledger_event_kind kind, status state);
+    void recount_overcommitted(node_index where);
     [[nodiscard]] rejection_detail add_shares(const placement& where);
     void remove_shares(const placement& where, std::size_t count);
     void take_back(pod_id pod, ledger_event_kind kind);
@@ -114,6 +136,8 @@ private:
     std::vector<std::size_t> first_device_; ///< per node, position of its first device in devices_; one more at the end
     std::vector<host_use> hosts_;
     std::vector<device_state> devices_;
+    std::set<std::size_t> overcommitted_hosts_; ///< nodes on which adopted pods exceeded the host's resources
+    std::set<std::size_t> overcommitted_;       ///< positions in devices_; only adopted pods get a device here
     std::vector<std::vector<std::uint32_t>> pods_on_node_; ///< live bookings per node, unordered
     std::vector<live_entry> live_;                         ///< by pod id
     std::size_t live_count_ = 0;

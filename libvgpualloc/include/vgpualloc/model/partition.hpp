@@ -1,6 +1,7 @@
 // A part of one device that a container can be given.
 #pragma once
 
+#include <cstdint>
 #include <variant>
 
 #include "vgpualloc/core/units.hpp"
@@ -14,11 +15,27 @@ struct slice {
     bool operator==(const slice&) const = default;
 };
 
+/// A MIG instance: which row of the mode's table of instances, and where on the device.
+struct mig_instance {
+    std::uint32_t profile = 0; ///< position in the mode's list of profiles, or of group and kind
+    std::uint32_t start = 0;   ///< first placement unit, or slot of that kind in a geometry group
+    core_percent cores{};      ///< charged; what was asked for beside the instance
+    bool operator==(const mig_instance&) const = default;
+};
+
+/// An NPU cut by a template.
+struct vir_template {
+    std::uint32_t index = 0; ///< in the mode's list of templates
+    mib memory;              ///< charged
+    core_percent cores;      ///< charged; AI cores
+    bool operator==(const vir_template&) const = default;
+};
+
 /// The device as a whole.
 struct whole_device {
     bool operator==(const whole_device&) const = default;
 };
 
-using partition = std::variant<slice, whole_device>;
+using partition = std::variant<slice, whole_device, mig_instance, vir_template>;
 
 } // namespace vgpualloc

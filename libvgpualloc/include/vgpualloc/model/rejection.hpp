@@ -15,14 +15,23 @@ enum class rejection_code : std::uint8_t {
     too_many_pods,              ///< the node's pod limit is reached
     insufficient_cpu,           ///< host CPU
     too_few_devices,            ///< the node has fewer devices than the container asks for
+    family_not_offered,         ///< no device of the wanted family
     model_not_accepted,         ///< no device of an accepted model
+    type_not_accepted,          ///< the model's name contains none of the allowed parts, or a denied one
+    uuid_not_accepted,          ///< not one of the devices asked for, or one that was ruled out
     mode_not_offered,           ///< no device is shared in the wanted mode
     device_unhealthy,           ///<
     device_in_use,              ///< a whole device was asked for and this one has users
     device_taken_whole,         ///< this device is given out as a whole
+    device_avoided,             ///< a pod on it carries a tag that this one avoids (its group, an exclusive rule)
+    isolation_differs,          ///< its containers are isolated in another way (CCE: memory only, or with compute)
+    request_not_valid,          ///< no device of this mode can ever serve such an amount
     insufficient_device_slots,  ///< the split count is reached
     insufficient_device_memory, ///<
     insufficient_device_cores,  ///<
+    insufficient_device_cpus,   ///< an NPU's AI CPUs
+    dvpp_taken,                 ///< an NPU's video engines are used otherwise
+    no_free_instance,           ///< MIG: no place for an instance that is large enough
     insufficient_memory,        ///< host memory, which no policy looks at and which is checked last
     count_,                     ///< number of codes
 };
@@ -37,14 +46,23 @@ inline constexpr std::size_t rejection_code_count = static_cast<std::size_t>(rej
         "too_many_pods",
         "insufficient_cpu",
         "too_few_devices",
+        "family_not_offered",
         "model_not_accepted",
+        "type_not_accepted",
+        "uuid_not_accepted",
         "mode_not_offered",
         "device_unhealthy",
         "device_in_use",
         "device_taken_whole",
+        "device_avoided",
+        "isolation_differs",
+        "request_not_valid",
         "insufficient_device_slots",
         "insufficient_device_memory",
         "insufficient_device_cores",
+        "insufficient_device_cpus",
+        "dvpp_taken",
+        "no_free_instance",
         "insufficient_memory",
     };
     return names[static_cast<std::size_t>(code)];

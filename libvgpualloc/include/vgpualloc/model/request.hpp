@@ -3,6 +3,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,14 +11,28 @@
 
 namespace vgpualloc {
 
+/// Use of the video engines (DVPP) that a 310P container announces.
+enum class dvpp_use : std::uint8_t { unstated, yes, no };
+
 /// What one container asks of accelerators. Amounts are per device.
 struct device_request {
-    std::int64_t count = 0;          ///< different devices wanted; 0 = none
-    mib memory;                      ///< device memory; 0 = see memory_percent
-    std::int64_t memory_percent = 0; ///< of the device's memory; used when `memory` is 0; 0 in both = all of it
-    core_percent cores;              ///< 0 = no limit asked for
-    std::vector<std::string> models; ///< acceptable device models; empty = any
-    std::string mode;                ///< wanted sharing mode; empty = any
+    std::int64_t count = 0;                       ///< different devices wanted; 0 = none
+    mib memory;                                   ///< device memory; 0 = see memory_percent
+    std::optional<std::int64_t> memory_percent{}; ///< of the device's memory, wins over `memory`; neither = all of it
+    /// Without an amount of memory: of every device as much as the first of the node, in the order of the policy, has.
+    bool memory_of_first = false;
+    core_percent cores;   ///< 0 = no limit asked for; AI cores where a device counts its compute in these
+    std::string family{}; ///< device family as its resource names say ("NVIDIA", "Ascend910B4"); empty = any
+    std::vector<std::string> models{};        ///< acceptable device models; empty = any
+    std::vector<std::string> types_allowed{}; ///< parts of model names, one must occur, whatever the case; empty = any
+    std::vector<std::string> types_denied{};  ///< parts of model names, none may occur
+    std::vector<std::string> uuids_allowed{}; ///< the only devices acceptable; empty = any
+    std::vector<std::string> uuids_denied{};
+    std::string mode{};                 ///< wanted sharing mode; empty = any
+    std::string profile{};              ///< MIG profile wanted by name; empty = by memory
+    bool soft = false;                  ///< an NPU limited in software instead of by a template
+    dvpp_use dvpp = dvpp_use::unstated; ///< 310P
+    bool high_level = false;            ///< 310P: prefers the larger of the templates for its cores
 
     std::strong_ordering operator<=>(const device_request&) const = default;
     bool operator==(const device_request&) const = default;
@@ -28,7 +43,22 @@ struct pod_request {
     milli_cpu cpu;
     mib memory;
     std::vector<device_request> containers; ///< only those that ask for devices
+    std::vector<std::string> tags{};        ///< what the pod leaves on every device it takes, for others to avoid
+    std::vector<std::string> avoids{};      ///< devices with one of these tags are refused
+    bool containers_apart = false;          ///< no two containers on one device
+    bool one_link_group = false;            ///< a container's devices from the largest link group first
 
+    /// Whether the answer depends on which device it is and not only on its state, so that equal devices differ; or on
+    /// all devices of a node, as where a part that falls short is only given if nothing better is left.
+    [[nodiscard]] bool names_devices() const noexcept {
+        if (!avoids.empty() || containers_apart || one_link_group) return true;
+        for (const device_request& each : containers) {
+            if (!each.uuids_allowed.empty() || !each.uuids_denied.empty() || each.high_level || each.memory_of_first) {
+                return true;
+            }
+        }
+        return false;
+    }
     std::strong_ordering operator<=>(const pod_request&) const = default;
     bool operator==(const pod_request&) const = default;
 };

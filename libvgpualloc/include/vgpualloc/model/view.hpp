@@ -50,6 +50,7 @@ struct node_view {
 struct step_view {
     const device_view* before = nullptr; ///< null for a pod without devices
     const device_view* after = nullptr;
+    std::size_t index = 0; ///< of the device; only for policies that look at positions
 };
 
 /// Adds a device to a configuration's totals.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 
 #include "vgpualloc/model/ledger.hpp"
@@ -22,6 +23,15 @@ struct policy_event {
     ledger_event_kind kind;
     const booking* what;
     const cluster* where;
+};
+
+/// A whole placement on one node, for policies that look at which device it is. Devices are by index.
+struct placement_view {
+    node_view before;                           ///< its configuration lists the devices by index
+    std::span<const device_share> shares;       ///< in the order chosen
+    std::span<const device_view* const> taken;  ///< per share: the device just before it
+    std::span<const device_view* const> became; ///< per share: the device with it
+    bool compromised = false;                   ///< some share falls short of what was asked (sharing_mode::compromise)
 };
 
 /// Scores placements; the highest score wins. A score is an IEEE double, compared exactly.
@@ -57,6 +67,14 @@ public:
     /// Whether nodes in equal states always score alike. False for a policy that scores by what observe() told of a
     /// node.
     [[nodiscard]] virtual bool scores_by_state_alone() const noexcept { return true; }
+
+    /// Whether it matters which device it is, and in which order they were taken: the node is then scored by
+    /// placement_score(), steps know their device's index, and equal devices go by the lowest index. Such decisions are
+    /// made without the index of states.
+    [[nodiscard]] virtual bool looks_at_positions() const noexcept { return false; }
+    [[nodiscard]] virtual double placement_score(const request_view& /*request*/, const placement_view& /*chosen*/) {
+        return 0.0;
+    }
 
     /// Whether equal node scores, or equal devices, are settled by draw() instead of by order.
     [[nodiscard]] virtual bool draws_node_ties() const noexcept { return false; }

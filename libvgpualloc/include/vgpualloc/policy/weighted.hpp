@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,6 +25,9 @@ public:
     weighted(std::string spelling, std::vector<term> terms) : spelling_{std::move(spelling)}, terms_{std::move(terms)} {
         for (const term& each : terms_) by_node_ = by_node_ && each.scorer->scores_devices_by_node();
     }
+
+    /// In the order given, for those who explain a score.
+    [[nodiscard]] std::span<const term> terms() const noexcept { return terms_; }
 
     [[nodiscard]] std::string_view name() const noexcept override { return spelling_; }
     [[nodiscard]] double node_score(const request_view& request, const node_view& before,

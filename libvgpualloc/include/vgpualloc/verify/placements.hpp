@@ -2,17 +2,32 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "vgpualloc/catalog/mig.hpp"
 #include "vgpualloc/model/ledger.hpp"
+#include "vgpualloc/model/registration.hpp"
 
 namespace vgpualloc::verify {
 
+/// What the parts of one kind of device stand for, where a part does not say it itself. What is left out is not
+/// judged: of MIG instances without facts only that no two are the same, of templates only what they are charged.
+struct device_facts {
+    const mig_model* mig = nullptr;  ///< mig_instance::profile is a position in its profiles
+    std::vector<mig_group> geometry; ///< or a position among all kinds of all groups
+    std::int64_t memory_factor = 1;  ///< of the geometry
+    npu_kind npu;                    ///< vir_template::index is a position in its templates by ascending memory
+    std::vector<dvpp_use> dvpp;      ///< of the templates, by index; empty = not counted
+    bool compute_may_exceed = false; ///< its shares of compute are upper limits and may add up to more than there is
+};
+
 /// The first broken rule in words, or empty if everything holds: host CPU, host memory and pod limits; per device the
-/// memory, compute and slot budgets; a whole device has one user; a container's devices are all different; a pod is
-/// live at most once.
-[[nodiscard]] std::string first_violation(const ledger& book);
+/// memory, compute and slot budgets; a whole device has one user; MIG instances that can exist together, of one group;
+/// the AI cores, AI CPUs and video engines of templates; one isolation on a CCE device; a container's devices are all
+/// different; a pod is live at most once. `facts` by position in cluster::kinds; kinds after its end have none.
+[[nodiscard]] std::string first_violation(const ledger& book, std::span<const device_facts> facts = {});
 
 } // namespace vgpualloc::verify

@@ -1,0 +1,116 @@
+// What one device's worth of a container makes of a device state: the transitions (part, state) -> states.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "vgpualloc/model/rejection.hpp"
+#include "vgpualloc/model/request.hpp"
+#include "vgpualloc/model/view.hpp"
+
+namespace vgpualloc {
+
+/// The states are not interned: most are never taken, and finding out an id costs more than everything else here. Only
+/// the answers of the first states are kept: where a cluster has few states each of them is asked for again and again,
+/// and where it has many, fetching what is kept of one from memory takes longer than asking the mode.
+class part_table {
+public:
+    /// A device as one way of serving the part leaves it; on one cache line, as they are read in no order.
+    struct alignas(64) outcome_view : device_view {};
+
+    /// What a device becomes: one view per candidate partition, in the mode's order; none if it is refused. The views
+    /// have no id and are valid until forget() or, where they are not kept, forget_passing().
+    struct answer {
+        const outcome_view* after = nullptr;
+        std::uint32_t count = 0;
+        rejection_code code = rejection_code::none; ///< for refused_because()
+        bool known = false;
+    };
+
+    /// A dense number for what a container asks of a device. The count counts: some modes give parts to single devices.
+    [[nodiscard]] std::uint32_t part_of(const device_request& wanted);
+
+    [[nodiscard]] answer of(std::uint32_t part, const device_view& device) {
+        const auto& known = parts_[part].answers;
+        if (device.id < known.size() && known[device.id].known) return known[device.id];
+        return device.id >= ids_kept ? compute(part, device, passing_) : remember(part, device);
+    }
+
+    /// The answer if it is kept; otherwise one that is not `known`. Asks nobody and does not wait for memory.
+    [[nodiscard]] answer kept(std::uint32_t part, const device_view& device) const noexcept {
+        const auto& known = parts_[part].answers;
+        return device.id < known.size() ? known[device.id] : answer{};
+    }
+    /// Says that kept() will be asked about these devices soon.
+    void expect(std::uint32_t part, std::span<const device_view* const> devices) const noexcept {
+        const auto& known = parts_[part].answers;
+        for (const device_view* each : devices) {
+            if (each->id < known.size()) prefetch(&known[each->id]);
+        }
+    }
+    static void prefetch([[maybe_unused]] const void* address) noexcept {
+#if defined(__GNUC__)
+        __builtin_prefetch(address);
+#endif
+    }
+
+    /// Why a device is refused, given the answer that it is. Asked for apart, as it is seldom looked at.
+    [[nodiscard]] rejection_code refused_because(std::uint32_t part, const device_view& device, const answer& given);
+
+    /// Why a configuration refuses a request of this one container; none if it does not or if nobody noted it.
+    [[nodiscard]] rejection_code noted_refusal(std::uint32_t part, const device_config& config) const noexcept {
+        const auto& known = parts_[part].refusals;
+        return config.id < known.size() ? static_cast<rejection_code>(known[config.id]) : rejection_code::none;
+    }
+    /// Keeps that for the first configurations: a byte for each.
+    void note_refusal(std::uint32_t part, const device_config& config, rejection_code code);
+
+    void forget_passing() noexcept { passing_.rewind(); }
+    /// Drops the answers, because devices get new ids. Parts keep their numbers.
+    void forget();
+
+private:
+    /// Device views one after the other, in blocks that stay where they are.
+    class arena {
+    public:
+        [[nodiscard]] outcome_view* room_for(std::size_t count);
+        void rewind() noexcept {
+            block_ = 0;
+            fill_ = 0;
+        }
+
+    private:
+        static constexpr std::size_t block_size = 1024;
+        struct block {
+            std::unique_ptr<outcome_view[]> views;
+            std::size_t size = 0;
+        };
+        std::vector<block> blocks_;
+        std::size_t block_ = 0; ///< the one being filled
+        std::size_t fill_ = 0;
+    };
+    static constexpr std::uint32_t ids_kept = 512;
+    static constexpr std::uint32_t refusals_kept = 1U << 14;
+    struct part_record {
+        const device_request* wanted = nullptr;
+        std::vector<answer> answers;           ///< by device id
+        std::vector<std::uint8_t> refusals{};  ///< by configuration id
+        std::vector<std::uint8_t> why_never{}; ///< by kind: the code + 1; 0 = not asked yet
+    };
+
+    [[nodiscard]] answer remember(std::uint32_t part, const device_view& device);
+    [[nodiscard]] answer compute(std::uint32_t part, const device_view& device, arena& keep);
+    [[nodiscard]] static rejection_code why_never_in(part_record& part, const device_view& device);
+
+    std::map<device_request, std::uint32_t> numbers_;
+    std::vector<part_record> parts_;
+    arena kept_;
+    arena passing_;
+    std::vector<partition> partitions_;
+};
+
+} // namespace vgpualloc

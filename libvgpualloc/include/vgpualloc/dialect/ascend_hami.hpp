@@ -1,0 +1,69 @@
+// The ascend_hami dialect: Ascend NPUs as HAMi and Volcano's HAMi mode spell them, cut by templates or in software
+// (specs: SPEC-volcano 6, SPEC-ascend 1-5). Memory is in MiB, cores in AI cores (template) or percent (soft).
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/dialect/decision.hpp"
+#include "vgpualloc/dialect/kubernetes.hpp"
+#include "vgpualloc/dialect/reading.hpp"
+#include "vgpualloc/model/placement.hpp"
+#include "vgpualloc/model/registration.hpp"
+#include "vgpualloc/model/request.hpp"
+
+namespace vgpualloc::dialect::ascend_hami {
+
+/// The sharing mode of these devices (mode/all.hpp).
+inline constexpr const char* mode_name = "ascend_vir";
+
+/// One entry of the device configuration. Resource names that are empty are made of the common word.
+struct kind {
+    npu_kind npu;                  ///< npu.name is the common word ("Ascend910B4")
+    std::string resource{};        ///< count; "huawei.com/<word>"
+    std::string resource_memory{}; ///< MiB per device; "<resource>-memory"
+    std::string resource_core{};   ///< per device; "<resource>-core"
+};
+
+struct options {
+    std::vector<kind> kinds;
+    bool soft_by_default = false; ///< hamiVnpuCore: what a node without annotation hami-vnpu-core is
+    bool containers_apart = true; ///< as Volcano: no card serves two containers of a pod; HAMi allows it
+    /// As Volcano: a software slice without an amount of memory takes as much of every card as the first one has.
+    bool memory_of_first = true;
+    bool uuid_lists = false; ///< hami.io/use-<word>-uuid, no-use-<word>-uuid: HAMi honours them, Volcano does not
+    /// Written annotations have a part for every container, init containers first, as HAMi writes them; false: only for
+    /// containers that ask, as Volcano does. The device plugin skips empty parts; both are read.
+    bool empty_parts = false;
+};
+
+/// The chips that a node registers: those of every kind whose resource is allocatable, by kind and registered index.
+/// A chip that cannot be read is left out and a problem. Source: HAMi, pkg/device/ascend; Volcano, ascend/hami.
+[[nodiscard]] node_reading read_node(const kubernetes::node& of, const options& with);
+
+/// Registers those of `devices` that are of a kind: annotations, allocatable and capacity.
+void write_node(std::span<const device_registration> devices, const options& with, kubernetes::node& to);
+
+/// Whether a regular container's limits name a count or memory resource of a kind, whatever the amount.
+[[nodiscard]] bool requests(const kubernetes::pod& of, const options& with);
+
+/// What the pod asks for, by kind in their order, then by container; a container that asks for 0 devices is left out.
+/// Memory 0 is a whole card, more than the card's is left to the mode. Host amounts stay 0. Error out_of_range for an
+/// amount that is negative or above 2^31 - 1.
+[[nodiscard]] expected<pod_request> read_pod(const kubernetes::pod& of, const options& with);
+
+/// What a bound pod has of `devices`, those of its node, by its annotations hami.io/<word>-devices-allocated. Problems:
+/// malformed, duplicate, unknown_name (a device), mismatch. An amount that no template has is such a problem, but the
+/// card has given it out: it counts as a slice.
+[[nodiscard]] assignment_reading read_assignment(const kubernetes::pod& of,
+                                                 std::span<const device_registration> devices, const options& with);
+
+/// The annotations that carry a decision on read_pod(of), which succeeds, to the device plugin. The time is in seconds
+/// of Unix time; every share is a vir_template or a slice of one of `devices`.
+[[nodiscard]] kubernetes::text_map write_assignment(const kubernetes::pod& of,
+                                                    std::span<const device_registration> devices, const decision& made,
+                                                    const options& with);
+
+} // namespace vgpualloc::dialect::ascend_hami

@@ -1,0 +1,65 @@
+// The hami dialect: NVIDIA GPUs as HAMi's scheduler, webhook and device plugin spell them (specs: SPEC-hami 1-7).
+// Memory is in MiB, cores in percent of a GPU.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/core/units.hpp"
+#include "vgpualloc/dialect/decision.hpp"
+#include "vgpualloc/dialect/kubernetes.hpp"
+#include "vgpualloc/dialect/reading.hpp"
+#include "vgpualloc/model/placement.hpp"
+#include "vgpualloc/model/registration.hpp"
+#include "vgpualloc/model/request.hpp"
+
+namespace vgpualloc::dialect::hami {
+
+inline constexpr std::string_view family = "NVIDIA";
+
+/// The names and defaults of HAMi's device configuration (section `nvidia`).
+struct options {
+    std::string count_name = "nvidia.com/gpu";
+    std::string memory_name = "nvidia.com/gpumem";
+    std::string memory_percentage_name = "nvidia.com/gpumem-percentage";
+    std::string cores_name = "nvidia.com/gpucores";
+    std::int64_t memory_factor = 1; ///< MiB per unit of memory_name, 1 to 2^20
+    mib memory_default{};           ///< where neither memory nor percentage is given; 0 = all of the GPU
+    core_percent cores_default{};
+    std::int64_t count_default = 1; ///< where only memory, percentage or cores are given
+    /// Pods are as written by people: what HAMi's webhook adds at admission (count_default, and cores 100 for a whole
+    /// GPU) is added on reading. It adds nothing to a pod that has passed the webhook.
+    bool admission = true;
+};
+
+/// The GPUs that a node registers, in the order of its annotation hami.io/node-nvidia-register, which is JSON or, of
+/// older plugins, text. GPUs of hami.io/device-cordon take no new pods. A GPU that cannot be read is left out and a
+/// problem.
+[[nodiscard]] node_reading read_node(const kubernetes::node& of, const options& with);
+
+/// Registers those of `devices` that are NVIDIA's: annotation, allocatable and capacity.
+void write_node(std::span<const device_registration> devices, const options& with, kubernetes::node& to);
+
+/// Whether a regular container's limits name one of the resources, or requests the count.
+[[nodiscard]] bool requests(const kubernetes::pod& of, const options& with);
+
+/// What the pod asks for; a container that asks for 0 GPUs has no entry. Memory wins over percentage, cores above 100
+/// are 100. Host amounts stay 0. Errors: out_of_range for amounts, unknown_name and unsupported for
+/// nvidia.com/vgpu-mode.
+[[nodiscard]] expected<pod_request> read_pod(const kubernetes::pod& of, const options& with);
+
+/// What a bound pod has of `devices`, those of its node, by annotations hami.io/vgpu-devices-allocated and
+/// hami.io/vgpu-mig-allocations. What init containers have is not read: it is free again when the others start.
+[[nodiscard]] assignment_reading read_assignment(const kubernetes::pod& of,
+                                                 std::span<const device_registration> devices, const options& with);
+
+/// The annotations that carry a decision on read_pod(of), which succeeds, to the device plugin. The time is in seconds
+/// of Unix time; every share is a slice, or a mig_instance of a model in the built-in catalog.
+[[nodiscard]] kubernetes::text_map write_assignment(const kubernetes::pod& of,
+                                                    std::span<const device_registration> devices, const decision& made,
+                                                    const options& with);
+
+} // namespace vgpualloc::dialect::hami

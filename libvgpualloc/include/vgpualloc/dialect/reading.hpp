@@ -1,0 +1,27 @@
+// What a dialect understood of a Kubernetes object, and what it could not read.
+#pragma once
+
+#include <vector>
+
+#include "vgpualloc/core/error.hpp"
+#include "vgpualloc/model/placement.hpp"
+#include "vgpualloc/model/registration.hpp"
+
+namespace vgpualloc::dialect {
+
+/// The devices that a node registers. A device that cannot be read is no device to give out: it is unhealthy where its
+/// position counts, absent otherwise, and always a problem.
+struct node_reading {
+    std::vector<device_registration> devices; ///< by index
+    std::vector<error> problems;
+};
+
+/// The parts of devices that a bound pod has, as its annotations say. An entry that cannot be read is a problem and no
+/// share: nothing is booked on a guess. An amount that can be read, but that no part has, is a problem and a slice of
+/// that amount: the device is in use.
+struct assignment_reading {
+    std::vector<device_share> shares; ///< by container, then in the order written
+    std::vector<error> problems;
+};
+
+} // namespace vgpualloc::dialect

@@ -1,0 +1,80 @@
+// Volcano's device configuration (ConfigMap volcano-vgpu-device-config, key device-config.yaml) and the arguments of
+// its deviceshare plugin.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/core/units.hpp"
+#include "vgpualloc/dialect/kubernetes.hpp"
+#include "vgpualloc/dialect/volcano_vgpu.hpp"
+#include "vgpualloc/model/registration.hpp"
+
+namespace vgpualloc::dialect::volcano {
+
+/// What the device plugin reads of the section `nvidia`; the values without an entry are those of the shipped file.
+struct nvidia_plugin_config {
+    std::string priority_name;
+    bool overwrite_env = false;
+    mib memory_default; ///< in units of the memory factor
+    core_percent cores_default;
+    std::int64_t count_default = 1;
+    std::int64_t split_count = 10;
+    std::int64_t memory_scaling_percent = 100;
+    std::int64_t cores_scaling_percent = 100;
+    bool disable_core_limit = false;
+    bool pass_device_specs = false;
+
+    bool operator==(const nvidia_plugin_config&) const = default;
+};
+
+/// One entry of `vnpus`.
+struct vnpu_config {
+    std::string chip_name; ///< what the driver reports: "910B4"
+    std::string resource_name;
+    std::string resource_memory_name;
+    npu_kind kind; ///< its name is commonWord
+
+    bool operator==(const vnpu_config&) const = default;
+};
+
+struct device_config {
+    volcano_vgpu::options vgpu; ///< a resource that is not named is not configured: ""
+    nvidia_plugin_config nvidia;
+    std::vector<vnpu_config> vnpus; ///< in the order given
+    bool hami_vnpu_core = false;    ///< NPUs may be limited in software where the node does not say
+
+    bool operator==(const device_config&) const = default;
+};
+
+/// Reads the configuration from JSON of the same shape; `name` is the file's, for errors. Everything has to be as
+/// expected: an unknown key, a key given twice, a wrong type, a number out of range is an error that names its path.
+/// A `vnpus` list and `vnpus: {hamiVnpuCore, configs}` are both read.
+[[nodiscard]] expected<device_config> parse_device_config(std::string_view json, std::string_view name);
+
+/// Arguments of the deviceshare plugin.
+struct plugin_arguments {
+    bool gpu_sharing = false;
+    bool gpu_number = false;
+    bool vgpu = false;
+    bool node_lock = false;
+    bool mindcluster_vnpu = false;
+    bool hami_vnpu = false;
+    std::string schedule_policy; ///< binpack, spread or none
+    std::int64_t schedule_weight = 0;
+    std::string config_map_name = "volcano-vgpu-device-config";
+    std::string config_map_namespace = "kube-system";
+    std::vector<kubernetes::text_map> exclusive_rules; ///< for volcano_vgpu::options, in the order given
+
+    bool operator==(const plugin_arguments&) const = default;
+};
+
+/// Reads the arguments, keyed `deviceshare.<Name>`; `deviceshare.GPUExclusiveRules` is JSON, a list of objects with
+/// text values. Error unknown_name for any other key, unsupported for combinations with which Volcano ends: sharing by
+/// memory and by number together, or one of them beside vGPU.
+[[nodiscard]] expected<plugin_arguments> parse_plugin_arguments(const kubernetes::text_map& arguments);
+
+} // namespace vgpualloc::dialect::volcano

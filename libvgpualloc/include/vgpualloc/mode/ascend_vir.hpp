@@ -1,0 +1,308 @@
+// Ascend vNPU as HAMi and Volcano's HAMi mode cut it: hardware templates chosen by memory, or slices in software.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/mode/budget.hpp"
+#include "vgpualloc/model/device.hpp"
+#include "vgpualloc/model/registration.hpp"
+
+namespace vgpualloc::modes {
+
+/// Whether the AI cores and AI CPUs of templates are counted against the card's. Volcano and HAMi count memory and
+/// slots alone and so accept eight vir03_1c_8g on a 910B2, which need eight AI CPUs of six.
+enum class template_budgets : std::uint8_t { counted, ignored };
+
+/// An NPU gives out templates: a request gets the smallest whose memory is enough, or the whole card. Where the node
+/// can limit in software, a request with `soft` gets memory and compute as asked, compute in percent. Both kinds may
+/// share a card (upstream allows it).
+///
+/// vir_template::index is the position in kind().templates, by ascending memory; their number stands for the whole
+/// card. vir_template::cores is the limit asked for beside the template, not the template's own AI cores: Volcano
+/// charges only the former. device_state::layout counts the users of each index in eight bits; slices are in the sums
+/// alone.
+class ascend_vir final : public sharing_mode {
+public:
+    static constexpr std::size_t templates_max = 7; ///< with the whole card the counts fill one word
+
+    /// The card that lists show: a 910B3.
+    ascend_vir()
+        : ascend_vir{{.name = "Ascend910B3",
+                      .memory_allocatable = mib{65536},
+                      .memory_capacity = mib{65536},
+                      .ai_core = 20,
+                      .ai_cpu = 7,
+                      .templates = {{.name = "vir05_1c_16g", .memory = mib{16384}, .ai_core = 5, .ai_cpu = 1},
+                                    {.name = "vir10_3c_32g", .memory = mib{32768}, .ai_core = 10, .ai_cpu = 3}}},
+                     false,
+                     template_budgets::counted} {}
+
+    [[nodiscard]] std::string_view name() const noexcept override { return "ascend_vir"; }
+    [[nodiscard]] std::string_view summary() const noexcept override {
+        return "templates of an Ascend NPU by memory, or software slices of it (HAMi vNPU)";
+    }
+
+    /// The card, its templates in the order of vir_template::index.
+    [[nodiscard]] const npu_kind& kind() const noexcept { return kind_; }
+
+    [[nodiscard]] device_spec adapted(device_spec spec) const override {
+        spec.memory = kind_.memory_allocatable;
+        if (soft_ || kind_.ai_core > 0) spec.cores = soft_ ? whole_compute : core_percent{kind_.ai_core};
+        spec.slots =
+            kind_.templates.empty() ? 1 : std::max<std::int64_t>(1, spec.memory.count() / memory_of(0).count());
+        return spec;
+    }
+
+    void candidates(const device_spec& device, const device_state& state, const device_request& request,
+                    std::vector<partition>& out) const override {
+        if (why_not(device, state, request).code != rejection_code::none) return;
+        if (const auto given = cut_for(device, request)) out.push_back(*given);
+    }
+
+    /// Volcano's checks in Volcano's order, the budgets of the templates last. A request for more memory than any card
+    /// has is refused (Volcano makes it 0 MiB, which fits anywhere), as is one for parts of several cards.
+    [[nodiscard]] rejection_detail why_not(const device_spec& device, const device_state& state,
+                                           const device_request& request) const override {
+        const auto wanted = cut_for(device, request);
+        if (!wanted) {
+            return {.code = rejection_code::request_not_valid,
+                    .wanted = memory_wanted(device, request).count(),
+                    .available = kind_.memory_capacity.count()};
+        }
+        if (request.soft && !soft_) return {.code = rejection_code::mode_not_offered};
+        const core_percent total = request.soft ? whole_compute : device.cores;
+        return first_refusal({why_no_slot(device, state), why_no_memory(device, state, charge_of(*wanted)),
+                              why_no_compute(state, request.cores, total), why_not_join(state, request.cores, total),
+                              why_over_templates(state, *wanted)});
+    }
+
+    [[nodiscard]] rejection_detail why_not(const device_spec& device, const device_state& state,
+                                           const partition& part) const override {
+        if (!knows(device, part)) return {.code = rejection_code::mode_not_offered};
+        return first_refusal({why_no_slot(device, state), why_no_memory(device, state, charge_of(part)),
+                              why_no_compute(state, cores_of(part), compute_of(device)),
+                              why_over_templates(state, part)});
+    }
+
+    /// Plain sums, so that what overlaps already (ledger::adopt) comes off again as it went on.
+    [[nodiscard]] device_state with(const device_spec&, const device_state& state,
+                                    const partition& part) const override {
+        return {.memory = state.memory + charge_of(part),
+                .cores = state.cores + cores_of(part),
+                .slots = state.slots + 1,
+                .layout = state.layout + unit_of(part)};
+    }
+
+    [[nodiscard]] device_state without(const device_spec&, const device_state& state,
+                                       const partition& part) const override {
+        return {.memory = state.memory - charge_of(part),
+                .cores = state.cores - cores_of(part),
+                .slots = state.slots - 1,
+                .layout = state.layout - unit_of(part)};
+    }
+
+    /// Compute is the larger of the limits given out and, where counted, of the templates' AI cores.
+    [[nodiscard]] milli_gpu used(const device_spec& device, const device_state& state) const override {
+        const auto share = [](auto part, auto whole) {
+            return whole.count() > 0 ? share_of(part, whole) : milli_gpu{};
+        };
+        milli_gpu result = std::max(share(state.memory, device.memory), share(state.cores, compute_of(device)));
+        if (counts_ == template_budgets::counted) {
+            const core_percent given{sum(state, &npu_template::ai_core, kind_.ai_core)};
+            result = std::max(result, share(given, core_percent{kind_.ai_core}));
+        }
+        return std::min(result, whole_gpu);
+    }
+
+private:
+    friend expected<std::shared_ptr<const ascend_vir>> make_ascend_vir(npu_kind kind, bool soft,
+                                                                       template_budgets budgets);
+
+    static constexpr std::uint32_t count_bits = 8;
+    static constexpr std::int64_t count_max = (1U << count_bits) - 1;
+
+    ascend_vir(npu_kind kind, bool soft, template_budgets budgets)
+        : kind_{std::move(kind)}, soft_{soft}, counts_{budgets} {
+        std::vector<npu_template> sorted; // by hand: clang warns of what stable_sort of g++ 12's library uses
+        for (npu_template& each : kind_.templates) {
+            sorted.insert(std::ranges::upper_bound(sorted, each.memory, {}, &npu_template::memory), std::move(each));
+        }
+        kind_.templates = std::move(sorted);
+    }
+
+    [[nodiscard]] mib memory_of(std::size_t index) const { return kind_.templates[index].memory; }
+    [[nodiscard]] std::uint32_t whole_card() const noexcept {
+        return static_cast<std::uint32_t>(kind_.templates.size());
+    }
+    /// What a whole card is charged: some are registered with more than can be had (310P), or with less.
+    [[nodiscard]] mib whole_memory(const device_spec& device) const {
+        return std::min(device.memory, kind_.memory_allocatable);
+    }
+    /// What the compute of all users together is measured by. Requests for templates and for slices have different
+    /// totals; which of them apply to a sum must not depend on who came first.
+    [[nodiscard]] core_percent compute_of(const device_spec& device) const {
+        return soft_ ? std::max(device.cores, whole_compute) : device.cores;
+    }
+
+    /// The template for so much memory; nothing if it is more than any card has.
+    [[nodiscard]] std::optional<std::uint32_t> index_for(const device_spec& device,
+                                                         const device_request& request) const {
+        const bool all = request.memory_percent ? *request.memory_percent == 100 : request.memory == mib{0};
+        if (all) return whole_card();
+        const mib wanted = request.memory_percent ? memory_wanted(device, request) : request.memory;
+        if (wanted < mib{0}) return std::nullopt;
+        const auto found = std::ranges::find_if(kind_.templates, [&](const auto& t) { return t.memory >= wanted; });
+        if (found == kind_.templates.end() && wanted > kind_.memory_capacity) return std::nullopt;
+        return static_cast<std::uint32_t>(found - kind_.templates.begin());
+    }
+
+    /// The part that serves one device's worth of `request`; nothing if the request can never be served.
+    [[nodiscard]] std::optional<partition> cut_for(const device_spec& device, const device_request& request) const {
+        if (request.cores < core_percent{0}) return std::nullopt;
+        if (request.soft) {
+            const mib memory = memory_wanted(device, request);
+            if (request.memory < mib{0} || memory < mib{0}) return std::nullopt;
+            return slice{.memory = memory, .cores = request.cores};
+        }
+        const auto index = index_for(device, request);
+        if (!index) return std::nullopt;
+        const mib memory = *index == whole_card() ? whole_memory(device) : memory_of(*index);
+        const bool partial = *index != whole_card() && memory != kind_.memory_allocatable;
+        if (request.count > 1 && partial) return std::nullopt;
+        return vir_template{.index = *index, .memory = memory, .cores = request.cores};
+    }
+
+    /// A slice is known also where none is offered: a template that upstream charged otherwise than by its memory is
+    /// found as one.
+    [[nodiscard]] bool knows(const device_spec& device, const partition& part) const {
+        if (const auto* given = std::get_if<slice>(&part)) {
+            return given->memory >= mib{0} && given->cores >= core_percent{0};
+        }
+        const auto* given = std::get_if<vir_template>(&part);
+        if (given == nullptr || given->index > whole_card() || given->cores < core_percent{0}) return false;
+        if (given->index < whole_card()) return given->memory == memory_of(given->index);
+        // Volcano writes what can be had of the kind, whatever the card is registered with.
+        return given->memory == whole_memory(device) || given->memory == kind_.memory_allocatable;
+    }
+
+    [[nodiscard]] static mib charge_of(const partition& part) {
+        if (const auto* given = std::get_if<slice>(&part)) return given->memory;
+        return std::get<vir_template>(part).memory;
+    }
+    [[nodiscard]] static core_percent cores_of(const partition& part) {
+        if (const auto* given = std::get_if<slice>(&part)) return given->cores;
+        return std::get<vir_template>(part).cores;
+    }
+    [[nodiscard]] static std::uint64_t unit_of(const partition& part) {
+        const auto* given = std::get_if<vir_template>(&part);
+        return given == nullptr ? 0 : std::uint64_t{1} << (count_bits * given->index);
+    }
+    [[nodiscard]] static std::int64_t count_of(const device_state& state, std::size_t index) {
+        return static_cast<std::int64_t>((state.layout >> (count_bits * index)) & std::uint64_t{count_max});
+    }
+
+    /// The AI cores or AI CPUs of all templates on the card; a whole card counts as `all`.
+    [[nodiscard]] std::int64_t sum(const device_state& state, std::int64_t npu_template::* figure,
+                                   std::int64_t all) const {
+        std::int64_t total = count_of(state, whole_card()) * all;
+        for (std::size_t i = 0; i < whole_card(); ++i) total += count_of(state, i) * (kind_.templates[i].*figure);
+        return total;
+    }
+
+    [[nodiscard]] static rejection_detail why_no_compute(const device_state& state, core_percent wanted,
+                                                         core_percent total) {
+        const core_percent left = total - state.cores;
+        if (wanted <= left) return {};
+        return {.code = rejection_code::insufficient_device_cores, .wanted = wanted.count(), .available = left.count()};
+    }
+
+    /// Who asks for 100 % joins nobody, where compute is in percent; who asks for no share does not join a card whose
+    /// compute is all given out.
+    [[nodiscard]] static rejection_detail why_not_join(const device_state& state, core_percent wanted,
+                                                       core_percent total) {
+        if (total == whole_compute && wanted == whole_compute && state.slots > 0) {
+            return {.code = rejection_code::device_in_use, .wanted = 0, .available = state.slots};
+        }
+        if (total != core_percent{0} && state.cores == total && wanted == core_percent{0}) {
+            return {.code = rejection_code::device_taken_whole, .wanted = 1, .available = 0};
+        }
+        return {};
+    }
+
+    [[nodiscard]] rejection_detail why_over_templates(const device_state& state, const partition& part) const {
+        const auto* given = std::get_if<vir_template>(&part);
+        if (given == nullptr) return {};
+        if (count_of(state, given->index) == count_max) {
+            return {.code = rejection_code::insufficient_device_slots, .wanted = 1, .available = 0};
+        }
+        if (counts_ == template_budgets::ignored) return {};
+        const auto check = [&](std::int64_t npu_template::* figure, std::int64_t all, rejection_code code) {
+            const bool whole = given->index == whole_card();
+            const std::int64_t wanted = whole ? all : kind_.templates[given->index].*figure;
+            const std::int64_t left = all - sum(state, figure, all);
+            if (all == 0 || wanted <= left) return rejection_detail{};
+            return rejection_detail{.code = code, .wanted = wanted, .available = left};
+        };
+        return first_refusal({check(&npu_template::ai_core, kind_.ai_core, rejection_code::insufficient_device_cores),
+                              check(&npu_template::ai_cpu, kind_.ai_cpu, rejection_code::insufficient_device_cpus)});
+    }
+
+    npu_kind kind_;
+    bool soft_;
+    template_budgets counts_;
+};
+
+/// What is wrong with a table of templates, if anything. Where: "npu <name>".
+[[nodiscard]] inline std::optional<error> why_bad(const npu_kind& kind) {
+    constexpr std::int64_t memory_mib_max = std::int64_t{1} << 40U; // of any device, so that products fit
+    constexpr std::int64_t units_max = 1'000'000;
+    std::optional<error> first;
+    const auto need = [&](const std::string& field, std::int64_t value, std::int64_t least, std::int64_t most) {
+        if (first || (value >= least && value <= most)) return;
+        first = error{.code = error_code::out_of_range,
+                      .where = "npu " + kind.name,
+                      .field = field,
+                      .value = std::to_string(value),
+                      .expected = std::to_string(least) + " to " + std::to_string(most)};
+    };
+    need("memory_allocatable", kind.memory_allocatable.count(), 1, memory_mib_max);
+    need("memory_capacity", kind.memory_capacity.count(), kind.memory_allocatable.count(), memory_mib_max);
+    need("ai_core", kind.ai_core, 0, units_max);
+    need("ai_cpu", kind.ai_cpu, 0, units_max);
+    need("templates", static_cast<std::int64_t>(kind.templates.size()), 0, ascend_vir::templates_max);
+    for (const npu_template& each : kind.templates) {
+        need(each.name + ".memory", each.memory.count(), 1, memory_mib_max);
+        need(each.name + ".ai_core", each.ai_core, 0, units_max);
+        need(each.name + ".ai_cpu", each.ai_cpu, 0, units_max);
+        const bool twice = std::ranges::count(kind.templates, each.name, &npu_template::name) > 1;
+        if (twice && !first) {
+            first = error{.code = error_code::duplicate,
+                          .where = "npu " + kind.name,
+                          .field = "templates",
+                          .value = each.name,
+                          .expected = "every template once"};
+        }
+    }
+    return first;
+}
+
+/// The mode for cards of that kind; `soft`: the node can also limit in software. Errors, with the field of npu_kind:
+/// out_of_range (negative, no memory, less capacity than memory, more than ascend_vir::templates_max templates),
+/// duplicate (a template's name).
+[[nodiscard]] inline expected<std::shared_ptr<const ascend_vir>>
+make_ascend_vir(npu_kind kind, bool soft, template_budgets budgets = template_budgets::counted) {
+    if (auto bad = why_bad(kind)) return unexpected(*std::move(bad));
+    return std::shared_ptr<const ascend_vir>{new ascend_vir{std::move(kind), soft, budgets}};
+}
+
+} // namespace vgpualloc::modes

@@ -1,0 +1,50 @@
+// Checks that several modes make alike: slots, memory and compute of a device against what one more container wants.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+
+#include "vgpualloc/model/device.hpp"
+
+namespace vgpualloc::modes {
+
+[[nodiscard]] inline rejection_detail why_no_slot(const device_spec& device, const device_state& state) {
+    if (state.slots < device.slots) return {};
+    return {.code = rejection_code::insufficient_device_slots, .wanted = 1, .available = device.slots - state.slots};
+}
+
+[[nodiscard]] inline rejection_detail why_no_memory(const device_spec& device, const device_state& state, mib wanted) {
+    const mib left = device.memory - state.memory;
+    if (wanted <= left) return {};
+    return {.code = rejection_code::insufficient_device_memory, .wanted = wanted.count(), .available = left.count()};
+}
+
+[[nodiscard]] inline rejection_detail why_no_cores(const device_spec& device, const device_state& state,
+                                                   core_percent wanted) {
+    const core_percent left = device.cores - state.cores;
+    if (wanted <= left) return {};
+    return {.code = rejection_code::insufficient_device_cores, .wanted = wanted.count(), .available = left.count()};
+}
+
+/// HAMi's and Volcano's two rules about full compute: a container that asks for all of it joins nobody, and one that
+/// asks for no share does not join a device whose compute is all given out.
+[[nodiscard]] inline rejection_detail why_not_join(const device_spec& device, const device_state& state,
+                                                   core_percent wanted) {
+    if (wanted == device.cores && state.slots > 0) {
+        return {.code = rejection_code::device_in_use, .wanted = 0, .available = state.slots};
+    }
+    if (wanted == core_percent{0} && state.cores == device.cores) {
+        return {.code = rejection_code::device_taken_whole, .wanted = 1, .available = 0};
+    }
+    return {};
+}
+
+/// The first of the answers that is a refusal.
+[[nodiscard]] inline rejection_detail first_refusal(std::initializer_list<rejection_detail> answers) {
+    for (const rejection_detail& each : answers) {
+        if (each.code != rejection_code::none) return each;
+    }
+    return {};
+}
+
+} // namespace vgpualloc::modes

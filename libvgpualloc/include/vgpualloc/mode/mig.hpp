@@ -1,0 +1,103 @@
+// MIG by the placements of the catalog: any set of instances that the GPU itself would take.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "vgpualloc/catalog/mig.hpp"
+#include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/model/device.hpp"
+
+namespace vgpualloc::modes {
+
+/// What a mig decides with, all of it made once from a model.
+struct mig_table {
+    static constexpr std::size_t places_max = 64; ///< of one model: a set of them is one word
+
+    struct profile {
+        mib memory; ///< usable in an instance, and charged
+        mig_units units;
+        mig_compute compute;
+        core_percent cores;       ///< charged: the share of the compute slices, rounded down so that all add up
+        std::uint64_t places = 0; ///< that an empty GPU takes, one bit for each start
+        std::uint32_t first = 0;  ///< position of its lowest start's bit
+        std::uint64_t starts = 0; ///< units at which one may start
+    };
+    /// A total of the GPU that does not follow from the pairs of places that exclude each other.
+    struct total {
+        std::int64_t most = 0;
+        std::vector<std::int64_t> taken; ///< by profile
+    };
+
+    mig_model model;
+    std::vector<profile> profiles;                    ///< as in the model
+    std::vector<std::uint32_t> by_size;               ///< those given by memory: ascending memory, compute slices
+    std::array<std::uint64_t, places_max> excluded{}; ///< by place: the places that cannot stand beside it, and itself
+    std::array<std::uint32_t, places_max> profile_of{}; ///< by place
+    std::vector<total> totals;
+};
+
+/// A GPU of one model. mig_instance::profile is a position in mig_model::profiles, `start` a unit of the grid; its
+/// cores are not looked at, as an instance has the compute slices that it has. device_state::layout has one bit per
+/// place (profile and start).
+///
+/// A request gets the smallest profile, by usable memory and then compute slices, that has the memory asked for and at
+/// least the share of compute slices asked for, and a free start; all its free starts are candidates, lowest first.
+/// Memory in percent is of the GPU's memory slices. Profiles with or without video or graphics engines are given only
+/// if the request names them.
+class mig final : public sharing_mode {
+public:
+    explicit mig(mig_table table) : table_{std::move(table)} {} ///< of make_mig
+
+    [[nodiscard]] std::string_view name() const noexcept override { return "mig"; }
+    [[nodiscard]] std::string_view summary() const noexcept override {
+        return "hardware partitions of one GPU, by profile and placement or by configured groups (NVIDIA MIG)";
+    }
+    [[nodiscard]] const mig_model& model() const noexcept { return table_.model; }
+
+    /// Memory as the catalog knows it, or no less than the largest instance has; a slot for each compute slice.
+    [[nodiscard]] device_spec adapted(device_spec spec) const override;
+
+    void candidates(const device_spec& device, const device_state& state, const device_request& request,
+                    std::vector<partition>& out) const override;
+    [[nodiscard]] rejection_detail why_not(const device_spec& device, const device_state& state,
+                                           const device_request& request) const override;
+    [[nodiscard]] rejection_detail why_not(const device_spec& device, const device_state& state,
+                                           const partition& part) const override;
+    [[nodiscard]] device_state with(const device_spec& device, const device_state& state,
+                                    const partition& part) const override;
+    [[nodiscard]] device_state without(const device_spec& device, const device_state& state,
+                                       const partition& part) const override;
+    /// 1000 x the larger of the shares of memory slices and compute slices.
+    [[nodiscard]] milli_gpu used(const device_spec& device, const device_state& state) const override;
+
+private:
+    struct choice; ///< a profile with the places it could have, or why there is none
+
+    [[nodiscard]] choice choose(const device_spec& device, const device_state& state,
+                                const device_request& request) const;
+    [[nodiscard]] choice choose_named(const device_state& state, const device_request& request) const;
+    [[nodiscard]] rejection_detail why_never_enough(const device_request& request) const;
+    [[nodiscard]] bool is_enough(std::size_t profile, const device_request& request) const;
+    [[nodiscard]] std::uint64_t excluded_by(std::uint64_t layout) const noexcept;
+    [[nodiscard]] bool exceeds_a_total(std::uint64_t layout, std::size_t profile) const noexcept;
+    [[nodiscard]] std::uint64_t free_places(std::uint64_t layout, std::uint64_t excluded,
+                                            std::size_t profile) const noexcept;
+    [[nodiscard]] std::uint64_t bit_of(const mig_instance& given) const noexcept; ///< 0: no such place
+
+    mig_table table_;
+};
+
+/// The mode of one GPU model. Errors: missing, if the catalog does not know the memory of a profile; unsupported, if
+/// the model has more places than a word has bits.
+[[nodiscard]] expected<std::shared_ptr<const mig>> make_mig(const mig_model& model);
+
+/// The one in the list of modes: an A100 of 40 GB, from the built-in catalog.
+[[nodiscard]] const sharing_mode& default_mig();
+
+} // namespace vgpualloc::modes

@@ -1,0 +1,164 @@
+// MIG by ordered geometry groups: the cuts of a GPU that an administrator allows in the device configuration.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "vgpualloc/core/config.hpp"
+#include "vgpualloc/mode/budget.hpp"
+#include "vgpualloc/model/device.hpp"
+#include "vgpualloc/model/registration.hpp"
+
+namespace vgpualloc::modes {
+
+/// A GPU serves instances of one group at a time. An empty GPU takes the first group, in the configured order, that has
+/// an instance large enough; a GPU in use keeps its group until its last instance is gone. Within a group the smallest
+/// instance that is large enough and has a free slot is taken, at its lowest free slot (Volcano's dynamic MIG design;
+/// seeds 000-003: 3000 MiB asked, the 5 GB instance given).
+///
+/// mig_instance::profile is the position of the kind among all kinds of all groups, `start` the slot of that kind.
+/// device_state::layout has one bit per slot of every kind.
+class mig_groups final : public sharing_mode {
+public:
+    static constexpr std::int64_t slots_max = 64; ///< over all groups of one device
+
+    /// `factor`: MiB per unit of device memory and requests, at least 1; an instance is charged its memory / factor,
+    /// rounded down. At most slots_max slots; counts and memories are not negative.
+    explicit mig_groups(const std::vector<mig_group>& groups, std::int64_t factor = 1) : factor_{factor} {
+        std::uint32_t slot = 0;
+        for (std::size_t g = 0; g < groups.size(); ++g) {
+            for (const mig_kind& each : groups[g].kinds) {
+                VGA_ASSERT(slot + each.count <= slots_max, "the slots of a device fit in one word");
+                kinds_.push_back({.group = g,
+                                  .memory = each.memory,
+                                  .first_slot = slot,
+                                  .count = static_cast<std::uint32_t>(each.count)});
+                slot += static_cast<std::uint32_t>(each.count);
+            }
+        }
+    }
+
+    [[nodiscard]] std::string_view name() const noexcept override { return "mig"; }
+    [[nodiscard]] std::string_view summary() const noexcept override {
+        return "hardware partitions of one GPU, by profile and placement or by configured groups (NVIDIA MIG)";
+    }
+
+    void candidates(const device_spec& device, const device_state& state, const device_request& request,
+                    std::vector<partition>& out) const override {
+        if (why_not(device, state, request).code != rejection_code::none) return;
+        mig_instance given = *find(state, memory_wanted(device, request));
+        given.cores = request.cores;
+        out.emplace_back(given);
+    }
+
+    [[nodiscard]] rejection_detail why_not(const device_spec& device, const device_state& state,
+                                           const device_request& request) const override {
+        const mib wanted = memory_wanted(device, request);
+        const auto refused =
+            first_refusal({why_no_slot(device, state), why_no_memory(device, state, wanted),
+                           why_no_cores(device, state, request.cores), why_not_join(device, state, request.cores)});
+        if (refused.code != rejection_code::none || find(state, wanted)) return refused;
+        return {.code = rejection_code::no_free_instance, .wanted = wanted.count(), .available = 0};
+    }
+
+    [[nodiscard]] rejection_detail why_not(const device_spec& device, const device_state& state,
+                                           const partition& part) const override {
+        const auto* given = std::get_if<mig_instance>(&part);
+        if (given == nullptr || given->profile >= kinds_.size() || given->start >= kinds_[given->profile].count ||
+            given->cores < core_percent{0}) {
+            return {.code = rejection_code::mode_not_offered};
+        }
+        const kind& cut = kinds_[given->profile];
+        const bool other_group = state.layout != 0 && (state.layout & mask_of_group(cut.group)) == 0;
+        if (other_group || (state.layout & bit_of(*given)) != 0) {
+            return {.code = rejection_code::no_free_instance, .wanted = cut.memory.count(), .available = 0};
+        }
+        return first_refusal({why_no_slot(device, state), why_no_cores(device, state, given->cores)});
+    }
+
+    [[nodiscard]] device_state with(const device_spec&, const device_state& state,
+                                    const partition& part) const override {
+        const auto& given = std::get<mig_instance>(part);
+        return {.memory = state.memory + charge_of(given),
+                .cores = state.cores + given.cores,
+                .slots = state.slots + 1,
+                .layout = state.layout | bit_of(given)};
+    }
+
+    [[nodiscard]] device_state without(const device_spec&, const device_state& state,
+                                       const partition& part) const override {
+        const auto& given = std::get<mig_instance>(part);
+        return {.memory = state.memory - charge_of(given),
+                .cores = state.cores - given.cores,
+                .slots = state.slots - 1,
+                .layout = state.layout & ~bit_of(given)};
+    }
+
+    [[nodiscard]] milli_gpu used(const device_spec& device, const device_state& state) const override {
+        return std::min(whole_gpu,
+                        std::max(share_of(state.memory, device.memory), share_of(state.cores, device.cores)));
+    }
+
+private:
+    struct kind {
+        std::size_t group = 0;
+        mib memory; ///< of one instance
+        std::uint32_t first_slot = 0;
+        std::uint32_t count = 0;
+    };
+
+    [[nodiscard]] std::uint64_t mask_of(const kind& of) const noexcept {
+        return of.count == 0 ? 0 : (~std::uint64_t{0} >> (64U - of.count)) << of.first_slot;
+    }
+    [[nodiscard]] std::uint64_t mask_of_group(std::size_t group) const noexcept {
+        std::uint64_t mask = 0;
+        for (const kind& each : kinds_) mask |= each.group == group ? mask_of(each) : 0;
+        return mask;
+    }
+    [[nodiscard]] std::uint64_t bit_of(const mig_instance& given) const noexcept {
+        return std::uint64_t{1} << (kinds_[given.profile].first_slot + given.start);
+    }
+    [[nodiscard]] mib charge_of(const mig_instance& given) const noexcept {
+        return mib{kinds_[given.profile].memory.count() / factor_};
+    }
+
+    /// The instance for that much memory (in units of the factor), or none.
+    [[nodiscard]] std::optional<mig_instance> find(const device_state& state, mib wanted) const {
+        for (std::size_t first = 0; first < kinds_.size();) {
+            std::size_t end = first;
+            std::uint64_t group = 0;
+            for (; end < kinds_.size() && kinds_[end].group == kinds_[first].group; ++end)
+                group |= mask_of(kinds_[end]);
+            // Where instances of several groups were found running, the GPU is cut in no way that allows more.
+            if ((state.layout & ~group) == 0) {
+                if (const auto found = find_in_group(state, wanted * factor_, first, end)) return found;
+            }
+            first = end;
+        }
+        return std::nullopt;
+    }
+    [[nodiscard]] std::optional<mig_instance> find_in_group(const device_state& state, mib wanted, std::size_t first,
+                                                            std::size_t end) const {
+        std::optional<std::size_t> best;
+        for (std::size_t i = first; i < end; ++i) {
+            const bool free = (mask_of(kinds_[i]) & ~state.layout) != 0;
+            if (!free || kinds_[i].memory < wanted) continue;
+            if (!best || kinds_[i].memory < kinds_[*best].memory) best = i;
+        }
+        if (!best) return std::nullopt;
+        const std::uint64_t free = (mask_of(kinds_[*best]) & ~state.layout) >> kinds_[*best].first_slot;
+        return mig_instance{.profile = static_cast<std::uint32_t>(*best),
+                            .start = static_cast<std::uint32_t>(std::countr_zero(free))};
+    }
+
+    std::vector<kind> kinds_; ///< group by group
+    std::int64_t factor_;
+};
+
+} // namespace vgpualloc::modes

@@ -1,0 +1,253 @@
+// Ascend 310P as MindCluster cuts it: templates chosen by AI cores, use of the video engines and performance level.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/mode/budget.hpp"
+#include "vgpualloc/model/device.hpp"
+
+namespace vgpualloc::modes {
+
+/// A chip gives 1, 2 or 4 of its AI cores as a template, or all of them as a whole, unused chip (seed 003). Counted are
+/// AI cores, AI CPUs and the video engines (DVPP). With high_level a request gets the template with more AI CPUs, or,
+/// if a chip is short of these, the smaller one: a compromise, so that chips and nodes with the larger one go first.
+///
+/// A request says its AI cores in device_request::cores; device_spec::cores is the chip's, device_spec::slots at least
+/// as many. Memory is not counted. vir_template::index is the position in `rows`, its memory 0; device_state::layout
+/// counts the users of each row in eight bits, and whole chips after them.
+class mindcluster_310p final : public sharing_mode {
+public:
+    struct row {
+        std::string_view name;
+        std::int64_t ai_core = 0;
+        std::int64_t ai_cpu = 0;
+        dvpp_use dvpp = dvpp_use::unstated;
+    };
+    /// As in the catalog, and in its order.
+    static constexpr std::array<row, 7> rows{
+        row{"vir01", 1, 1, dvpp_use::unstated},    row{"vir02", 2, 2, dvpp_use::unstated},
+        row{"vir02_1c", 2, 1, dvpp_use::unstated}, row{"vir04", 4, 4, dvpp_use::unstated},
+        row{"vir04_3c", 4, 3, dvpp_use::unstated}, row{"vir04_3c_ndvpp", 4, 3, dvpp_use::no},
+        row{"vir04_4c_dvpp", 4, 4, dvpp_use::yes},
+    };
+
+    /// The chip that lists show: 8 AI cores, 7 AI CPUs, strict.
+    mindcluster_310p() = default;
+
+    [[nodiscard]] std::string_view name() const noexcept override { return "mindcluster_310p"; }
+    [[nodiscard]] std::string_view summary() const noexcept override {
+        return "templates of an Ascend 310P by AI cores, video engines and level (MindCluster)";
+    }
+
+    [[nodiscard]] device_spec adapted(device_spec spec) const override {
+        spec.cores = cores_;
+        spec.slots = cores_.count();
+        return spec;
+    }
+
+    /// The row asked for, or the smaller one in its stead where only that fits.
+    void candidates(const device_spec& device, const device_state& state, const device_request& request,
+                    std::vector<partition>& out) const override {
+        const auto wanted = parts_for(device, request);
+        if (!wanted) return;
+        for (const partition& each : {wanted->full, wanted->reduced}) {
+            if (why_not(device, state, each).code != rejection_code::none) continue;
+            out.push_back(each);
+            return;
+        }
+    }
+
+    /// Where two rows would do, the answer is about the smaller one.
+    [[nodiscard]] rejection_detail why_not(const device_spec& device, const device_state& state,
+                                           const device_request& request) const override {
+        const auto wanted = parts_for(device, request);
+        if (!wanted) {
+            return {.code = rejection_code::request_not_valid,
+                    .wanted = request.cores.count(),
+                    .available = device.cores.count()};
+        }
+        return why_not(device, state, wanted->reduced);
+    }
+
+    [[nodiscard]] rejection_detail why_not(const device_spec& device, const device_state& state,
+                                           const partition& part) const override {
+        if (std::holds_alternative<whole_device>(part)) {
+            if (state.slots == 0) return {};
+            return {.code = rejection_code::device_in_use, .wanted = 0, .available = state.slots};
+        }
+        const auto* given = std::get_if<vir_template>(&part);
+        if (given == nullptr || given->index >= rows.size() || *given != cut(given->index)) {
+            return {.code = rejection_code::mode_not_offered};
+        }
+        if (count_of(state, rows.size()) > 0) {
+            return {.code = rejection_code::device_taken_whole, .wanted = 1, .available = 0};
+        }
+        return first_refusal({why_no_slot(device, state), why_no_cores(device, state, given->cores),
+                              why_no_cpu(state, rows[given->index]), why_dvpp_taken(state, rows[given->index])});
+    }
+
+    [[nodiscard]] int compromise(const device_spec& device, const device_request& request,
+                                 const partition& part) const override {
+        const auto wanted = parts_for(device, request);
+        return wanted && part != wanted->full ? 1 : 0;
+    }
+
+    /// Plain sums, so that what overlaps already (ledger::adopt) comes off again as it went on.
+    [[nodiscard]] device_state with(const device_spec& device, const device_state& state,
+                                    const partition& part) const override {
+        const charge added = charge_of(device, part);
+        return {.memory = state.memory + added.memory,
+                .cores = state.cores + added.cores,
+                .slots = state.slots + 1,
+                .layout = state.layout + added.unit};
+    }
+
+    [[nodiscard]] device_state without(const device_spec& device, const device_state& state,
+                                       const partition& part) const override {
+        const charge taken = charge_of(device, part);
+        return {.memory = state.memory - taken.memory,
+                .cores = state.cores - taken.cores,
+                .slots = state.slots - 1,
+                .layout = state.layout - taken.unit};
+    }
+
+    /// The larger of the shares of AI cores and AI CPUs.
+    [[nodiscard]] milli_gpu used(const device_spec& device, const device_state& state) const override {
+        const milli_gpu cpu = share_of(core_percent{cpu_of(state)}, core_percent{ai_cpu_});
+        const milli_gpu core = device.cores > core_percent{0} ? share_of(state.cores, device.cores) : milli_gpu{0};
+        return std::min(whole_gpu, std::max(cpu, core));
+    }
+
+    /// AI CPUs that the templates on a chip take.
+    [[nodiscard]] std::int64_t cpu_of(const device_state& state) const {
+        std::int64_t total = 0; // a whole chip has no other users
+        for (std::size_t i = 0; i < rows.size(); ++i) total += count_of(state, i) * rows[i].ai_cpu;
+        return total;
+    }
+
+private:
+    friend expected<std::shared_ptr<const mindcluster_310p>> make_mindcluster_310p(core_percent cores_per_chip,
+                                                                                   std::int64_t ai_cpu, bool strict);
+
+    static constexpr std::uint32_t count_bits = 8;
+
+    struct parts {
+        partition full;
+        partition reduced; ///< the same where the table has no smaller one
+    };
+    struct charge {
+        mib memory;
+        core_percent cores;
+        std::uint64_t unit = 0;
+    };
+
+    mindcluster_310p(core_percent cores_per_chip, std::int64_t ai_cpu, bool strict)
+        : cores_{cores_per_chip}, ai_cpu_{ai_cpu}, strict_{strict} {}
+
+    [[nodiscard]] static constexpr std::uint32_t index_of(std::string_view name) {
+        return static_cast<std::uint32_t>(std::ranges::find(rows, name, &row::name) - rows.begin());
+    }
+    [[nodiscard]] static vir_template cut(std::uint32_t index) {
+        return {.index = index, .memory = mib{0}, .cores = core_percent{rows[index].ai_core}};
+    }
+    [[nodiscard]] static parts only(std::string_view name) {
+        const partition part = cut(index_of(name));
+        return {.full = part, .reduced = part};
+    }
+    [[nodiscard]] static parts by_level(const device_request& request, std::string_view full,
+                                        std::string_view reduced) {
+        parts result = only(reduced);
+        if (request.high_level) result.full = cut(index_of(full));
+        return result;
+    }
+
+    /// The selection table of seed 003 (R095). Strict (R096): the table has 1 and 2 cores without a word on DVPP alone.
+    [[nodiscard]] std::optional<parts> parts_for(const device_spec& device, const device_request& request) const {
+        if (request.cores <= core_percent{0}) return std::nullopt;
+        if (request.cores == device.cores) return parts{.full = whole_device{}, .reduced = whole_device{}};
+        const bool small = request.cores == core_percent{1} || request.cores == core_percent{2};
+        if (strict_ && small && request.dvpp != dvpp_use::unstated) return std::nullopt;
+        switch (request.cores.count()) {
+        case 1:
+            return only("vir01");
+        case 2:
+            return by_level(request, "vir02", "vir02_1c");
+        case 4:
+            if (request.dvpp == dvpp_use::yes) return only("vir04_4c_dvpp");
+            if (request.dvpp == dvpp_use::no) return only("vir04_3c_ndvpp");
+            return by_level(request, "vir04", "vir04_3c");
+        default:
+            return std::nullopt;
+        }
+    }
+
+    [[nodiscard]] static charge charge_of(const device_spec& device, const partition& part) {
+        const auto* given = std::get_if<vir_template>(&part);
+        const std::size_t at = given == nullptr ? rows.size() : given->index;
+        const std::uint64_t unit = std::uint64_t{1} << (count_bits * at);
+        if (given == nullptr) return {.memory = device.memory, .cores = device.cores, .unit = unit};
+        return {.memory = given->memory, .cores = given->cores, .unit = unit};
+    }
+
+    [[nodiscard]] static std::int64_t count_of(const device_state& state, std::size_t at) {
+        constexpr std::uint64_t mask = (1U << count_bits) - 1;
+        return static_cast<std::int64_t>((state.layout >> (count_bits * at)) & mask);
+    }
+    [[nodiscard]] static std::int64_t users_with(const device_state& state, dvpp_use use) {
+        std::int64_t total = 0;
+        for (std::size_t i = 0; i < rows.size(); ++i) total += rows[i].dvpp == use ? count_of(state, i) : 0;
+        return total;
+    }
+
+    [[nodiscard]] rejection_detail why_no_cpu(const device_state& state, const row& wanted) const {
+        const std::int64_t left = ai_cpu_ - cpu_of(state);
+        if (wanted.ai_cpu <= left) return {};
+        return {.code = rejection_code::insufficient_device_cpus, .wanted = wanted.ai_cpu, .available = left};
+    }
+
+    /// MindCluster keeps a state of the engines per chip, which comes to this: one user at most, and beside it only
+    /// those who say that they do not use them.
+    [[nodiscard]] static rejection_detail why_dvpp_taken(const device_state& state, const row& wanted) {
+        const std::int64_t users = users_with(state, dvpp_use::yes);
+        const std::int64_t silent = users_with(state, dvpp_use::unstated);
+        const bool taken =
+            (wanted.dvpp == dvpp_use::yes && users + silent > 0) || (wanted.dvpp == dvpp_use::unstated && users > 0);
+        if (!taken) return {};
+        return {.code = rejection_code::dvpp_taken, .wanted = 1, .available = 0};
+    }
+
+    core_percent cores_{8};
+    std::int64_t ai_cpu_ = 7;
+    bool strict_ = true;
+};
+
+/// The mode for chips of `cores_per_chip` AI cores (8 or 10) and `ai_cpu` AI CPUs (7 on all that are known). `strict`:
+/// 1 or 2 cores with a word on DVPP are refused, as seed 003 says; Volcano ignores the word. Error out_of_range with
+/// the field's name.
+[[nodiscard]] inline expected<std::shared_ptr<const mindcluster_310p>>
+make_mindcluster_310p(core_percent cores_per_chip, std::int64_t ai_cpu, bool strict = true) {
+    const auto refuse = [](const char* field, std::int64_t value, const char* allowed) {
+        return unexpected(error{.code = error_code::out_of_range,
+                                .where = "mindcluster_310p",
+                                .field = field,
+                                .value = std::to_string(value),
+                                .expected = allowed});
+    };
+    if (cores_per_chip != core_percent{8} && cores_per_chip != core_percent{10}) {
+        return refuse("cores_per_chip", cores_per_chip.count(), "8 or 10");
+    }
+    if (ai_cpu < 1 || ai_cpu > 100) return refuse("ai_cpu", ai_cpu, "1 to 100");
+    return std::shared_ptr<const mindcluster_310p>{new mindcluster_310p{cores_per_chip, ai_cpu, strict}};
+}
+
+} // namespace vgpualloc::modes

@@ -1,0 +1,99 @@
+// NVIDIA MPS: processes share a GPU through one server, each with limits of memory and threads.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "vgpualloc/mode/budget.hpp"
+#include "vgpualloc/model/device.hpp"
+
+namespace vgpualloc::modes {
+
+struct mps_options {
+    std::int64_t clients_max = 48; ///< of one GPU since Volta; 16 before it, which the device's slots say
+    /// MPS itself takes any thread limits, as each holds for its own client. True: they may add up to more than all of
+    /// the GPU, so that compute is overcommitted.
+    bool threads_may_exceed = false;
+};
+
+/// Slices of memory (CUDA_MPS_PINNED_DEVICE_MEM_LIMIT) and threads (CUDA_MPS_ACTIVE_THREAD_PERCENTAGE). A request
+/// without cores gets no thread limit and reserves nothing: a limit is no guarantee, so such a client joins anybody.
+/// Memory limits always add up to at most the device. Source: NVIDIA's "Multi-Process Service"
+/// (docs.nvidia.com/deploy/mps: client limits, execution resource provisioning, memory protection and error
+/// containment).
+class mps final : public sharing_mode {
+public:
+    explicit mps(const mps_options& options = {}) : options_{options} {}
+
+    [[nodiscard]] std::string_view name() const noexcept override { return "mps"; }
+    [[nodiscard]] std::string_view summary() const noexcept override {
+        return "memory and thread limits of processes that share a GPU and its faults (NVIDIA MPS)";
+    }
+    /// A fatal fault ends all clients on the GPU (seed 002, R050).
+    [[nodiscard]] bool shares_faults() const noexcept override { return true; }
+    [[nodiscard]] device_spec adapted(device_spec spec) const override {
+        spec.cores = whole_compute;
+        spec.slots = std::min(spec.slots, options_.clients_max);
+        return spec;
+    }
+
+    void candidates(const device_spec& device, const device_state& state, const device_request& request,
+                    std::vector<partition>& out) const override {
+        if (why_not(device, state, request).code != rejection_code::none) return;
+        out.emplace_back(wanted_slice(device, request));
+    }
+
+    [[nodiscard]] rejection_detail why_not(const device_spec& device, const device_state& state,
+                                           const device_request& request) const override {
+        return why_not(device, state, partition{wanted_slice(device, request)});
+    }
+
+    [[nodiscard]] rejection_detail why_not(const device_spec& device, const device_state& state,
+                                           const partition& part) const override {
+        const auto* wanted = std::get_if<slice>(&part);
+        if (wanted == nullptr || wanted->memory < mib{0} || wanted->cores < core_percent{0}) {
+            return {.code = rejection_code::mode_not_offered};
+        }
+        const auto slots = std::min(device.slots, options_.clients_max);
+        if (state.slots >= slots) {
+            return {.code = rejection_code::insufficient_device_slots, .wanted = 1, .available = slots - state.slots};
+        }
+        const device_state counted = options_.threads_may_exceed ? without_cores(state) : state;
+        return first_refusal(
+            {why_no_memory(device, state, wanted->memory), why_no_cores(device, counted, wanted->cores)});
+    }
+
+    [[nodiscard]] device_state with(const device_spec&, const device_state& state,
+                                    const partition& part) const override {
+        const auto& given = std::get<slice>(part);
+        return {.memory = state.memory + given.memory, .cores = state.cores + given.cores, .slots = state.slots + 1};
+    }
+
+    [[nodiscard]] device_state without(const device_spec&, const device_state& state,
+                                       const partition& part) const override {
+        const auto& given = std::get<slice>(part);
+        return {.memory = state.memory - given.memory, .cores = state.cores - given.cores, .slots = state.slots - 1};
+    }
+
+    [[nodiscard]] milli_gpu used(const device_spec& device, const device_state& state) const override {
+        return std::min(whole_gpu,
+                        std::max(share_of(state.memory, device.memory), share_of(state.cores, device.cores)));
+    }
+
+private:
+    [[nodiscard]] static slice wanted_slice(const device_spec& device, const device_request& request) {
+        return {.memory = memory_wanted(device, request), .cores = request.cores};
+    }
+    [[nodiscard]] static device_state without_cores(device_state state) noexcept {
+        state.cores = core_percent{0};
+        return state;
+    }
+
+    mps_options options_;
+};
+
+} // namespace vgpualloc::modes

@@ -1,0 +1,68 @@
+// A device as its node reports it, in the words of no dialect: what a mode is chosen and made for.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "vgpualloc/core/units.hpp"
+#include "vgpualloc/model/cluster.hpp"
+
+namespace vgpualloc {
+
+/// One kind of instance in a geometry group.
+struct mig_kind {
+    std::string name; ///< profile ("1g.5gb")
+    mib memory;       ///< of one instance
+    std::int64_t count = 0;
+
+    bool operator==(const mig_kind&) const = default;
+};
+/// A way of cutting a whole GPU that an administrator allows. Groups are tried in their order.
+struct mig_group {
+    std::string name;
+    std::vector<mig_kind> kinds;
+
+    bool operator==(const mig_group&) const = default;
+};
+
+/// One template of an NPU.
+struct npu_template {
+    std::string name;
+    mib memory;
+    std::int64_t ai_core = 0;
+    std::int64_t ai_cpu = 0;
+
+    bool operator==(const npu_template&) const = default;
+};
+/// How NPUs of one kind are cut.
+struct npu_kind {
+    std::string name;       ///< common word ("Ascend910B4")
+    mib memory_allocatable; ///< charged for a whole card
+    mib memory_capacity;    ///< the most that may be asked for
+    std::int64_t ai_core = 0;
+    std::int64_t ai_cpu = 0;             ///< 0 = not counted
+    std::vector<npu_template> templates; ///< in any order
+
+    bool operator==(const npu_kind&) const = default;
+};
+
+struct device_registration {
+    std::string uuid;
+    std::string model;  ///< as the device reports it ("NVIDIA A100-SXM4-40GB")
+    std::string family; ///< device_spec::family
+    std::string mode;   ///< name of a sharing mode (mode/all.hpp)
+    mib memory;
+    core_percent cores = whole_compute; ///< AI cores where compute is counted in these
+    std::int64_t slots = 1;
+    bool healthy = true;
+    std::int32_t link_group = no_link_group;
+    std::vector<mig_group> geometry; ///< mig: allowed groups; empty = every placement of the catalog's model
+    std::int64_t memory_factor = 1;  ///< mig with groups: MiB per unit of `memory` and of requests
+    npu_kind npu;                    ///< ascend_vir
+    bool soft = false;               ///< ascend_vir: may be limited in software as well
+
+    bool operator==(const device_registration&) const = default;
+};
+
+} // namespace vgpualloc

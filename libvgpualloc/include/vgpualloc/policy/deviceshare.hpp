@@ -1,0 +1,180 @@
+// How Volcano's deviceshare plugin ranks cards and nodes, without its mistakes (SPEC-volcano §3.3, §6.4, §6.5, §7.8):
+// what its arguments SchedulePolicy and ScheduleWeight mean. For conformance runs and for those who want exactly that
+// ranking.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "vgpualloc/mode/mindcluster_310p.hpp"
+#include "vgpualloc/model/cluster.hpp"
+#include "vgpualloc/policy/policy.hpp"
+
+namespace vgpualloc::policies {
+
+/// deviceshare.SchedulePolicy; `none` is any other text, also none at all.
+enum class deviceshare_order : std::uint8_t { none, binpack, spread };
+
+[[nodiscard]] constexpr deviceshare_order deviceshare_order_of(std::string_view text) noexcept {
+    if (text == "binpack") return deviceshare_order::binpack;
+    return text == "spread" ? deviceshare_order::spread : deviceshare_order::none;
+}
+
+/// The plugin's contribution to a node: its score rounded to a whole number, times deviceshare.ScheduleWeight.
+[[nodiscard]] inline double deviceshare_contribution(double score, std::int64_t weight) {
+    return weight <= 0 ? 0.0 : std::floor(score + 0.5) * static_cast<double>(weight);
+}
+
+/// NVIDIA vGPU. Cards: binpack the fullest by memory, spread the one with the fewest containers, else the one with the
+/// highest index. Nodes: 100 x the memory share of every card taken, with the new container; spread 100 for every card
+/// that was empty.
+class deviceshare_vgpu final : public policy {
+public:
+    deviceshare_vgpu(deviceshare_order order, std::int64_t weight) : order_{order}, weight_{weight} {}
+
+    [[nodiscard]] std::string_view name() const noexcept override { return "deviceshare"; }
+    [[nodiscard]] bool looks_at_positions() const noexcept override { return true; }
+    [[nodiscard]] double node_score(const request_view&, const node_view&, const node_view&) override { return 0.0; }
+    [[nodiscard]] double device_score(const request_view&, const node_view&, const node_view&,
+                                      const step_view& step) override {
+        switch (order_) {
+        case deviceshare_order::binpack:
+            return static_cast<double>(step.before->state.memory.count());
+        case deviceshare_order::spread:
+            return -static_cast<double>(step.before->state.slots);
+        case deviceshare_order::none:
+            break;
+        }
+        return static_cast<double>(step.index);
+    }
+    [[nodiscard]] double placement_score(const request_view&, const placement_view& chosen) override {
+        double sum = 0.0;
+        for (std::size_t i = 0; i < chosen.shares.size(); ++i) sum += score_of(*chosen.taken[i], *chosen.became[i]);
+        return deviceshare_contribution(sum, weight_);
+    }
+
+private:
+    [[nodiscard]] double score_of(const device_view& before, const device_view& after) const {
+        if (order_ == deviceshare_order::spread) return before.state.slots == 0 ? 100.0 : 0.0;
+        if (order_ == deviceshare_order::none) return 0.0;
+        const auto used = static_cast<double>(after.state.memory.count());
+        return 100.0 * (used / static_cast<double>(after.spec->memory.count()));
+    }
+
+    deviceshare_order order_;
+    std::int64_t weight_;
+};
+
+/// Ascend in HAMi mode. Cards: binpack 100 x the memory share, spread 100 if unused. Nodes: that of the first card of
+/// every container, before the pod; where link groups count, 10 x the share of these cards in one group on top.
+class deviceshare_ascend final : public policy {
+public:
+    deviceshare_ascend(deviceshare_order order, std::int64_t weight, const cluster& owned)
+        : order_{order}, weight_{weight}, cluster_{&owned} {}
+
+    [[nodiscard]] std::string_view name() const noexcept override { return "deviceshare"; }
+    [[nodiscard]] bool looks_at_positions() const noexcept override { return true; }
+    [[nodiscard]] double node_score(const request_view&, const node_view&, const node_view&) override { return 0.0; }
+    [[nodiscard]] double device_score(const request_view&, const node_view&, const node_view&,
+                                      const step_view& step) override {
+        return score_of(*step.before);
+    }
+    [[nodiscard]] double placement_score(const request_view& request, const placement_view& chosen) override {
+        double sum = 0.0;
+        std::vector<device_index> firsts;
+        for (std::size_t i = 0; i < chosen.shares.size(); ++i) {
+            if (i > 0 && chosen.shares[i].container == chosen.shares[i - 1].container) continue;
+            firsts.push_back(chosen.shares[i].device);
+            sum += score_of(*chosen.taken[i]);
+        }
+        if (request.request->one_link_group) sum += 10.0 * share_in_one_group(chosen.before.node, firsts);
+        return deviceshare_contribution(sum, weight_);
+    }
+
+private:
+    [[nodiscard]] double score_of(const device_view& card) const {
+        if (order_ == deviceshare_order::spread) return card.state.slots == 0 ? 100.0 : 0.0;
+        if (order_ == deviceshare_order::none) return 0.0;
+        return 100.0 * static_cast<double>(card.state.memory.count()) / static_cast<double>(card.spec->memory.count());
+    }
+    [[nodiscard]] double share_in_one_group(node_index where, std::span<const device_index> cards) const {
+        std::int64_t most = 0;
+        for (const device_index one : cards) {
+            const std::int32_t group = cluster_->nodes[where.at()].devices[one.at()].link_group;
+            if (group == no_link_group) return 0.0;
+            std::int64_t same = 0;
+            for (const device_index other : cards) {
+                same += static_cast<int>(cluster_->nodes[where.at()].devices[other.at()].link_group == group);
+            }
+            most = same > most ? same : most;
+        }
+        return cards.empty() ? 0.0 : static_cast<double>(most) / static_cast<double>(cards.size());
+    }
+
+    deviceshare_order order_;
+    std::int64_t weight_;
+    const cluster* cluster_;
+};
+
+/// Ascend 310P in MindCluster mode. Chips: best fit by free AI cores, then by free AI CPUs. Nodes: the one with the
+/// fewest idle AI cores; a node that can only give a lesser template than asked comes after all others.
+class deviceshare_310p final : public policy {
+public:
+    /// `capacity`: AI cores that each node offers, by node. What bookings take of them is their host memory: Kubernetes
+    /// counts all containers of a pod, also those that get no chip.
+    deviceshare_310p(std::int64_t weight, std::vector<std::int64_t> capacity)
+        : weight_{weight}, idle_{std::move(capacity)} {}
+
+    [[nodiscard]] std::string_view name() const noexcept override { return "deviceshare"; }
+    [[nodiscard]] bool looks_at_positions() const noexcept override { return true; }
+    [[nodiscard]] double node_score(const request_view&, const node_view&, const node_view&) override { return 0.0; }
+    [[nodiscard]] double device_score(const request_view&, const node_view&, const node_view&,
+                                      const step_view& step) override {
+        constexpr std::int64_t cpus_max = 1000; // more than a chip has
+        const auto* mode = dynamic_cast<const modes::mindcluster_310p*>(step.before->spec->mode);
+        const std::int64_t cpus = mode == nullptr ? 0 : mode->cpu_of(step.before->state);
+        return static_cast<double>(step.before->state.cores.count() * cpus_max + cpus);
+    }
+    [[nodiscard]] double placement_score(const request_view&, const placement_view& chosen) override {
+        if (weight_ <= 0) return 0.0;
+        if (chosen.compromised) return -1e9; // all of these alike: upstream gives each the same
+        return -static_cast<double>(idle_[chosen.before.node.at()]);
+    }
+    [[nodiscard]] bool scores_by_state_alone() const noexcept override { return false; }
+    void observe(const policy_event& event) override {
+        std::int64_t& idle = idle_[event.what->where.node.at()];
+        switch (event.kind) {
+        case ledger_event_kind::reserve:
+        case ledger_event_kind::adopt:
+            idle -= event.what->memory.count();
+            break;
+        case ledger_event_kind::rollback:
+        case ledger_event_kind::release:
+            idle += event.what->memory.count();
+            break;
+        case ledger_event_kind::commit:
+            break;
+        }
+    }
+
+private:
+    std::int64_t weight_;
+    std::vector<std::int64_t> idle_;
+};
+
+/// Legacy gpushare: the first cards that fit, on the first node.
+class first_fit final : public policy {
+public:
+    [[nodiscard]] std::string_view name() const noexcept override { return "first_fit"; }
+    [[nodiscard]] bool looks_at_positions() const noexcept override { return true; }
+    [[nodiscard]] double node_score(const request_view&, const node_view&, const node_view&) override { return 0.0; }
+    [[nodiscard]] double device_score(const request_view&, const node_view&, const node_view&,
+                                      const step_view&) override {
+        return 0.0;
+    }
+};
+
+} // namespace vgpualloc::policies

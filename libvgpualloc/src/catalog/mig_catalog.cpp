@@ -1,0 +1,160 @@
+// The built-in MIG models, looking models up, and merging files into them.
+#include <algorithm>
+#include <string>
+
+#include "vgpualloc/catalog/mig.hpp"
+
+#include "mig_checks.hpp"
+#include "vgpualloc/core/config.hpp"
+#include "vgpualloc_embedded.hpp"
+
+namespace vgpualloc {
+
+namespace {
+
+[[nodiscard]] bool is_word_char(char c) {
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+}
+
+/// Labels of Kubernetes nodes have dashes where the driver prints spaces.
+[[nodiscard]] std::string dashed(std::string_view text) {
+    std::string made{text};
+    std::ranges::replace(made, ' ', '-');
+    return made;
+}
+
+/// Whether `words` stands in `printed` as words of its own: H20 is not in "H200", B200 not in "GB200".
+[[nodiscard]] bool has_words(std::string_view printed, std::string_view words) {
+    const std::string text = dashed(printed);
+    const std::string part = dashed(words);
+    for (auto at = text.find(part); at != std::string_view::npos; at = text.find(part, at + 1)) {
+        const auto end = at + part.size();
+        const bool begins = at == 0 || !is_word_char(text[at - 1]);
+        const bool ends = end == text.size() || !is_word_char(text[end]);
+        if (begins && ends) return true;
+    }
+    return false;
+}
+
+[[nodiscard]] bool is_exactly(const mig_model& model, std::string_view text) {
+    return model.name == text || std::ranges::find(model.card_types, text) != model.card_types.end() ||
+           std::ranges::find(model.pci_ids, text) != model.pci_ids.end();
+}
+
+/// Length of the longest of the model's texts that stands in `text`; 0 if none does.
+[[nodiscard]] std::size_t match_length(const mig_model& model, std::string_view text) {
+    std::size_t longest = has_words(text, model.name) ? model.name.size() : 0;
+    for (const std::string& type : model.card_types) {
+        if (type.size() > longest && has_words(text, type)) longest = type.size();
+    }
+    return longest;
+}
+
+/// The first of `texts` that is also one of `taken`.
+[[nodiscard]] std::optional<std::string> common(const std::vector<std::string>& texts,
+                                                const std::vector<std::string>& taken) {
+    for (const std::string& text : texts) {
+        if (std::ranges::find(taken, text) != taken.end()) return text;
+    }
+    return std::nullopt;
+}
+
+template <class Named>
+[[nodiscard]] std::string names(const std::vector<Named>& list) {
+    std::string all;
+    for (const auto& each : list) all += (all.empty() ? "one of " : ", ") + each.name;
+    return all;
+}
+
+} // namespace
+
+namespace detail {
+
+std::optional<clash> clash_of(const mig_catalog& catalog, const mig_model& model) {
+    for (const mig_model& other : catalog.models) {
+        if (other.name == model.name) return clash{"key", model.name, "every model once"};
+        if (const auto type = common(model.card_types, other.card_types)) {
+            return clash{"card_types", *type, "card types of its own: '" + *type + "' is one of " + other.name};
+        }
+        if (const auto id = common(model.pci_ids, other.pci_ids)) {
+            return clash{"pci_device_ids", *id, "PCI ids of its own: " + *id + " is one of " + other.name};
+        }
+    }
+    return std::nullopt;
+}
+
+} // namespace detail
+
+const mig_catalog& built_in_mig_catalog() {
+    static const mig_catalog catalog = [] {
+        auto parsed = parse_mig_catalog(embedded::mig_profiles, "data/mig-profiles.json");
+        VGA_ASSERT(parsed.has_value(), "the built-in MIG catalog is well-formed");
+        return *std::move(parsed);
+    }();
+    return catalog;
+}
+
+expected<mig_catalog> merge(const mig_catalog& base, const mig_catalog& more) {
+    const auto replaced = [&more](const mig_model& model) {
+        return std::ranges::find(more.models, model.name, &mig_model::name) != more.models.end();
+    };
+    mig_catalog others = base;
+    std::erase_if(others.models, replaced);
+    for (const mig_model& model : more.models) {
+        if (const auto clash = detail::clash_of(others, model)) {
+            return unexpected(error{error_code::duplicate, "model '" + model.name + "'", clash->field, clash->value,
+                                    clash->expected + ", which a model of that name would replace"});
+        }
+    }
+    mig_catalog made = base;
+    for (const mig_model& model : more.models) {
+        const auto same = std::ranges::find(made.models, model.name, &mig_model::name);
+        if (same != made.models.end()) {
+            *same = model;
+        } else {
+            made.models.push_back(model);
+        }
+    }
+    for (const auto& [code, meaning] : more.sources) made.sources.insert_or_assign(code, meaning);
+    for (const auto& [what, why] : more.left_out) made.left_out.insert_or_assign(what, why);
+    return made;
+}
+
+expected<const mig_model*> find_model(const mig_catalog& catalog, std::string_view text) {
+    for (const mig_model& model : catalog.models) {
+        if (is_exactly(model, text)) return &model;
+    }
+    const mig_model* best = nullptr;
+    const mig_model* rival = nullptr;
+    std::size_t best_length = 0;
+    for (const mig_model& model : catalog.models) {
+        const std::size_t length = match_length(model, text);
+        if (length == 0 || length < best_length) continue;
+        rival = length == best_length ? &model : nullptr;
+        if (length > best_length) best = &model;
+        best_length = length;
+    }
+    if (best == nullptr) {
+        return unexpected(error{error_code::unknown_name, "", "MIG model", std::string{text}, names(catalog.models)});
+    }
+    if (rival != nullptr) {
+        return unexpected(error{error_code::mismatch, "", "MIG model", std::string{text},
+                                "a text that names one model, this names " + best->name + " and " + rival->name});
+    }
+    return best;
+}
+
+expected<const mig_profile*> find_profile(const mig_model& model, std::string_view name) {
+    const auto found = std::ranges::find(model.profiles, name, &mig_profile::name);
+    if (found != model.profiles.end()) return &*found;
+    return unexpected(error{error_code::unknown_name, "MIG model '" + model.name + "'", "profile", std::string{name},
+                            names(model.profiles)});
+}
+
+error unknown_in_catalog(std::string_view model, std::string_view profile, std::string_view field) {
+    std::string where = "model '" + std::string{model} + "'";
+    if (!profile.empty()) where += ": profile '" + std::string{profile} + "'";
+    return {error_code::missing, where, std::string{field}, "", "unknown in the catalog"};
+}
+
+} // namespace vgpualloc

@@ -1,0 +1,191 @@
+// Catalog files of MIG models: every value checked against the grid and the whole GPU it belongs to.
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "vgpualloc/catalog/mig.hpp"
+
+#include "json_reader.hpp"
+#include "mig_checks.hpp"
+
+namespace vgpualloc {
+
+namespace {
+
+using detail::json_reader;
+using detail::number_range;
+
+// Far above every real device; they keep sums of counts from overflowing.
+constexpr number_range count_range{.least = 0, .most = 1'000'000};
+constexpr number_range positive{.least = 1, .most = 1'000'000};
+constexpr number_range memory_range{.least = 1, .most = 1'000'000'000};
+constexpr number_range slices{.least = 1, .most = mig_units_max.count()};
+/// nvidia-smi prints two decimals of a GiB, so that MiB made from them are up to 5.12 off, and rounded.
+constexpr std::int64_t shown_slack_mib = 6;
+
+template <class Quantity>
+std::optional<Quantity> as(const std::optional<std::int64_t>& number) {
+    if (!number) return std::nullopt;
+    return Quantity{*number};
+}
+
+mig_engines read_engines(const json_reader& in) {
+    mig_engines made;
+    for (const auto& [name, field] : mig_engine_fields) made.*field = in.maybe_integer(name, count_range);
+    return made;
+}
+
+std::vector<mig_units> read_starts(const json_reader& in, const mig_model& model, mig_units size) {
+    std::vector<mig_units> starts;
+    const std::int64_t last = (model.units - size).count();
+    for (const auto& item : in.items(1)) {
+        const mig_units start{item.integer({.least = 0, .most = mig_units_max.count()})};
+        if (start.count() > last) {
+            item.fail(error_code::out_of_range, "a start from 0 to " + std::to_string(last) + ": an instance takes " +
+                                                    std::to_string(size.count()) + " of the " +
+                                                    std::to_string(model.units.count()) + " units");
+        }
+        if (!starts.empty() && start <= starts.back()) item.fail(error_code::malformed, "starts in ascending order");
+        starts.push_back(start);
+    }
+    return starts;
+}
+
+void check_shown_memory(const json_reader& in, const mig_profile& profile) {
+    if (!profile.memory || !profile.memory_shown) return;
+    const std::int64_t shown_mib = profile.memory_shown->count() * 1024 / 100;
+    if (std::abs(shown_mib - profile.memory->count()) <= shown_slack_mib) return;
+    in.at("memory_mib")
+        .fail(error_code::mismatch, "about the " + std::to_string(shown_mib) + " MiB that memory_gib_shown stands for");
+}
+
+void check_against_gpu(const json_reader& in, const mig_model& model, const mig_profile& profile) {
+    const auto starts = std::ssize(profile.starts);
+    if (profile.max_instances > starts) {
+        in.at("max_instances")
+            .fail(error_code::out_of_range, "at most one for each of the " + std::to_string(starts) + " starts");
+    }
+    for (const auto& [name, field] : mig_engine_fields) {
+        const auto& taken = profile.engines.*field;
+        const auto& whole = model.engines.*field;
+        if (taken && whole && *taken > *whole) {
+            in.at(name).fail(error_code::out_of_range, "at most the " + std::to_string(*whole) + " of the whole GPU");
+        }
+    }
+}
+
+mig_profile read_profile(const json_reader& item, const mig_model& model) {
+    mig_profile made;
+    made.name = item.at("name").filled_text();
+    const json_reader in = item.called("profile '" + made.name + "'");
+    in.only({"name", "kind", "profile_id", "compute_slices", "memory_slices", "starts", "size", "max_instances",
+             "memory_mib", "memory_gib_shown", "memory_gib_other_drivers", "sm", "copy", "decoder", "encoder", "jpeg",
+             "ofa", "provenance"});
+    made.kind = static_cast<mig_profile_kind>(in.at("kind").one_of(mig_profile_kind_names));
+    made.profile_id = in.at("profile_id").integer(count_range);
+    made.compute_slices =
+        mig_compute{in.at("compute_slices").integer({.least = 1, .most = model.compute_slices.count()})};
+    made.size = mig_units{in.at("size").integer({.least = 1, .most = model.units.count()})};
+    // The unit of the grid is the memory slice (nvml.h), so the two are one number that sources list in two places.
+    if (const auto memory = in.maybe_integer("memory_slices", slices); memory && *memory != made.size.count()) {
+        in.at("memory_slices").fail(error_code::mismatch, "the size, " + std::to_string(made.size.count()));
+    }
+    made.starts = read_starts(in.at("starts"), model, made.size);
+    made.max_instances = in.at("max_instances").integer(positive);
+    made.memory = as<mib>(in.maybe_integer("memory_mib", memory_range));
+    made.memory_shown = as<centi_gib>(in.maybe_hundredths("memory_gib_shown", memory_range));
+    made.memory_shown_other_driver = as<centi_gib>(in.maybe_hundredths("memory_gib_other_drivers", memory_range));
+    made.sm = in.maybe_integer("sm", positive);
+    made.engines = read_engines(in);
+    made.from = in.maybe_dictionary("provenance");
+    check_provenance(in, made.from,
+                     {"name", "kind", "profile_id", "compute_slices", "memory_slices", "starts", "size",
+                      "max_instances", "memory_mib", "memory_gib_shown", "memory_gib_other_drivers", "sm", "copy",
+                      "decoder", "encoder", "jpeg", "ofa"});
+    if (!in.failed()) check_shown_memory(in, made);
+    if (!in.failed()) check_against_gpu(in, model, made);
+    return made;
+}
+
+std::vector<mig_profile> read_profiles(const json_reader& in, const mig_model& model) {
+    std::vector<mig_profile> made;
+    for (const auto& item : in.items(1)) {
+        mig_profile profile = read_profile(item, model);
+        if (in.failed()) break;
+        for (const mig_profile& other : made) {
+            if (other.name == profile.name) item.at("name").fail(error_code::duplicate, "every name once in a model");
+            if (other.profile_id == profile.profile_id) {
+                item.called("profile '" + profile.name + "'")
+                    .at("profile_id")
+                    .fail(error_code::duplicate, "an id of its own, this one is that of " + other.name);
+            }
+        }
+        made.push_back(std::move(profile));
+    }
+    return made;
+}
+
+std::vector<std::string> read_pci_ids(const json_reader& in) {
+    if (!in.has("pci_device_ids")) return {};
+    std::vector<std::string> ids = in.maybe_texts("pci_device_ids");
+    for (const auto& item : in.at("pci_device_ids").items(0)) {
+        constexpr std::string_view digits = "0123456789ABCDEF";
+        const std::string text = item.text();
+        const bool hex =
+            text.size() == 10 && text.starts_with("0x") && text.find_first_not_of(digits, 2) == std::string::npos;
+        if (!hex) item.fail(error_code::malformed, "0x and eight digits of 0-9A-F, device before vendor");
+    }
+    return ids;
+}
+
+mig_model read_model(const json_reader& item) {
+    mig_model made;
+    made.name = item.at("key").filled_text();
+    const json_reader in = item.called("model '" + made.name + "'");
+    in.only({"key", "description", "architecture", "memory_gb", "memory_mib", "memory_slices", "compute_slices",
+             "card_types", "pci_device_ids", "engines", "provenance", "notes", "profiles"});
+    made.description = in.maybe_text("description");
+    made.architecture = in.maybe_text("architecture");
+    made.memory_gb = in.maybe_integer("memory_gb", positive);
+    made.memory = as<mib>(in.maybe_integer("memory_mib", memory_range));
+    made.units = mig_units{in.at("memory_slices").integer(slices)};
+    made.compute_slices = mig_compute{in.at("compute_slices").integer(slices)};
+    made.card_types = in.maybe_texts("card_types");
+    made.pci_ids = read_pci_ids(in);
+    if (in.has("engines")) {
+        in.at("engines").only({"copy", "decoder", "encoder", "jpeg", "ofa"});
+        made.engines = read_engines(in.at("engines"));
+    }
+    made.notes = in.maybe_text("notes");
+    made.from = in.maybe_dictionary("provenance");
+    check_provenance(in, made.from,
+                     {"key", "description", "architecture", "memory_gb", "memory_mib", "memory_slices",
+                      "compute_slices", "card_types", "pci_device_ids", "engines", "notes"});
+    if (!in.failed()) made.profiles = read_profiles(in.at("profiles"), made);
+    return made;
+}
+
+} // namespace
+
+expected<mig_catalog> parse_mig_catalog(std::string_view json, std::string_view name) {
+    const auto document = detail::parse_json(json, name);
+    if (!document) return unexpected(document.error());
+    std::optional<error> failure;
+    const json_reader root{*document, name, failure};
+    detail::check_header(root);
+    mig_catalog made;
+    made.sources = root.maybe_dictionary("sources");
+    made.left_out = root.maybe_dictionary("left_out");
+    for (const auto& item : root.at("mig").items(1)) {
+        mig_model model = read_model(item);
+        if (failure) break;
+        if (const auto clash = detail::clash_of(made, model)) {
+            item.called("model '" + model.name + "'").at(clash->field).fail(error_code::duplicate, clash->expected);
+        }
+        made.models.push_back(std::move(model));
+    }
+    if (failure) return unexpected(*failure);
+    return made;
+}
+
+} // namespace vgpualloc

@@ -1,0 +1,190 @@
+// Ascend HAMi: a pod's records, and the cards that a node has for them.
+#include <algorithm>
+#include <numeric>
+
+#include "ascend_hami_parts.hpp"
+
+namespace vgpualloc::compat::volcano::ascend {
+
+namespace {
+
+constexpr int error_code = 1;
+constexpr int unschedulable = 2;
+constexpr std::int64_t whole_percent = 100;
+
+/// Upstream keeps a request in 32 bits and drops the others.
+std::int64_t to_int32(std::int64_t value) { return static_cast<std::int32_t>(value); }
+
+const std::int64_t* limit_of(const kubernetes::container& asked, const std::string& resource) {
+    const auto found = asked.limits.find(resource);
+    return found == asked.limits.end() ? nullptr : &found->second;
+}
+std::int64_t limit_or_request(const kubernetes::container& asked, const std::string& resource) {
+    if (const auto* const limit = limit_of(asked, resource)) return to_int32(*limit);
+    const auto found = asked.requests.find(resource);
+    return found == asked.requests.end() ? 0 : to_int32(found->second);
+}
+
+bool has_topology(const node_view& where) {
+    return where.kind.common_word.starts_with(topology_prefix) &&
+           std::ranges::all_of(where.cards, [](const card& each) { return each.place.has_value(); });
+}
+
+/// The cards' positions, best first. Q13: upstream leaves equal scores in the order of a Go map; here the lower index
+/// comes first, which is one of upstream's outcomes and the order a corrected one would have.
+std::vector<std::size_t> by_score(const node_view& where, const std::string& policy) {
+    std::vector<std::size_t> order(where.cards.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, std::ranges::greater{},
+                             [&](std::size_t at) { return card_score(policy, where.cards[at]); });
+    return order;
+}
+
+bool card_fits(const node_view& where, const card& on, const record& asked, bool core_mode) {
+    // Q5: upstream registers the health of a card and never looks at it.
+    if (!where.quirks.has(quirk::q5) && !on.health) return false;
+    if (asked.oversized || (core_mode && !where.core_capable)) return false;
+    if (on.count <= on.used || on.memory - on.used_memory < asked.memory) return false;
+    const std::int64_t total = core_mode ? whole_percent : on.cores;
+    if (total - on.used_cores < asked.cores) return false;
+    if (total == whole_percent && asked.cores == whole_percent && on.used > 0) return false;
+    return total == 0 || on.used_cores != total || asked.cores != 0;
+}
+
+/// The cards from the networks with most of them; Q13: of equal networks the lower number first. Asked for none
+/// upstream never sees that it has enough, and takes all. A card whose network is no number is in none.
+std::vector<std::size_t> by_network(const node_view& where, const std::vector<std::size_t>& fitting,
+                                    std::int64_t number) {
+    std::map<std::int64_t, std::vector<std::size_t>> networks;
+    for (const std::size_t at : fitting) {
+        if (const auto& id = where.cards[at].place->id) networks[*id].push_back(at);
+    }
+    std::vector<const std::vector<std::size_t>*> order;
+    for (const auto& [id, members] : networks) order.push_back(&members);
+    std::ranges::stable_sort(order, std::ranges::greater{}, [](const auto* members) { return members->size(); });
+    std::vector<std::size_t> taken;
+    for (const auto* const members : order) {
+        for (const std::size_t at : *members) {
+            taken.push_back(at);
+            if (static_cast<std::int64_t>(taken.size()) == number) return taken;
+        }
+    }
+    return taken;
+}
+
+selection refused(int code, std::string error, std::string reason) {
+    selection result;
+    result.code = code;
+    result.error = std::move(error);
+    result.reason = std::move(reason);
+    return result;
+}
+
+bool partial_on_many(const vnpu_kind& kind, const record& asked) {
+    return asked.number > 1 && !asked.oversized && trim_memory(kind, asked.memory).memory != kind.memory_allocatable;
+}
+
+} // namespace
+
+bool asks_core_mode(const kubernetes::pod& asked) {
+    return kubernetes::value_of(asked.annotations, "huawei.com/vnpu-mode") == "hami-core";
+}
+
+trimmed_memory trim_memory(const vnpu_kind& kind, std::int64_t memory) {
+    const vnpu_template* smallest = nullptr;
+    for (const vnpu_template& each : kind.templates) {
+        if (each.memory >= memory && (smallest == nullptr || each.memory < smallest->memory)) smallest = &each;
+    }
+    if (smallest != nullptr) return {.memory = smallest->memory, .template_name = smallest->name};
+    // Q11: more than the whole card becomes nothing, which fits anywhere.
+    return {.memory = memory <= kind.memory_capacity ? kind.memory_allocatable : 0, .template_name = {}};
+}
+
+std::vector<record> records_of(const kubernetes::pod& asked, const vnpu_kind& kind, std::int64_t whole, bool core_mode,
+                               const quirk_set& quirks) {
+    std::vector<record> records;
+    for (const auto& each : asked.containers) {
+        const auto* const count = limit_of(each, kind.resource_name);
+        if (count == nullptr && limit_of(each, kind.resource_memory_name) == nullptr) {
+            // Q4: no place is kept for the container, so the annotation's positions are not the containers'.
+            if (!quirks.has(quirk::q4)) records.push_back({.asks = false});
+            continue;
+        }
+        record made{.number = count == nullptr ? 1 : to_int32(*count),
+                    .memory = limit_or_request(each, kind.resource_memory_name),
+                    .cores = limit_or_request(each, kind.resource_name + "-core")};
+        if (made.memory == 0) made.memory = whole;
+        if (!core_mode && made.memory > 0) {
+            const std::int64_t wanted = made.memory;
+            made.memory = trim_memory(kind, wanted).memory;
+            made.oversized = made.memory < wanted && wanted > kind.memory_capacity && !quirks.has(quirk::q11);
+        }
+        records.push_back(made);
+    }
+    return records;
+}
+
+double card_score(const std::string& policy, const card& of) {
+    if (policy == "binpack") {
+        return of.memory == 0 ? 0.0 : 100.0 * (static_cast<double>(of.used_memory) / static_cast<double>(of.memory));
+    }
+    return policy == "spread" && of.used == 0 ? 100.0 : 0.0;
+}
+
+selection select(const node_view& where, const kubernetes::pod& asked, const std::string& policy) {
+    const bool core_mode = asks_core_mode(asked);
+    const bool topology = has_topology(where);
+    const auto order = by_score(where, policy);
+    std::vector<bool> taken(where.cards.size(), false); // by an earlier record of this pod
+    selection result;
+    for (const record& each :
+         records_of(asked, where.kind, where.cards[order.front()].memory, core_mode, where.quirks)) {
+        result.parts.push_back({.asked = each, .cards = {}});
+        if (!each.asks) continue;
+        if (!core_mode && partial_on_many(where.kind, each)) {
+            return refused(error_code,
+                           "vNPU does not support partial memory allocation when requesting multiple devices",
+                           "multi_device_partial_memory");
+        }
+        // Q7b: a record for no cards still takes one where one fits, and with a topology all that fit.
+        if (each.number <= 0 && !where.quirks.has(quirk::q7b)) continue;
+        std::vector<std::size_t> fitting;
+        for (const std::size_t at : order) {
+            if (taken[at] || !card_fits(where, where.cards[at], each, core_mode)) continue;
+            fitting.push_back(at);
+            if (!topology && static_cast<std::int64_t>(fitting.size()) >= each.number) break;
+        }
+        if (static_cast<std::int64_t>(fitting.size()) < each.number) {
+            return refused(unschedulable, "no enough ascend device available", "not_enough_fit");
+        }
+        if (topology) fitting = by_network(where, fitting, each.number);
+        for (const std::size_t at : fitting) taken[at] = true;
+        result.parts.back().cards = std::move(fitting);
+    }
+    return result;
+}
+
+double selection_score(const node_view& where, const selection& chosen, const std::string& policy) {
+    double score = 0.0;
+    bool all_placed = true;
+    std::map<std::int64_t, std::int64_t> networks;
+    for (const auto& each : chosen.parts) {
+        // Upstream reads the first card of an empty list and panics; here such a record counts nothing.
+        if (each.cards.empty()) continue;
+        const card& first = where.cards[each.cards.front()];
+        score += card_score(policy, first);
+        all_placed = all_placed && first.place.has_value();
+        if (first.place && first.place->id) ++networks[*first.place->id];
+    }
+    if (!where.kind.common_word.starts_with(topology_prefix) || !all_placed) return score;
+    std::int64_t most = 0;
+    std::int64_t total = 0;
+    for (const auto& [id, count] : networks) {
+        most = std::max(most, count);
+        total += count;
+    }
+    if (total == 0) return 0.0; // as upstream: the cards' scores are lost
+    return score + static_cast<double>(most) / static_cast<double>(total) * 10.0;
+}
+
+} // namespace vgpualloc::compat::volcano::ascend

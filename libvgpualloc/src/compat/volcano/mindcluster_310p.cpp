@@ -1,0 +1,329 @@
+// Volcano's 310P object of a node: filter, allocation, ledger, and the score over all nodes.
+#include "vgpualloc/compat/volcano/mindcluster_310p.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "mindcluster_node.hpp"
+
+namespace vgpualloc::compat::volcano {
+
+namespace {
+
+using namespace mindcluster;
+
+/// What upstream keeps in the scheduler cache and every session sees as it is.
+struct node_memory {
+    bool device_info_known = false; ///< some session init has seen the device info
+    /// Template -> pods; "" = whole cards. A template without pods is not kept.
+    std::map<std::string, std::set<std::string>, std::less<>> con_cache;
+    kubernetes::text_map pod_allocation; ///< uid -> annotation
+};
+
+/// An annotation's chips and template: `0-vir01`, or `0,1` for whole cards.
+struct allocation {
+    std::vector<std::int64_t> chips;
+    std::string template_name;
+};
+
+allocation parse_allocation(std::string_view annotation) {
+    const auto pieces = split(annotation, '-');
+    allocation parsed;
+    if (pieces.size() == 2) parsed.template_name = pieces[1];
+    for (const std::string_view id : split(pieces[0], ',')) {
+        if (const auto chip = number(id)) parsed.chips.push_back(*chip);
+    }
+    return parsed;
+}
+
+filter_answer refused(std::string reason, std::string error, std::string message = {}) {
+    return {.fits = false,
+            .code = 1,
+            .message = std::move(message),
+            .error = std::move(error),
+            .reason = std::move(reason)};
+}
+
+/// A resource as Go prints it with %#v.
+std::string as_printed(const npu_resource& resource) {
+    return "vnpu.VResource{Aicore:" + std::to_string(resource.core) + ", Aicpu:" + std::to_string(resource.cpu) +
+           ", DVPP:\"" + resource.dvpp + "\"}";
+}
+
+class npu_object final : public mindcluster_object {
+public:
+    npu_object(const node& where, npu_node_info info, const plugin_options& options)
+        : name_{where.name}, info_{std::move(info)}, options_{&options}, memory_{std::make_shared<node_memory>()} {
+        node_.idle = mindcluster::idle_cores(where, {});
+    }
+
+    [[nodiscard]] std::unique_ptr<device_object> copy() const override { return std::make_unique<npu_object>(*this); }
+
+    [[nodiscard]] bool requested_by(const pod& asked) const override {
+        return options_->ascend_mindcluster && asks_for_npu(asked);
+    }
+    [[nodiscard]] filter_answer filter(const pod& asked, const std::string& policy) override;
+    [[nodiscard]] double score(const pod&, const std::string&) override { return 0; } // see batch_score()
+    [[nodiscard]] allocate_answer allocate(const pod& asked, const std::string& policy) override;
+    void add_resource(const pod& bound) override;
+    void sub_resource(const pod& bound) override;
+    void unallocate(const pod& asked) override;
+    void open_session(const node& where, std::span<const pod* const> on_node) override;
+    [[nodiscard]] ledger_state state() const override;
+
+    [[nodiscard]] std::int64_t idle_cores() const override { return node_.idle.value_or(0); }
+    [[nodiscard]] bool downgraded(const std::string& pod_name) const override {
+        return node_.downgraded.contains(pod_name);
+    }
+
+private:
+    [[nodiscard]] bool has(quirk which) const { return options_->quirks.has(which); }
+    [[nodiscard]] filter_answer check_node(const pod& asked) const;
+    [[nodiscard]] filter_answer check_chips(const pod& asked, npu_resource wanted);
+    [[nodiscard]] filter_answer check_other_pods(const pod& asked, const npu_resource& wanted) const;
+    [[nodiscard]] npu_resource request_to_place(const pod& asked, npu_resource wanted) const;
+    [[nodiscard]] npu_resource charge_of(const pod& holder, const allocation& held) const;
+    void book(const pod& holder, const std::string& annotation);
+    void unbook(const pod& holder, const std::string& annotation);
+    void change_idle(std::int64_t by) {
+        if (node_.idle) *node_.idle += by;
+    }
+
+    std::string name_;
+    npu_node_info info_;
+    const plugin_options* options_;
+    std::shared_ptr<node_memory> memory_;
+    npu_node node_;
+    bool first_session_ = false;
+    std::map<std::string, std::int64_t> placed_; ///< in this session: uid -> cores taken from idle
+    std::map<std::string, std::map<std::int64_t, npu_chip>> chips_before_; ///< allocate(), by pod uid; with Q3 off
+};
+
+/// What is asked of the node before its chips are looked at.
+filter_answer npu_object::check_node(const pod& asked) const {
+    const std::string message = "preCheckNodePredicate failure";
+    if (node_.noded_status == "PreSeparate") {
+        return refused("noded_preseparate", "node is PreSeparate, due to nodeD reported node status", message);
+    }
+    if (!node_.idle) return refused("no_npu_core_resource", "not have " + core_name, message);
+    const std::int64_t cores = requested_cores(asked);
+    if (*node_.idle < cores) {
+        return refused("idle_core_insufficient",
+                       "node not meet task request " + core_name + ":" + std::to_string(cores), message);
+    }
+    return {};
+}
+
+/// The request that Allocate looks for a chip with: a mark of the session counts, whoever left it.
+npu_resource npu_object::request_to_place(const pod& asked, npu_resource wanted) const {
+    return downgraded(asked.name) ? mindcluster::downgraded(std::move(wanted)) : wanted;
+}
+
+filter_answer npu_object::check_chips(const pod& asked, npu_resource wanted) {
+    if (!sufficient(node_, wanted) && can_downgrade(wanted)) {
+        node_.downgraded.insert(asked.name); // stays for the session, whatever becomes of the pod
+        wanted = mindcluster::downgraded(std::move(wanted));
+    }
+    // Q17: upstream goes on where not even that is there, and Allocate fails. A request for nothing is Q16's affair.
+    if (!has(quirk::q17) && wanted.core != 0) {
+        chip_choice chosen = choose_chips(node_, request_to_place(asked, wanted), options_->quirks);
+        if (!chosen.error.empty()) return refused(std::move(chosen.reason), std::move(chosen.error));
+    }
+    return check_other_pods(asked, wanted);
+}
+
+/// While pods are on the node it takes only more of the one template they have.
+filter_answer npu_object::check_other_pods(const pod& asked, const npu_resource& wanted) const {
+    // Q18: so one template at a time, and a single whole-card pod, whose template is none at all.
+    if (!has(quirk::q18) || memory_->con_cache.empty()) return {};
+    const std::string_view name = template_of(wanted);
+    if (name.empty()) {
+        return refused("template_not_found_with_busy_node", as_printed(wanted) + " not get template");
+    }
+    if (memory_->con_cache.size() == 1 && memory_->con_cache.contains(name)) return {};
+    return refused("different_template_on_node", asked.name + " is using " + name_ + ", and not rewrite");
+}
+
+filter_answer npu_object::filter(const pod& asked, const std::string& /*policy*/) {
+    if (filter_answer answer = check_node(asked); !answer.fits) return answer;
+    pod_request request = request_of(node_, asked);
+    if (!request.error.empty()) return refused("bad_dvpp", std::move(request.error));
+    if (!node_.valid) return refused("invalid_vnode", "checkNodeNPUByDyTask invalid VNode");
+    // Q16: upstream lets a request for nothing pass, and Allocate fails.
+    if (!has(quirk::q16) && request.wanted.core == 0) {
+        return refused("bad_core_count", "no template and no whole chips for " + core_name + ":" +
+                                             std::to_string(requested_cores(asked)));
+    }
+    return check_chips(asked, std::move(request.wanted));
+}
+
+allocate_answer npu_object::allocate(const pod& asked, const std::string& /*policy*/) {
+    allocate_answer answer;
+    pod_request request = request_of(node_, asked);
+    if (!request.error.empty()) {
+        answer.error = std::move(request.error);
+        answer.reason = "bad_dvpp";
+        return answer;
+    }
+    const npu_resource wanted = request_to_place(asked, std::move(request.wanted));
+    chip_choice chosen = choose_chips(node_, wanted, options_->quirks);
+    if (!chosen.error.empty()) {
+        answer.error = std::move(chosen.error);
+        answer.reason = std::move(chosen.reason);
+        return answer;
+    }
+    answer.ok = true;
+    change_idle(-occupied_cores(asked));
+    placed_[asked.uid] = occupied_cores(asked);
+    if (!has(quirk::q3)) chips_before_[asked.uid] = node_.chips;
+
+    std::string annotation;
+    for (const std::int64_t chip : chosen.chips) {
+        if (!annotation.empty()) annotation += ',';
+        annotation += std::to_string(chip);
+    }
+    if (!node_.whole_chips(wanted.core)) {
+        answer.template_name = template_of(wanted);
+        // A mark left by another pod of that name can make a request that is no template: upstream then notes nothing.
+        if (answer.template_name.empty()) return answer;
+        annotation += '-' + answer.template_name;
+    }
+    answer.chips = std::move(chosen.chips);
+    answer.annotations = {{core_name, annotation}, {"predicate-time", "<time>"}};
+    book(asked, annotation);
+    return answer;
+}
+
+/// What the ledger of a chip is charged for the pod's segment.
+npu_resource npu_object::charge_of(const pod& holder, const allocation& held) const {
+    // Q19: what the pod asked for, though a downgraded one got a smaller template.
+    if (has(quirk::q19)) return request_of(node_, holder).wanted;
+    return template_resource(held.template_name).value_or(npu_resource{});
+}
+
+/// The pod holds these chips: template cache, list of allocations and, in a session, the chips' ledger.
+void npu_object::book(const pod& holder, const std::string& annotation) {
+    const allocation held = parse_allocation(annotation);
+    memory_->pod_allocation[holder.uid] = annotation;
+    memory_->con_cache[held.template_name].insert(holder.uid);
+    const bool whole = held.template_name.empty();
+    const npu_resource amount = whole ? node_.whole_chip() : charge_of(holder, held);
+    for (const std::int64_t id : held.chips) {
+        const auto found = node_.chips.find(id);
+        if (found == node_.chips.end()) continue;
+        found->second.take(amount);
+        if (!whole && !node_.whole_chips(amount.core)) found->second.segment = true;
+        found->second.note_dvpp(amount.dvpp);
+    }
+}
+
+void npu_object::unbook(const pod& holder, const std::string& annotation) {
+    const allocation held = parse_allocation(annotation);
+    memory_->pod_allocation.erase(holder.uid);
+    if (const auto same = memory_->con_cache.find(held.template_name); same != memory_->con_cache.end()) {
+        same->second.erase(holder.uid);
+        if (same->second.empty()) memory_->con_cache.erase(same);
+    }
+    const npu_resource amount = held.template_name.empty() ? node_.whole_chip() : charge_of(holder, held);
+    for (const std::int64_t id : held.chips) {
+        const auto found = node_.chips.find(id);
+        if (found != node_.chips.end()) found->second.give_back(amount);
+    }
+}
+
+void npu_object::add_resource(const pod& bound) {
+    change_idle(-occupied_cores(bound));
+    const auto found = bound.annotations.find(core_name);
+    if (requested_by(bound) && found != bound.annotations.end()) book(bound, found->second);
+}
+
+void npu_object::sub_resource(const pod& bound) {
+    change_idle(occupied_cores(bound));
+    if (!requested_by(bound)) return;
+    const auto annotated = bound.annotations.find(core_name);
+    const auto known = memory_->pod_allocation.find(bound.uid);
+    if (annotated != bound.annotations.end()) {
+        unbook(bound, annotated->second);
+    } else if (known != memory_->pod_allocation.end()) {
+        unbook(bound, std::string{known->second}); // a copy: unbook() drops the entry
+    }
+}
+
+void npu_object::unallocate(const pod& asked) {
+    // After a failed allocate() there is nothing to give back.
+    const auto placed = placed_.find(asked.uid);
+    if (placed == placed_.end()) return;
+    placed_.erase(placed);
+    sub_resource(asked);
+    // Q3: chips stay marked as cut, and their video units as asked for, for the rest of the session.
+    if (auto before = chips_before_.extract(asked.uid)) node_.chips = std::move(before.mapped());
+}
+
+void npu_object::open_session(const node& where, std::span<const pod* const> on_node) {
+    const bool first = !std::exchange(memory_->device_info_known, true);
+    node_ = open_node(where, on_node, info_, first, options_->quirks);
+    first_session_ = first;
+    placed_.clear();
+    chips_before_.clear();
+}
+
+ledger_state npu_object::state() const {
+    ledger_state result;
+    result.present = true;
+    // It does not change, and the recordings have it once: in the state that the first session begins with.
+    if (first_session_) result.mode = node_.server_type;
+    for (const auto& [id, chip] : node_.chips) {
+        card_state card;
+        card.index = id;
+        card.type = std::string{chip_kind} + '-' + std::to_string(id);
+        card.npu_total = chip.total;
+        card.npu_used = chip.used;
+        card.npu_free = chip.free;
+        card.segment = chip.segment;
+        card.unstable = chip.unstable;
+        card.ids = chip.ids;
+        std::ranges::sort(card.ids); // upstream's order is that of its map of pods
+        result.devices.push_back(std::move(card));
+    }
+    for (const auto& [name, uids] : memory_->con_cache) result.con_cache[name].assign(uids.begin(), uids.end());
+    result.downgrade_cache.assign(node_.downgraded.begin(), node_.downgraded.end());
+    result.pod_allocation = memory_->pod_allocation;
+    result.valid_vnode = node_.valid;
+    result.idle_npu_core = node_.idle.value_or(0);
+    result.unhealthy_chips.assign(node_.unhealthy.begin(), node_.unhealthy.end());
+    return result;
+}
+
+} // namespace
+
+std::unique_ptr<mindcluster_object> make_mindcluster_310p(const node& where, npu_node_info info,
+                                                          const plugin_options& options) {
+    if (!options.ascend_mindcluster) return nullptr;
+    return std::make_unique<npu_object>(where, std::move(info), options);
+}
+
+std::vector<double> batch_score(std::span<const mindcluster_object* const> candidates, const pod& asked,
+                                const plugin_options& options) {
+    constexpr double full = 8;
+    std::vector<double> scores(candidates.size());
+    if (options.weight <= 0 || candidates.empty()) return scores;
+    std::vector<std::size_t> order(candidates.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    // Upstream's sort keeps equal nodes in order up to 12 of them; beyond that we keep doing so.
+    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return candidates[i]->idle_cores(); });
+
+    const auto marked = [&](std::size_t i) { return candidates[i]->downgraded(asked.name); };
+    if (std::ranges::none_of(order, marked)) {
+        scores[order.front()] = full;
+        return scores;
+    }
+    for (const std::size_t i : order) {
+        const bool downgraded_here = marked(i);
+        scores[i] = downgraded_here ? full : 2 * full;
+        if (!downgraded_here) break;
+    }
+    return scores;
+}
+
+} // namespace vgpualloc::compat::volcano

@@ -1,0 +1,122 @@
+// What a pod asks of a node of 310P chips: cores, templates, the downgrade.
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "mindcluster_node.hpp"
+
+namespace vgpualloc::compat::volcano::mindcluster {
+
+namespace {
+
+struct npu_template {
+    std::string_view name;
+    std::int64_t core;
+    std::int64_t cpu;
+    std::string_view dvpp;
+
+    [[nodiscard]] npu_resource resource() const { return {.core = core, .cpu = cpu, .dvpp = std::string{dvpp}}; }
+};
+
+constexpr std::array<npu_template, 7> templates{{{.name = "vir01", .core = 1, .cpu = 1, .dvpp = dvpp_null},
+                                                 {.name = "vir02", .core = 2, .cpu = 2, .dvpp = dvpp_null},
+                                                 {.name = "vir02_1c", .core = 2, .cpu = 1, .dvpp = dvpp_null},
+                                                 {.name = "vir04", .core = 4, .cpu = 4, .dvpp = dvpp_null},
+                                                 {.name = "vir04_3c", .core = 4, .cpu = 3, .dvpp = dvpp_null},
+                                                 {.name = "vir04_3c_ndvpp", .core = 4, .cpu = 3, .dvpp = dvpp_no},
+                                                 {.name = "vir04_4c_dvpp", .core = 4, .cpu = 4, .dvpp = dvpp_yes}}};
+
+/// The template for part of a chip; empty for a core count that has none. The video unit counts for 4 cores only.
+std::string_view template_for(std::int64_t cores, bool high_level, std::string_view dvpp) {
+    if (cores == 1) return "vir01";
+    if (cores == 2) return high_level ? "vir02" : "vir02_1c";
+    if (cores != 4) return {};
+    if (dvpp == dvpp_yes) return "vir04_4c_dvpp";
+    if (dvpp == dvpp_no) return "vir04_3c_ndvpp";
+    return high_level ? "vir04" : "vir04_3c";
+}
+
+std::int64_t amount_of(const kubernetes::container& each) {
+    const auto found = each.requests.find(core_name);
+    return found == each.requests.end() ? 0 : found->second;
+}
+
+} // namespace
+
+std::optional<npu_resource> template_resource(std::string_view name) {
+    const auto found = std::ranges::find(templates, name, &npu_template::name);
+    if (found == templates.end()) return std::nullopt;
+    return found->resource();
+}
+
+std::string_view template_of(const npu_resource& wanted) {
+    const auto found = std::ranges::find(templates, wanted, &npu_template::resource);
+    return found == templates.end() ? std::string_view{} : found->name;
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+    std::vector<std::string_view> pieces;
+    for (;;) {
+        const std::size_t end = text.find(separator);
+        pieces.push_back(text.substr(0, end));
+        if (end == std::string_view::npos) return pieces;
+        text.remove_prefix(end + 1);
+    }
+}
+
+std::optional<std::int64_t> number(std::string_view text) {
+    std::int64_t value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    if (error != std::errc{} || stop != end) return std::nullopt;
+    return value;
+}
+
+bool asks_for_npu(const pod& asked) {
+    return kubernetes::value_of(asked.labels, "ring-controller.atlas") == "ascend-310P" &&
+           std::ranges::any_of(asked.containers, [](const auto& each) { return each.limits.contains(core_name); });
+}
+
+std::int64_t requested_cores(const pod& asked) {
+    for (const auto& each : asked.containers) {
+        if (const auto cores = amount_of(each); cores != 0) return cores;
+    }
+    return 0;
+}
+
+std::int64_t occupied_cores(const pod& asked) {
+    std::int64_t cores = 0;
+    for (const auto& each : asked.containers) cores += amount_of(each);
+    return cores;
+}
+
+pod_request request_of(const npu_node& where, const pod& asked) {
+    if (where.total_core == 0) return {};
+    const std::int64_t cores = requested_cores(asked);
+    if (where.whole_chips(cores)) {
+        return {.wanted = {.core = cores,
+                           .cpu = cores * where.total_cpu / where.total_core,
+                           .dvpp = std::string{dvpp_null}},
+                .error = {}};
+    }
+    const auto label = asked.labels.find("vnpu-dvpp");
+    const std::string_view dvpp = label == asked.labels.end() ? dvpp_null : std::string_view{label->second};
+    if (dvpp != dvpp_yes && dvpp != dvpp_no && dvpp != dvpp_null) {
+        return {.wanted = {}, .error = "err dvpp value:" + std::string{dvpp}};
+    }
+    const bool high_level = kubernetes::value_of(asked.labels, "vnpu-level") == "high";
+    // Q16: a count without a template becomes a request for nothing.
+    return {.wanted = template_resource(template_for(cores, high_level, dvpp)).value_or(npu_resource{}), .error = {}};
+}
+
+bool can_downgrade(const npu_resource& wanted) {
+    return (wanted.core == 2 && wanted.cpu == 2) || (wanted.core == 4 && wanted.cpu == 4 && wanted.dvpp != dvpp_yes);
+}
+
+npu_resource downgraded(npu_resource wanted) {
+    if (wanted.core == 2) wanted.cpu = 1;
+    if (wanted.core == 4) wanted.cpu = 3;
+    return wanted;
+}
+
+} // namespace vgpualloc::compat::volcano::mindcluster

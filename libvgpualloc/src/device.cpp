@@ -1,0 +1,38 @@
+// The checks of a device that do not depend on what is used of it.
+#include "vgpualloc/model/device.hpp"
+
+#include <algorithm>
+
+namespace vgpualloc {
+
+namespace {
+
+constexpr char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+bool has_part(const std::string& model, const std::vector<std::string>& parts) {
+    return std::ranges::any_of(parts, [&](const std::string& part) { return contains_ignoring_case(model, part); });
+}
+
+} // namespace
+
+bool contains_ignoring_case(std::string_view text, std::string_view part) noexcept {
+    return !std::ranges::search(text, part, {}, lower, lower).empty() || part.empty();
+}
+
+rejection_code why_never(const device_spec& device, const device_request& request) {
+    if (!request.family.empty() && request.family != device.family) return rejection_code::family_not_offered;
+    const bool other_mode = !request.mode.empty() && request.mode != device.mode->name();
+    if (request.count == 0) return other_mode ? rejection_code::mode_not_offered : rejection_code::none;
+    if (!request.models.empty() && std::ranges::find(request.models, device.model) == request.models.end()) {
+        return rejection_code::model_not_accepted;
+    }
+    if (!request.types_allowed.empty() && !has_part(device.model, request.types_allowed)) {
+        return rejection_code::type_not_accepted;
+    }
+    if (has_part(device.model, request.types_denied)) return rejection_code::type_not_accepted;
+    if (other_mode) return rejection_code::mode_not_offered;
+    if (!device.healthy) return rejection_code::device_unhealthy;
+    return rejection_code::none;
+}
+
+} // namespace vgpualloc

@@ -1,0 +1,119 @@
+// What the dialects of HAMi's family share.
+#include "hami_annotation.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "text.hpp"
+
+namespace vgpualloc::dialect::hami_text {
+
+namespace {
+
+std::string joined(std::string object, std::string_view kind, std::string_view name) {
+    if (!kind.empty()) object += ", " + std::string{kind} + " " + std::string{name};
+    return object;
+}
+
+/// Owners where there is a part for each container from the `first`-th on, counting init containers.
+std::vector<std::optional<std::uint32_t>> owners_by_position(std::size_t before, const askers& containers) {
+    std::vector<std::optional<std::uint32_t>> owners(before);
+    std::uint32_t next = 0;
+    for (const bool asks : containers.regular) {
+        owners.push_back(asks ? std::optional{next} : std::nullopt);
+        if (asks) ++next;
+    }
+    return owners;
+}
+
+} // namespace
+
+std::string place(const kubernetes::pod& of, std::string_view kind, std::string_view name) {
+    return joined("pod " + (of.ns.empty() ? "" : of.ns + "/") + of.name, kind, name);
+}
+
+std::string place(const kubernetes::node& of, std::string_view kind, std::string_view name) {
+    return joined("node " + of.name, kind, name);
+}
+
+expected<std::optional<std::int64_t>> amount(const kubernetes::pod& of, const kubernetes::container& in,
+                                             const std::string& resource) {
+    if (resource.empty()) return std::nullopt;
+    for (const kubernetes::amount_map* each : {&in.limits, &in.requests}) {
+        const auto found = each->find(resource);
+        if (found == each->end()) continue;
+        if (found->second >= 0 && found->second <= amount_max) return found->second;
+        return unexpected(error{.code = error_code::out_of_range,
+                                .where = place(of, "container", in.name),
+                                .field = resource,
+                                .value = std::to_string(found->second),
+                                .expected = "a whole number from 0 to " + std::to_string(amount_max)});
+    }
+    return std::nullopt;
+}
+
+std::vector<std::vector<record>> read_parts(std::string_view annotation, const std::string& where,
+                                            std::vector<error>& problems) {
+    std::vector<std::vector<record>> parts;
+    if (annotation.empty()) return parts;
+    for (const std::string_view part : text::split_closed(annotation, ';')) {
+        std::vector<record> records;
+        for (const std::string_view entry : text::split_closed(part, ':')) {
+            const auto fields = text::split(entry, ',');
+            const auto memory = fields.size() >= 4 ? text::whole_number(fields[2], amount_max) : std::nullopt;
+            const auto cores = fields.size() >= 4 ? text::whole_number(fields[3], amount_max) : std::nullopt;
+            if (!memory || !cores || fields[0].empty()) {
+                problems.push_back({.code = error_code::malformed,
+                                    .where = where,
+                                    .field = "container part " + std::to_string(parts.size()),
+                                    .value = std::string{entry},
+                                    .expected = "uuid,word,memory,cores with whole numbers"});
+                continue;
+            }
+            records.push_back({.uuid = fields[0], .word = fields[1], .memory = *memory, .cores = *cores});
+        }
+        parts.push_back(std::move(records));
+    }
+    return parts;
+}
+
+void append(std::string& text, const record& added) {
+    text += added.uuid;
+    text += ',';
+    text += added.word;
+    text += ',' + std::to_string(added.memory) + ',' + std::to_string(added.cores) + ':';
+}
+
+std::vector<std::optional<std::uint32_t>> owners_of_parts(std::size_t parts, const askers& containers,
+                                                          const std::string& where, std::vector<error>& problems) {
+    const auto asking = static_cast<std::size_t>(std::ranges::count(containers.regular, true));
+    if (parts != asking) {
+        if (parts == containers.regular.size()) return owners_by_position(0, containers);
+        const std::size_t all = containers.init_containers + containers.regular.size();
+        if (parts == all) return owners_by_position(containers.init_containers, containers);
+        problems.push_back({.code = error_code::mismatch,
+                            .where = where,
+                            .field = "",
+                            .value = std::to_string(parts) + " container parts",
+                            .expected = std::to_string(asking) + " (containers that ask) or " + std::to_string(all) +
+                                        " (all containers)"});
+    }
+    std::vector<std::optional<std::uint32_t>> owners;
+    for (std::uint32_t i = 0; i < parts; ++i) owners.emplace_back(i);
+    return owners;
+}
+
+std::optional<device_index> find_device(std::span<const device_registration> devices, std::string_view family,
+                                        std::string_view uuid, const std::string& where, std::vector<error>& problems) {
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+        if (devices[i].family == family && devices[i].uuid == uuid) return device_index{i};
+    }
+    problems.push_back({.code = error_code::unknown_name,
+                        .where = where,
+                        .field = "device",
+                        .value = std::string{uuid},
+                        .expected = "a device of family " + std::string{family} + " that the node registers"});
+    return std::nullopt;
+}
+
+} // namespace vgpualloc::dialect::hami_text

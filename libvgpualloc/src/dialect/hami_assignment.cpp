@@ -1,0 +1,241 @@
+// The hami dialect: the annotations that say which GPUs a pod has.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "../catalog/json_reader.hpp"
+#include "hami_annotation.hpp"
+#include "hami_parts.hpp"
+#include "vgpualloc/catalog/mig.hpp"
+#include "vgpualloc/core/config.hpp"
+
+namespace vgpualloc::dialect::hami {
+
+namespace {
+
+using hami_text::amount_max;
+using nlohmann::json;
+
+constexpr const char* allocated_key = "hami.io/vgpu-devices-allocated";
+constexpr const char* to_allocate_key = "hami.io/vgpu-devices-to-allocate";
+constexpr const char* mig_key = "hami.io/vgpu-mig-allocations";
+
+hami_text::askers askers_of(const kubernetes::pod& of, const options& with) {
+    hami_text::askers result{.init_containers = of.init_containers.size(), .regular = {}};
+    for (const kubernetes::container& in : of.containers) {
+        const auto asked = read_container(of, in, with);
+        result.regular.push_back(asked && asked->has_value());
+    }
+    return result;
+}
+
+/// One entry of the MIG annotation: which instance a record of the other annotation is.
+struct mig_entry {
+    std::int64_t part = 0;   ///< container, init containers first
+    std::int64_t record = 0; ///< device in it
+    std::string uuid;
+    std::string profile;
+    std::int64_t start = 0;
+};
+
+std::vector<mig_entry> read_mig_entries(const kubernetes::pod& of, std::vector<error>& problems) {
+    std::vector<mig_entry> entries;
+    const auto found = of.annotations.find(mig_key);
+    if (found == of.annotations.end()) return entries;
+    const std::string where = hami_text::place(of, "annotation", mig_key);
+    const auto list = detail::parse_json(found->second, where);
+    if (!list) {
+        problems.push_back(list.error());
+        return entries;
+    }
+    std::optional<error> failure;
+    const detail::json_reader reader{*list, where, failure};
+    constexpr detail::number_range position{0, amount_max};
+    for (const auto& each : reader.items(0)) {
+        mig_entry made;
+        made.part = each.maybe_integer("containerIndex", position).value_or(0);
+        made.record = each.maybe_integer("deviceIndex", position).value_or(0);
+        made.uuid = each.at("gpuUUID").filled_text();
+        made.profile = each.at("profile").filled_text();
+        made.start = each.at("placement").maybe_integer("start", position).value_or(0);
+        entries.push_back(std::move(made));
+    }
+    if (!failure) return entries;
+    problems.push_back(*std::move(failure));
+    return {};
+}
+
+/// The profile's position in the catalog's list for the GPU, which is what mig_instance::profile counts in.
+expected<mig_instance> instance_of(const device_registration& device, const mig_entry& from, core_percent cores) {
+    const auto model = find_model(built_in_mig_catalog(), device.model);
+    if (!model) return unexpected(model.error());
+    const auto profile = find_profile(**model, from.profile);
+    if (!profile) return unexpected(profile.error());
+    if (std::ranges::find((*profile)->starts, mig_units{from.start}) == (*profile)->starts.end()) {
+        return unexpected(error{.code = error_code::out_of_range,
+                                .where = "",
+                                .field = "placement start of " + from.profile,
+                                .value = std::to_string(from.start),
+                                .expected = "a start that the catalog knows"});
+    }
+    return mig_instance{.profile = static_cast<std::uint32_t>(*profile - (*model)->profiles.data()),
+                        .start = static_cast<std::uint32_t>(from.start),
+                        .cores = cores};
+}
+
+/// Reads the records of a pod's annotation, each with the instance that goes with it.
+class record_reader {
+public:
+    record_reader(const kubernetes::pod& of, std::span<const device_registration> devices)
+        : where_{hami_text::place(of, "annotation", allocated_key)}, devices_{devices},
+          mig_{read_mig_entries(of, made_.problems)} {}
+
+    [[nodiscard]] assignment_reading take() { return std::move(made_); }
+    [[nodiscard]] const std::string& where() const { return where_; }
+    [[nodiscard]] std::vector<error>& problems() { return made_.problems; }
+
+    void read(const hami_text::record& from, std::size_t part, std::size_t record, std::uint32_t container) {
+        const auto device = hami_text::find_device(devices_, family, from.uuid, where_, made_.problems);
+        if (!device) return;
+        const device_registration& gpu = devices_[device->at()];
+        if (gpu.mode == mig_mode) {
+            read_instance(gpu, *device, from, part, record, container);
+            return;
+        }
+        const auto same = [&](const device_share& other) {
+            return other.container == container && other.device == *device;
+        };
+        if (std::ranges::any_of(made_.shares, same)) {
+            problem(error_code::duplicate, from, "different GPUs in a container");
+            return;
+        }
+        made_.shares.push_back({.container = container,
+                                .device = *device,
+                                .part = slice{.memory = mib{from.memory}, .cores = core_percent{from.cores}}});
+    }
+
+private:
+    void problem(error_code code, const hami_text::record& from, std::string expected_text) {
+        made_.problems.push_back({.code = code,
+                                  .where = where_,
+                                  .field = "device",
+                                  .value = std::string{from.uuid},
+                                  .expected = std::move(expected_text)});
+    }
+
+    void read_instance(const device_registration& gpu, device_index device, const hami_text::record& from,
+                       std::size_t part, std::size_t record, std::uint32_t container) {
+        const auto entry = std::ranges::find_if(mig_, [&](const mig_entry& each) {
+            return std::cmp_equal(each.part, part) && std::cmp_equal(each.record, record) && each.uuid == from.uuid;
+        });
+        if (entry == mig_.end()) {
+            problem(error_code::missing, from, std::string{"its instance in annotation "} + mig_key);
+            return;
+        }
+        const auto instance = instance_of(gpu, *entry, core_percent{from.cores});
+        if (!instance) {
+            problem(instance.error().code, from, instance.error().message());
+            return;
+        }
+        made_.shares.push_back({.container = container, .device = device, .part = *instance});
+    }
+
+    std::string where_;
+    std::span<const device_registration> devices_;
+    assignment_reading made_;
+    std::vector<mig_entry> mig_; // after made_, whose problems its reading adds to
+};
+
+const mig_model& model_of(const device_registration& device) {
+    const auto model = find_model(built_in_mig_catalog(), device.model);
+    VGA_ASSERT(model.has_value(), "a MIG share is of a GPU in the catalog");
+    return **model;
+}
+
+const mig_profile& profile_of(const device_registration& device, const mig_instance& part) {
+    const mig_model& model = model_of(device);
+    VGA_ASSERT(part.profile < model.profiles.size(), "a MIG share has a profile of its GPU");
+    return model.profiles[part.profile];
+}
+
+hami_text::record record_of(const device_registration& device, const partition& part) {
+    hami_text::record made{.uuid = device.uuid, .word = family};
+    if (const auto* instance = std::get_if<mig_instance>(&part)) {
+        made.memory = profile_of(device, *instance).memory.value_or(mib{0}).count();
+        made.cores = instance->cores.count();
+        return made;
+    }
+    const auto* given = std::get_if<slice>(&part);
+    VGA_ASSERT(given != nullptr, "a share of a GPU is a slice or a MIG instance");
+    made.memory = given->memory.count();
+    made.cores = given->cores.count();
+    return made;
+}
+
+nlohmann::ordered_json mig_json(const device_registration& device, const mig_instance& part, std::size_t container,
+                                std::size_t record) {
+    const mig_profile& profile = profile_of(device, part);
+    return {{"containerIndex", container},
+            {"deviceIndex", record},
+            {"gpuUUID", device.uuid},
+            {"profile", profile.name},
+            {"placement", {{"start", part.start}, {"size", profile.size.count()}}}};
+}
+
+} // namespace
+
+assignment_reading read_assignment(const kubernetes::pod& of, std::span<const device_registration> devices,
+                                   const options& with) {
+    const auto found = of.annotations.find(allocated_key);
+    if (found == of.annotations.end()) return {};
+    record_reader reader{of, devices};
+    const auto askers = askers_of(of, with);
+    const auto parts = hami_text::read_parts(found->second, reader.where(), reader.problems());
+    const auto owners = hami_text::owners_of_parts(parts.size(), askers, reader.where(), reader.problems());
+    for (std::size_t part = 0; part < parts.size(); ++part) {
+        if (!owners[part]) continue;
+        for (std::size_t i = 0; i < parts[part].size(); ++i) reader.read(parts[part][i], part, i, *owners[part]);
+    }
+    return reader.take();
+}
+
+kubernetes::text_map write_assignment(const kubernetes::pod& of, std::span<const device_registration> devices,
+                                      const decision& made, const options& with) {
+    const auto askers = askers_of(of, with);
+    if (std::ranges::count(askers.regular, true) == 0) return {};
+    std::string list(askers.init_containers, ';');
+    auto instances = nlohmann::ordered_json::array();
+    std::size_t part = askers.init_containers;
+    std::uint32_t container = 0;
+    for (const bool asks : askers.regular) {
+        std::size_t record = 0;
+        for (const device_share& share : made.shares) {
+            if (!asks || share.container != container) continue;
+            VGA_ASSERT(share.device.at() < devices.size(), "a share is of a device of its node");
+            const device_registration& device = devices[share.device.at()];
+            hami_text::append(list, record_of(device, share.part));
+            if (const auto* instance = std::get_if<mig_instance>(&share.part)) {
+                instances.push_back(mig_json(device, *instance, part, record));
+            }
+            ++record;
+        }
+        list += ';';
+        ++part;
+        if (asks) ++container;
+    }
+    kubernetes::text_map written{{to_allocate_key, list},          {allocated_key, list},
+                                 {"hami.io/vgpu-node", made.node}, {"hami.io/vgpu-time", made.time},
+                                 {"hami.io/bind-time", made.time}, {"hami.io/bind-phase", "allocating"}};
+    if (!instances.empty()) {
+        written[mig_key] = instances.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+    }
+    return written;
+}
+
+} // namespace vgpualloc::dialect::hami

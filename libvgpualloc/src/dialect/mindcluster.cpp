@@ -1,0 +1,208 @@
+// The mindcluster dialect: requests and assignments.
+#include "vgpualloc/dialect/mindcluster.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "hami_annotation.hpp"
+#include "mindcluster_parts.hpp"
+#include "text.hpp"
+#include "vgpualloc/core/config.hpp"
+
+namespace vgpualloc::dialect::mindcluster {
+
+namespace {
+
+using hami_text::place;
+using kubernetes::value_of;
+
+constexpr const char* dvpp_label = "vnpu-dvpp";
+
+expected<dvpp_use> read_dvpp(const kubernetes::pod& of) {
+    const auto found = of.labels.find(dvpp_label);
+    if (found == of.labels.end() || found->second == "null") return dvpp_use::unstated;
+    if (found->second == "yes") return dvpp_use::yes;
+    if (found->second == "no") return dvpp_use::no;
+    return unexpected(error{.code = error_code::unknown_name,
+                            .where = place(of, "label", dvpp_label),
+                            .field = "",
+                            .value = found->second,
+                            .expected = "yes, no or null"});
+}
+
+expected<device_request> read_cores(const kubernetes::pod& of, const kubernetes::container& in, std::int64_t cores,
+                                    const options& with) {
+    device_request asked;
+    asked.count = 1;
+    asked.family = family;
+    asked.mode = mode_name;
+    if (cores % with.cores_per_chip == 0) { // whole chips: neither label matters
+        asked.count = cores / with.cores_per_chip;
+        asked.cores = core_percent{with.cores_per_chip};
+        return asked;
+    }
+    if (cores != 1 && cores != 2 && cores != 4) {
+        return unexpected(error{.code = error_code::out_of_range,
+                                .where = place(of, "container", in.name),
+                                .field = core_resource,
+                                .value = std::to_string(cores),
+                                .expected = "1, 2, 4 or a multiple of " + std::to_string(with.cores_per_chip)});
+    }
+    const auto dvpp = read_dvpp(of);
+    if (!dvpp) return unexpected(dvpp.error());
+    if (cores != 4 && *dvpp != dvpp_use::unstated && with.strict_dvpp) {
+        return unexpected(
+            error{.code = error_code::mismatch,
+                  .where = place(of, "label", dvpp_label),
+                  .field = "",
+                  .value = value_of(of.labels, dvpp_label),
+                  .expected = "null: no template of " + std::to_string(cores) + " AI cores states its use of DVPP"});
+    }
+    asked.cores = core_percent{cores};
+    asked.dvpp = cores == 4 ? *dvpp : dvpp_use::unstated;
+    asked.high_level = value_of(of.labels, "vnpu-level") == "high"; // any other text is low
+    return asked;
+}
+
+error malformed(const std::string& where, std::string_view value, std::string expected_text) {
+    return {.code = error_code::malformed,
+            .where = where,
+            .field = "",
+            .value = std::string{value},
+            .expected = std::move(expected_text)};
+}
+
+/// Reads the entries of one container.
+class entry_reader {
+public:
+    entry_reader(std::uint32_t container, std::string where, std::span<const device_registration> devices,
+                 assignment_reading& into)
+        : container_{container}, where_{std::move(where)}, devices_{devices}, into_{&into} {}
+
+    void read(std::string_view entry) {
+        const auto pieces = text::split(entry, ',');
+        const bool cut = std::ranges::none_of(pieces, [](auto piece) { return piece.find('-') == piece.npos; });
+        if (cut && pieces.size() == 1) {
+            read_template(entry);
+        } else {
+            for (const std::string_view piece : pieces) add(piece, whole_device{});
+        }
+    }
+
+private:
+    void read_template(std::string_view entry) {
+        const std::size_t dash = entry.find('-');
+        const std::string_view name = entry.substr(dash + 1);
+        const auto found = std::ranges::find(chip_templates, name, &chip_template::name);
+        if (found == chip_templates.end()) {
+            into_->problems.push_back({.code = error_code::unknown_name,
+                                       .where = where_,
+                                       .field = "template",
+                                       .value = std::string{name},
+                                       .expected = "a template of the 310P, like vir02_1c"});
+            return;
+        }
+        add(entry.substr(0, dash), vir_template{.index = static_cast<std::uint32_t>(found - chip_templates.begin()),
+                                                .memory = mib{0},
+                                                .cores = core_percent{found->ai_core}});
+    }
+
+    void add(std::string_view chip, const partition& part) {
+        const auto number = text::whole_number(chip, chip_number_max);
+        if (!number) {
+            into_->problems.push_back(malformed(where_, chip, "a chip's number, or <number>-<template>"));
+            return;
+        }
+        if (!seen_.insert(*number).second) {
+            into_->problems.push_back({.code = error_code::duplicate,
+                                       .where = where_,
+                                       .field = "chip",
+                                       .value = std::string{chip},
+                                       .expected = "different chips"});
+            return;
+        }
+        const std::string uuid = std::string{uuid_prefix} + std::to_string(*number);
+        const auto device = hami_text::find_device(devices_, family, uuid, where_, into_->problems);
+        if (device) into_->shares.push_back({.container = container_, .device = *device, .part = part});
+    }
+
+    std::uint32_t container_;
+    std::string where_;
+    std::span<const device_registration> devices_;
+    assignment_reading* into_;
+    std::set<std::int64_t> seen_;
+};
+
+} // namespace
+
+bool requests(const kubernetes::pod& of, const options& /*with*/) {
+    return value_of(of.labels, "ring-controller.atlas") == "ascend-310P" &&
+           std::ranges::any_of(of.containers, [](const auto& in) { return in.limits.contains(core_resource); });
+}
+
+expected<pod_request> read_pod(const kubernetes::pod& of, const options& with) {
+    VGA_ASSERT(with.cores_per_chip > 0, "a chip has AI cores");
+    pod_request request;
+    for (const kubernetes::container& in : of.containers) {
+        const auto cores = hami_text::amount(of, in, core_resource);
+        if (!cores) return unexpected(cores.error());
+        if (cores->value_or(0) == 0) continue;
+        auto asked = read_cores(of, in, **cores, with);
+        if (!asked) return unexpected(std::move(asked).error());
+        request.containers.push_back(*std::move(asked));
+        if (!with.every_container) break;
+    }
+    if (request.containers.empty() && requests(of, with)) {
+        return unexpected(error{.code = error_code::out_of_range,
+                                .where = hami_text::place(of, "limit", core_resource),
+                                .field = "",
+                                .value = "0",
+                                .expected = "1, 2, 4 or a multiple of " + std::to_string(with.cores_per_chip)});
+    }
+    return request;
+}
+
+assignment_reading read_assignment(const kubernetes::pod& of, std::span<const device_registration> devices,
+                                   const options& /*with*/) {
+    assignment_reading result;
+    const auto found = of.annotations.find(core_resource);
+    if (found == of.annotations.end()) return result;
+    const std::string where = place(of, "annotation", core_resource);
+    const auto entries = text::split_closed(found->second, ';');
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        if (!entries[i].empty()) entry_reader{static_cast<std::uint32_t>(i), where, devices, result}.read(entries[i]);
+    }
+    return result;
+}
+
+kubernetes::text_map write_assignment(std::span<const device_registration> devices, const decision& made) {
+    std::string list;
+    std::uint32_t container = 0;
+    bool first = true;
+    for (const device_share& share : made.shares) {
+        VGA_ASSERT(share.device.at() < devices.size(), "a share is of a device of its node");
+        const std::string& uuid = devices[share.device.at()].uuid;
+        VGA_ASSERT(uuid.starts_with(uuid_prefix), "a chip's uuid is Ascend310P-<number>");
+        for (; container < share.container; ++container) {
+            list += ';';
+            first = true;
+        }
+        list += (first ? "" : ",") + uuid.substr(uuid_prefix.size());
+        first = false;
+        if (const auto* cut = std::get_if<vir_template>(&share.part)) {
+            VGA_ASSERT(cut->index < chip_templates.size(), "a 310P is cut by one of its templates");
+            list += '-';
+            list += chip_templates[cut->index].name;
+        }
+    }
+    if (list.empty()) return {};
+    return {{core_resource, list}, {"predicate-time", made.time}};
+}
+
+} // namespace vgpualloc::dialect::mindcluster

@@ -1,0 +1,132 @@
+// Pieces of text that annotations are made of.
+#include "text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <limits>
+
+namespace vgpualloc::dialect::text {
+
+namespace {
+
+constexpr bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
+
+/// What a quantity's suffix multiplies with: 2^binary * 10^decimal.
+struct scale {
+    std::string_view suffix;
+    unsigned binary = 0;
+    int decimal = 0;
+};
+constexpr std::array scales{
+    scale{"", 0, 0},    scale{"n", 0, -9},  scale{"u", 0, -6},  scale{"m", 0, -3},
+    scale{"k", 0, 3},   scale{"M", 0, 6},   scale{"G", 0, 9},   scale{"T", 0, 12},
+    scale{"P", 0, 15},  scale{"E", 0, 18},  scale{"Ki", 10, 0}, scale{"Mi", 20, 0},
+    scale{"Gi", 30, 0}, scale{"Ti", 40, 0}, scale{"Pi", 50, 0}, scale{"Ei", 60, 0},
+};
+
+std::optional<scale> scale_of(std::string_view suffix) {
+    const auto* const found = std::ranges::find(scales, suffix, &scale::suffix);
+    if (found != scales.end()) return *found;
+    if (suffix.empty() || (suffix.front() != 'e' && suffix.front() != 'E')) return std::nullopt;
+    suffix.remove_prefix(1);
+    const bool negative = suffix.starts_with('-');
+    if (negative || suffix.starts_with('+')) suffix.remove_prefix(1);
+    constexpr std::int64_t exponent_max = 18; // more is no 64-bit number
+    const auto exponent = whole_number(suffix, exponent_max);
+    if (!exponent) return std::nullopt;
+    return scale{"", 0, static_cast<int>(negative ? -*exponent : *exponent)};
+}
+
+/// digits * 2^binary * 10^decimal, rounded up.
+std::optional<std::int64_t> scaled(std::int64_t digits, const scale& by) {
+    std::int64_t value = digits;
+    if (by.binary > 0 && __builtin_mul_overflow(value, std::int64_t{1} << by.binary, &value)) return std::nullopt;
+    for (int i = 0; i < by.decimal; ++i) {
+        if (__builtin_mul_overflow(value, std::int64_t{10}, &value)) return std::nullopt;
+    }
+    bool rest = false;
+    for (int i = by.decimal; i < 0; ++i) {
+        rest = rest || value % 10 != 0;
+        value /= 10;
+    }
+    return value + (rest ? 1 : 0);
+}
+
+} // namespace
+
+std::vector<std::string_view> split(std::string_view whole, char separator) {
+    std::vector<std::string_view> parts;
+    for (;;) {
+        const auto at = whole.find(separator);
+        parts.push_back(whole.substr(0, at));
+        if (at == std::string_view::npos) return parts;
+        whole.remove_prefix(at + 1);
+    }
+}
+
+std::vector<std::string_view> split_closed(std::string_view whole, char separator) {
+    auto parts = split(whole, separator);
+    if (parts.back().empty()) parts.pop_back();
+    return parts;
+}
+
+std::string_view trimmed(std::string_view whole) {
+    constexpr std::string_view blanks = " \t\r\n";
+    const auto first = whole.find_first_not_of(blanks);
+    if (first == std::string_view::npos) return {};
+    return whole.substr(first, whole.find_last_not_of(blanks) - first + 1);
+}
+
+std::vector<std::string> items(std::string_view list) {
+    std::vector<std::string> found;
+    for (const auto part : split(list, ',')) {
+        if (const auto item = trimmed(part); !item.empty()) found.emplace_back(item);
+    }
+    return found;
+}
+
+std::optional<std::int64_t> whole_number(std::string_view digits, std::int64_t most) {
+    if (digits.empty()) return std::nullopt;
+    std::int64_t value = 0;
+    for (const char c : digits) {
+        if (!is_digit(c)) return std::nullopt;
+        if (__builtin_mul_overflow(value, std::int64_t{10}, &value)) return std::nullopt;
+        if (__builtin_add_overflow(value, std::int64_t{c - '0'}, &value)) return std::nullopt;
+    }
+    if (value > most) return std::nullopt;
+    return value;
+}
+
+std::optional<bool> truth(std::string_view word) {
+    for (const std::string_view yes : {"1", "t", "T", "true", "TRUE", "True"}) {
+        if (word == yes) return true;
+    }
+    for (const std::string_view no : {"0", "f", "F", "false", "FALSE", "False"}) {
+        if (word == no) return false;
+    }
+    return std::nullopt;
+}
+
+std::optional<std::int64_t> quantity(std::string_view written) {
+    if (written.starts_with('+')) written.remove_prefix(1);
+    std::string digits;
+    std::size_t at = 0;
+    int fraction_digits = 0;
+    bool after_point = false;
+    for (; at < written.size() && (is_digit(written[at]) || (written[at] == '.' && !after_point)); ++at) {
+        if (written[at] == '.') {
+            after_point = true;
+        } else {
+            digits += written[at];
+            fraction_digits += after_point ? 1 : 0;
+        }
+    }
+    const auto value = whole_number(digits, std::numeric_limits<std::int64_t>::max());
+    auto by = scale_of(written.substr(at));
+    if (!value || !by) return std::nullopt;
+    by->decimal -= fraction_digits;
+    return scaled(*value, *by);
+}
+
+} // namespace vgpualloc::dialect::text

@@ -1,0 +1,261 @@
+// Volcano's device configuration and the arguments of its deviceshare plugin.
+#include "vgpualloc/dialect/volcano_config.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "../catalog/json_reader.hpp"
+#include "text.hpp"
+
+namespace vgpualloc::dialect::volcano {
+
+namespace {
+
+using detail::json_reader;
+using detail::number_range;
+
+constexpr number_range amounts{0, std::numeric_limits<std::int32_t>::max()};
+constexpr number_range positive{1, amounts.most};
+constexpr std::int64_t scaling_max = 1000;
+
+mig_kind read_kind(const json_reader& from) {
+    from.only({"name", "memory", "count"});
+    return {.name = from.at("name").filled_text(),
+            .memory = mib{from.at("memory").integer(positive)},
+            .count = from.at("count").integer({1, volcano_vgpu::mig_slots_max})};
+}
+
+mig_group read_group(const json_reader& from) {
+    from.only({"group", "geometries"});
+    mig_group made{.name = from.at("group").filled_text(), .kinds = {}};
+    if (made.name.find_first_of("[]:;,") != std::string::npos) {
+        from.at("group").fail(error_code::malformed, "a name without any of []:;, because ids of instances have it");
+    }
+    for (const json_reader& each : from.at("geometries").items(1)) made.kinds.push_back(read_kind(each));
+    return made;
+}
+
+volcano_vgpu::geometry read_geometry(const json_reader& from) {
+    from.only({"models", "allowedGeometries"});
+    volcano_vgpu::geometry made;
+    for (const json_reader& each : from.at("models").items(1)) made.models.push_back(each.filled_text());
+    std::int64_t slots = 0;
+    for (const json_reader& each : from.at("allowedGeometries").items(1)) {
+        made.groups.push_back(read_group(each));
+        for (const mig_kind& kind : made.groups.back().kinds) slots += kind.count;
+    }
+    if (slots > volcano_vgpu::mig_slots_max) {
+        from.at("allowedGeometries")
+            .fail(error_code::out_of_range,
+                  "at most " + std::to_string(volcano_vgpu::mig_slots_max) + " instances over all groups");
+    }
+    return made;
+}
+
+/// A factor such as 1 or 1.8, in percent.
+std::int64_t read_scaling(const json_reader& from, std::string_view key) {
+    constexpr std::int64_t unscaled = 100;
+    if (!from.has(key)) return unscaled;
+    const std::int64_t percent = from.at(key).hundredths({0, scaling_max});
+    if (percent == 0) from.at(key).fail(error_code::out_of_range, "a factor above 0");
+    return percent;
+}
+
+bool read_flag(const json_reader& from, std::string_view key) { return from.has(key) && from.at(key).flag(); }
+
+void read_nvidia(const json_reader& from, device_config& to) {
+    from.only({"resourceCountName", "resourceMemoryName", "resourceCoreName", "resourceMemoryPercentageName",
+               "resourcePriorityName", "overwriteEnv", "defaultMemory", "defaultCores", "defaultGPUNum",
+               "deviceSplitCount", "deviceMemoryScaling", "deviceCoreScaling", "disableCoreLimit", "gpuMemoryFactor",
+               "passDeviceSpecs", "knownMigGeometries"});
+    to.vgpu.count_name = from.maybe_text("resourceCountName");
+    to.vgpu.memory_name = from.maybe_text("resourceMemoryName");
+    to.vgpu.cores_name = from.maybe_text("resourceCoreName");
+    to.vgpu.memory_percentage_name = from.maybe_text("resourceMemoryPercentageName");
+    // 0 stands for no factor, as it does upstream.
+    to.vgpu.memory_factor = std::max<std::int64_t>(from.maybe_integer("gpuMemoryFactor", amounts).value_or(1), 1);
+    if (from.has("knownMigGeometries")) {
+        for (const json_reader& each : from.at("knownMigGeometries").items(0)) {
+            to.vgpu.geometries.push_back(read_geometry(each));
+        }
+    }
+    nvidia_plugin_config& plugin = to.nvidia;
+    plugin.priority_name = from.maybe_text("resourcePriorityName");
+    plugin.overwrite_env = read_flag(from, "overwriteEnv");
+    plugin.memory_default = mib{from.maybe_integer("defaultMemory", amounts).value_or(0)};
+    plugin.cores_default = core_percent{from.maybe_integer("defaultCores", amounts).value_or(0)};
+    plugin.count_default = from.maybe_integer("defaultGPUNum", amounts).value_or(plugin.count_default);
+    plugin.split_count = from.maybe_integer("deviceSplitCount", positive).value_or(plugin.split_count);
+    plugin.memory_scaling_percent = read_scaling(from, "deviceMemoryScaling");
+    plugin.cores_scaling_percent = read_scaling(from, "deviceCoreScaling");
+    plugin.disable_core_limit = read_flag(from, "disableCoreLimit");
+    plugin.pass_device_specs = read_flag(from, "passDeviceSpecs");
+}
+
+npu_template read_template(const json_reader& from) {
+    from.only({"name", "memory", "aiCore", "aiCPU"});
+    return {.name = from.at("name").filled_text(),
+            .memory = mib{from.at("memory").integer(positive)},
+            .ai_core = from.at("aiCore").integer(amounts),
+            .ai_cpu = from.maybe_integer("aiCPU", amounts).value_or(0)};
+}
+
+vnpu_config read_vnpu(const json_reader& from) {
+    from.only({"commonWord", "chipName", "resourceName", "resourceMemoryName", "memoryAllocatable", "memoryCapacity",
+               "aiCore", "aiCPU", "templates"});
+    vnpu_config made{.chip_name = from.maybe_text("chipName"),
+                     .resource_name = from.at("resourceName").filled_text(),
+                     .resource_memory_name = from.maybe_text("resourceMemoryName"),
+                     .kind = {.name = from.at("commonWord").filled_text(),
+                              .memory_allocatable = mib{from.at("memoryAllocatable").integer(positive)},
+                              .memory_capacity = mib{from.at("memoryCapacity").integer(positive)},
+                              .ai_core = from.at("aiCore").integer(amounts),
+                              .ai_cpu = from.maybe_integer("aiCPU", amounts).value_or(0),
+                              .templates = {}}};
+    if (!from.has("templates")) return made;
+    std::set<std::string> names;
+    for (const json_reader& each : from.at("templates").items(0)) {
+        made.kind.templates.push_back(read_template(each));
+        if (!names.insert(made.kind.templates.back().name).second && !each.failed()) {
+            each.at("name").fail(error_code::duplicate, "a name that no template before has");
+        }
+    }
+    return made;
+}
+
+void read_vnpus(const json_reader& list, device_config& to) {
+    std::set<std::string> words;
+    for (const json_reader& each : list.items(0)) {
+        to.vnpus.push_back(read_vnpu(each));
+        if (!words.insert(to.vnpus.back().kind.name).second && !each.failed()) {
+            each.at("commonWord").fail(error_code::duplicate, "a word that no entry before has");
+        }
+    }
+}
+
+/// The fields of plugin_arguments that are true or false.
+struct flag_argument {
+    std::string_view name;
+    bool plugin_arguments::* field;
+};
+constexpr std::array flag_arguments{
+    flag_argument{"deviceshare.GPUSharingEnable", &plugin_arguments::gpu_sharing},
+    flag_argument{"deviceshare.GPUNumberEnable", &plugin_arguments::gpu_number},
+    flag_argument{"deviceshare.VGPUEnable", &plugin_arguments::vgpu},
+    flag_argument{"deviceshare.NodeLockEnable", &plugin_arguments::node_lock},
+    flag_argument{"deviceshare.AscendMindClusterVNPUEnable", &plugin_arguments::mindcluster_vnpu},
+    flag_argument{"deviceshare.AscendHAMiVNPUEnable", &plugin_arguments::hami_vnpu},
+};
+struct text_argument {
+    std::string_view name;
+    std::string plugin_arguments::* field;
+};
+constexpr std::array text_arguments{
+    text_argument{"deviceshare.SchedulePolicy", &plugin_arguments::schedule_policy},
+    text_argument{"deviceshare.KnownGeometriesCMName", &plugin_arguments::config_map_name},
+    text_argument{"deviceshare.KnownGeometriesCMNamespace", &plugin_arguments::config_map_namespace},
+};
+constexpr std::string_view weight_argument = "deviceshare.ScheduleWeight";
+constexpr std::string_view rules_argument = "deviceshare.GPUExclusiveRules";
+
+error argument_error(error_code code, std::string_view name, std::string_view value, std::string expected) {
+    return {code, "plugin deviceshare", std::string{name}, std::string{value}, std::move(expected)};
+}
+
+std::optional<error> read_rules(const std::string& written, plugin_arguments& to) {
+    const auto document = detail::parse_json(written, rules_argument);
+    if (!document) return document.error();
+    std::optional<error> failure;
+    const json_reader root{*document, rules_argument, failure};
+    for (const json_reader& rule : root.items(0)) {
+        kubernetes::text_map& labels = to.exclusive_rules.emplace_back();
+        for (const auto& [label, value] : rule.entries()) labels.emplace(label, value.text());
+    }
+    return failure;
+}
+
+std::optional<error> read_weight(const std::string& written, plugin_arguments& to) {
+    const bool negative = written.starts_with('-');
+    const auto value = text::whole_number(std::string_view{written}.substr(negative ? 1 : 0), amounts.most);
+    if (!value) return argument_error(error_code::malformed, weight_argument, written, "a whole 32-bit number");
+    to.schedule_weight = negative ? -*value : *value;
+    return std::nullopt;
+}
+
+std::string known_arguments() {
+    std::string all;
+    for (const auto& each : flag_arguments) all += std::string{each.name} + ", ";
+    for (const auto& each : text_arguments) all += std::string{each.name} + ", ";
+    return all + std::string{weight_argument} + ", " + std::string{rules_argument};
+}
+
+std::optional<error> read_argument(const std::string& name, const std::string& written, plugin_arguments& to) {
+    if (const auto* const flag = std::ranges::find(flag_arguments, name, &flag_argument::name);
+        flag != flag_arguments.end()) {
+        const auto value = text::truth(written);
+        if (!value) return argument_error(error_code::malformed, name, written, "true or false");
+        to.*(flag->field) = *value;
+        return std::nullopt;
+    }
+    if (const auto* const entry = std::ranges::find(text_arguments, name, &text_argument::name);
+        entry != text_arguments.end()) {
+        to.*(entry->field) = written;
+        return std::nullopt;
+    }
+    if (name == weight_argument) return read_weight(written, to);
+    if (name == rules_argument) return read_rules(written, to);
+    return argument_error(error_code::unknown_name, name, "",
+                          "unknown argument, the arguments are " + known_arguments());
+}
+
+} // namespace
+
+expected<device_config> parse_device_config(std::string_view json, std::string_view name) {
+    const auto document = detail::parse_json(json, name);
+    if (!document) return unexpected(document.error());
+    std::optional<error> failure;
+    const json_reader root{*document, name, failure};
+    root.only({"nvidia", "vnpus"});
+    device_config made;
+    if (root.has("nvidia")) {
+        read_nvidia(root.at("nvidia"), made);
+    } else if (!failure) {
+        // A present file replaces the defaults as a whole.
+        made.vgpu.count_name = made.vgpu.memory_name = made.vgpu.cores_name = made.vgpu.memory_percentage_name = "";
+    }
+    if (root.has("vnpus")) {
+        const json_reader vnpus = root.at("vnpus");
+        if ((*document)["vnpus"].is_array()) {
+            read_vnpus(vnpus, made);
+        } else {
+            vnpus.only({"hamiVnpuCore", "configs"});
+            made.hami_vnpu_core = read_flag(vnpus, "hamiVnpuCore");
+            if (vnpus.has("configs")) read_vnpus(vnpus.at("configs"), made);
+        }
+    }
+    if (failure) return unexpected(*failure);
+    return made;
+}
+
+expected<plugin_arguments> parse_plugin_arguments(const kubernetes::text_map& arguments) {
+    plugin_arguments made;
+    for (const auto& [name, written] : arguments) {
+        if (const auto failure = read_argument(name, written, made)) return unexpected(*failure);
+    }
+    const std::string& policy = made.schedule_policy;
+    if (!policy.empty() && policy != "binpack" && policy != "spread") {
+        return unexpected(
+            argument_error(error_code::unknown_name, "deviceshare.SchedulePolicy", policy, "binpack or spread"));
+    }
+    if ((made.gpu_sharing && made.gpu_number) || (made.vgpu && (made.gpu_sharing || made.gpu_number))) {
+        return unexpected(argument_error(error_code::unsupported, "deviceshare", "",
+                                         "at most one of GPUSharingEnable, GPUNumberEnable and VGPUEnable"));
+    }
+    return made;
+}
+
+} // namespace vgpualloc::dialect::volcano

@@ -1,0 +1,350 @@
+// MIG placements as bits: which pairs exclude each other, and the totals that pairs do not say.
+#include "vgpualloc/mode/mig.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+#include <tuple>
+
+#include "vgpualloc/core/config.hpp"
+#include "vgpualloc/mode/budget.hpp"
+
+namespace vgpualloc::modes {
+
+namespace {
+
+constexpr std::uint64_t bit(std::size_t position) noexcept { return std::uint64_t{1} << position; }
+
+/// Calls use(position) for every bit, lowest first.
+template <class Use>
+constexpr void for_each_bit(std::uint64_t bits, Use&& use) {
+    for (; bits != 0; bits &= bits - 1) use(static_cast<std::size_t>(std::countr_zero(bits)));
+}
+
+bool is_given_by_memory(mig_profile_kind kind) noexcept {
+    return kind == mig_profile_kind::core || kind == mig_profile_kind::double_memory;
+}
+
+std::uint64_t units_of(std::int64_t start, std::int64_t size) noexcept {
+    return (size >= 64 ? ~std::uint64_t{0} : bit(static_cast<std::size_t>(size)) - 1) << static_cast<unsigned>(start);
+}
+
+/// Everything of the GPU that instances share out besides units: compute slices, instances of each profile, engines.
+std::vector<mig_table::total> all_totals(const mig_model& model) {
+    const auto taken_by = [&model](auto&& amount) {
+        std::vector<std::int64_t> taken;
+        for (const mig_profile& each : model.profiles) taken.push_back(amount(each));
+        return taken;
+    };
+    std::vector<mig_table::total> totals;
+    totals.push_back({.most = model.compute_slices.count(),
+                      .taken = taken_by([](const mig_profile& p) { return p.compute_slices.count(); })});
+    for (const mig_profile& only : model.profiles) {
+        totals.push_back({.most = only.max_instances,
+                          .taken = taken_by([&](const mig_profile& p) { return std::int64_t{&p == &only}; })});
+    }
+    for (const auto& [name, field] : mig_engine_fields) {
+        const auto& whole = model.engines.*field;
+        if (!whole) continue; // what nobody knows binds nobody
+        totals.push_back(
+            {.most = *whole, .taken = taken_by([&](const mig_profile& p) { return (p.engines.*field).value_or(0); })});
+    }
+    return totals;
+}
+
+/// Finds out which totals can be exceeded by places that do not exclude each other, by trying their sets.
+class binding_totals {
+public:
+    binding_totals(const mig_table& table, std::vector<mig_table::total> totals)
+        : table_{&table}, totals_{std::move(totals)}, sums_(totals_.size(), 0), binds_(totals_.size(), false) {}
+
+    [[nodiscard]] std::vector<mig_table::total> find() {
+        std::uint64_t all = 0;
+        for (const auto& each : table_->profiles) all |= each.places;
+        const bool complete = try_from(all);
+        std::vector<mig_table::total> found;
+        for (std::size_t i = 0; i < totals_.size(); ++i) {
+            if (!complete || binds_[i]) found.push_back(totals_[i]);
+        }
+        return found;
+    }
+
+private:
+    /// All sets of `open` places beside those that are counted already; false if there are too many to try.
+    bool try_from(std::uint64_t open) {
+        bool complete = true;
+        for_each_bit(open, [&](std::size_t place) {
+            if (!complete || --left_ < 0) {
+                complete = false;
+                return;
+            }
+            open &= ~bit(place); // sets with it are tried here, so that later ones are without it
+            count(place, 1);
+            complete = try_from(open & ~table_->excluded[place]);
+            count(place, -1);
+        });
+        return complete;
+    }
+    void count(std::size_t place, std::int64_t sign) {
+        for (std::size_t i = 0; i < totals_.size(); ++i) {
+            sums_[i] += sign * totals_[i].taken[table_->profile_of[place]];
+            if (sums_[i] > totals_[i].most) binds_[i] = true;
+        }
+    }
+
+    const mig_table* table_;
+    std::vector<mig_table::total> totals_;
+    std::vector<std::int64_t> sums_;
+    std::vector<bool> binds_;
+    std::int64_t left_ = 50'000; ///< today's models have at most some thousands
+};
+
+expected<void> add_profiles(mig_table& table) {
+    std::size_t places = 0;
+    for (const mig_profile& each : table.model.profiles) places += each.starts.size();
+    if (places > mig_table::places_max) {
+        return unexpected(error{.code = error_code::unsupported,
+                                .where = "MIG model '" + table.model.name + "'",
+                                .field = "starts",
+                                .value = std::to_string(places),
+                                .expected = "at most 64 places of all profiles together"});
+    }
+    std::uint32_t next = 0;
+    for (const mig_profile& each : table.model.profiles) {
+        const auto memory = require(each.memory, table.model, each, "memory_mib");
+        if (!memory) return unexpected(memory.error());
+        mig_table::profile made{
+            .memory = *memory,
+            .units = each.size,
+            .compute = each.compute_slices,
+            .cores =
+                core_percent{whole_compute.count() * each.compute_slices.count() / table.model.compute_slices.count()},
+            .places = 0,
+            .first = next,
+        };
+        for (const mig_units start : each.starts) {
+            made.starts |= bit(static_cast<std::size_t>(start.count()));
+            table.profile_of[next] = static_cast<std::uint32_t>(table.profiles.size());
+            made.places |= bit(next++);
+        }
+        table.profiles.push_back(std::move(made));
+    }
+    return {};
+}
+
+/// Pairs that share a unit, or that exceed a total; what exceeds one alone has no place at all.
+void add_exclusions(mig_table& table, const std::vector<mig_table::total>& totals) {
+    struct place {
+        std::size_t profile;
+        std::uint64_t units;
+    };
+    std::vector<place> places;
+    for (std::size_t p = 0; p < table.profiles.size(); ++p) {
+        for (const mig_units start : table.model.profiles[p].starts) {
+            places.push_back({.profile = p, .units = units_of(start.count(), table.profiles[p].units.count())});
+        }
+    }
+    for (std::size_t a = 0; a < places.size(); ++a) {
+        for (std::size_t b = 0; b < places.size(); ++b) {
+            bool excluded = (places[a].units & places[b].units) != 0;
+            for (const auto& each : totals) {
+                const std::int64_t taken = each.taken[places[a].profile] + each.taken[places[b].profile];
+                excluded = excluded || taken > each.most;
+            }
+            if (excluded) table.excluded[a] |= bit(b);
+        }
+    }
+    for (std::size_t p = 0; p < table.profiles.size(); ++p) {
+        const bool too_large = std::ranges::any_of(totals, [&](const auto& each) { return each.taken[p] > each.most; });
+        if (too_large) table.profiles[p].places = 0;
+    }
+}
+
+} // namespace
+
+expected<std::shared_ptr<const mig>> make_mig(const mig_model& model) {
+    mig_table table{.model = model, .profiles = {}, .by_size = {}, .totals = {}};
+    if (auto added = add_profiles(table); !added) return unexpected(added.error());
+    auto totals = all_totals(model);
+    add_exclusions(table, totals);
+    table.totals = binding_totals{table, std::move(totals)}.find();
+    for (std::uint32_t p = 0; p < table.profiles.size(); ++p) {
+        if (is_given_by_memory(model.profiles[p].kind)) table.by_size.push_back(p);
+    }
+    std::ranges::stable_sort(table.by_size, {}, [&](std::uint32_t p) {
+        return std::tuple{table.profiles[p].memory, table.profiles[p].compute};
+    });
+    return std::make_shared<const mig>(std::move(table));
+}
+
+const sharing_mode& default_mig() {
+    static const auto only = [] {
+        const auto model = find_model(built_in_mig_catalog(), "A100-40GB");
+        VGA_ASSERT(model.has_value(), "the built-in catalog has an A100-40GB");
+        auto made = make_mig(**model);
+        VGA_ASSERT(made.has_value(), "the built-in catalog knows all of an A100-40GB");
+        return *std::move(made);
+    }();
+    return *only;
+}
+
+struct mig::choice {
+    rejection_detail refused{};
+    std::uint32_t profile = 0;
+    std::uint64_t places = 0;
+};
+
+device_spec mig::adapted(device_spec spec) const {
+    mib largest;
+    for (const auto& each : table_.profiles) largest = std::max(largest, each.memory);
+    spec.memory = std::max(table_.model.memory.value_or(spec.memory), largest);
+    spec.cores = whole_compute;
+    spec.slots = table_.model.compute_slices.count();
+    return spec;
+}
+
+std::uint64_t mig::excluded_by(std::uint64_t layout) const noexcept {
+    std::uint64_t excluded = 0;
+    for_each_bit(layout, [&](std::size_t place) { excluded |= table_.excluded[place]; });
+    return excluded;
+}
+
+bool mig::exceeds_a_total(std::uint64_t layout, std::size_t profile) const noexcept {
+    for (const auto& each : table_.totals) {
+        std::int64_t sum = each.taken[profile];
+        for_each_bit(layout, [&](std::size_t place) { sum += each.taken[table_.profile_of[place]]; });
+        if (sum > each.most) return true;
+    }
+    return false;
+}
+
+std::uint64_t mig::free_places(std::uint64_t layout, std::uint64_t excluded, std::size_t profile) const noexcept {
+    const std::uint64_t open = table_.profiles[profile].places & ~excluded;
+    return open == 0 || exceeds_a_total(layout, profile) ? 0 : open;
+}
+
+std::uint64_t mig::bit_of(const mig_instance& given) const noexcept {
+    if (given.profile >= table_.profiles.size() || given.start >= 64) return 0;
+    const auto& of = table_.profiles[given.profile];
+    if ((of.starts & bit(given.start)) == 0) return 0;
+    const auto before = static_cast<std::size_t>(std::popcount(of.starts & (bit(given.start) - 1)));
+    return bit(of.first + before);
+}
+
+bool mig::is_enough(std::size_t profile, const device_request& request) const {
+    const auto& of = table_.profiles[profile];
+    const mig_model& whole = table_.model;
+    if (of.compute.count() * whole_compute.count() < request.cores.count() * whole.compute_slices.count()) return false;
+    if (request.memory_percent) return of.units.count() * 100 >= *request.memory_percent * whole.units.count();
+    return request.memory > mib{0} ? of.memory >= request.memory
+                                   : of.memory == table_.profiles[table_.by_size.back()].memory;
+}
+
+/// No profile has the memory asked for, or none that has it has the compute.
+rejection_detail mig::why_never_enough(const device_request& request) const {
+    if (request.memory_percent && *request.memory_percent > 100) {
+        return {
+            .code = rejection_code::insufficient_device_memory, .wanted = *request.memory_percent, .available = 100};
+    }
+    const mib largest = table_.by_size.empty() ? mib{0} : table_.profiles[table_.by_size.back()].memory;
+    if (request.memory > largest) {
+        return {.code = rejection_code::insufficient_device_memory,
+                .wanted = request.memory.count(),
+                .available = largest.count()};
+    }
+    return {.code = rejection_code::insufficient_device_cores,
+            .wanted = request.cores.count(),
+            .available = whole_compute.count()};
+}
+
+mig::choice mig::choose_named(const device_state& state, const device_request& request) const {
+    const auto named = std::ranges::find(table_.model.profiles, request.profile, &mig_profile::name);
+    if (named == table_.model.profiles.end()) return {.refused = {.code = rejection_code::request_not_valid}};
+    const auto profile = static_cast<std::uint32_t>(named - table_.model.profiles.begin());
+    const auto& of = table_.profiles[profile];
+    device_request size = request;
+    if (!size.memory_percent && size.memory <= mib{0}) size.memory = of.memory; // the name says it all
+    if (!is_enough(profile, size)) {
+        return {.refused = {.code = rejection_code::request_not_valid,
+                            .wanted = size.memory.count(),
+                            .available = of.memory.count()}};
+    }
+    const std::uint64_t places = free_places(state.layout, excluded_by(state.layout), profile);
+    if (places != 0) return {.profile = profile, .places = places};
+    return {.refused = {.code = rejection_code::no_free_instance, .wanted = of.memory.count(), .available = 0}};
+}
+
+mig::choice mig::choose(const device_spec& device, const device_state& state, const device_request& request) const {
+    if (const auto full = why_no_slot(device, state); full.code != rejection_code::none) return {.refused = full};
+    if (!request.profile.empty()) return choose_named(state, request);
+    const std::uint64_t excluded = excluded_by(state.layout);
+    std::int64_t fitting = 0;
+    for (const std::uint32_t profile : table_.by_size) {
+        if (!is_enough(profile, request)) continue;
+        ++fitting;
+        const std::uint64_t places = free_places(state.layout, excluded, profile);
+        if (places != 0) return {.profile = profile, .places = places};
+    }
+    if (fitting == 0) return {.refused = why_never_enough(request)};
+    const std::int64_t wanted = request.memory_percent ? *request.memory_percent : request.memory.count();
+    return {.refused = {.code = rejection_code::no_free_instance, .wanted = wanted, .available = 0}};
+}
+
+void mig::candidates(const device_spec& device, const device_state& state, const device_request& request,
+                     std::vector<partition>& out) const {
+    const choice made = choose(device, state, request);
+    if (made.refused.code != rejection_code::none) return;
+    const auto& starts = table_.model.profiles[made.profile].starts;
+    for_each_bit(made.places, [&](std::size_t place) {
+        const auto start = starts[place - table_.profiles[made.profile].first];
+        out.emplace_back(
+            mig_instance{.profile = made.profile, .start = static_cast<std::uint32_t>(start.count()), .cores = {}});
+    });
+}
+
+rejection_detail mig::why_not(const device_spec& device, const device_state& state,
+                              const device_request& request) const {
+    return choose(device, state, request).refused;
+}
+
+rejection_detail mig::why_not(const device_spec& device, const device_state& state, const partition& part) const {
+    const auto* given = std::get_if<mig_instance>(&part);
+    const std::uint64_t place = given == nullptr ? 0 : bit_of(*given);
+    if (place == 0) return {.code = rejection_code::mode_not_offered};
+    if (const auto full = why_no_slot(device, state); full.code != rejection_code::none) return full;
+    if ((free_places(state.layout, excluded_by(state.layout), given->profile) & place) != 0) return {};
+    return {.code = rejection_code::no_free_instance,
+            .wanted = table_.profiles[given->profile].memory.count(),
+            .available = 0};
+}
+
+device_state mig::with(const device_spec&, const device_state& state, const partition& part) const {
+    const auto& given = std::get<mig_instance>(part);
+    const auto& of = table_.profiles[given.profile];
+    return {.memory = state.memory + of.memory,
+            .cores = state.cores + of.cores,
+            .slots = state.slots + 1,
+            .layout = state.layout | bit_of(given)};
+}
+
+device_state mig::without(const device_spec&, const device_state& state, const partition& part) const {
+    const auto& given = std::get<mig_instance>(part);
+    const auto& of = table_.profiles[given.profile];
+    return {.memory = state.memory - of.memory,
+            .cores = state.cores - of.cores,
+            .slots = state.slots - 1,
+            .layout = state.layout & ~bit_of(given)};
+}
+
+milli_gpu mig::used(const device_spec&, const device_state& state) const {
+    mig_units units;
+    mig_compute compute;
+    for_each_bit(state.layout, [&](std::size_t place) {
+        units += table_.profiles[table_.profile_of[place]].units;
+        compute += table_.profiles[table_.profile_of[place]].compute;
+    });
+    const auto share = std::max(share_of(units, table_.model.units), share_of(compute, table_.model.compute_slices));
+    return std::min(whole_gpu, share); // adopted instances can overlap
+}
+
+} // namespace vgpualloc::modes

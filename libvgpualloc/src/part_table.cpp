@@ -1,0 +1,92 @@
+// Computing what devices make of a part.
+#include "vgpualloc/alloc/part_table.hpp"
+
+#include <algorithm>
+
+namespace vgpualloc {
+
+std::uint32_t part_table::part_of(const device_request& wanted) {
+    const auto [at, added] = numbers_.emplace(wanted, static_cast<std::uint32_t>(parts_.size()));
+    if (added) parts_.push_back({.wanted = &at->first, .answers = {}});
+    return at->second;
+}
+
+part_table::outcome_view* part_table::arena::room_for(std::size_t count) {
+    while (block_ < blocks_.size() && fill_ + count > blocks_[block_].size) {
+        ++block_;
+        fill_ = 0;
+    }
+    if (block_ == blocks_.size()) {
+        const std::size_t size = std::max(count, block_size);
+        blocks_.push_back({.views = std::make_unique<outcome_view[]>(size), .size = size});
+    }
+    outcome_view* const room = blocks_[block_].views.get() + fill_;
+    fill_ += count;
+    return room;
+}
+
+/// The checks that do not depend on what is used compare texts; once per kind is enough.
+rejection_code part_table::why_never_in(part_record& part, const device_view& device) {
+    if (device.kind >= part.why_never.size()) part.why_never.resize(device.kind + std::size_t{1}, 0);
+    std::uint8_t& kept = part.why_never[device.kind];
+    if (kept == 0) kept = static_cast<std::uint8_t>(static_cast<int>(why_never(*device.spec, *part.wanted)) + 1);
+    return static_cast<rejection_code>(kept - 1);
+}
+
+part_table::answer part_table::compute(std::uint32_t part, const device_view& device, arena& keep) {
+    part_record& asked = parts_[part];
+    if (const auto code = why_never_in(asked, device); code != rejection_code::none) {
+        return {.after = nullptr, .count = 0, .code = code, .known = true};
+    }
+    const device_spec& spec = *device.spec;
+    partitions_.clear();
+    spec.mode->candidates(spec, device.state, *asked.wanted, partitions_);
+    if (partitions_.empty()) return {.after = nullptr, .count = 0, .code = rejection_code::none, .known = true};
+    outcome_view* const ways = keep.room_for(partitions_.size());
+    for (std::size_t i = 0; i < partitions_.size(); ++i) {
+        outcome_view& after = ways[i];
+        after.spec = device.spec;
+        after.state = spec.mode->with(spec, device.state, partitions_[i]);
+        after.kind = device.kind;
+        after.used = spec.mode->used(spec, after.state);
+    }
+    return {.after = ways,
+            .count = static_cast<std::uint32_t>(partitions_.size()),
+            .code = rejection_code::none,
+            .known = true};
+}
+
+part_table::answer part_table::remember(std::uint32_t part, const device_view& device) {
+    auto& known = parts_[part].answers;
+    if (device.id >= known.size()) {
+        known.resize(std::max<std::size_t>(device.id + std::size_t{64}, known.size() * 2)); // a few times at most
+    }
+    return known[device.id] = compute(part, device, kept_);
+}
+
+rejection_code part_table::refused_because(std::uint32_t part, const device_view& device, const answer& given) {
+    if (given.code != rejection_code::none) return given.code;
+    part_record& asked = parts_[part];
+    const auto code = device.spec->mode->why_not(*device.spec, device.state, *asked.wanted).code;
+    if (device.id < asked.answers.size()) asked.answers[device.id].code = code;
+    return code;
+}
+
+void part_table::note_refusal(std::uint32_t part, const device_config& config, rejection_code code) {
+    if (config.id >= refusals_kept) return;
+    auto& known = parts_[part].refusals;
+    if (config.id >= known.size()) {
+        known.resize(std::max<std::size_t>(config.id + std::size_t{256}, known.size() * 2), 0);
+    }
+    known[config.id] = static_cast<std::uint8_t>(code);
+}
+
+void part_table::forget() {
+    for (part_record& each : parts_) {
+        each.answers.clear();
+        each.refusals.clear();
+    }
+    kept_.rewind();
+}
+
+} // namespace vgpualloc

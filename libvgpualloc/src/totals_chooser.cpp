@@ -1,0 +1,252 @@
+// The greedy choice of devices from totals.
+#include "vgpualloc/alloc/totals_chooser.hpp"
+
+#include <algorithm>
+
+#include "vgpualloc/alloc/score_tree.hpp"
+#include "vgpualloc/core/config.hpp"
+
+namespace vgpualloc {
+
+namespace {
+
+void add_to(device_config& tried, const device_config& totals, milli_gpu used, std::int64_t whole) noexcept {
+    tried.used = totals.used + used;
+    tried.free = totals.free - used;
+    tried.devices_free_whole = totals.devices_free_whole + whole;
+}
+
+} // namespace
+
+totals_chooser::progress::progress(const request_view& asked, const node_view& start)
+    : request{&asked}, before{&start}, totals{*start.config}, after{start} {
+    totals.id = not_interned;
+    totals.devices = {};
+    tried = totals;
+    after.cpu_left = start.cpu_left - asked.request->cpu;
+    after.config = &tried;
+}
+
+totals_chooser::option totals_chooser::option_of(const device_view& before, const part_table::answer& given,
+                                                 std::uint32_t way) noexcept {
+    const device_view* after = given.after + way;
+    const auto whole = std::int64_t{after->is_idle()} - std::int64_t{before.is_idle()};
+    return {.before = &before,
+            .after = after,
+            .adds = {.used = after->used - before.used, .devices_free_whole = whole},
+            .way = way};
+}
+
+/// What is remembered is scattered over memory: all of it is asked for before any of it is looked at.
+void totals_chooser::ask_devices(std::uint32_t part) {
+    answers_.resize(devices_.size());
+    for (std::size_t i = 0; i < devices_.size(); ++i) answers_[i] = table_->kept(part, *devices_[i]);
+    for (const part_table::answer& each : answers_) part_table::prefetch(each.after);
+    for (std::size_t i = 0; i < devices_.size(); ++i) {
+        if (!answers_[i].known) answers_[i] = table_->of(part, *devices_[i]);
+    }
+}
+
+/// Equal neighbours are one option if `merged`: the first of them goes before the others.
+void totals_chooser::list_options(std::uint32_t part, bool merged) {
+    ask_devices(part);
+    options_.clear();
+    std::size_t run = 0; // the options of the device before
+    for (std::size_t i = 0; i < devices_.size(); ++i) {
+        const device_view* before = devices_[i];
+        if (merged && i > 0 && before == devices_[i - 1]) {
+            for (std::size_t o = run; o < options_.size(); ++o) ++options_[o].copies;
+            continue;
+        }
+        run = options_.size();
+        const part_table::answer& answer = answers_[i];
+        for (std::uint32_t way = 0; way < answer.count; ++way) {
+            option& made = options_.emplace_back(option_of(*before, answer, way));
+            made.index = static_cast<std::uint32_t>(i);
+        }
+    }
+}
+
+/// Scores first, compares afterwards: a comparison between calls would be guessed wrong every other time.
+void totals_chooser::score_options(progress& on) {
+    scores_.resize(options_.size());
+    for (std::size_t i = 0; i < options_.size(); ++i) scores_[i] = device_score(on, options_[i]);
+}
+
+inline double totals_chooser::device_score(progress& on, const option& tried) {
+    add_to(on.tried, on.totals, tried.adds.used, tried.adds.devices_free_whole);
+    return policies_.device->device_score(*on.request, *on.before, on.after,
+                                          {.before = tried.before, .after = tried.after});
+}
+
+double totals_chooser::node_score(progress& on, const option& taken) {
+    add_to(on.tried, on.totals, taken.adds.used, taken.adds.devices_free_whole);
+    return policies_.node->node_score(*on.request, *on.before, on.after);
+}
+
+/// Whether `a` goes before `b`, which has the same device score and comes earlier in the order of indices and ways.
+bool totals_chooser::settles_tie(progress& on, const option& a, const option& b) {
+    if (a.adds != b.adds) { // otherwise the node scores alike
+        const double node_a = node_score(on, a);
+        const double node_b = node_score(on, b);
+        if (node_a != node_b) return node_a > node_b;
+    }
+    if (on.request->devices <= 1) return false; // the lowest index
+    if (a.before != b.before) {
+        if (a.before->kind != b.before->kind) return a.before->kind < b.before->kind;
+        const auto order = a.before->state <=> b.before->state;
+        if (order != 0) return order < 0;
+    }
+    return a.after->state < b.after->state;
+}
+
+/// There is at least one option, and they are scored.
+std::size_t totals_chooser::best_option(progress& on) {
+    double highest = scores_[0];
+    for (const double score : scores_) highest = std::max(highest, score);
+    std::size_t best = 0;
+    while (best + 1 < scores_.size() && scores_[best] != highest) ++best;
+    VGA_ASSERT(scores_[best] == highest, "a policy's score is a number");
+    for (std::size_t i = best + 1; i < scores_.size(); ++i) {
+        if (scores_[i] == highest && settles_tie(on, options_[i], options_[best])) best = i;
+    }
+    return best;
+}
+
+/// One of the devices that are as good as the best, each equally likely, and its first way that is.
+std::size_t totals_chooser::draw_option(progress& on, std::size_t best) {
+    const double best_node = node_score(on, options_[best]);
+    tied_.clear();
+    for (std::size_t i = 0; i < options_.size(); ++i) {
+        if (!tied_.empty() && options_[tied_.back()].index == options_[i].index) continue;
+        if (scores_[i] != scores_[best] || node_score(on, options_[i]) != best_node) continue;
+        tied_.push_back(i);
+    }
+    VGA_ASSERT(!tied_.empty(), "the best option is on one of the devices");
+    return tied_[static_cast<std::size_t>(policies_.device->draw(tied_.size()))];
+}
+
+void totals_chooser::take(progress& on, const option& chosen) {
+    add_to(on.tried, on.totals, chosen.adds.used, chosen.adds.devices_free_whole);
+    on.totals = on.tried;
+    const std::uint32_t index = chosen.index;
+    devices_[index] = chosen.after;
+    // All options of that device now mean the next one that is like it, if there is one.
+    const auto first = std::ranges::find(options_, index, &option::index);
+    auto end = first;
+    for (; end != options_.end() && end->index == index; ++end) {
+        ++end->index;
+        --end->copies;
+    }
+    if (first->copies == 0) options_.erase(first, end);
+}
+
+rejection_code totals_chooser::why_not(std::uint32_t part, std::int64_t already) {
+    if (already > 0) return rejection_code::too_few_devices;
+    rejection reasons;
+    for (std::size_t i = 0; i < devices_.size(); ++i) {
+        const rejection_code code = table_->refused_because(part, *devices_[i], answers_[i]);
+        ++reasons.nodes[static_cast<std::size_t>(code)];
+    }
+    return reasons.main_code();
+}
+
+/// Places the request, container by container, and calls taken(container, option) for every device; the reason if it
+/// does not fit.
+template <class Taken>
+rejection_code totals_chooser::run(const parts_view& asked, progress& on, Taken&& taken) {
+    table_->forget_passing();
+    const auto& containers = asked.request.request->containers;
+    for (std::size_t c = 0; c < containers.size(); ++c) {
+        if (containers[c].count == 0) continue;
+        list_options(asked.parts[c], !on.draws);
+        for (std::int64_t n = 0; n < containers[c].count; ++n) {
+            if (options_.empty()) return why_not(asked.parts[c], n);
+            score_options(on);
+            std::size_t best = best_option(on);
+            if (on.draws) best = draw_option(on, best);
+            const option chosen = options_[best];
+            take(on, chosen);
+            taken(c, chosen);
+        }
+    }
+    return rejection_code::none;
+}
+
+/// One device of one container: nothing needs to be listed, as there is no second step.
+double totals_chooser::score_of_one(const parts_view& asked, const node_view& before) {
+    const std::uint32_t part = asked.parts.front();
+    table_->forget_passing();
+    progress on{asked.request, before};
+    option best;
+    double highest = 0.0;
+    const device_view* last = nullptr; // equal devices are neighbours
+    for (const device_view* device : before.config->devices) {
+        if (device == last) continue;
+        last = device;
+        const part_table::answer given = table_->of(part, *device);
+        for (std::uint32_t way = 0; way < given.count; ++way) {
+            const option tried = option_of(*device, given, way);
+            const double score = device_score(on, tried);
+            const bool first = best.before == nullptr;
+            if (!first && (score < highest || (score == highest && !settles_tie(on, tried, best)))) continue;
+            best = tried;
+            highest = score;
+        }
+    }
+    if (best.before != nullptr) return checked_score(node_score(on, best));
+    devices_.assign(before.config->devices.begin(), before.config->devices.end());
+    ask_devices(part);
+    const rejection_code code = why_not(part, 0);
+    table_->note_refusal(part, *before.config, code);
+    return infeasible_because(code);
+}
+
+double totals_chooser::score(const parts_view& asked, const node_view& before) {
+    const auto devices = before.config->devices;
+    for (const device_request& each : asked.request.request->containers) {
+        if (each.count > static_cast<std::int64_t>(devices.size())) {
+            return infeasible_because(rejection_code::too_few_devices);
+        }
+    }
+    const bool one_container = asked.parts.size() == 1;
+    if (one_container) {
+        const rejection_code noted = table_->noted_refusal(asked.parts.front(), *before.config);
+        if (noted != rejection_code::none) return infeasible_because(noted);
+        if (asked.request.devices == 1) return score_of_one(asked, before);
+    }
+    devices_.assign(devices.begin(), devices.end());
+    progress on{asked.request, before};
+    const rejection_code code = run(asked, on, [](std::size_t, const option&) {});
+    if (code != rejection_code::none) {
+        if (one_container) table_->note_refusal(asked.parts.front(), *before.config, code);
+        return infeasible_because(code);
+    }
+    on.tried = on.totals;
+    return checked_score(policies_.node->node_score(asked.request, before, on.after));
+}
+
+partition totals_chooser::partition_of(const option& chosen, const device_request& wanted) {
+    const device_view& device = *chosen.before;
+    partitions_.clear();
+    device.spec->mode->candidates(*device.spec, device.state, wanted, partitions_);
+    return partitions_[chosen.way];
+}
+
+bool totals_chooser::choose(const parts_view& asked, const node_view& before,
+                            std::span<const device_view* const> physical, bool may_draw,
+                            small_vector<device_share, 1>& shares) {
+    shares.clear();
+    devices_.assign(physical.begin(), physical.end());
+    progress on{asked.request, before};
+    on.draws = may_draw && policies_.device->draws_device_ties(asked.request);
+    const auto& containers = asked.request.request->containers;
+    const auto share_out = [&](std::size_t container, const option& chosen) {
+        shares.push_back({.container = static_cast<std::uint32_t>(container),
+                          .device = device_index{std::size_t{chosen.index}},
+                          .part = partition_of(chosen, containers[container])});
+    };
+    return run(asked, on, share_out) == rejection_code::none;
+}
+
+} // namespace vgpualloc

@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""Which test shows which requirement: docs/requirements.md from the labels of the tests, and whether it is current.
+
+  requirements.py check   --root DIR --binary FOLDER=PROGRAM …   fails unless all is shown and the page says so
+  requirements.py write   --root DIR --binary FOLDER=PROGRAM …   writes the page
+  requirements.py compare --root DIR    tests/requirements/core.json against the specification in VGPUALLOC_EVIDENCE
+
+A label is a call of covers({"R023"}) (tests/requirements.hpp) in a case below tests/FOLDER, which PROGRAM runs.
+"""
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+LIST = "tests/requirements/core.json"
+PAGE = "docs/requirements.md"
+KINDS = {"core": "Statements of the seeds", "check": "Acceptance checks of SPEC-cce"}
+SKIPPED = 77  # what ctest takes for a skipped test
+CASE = re.compile(r"^(?:TEST|TEST_F|RC_GTEST_PROP)\(\s*(\w+),\s*(\w+)|^(?:TEST\w*|RC_\w+)\(|\bcovers\(\{([^}]*)\}\)",
+                  re.MULTILINE)
+
+
+def read_list(root):
+    """The requirements, and what is wrong with their list."""
+    rows = json.loads((root / LIST).read_text(encoding="utf-8"))
+    problems = []
+    ids = [row["id"] for row in rows]
+    for row in rows:
+        if set(row) != {"id", "kind", "seeds", "statement"} or row["kind"] not in KINDS or "|" in row["statement"]:
+            problems.append(f"{LIST}: {row['id']}: needs id, kind ({', '.join(KINDS)}), seeds and statement")
+        if ids.count(row["id"]) > 1:
+            problems.append(f"{LIST}: {row['id']} is there twice")
+    return rows, problems
+
+
+def labels_in(root):
+    """(folder, case) -> the ids in its label, from the text of the tests; and labels that no case has."""
+    labels, problems = {}, []
+    for path in sorted((root / "tests").rglob("*_test.cpp")):
+        folder, case = path.parent.relative_to(root / "tests").as_posix(), None
+        for match in CASE.finditer(path.read_text(encoding="utf-8")):
+            suite, name, ids = match.groups()
+            if ids is None:
+                case = f"{suite}.{name}" if name else None
+            elif case is None or (folder, case) in labels:
+                problems.append(f"{path.relative_to(root)}: a label belongs into a TEST or TEST_F, once: {ids}")
+            else:
+                labels[folder, case] = re.findall(r'"([^"]*)"', ids)
+    return labels, problems
+
+
+def run_cases(program, cases):
+    """case -> (what became of it, the ids it reported)."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.json"
+        try:
+            subprocess.run([program, "--gtest_filter=" + ":".join(sorted(cases)), f"--gtest_output=json:{report}"],
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=300, check=False)
+            suites = json.loads(report.read_text(encoding="utf-8"))["testsuites"]
+        except (OSError, ValueError, subprocess.TimeoutExpired):
+            return {}
+    results = {}
+    for suite in suites:
+        for case in suite["testsuite"]:
+            done = case["status"] == "RUN" and case["result"] == "COMPLETED"
+            verdict = "failed" if case.get("failures") else "passed" if done else "skipped"
+            results[f"{suite['name']}.{case['name']}"] = (verdict, case.get("covers", "").split())
+    return results
+
+
+def run_labels(labels, programs):
+    """(folder, case) -> what became of it; and every label that was not reported by a case that passed."""
+    verdicts, problems = {}, []
+    for folder in sorted({folder for folder, _ in labels}):
+        cases = {case: ids for (at, case), ids in labels.items() if at == folder}
+        if folder not in programs:
+            problems.append(f"tests/{folder}: has labels, and no program was named that runs them")
+        results = run_cases(programs[folder], cases) if folder in programs else {}
+        for case, ids in sorted(cases.items()):
+            verdict, reported = results.get(case, ("not run", []))
+            verdicts[folder, case] = verdict
+            if verdict != "passed":
+                problems.append(f"tests/{folder}: {case}: {verdict}")
+            elif reported != ids:
+                problems.append(f"tests/{folder}: {case}: labelled {ids} but reported {reported}")
+    return verdicts, problems
+
+
+def unlisted_or_unshown(rows, labels):
+    known = [row["id"] for row in rows]
+    used = {each for ids in labels.values() for each in ids}
+    problems = [f"tests/{folder}: {case}: {each} is no requirement of {LIST}"
+                for (folder, case), ids in sorted(labels.items()) for each in ids if each not in known]
+    return problems + [f"{each} has no test" for each in known if each not in used]
+
+
+def page(rows, labels, verdicts):
+    """The page as text. Nothing in it depends on when or where it was made."""
+    def shown(row):
+        return [key for key, ids in sorted(labels.items()) if row["id"] in ids]
+
+    def name(key):
+        folder, case = key
+        verdict = verdicts.get(key, "not run")
+        return f"`{folder.removeprefix('unit/')}: {case}`" + ("" if verdict == "passed" else f" (**{verdict}**)")
+
+    lines = ["# Requirements and their tests", "",
+             "Made by `scripts/requirements.py write` from the labels of the tests (`tests/requirements.hpp`), not by",
+             "hand; the test `requirements.current` fails if it is not what they say. A test named here fails if the",
+             "behaviour is broken. Folders are those below `tests/` (`unit/` left out)."]
+    for kind, title in KINDS.items():
+        of_kind = [row for row in rows if row["kind"] == kind]
+        good = [row for row in of_kind if shown(row) and all(verdicts.get(key) == "passed" for key in shown(row))]
+        lines += ["", f"## {title}", "", f"{len(good)} of {len(of_kind)} have tests, all of which pass.", "",
+                  "| id | seeds | statement | tests |", "|---|---|---|---|"]
+        for row in of_kind:
+            tests = "<br>".join(name(key) for key in shown(row)) or "**none**"
+            lines.append(f"| {row['id']} | {row['seeds']} | {row['statement']} | {tests} |")
+    return "\n".join(lines) + "\n"
+
+
+def check_or_write(root, programs, writes):
+    rows, problems = read_list(root)
+    labels, wrong_labels = labels_in(root)
+    verdicts, wrong_runs = run_labels(labels, programs)
+    problems += wrong_labels + wrong_runs + unlisted_or_unshown(rows, labels)
+    text = page(rows, labels, verdicts)
+    path = root / PAGE
+    if writes:
+        path.write_text(text, encoding="utf-8")
+    elif not path.exists() or path.read_text(encoding="utf-8") != text:
+        problems.append(f"{PAGE} is not what the tests say: scripts/requirements.py write (target requirements_page)")
+    for each in problems:
+        print(each)
+    cases = len(labels)
+    print(f"{len(rows)} requirements, {cases} labelled tests, {len(problems)} problems")
+    return 1 if problems else 0
+
+
+def rows_of_specification(folder):
+    """id -> seeds of the rows that the list has to have."""
+    text = (folder / "SEED-REQUIREMENTS.md").read_text(encoding="utf-8")
+    rows = {row: " ".join(re.findall(r"\d{3}", seeds))
+            for row, seeds in re.findall(r"^\| (R\d+) \| ([^|]*) \| core \|", text, re.MULTILINE)}
+    checks = re.findall(r"^\| (C\d+) \|", (folder / "SPEC-cce.md").read_text(encoding="utf-8"), re.MULTILINE)
+    return {**rows, **{check: "004" for check in checks}}
+
+
+def compare(root):
+    folder = Path(os.environ.get("VGPUALLOC_EVIDENCE") or "/nonexistent") / "specs"
+    if not (folder / "SEED-REQUIREMENTS.md").is_file():
+        failing = os.environ.get("CI") == "true"
+        print(f"{'FAILED' if failing else 'SKIPPED'}: VGPUALLOC_EVIDENCE names no folder with specs/SEED-REQUIREMENTS.md")
+        return 1 if failing else SKIPPED
+    rows, problems = read_list(root)
+    listed = {row["id"]: row["seeds"] for row in rows}
+    wanted = rows_of_specification(folder)
+    for each in sorted(listed.keys() | wanted.keys()):
+        if listed.get(each) != wanted.get(each):
+            problems.append(f"{each}: {LIST} says {listed.get(each)}, the specification {wanted.get(each)}")
+    for each in problems:
+        print(each)
+    print(f"{len(wanted)} rows of the specification, {len(problems)} problems")
+    return 1 if problems or not wanted else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", choices=["check", "write", "compare"])
+    parser.add_argument("--root", type=Path, required=True)
+    parser.add_argument("--binary", action="append", default=[], metavar="FOLDER=PROGRAM")
+    arguments = parser.parse_args()
+    if arguments.what == "compare":
+        return compare(arguments.root)
+    programs = dict(each.split("=", 1) for each in arguments.binary)
+    return check_or_write(arguments.root, programs, arguments.what == "write")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,176 @@
+// vgpusim explain: why a pod goes where it goes in a cluster given as Kubernetes objects, or why it goes nowhere.
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "commands.hpp"
+#include "vgpusim/explain.hpp"
+#include "vgputraces/files.hpp"
+
+namespace vgpusim::cli {
+
+namespace {
+
+using vgpualloc::error;
+using vgpualloc::error_code;
+using vgpualloc::expected;
+using vgpualloc::unexpected;
+
+struct options {
+    std::vector<std::string> cluster;
+    std::string pod;
+    std::string config;
+    std::string node;
+    explain_options with;
+    bool json = false;
+    bool all = false;
+};
+
+expected<std::vector<vgputraces::manifest>> read_objects(const std::vector<std::string>& files) {
+    std::vector<vgputraces::manifest> all;
+    for (const std::string& path : files) {
+        const auto text = vgputraces::read_file(path);
+        if (!text) return unexpected(text.error());
+        auto objects = vgputraces::read_manifests(*text, path);
+        if (!objects) return objects;
+        std::ranges::move(*objects, std::back_inserter(all));
+    }
+    return all;
+}
+
+expected<validate_options> dialects_of(const options& chosen) {
+    auto made = default_validate_options();
+    if (chosen.config.empty()) return made;
+    const auto text = vgputraces::read_file(chosen.config);
+    if (!text) return unexpected(text.error());
+    return configured(std::move(made), *text, chosen.config);
+}
+
+/// The first few of many names.
+std::string some_of(const std::vector<std::string>& names) {
+    constexpr std::size_t names_max = 20;
+    std::string list;
+    for (std::size_t i = 0; i < std::min(names.size(), names_max); ++i) list += (i == 0 ? "" : ", ") + names[i];
+    if (names.size() > names_max) list += fmt::format(" and {} more", names.size() - names_max);
+    return list.empty() ? "none" : list;
+}
+
+error unknown(const std::string& option, const std::string& value, std::string accepted) {
+    return {.code = error_code::unknown_name,
+            .where = option,
+            .field = "",
+            .value = value,
+            .expected = std::move(accepted)};
+}
+
+bool is_named(const snapshot_pod& pod, const std::string& name) { return name == pod.full_name() || name == pod.name; }
+
+/// The pending pods of that name; a name without namespace may be several.
+expected<std::vector<const snapshot_pod*>> pending_pods(const snapshot& in, const std::string& name) {
+    std::vector<const snapshot_pod*> found;
+    std::vector<std::string> names;
+    for (const snapshot_pod& each : in.pending) {
+        if (is_named(each, name)) found.push_back(&each);
+        names.push_back(each.full_name());
+    }
+    if (found.size() > 1) {
+        names.clear();
+        for (const snapshot_pod* each : found) names.push_back(each->full_name());
+        return unexpected(unknown("--pod", name, "one pod of that name, with its namespace: " + some_of(names)));
+    }
+    if (!found.empty() || std::filesystem::exists(name)) return found;
+    for (const bound_pod& each : in.bound) {
+        if (!is_named(each.pod, name)) continue;
+        return unexpected(unknown("--pod", name,
+                                  "a pod that waits; this one is on node " + in.nodes->nodes[each.node.at()].name +
+                                      " already (pending: " + some_of(names) + ")"));
+    }
+    return unexpected(unknown("--pod", name, "a file, or a pending pod of the cluster: " + some_of(names)));
+}
+
+expected<snapshot_pod> pod_of_file(const std::string& path, const validate_options& with) {
+    const auto objects = read_objects({path});
+    if (!objects) return unexpected(objects.error());
+    const auto found = std::ranges::find_if(*objects, [](const auto& each) { return each.pod.has_value(); });
+    if (found != objects->end()) return read_snapshot_pod(*found, with);
+    return unexpected(error{.code = error_code::missing,
+                            .where = path,
+                            .field = "",
+                            .value = "",
+                            .expected = "a Pod, or an object with a template for pods"});
+}
+
+expected<snapshot_pod> find_pod(const snapshot& in, const options& chosen, const validate_options& with) {
+    const auto found = pending_pods(in, chosen.pod);
+    if (!found) return unexpected(found.error());
+    if (!found->empty()) return *found->front();
+    return pod_of_file(chosen.pod, with);
+}
+
+expected<void> check_node(const snapshot& in, const std::string& name) {
+    std::vector<std::string> names;
+    for (const auto& each : in.nodes->nodes) {
+        if (name.empty() || each.name == name) return {};
+        names.push_back(each.name);
+    }
+    return unexpected(unknown("--node", name, "a node of the cluster: " + some_of(names)));
+}
+
+expected<std::string> explained(options chosen) {
+    const auto with = dialects_of(chosen);
+    if (!with) return unexpected(with.error());
+    const auto objects = read_objects(chosen.cluster);
+    if (!objects) return unexpected(objects.error());
+    auto cluster = make_snapshot(*objects, *with);
+    if (!cluster) return unexpected(cluster.error());
+    if (auto known = check_node(*cluster, chosen.node); !known) return unexpected(known.error());
+    const auto pod = find_pod(*cluster, chosen, *with);
+    if (!pod) return unexpected(pod.error());
+    chosen.with.memory_factor = with->vgpu.memory_factor;
+    const auto made = explain(*cluster, *pod, chosen.with);
+    if (!made) return unexpected(made.error());
+    explain_layout layout{.node = chosen.node, .warnings = cluster->warnings};
+    if (chosen.all) layout.nodes_max = std::numeric_limits<std::size_t>::max();
+    return chosen.json ? explanation_json(*made, layout) : explanation_text(*made, layout);
+}
+
+} // namespace
+
+void add_explain(CLI::App& app, int& exit_code) {
+    auto chosen = std::make_shared<options>();
+    CLI::App* command = app.add_subcommand(
+        "explain", "Tell why a pod goes where it goes in a cluster: every node's answer, scores, devices, the choice");
+    command
+        ->add_option("CLUSTER", chosen->cluster,
+                     "Nodes and pods, YAML or JSON, as kubectl get nodes,pods -A -o json prints them")
+        ->required();
+    command->add_option("--pod", chosen->pod, "A pending pod of the cluster (namespace/name, or name) or a manifest")
+        ->required();
+    command->add_option("--policy", chosen->with.policy, "Policy that scores (vgpusim policies)")
+        ->capture_default_str();
+    command->add_option("--seed", chosen->with.seed, "For policies that draw")->capture_default_str();
+    command->add_option(
+        "--config", chosen->config,
+        "Device configuration (device-config.yaml, or its ConfigMap): resource names, NPUs, geometries");
+    command->add_option("--node", chosen->node, "Show this node only");
+    command->add_flag("--all", chosen->all, "Show all nodes; as text only the first 20 are shown");
+    command->add_flag("--json", chosen->json, "As JSON, with everything");
+    command->callback([chosen, &exit_code] {
+        const auto text = explained(*chosen);
+        if (!text) {
+            exit_code = report_error(text.error());
+            return;
+        }
+        fmt::print("{}", *text);
+        exit_code = exit_done;
+    });
+}
+
+} // namespace vgpusim::cli

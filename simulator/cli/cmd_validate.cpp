@@ -1,0 +1,223 @@
+// vgpusim validate: what every object of a manifest asks for or offers, in which dialect, and what is wrong with it.
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "commands.hpp"
+#include "vgpusim/validate.hpp"
+#include "vgputraces/files.hpp"
+
+namespace vgpusim::cli {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+using vgpualloc::device_registration;
+using vgpualloc::device_request;
+
+struct options {
+    std::vector<std::string> files;
+    std::string config;
+    bool json = false;
+};
+
+const char* word(vgpualloc::dvpp_use use) {
+    if (use == vgpualloc::dvpp_use::unstated) return "null";
+    return use == vgpualloc::dvpp_use::yes ? "yes" : "no";
+}
+
+/// Fields that say nothing are left out, as all of device memory or any model.
+json request_json(const understood_request& from) {
+    const device_request& asked = from.asked;
+    json made;
+    if (!from.container.empty()) made["container"] = from.container;
+    made["count"] = asked.count;
+    if (asked.memory_percent)
+        made["memory_percent"] = *asked.memory_percent;
+    else if (asked.memory.count() > 0)
+        made["memory_mib"] = asked.memory.count();
+    if (asked.cores.count() > 0) made["cores"] = asked.cores.count();
+    if (!asked.family.empty()) made["family"] = asked.family;
+    if (!asked.mode.empty()) made["mode"] = asked.mode;
+    const auto list = [&made](const char* name, const std::vector<std::string>& of) {
+        if (!of.empty()) made[name] = of;
+    };
+    list("models", asked.models);
+    list("types_allowed", asked.types_allowed);
+    list("types_denied", asked.types_denied);
+    list("uuids_allowed", asked.uuids_allowed);
+    list("uuids_denied", asked.uuids_denied);
+    if (!asked.profile.empty()) made["profile"] = asked.profile;
+    if (asked.soft) made["soft"] = true;
+    if (asked.dvpp != vgpualloc::dvpp_use::unstated) made["dvpp"] = word(asked.dvpp);
+    if (asked.high_level) made["high_level"] = true;
+    return made;
+}
+
+json device_json(const device_registration& from) {
+    return {{"uuid", from.uuid},   {"model", from.model},    {"mode", from.mode}, {"memory_mib", from.memory.count()},
+            {"slots", from.slots}, {"healthy", from.healthy}};
+}
+
+json error_json(const vgpualloc::error& from) {
+    return {{"where", from.where},
+            {"field", from.field},
+            {"value", from.value},
+            {"expected", from.expected},
+            {"message", from.message()}};
+}
+
+json object_json(const object_report& from) {
+    json made{{"place", from.place}, {"kind", from.kind}, {"namespace", from.ns}, {"name", from.name}};
+    if (from.is_pod) made["pods"] = from.replicas;
+    if (from.is_pod || from.is_node) {
+        made["cpu_milli"] = from.cpu.count();
+        made["memory_mib"] = from.memory.count();
+    }
+    made["dialects"] = json::array();
+    for (const dialect_report& each : from.dialects) {
+        json dialect{{"dialect", each.dialect}};
+        for (const auto& request : each.requests) dialect["requests"].push_back(request_json(request));
+        for (const auto& device : each.devices) dialect["devices"].push_back(device_json(device));
+        made["dialects"].push_back(std::move(dialect));
+    }
+    made["notes"] = from.notes;
+    made["errors"] = json::array();
+    for (const auto& each : from.errors) made["errors"].push_back(error_json(each));
+    return made;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+    std::string text;
+    for (const std::string& each : words) text += (text.empty() ? "" : "|") + each;
+    return text;
+}
+
+/// "2 devices, each 10240 MiB, 50 cores, mode hami_core"
+std::string describe(const device_request& asked) {
+    std::string text = fmt::format("{} {}", asked.count, asked.count == 1 ? "device" : "devices");
+    if (asked.memory_percent)
+        text += fmt::format(", {} % of memory", *asked.memory_percent);
+    else if (asked.memory.count() > 0)
+        text += fmt::format(", {} MiB", asked.memory.count());
+    else
+        text += ", all memory";
+    if (asked.cores.count() > 0) text += fmt::format(", cores {}", asked.cores.count());
+    text += asked.mode.empty() ? ", any mode" : ", mode " + asked.mode;
+    if (!asked.family.empty()) text += ", family " + asked.family;
+    const auto list = [&text](const char* name, const std::vector<std::string>& of) {
+        if (!of.empty()) text += fmt::format(", {} {}", name, joined(of));
+    };
+    list("models", asked.models);
+    list("types", asked.types_allowed);
+    list("types not", asked.types_denied);
+    list("uuids", asked.uuids_allowed);
+    list("uuids not", asked.uuids_denied);
+    if (!asked.profile.empty()) text += ", profile " + asked.profile;
+    if (asked.soft) text += ", in software";
+    if (asked.dvpp != vgpualloc::dvpp_use::unstated) text += fmt::format(", dvpp {}", word(asked.dvpp));
+    if (asked.high_level) text += ", level high";
+    return text;
+}
+
+/// Equal devices count together.
+void print_devices(const dialect_report& from) {
+    std::map<std::tuple<std::string, std::string, std::int64_t, bool>, std::size_t> alike;
+    for (const device_registration& each : from.devices) {
+        ++alike[{each.model, each.mode, each.memory.count(), each.healthy}];
+    }
+    for (const auto& [what, count] : alike) {
+        const auto& [model, mode, memory, healthy] = what;
+        fmt::print("  {}: {} x {}, {} MiB, mode {}{}\n", from.dialect, count, model.empty() ? "unnamed" : model, memory,
+                   mode, healthy ? "" : ", not healthy");
+    }
+}
+
+void print(const object_report& from) {
+    fmt::print("{} {} {}{}\n", from.place, from.kind, from.ns.empty() ? "" : from.ns + "/", from.name);
+    if (from.is_pod) {
+        fmt::print("  {} {}, {} mCPU, {} MiB of memory\n", from.replicas, from.replicas == 1 ? "pod" : "pods",
+                   from.cpu.count(), from.memory.count());
+    }
+    for (const dialect_report& each : from.dialects) {
+        for (const auto& request : each.requests) {
+            fmt::print("  {}: {}{}\n", each.dialect,
+                       request.container.empty() ? "" : fmt::format("container {}: ", request.container),
+                       describe(request.asked));
+        }
+        print_devices(each);
+    }
+    for (const std::string& each : from.notes) fmt::print("  note: {}\n", each);
+    for (const auto& each : from.errors) fmt::print("  error: {}\n", each.message());
+}
+
+vgpualloc::expected<std::vector<vgputraces::manifest>> read_all(const std::vector<std::string>& files) {
+    std::vector<vgputraces::manifest> all;
+    for (const std::string& path : files) {
+        const auto text = vgputraces::read_file(path);
+        if (!text) return vgpualloc::unexpected(text.error());
+        auto objects = vgputraces::read_manifests(*text, path);
+        if (!objects) return objects;
+        for (auto& each : *objects) all.push_back(std::move(each));
+    }
+    return all;
+}
+
+vgpualloc::expected<validate_options> options_of(const options& chosen) {
+    auto made = default_validate_options();
+    if (chosen.config.empty()) return made;
+    const auto text = vgputraces::read_file(chosen.config);
+    if (!text) return vgpualloc::unexpected(text.error());
+    return configured(std::move(made), *text, chosen.config);
+}
+
+int run(const options& chosen) {
+    const auto with = options_of(chosen);
+    if (!with) return report_error(with.error());
+    const auto objects = read_all(chosen.files);
+    if (!objects) return report_error(objects.error());
+    const auto reports = validate(*objects, *with);
+    std::size_t errors = 0;
+    std::size_t wrong = 0;
+    json list = json::array();
+    for (const object_report& each : reports) {
+        errors += each.errors.size();
+        if (!each.errors.empty()) ++wrong;
+        if (chosen.json)
+            list.push_back(object_json(each));
+        else
+            print(each);
+    }
+    if (chosen.json) {
+        const json out{{"objects", std::move(list)}, {"errors", errors}};
+        fmt::print("{}\n", out.dump(2, ' ', false, json::error_handler_t::replace));
+    }
+    if (errors == 0) return exit_done;
+    fmt::print(stderr, "vgpusim: {} {} in {} of {} objects\n", errors, errors == 1 ? "error" : "errors", wrong,
+               reports.size());
+    return exit_bad_input;
+}
+
+} // namespace
+
+void add_validate(CLI::App& app, int& exit_code) {
+    auto chosen = std::make_shared<options>();
+    CLI::App* command = app.add_subcommand(
+        "validate", "Check Kubernetes manifests: which dialect each object speaks, what it asks for, what is wrong");
+    command->add_option("FILE", chosen->files, "Manifests, YAML or JSON; also what kubectl get -o yaml prints")
+        ->required();
+    command->add_option(
+        "--config", chosen->config,
+        "Device configuration (device-config.yaml, or its ConfigMap): resource names, NPUs, geometries");
+    command->add_flag("--json", chosen->json, "As JSON");
+    command->callback([chosen, &exit_code] { exit_code = run(*chosen); });
+}
+
+} // namespace vgpusim::cli

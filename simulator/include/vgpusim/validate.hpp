@@ -1,0 +1,60 @@
+// Manifests checked against every dialect: what each pod would ask for, what each node offers, what cannot be read.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "vgpualloc/core/error.hpp"
+#include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/dialect/ascend_hami.hpp"
+#include "vgpualloc/dialect/hami.hpp"
+#include "vgpualloc/dialect/mindcluster.hpp"
+#include "vgpualloc/dialect/volcano_vgpu.hpp"
+#include "vgpualloc/model/registration.hpp"
+#include "vgpualloc/model/request.hpp"
+#include "vgputraces/kubernetes.hpp"
+
+namespace vgpusim {
+
+/// What the dialects are configured with.
+struct validate_options {
+    vgpualloc::dialect::volcano_vgpu::options vgpu;
+    vgpualloc::dialect::ascend_hami::options ascend;
+    vgpualloc::dialect::hami::options hami;
+    vgpualloc::dialect::mindcluster::options mindcluster;
+};
+
+/// The names that the components have without a configuration, and the NPUs of the built-in catalog.
+[[nodiscard]] validate_options default_validate_options();
+
+/// `base` with what a device configuration says: device-config.yaml itself, or a ConfigMap that holds it.
+[[nodiscard]] vgpualloc::expected<validate_options> configured(validate_options base, const std::string& text,
+                                                               const std::string& name);
+
+struct understood_request {
+    std::string container; ///< empty: the pod as a whole
+    vgpualloc::device_request asked;
+};
+/// What one dialect makes of an object.
+struct dialect_report {
+    std::string dialect;
+    std::vector<understood_request> requests;            ///< of a pod
+    std::vector<vgpualloc::device_registration> devices; ///< of a node
+};
+struct object_report {
+    std::string place, kind, ns, name;
+    std::int64_t replicas = 1;
+    vgpualloc::milli_cpu cpu;
+    vgpualloc::mib memory;
+    bool is_pod = false;
+    bool is_node = false;
+    std::vector<dialect_report> dialects; ///< those whose words the object uses
+    std::vector<std::string> notes;       ///< worth knowing, but no mistake
+    std::vector<vgpualloc::error> errors;
+};
+
+/// One report per object, in their order. Objects of all files together, because a pod's node may be in another one.
+[[nodiscard]] std::vector<object_report> validate(const std::vector<vgputraces::manifest>& objects,
+                                                  const validate_options& with);
+
+} // namespace vgpusim

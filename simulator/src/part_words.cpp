@@ -1,0 +1,131 @@
+// Partitions in words.
+#include "part_words.hpp"
+
+#include <fmt/format.h>
+
+#include "vgpualloc/mode/ascend_vir.hpp"
+#include "vgpualloc/mode/mig.hpp"
+#include "vgpualloc/mode/mindcluster_310p.hpp"
+
+namespace vgpusim {
+
+using vgpualloc::device_registration;
+using vgpualloc::device_spec;
+using vgpualloc::rejection_code;
+
+namespace {
+
+/// A slice is software's: its compute is in percent, also on an NPU.
+explained_part slice_words(const vgpualloc::slice& part) {
+    const std::string compute =
+        part.cores.count() == 0 ? "compute not limited" : fmt::format("{} % of compute", part.cores.count());
+    return {.kind = "slice",
+            .name = {},
+            .group = {},
+            .memory = part.memory,
+            .cores = part.cores.count(),
+            .words = fmt::format("slice {} MiB, {}", part.memory.count(), compute)};
+}
+
+explained_part whole_words(const device_spec& spec) {
+    return {.kind = "whole_device",
+            .name = {},
+            .group = {},
+            .memory = spec.memory,
+            .cores = spec.cores.count(),
+            .words = "the whole device"};
+}
+
+/// Kinds are numbered through all groups of the registered geometry; without one, profiles are the model's.
+explained_part instance_words(const device_spec& spec, const device_registration& registered,
+                              const vgpualloc::mig_instance& part) {
+    explained_part made{.kind = "mig_instance",
+                        .name = {},
+                        .group = {},
+                        .start = static_cast<std::int64_t>(part.start),
+                        .memory = {},
+                        .cores = part.cores.count(),
+                        .words = {}};
+    if (const auto* by_model = dynamic_cast<const vgpualloc::modes::mig*>(spec.mode); by_model != nullptr) {
+        const auto& profile = by_model->model().profiles[part.profile];
+        made.name = profile.name;
+        made.memory = profile.memory.value_or(vgpualloc::mib{0});
+        made.words = fmt::format("mig {} at placement {}", made.name, part.start);
+        return made;
+    }
+    std::size_t number = 0;
+    for (const auto& group : registered.geometry) {
+        for (const auto& kind : group.kinds) {
+            if (number++ != part.profile) continue;
+            made.name = kind.name;
+            made.group = group.name;
+            made.memory = kind.memory;
+            made.words = fmt::format("mig {} at slot {} of group {}", kind.name, part.start, group.name);
+        }
+    }
+    return made;
+}
+
+explained_part template_words(const device_spec& spec, const vgpualloc::vir_template& part) {
+    explained_part made{.kind = "vir_template",
+                        .name = {},
+                        .group = {},
+                        .memory = part.memory,
+                        .cores = part.cores.count(),
+                        .words = {}};
+    if (const auto* npu = dynamic_cast<const vgpualloc::modes::ascend_vir*>(spec.mode); npu != nullptr) {
+        const auto& known = npu->kind().templates;
+        made.name = part.index < known.size() ? known[part.index].name : "";
+        made.words = made.name.empty() ? fmt::format("the whole card, {} MiB", part.memory.count())
+                                       : fmt::format("template {}, {} MiB", made.name, part.memory.count());
+        return made;
+    }
+    using vgpualloc::modes::mindcluster_310p;
+    if (part.index < mindcluster_310p::rows.size()) made.name = mindcluster_310p::rows[part.index].name;
+    made.words = fmt::format("template {}, {} AI {}", made.name, made.cores, made.cores == 1 ? "core" : "cores");
+    return made;
+}
+
+} // namespace
+
+explained_part describe_part(const device_spec& spec, const device_registration& registered,
+                             const vgpualloc::partition& part) {
+    if (const auto* given = std::get_if<vgpualloc::slice>(&part)) return slice_words(*given);
+    if (const auto* given = std::get_if<vgpualloc::mig_instance>(&part))
+        return instance_words(spec, registered, *given);
+    if (const auto* given = std::get_if<vgpualloc::vir_template>(&part)) return template_words(spec, *given);
+    return whole_words(spec);
+}
+
+std::string unit_of(rejection_code code, const device_spec* spec, const vgpualloc::device_request* asked) {
+    const std::string_view mode = spec == nullptr ? "" : spec->mode->name();
+    const bool by_model = spec != nullptr && dynamic_cast<const vgpualloc::modes::mig*>(spec->mode) != nullptr;
+    const bool in_percent = by_model && asked != nullptr && asked->memory_percent.has_value();
+    const bool in_ai_cores = mode == "mindcluster_310p" || (mode == "ascend_vir" && asked != nullptr && !asked->soft);
+    switch (code) {
+    case rejection_code::too_many_pods:
+        return "pods";
+    case rejection_code::insufficient_cpu:
+        return "mCPU";
+    case rejection_code::insufficient_memory:
+        return "MiB";
+    case rejection_code::insufficient_device_memory:
+    case rejection_code::no_free_instance:
+        return in_percent ? "%" : "MiB";
+    case rejection_code::request_not_valid:
+        if (mode == "mindcluster_310p") return "AI cores";
+        return mode == "cce" ? "" : "MiB";
+    case rejection_code::insufficient_device_cores:
+        return in_ai_cores ? "AI cores" : "%";
+    case rejection_code::insufficient_device_cpus:
+        return "AI CPUs";
+    case rejection_code::insufficient_device_slots:
+        return "slots";
+    case rejection_code::too_few_devices:
+        return "devices";
+    default:
+        return "";
+    }
+}
+
+} // namespace vgpusim

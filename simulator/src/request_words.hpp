@@ -1,0 +1,13 @@
+// What a container asks for, in words.
+#pragma once
+
+#include <string>
+
+#include "vgpualloc/model/request.hpp"
+
+namespace vgpusim {
+
+/// "2 devices, 10240 MiB each, cores 50, mode hami_core". What says nothing is left out.
+[[nodiscard]] std::string request_words(const vgpualloc::device_request& asked);
+
+} // namespace vgpusim

@@ -1,0 +1,50 @@
+// Aligned columns of plain text.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace vgpusim {
+
+/// Rows of as many cells as there are headings. Columns are as wide as their widest cell and two spaces apart; the last
+/// one ends the line. UTF-8 counts by characters.
+class text_table {
+public:
+    explicit text_table(std::vector<std::string> headings) { rows_.push_back(std::move(headings)); }
+
+    void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+    [[nodiscard]] bool empty() const noexcept { return rows_.size() == 1; }
+
+    [[nodiscard]] std::string text() const {
+        std::vector<std::size_t> widths(rows_.front().size(), 0);
+        for (const auto& row : rows_) {
+            for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], length(row[i]));
+        }
+        std::string made;
+        for (const auto& row : rows_) {
+            std::string line;
+            for (std::size_t i = 0; i < row.size(); ++i) {
+                line += row[i];
+                if (i + 1 < row.size()) line.append(widths[i] - length(row[i]) + 2, ' ');
+            }
+            while (line.ends_with(' ')) line.pop_back();
+            made += line + "\n";
+        }
+        return made;
+    }
+
+private:
+    [[nodiscard]] static std::size_t length(const std::string& text) {
+        std::size_t characters = 0;
+        for (const char each : text)
+            characters += static_cast<std::size_t>((static_cast<unsigned char>(each) & 0xC0U) != 0x80U);
+        return characters;
+    }
+
+    std::vector<std::vector<std::string>> rows_;
+};
+
+} // namespace vgpusim

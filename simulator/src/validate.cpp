@@ -1,0 +1,208 @@
+// Manifests checked against every dialect.
+#include "vgpusim/validate.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "validate_dialects.hpp"
+
+namespace vgpusim {
+
+using vgpualloc::error;
+using vgpualloc::error_code;
+using vgputraces::manifest;
+namespace kubernetes = vgpualloc::kubernetes;
+
+namespace {
+
+/// Errors of a dialect name the object only: the place in the file comes before.
+void add_error(object_report& to, error problem) {
+    problem.where = problem.where.empty() ? to.place : to.place + ": " + problem.where;
+    const auto same = [&problem](const error& each) { return each.message() == problem.message(); };
+    if (std::ranges::none_of(to.errors, same)) to.errors.push_back(std::move(problem));
+}
+
+using bound_pods = std::map<std::string, std::vector<const kubernetes::pod*>>; ///< by node
+
+struct cluster_facts {
+    bound_pods on_node;
+    std::map<std::string, const kubernetes::node*> nodes;
+    std::map<std::string, vgpualloc::dialect::mindcluster::device_info> device_infos; ///< by node
+};
+
+constexpr std::string_view device_info_map = "mindx-dl-deviceinfo-";
+
+/// The list in a device-info ConfigMap; none where it is not as MindCluster writes it.
+std::optional<vgpualloc::dialect::mindcluster::device_info> device_info_of(const manifest& from) {
+    const auto found = from.data.find("DeviceInfoCfg");
+    if (found == from.data.end()) return std::nullopt;
+    const auto parsed = nlohmann::json::parse(found->second, nullptr, false);
+    const nlohmann::json::json_pointer list_at{"/DeviceInfo/DeviceList"};
+    if (!parsed.is_object() || !parsed.contains(list_at) || !parsed.at(list_at).is_object()) return std::nullopt;
+    vgpualloc::dialect::mindcluster::device_info info;
+    for (const auto& [key, each] : parsed.at(list_at).items()) {
+        if (!each.is_string()) return std::nullopt;
+        info.device_list[key] = each.get<std::string>();
+    }
+    return info;
+}
+
+cluster_facts facts_of(const std::vector<manifest>& objects) {
+    cluster_facts facts;
+    for (const manifest& each : objects) {
+        if (each.node) facts.nodes.emplace(each.name, &*each.node);
+        if (each.pod && !each.node_name.empty()) facts.on_node[each.node_name].push_back(&*each.pod);
+        if (each.kind != "ConfigMap" || !each.name.starts_with(device_info_map)) continue;
+        if (auto info = device_info_of(each)) {
+            facts.device_infos[each.name.substr(device_info_map.size())] = *std::move(info);
+        }
+    }
+    return facts;
+}
+
+const std::vector<const kubernetes::pod*>& pods_on(const cluster_facts& facts, const std::string& node) {
+    static const std::vector<const kubernetes::pod*> none;
+    const auto found = facts.on_node.find(node);
+    return found == facts.on_node.end() ? none : found->second;
+}
+
+vgpualloc::dialect::node_reading read_node(const manifest_dialect& dialect, const kubernetes::node& of,
+                                           const cluster_facts& facts) {
+    const auto info = facts.device_infos.find(of.name);
+    return dialect.read_node(of, info == facts.device_infos.end() ? manifest_dialect::device_info{} : info->second,
+                             pods_on(facts, of.name));
+}
+
+/// Container by container, so that each has its own name and all errors are told and not the first alone.
+void read_requests(const manifest_dialect& dialect, const kubernetes::pod& of, object_report& to) {
+    dialect_report report{.dialect = dialect.name, .requests = {}, .devices = {}};
+    const auto read = [&](const kubernetes::pod& part, const std::string& container) {
+        const auto request = dialect.read_pod(part);
+        if (!request) {
+            add_error(to, request.error());
+            return;
+        }
+        for (const auto& each : request->containers) report.requests.push_back({container, each});
+    };
+    if (dialect.whole_pod) {
+        read(of, {});
+    } else {
+        for (const kubernetes::container& in : of.containers) {
+            kubernetes::pod part = of;
+            part.containers = {in};
+            read(part, in.name);
+        }
+    }
+    to.dialects.push_back(std::move(report));
+}
+
+void check_assignment(const manifest_dialect& dialect, const manifest& from, const cluster_facts& facts,
+                      object_report& to) {
+    const auto node = facts.nodes.find(from.node_name);
+    if (node == facts.nodes.end()) return;
+    const auto devices = read_node(dialect, *node->second, facts).devices;
+    for (const error& each : dialect.read_assignment(*from.pod, devices).problems) add_error(to, each);
+}
+
+/// Whether resources of this vendor are ones that a dialect could be expected to know.
+bool is_accelerator(const std::string& resource) {
+    return resource.starts_with("nvidia.com/") || resource.starts_with("volcano.sh/") ||
+           resource.starts_with("huawei.com/");
+}
+
+/// Resources that no dialect reads, or that the dialect they belong to does not take for a request.
+void check_resources(const std::vector<manifest_dialect>& dialects, const std::set<std::string>& speaking,
+                     const kubernetes::pod& of, object_report& to) {
+    for (const kubernetes::container& in : of.containers) {
+        for (const auto& [resource, amount] : in.requests) {
+            if (!is_accelerator(resource)) continue;
+            const auto owner = std::ranges::find_if(dialects, [&resource](const manifest_dialect& each) {
+                return std::ranges::find(each.resources, resource) != each.resources.end();
+            });
+            if (owner != dialects.end() && speaking.contains(owner->name)) continue;
+            std::string expected = "a resource that a dialect knows (see --config for other names)";
+            if (owner != dialects.end()) expected = "what else makes it a request of dialect " + owner->name;
+            if (resource == "huawei.com/npu-core") expected = "label ring-controller.atlas: ascend-310P beside it";
+            add_error(to, {.code = error_code::unknown_name,
+                           .where = "container " + in.name,
+                           .field = "resources",
+                           .value = resource,
+                           .expected = expected});
+        }
+    }
+}
+
+void validate_pod(const manifest& from, const std::vector<manifest_dialect>& dialects, const cluster_facts& facts,
+                  object_report& to) {
+    std::set<std::string> speaking;
+    for (const manifest_dialect& each : dialects) {
+        if (!each.requests(*from.pod)) continue;
+        speaking.insert(each.name);
+        read_requests(each, *from.pod, to);
+        check_assignment(each, from, facts, to);
+        if (!each.scheduler.empty() && from.scheduler_name != each.scheduler) {
+            add_error(to, {.code = error_code::mismatch,
+                           .where = {},
+                           .field = "spec.schedulerName",
+                           .value = from.scheduler_name,
+                           .expected = "'" + each.scheduler + "', which alone serves dialect " + each.name});
+        }
+    }
+    check_resources(dialects, speaking, *from.pod, to);
+    if (speaking.empty()) to.notes.emplace_back("asks for no device");
+    if (speaking.size() < 2) return;
+    std::string names;
+    for (const std::string& each : speaking) names += (names.empty() ? "" : ", ") + each;
+    to.notes.push_back("several dialects in one pod: " + names + "; every one of them will want to serve it");
+}
+
+void validate_node(const manifest& from, const std::vector<manifest_dialect>& dialects, const cluster_facts& facts,
+                   object_report& to) {
+    for (const manifest_dialect& each : dialects) {
+        auto reading = read_node(each, *from.node, facts);
+        for (const error& problem : reading.problems) add_error(to, problem);
+        if (reading.devices.empty()) continue;
+        to.dialects.push_back({.dialect = each.name, .requests = {}, .devices = std::move(reading.devices)});
+    }
+    if (to.dialects.empty()) to.notes.emplace_back("registers no device");
+}
+
+} // namespace
+
+std::vector<object_report> validate(const std::vector<manifest>& objects, const validate_options& with) {
+    const auto dialects = manifest_dialects(with);
+    const cluster_facts facts = facts_of(objects);
+    std::vector<object_report> reports;
+    for (const manifest& each : objects) {
+        object_report made{.place = each.place,
+                           .kind = each.kind,
+                           .ns = each.ns,
+                           .name = each.name,
+                           .replicas = each.replicas,
+                           .cpu = each.cpu,
+                           .memory = each.memory,
+                           .is_pod = each.pod.has_value(),
+                           .is_node = each.node.has_value(),
+                           .dialects = {},
+                           .notes = {},
+                           .errors = each.problems};
+        if (each.pod) validate_pod(each, dialects, facts, made);
+        if (each.node) validate_node(each, dialects, facts, made);
+        if (const auto config = each.data.find("device-config.yaml"); config != each.data.end()) {
+            const auto read = configured(default_validate_options(), config->second, each.place);
+            if (read)
+                made.notes.emplace_back("device configuration: give it as --config to use its names");
+            else
+                made.errors.push_back(read.error());
+        }
+        if (!each.pod && !each.node && each.data.empty()) made.notes.emplace_back("makes no pods");
+        reports.push_back(std::move(made));
+    }
+    return reports;
+}
+
+} // namespace vgpusim

@@ -1,0 +1,166 @@
+// The dialects of manifests.
+#include "validate_dialects.hpp"
+
+#include <utility>
+
+#include "vgpualloc/catalog/ascend.hpp"
+#include "vgpualloc/dialect/cce.hpp"
+#include "vgpualloc/dialect/gpushare.hpp"
+#include "vgpualloc/dialect/volcano_config.hpp"
+
+namespace vgpusim {
+
+namespace dialect = vgpualloc::dialect;
+
+namespace {
+
+using pod = vgpualloc::kubernetes::pod;
+using node = vgpualloc::kubernetes::node;
+using registrations = std::span<const vgpualloc::device_registration>;
+using device_info = dialect::mindcluster::device_info;
+using pods_on_node = std::span<const pod* const>;
+
+/// Memory and number are two plugin settings; a manifest is read by the one whose resource it names.
+dialect::gpushare::options gpushare_for(const pod& of) {
+    dialect::gpushare::options with;
+    for (const auto& in : of.containers) {
+        if (in.limits.contains(with.memory_name)) return with;
+        if (in.limits.contains(with.number_name)) with.number_enabled = true;
+    }
+    with.memory_enabled = !with.number_enabled;
+    return with;
+}
+
+manifest_dialect gpushare() {
+    const dialect::gpushare::options names;
+    return {.name = "gpushare",
+            .whole_pod = true,
+            .scheduler = {},
+            .resources = {names.memory_name, names.number_name},
+            .requests = [](const pod& of) { return dialect::gpushare::requests(of, gpushare_for(of)); },
+            .read_pod = [](const pod& of) { return dialect::gpushare::read_pod(of, gpushare_for(of)); },
+            .read_node = [](const node& of, const device_info&,
+                            pods_on_node) { return dialect::gpushare::read_node(of, {}); },
+            .read_assignment =
+                [](const pod& of, registrations devices) {
+                    return dialect::gpushare::read_assignment(of, devices, gpushare_for(of));
+                }};
+}
+
+/// A dialect whose functions take one options value.
+template <class Requests, class ReadPod, class ReadNode, class ReadAssignment, class Options>
+manifest_dialect plain(std::string name, std::vector<std::string> resources, const Options& with, Requests requests,
+                       ReadPod read_pod, ReadNode read_node, ReadAssignment read_assignment) {
+    return {.name = std::move(name),
+            .whole_pod = false,
+            .scheduler = {},
+            .resources = std::move(resources),
+            .requests = [=, &with](const pod& of) { return requests(of, with); },
+            .read_pod = [=, &with](const pod& of) { return read_pod(of, with); },
+            .read_node = [=, &with](const node& of, const device_info&, pods_on_node) { return read_node(of, with); },
+            .read_assignment = [=, &with](const pod& of,
+                                          registrations devices) { return read_assignment(of, devices, with); }};
+}
+
+manifest_dialect mindcluster(const dialect::mindcluster::options& with) {
+    namespace words = dialect::mindcluster;
+    auto made = plain(
+        "mindcluster", {"huawei.com/npu-core"}, with, words::requests, words::read_pod,
+        [](const node& of, const words::options& options) { return words::read_node(of, {}, {}, options); },
+        words::read_assignment);
+    made.read_node = [&with](const node& of, const device_info& info, pods_on_node on_node) {
+        // Nodes without such chips are none of its business; a chip's node says so in its capacity.
+        if (!of.capacity.contains("huawei.com/npu-core")) return dialect::node_reading{};
+        return words::read_node(of, info, on_node, with);
+    };
+    return made;
+}
+
+std::vector<std::string> ascend_resources(const dialect::ascend_hami::options& with) {
+    std::vector<std::string> names;
+    for (const auto& each : with.kinds) {
+        const std::string count = each.resource.empty() ? "huawei.com/" + each.npu.name : each.resource;
+        names.push_back(count);
+        names.push_back(each.resource_memory.empty() ? count + "-memory" : each.resource_memory);
+        names.push_back(each.resource_core.empty() ? count + "-core" : each.resource_core);
+    }
+    return names;
+}
+
+} // namespace
+
+std::vector<manifest_dialect> manifest_dialects(const validate_options& with) {
+    namespace vgpu = dialect::volcano_vgpu;
+    namespace hami = dialect::hami;
+    namespace ascend = dialect::ascend_hami;
+    namespace cce = dialect::cce;
+    static const cce::options cce_names;
+    std::vector<manifest_dialect> all;
+    all.push_back(plain("volcano_vgpu",
+                        {with.vgpu.count_name, with.vgpu.memory_name, with.vgpu.cores_name,
+                         with.vgpu.memory_percentage_name, "volcano.sh/vgpu-priority"},
+                        with.vgpu, vgpu::requests, vgpu::read_pod, vgpu::read_node, vgpu::read_assignment));
+    all.push_back(gpushare());
+    all.push_back(plain("hami",
+                        {with.hami.count_name, with.hami.memory_name, with.hami.memory_percentage_name,
+                         with.hami.cores_name, "nvidia.com/priority"},
+                        with.hami, hami::requests, hami::read_pod, hami::read_node, hami::read_assignment));
+    all.push_back(plain("ascend_hami", ascend_resources(with.ascend), with.ascend, ascend::requests, ascend::read_pod,
+                        ascend::read_node, ascend::read_assignment));
+    all.push_back(mindcluster(with.mindcluster));
+    all.push_back(plain("cce", {cce_names.memory_name, cce_names.cores_name}, cce_names, cce::requests, cce::read_pod,
+                        cce::read_node, cce::read_assignment));
+    all.back().scheduler = "volcano"; // SPEC-cce, rule 12
+    return all;
+}
+
+validate_options default_validate_options() {
+    validate_options made;
+    for (const auto& each : vgpualloc::built_in_ascend_catalog().chips) {
+        dialect::ascend_hami::kind kind{.npu = {.name = each.name,
+                                                .memory_allocatable = each.memory_allocatable,
+                                                .memory_capacity = each.memory_capacity,
+                                                .ai_core = each.ai_core,
+                                                .ai_cpu = each.ai_cpu.value_or(0),
+                                                .templates = {}},
+                                        .resource = each.resource,
+                                        .resource_memory = each.resource_memory,
+                                        .resource_core = each.resource_core};
+        for (const auto& part : each.templates) {
+            kind.npu.templates.push_back(
+                {.name = part.name, .memory = part.memory, .ai_core = part.ai_core, .ai_cpu = part.ai_cpu.value_or(0)});
+        }
+        made.ascend.kinds.push_back(std::move(kind));
+    }
+    return made;
+}
+
+vgpualloc::expected<validate_options> configured(validate_options base, const std::string& text,
+                                                 const std::string& name) {
+    std::string yaml = text;
+    std::string place = name;
+    if (const auto objects = vgputraces::read_manifests(text, name)) {
+        for (const auto& each : *objects) {
+            const auto found = each.data.find("device-config.yaml");
+            if (each.kind != "ConfigMap" || found == each.data.end()) continue;
+            yaml = found->second;
+            place = each.place + ": device-config.yaml";
+        }
+    }
+    const auto json = vgputraces::yaml_to_json_text(yaml, place);
+    if (!json) return vgpualloc::unexpected(json.error());
+    const auto read = dialect::volcano::parse_device_config(*json, place);
+    if (!read) return vgpualloc::unexpected(read.error());
+    base.vgpu = read->vgpu;
+    base.ascend.soft_by_default = read->hami_vnpu_core;
+    base.ascend.kinds.clear();
+    for (const auto& each : read->vnpus) {
+        base.ascend.kinds.push_back({.npu = each.kind,
+                                     .resource = each.resource_name,
+                                     .resource_memory = each.resource_memory_name,
+                                     .resource_core = {}});
+    }
+    return base;
+}
+
+} // namespace vgpusim

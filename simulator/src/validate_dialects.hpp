@@ -1,0 +1,36 @@
+// The dialects of manifests behind one interface.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "vgpualloc/dialect/kubernetes.hpp"
+#include "vgpualloc/dialect/reading.hpp"
+#include "vgpusim/validate.hpp"
+
+namespace vgpusim {
+
+struct manifest_dialect {
+    using pod = vgpualloc::kubernetes::pod;
+    using node = vgpualloc::kubernetes::node;
+    using device_info = vgpualloc::dialect::mindcluster::device_info;
+
+    std::string name;
+    bool whole_pod = false;             ///< a pod asks as one, not container by container
+    std::string scheduler;              ///< the only one that serves it; empty: not said
+    std::vector<std::string> resources; ///< that its pods can name
+    std::function<bool(const pod&)> requests;
+    std::function<vgpualloc::expected<vgpualloc::pod_request>(const pod&)> read_pod;
+    /// A node, what a ConfigMap says of it beside, and the pods bound there.
+    std::function<vgpualloc::dialect::node_reading(const node&, const device_info&, std::span<const pod* const>)>
+        read_node;
+    std::function<vgpualloc::dialect::assignment_reading(const pod&, std::span<const vgpualloc::device_registration>)>
+        read_assignment;
+};
+
+/// The dialects that the options configure; these have to outlive them.
+[[nodiscard]] std::vector<manifest_dialect> manifest_dialects(const validate_options& with);
+
+} // namespace vgpusim

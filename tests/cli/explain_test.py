@@ -1,0 +1,177 @@
+"""vgpusim explain: a mixed cluster as kubectl prints it, the seeds' pods, what fits where and why, and bad input."""
+
+import json
+import unittest
+
+from support import SOURCE, CliTest
+
+DATA = SOURCE / "tests" / "data" / "explain"
+CLUSTER = DATA / "cluster.yaml"
+CONFIG = DATA / "device-config.yaml"
+MANIFESTS = SOURCE / "scenarios" / "manifests"
+
+# Member -> type, of every object of the document; "?" marks members that may be absent. A list has the type of its items.
+ERROR = {"where": str, "field": str, "value": str, "expected": str, "message": str}
+REASON = {"code": str, "wanted": int, "available": int, "unit": str, "text": str, "device?": str, "container?": int,
+          "devices?": dict}
+PART = {"kind": str, "memory_mib": int, "cores": int, "words": str, "name?": str, "group?": str, "start?": int}
+SHARE = {"container": int, "device": int, "uuid": str, "part": PART}
+ANSWER = {"fits": bool, "score?": float, "reason?": REASON, "parts": [PART]}
+DEVICE = {"uuid": str, "model": str, "family": str, "mode": str, "dialect": str, "healthy": bool, "overcommitted": bool,
+          "memory_mib": int, "memory_used_mib": int, "cores": int, "cores_used": int, "slots": int, "slots_used": int,
+          "used_milli": int, "containers": [ANSWER]}
+TERM = {"policy": str, "weight": float, "score": float}
+NODE = {"name": str, "fits": bool, "reason": (REASON, None), "score?": float, "compromise?": int, "terms?": [TERM],
+        "shares?": [SHARE], "devices": [DEVICE]}
+REQUEST = {"container": str, "count": int, "memory_percent?": int, "memory_mib?": int, "cores?": int, "family?": str,
+           "mode?": str}
+POD = {"namespace": str, "name": str, "place": str, "dialect": str, "cpu_milli": int, "memory_mib": int, "tags": [str],
+       "avoids": [str], "requests": [REQUEST]}
+CHOICE = {"node": (str, None), "reason": str, "nodes_fitting": int, "nodes_tied": int, "runner_up": (str, None),
+          "margin": (float, None), "message": str, "shares": [SHARE]}
+DOCUMENT = {"pod": POD, "policy": str, "choice": CHOICE, "nodes": [NODE], "notes": [str], "warnings": [ERROR]}
+
+
+def differences(value, schema, at="$"):
+    """What of a value is not as the schema says, as texts."""
+    if isinstance(schema, tuple):
+        return [] if value is None else differences(value, schema[0], at)
+    if isinstance(schema, list):
+        return [each for i, item in enumerate(value) for each in differences(item, schema[0], f"{at}[{i}]")]
+    if isinstance(schema, type):
+        return [] if type(value) is schema else [f"{at}: {value!r} is no {schema.__name__}"]
+    named = {name.rstrip("?"): name for name in schema}
+    found = [f"{at}.{name}: not in the schema" for name in value if name not in named]
+    found += [f"{at}.{name}: absent" for name in schema if not name.endswith("?") and name not in value]
+    return found + [each for name in value if name in named
+                    for each in differences(value[name], schema[named[name]], f"{at}.{name}")]
+
+
+class ExplainTest(CliTest):
+    def explain(self, pod, *flags, cluster=CLUSTER, config=CONFIG):
+        result = self.vgpusim("explain", cluster, "--pod", pod, "--config", config, *flags)
+        self.assert_done(result)
+        return result.stdout
+
+    def document(self, pod, *flags, **how):
+        made = json.loads(self.explain(pod, "--json", *flags, **how))
+        self.assertEqual(differences(made, DOCUMENT), [])
+        return made
+
+    def reasons(self, document):
+        return {node["name"]: node["reason"] and node["reason"]["code"] for node in document["nodes"]}
+
+    def test_the_seeds_pods(self):
+        expected = {  # file -> node, device, part
+            "volcano-vgpu-hami-core.yaml": ("core-0", "GPU-a0", "slice 3000 MiB, 50 % of compute"),  # R023
+            "volcano-vgpu-mig.yaml": ("mig-0", "GPU-m0", "mig 1g.5gb at slot 1 of group group1"),  # R030
+            "ascend-hami-pod.yaml": ("npu-0", "npu-a", "template vir02, 6144 MiB"),  # R098
+            "mindcluster-job.yaml": ("npu-1", "Ascend310P-0", "the whole device"),  # R088
+        }
+        for name, (node, device, words) in expected.items():
+            with self.subTest(name=name):
+                choice = self.document(MANIFESTS / name)["choice"]
+                self.assertEqual((choice["node"], choice["reason"]), (node, "only_one_fits"))
+                [share] = choice["shares"]
+                self.assertEqual((share["uuid"], share["part"]["words"]), (device, words))
+
+    def test_without_a_mode_the_node_score_decides(self):  # R033, R067
+        for policy, node, runner_up in (("best_fit", "mig-0", "core-0"), ("worst_fit", "core-0", "mig-0")):
+            choice = self.document("default/waits", "--policy", policy)["choice"]
+            self.assertEqual((choice["node"], choice["runner_up"], choice["reason"]), (node, runner_up, "highest_score"))
+            self.assertGreater(choice["margin"], 0)
+
+    def test_two_devices_for_a_container(self):  # R059
+        document = self.document(MANIFESTS / "volcano-vgpu-job.yaml")
+        self.assertEqual(document["pod"]["requests"], [{"container": "trainer", "count": 2, "memory_mib": 10240,
+                                                        "family": "NVIDIA"}])
+        choice = document["choice"]
+        self.assertEqual((choice["node"], choice["reason"]), (None, "nothing_fits"))
+        self.assertEqual(choice["message"], "0/6 nodes are available: 4 too_few_devices, 2 family_not_offered.")
+        reason = document["nodes"][0]["reason"]
+        self.assertEqual((reason["wanted"], reason["available"], reason["unit"]), (2, 1, "devices"))
+        self.assertEqual(reason["devices"], {"fit": 1, "device_unhealthy": 1})
+
+    def test_reasons_and_numbers(self):
+        document = self.document(MANIFESTS / "volcano-vgpu-hami-core.yaml")
+        self.assertEqual(self.reasons(document), {
+            "core-0": None, "core-1": "insufficient_device_memory", "mig-0": "mode_not_offered",
+            "npu-0": "family_not_offered", "npu-1": "family_not_offered", "cpu-0": "too_few_devices"})
+        reason = document["nodes"][1]["reason"]
+        self.assertEqual((reason["wanted"], reason["available"], reason["unit"], reason["device"]),
+                         (3000, 2048, "MiB", "GPU-b0"))
+        healthy, ill = document["nodes"][0]["devices"]
+        self.assertTrue(healthy["containers"][0]["fits"])
+        self.assertEqual(ill["containers"][0]["reason"]["code"], "device_unhealthy")
+        used = document["nodes"][1]["devices"][0]
+        self.assertEqual((used["memory_used_mib"], used["cores_used"], used["slots_used"]), (38912, 60, 1))
+        self.assertEqual(document["warnings"], [])
+
+    def test_terms_of_a_weighted_sum(self):
+        document = self.document("default/waits", "--policy", "weighted:best_fit=0.7,binpack=0.3")
+        for node in document["nodes"][0], document["nodes"][2]:
+            self.assertEqual([term["policy"] for term in node["terms"]], ["best_fit", "binpack"])
+            self.assertEqual([term["weight"] for term in node["terms"]], [0.7, 0.3])
+            self.assertEqual(0.7 * node["terms"][0]["score"] + 0.3 * node["terms"][1]["score"], node["score"])
+        self.assertIn("0.7 x best_fit", self.explain("default/waits", "--policy", "weighted:best_fit=0.7,binpack=0.3"))
+
+    def test_as_text(self):
+        text = self.explain("default/waits", "--policy", "best_fit")
+        for line in ("  container main: 1 device, 3000 MiB, any mode, family NVIDIA (dialect volcano_vgpu)",
+                     "  main gets of device 0 (GPU-m0): mig 1g.5gb at slot 1 of group group1"):
+            self.assertIn(line, text.splitlines())
+        self.assertRegex(text, r"(?m)^chosen: mig-0, the highest score; next core-0, [0-9.]+ less \(2 of 6 nodes fit\)$")
+        self.assertRegex(text, r"(?m)^core-1 +no +insufficient_device_memory: wanted 3000 MiB, available 2048 MiB \(GPU-b0\)$")
+        one = self.explain("default/waits", "--policy", "best_fit", "--node", "core-1")
+        self.assertRegex(one, r"(?m)^core-1 ")
+        self.assertNotRegex(one, r"(?m)^core-0 ")
+
+    def test_what_does_not_fit_is_explained_all_the_same(self):
+        text = self.explain("team/waits")
+        self.assertIn("0/6 nodes are available: 2 family_not_offered, 2 insufficient_device_memory, ", text)
+        self.assertIn("container small, those before it placed", text)
+
+    def test_the_same_from_several_files(self):
+        documents = [each for each in CLUSTER.read_text().split("\n- ")][1:]
+        split = [self.write(f"{i}.yaml", "\n".join(line.removeprefix("  ") for line in each.splitlines()))
+                 for i, each in enumerate(documents)]
+        whole = self.document("default/waits")
+        result = self.vgpusim("explain", *split, "--pod", "default/waits", "--config", CONFIG, "--json")
+        self.assert_done(result)
+        parts = json.loads(result.stdout)
+        self.assertNotEqual(parts["pod"].pop("place"), whole["pod"].pop("place"))
+        self.assertEqual(parts, whole)
+
+    def test_same_input_same_bytes(self):
+        for policy in "fgd", "random":
+            self.assertEqual(self.explain("default/waits", "--policy", policy, "--seed", "3"),
+                             self.explain("default/waits", "--policy", policy, "--seed", "3"))
+
+    def test_warnings_are_told(self):
+        result = self.vgpusim("explain", CLUSTER, "--pod", "default/waits", "--json")
+        self.assert_done(result)
+        [geometry, assignment] = json.loads(result.stdout)["warnings"]
+        self.assertIn("--config", geometry["message"])
+        self.assertIn("serve-0", assignment["message"])
+        self.assertIn("warning: ", self.vgpusim("explain", CLUSTER, "--pod", "default/waits").stdout)
+
+    def test_bad_input(self):
+        def refused(*arguments, words=()):
+            self.assert_refused(self.vgpusim("explain", *arguments), *words)
+
+        refused(CLUSTER, "--pod", "nobody", words=["nobody", "default/waits, team/waits, team/both"])
+        refused(CLUSTER, "--pod", "waits", words=["namespace", "default/waits, team/waits"])
+        refused(CLUSTER, "--pod", "train-0", words=["core-1"])
+        refused(CLUSTER, "--pod", "team/both", words=["cluster.yaml:102", "volcano_vgpu, hami"])
+        refused(CLUSTER, "--pod", "default/waits", "--node", "nowhere", words=["nowhere", "core-0, core-1"])
+        refused(CLUSTER, "--pod", "default/waits", "--policy", "worst", words=["worst", "best_fit"])
+        refused(CLUSTER, "--pod", CONFIG, words=["device-config.yaml"])
+        refused(CLUSTER, "--pod", self.write("service.yaml", "kind: Service\nmetadata: {name: s}\n"), words=["Pod"])
+        refused(CLUSTER, words=["--pod"])
+        refused("nowhere.yaml", "--pod", "p", words=["nowhere.yaml"])
+        refused(MANIFESTS / "cce-memory.yaml", "--pod", "p", words=["Node"])
+        refused(CLUSTER, "--pod", "default/waits", "--config", CLUSTER, words=["cluster.yaml"])
+
+
+if __name__ == "__main__":
+    unittest.main()

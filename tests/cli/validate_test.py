@@ -1,0 +1,190 @@
+"""vgpusim validate: manifests as people write them, what each dialect makes of them, and what is wrong with them."""
+
+import json
+import unittest
+
+from support import SOURCE, CliTest
+
+MANIFESTS = SOURCE / "scenarios" / "manifests"
+
+
+def pod(limits, annotations="", labels="", more=""):
+    """A pod of one container; the arguments are in flow style."""
+    return (f"apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\n  annotations: {{{annotations}}}\n  labels: {{{labels}}}\n"
+            f"spec:\n  schedulerName: volcano\n{more}  containers:\n  - name: c\n"
+            f"    resources: {{limits: {{{limits}}}}}\n")
+
+
+class ValidateTest(CliTest):
+    def validate(self, *texts, flags=()):
+        names = [self.write(f"m{i}.yaml", text) for i, text in enumerate(texts)]
+        return self.vgpusim("validate", *names, "--json", *flags)
+
+    def objects(self, *texts, flags=()):
+        result = self.validate(*texts, flags=flags)
+        self.assert_done(result)
+        return json.loads(result.stdout)["objects"]
+
+    def request(self, *arguments, flags=()):
+        [found] = self.objects(pod(*arguments), flags=flags)
+        [dialect] = found["dialects"]
+        [asked] = dialect["requests"]
+        return dialect["dialect"], asked
+
+    def errors(self, *texts, flags=()):
+        """The errors of all objects, whose number is the one line on standard error."""
+        result = self.validate(*texts, flags=flags)
+        self.assert_error_line(result, 2, "error")
+        listed = json.loads(result.stdout)
+        errors = [error for each in listed["objects"] for error in each["errors"]]
+        self.assertEqual(listed["errors"], len(errors))
+        return errors
+
+    def test_the_seeds_examples(self):
+        expected = {  # file -> dialect, request
+            "volcano-vgpu-hami-core.yaml": ("volcano_vgpu", {  # R023
+                "container": "cuda-container", "count": 1, "memory_mib": 3000, "cores": 50, "family": "NVIDIA",
+                "mode": "hami_core"}),
+            "volcano-vgpu-mig.yaml": ("volcano_vgpu", {  # R030
+                "container": "cuda-container", "count": 1, "memory_mib": 3000, "family": "NVIDIA", "mode": "mig"}),
+            "volcano-vgpu-job.yaml": ("volcano_vgpu", {  # R059
+                "container": "trainer", "count": 2, "memory_mib": 10240, "family": "NVIDIA"}),
+            "mindcluster-job.yaml": ("mindcluster", {  # R088
+                "container": "inference", "count": 1, "cores": 8, "family": "Ascend310P",
+                "mode": "mindcluster_310p"}),
+            "ascend-hami-pod.yaml": ("ascend_hami", {  # R098
+                "container": "ubuntu-container", "count": 1, "memory_mib": 4096, "family": "Ascend310P",
+                "mode": "ascend_vir"}),
+            "cce-memory.yaml": ("cce", {  # R118
+                "container": "container-1", "count": 1, "memory_mib": 5120, "family": "CCE", "mode": "cce"}),
+            "cce-memory-and-compute.yaml": ("cce", {  # R119
+                "container": "container-1", "count": 1, "memory_mib": 5120, "cores": 25, "family": "CCE",
+                "mode": "cce"}),
+        }
+        self.assertEqual(sorted(expected), sorted(path.name for path in MANIFESTS.glob("*.yaml")))
+        for name, (dialect, request) in expected.items():
+            with self.subTest(name=name):
+                result = self.vgpusim("validate", MANIFESTS / name, "--json")
+                self.assert_done(result)
+                [found] = json.loads(result.stdout)["objects"]
+                self.assertEqual((found["errors"], found["notes"]), ([], []))
+                self.assertEqual(found["place"], f"{MANIFESTS / name}:2")
+                self.assertEqual(found["dialects"], [{"dialect": dialect, "requests": [request]}])
+
+    def test_as_text(self):
+        result = self.vgpusim("validate", MANIFESTS / "cce-memory-and-compute.yaml")
+        self.assert_done(result)
+        self.assertIn("Deployment gpu-app", result.stdout)
+        self.assertIn("cce: container container-1: 1 device, 5120 MiB, cores 25, mode cce", result.stdout)
+
+    def test_hami_and_gpushare(self):
+        name, asked = self.request("nvidia.com/gpu: 2, nvidia.com/gpumem-percentage: 50",
+                                   "nvidia.com/use-gputype: A100")
+        self.assertEqual(name, "hami")
+        self.assertEqual((asked["count"], asked["memory_percent"], asked["types_allowed"]), (2, 50, ["A100"]))
+        name, asked = self.request("volcano.sh/gpu-number: 2")
+        self.assertEqual((name, asked["count"]), ("gpushare", 2))
+        name, asked = self.request("volcano.sh/gpu-memory: 1024")
+        self.assertEqual((name, asked["memory_mib"]), ("gpushare", 1024))
+
+    def test_mindcluster_labels(self):
+        labels = 'ring-controller.atlas: ascend-310P, vnpu-dvpp: "no", vnpu-level: high'
+        name, asked = self.request("huawei.com/npu-core: 4", "", labels)
+        self.assertEqual((name, asked["cores"], asked["dvpp"], asked["high_level"]), ("mindcluster", 4, "no", True))
+
+    def test_several_dialects_in_one_pod_are_noted(self):
+        [found] = self.objects(pod("nvidia.com/gpu: 1, volcano.sh/vgpu-number: 1"))
+        self.assertEqual([each["dialect"] for each in found["dialects"]], ["volcano_vgpu", "hami"])
+        self.assertEqual(len(found["notes"]), 1)
+        self.assertIn("hami, volcano_vgpu", found["notes"][0])
+
+    def test_what_asks_for_nothing(self):
+        [found] = self.objects(pod("cpu: 1500m, memory: 1Gi"))
+        self.assertEqual((found["dialects"], found["cpu_milli"], found["memory_mib"]), ([], 1500, 1024))
+        self.assertEqual(found["notes"], ["asks for no device"])
+        [found] = self.objects("kind: Service\nmetadata: {name: s}\n")
+        self.assertEqual(found["notes"], ["makes no pods"])
+
+    def test_every_error_has_its_place(self):
+        for text, *words in (
+                (pod("volcano.sh/gpu-core.percentage: 25"), "rule 4", "container c"),
+                (pod("volcano.sh/gpu-mem.128Mi: 40, volcano.sh/gpu-core.percentage: 27"), "rule 8", "'27'"),
+                (pod("volcano.sh/gpu-mem.128Mi: 40").replace("volcano\n", "default-scheduler\n"), "schedulerName"),
+                (pod("cpu: 1", more="  initContainers: [{name: i, resources: {limits: {volcano.sh/gpu-mem.128Mi: 1}}}]\n"),
+                 "rule 2", "init container i"),
+                (pod("volcano.sh/vgpu-number: 0.5"), "spec.containers[0].resources.limits", "m0.yaml:11"),
+                (pod("huawei.com/npu-core: 8"), "ring-controller.atlas"),
+                (pod("huawei.com/npu-core: 3", labels="ring-controller.atlas: ascend-310P"), "1, 2, 4"),
+                (pod("huawei.com/npu-core: 2", labels="ring-controller.atlas: ascend-310P, vnpu-dvpp: yes"), "quotes"),
+                (pod("huawei.com/npu-core: 2", labels="ring-controller.atlas: ascend-310P, vnpu-dvpp: 'yes'"), "null"),
+                (pod("huawei.com/Ascend910B: 1"), "huawei.com/Ascend910B"),
+                (pod("volcano.sh/vgpu-cores: 50"), "volcano_vgpu"),
+                (pod("nvidia.com/gpu: 1, nvidia.com/gpumem-percentage: 101"), "'101'"),
+                (pod("nvidia.com/gpu: 1", "nvidia.com/vgpu-mode: hami"), "nvidia.com/vgpu-mode")):
+            with self.subTest(text=text):
+                [error] = self.errors(text)
+                self.assertIn("m0.yaml", error["where"])
+                for word in words:
+                    self.assertIn(word, error["message"])
+
+    def test_errors_of_one_object_do_not_hide_others(self):
+        two = pod("volcano.sh/gpu-mem.128Mi: 0") + "  - name: d\n    resources: {limits: {volcano.sh/gpu-mem.128Mi: -1}}\n"
+        errors = self.errors(two, pod("huawei.com/Ascend310P: 2"), pod("nvidia.com/gpu: x"))
+        self.assertEqual(len(errors), 3)
+        self.assertIn("m0.yaml:13", errors[0]["where"])  # the second container's amount
+        self.assertIn("container c", errors[1]["where"])
+        self.assertIn("m2.yaml", errors[2]["where"])
+
+    def test_a_node_and_its_pods(self):
+        node = ("kind: Node\nmetadata:\n  name: n0\n  annotations:\n    volcano.sh/node-vgpu-register: "
+                "'GPU-a,10,32768,NVIDIA A100,true,hami-core:'\nstatus:\n  allocatable: {volcano.sh/vgpu-number: 10, "
+                "volcano.sh/vgpu-memory: 32768, volcano.sh/vgpu-cores: 100}\n")
+        bound = pod("volcano.sh/vgpu-number: 1, volcano.sh/vgpu-memory: 1000",
+                    "volcano.sh/vgpu-ids-new: 'GPU-a,NVIDIA,1000,0:'", more="  nodeName: n0\n")
+        objects = self.objects(node, bound)
+        [dialect] = objects[0]["dialects"]
+        self.assertEqual(dialect["devices"], [{"uuid": "GPU-a", "model": "NVIDIA A100", "mode": "hami_core",
+                                               "memory_mib": 32768, "slots": 10, "healthy": True}])
+        [error] = self.errors(node, bound.replace("GPU-a,NVIDIA", "GPU-b,NVIDIA"))
+        self.assertIn("GPU-b", error["message"])
+        [error] = self.errors(node.replace("32768,NV", "x,NV"))
+        self.assertIn("memory", error["message"])
+
+    def test_a_310p_node_needs_its_config_map(self):
+        node = ("kind: Node\nmetadata:\n  name: n0\n  labels: {accelerator: huawei-Ascend310P, servertype: Ascend310P-8, "
+                "node.kubernetes.io/npu.chip.name: 310P3}\n  annotations: {baseDeviceInfos: '{\"Ascend310P-0\":{}}'}\n"
+                "status: {allocatable: {huawei.com/npu-core: 8}, capacity: {huawei.com/npu-core: 8}}\n")
+        info = ("kind: ConfigMap\nmetadata: {name: mindx-dl-deviceinfo-n0, namespace: kube-system}\ndata:\n"
+                "  DeviceInfoCfg: '{\"DeviceInfo\":{\"DeviceList\":{\"huawei.com/Ascend310P\":\"Ascend310P-0\"}}}'\n")
+        [error] = self.errors(node)
+        self.assertIn("mindx-dl-deviceinfo-n0", error["message"])
+        found = self.objects(node, info)
+        self.assertEqual(found[0]["dialects"][0]["devices"][0]["mode"], "mindcluster_310p")
+
+    CONFIG = ("nvidia:\n  resourceCountName: example.com/gpu\n  resourceMemoryName: example.com/mem\n"
+              "  resourceCoreName: example.com/cores\nvnpus: []\n")
+
+    def test_a_device_configuration_renames_resources(self):
+        config = self.write("device-config.yaml", self.CONFIG)
+        text = "example.com/gpu: 2, example.com/mem: 100"
+        self.assertEqual(self.objects(pod(text))[0]["dialects"], [])
+        name, asked = self.request(text, flags=["--config", config])
+        self.assertEqual((name, asked["count"], asked["memory_mib"]), ("volcano_vgpu", 2, 100))
+        indented = "".join(f"    {line}\n" for line in self.CONFIG.splitlines())
+        config_map = self.write("cm.yaml", "kind: ConfigMap\nmetadata: {name: c}\ndata:\n  device-config.yaml: |\n" +
+                                indented)
+        self.assertEqual(self.request(text, flags=["--config", config_map])[1]["count"], 2)
+        wrong = self.write("wrong.yaml", "nvidia: {resourceCountNam: x}\n")
+        self.assert_refused(self.vgpusim("validate", self.write("p.yaml", pod(text)), "--config", wrong),
+                            "resourceCountNam")
+
+    def test_files_that_cannot_be_read(self):
+        self.assert_refused(self.vgpusim("validate", "nowhere.yaml"), "nowhere.yaml")
+        self.assert_refused(self.vgpusim("validate", self.write("bad.yaml", "a: 1\n b: 2\n")), "bad.yaml:2")
+        self.assert_refused(self.vgpusim("validate", self.write("text.yaml", "text")), "text.yaml")
+        self.assert_refused(self.vgpusim("validate", self.write("bad.json", '{"kind": "Pod"')), "bad.json")
+        self.assert_refused(self.vgpusim("validate"), "FILE")
+
+
+if __name__ == "__main__":
+    unittest.main()

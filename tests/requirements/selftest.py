@@ -1,0 +1,120 @@
+"""scripts/requirements.py: a tree of one test file, and programs that report what they are told to."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+ROW = {"id": "R1", "kind": "core", "seeds": "000", "statement": "It works."}
+LABELLED = 'TEST(works, well) {\n    covers({"R1"});\n}\n'
+PROGRAM = """#!{python}
+import sys
+output = next(a for a in sys.argv if a.startswith("--gtest_output=json:")).split(":", 1)[1]
+open(output, "w").write({report!r})
+"""
+
+
+def report(case="well", **changes):
+    cases = [{"name": case, "status": "RUN", "result": "COMPLETED", "covers": "R1", **changes}]
+    return json.dumps({"testsuites": [{"name": "works", "testsuite": cases}]})
+
+
+class RequirementsTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = Path(folder.name)
+        for part in ("tests/requirements", "tests/unit/a", "docs", "specs"):
+            (self.root / part).mkdir(parents=True)
+        self.case_file(LABELLED)
+        self.rows(ROW)
+        self.program(report())
+
+    def case_file(self, text):
+        (self.root / "tests/unit/a/a_test.cpp").write_text(text)
+
+    def rows(self, *rows):
+        (self.root / "tests/requirements/core.json").write_text(json.dumps(rows))
+
+    def program(self, text):
+        path = self.root / "program"
+        path.write_text(PROGRAM.format(python=sys.executable, report=text))
+        path.chmod(0o755)
+
+    def run_it(self, what, *more, **environment):
+        return subprocess.run([sys.executable, ROOT / "scripts/requirements.py", what, "--root", self.root, *more],
+                              env={**os.environ, **environment}, capture_output=True, text=True, check=False)
+
+    def check(self, what="check"):
+        return self.run_it(what, "--binary", f"unit/a={self.root / 'program'}")
+
+    def assert_problem(self, words):
+        written = self.check("write")
+        checked = self.check()
+        self.assertEqual((written.returncode, checked.returncode), (1, 1), checked.stdout)
+        self.assertIn(words, checked.stdout)
+        self.assertNotIn("is not what the tests say", checked.stdout)
+
+    def test_a_page_that_was_written_is_current_until_it_is_changed(self):
+        self.assertIn("is not what the tests say", self.check().stdout)
+        self.assertEqual(self.check("write").returncode, 0)
+        self.assertEqual(self.check().returncode, 0)
+        page = self.root / "docs/requirements.md"
+        self.assertIn("| R1 | 000 | It works. | `a: works.well` |", page.read_text())
+        self.assertIn("1 of 1 have tests", page.read_text())
+        page.write_text(page.read_text().replace("works", "worked"))
+        self.assertEqual(self.check().returncode, 1)
+
+    def test_a_requirement_without_a_test(self):
+        self.rows(ROW, {**ROW, "id": "R2"})
+        self.assert_problem("R2 has no test")
+
+    def test_a_label_that_names_no_requirement(self):
+        self.case_file(LABELLED.replace('"R1"', '"R1", "R9"'))
+        self.program(report(covers="R1 R9"))
+        self.assert_problem("R9 is no requirement")
+
+    def test_a_labelled_test_that_did_not_pass(self):
+        for changes, words in (({"failures": [{}]}, "failed"), ({"status": "NOTRUN"}, "skipped"),
+                               ({"result": "SKIPPED"}, "skipped"), ({"case": "other"}, "not run"),
+                               ({"covers": "R2"}, "reported ['R2']")):
+            self.program(report(**changes))
+            self.assert_problem(f"works.well: {words}" if "covers" not in changes else words)
+        self.program("nothing that could be read")
+        self.assert_problem("works.well: not run")
+
+    def test_a_label_in_no_case_of_its_own(self):
+        self.case_file(LABELLED + 'TEST_P(works, often) {\n    covers({"R1"});\n}\n')
+        self.assert_problem("a label belongs into a TEST or TEST_F, once")
+        self.case_file(LABELLED.replace("}\n", 'covers({"R1"});\n}\n'))
+        self.assert_problem("a label belongs into a TEST or TEST_F, once")
+
+    def test_labels_that_no_program_runs(self):
+        self.assertIn("no program was named", self.run_it("check").stdout)
+
+    def test_a_list_that_is_wrong(self):
+        self.rows(ROW, ROW)
+        self.assert_problem("R1 is there twice")
+        self.rows({**ROW, "kind": "docs"})
+        self.assert_problem("needs id, kind")
+
+    def test_the_list_against_the_specification(self):
+        specs = self.root / "specs"
+        environment = {"VGPUALLOC_EVIDENCE": str(self.root), "CI": ""}
+        self.assertEqual(self.run_it("compare", **environment).returncode, 77)
+        self.assertEqual(self.run_it("compare", **{**environment, "CI": "true"}).returncode, 1)
+        (specs / "SEED-REQUIREMENTS.md").write_text("| R1 | 000 | core | x |\n| R2 | 000,001 | docs | y |\n")
+        (specs / "SPEC-cce.md").write_text("| C1 | empty | 40 | fit |\n")
+        self.assertIn("C1: ", self.run_it("compare", **environment).stdout)
+        self.rows(ROW, {**ROW, "id": "C1", "kind": "check", "seeds": "004"})
+        self.assertEqual(self.run_it("compare", **environment).returncode, 0)
+        self.rows({**ROW, "seeds": "001"}, {**ROW, "id": "C1", "kind": "check", "seeds": "004"})
+        self.assertIn("R1: ", self.run_it("compare", **environment).stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

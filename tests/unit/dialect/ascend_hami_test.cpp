@@ -1,0 +1,284 @@
+// The ascend_hami dialect: registrations, requests, assignments, and what of them is refused.
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "requirements.hpp"
+#include "vgpualloc/dialect/ascend_hami.hpp"
+
+namespace {
+
+using namespace vgpualloc;
+using vgpualloc::test::covers;
+using namespace vgpualloc::dialect::ascend_hami;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::Field;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr const char* register_310p = "hami.io/node-register-Ascend310P";
+constexpr const char* allocated_310p = "hami.io/Ascend310P-devices-allocated";
+
+options with_kinds() {
+    options made;
+    made.kinds.push_back({.npu = {.name = "Ascend310P",
+                                  .memory_allocatable = mib{21527},
+                                  .memory_capacity = mib{24576},
+                                  .ai_core = 8,
+                                  .ai_cpu = 7,
+                                  .templates = {{.name = "vir02", .memory = mib{6144}, .ai_core = 2, .ai_cpu = 2},
+                                                {.name = "vir01", .memory = mib{3072}, .ai_core = 1, .ai_cpu = 1},
+                                                {.name = "vir04", .memory = mib{12288}, .ai_core = 4, .ai_cpu = 4}}}});
+    made.kinds.push_back({.npu = {.name = "Ascend910B4",
+                                  .memory_allocatable = mib{32768},
+                                  .memory_capacity = mib{32768},
+                                  .ai_core = 20,
+                                  .ai_cpu = 7,
+                                  .templates = {}}});
+    return made;
+}
+
+kubernetes::node node_with(const std::string& list) {
+    kubernetes::node made;
+    made.name = "n0";
+    made.annotations[register_310p] = list;
+    made.allocatable["huawei.com/Ascend310P"] = "14";
+    return made;
+}
+
+kubernetes::node two_cards() {
+    return node_with(R"([{"id":"B","index":1,"count":7,"devmem":21527,"devcore":8,"type":"Ascend310P","health":true},
+                         {"id":"A","count":7,"devmem":21527,"devcore":8,"type":"Ascend310P","health":true,
+                          "custominfo":{"NetworkID":1}}])");
+}
+
+kubernetes::container limited(kubernetes::amount_map limits) { return {.name = "c", .limits = limits, .requests = {}}; }
+
+kubernetes::pod pod_of(std::vector<kubernetes::container> containers) {
+    kubernetes::pod made;
+    made.name = "p";
+    made.ns = "default";
+    made.containers = std::move(containers);
+    return made;
+}
+
+error error_of(const kubernetes::pod& pod) {
+    const auto read = read_pod(pod, with_kinds());
+    EXPECT_FALSE(read.has_value());
+    return read ? error{} : read.error();
+}
+
+TEST(ascend_hami, a_node_registers_its_cards_by_index) {
+    const auto read = read_node(two_cards(), with_kinds());
+    EXPECT_THAT(read.problems, IsEmpty());
+    ASSERT_THAT(read.devices, SizeIs(2));
+    EXPECT_EQ(read.devices[0].uuid, "A");
+    EXPECT_EQ(read.devices[0].link_group, 1);
+    EXPECT_EQ(read.devices[1].uuid, "B");
+    EXPECT_EQ(read.devices[1].link_group, no_link_group);
+    EXPECT_EQ(read.devices[1].family, "Ascend310P");
+    EXPECT_EQ(read.devices[1].mode, "ascend_vir");
+    EXPECT_EQ(read.devices[1].npu, with_kinds().kinds[0].npu);
+}
+
+TEST(ascend_hami, a_node_that_offers_none_has_none) {
+    auto node = two_cards();
+    node.allocatable["huawei.com/Ascend310P"] = "0";
+    EXPECT_THAT(read_node(node, with_kinds()).devices, IsEmpty());
+    node.allocatable.clear();
+    EXPECT_THAT(read_node(node, with_kinds()).devices, IsEmpty());
+    node.allocatable["huawei.com/Ascend310P"] = "many";
+    EXPECT_THAT(read_node(node, with_kinds()).problems, ElementsAre(Field(&error::value, "many")));
+}
+
+TEST(ascend_hami, the_nodes_word_on_software_slices_beats_the_configuration) {
+    auto with = with_kinds();
+    with.soft_by_default = true;
+    auto node = two_cards();
+    EXPECT_TRUE(read_node(node, with).devices[0].soft);
+    node.annotations["hami-vnpu-core"] = "True"; // only "true" is yes
+    EXPECT_FALSE(read_node(node, with).devices[0].soft);
+    node.annotations["hami-vnpu-core"] = "true";
+    EXPECT_TRUE(read_node(node, with_kinds()).devices[0].soft);
+}
+
+TEST(ascend_hami, cards_that_cannot_be_read_are_problems_with_their_place) {
+    const std::vector<std::pair<std::string, std::string>> wrong{
+        {R"({"id":"A","count":7,"devmem":99999999999,"devcore":8})", "devmem"},
+        {R"({"id":"A","count":7,"devmem":0,"devcore":8})", "devmem"},
+        {R"({"id":"A","count":-1,"devmem":1,"devcore":8})", "count"},
+        {R"({"id":"A","count":1.5,"devmem":1,"devcore":8})", "count"},
+        {R"({"id":"A","count":7,"devcore":8})", "devmem"},
+        {R"({"id":"A","count":7,"devmem":1})", "devcore"},
+        {R"({"id":"A:B","count":7,"devmem":1,"devcore":8})", "id"},
+        {R"({"count":7,"devmem":1,"devcore":8})", "id"},
+        {R"({"id":"A","count":7,"devmem":1,"devcore":8,"health":"yes"})", "health"},
+    };
+    for (const auto& [entry, field] : wrong) {
+        const auto read = read_node(node_with("[" + entry + "]"), with_kinds());
+        EXPECT_THAT(read.devices, IsEmpty()) << entry;
+        ASSERT_THAT(read.problems, SizeIs(1)) << entry;
+        EXPECT_THAT(read.problems[0].message(), AllOf(HasSubstr("n0"), HasSubstr(register_310p), HasSubstr(field)));
+    }
+    EXPECT_THAT(read_node(node_with("{}"), with_kinds()).problems, SizeIs(1));
+    EXPECT_THAT(read_node(node_with("[{"), with_kinds()).problems, SizeIs(1));
+}
+
+TEST(ascend_hami, of_two_cards_with_one_id_the_later_is_refused) {
+    const auto read = read_node(node_with(R"([{"id":"A","count":7,"devmem":1,"devcore":8},
+                                              {"id":"A","count":7,"devmem":2,"devcore":8}])"),
+                                with_kinds());
+    ASSERT_THAT(read.devices, SizeIs(1));
+    EXPECT_EQ(read.devices[0].memory, mib{1});
+    EXPECT_THAT(read.problems, ElementsAre(Field(&error::code, error_code::duplicate)));
+}
+
+TEST(ascend_hami, seed_example_r098) {
+    covers({"R098"});
+    const auto pod = pod_of({limited({{"huawei.com/Ascend310P", 1}, {"huawei.com/Ascend310P-memory", 4096}})});
+    EXPECT_TRUE(requests(pod, with_kinds()));
+    const auto read = read_pod(pod, with_kinds());
+    ASSERT_TRUE(read.has_value());
+    ASSERT_THAT(read->containers, SizeIs(1));
+    EXPECT_EQ(read->containers[0].count, 1);
+    EXPECT_EQ(read->containers[0].memory, mib{4096});
+    EXPECT_EQ(read->containers[0].family, "Ascend310P");
+    EXPECT_EQ(read->containers[0].mode, "ascend_vir");
+    EXPECT_FALSE(read->containers[0].soft);
+    EXPECT_TRUE(read->containers_apart);
+    EXPECT_FALSE(read->one_link_group);
+}
+
+TEST(ascend_hami, memory_alone_is_one_card_and_a_count_alone_whole_cards) {
+    const auto read = read_pod(
+        pod_of({limited({{"huawei.com/Ascend310P-memory", 100}}), limited({{"huawei.com/Ascend310P", 2}}), limited({}),
+                limited({{"huawei.com/Ascend310P", 0}}), limited({{"huawei.com/Ascend310P-core", 3}})}),
+        with_kinds());
+    ASSERT_TRUE(read.has_value());
+    ASSERT_THAT(read->containers, SizeIs(2));
+    EXPECT_EQ(read->containers[0].count, 1);
+    EXPECT_EQ(read->containers[1].count, 2);
+    EXPECT_EQ(read->containers[1].memory, mib{0});
+}
+
+TEST(ascend_hami, a_pod_may_ask_for_several_kinds_in_the_order_of_the_configuration) {
+    auto pod = pod_of({limited({{"huawei.com/Ascend910B4", 1}}),
+                       limited({{"huawei.com/Ascend310P", 1}, {"huawei.com/Ascend310P-core", 4}})});
+    pod.annotations["huawei.com/vnpu-mode"] = "hami-core";
+    const auto read = read_pod(pod, with_kinds());
+    ASSERT_TRUE(read.has_value());
+    ASSERT_THAT(read->containers, SizeIs(2));
+    EXPECT_EQ(read->containers[0].family, "Ascend310P");
+    EXPECT_EQ(read->containers[0].cores, core_percent{4});
+    EXPECT_TRUE(read->containers[0].soft);
+    EXPECT_EQ(read->containers[1].family, "Ascend910B4");
+    EXPECT_TRUE(read->one_link_group); // a 910
+}
+
+TEST(ascend_hami, device_lists_are_an_option) {
+    auto pod = pod_of({limited({{"huawei.com/Ascend310P", 1}})});
+    pod.annotations["hami.io/use-Ascend310P-uuid"] = "A, B,";
+    pod.annotations["hami.io/no-use-Ascend310P-uuid"] = "C";
+    EXPECT_THAT(read_pod(pod, with_kinds())->containers[0].uuids_allowed, IsEmpty());
+    auto with = with_kinds();
+    with.uuid_lists = true;
+    EXPECT_THAT(read_pod(pod, with)->containers[0].uuids_allowed, ElementsAre("A", "B"));
+    EXPECT_THAT(read_pod(pod, with)->containers[0].uuids_denied, ElementsAre("C"));
+}
+
+TEST(ascend_hami, amounts_out_of_range_are_errors) {
+    const auto negative = error_of(pod_of({limited({{"huawei.com/Ascend310P", -1}})}));
+    EXPECT_EQ(negative.code, error_code::out_of_range);
+    EXPECT_EQ(negative.field, "huawei.com/Ascend310P");
+    EXPECT_THAT(negative.where, HasSubstr("default/p, container c"));
+    EXPECT_EQ(error_of(pod_of({limited({{"huawei.com/Ascend310P-memory", std::int64_t{1} << 31}})})).value,
+              "2147483648");
+}
+
+std::vector<device_registration> devices() { return read_node(two_cards(), with_kinds()).devices; }
+
+kubernetes::pod bound(const std::string& list, bool soft = false) {
+    auto pod = pod_of({limited({{"huawei.com/Ascend310P", 1}}), limited({}), limited({{"huawei.com/Ascend310P", 1}})});
+    pod.annotations[allocated_310p] = list;
+    if (soft) pod.annotations["huawei.com/vnpu-mode"] = "hami-core";
+    return pod;
+}
+
+TEST(ascend_hami, every_container_of_an_assignment_counts) {
+    // Volcano's own reader drops the first card of the second container (Q2b).
+    const auto read = read_assignment(bound("A,Ascend310P,6144,2:;B,Ascend310P,21527,0:;"), devices(), with_kinds());
+    EXPECT_THAT(read.problems, IsEmpty());
+    EXPECT_THAT(read.shares,
+                ElementsAre(device_share{0, device_index{0U}, vir_template{1, mib{6144}, core_percent{2}}},
+                            device_share{1, device_index{1U}, vir_template{3, mib{21527}, core_percent{0}}}));
+}
+
+TEST(ascend_hami, parts_may_be_those_of_all_containers) {
+    const auto read = read_assignment(bound("A,Ascend310P,100,2:;;B,Ascend310P,0,30:;", true), devices(), with_kinds());
+    EXPECT_THAT(read.problems, IsEmpty());
+    EXPECT_THAT(read.shares, ElementsAre(device_share{0, device_index{0U}, slice{mib{100}, core_percent{2}}},
+                                         device_share{1, device_index{1U}, slice{mib{0}, core_percent{30}}}));
+}
+
+TEST(ascend_hami, entries_that_cannot_be_read_are_problems_and_book_nothing) {
+    for (const char* entry : {"A,Ascend310P,-3,0", "A,Ascend310P,99999999999999999999,0", "A,Ascend310P",
+                              "X,Ascend310P,6144,0", "A,Ascend310P,,0"}) {
+        const auto read =
+            read_assignment(bound(std::string{entry} + ":;B,Ascend310P,3072,0:;"), devices(), with_kinds());
+        EXPECT_THAT(read.problems, SizeIs(1)) << entry;
+        EXPECT_THAT(read.shares, SizeIs(1)) << entry;
+    }
+    const auto twice = read_assignment(bound("A,W,3072,0:A,W,3072,0:;B,W,3072,0:;"), devices(), with_kinds());
+    EXPECT_THAT(twice.problems, ElementsAre(Field(&error::code, error_code::duplicate)));
+    const auto parts = read_assignment(bound("A,W,3072,0:;"), devices(), with_kinds());
+    EXPECT_THAT(parts.problems, ElementsAre(Field(&error::code, error_code::mismatch)));
+}
+
+TEST(ascend_hami, an_amount_that_no_template_has_is_a_problem_but_counts) {
+    for (const std::int64_t amount : {7000, 0}) {
+        const auto read = read_assignment(bound("A,Ascend310P," + std::to_string(amount) + ",1:;B,Ascend310P,3072,0:;"),
+                                          devices(), with_kinds());
+        EXPECT_THAT(read.problems, ElementsAre(Field(&error::code, error_code::mismatch)));
+        ASSERT_THAT(read.shares, SizeIs(2));
+        EXPECT_EQ(read.shares[0].part, (partition{slice{mib{amount}, core_percent{1}}}));
+    }
+}
+
+TEST(ascend_hami, what_is_written_is_what_is_read) {
+    const std::vector<device_share> shares{{0, device_index{0U}, vir_template{1, mib{6144}, core_percent{2}}},
+                                           {1, device_index{1U}, vir_template{3, mib{21527}, core_percent{0}}}};
+    auto pod = bound("");
+    auto with = with_kinds();
+    const auto written = write_assignment(pod, devices(), {"n0", "17", shares}, with);
+    EXPECT_EQ(written.at(allocated_310p), "A,Ascend310P,6144,2:;B,Ascend310P,21527,0:;");
+    EXPECT_EQ(written.at("hami.io/Ascend310P-devices-to-allocate"), written.at(allocated_310p));
+    EXPECT_EQ(written.at("huawei.com/Ascend310P"), R"([{"UUID":"A","temp":"vir02"},{"UUID":"B"}])");
+    EXPECT_EQ(written.at("predicate-time"), "17");
+    EXPECT_EQ(written.at("hami.io/vgpu-node"), "n0");
+    EXPECT_THAT(written, SizeIs(8));
+    pod.annotations = written;
+    EXPECT_EQ(read_assignment(pod, devices(), with).shares, shares);
+    with.empty_parts = true;
+    pod.init_containers.push_back(limited({}));
+    const auto positions = write_assignment(pod, devices(), {"n0", "17", shares}, with);
+    EXPECT_EQ(positions.at(allocated_310p), ";A,Ascend310P,6144,2:;;B,Ascend310P,21527,0:;");
+    pod.annotations = positions;
+    EXPECT_EQ(read_assignment(pod, devices(), with).shares, shares);
+}
+
+TEST(ascend_hami, a_written_node_is_read_as_it_was) {
+    const auto before = devices();
+    kubernetes::node to;
+    to.name = "n0";
+    write_node(before, with_kinds(), to);
+    EXPECT_EQ(to.allocatable.at("huawei.com/Ascend310P"), "14");
+    EXPECT_EQ(read_node(to, with_kinds()).devices, before);
+}
+
+} // namespace

@@ -1,0 +1,249 @@
+// The hami dialect: registrations old and new, requests before and after the webhook, filters, assignments, MIG.
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "vgpualloc/catalog/mig.hpp"
+#include "vgpualloc/dialect/hami.hpp"
+
+namespace {
+
+using namespace vgpualloc;
+using namespace vgpualloc::dialect::hami;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::Field;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr const char* register_key = "hami.io/node-nvidia-register";
+constexpr const char* allocated_key = "hami.io/vgpu-devices-allocated";
+constexpr const char* mig_key = "hami.io/vgpu-mig-allocations";
+
+kubernetes::container limited(kubernetes::amount_map limits) { return {.name = "c", .limits = limits, .requests = {}}; }
+
+kubernetes::pod pod_of(std::vector<kubernetes::container> containers) {
+    kubernetes::pod made;
+    made.name = "p";
+    made.ns = "default";
+    made.containers = std::move(containers);
+    return made;
+}
+kubernetes::pod asking(std::int64_t count, std::int64_t memory = 0, std::int64_t percent = 0, std::int64_t cores = 0) {
+    kubernetes::amount_map limits;
+    if (count >= 0) limits["nvidia.com/gpu"] = count;
+    if (memory != 0) limits["nvidia.com/gpumem"] = memory;
+    if (percent != 0) limits["nvidia.com/gpumem-percentage"] = percent;
+    if (cores != 0) limits["nvidia.com/gpucores"] = cores;
+    return pod_of({limited(limits)});
+}
+device_request first_of(const kubernetes::pod& pod, const options& with = {}) {
+    const auto read = read_pod(pod, with);
+    EXPECT_TRUE(read.has_value() && !read->containers.empty());
+    return read && !read->containers.empty() ? read->containers[0] : device_request{};
+}
+
+kubernetes::node node_with(const std::string& list) {
+    kubernetes::node made;
+    made.name = "n0";
+    made.annotations[register_key] = list;
+    return made;
+}
+
+TEST(hami, a_registration_in_json) {
+    auto node = node_with(R"([{"id":"GPU-a","count":10,"devmem":81920,"devcore":100,
+                               "type":"NVIDIA A100-SXM4-80GB","mode":"hami-core","health":true},
+                              {"id":"GPU-b","index":1,"count":7,"devmem":40960,"devcore":100,
+                               "type":"NVIDIA A100-SXM4-40GB","mode":"mig","health":true,"migProfiles":[]},
+                              {"id":"GPU-c","index":2,"count":10,"devmem":1000,"devcore":150,"health":false},
+                              {"id":"GPU-d","index":3,"count":10,"devmem":1000,"devcore":100,"health":true}])");
+    node.annotations["hami.io/device-cordon"] = "GPU-x, GPU-d";
+    const auto read = read_node(node, {});
+    EXPECT_THAT(read.problems, IsEmpty());
+    ASSERT_THAT(read.devices, SizeIs(4));
+    EXPECT_EQ(read.devices[0].mode, "hami_core");
+    EXPECT_EQ(read.devices[0].slots, 10);
+    EXPECT_EQ(read.devices[0].family, "NVIDIA");
+    EXPECT_EQ(read.devices[1].mode, "mig");
+    EXPECT_EQ(read.devices[2].cores, core_percent{150});
+    EXPECT_EQ(read.devices[2].mode, "hami_core");
+    EXPECT_FALSE(read.devices[2].healthy);
+    EXPECT_FALSE(read.devices[3].healthy); // cordoned
+    kubernetes::node to;
+    write_node(read.devices, {}, to);
+    EXPECT_EQ(to.allocatable.at("nvidia.com/gpu"), "37");
+    EXPECT_EQ(read_node(to, {}).devices, read.devices);
+}
+
+TEST(hami, a_registration_in_the_older_text) {
+    const auto read = read_node(node_with("GPU-a,10,16384,100,NVIDIA-Tesla V100,0,true:"
+                                          "GPU-b,10,16384,100,NVIDIA-Tesla V100,1,false,1,mig:"),
+                                {});
+    EXPECT_THAT(read.problems, IsEmpty());
+    ASSERT_THAT(read.devices, SizeIs(2));
+    EXPECT_EQ(read.devices[0].memory, mib{16384});
+    EXPECT_EQ(read.devices[0].model, "NVIDIA-Tesla V100");
+    EXPECT_TRUE(read.devices[0].healthy);
+    EXPECT_EQ(read.devices[1].mode, "mig");
+    EXPECT_FALSE(read.devices[1].healthy);
+}
+
+TEST(hami, gpus_that_cannot_be_read_are_problems) {
+    for (const char* wrong : {"GPU-a,10,16384,100,T,0:", "GPU-a,x,16384,100,T,0,true:", "GPU-a,10,0,100,T,0,true:",
+                              "GPU-a,10,16384,-1,T,0,true:", "GPU-a,10,16384,100,T,0,maybe:", ",1,1,1,T,0,true:",
+                              "GPU-a,10,99999999999,100,T,0,true:", "GPU-a,10,1,100,T,0,true,0,half:",
+                              R"([{"id":"GPU-a","count":1,"devmem":-1,"devcore":1}])", "[1]", "[",
+                              R"([{"id":"GPU-a","count":1,"devmem":1,"devcore":1,"mode":"vgpu"}])"}) {
+        const auto read = read_node(node_with(wrong), {});
+        EXPECT_THAT(read.devices, IsEmpty()) << wrong;
+        ASSERT_THAT(read.problems, SizeIs(1)) << wrong;
+        EXPECT_THAT(read.problems[0].where, AllOf(HasSubstr("n0"), HasSubstr(register_key)));
+    }
+    const auto twice = read_node(node_with("A,1,1,1,T,0,true:A,1,1,1,T,0,true:"), {});
+    EXPECT_THAT(twice.devices, SizeIs(1));
+    EXPECT_THAT(twice.problems, ElementsAre(Field(&error::code, error_code::duplicate)));
+}
+
+TEST(hami, memory_wins_over_percentage) {
+    EXPECT_EQ(first_of(asking(1, 1000, 50)).memory, mib{1000});
+    EXPECT_FALSE(first_of(asking(1, 1000, 50)).memory_percent.has_value());
+    EXPECT_EQ(first_of(asking(1, 0, 50)).memory_percent, 50);
+    EXPECT_EQ(first_of(asking(1, 4), {.memory_factor = 256}).memory, mib{1024});
+    EXPECT_EQ(first_of(asking(1), {.memory_default = mib{5000}}).memory, mib{5000});
+}
+
+TEST(hami, the_webhook_makes_whole_gpus_exclusive) {
+    EXPECT_EQ(first_of(asking(2)).cores, core_percent{100});
+    EXPECT_EQ(first_of(asking(1, 0, 100)).cores, core_percent{100});
+    EXPECT_EQ(first_of(asking(1, 1000)).cores, core_percent{0});
+    EXPECT_EQ(first_of(asking(1, 0, 50)).cores, core_percent{0});
+    EXPECT_EQ(first_of(asking(1, 0, 0, 30)).cores, core_percent{30});
+    EXPECT_EQ(first_of(asking(1), {.admission = false}).cores, core_percent{0});
+    EXPECT_EQ(first_of(asking(1, 1000), {.cores_default = core_percent{20}}).cores, core_percent{20});
+}
+
+TEST(hami, cores_above_100_are_100) { EXPECT_EQ(first_of(asking(1, 1000, 0, 250)).cores, core_percent{100}); }
+
+TEST(hami, the_webhook_adds_the_count) {
+    for (const auto& pod : {asking(-1, 1000), asking(-1, 0, 20), asking(-1, 0, 0, 10)}) {
+        EXPECT_TRUE(requests(pod, {}));
+        EXPECT_EQ(first_of(pod).count, 1);
+        EXPECT_EQ(first_of(pod, {.count_default = 3}).count, 3);
+        EXPECT_FALSE(requests(pod, {.admission = false}));
+        EXPECT_THAT(read_pod(pod, {.admission = false})->containers, IsEmpty());
+    }
+    EXPECT_THAT(read_pod(asking(0, 1000), {})->containers, IsEmpty());
+    EXPECT_FALSE(requests(pod_of({limited({})}), {}));
+}
+
+TEST(hami, amounts_out_of_range_are_errors) {
+    for (const auto& pod : {asking(1, -5), asking(1, std::int64_t{1} << 40), asking(1, 0, 101), asking(1, 0, -1),
+                            asking(1, 0, 0, -3), asking(std::int64_t{1} << 31)}) {
+        const auto read = read_pod(pod, {});
+        ASSERT_FALSE(read.has_value());
+        EXPECT_EQ(read.error().code, error_code::out_of_range);
+        EXPECT_THAT(read.error().where, HasSubstr("default/p, container c"));
+    }
+}
+
+TEST(hami, both_lists_of_types_and_of_uuids_apply) {
+    auto pod = asking(1, 1000);
+    pod.annotations = {{"nvidia.com/use-gputype", "A100, V100,"},
+                       {"nvidia.com/nouse-gputype", "40GB"},
+                       {"nvidia.com/use-gpuuuid", "GPU-a"},
+                       {"nvidia.com/nouse-gpuuuid", "GPU-b,GPU-c"}};
+    const auto read = first_of(pod);
+    EXPECT_THAT(read.types_allowed, ElementsAre("A100", "V100"));
+    EXPECT_THAT(read.types_denied, ElementsAre("40GB"));
+    EXPECT_THAT(read.uuids_allowed, ElementsAre("GPU-a"));
+    EXPECT_THAT(read.uuids_denied, ElementsAre("GPU-b", "GPU-c"));
+}
+
+TEST(hami, the_mode_is_a_list) {
+    const auto mode_of = [](const char* list) {
+        auto pod = asking(1, 1000);
+        pod.annotations["nvidia.com/vgpu-mode"] = list;
+        const auto read = read_pod(pod, {});
+        return read ? read->containers[0].mode : "error " + read.error().value;
+    };
+    EXPECT_EQ(mode_of("hami-core"), "hami_core");
+    EXPECT_EQ(mode_of("mig"), "mig");
+    EXPECT_EQ(mode_of("mps"), "mps");
+    EXPECT_EQ(mode_of(""), "");
+    EXPECT_EQ(mode_of("mig, hami-core"), "");
+    EXPECT_EQ(mode_of("mig,mps"), "error mig,mps");
+    EXPECT_EQ(mode_of("hami"), "error hami");
+}
+
+std::vector<device_registration> devices() {
+    return read_node(node_with(R"([{"id":"A","count":10,"devmem":16384,"devcore":100,"type":"NVIDIA V100",
+                                    "health":true},
+                                   {"id":"M","index":1,"count":7,"devmem":40960,"devcore":100,
+                                    "type":"NVIDIA A100-SXM4-40GB","mode":"mig","health":true}])"),
+                     {})
+        .devices;
+}
+
+/// An init container, one that asks, one that does not, one that asks.
+kubernetes::pod bound() {
+    auto pod = pod_of({limited({{"nvidia.com/gpu", 1}}), limited({}), limited({{"nvidia.com/gpu", 1}})});
+    pod.init_containers.push_back(limited({}));
+    return pod;
+}
+
+TEST(hami, an_assignment_has_a_part_for_every_container) {
+    const std::vector<device_share> shares{{0, device_index{0U}, slice{mib{1000}, core_percent{30}}},
+                                           {1, device_index{0U}, slice{mib{2000}, core_percent{0}}}};
+    auto pod = bound();
+    pod.annotations = write_assignment(pod, devices(), {"n0", "17", shares}, {});
+    EXPECT_EQ(pod.annotations.at(allocated_key), ";A,NVIDIA,1000,30:;;A,NVIDIA,2000,0:;");
+    EXPECT_EQ(pod.annotations.at("hami.io/vgpu-devices-to-allocate"), pod.annotations.at(allocated_key));
+    EXPECT_EQ(pod.annotations.at("hami.io/vgpu-node"), "n0");
+    EXPECT_EQ(pod.annotations.at("hami.io/bind-phase"), "allocating");
+    EXPECT_FALSE(pod.annotations.contains(mig_key));
+    const auto read = read_assignment(pod, devices(), {});
+    EXPECT_THAT(read.problems, IsEmpty());
+    EXPECT_EQ(read.shares, shares);
+}
+
+TEST(hami, entries_that_cannot_be_read_are_problems_and_book_nothing) {
+    for (const char* entry : {"A,NVIDIA,x,0", "A,NVIDIA,99999999999,0", "A,NVIDIA", "X,NVIDIA,1,0", "M,NVIDIA,1,0"}) {
+        auto pod = bound();
+        pod.annotations[allocated_key] = ";" + std::string{entry} + ":;;A,NVIDIA,2000,0:;";
+        EXPECT_THAT(read_assignment(pod, devices(), {}).problems, SizeIs(1)) << entry;
+        EXPECT_THAT(read_assignment(pod, devices(), {}).shares, SizeIs(1)) << entry;
+    }
+    auto pod = bound();
+    pod.annotations[allocated_key] = ";A,NVIDIA,1,0:A,NVIDIA,1,0:;;;";
+    EXPECT_THAT(read_assignment(pod, devices(), {}).problems, ElementsAre(Field(&error::code, error_code::duplicate)));
+}
+
+TEST(hami, mig_instances_have_an_annotation_of_their_own) {
+    const auto& model = **find_model(built_in_mig_catalog(), "NVIDIA A100-SXM4-40GB");
+    const auto profile = static_cast<std::uint32_t>(*find_profile(model, "2g.10gb") - model.profiles.data());
+    const std::vector<device_share> shares{{0, device_index{1U}, mig_instance{profile, 2, core_percent{29}}},
+                                           {0, device_index{1U}, mig_instance{profile, 4, core_percent{29}}},
+                                           {1, device_index{0U}, slice{mib{2000}, core_percent{0}}}};
+    auto pod = bound();
+    pod.annotations = write_assignment(pod, devices(), {"n0", "17", shares}, {});
+    EXPECT_EQ(
+        pod.annotations.at(mig_key),
+        R"([{"containerIndex":1,"deviceIndex":0,"gpuUUID":"M","profile":"2g.10gb","placement":{"start":2,"size":2}},)"
+        R"({"containerIndex":1,"deviceIndex":1,"gpuUUID":"M","profile":"2g.10gb","placement":{"start":4,"size":2}}])");
+    const auto read = read_assignment(pod, devices(), {});
+    EXPECT_THAT(read.problems, IsEmpty());
+    EXPECT_EQ(read.shares, shares);
+    for (const char* wrong : {R"([{"containerIndex":1,"gpuUUID":"M","profile":"9g.1gb","placement":{"start":2}}])",
+                              R"([{"containerIndex":1,"gpuUUID":"M","profile":"2g.10gb","placement":{"start":1}}])"}) {
+        pod.annotations[mig_key] = wrong;
+        EXPECT_THAT(read_assignment(pod, devices(), {}).problems, SizeIs(2)) << wrong; // and the second has none
+        EXPECT_THAT(read_assignment(pod, devices(), {}).shares, SizeIs(1)) << wrong;
+    }
+}
+
+} // namespace

@@ -1,0 +1,220 @@
+// Volcano's device configuration and plugin arguments: what is read, and what is refused and where.
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "requirements.hpp"
+#include "vgpualloc/dialect/volcano_config.hpp"
+
+namespace {
+
+using namespace vgpualloc;
+using vgpualloc::test::covers;
+using namespace vgpualloc::dialect::volcano;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+const std::string geometries = R"([{"models":["A100-SXM4-40GB","A100-SXM4-40GB"],"allowedGeometries":[
+  {"group":"group1","geometries":[{"name":"1g.5gb","memory":5120,"count":7}]},
+  {"group":"group-2","geometries":[{"name":"2g.10gb","memory":10240,"count":3},{"name":"1g.5gb","memory":5120,"count":1}]}]}])";
+
+const std::string vnpus = R"([{"commonWord":"Ascend310P","chipName":"310P3","resourceName":"huawei.com/Ascend310P",
+  "resourceMemoryName":"huawei.com/Ascend310P-memory","memoryAllocatable":21527,"memoryCapacity":24576,"aiCore":8,"aiCPU":7,
+  "templates":[{"name":"vir04","memory":12288,"aiCore":4,"aiCPU":4},{"name":"vir01","memory":3072,"aiCore":1}]}])";
+
+device_config parsed(const std::string& json) {
+    const auto read = parse_device_config(json, "device-config.yaml");
+    EXPECT_TRUE(read) << read.error().message();
+    return read.value_or(device_config{});
+}
+
+TEST(volcano_config, every_key_of_the_shipped_file) {
+    covers({"R029"});
+    const auto read = parsed(R"({"nvidia":{"resourceCountName":"x/count","resourceMemoryName":"x/memory",
+        "resourceCoreName":"x/cores","resourceMemoryPercentageName":"x/percent","resourcePriorityName":"x/priority",
+        "overwriteEnv":true,"defaultMemory":100,"defaultCores":5,"defaultGPUNum":2,"deviceSplitCount":4,
+        "deviceMemoryScaling":1.8,"deviceCoreScaling":2,"disableCoreLimit":true,"gpuMemoryFactor":1024,
+        "passDeviceSpecs":true,"knownMigGeometries":)" +
+                             geometries + "}}");
+    EXPECT_EQ(read.vgpu.count_name, "x/count");
+    EXPECT_EQ(read.vgpu.memory_name, "x/memory");
+    EXPECT_EQ(read.vgpu.cores_name, "x/cores");
+    EXPECT_EQ(read.vgpu.memory_percentage_name, "x/percent");
+    EXPECT_EQ(read.vgpu.memory_factor, 1024);
+    const nvidia_plugin_config plugin{.priority_name = "x/priority",
+                                      .overwrite_env = true,
+                                      .memory_default = mib{100},
+                                      .cores_default = core_percent{5},
+                                      .count_default = 2,
+                                      .split_count = 4,
+                                      .memory_scaling_percent = 180,
+                                      .cores_scaling_percent = 200,
+                                      .disable_core_limit = true,
+                                      .pass_device_specs = true};
+    EXPECT_EQ(read.nvidia, plugin);
+    ASSERT_THAT(read.vgpu.geometries, SizeIs(1));
+    EXPECT_THAT(read.vgpu.geometries[0].models, SizeIs(2));
+    ASSERT_THAT(read.vgpu.geometries[0].groups, SizeIs(2));
+    EXPECT_EQ(read.vgpu.geometries[0].groups[1],
+              (mig_group{"group-2", {{"2g.10gb", mib{10240}, 3}, {"1g.5gb", mib{5120}, 1}}}));
+}
+
+TEST(volcano_config, a_present_file_replaces_the_defaults) {
+    for (const char* const json : {"{}", R"({"nvidia":null})", R"({"nvidia":{}})"}) {
+        const auto read = parsed(json);
+        EXPECT_EQ(read.vgpu.count_name, "");
+        EXPECT_EQ(read.vgpu.memory_percentage_name, "");
+        EXPECT_EQ(read.vgpu.memory_factor, 1);
+        EXPECT_EQ(read.nvidia, nvidia_plugin_config{});
+        EXPECT_THAT(read.vnpus, IsEmpty());
+    }
+    EXPECT_EQ(parsed(R"({"nvidia":{"gpuMemoryFactor":0}})").vgpu.memory_factor, 1);
+}
+
+TEST(volcano_config, both_forms_of_vnpus) {
+    const npu_kind kind{.name = "Ascend310P",
+                        .memory_allocatable = mib{21527},
+                        .memory_capacity = mib{24576},
+                        .ai_core = 8,
+                        .ai_cpu = 7,
+                        .templates = {{"vir04", mib{12288}, 4, 4}, {"vir01", mib{3072}, 1, 0}}};
+    const std::vector<vnpu_config> expected{{"310P3", "huawei.com/Ascend310P", "huawei.com/Ascend310P-memory", kind}};
+    EXPECT_EQ(parsed(R"({"vnpus":)" + vnpus + "}").vnpus, expected);
+    EXPECT_FALSE(parsed(R"({"vnpus":)" + vnpus + "}").hami_vnpu_core);
+    const auto nested = parsed(R"({"vnpus":{"hamiVnpuCore":true,"configs":)" + vnpus + "}}");
+    EXPECT_EQ(nested.vnpus, expected);
+    EXPECT_TRUE(nested.hami_vnpu_core);
+}
+
+TEST(volcano_config, what_is_wrong_is_named_by_its_path) {
+    struct wrong {
+        std::string json, part;
+        error_code code;
+    };
+    const auto in_nvidia = [](const std::string& key, const std::string& value) {
+        return R"({"nvidia":{")" + key + R"(":)" + value + "}}";
+    };
+    const auto in_kind = [&](const std::string& kind) {
+        return in_nvidia("knownMigGeometries",
+                         R"([{"models":["A"],"allowedGeometries":[{"group":"g","geometries":[)" + kind + "]}]}]");
+    };
+    const std::string path = "nvidia.knownMigGeometries[0].allowedGeometries";
+    const std::vector<wrong> all{
+        {"{", "parse error", error_code::malformed},
+        {"[]", "an object", error_code::malformed},
+        {R"({"nvidia":{},"nvidia":{}})", "given twice", error_code::duplicate},
+        {R"({"cambricon":{}})", "cambricon", error_code::unknown_name},
+        {in_nvidia("resourceCount", "1"), "nvidia.resourceCount", error_code::unknown_name},
+        {in_nvidia("resourceCountName", "1"), "nvidia.resourceCountName", error_code::malformed},
+        {in_nvidia("gpuMemoryFactor", "-1"), "nvidia.gpuMemoryFactor", error_code::out_of_range},
+        {in_nvidia("gpuMemoryFactor", "2147483648"), "nvidia.gpuMemoryFactor", error_code::out_of_range},
+        {in_nvidia("gpuMemoryFactor", "1.5"), "nvidia.gpuMemoryFactor", error_code::malformed},
+        {in_nvidia("deviceSplitCount", "0"), "nvidia.deviceSplitCount", error_code::out_of_range},
+        {in_nvidia("deviceCoreScaling", "0"), "nvidia.deviceCoreScaling", error_code::out_of_range},
+        {in_nvidia("overwriteEnv", "\"true\""), "nvidia.overwriteEnv", error_code::malformed},
+        {in_nvidia("knownMigGeometries", R"([{"models":[],"allowedGeometries":[]}])"), "models", error_code::missing},
+        {in_kind(""), path + "[0].geometries", error_code::missing},
+        {in_kind(R"({"name":"k","memory":0,"count":1})"), path + "[0].geometries[0].memory", error_code::out_of_range},
+        {in_kind(R"({"name":"k","memory":1,"count":65})"), path + "[0].geometries[0].count", error_code::out_of_range},
+        {in_kind(R"({"name":"k","memory":1})"), path + "[0].geometries[0].count", error_code::missing},
+        {in_kind(R"({"name":"k","memory":1,"count":64},{"name":"l","memory":1,"count":1})"), path,
+         error_code::out_of_range},
+        {in_nvidia("knownMigGeometries", R"([{"models":["A"],"allowedGeometries":[{"group":"g]","geometries":
+            [{"name":"k","memory":1,"count":1}]}]}])"),
+         path + "[0].group", error_code::malformed},
+        {R"({"vnpus":1})", "vnpus", error_code::malformed},
+        {R"({"vnpus":{"config":[]}})", "vnpus.config", error_code::unknown_name},
+        {R"({"vnpus":[{"commonWord":"A"}]})", "vnpus[0]", error_code::missing},
+    };
+    for (const wrong& each : all) {
+        const auto read = parse_device_config(each.json, "device-config.yaml");
+        ASSERT_FALSE(read) << each.json;
+        EXPECT_EQ(read.error().code, each.code) << read.error().message();
+        EXPECT_THAT(read.error().message(), HasSubstr(each.part));
+        EXPECT_EQ(read.error().where, "device-config.yaml");
+    }
+}
+
+TEST(volcano_config, words_and_templates_occur_once) {
+    const std::string entry = vnpus.substr(1, vnpus.size() - 2);
+    const auto words = parse_device_config(R"({"vnpus":[)" + entry + "," + entry + "]}", "f");
+    ASSERT_FALSE(words);
+    EXPECT_EQ(words.error().code, error_code::duplicate);
+    EXPECT_EQ(words.error().field, "vnpus[1].commonWord");
+    std::string twice = vnpus;
+    twice.replace(twice.find("vir01"), 5, "vir04");
+    const auto templates = parse_device_config(R"({"vnpus":)" + twice + "}", "f");
+    ASSERT_FALSE(templates);
+    EXPECT_EQ(templates.error().field, "vnpus[0].templates[1].name");
+}
+
+TEST(volcano_arguments, defaults_and_every_argument) {
+    EXPECT_EQ(parse_plugin_arguments({}), plugin_arguments{});
+    const auto read = parse_plugin_arguments({
+        {"deviceshare.VGPUEnable", "true"},
+        {"deviceshare.NodeLockEnable", "True"},
+        {"deviceshare.AscendMindClusterVNPUEnable", "1"},
+        {"deviceshare.AscendHAMiVNPUEnable", "t"},
+        {"deviceshare.GPUSharingEnable", "false"},
+        {"deviceshare.SchedulePolicy", "binpack"},
+        {"deviceshare.ScheduleWeight", "-3"},
+        {"deviceshare.KnownGeometriesCMName", "name"},
+        {"deviceshare.KnownGeometriesCMNamespace", "ns"},
+        {"deviceshare.GPUExclusiveRules", R"([{"app":"a"},{},{"app":"b","tier":"x"}])"},
+    });
+    ASSERT_TRUE(read) << read.error().message();
+    const plugin_arguments expected{.vgpu = true,
+                                    .node_lock = true,
+                                    .mindcluster_vnpu = true,
+                                    .hami_vnpu = true,
+                                    .schedule_policy = "binpack",
+                                    .schedule_weight = -3,
+                                    .config_map_name = "name",
+                                    .config_map_namespace = "ns",
+                                    .exclusive_rules = {{{"app", "a"}}, {}, {{"app", "b"}, {"tier", "x"}}}};
+    EXPECT_EQ(*read, expected);
+    EXPECT_TRUE(parse_plugin_arguments({{"deviceshare.GPUNumberEnable", "true"}})->gpu_number);
+    EXPECT_TRUE(parse_plugin_arguments({{"deviceshare.GPUSharingEnable", "true"}})->gpu_sharing);
+}
+
+TEST(volcano_arguments, combinations_with_which_volcano_ends) {
+    using pairs = std::vector<std::pair<const char*, const char*>>;
+    for (const auto& [one, other] : pairs{{"deviceshare.GPUSharingEnable", "deviceshare.GPUNumberEnable"},
+                                          {"deviceshare.GPUSharingEnable", "deviceshare.VGPUEnable"},
+                                          {"deviceshare.GPUNumberEnable", "deviceshare.VGPUEnable"}}) {
+        const auto read = parse_plugin_arguments({{one, "true"}, {other, "true"}});
+        ASSERT_FALSE(read) << one << other;
+        EXPECT_EQ(read.error().code, error_code::unsupported);
+    }
+}
+
+TEST(volcano_arguments, what_is_wrong_is_named) {
+    covers({"R021"});
+    struct wrong {
+        std::string name, value;
+        error_code code;
+    };
+    const std::vector<wrong> all{
+        {"deviceshare.VGPU", "true", error_code::unknown_name},
+        {"VGPUEnable", "true", error_code::unknown_name},
+        {"deviceshare.VGPUEnable", "yes", error_code::malformed},
+        {"deviceshare.SchedulePolicy", "best", error_code::unknown_name},
+        {"deviceshare.ScheduleWeight", "1.5", error_code::malformed},
+        {"deviceshare.ScheduleWeight", "99999999999999999999", error_code::malformed},
+        {"deviceshare.GPUExclusiveRules", "{", error_code::malformed},
+        {"deviceshare.GPUExclusiveRules", "{}", error_code::malformed},
+        {"deviceshare.GPUExclusiveRules", R"([{"a":1}])", error_code::malformed},
+        {"deviceshare.GPUExclusiveRules", R"([["a"]])", error_code::malformed},
+    };
+    for (const wrong& each : all) {
+        const auto read = parse_plugin_arguments({{each.name, each.value}});
+        ASSERT_FALSE(read) << each.name << each.value;
+        EXPECT_EQ(read.error().code, each.code) << read.error().message();
+        EXPECT_THAT(read.error().message(), HasSubstr(each.name));
+    }
+}
+
+} // namespace

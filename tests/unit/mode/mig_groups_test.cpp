@@ -1,0 +1,131 @@
+// MIG by ordered geometry groups: first group that has it, smallest instance in it, group kept until empty.
+#include "requirements.hpp"
+#include "support.hpp"
+
+#include "vgpualloc/mode/mig_groups.hpp"
+
+namespace vgpualloc {
+namespace {
+
+using namespace test;
+using enum rejection_code;
+
+/// The groups of an A100-SXM4-40GB in the device plugin's configuration: 1g and 2g and 3g in one, then others.
+std::vector<mig_group> a100_groups() {
+    return {
+        {.name = "group1", .kinds = {{.name = "1g.5gb", .memory = mib{5120}, .count = 7}}},
+        {.name = "group2",
+         .kinds = {{.name = "2g.10gb", .memory = mib{10240}, .count = 3},
+                   {.name = "1g.5gb", .memory = mib{5120}, .count = 1}}},
+        {.name = "group3", .kinds = {{.name = "3g.20gb", .memory = mib{20480}, .count = 2}}},
+        {.name = "group4", .kinds = {{.name = "7g.40gb", .memory = mib{40960}, .count = 1}}},
+    };
+}
+
+struct gpu_in_groups {
+    explicit gpu_in_groups(const std::vector<mig_group>& groups, std::int64_t factor = 1) : mode{groups, factor} {
+        spec = {.model = "A100", .memory = mib{40960 / factor}, .slots = 10, .mode = &mode};
+    }
+    /// The instance a request gets, taken; its memory, or the refusal's code as a negative number.
+    std::int64_t take(std::int64_t memory, std::int64_t cores = 0) {
+        std::vector<partition> parts;
+        mode.candidates(spec, state, want(1, memory, cores), parts);
+        const auto refused = mode.why_not(spec, state, want(1, memory, cores));
+        EXPECT_EQ(parts.empty(), refused.code != none);
+        if (parts.empty()) return -static_cast<std::int64_t>(refused.code);
+        EXPECT_EQ(mode.why_not(spec, state, parts.front()).code, none);
+        taken.push_back(std::get<mig_instance>(parts.front()));
+        const mib before = state.memory;
+        state = mode.with(spec, state, parts.front());
+        return (state.memory - before).count();
+    }
+    void give_back(std::size_t which) { state = mode.without(spec, state, taken[which]); }
+
+    modes::mig_groups mode;
+    device_spec spec;
+    device_state state{};
+    std::vector<mig_instance> taken{};
+};
+
+std::int64_t refused(rejection_code code) { return -static_cast<std::int64_t>(code); }
+
+TEST(mig_groups, three_gigabytes_get_the_instance_of_five) {
+    covers({"R031"});
+    gpu_in_groups gpu{a100_groups()};
+    EXPECT_EQ(gpu.take(3000), 5120) << "seeds 000, 001, 003";
+    EXPECT_EQ(gpu.taken[0], (mig_instance{.profile = 0, .start = 0, .cores = {}}));
+    EXPECT_EQ(gpu.take(3000), 5120);
+    EXPECT_EQ(gpu.taken[1], (mig_instance{.profile = 0, .start = 1, .cores = {}})) << "the lowest free slot";
+}
+
+TEST(mig_groups, the_first_group_that_has_it_is_taken_in_the_configured_order) {
+    covers({"R065", "R066"});
+    gpu_in_groups gpu{a100_groups()};
+    EXPECT_EQ(gpu.take(8000), 10240) << "group2, not group3";
+    EXPECT_EQ(gpu.taken[0].profile, 1U);
+    auto reversed = a100_groups();
+    std::swap(reversed[0], reversed[3]);
+    gpu_in_groups other{reversed};
+    EXPECT_EQ(other.take(3000), 40960) << "first match, not best match";
+}
+
+TEST(mig_groups, within_a_group_the_smallest_that_is_enough) {
+    gpu_in_groups gpu{{{.name = "g",
+                        .kinds = {{.name = "3g.20gb", .memory = mib{20480}, .count = 1},
+                                  {.name = "1g.5gb", .memory = mib{5120}, .count = 1},
+                                  {.name = "2g.10gb", .memory = mib{10240}, .count = 1}}}}};
+    EXPECT_EQ(gpu.take(3000), 5120);
+    EXPECT_EQ(gpu.take(3000), 10240) << "the next larger if it is gone";
+    EXPECT_EQ(gpu.take(3000), 20480);
+    EXPECT_EQ(gpu.take(3000), refused(no_free_instance));
+}
+
+TEST(mig_groups, a_group_is_kept_until_the_gpu_is_empty) {
+    gpu_in_groups gpu{a100_groups()};
+    EXPECT_EQ(gpu.take(3000), 5120);
+    EXPECT_EQ(gpu.take(20480), refused(no_free_instance)) << "20 GiB are left, but group1 has no such instance";
+    gpu.give_back(0);
+    EXPECT_EQ(gpu.state, device_state{});
+    EXPECT_EQ(gpu.take(20480), 20480) << "20 GiB after the 5 GiB left: an empty GPU may change its group";
+    EXPECT_EQ(gpu.take(3000), 20480) << "group3 has nothing smaller";
+    EXPECT_EQ(gpu.take(3000), refused(insufficient_device_memory)) << "none is left";
+}
+
+TEST(mig_groups, a_part_of_another_group_is_refused) {
+    gpu_in_groups gpu{a100_groups()};
+    EXPECT_EQ(gpu.take(3000), 5120);
+    const auto why = [&](std::uint32_t profile, std::uint32_t start) {
+        return gpu.mode.why_not(gpu.spec, gpu.state, mig_instance{.profile = profile, .start = start, .cores = {}})
+            .code;
+    };
+    EXPECT_EQ(why(0, 0), no_free_instance) << "taken";
+    EXPECT_EQ(why(0, 6), none);
+    EXPECT_EQ(why(0, 7), mode_not_offered) << "seven slots";
+    EXPECT_EQ(why(2, 0), no_free_instance) << "1g.5gb of group2";
+    EXPECT_EQ(why(9, 0), mode_not_offered);
+    EXPECT_EQ(gpu.mode.why_not(gpu.spec, gpu.state, partition{part(1, 1)}).code, mode_not_offered);
+}
+
+TEST(mig_groups, the_factor_scales_requests_and_charges) {
+    gpu_in_groups gpu{a100_groups(), 1024};
+    EXPECT_EQ(gpu.take(3), 5) << "3 units of 1024 MiB: the 5 GB instance, charged 5 units";
+    EXPECT_EQ(gpu.take(5), 5);
+    EXPECT_EQ(gpu.take(6), refused(no_free_instance));
+    EXPECT_EQ(gpu.state.memory, mib{10});
+    EXPECT_EQ(gpu.mode.used(gpu.spec, gpu.state), milli_gpu{250});
+}
+
+TEST(mig_groups, compute_is_charged_as_asked_for) {
+    gpu_in_groups gpu{a100_groups()};
+    EXPECT_EQ(gpu.take(3000, 60), 5120);
+    EXPECT_EQ(gpu.taken[0].cores, core_percent{60});
+    EXPECT_EQ(gpu.take(3000, 50), refused(insufficient_device_cores));
+    EXPECT_EQ(gpu.take(3000, 40), 5120);
+    EXPECT_EQ(gpu.mode.used(gpu.spec, gpu.state), whole_gpu);
+    gpu.give_back(0);
+    gpu.give_back(1);
+    EXPECT_EQ(gpu.state, device_state{});
+}
+
+} // namespace
+} // namespace vgpualloc

@@ -1,0 +1,301 @@
+// MIG by the catalog's placements: what fits beside what, which instance a request gets, what is charged.
+#include "requirements.hpp"
+#include "support.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "vgpualloc/catalog/mig_layouts.hpp"
+#include "vgpualloc/mode/mig.hpp"
+
+namespace vgpualloc {
+namespace {
+
+using namespace test;
+using enum rejection_code;
+
+const mig_model& model_of(std::string_view name) { return **find_model(built_in_mig_catalog(), name); }
+
+/// A GPU of one model with what is on it, for tests that read as a story.
+struct gpu_of {
+    explicit gpu_of(const mig_model& which) : model{which}, mode{modes::make_mig(which).value()} {
+        spec = mode->adapted({.model = which.name, .memory = mib{1}, .mode = mode.get()});
+    }
+    explicit gpu_of(std::string_view name) : gpu_of{model_of(name)} {}
+
+    [[nodiscard]] mig_instance at(std::string_view profile, std::uint32_t start) const {
+        const auto found = std::ranges::find(model.profiles, profile, &mig_profile::name);
+        return {.profile = static_cast<std::uint32_t>(found - model.profiles.begin()), .start = start, .cores = {}};
+    }
+    [[nodiscard]] rejection_code why_not(std::string_view profile, std::uint32_t start) const {
+        return mode->why_not(spec, state, partition{at(profile, start)}).code;
+    }
+    void add(std::string_view profile, std::uint32_t start) {
+        ASSERT_EQ(why_not(profile, start), none) << profile << " @ " << start;
+        state = mode->with(spec, state, at(profile, start));
+    }
+    /// The candidates as "profile@start", in their order.
+    [[nodiscard]] std::vector<std::string> ways(const device_request& wanted) const {
+        std::vector<partition> parts;
+        mode->candidates(spec, state, wanted, parts);
+        EXPECT_EQ(parts.empty(), mode->why_not(spec, state, wanted).code != none);
+        std::vector<std::string> names;
+        for (const partition& each : parts) {
+            const auto& given = std::get<mig_instance>(each);
+            names.push_back(model.profiles[given.profile].name + "@" + std::to_string(given.start));
+            EXPECT_EQ(mode->why_not(spec, state, each).code, none) << names.back();
+        }
+        return names;
+    }
+
+    const mig_model& model;
+    std::shared_ptr<const modes::mig> mode;
+    device_spec spec;
+    device_state state{};
+};
+
+using names = std::vector<std::string>;
+
+TEST(mig, a_request_gets_the_smallest_profile_that_is_large_enough_at_every_free_start) {
+    covers({"R031"});
+    gpu_of a100{"A100-40GB"};
+    EXPECT_EQ(a100.ways(want(1, 3000)),
+              (names{"1g.5gb@0", "1g.5gb@1", "1g.5gb@2", "1g.5gb@3", "1g.5gb@4", "1g.5gb@5", "1g.5gb@6"}))
+        << "seeds 000 to 003: 3000 MiB asked, the 5 GB instance given";
+    EXPECT_EQ(a100.ways(want(1, 4864)).front(), "1g.5gb@0") << "exactly its usable memory";
+    EXPECT_EQ(a100.ways(want(1, 4865)), (names{"1g.10gb@0", "1g.10gb@2", "1g.10gb@4", "1g.10gb@6"}))
+        << "before 2g.10gb, which has as much memory and more compute";
+    EXPECT_EQ(a100.ways(want(1, 10000)), (names{"3g.20gb@0", "3g.20gb@4"}));
+    EXPECT_EQ(a100.ways(want(1, 20000)), (names{"7g.40gb@0"}));
+    EXPECT_EQ(a100.ways(want(1, 0)), (names{"7g.40gb@0"})) << "the whole card";
+}
+
+TEST(mig, compute_asked_for_is_a_lower_bound) {
+    gpu_of a100{"A100-40GB"};
+    EXPECT_EQ(a100.ways(want(1, 3000, 14)).front(), "1g.5gb@0") << "one seventh is 14.3 %";
+    EXPECT_EQ(a100.ways(want(1, 3000, 15)).front(), "2g.10gb@0");
+    EXPECT_EQ(a100.ways(want(1, 3000, 50)), (names{"4g.20gb@0"})) << "three sevenths are 42.9 %";
+    EXPECT_EQ(a100.ways(want(1, 3000, 100)), (names{"7g.40gb@0"}));
+    EXPECT_EQ(a100.mode->why_not(a100.spec, {}, want(1, 3000, 101)),
+              (rejection_detail{insufficient_device_cores, 101, 100}));
+}
+
+TEST(mig, percent_is_of_the_memory_slices) {
+    gpu_of a100{"A100-40GB"};
+    const auto percent = [&](std::int64_t share) {
+        device_request made = want(1, 0);
+        made.memory_percent = share;
+        return a100.ways(made);
+    };
+    EXPECT_EQ(percent(12).front(), "1g.5gb@0") << "an eighth is 12.5 %";
+    EXPECT_EQ(percent(13).front(), "1g.10gb@0");
+    EXPECT_EQ(percent(50).front(), "3g.20gb@0");
+    EXPECT_EQ(percent(51).front(), "7g.40gb@0");
+    EXPECT_EQ(percent(100).front(), "7g.40gb@0");
+    EXPECT_EQ(percent(101), names{});
+}
+
+TEST(mig, the_next_larger_profile_is_given_if_the_smallest_has_no_free_start) {
+    gpu_of a30{"A30-24GB"};
+    a30.add("1g.6gb", 0);
+    EXPECT_EQ(a30.ways(want(1, 6000)), (names{"2g.12gb@2"}));
+    gpu_of a100{"A100-40GB"};
+    for (const std::uint32_t start : {0U, 1U, 2U, 3U}) a100.add("1g.5gb", start);
+    EXPECT_EQ(a100.ways(want(1, 9000)), (names{"1g.10gb@4", "1g.10gb@6"}));
+    a100.add("3g.20gb", 4);
+    EXPECT_EQ(a100.ways(want(1, 9000)), names{});
+    EXPECT_EQ(a100.mode->why_not(a100.spec, a100.state, want(1, 9000)), (rejection_detail{no_free_instance, 9000, 0}));
+    EXPECT_EQ(a100.mode->why_not(a100.spec, a100.state, want(1, 50000)),
+              (rejection_detail{insufficient_device_memory, 50000, 40192}))
+        << "more than any instance has, whatever is free";
+}
+
+TEST(mig, instances_exclude_each_other_as_the_catalog_says) {
+    covers({"R006"});
+    gpu_of a100{"A100-40GB"};
+    a100.add("2g.10gb", 2);
+    EXPECT_EQ(a100.why_not("2g.10gb", 2), no_free_instance) << "the same place";
+    EXPECT_EQ(a100.why_not("1g.5gb", 3), no_free_instance) << "units overlap";
+    EXPECT_EQ(a100.why_not("4g.20gb", 0), no_free_instance);
+    EXPECT_EQ(a100.why_not("2g.10gb", 1), mode_not_offered) << "no such start";
+    EXPECT_EQ(a100.why_not("2g.10gb", 6), mode_not_offered) << "the slide's row 18 is no layout (R052)";
+    EXPECT_EQ(a100.mode->why_not(a100.spec, {}, partition{mig_instance{.profile = 99, .start = 0, .cores = {}}}).code,
+              mode_not_offered);
+    EXPECT_EQ(a100.mode->why_not(a100.spec, {}, partition{whole_device{}}).code, mode_not_offered);
+    a100.add("1g.5gb", 0);
+    a100.add("3g.20gb", 4);
+    a100.add("1g.5gb", 1);
+    EXPECT_EQ(a100.ways(want(1, 1)), names{}) << "full: units 0 to 7";
+}
+
+TEST(mig, media_engines_are_shared_out_and_given_by_name_only) {
+    gpu_of a100{"A100-40GB"};
+    device_request media = want(1, 0);
+    media.profile = "1g.5gb+me";
+    EXPECT_EQ(a100.ways(media).size(), 7U);
+    a100.add("1g.5gb+me", 6);
+    EXPECT_EQ(a100.ways(media), names{}) << "one +me";
+    EXPECT_EQ(a100.why_not("1g.5gb+me", 0), no_free_instance);
+    for (std::uint32_t start = 0; start < 6; ++start) {
+        EXPECT_EQ(a100.ways(want(1, 3000)).front(), "1g.5gb@" + std::to_string(start)) << "+me is not given unasked";
+        a100.add("1g.5gb", start);
+    }
+    EXPECT_EQ(a100.ways(want(1, 3000)), names{});
+
+    gpu_of a30{"A30-24GB"};
+    a30.add("1g.6gb+me", 0);
+    EXPECT_EQ(a30.why_not("2g.12gb+me", 2), no_free_instance) << "the A30 has one JPEG and one OFA engine (SPEC-mig)";
+    a30.add("2g.12gb", 2);
+    EXPECT_EQ(a30.why_not("1g.6gb", 1), none);
+}
+
+TEST(mig, the_order_of_the_catalog_does_not_matter) {
+    mig_model reversed = model_of("A100-40GB");
+    std::ranges::reverse(reversed.profiles);
+    const gpu_of a100{reversed};
+    EXPECT_EQ(a100.ways(want(1, 3000)).front(), "1g.5gb@0") << "not 1g.5gb+me, which is as large";
+    EXPECT_EQ(a100.ways(want(1, 9000)).front(), "1g.10gb@0");
+}
+
+TEST(mig, profiles_are_asked_for_by_name) {
+    gpu_of a100{"A100-40GB"};
+    device_request named = want(1, 0);
+    named.profile = "2g.10gb";
+    EXPECT_EQ(a100.ways(named), (names{"2g.10gb@0", "2g.10gb@2", "2g.10gb@4"}));
+    named.memory = mib{9000};
+    EXPECT_EQ(a100.ways(named).size(), 3U);
+    named.memory = mib{10000};
+    EXPECT_EQ(a100.mode->why_not(a100.spec, {}, named).code, request_not_valid) << "more than the profile has";
+    named.profile = "2g.20gb";
+    EXPECT_EQ(a100.mode->why_not(a100.spec, {}, named).code, request_not_valid) << "of another model";
+}
+
+TEST(mig, the_12_unit_grid_of_an_rtx_pro_6000) {
+    gpu_of rtx{"RTX-PRO-6000-96GB"};
+    EXPECT_EQ(rtx.ways(want(1, 20000)), (names{"1g.24gb@0", "1g.24gb@3", "1g.24gb@6", "1g.24gb@9"}));
+    EXPECT_EQ(rtx.ways(want(1, 40000)), (names{"2g.48gb@0", "2g.48gb@6"}));
+    EXPECT_EQ(rtx.ways(want(1, 0)), (names{"4g.96gb@0"}));
+    rtx.add("1g.24gb", 3);
+    EXPECT_EQ(rtx.ways(want(1, 40000)), (names{"2g.48gb@6"}));
+    EXPECT_EQ(rtx.mode->used(rtx.spec, rtx.state), milli_gpu{250});
+    EXPECT_EQ(rtx.why_not("1g.24gb+me.all", 6), no_free_instance) << "1g.24gb has one of the four decoders";
+    gpu_of other{"RTX-PRO-6000-96GB"};
+    other.add("1g.24gb+me.all", 6);
+    EXPECT_EQ(other.ways(want(1, 20000)), names{}) << "no media engine is left for it";
+    EXPECT_EQ(other.why_not("1g.24gb-me", 0), none) << "which needs none";
+}
+
+TEST(mig, engine_totals_bind_where_no_pair_exceeds_them) {
+    mig_model tight = model_of("RTX-PRO-6000-96GB");
+    tight.engines.decoder = 3;
+    for (mig_profile& each : tight.profiles) each.engines.decoder = std::min<std::int64_t>(1, *each.engines.decoder);
+    const gpu_of three_decoders{tight};
+    gpu_of gpu = three_decoders;
+    for (const std::uint32_t start : {0U, 3U, 6U}) gpu.add("1g.24gb", start);
+    EXPECT_EQ(gpu.why_not("1g.24gb", 9), no_free_instance);
+    EXPECT_EQ(gpu.why_not("1g.24gb-me", 9), none);
+}
+
+TEST(mig, use_is_the_larger_of_the_memory_slice_and_compute_slice_shares) {
+    gpu_of a100{"A100-40GB"};
+    EXPECT_EQ(a100.mode->used(a100.spec, {}), milli_gpu{0});
+    a100.add("1g.5gb", 0);
+    EXPECT_EQ(a100.mode->used(a100.spec, a100.state), milli_gpu{143}) << "1/7 of compute over 1/8 of memory";
+    EXPECT_EQ(a100.state, (device_state{.memory = mib{4864}, .cores = core_percent{14}, .slots = 1, .layout = 1}));
+    a100.add("3g.20gb", 4);
+    EXPECT_EQ(a100.mode->used(a100.spec, a100.state), milli_gpu{625}) << "5/8 of memory over 4/7 of compute";
+    const device_state both = a100.state;
+    a100.state = a100.mode->without(a100.spec, both, a100.at("1g.5gb", 0));
+    EXPECT_EQ(a100.mode->used(a100.spec, a100.state), milli_gpu{500});
+    a100.state = a100.mode->without(a100.spec, a100.state, a100.at("3g.20gb", 4));
+    EXPECT_EQ(a100.state, device_state{});
+    a100.add("7g.40gb", 0);
+    EXPECT_EQ(a100.mode->used(a100.spec, a100.state), whole_gpu);
+}
+
+TEST(mig, hardware_fixes_memory_compute_and_slots) {
+    const device_spec a100 = gpu_of{"A100-40GB"}.spec;
+    EXPECT_GE(a100.memory, mib{40192});
+    EXPECT_EQ(a100.cores, whole_compute);
+    EXPECT_EQ(a100.slots, 7);
+    EXPECT_EQ(gpu_of{"A30-24GB"}.spec.slots, 4);
+}
+
+/// Every layout that placing core profiles until none fits can reach, as sets of places.
+std::size_t full_layouts(std::string_view name) {
+    gpu_of gpu{name};
+    std::set<std::uint64_t> seen;
+    std::set<std::uint64_t> full;
+    const auto go = [&](const auto& self, const device_state& state) -> void {
+        if (!seen.insert(state.layout).second) return;
+        bool grew = false;
+        for (const mig_slot& slot : slots_of(gpu.model, mig_profile_set::core)) {
+            const partition part = mig_instance{.profile = static_cast<std::uint32_t>(slot.profile),
+                                                .start = static_cast<std::uint32_t>(slot.start.count()),
+                                                .cores = {}};
+            if (gpu.mode->why_not(gpu.spec, state, part).code != none) continue;
+            grew = true;
+            self(self, gpu.mode->with(gpu.spec, state, part));
+        }
+        if (!grew) full.insert(state.layout);
+    };
+    go(go, {});
+    return full.size();
+}
+
+TEST(mig, placing_core_profiles_until_full_reaches_the_known_layouts) {
+    covers({"R052"});
+    EXPECT_EQ(full_layouts("A100-40GB"), 19U);
+    EXPECT_EQ(full_layouts("A30-24GB"), 5U);
+    EXPECT_EQ(full_layouts("RTX-PRO-6000-96GB"), 5U);
+}
+
+/// The catalog's own enumeration, which shares no code with the mode, against the mode, over every legal layout.
+TEST(mig, agrees_with_the_catalog_about_every_layout_of_every_model) {
+    for (const mig_model& model : built_in_mig_catalog().models) {
+        const auto made = modes::make_mig(model);
+        if (!made) continue; // see the next test
+        const gpu_of gpu{model};
+        const auto part_of = [](const mig_slot& slot) {
+            return partition{mig_instance{.profile = static_cast<std::uint32_t>(slot.profile),
+                                          .start = static_cast<std::uint32_t>(slot.start.count()),
+                                          .cores = {}}};
+        };
+        const auto layouts = legal_layouts(model, {.set = mig_profile_set::all}).layouts;
+        const auto slots = slots_of(model, mig_profile_set::all);
+        for (const mig_layout& layout : layouts) {
+            device_state state;
+            for (const mig_slot& each : layout) {
+                ASSERT_EQ(gpu.mode->why_not(gpu.spec, state, part_of(each)).code, none) << model.name;
+                state = gpu.mode->with(gpu.spec, state, part_of(each));
+            }
+            ASSERT_LE(state.memory, gpu.spec.memory) << model.name;
+            ASSERT_LE(state.cores, gpu.spec.cores) << model.name;
+            for (const mig_slot& each : slots) {
+                ASSERT_EQ(gpu.mode->why_not(gpu.spec, state, part_of(each)).code == none, may_join(model, layout, each))
+                    << model.name;
+            }
+        }
+    }
+}
+
+TEST(mig, values_that_the_catalog_does_not_know_are_refused_when_the_mode_is_made) {
+    const auto unknown = modes::make_mig(model_of("H20-96GB"));
+    ASSERT_FALSE(unknown.has_value());
+    EXPECT_EQ(unknown.error().code, error_code::missing);
+    EXPECT_NE(unknown.error().message().find("H20-96GB"), std::string::npos) << unknown.error().message();
+    EXPECT_NE(unknown.error().message().find("memory_mib"), std::string::npos) << unknown.error().message();
+}
+
+TEST(mig, a_model_with_more_places_than_bits_is_refused) {
+    mig_model wide = model_of("A100-40GB");
+    for (int copies = 0; copies < 7; ++copies) wide.profiles.push_back(wide.profiles.front());
+    const auto refused = modes::make_mig(wide);
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().code, error_code::unsupported);
+    EXPECT_EQ(refused.error().value, "74");
+}
+
+} // namespace
+} // namespace vgpualloc

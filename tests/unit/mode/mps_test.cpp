@@ -1,0 +1,79 @@
+// MPS: limits of memory and threads, at most 48 clients, one fault domain.
+#include "support.hpp"
+
+#include "vgpualloc/mode/mps.hpp"
+
+namespace vgpualloc {
+namespace {
+
+using namespace test;
+using enum rejection_code;
+
+device_state used(std::int64_t memory, std::int64_t cores, std::int64_t slots) {
+    return {.memory = mib{memory}, .cores = core_percent{cores}, .slots = slots, .layout = 0};
+}
+
+rejection_detail why(const device_spec& device, const device_state& state, const device_request& wanted) {
+    std::vector<partition> parts;
+    device.mode->candidates(device, state, wanted, parts);
+    const auto refused = device.mode->why_not(device, state, wanted);
+    EXPECT_EQ(parts.empty(), refused.code != none);
+    return refused;
+}
+
+TEST(mps, memory_limits_and_thread_limits_add_up_to_at_most_the_device) {
+    const device_spec device = gpu("A", 4, "mps");
+    EXPECT_EQ(why(device, used(9000, 90, 1), want(1, 1000, 10)), rejection_detail{});
+    EXPECT_EQ(why(device, used(9000, 90, 1), want(1, 1001, 11)),
+              (rejection_detail{insufficient_device_memory, 1001, 1000}));
+    EXPECT_EQ(why(device, used(9000, 90, 1), want(1, 1000, 11)), (rejection_detail{insufficient_device_cores, 11, 10}));
+    EXPECT_EQ(why(device, used(9000, 90, 4), want(1, 1001, 11)), (rejection_detail{insufficient_device_slots, 1, 0}));
+    EXPECT_EQ(why(device, {}, want(1, 1000, 101)), (rejection_detail{insufficient_device_cores, 101, 100}));
+}
+
+TEST(mps, a_client_without_a_thread_limit_joins_anybody) {
+    const device_spec device = gpu("A", 4, "mps");
+    EXPECT_EQ(why(device, used(1000, 100, 1), want(1, 1000, 0)), rejection_detail{}) << "unlike HAMi-core";
+    EXPECT_EQ(why(device, used(1000, 0, 1), want(1, 1000, 100)), rejection_detail{});
+    EXPECT_EQ(device.mode->with(device, {}, part(1000)), used(1000, 0, 1));
+}
+
+TEST(mps, a_gpu_has_at_most_48_clients_and_16_before_volta) {
+    const device_spec many = device_spec{gpu("A", 100, "mps")};
+    EXPECT_EQ(why(many, used(0, 0, 47), want(1, 1)), rejection_detail{});
+    EXPECT_EQ(why(many, used(0, 0, 48), want(1, 1)), (rejection_detail{insufficient_device_slots, 1, 0}));
+    EXPECT_EQ(many.mode->adapted(many).slots, 48);
+    const device_spec pascal = gpu("P", 16, "mps");
+    EXPECT_EQ(why(pascal, used(0, 0, 16), want(1, 1)).code, insufficient_device_slots);
+    EXPECT_EQ(pascal.mode->adapted(pascal).slots, 16);
+}
+
+TEST(mps, threads_exceed_the_device_only_if_told_so) {
+    const modes::mps generous{{.threads_may_exceed = true}};
+    device_spec device = gpu("A", 4);
+    device.mode = &generous;
+    EXPECT_EQ(why(device, used(1000, 100, 1), want(1, 1000, 60)), rejection_detail{});
+    EXPECT_EQ(why(device, {}, want(1, 1000, 101)).code, insufficient_device_cores) << "no client has more than all";
+    EXPECT_EQ(why(device, used(9500, 100, 1), want(1, 1000, 60)).code, insufficient_device_memory);
+    EXPECT_EQ(generous.used(device, used(1000, 160, 2)), whole_gpu);
+}
+
+TEST(mps, a_fault_takes_all_clients_and_only_here) {
+    EXPECT_TRUE(mode("mps").shares_faults());
+    for (const char* other : {"cce", "exclusive", "hami_core", "mig"})
+        EXPECT_FALSE(mode(other).shares_faults()) << other;
+}
+
+TEST(mps, parts_add_up_and_come_off_in_any_order) {
+    const device_spec device = gpu("A", 4, "mps");
+    const device_state two = device.mode->with(device, device.mode->with(device, {}, part(100, 5)), part(200, 6));
+    EXPECT_EQ(two, used(300, 11, 2));
+    EXPECT_EQ(device.mode->without(device, two, part(100, 5)), used(200, 6, 1));
+    EXPECT_EQ(device.mode->used(device, two), milli_gpu{110});
+    EXPECT_EQ(device.mode->why_not(device, {}, whole_device{}).code, mode_not_offered);
+    EXPECT_EQ(device.mode->why_not(device, {}, part(-1)).code, mode_not_offered);
+    EXPECT_EQ(device.mode->why_not(device, {}, part(0, -1)).code, mode_not_offered);
+}
+
+} // namespace
+} // namespace vgpualloc
