@@ -280,8 +280,7 @@ expected<ledger> ledger::rebuild(const cluster& owned, std::span<const ledger_ev
         const booking& entry = bookings[event.booking];
         if (!names_known_parts(owned, entry)) return unexpected(log_error(i, "the booking is not of this cluster"));
         const status now = result.status_of(entry.pod);
-        const bool starts = event.kind == ledger_event_kind::reserve || event.kind == ledger_event_kind::adopt;
-        const status needed = starts                                     ? status::absent
+        const status needed = books(event.kind)                          ? status::absent
                               : event.kind == ledger_event_kind::release ? status::committed
                                                                          : status::reserved;
         if (now != needed) return unexpected(log_error(i, "the pod is not in the state that the event needs"));

@@ -37,12 +37,12 @@ std::string live_bookings(const ledger& book, std::vector<std::size_t>& live) {
     for (const ledger_event& event : book.events()) {
         const pod_id pod = book.bookings()[event.booking].pod;
         const std::pair key{pod.value(), event.booking};
-        if (event.kind == ledger_event_kind::reserve) {
+        if (books(event.kind)) {
             const auto next = open.lower_bound({pod.value(), 0});
             if (next != open.end() && next->first == pod.value())
                 return "pod " + std::to_string(pod.value()) + " is live twice";
             open.insert(key);
-        } else if (event.kind != ledger_event_kind::commit && open.erase(key) == 0) {
+        } else if (gives_back(event.kind) && open.erase(key) == 0) {
             return "pod " + std::to_string(pod.value()) + " ends without having begun";
         }
     }

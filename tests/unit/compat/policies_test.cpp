@@ -109,6 +109,15 @@ TEST(compat, gpu_clustering_forgets_pods_that_leave) {
     EXPECT_EQ(here.scores(ask(0, 1, 10)), std::vector{25.0});
 }
 
+TEST(compat, gpu_clustering_sees_pods_that_were_found_running) {
+    const cluster owned = openb_nodes({8});
+    placer here{owned, "compat:gpuclustering"};
+    ASSERT_TRUE(here.book.adopt(book_on(7, node_index{0U}, {share_of_device(0, part(300))}, 0)));
+    EXPECT_EQ(here.scores(ask(0, 1, 10)), std::vector{0 + 75.0});
+    here.book.release(pod_id{7U});
+    EXPECT_EQ(here.scores(ask(0, 1, 10)), std::vector{25.0});
+}
+
 /// One typical pod of 0.5 GPU: F falls by 300 where a useless rest of 300 is taken. d = 0.3 -> 100 / (1 + exp(-0.3)) =
 /// 57.44; a step that makes 700 useless: d = -0.4 on an idle GPU, 100 / (1 + exp(0.4)) = 40.13.
 TEST(compat, fgd_scores_the_truncated_sigmoid_of_the_fall) {

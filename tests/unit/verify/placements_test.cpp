@@ -65,6 +65,16 @@ TEST(first_violation, is_empty_for_a_sound_ledger) {
     EXPECT_EQ(verify::first_violation(book), "");
 }
 
+TEST(first_violation, is_empty_where_pods_were_found_running) {
+    cluster owned;
+    const node_index where = add_node(owned, {gpu("A", 2)});
+    ledger book{owned};
+    ASSERT_TRUE(book.adopt(book_on(0, where, {share_of_device(0, part(5000, 50))})));
+    EXPECT_EQ(verify::first_violation(book), "");
+    book.release(pod_id{0U});
+    EXPECT_EQ(verify::first_violation(book), "");
+}
+
 TEST(first_violation, names_what_the_ledger_leaves_to_its_callers) {
     cluster owned;
     device_spec sick = gpu();

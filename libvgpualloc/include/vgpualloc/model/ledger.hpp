@@ -30,6 +30,14 @@ struct host_use {
 /// `adopt` is a reserve and commit of what runs already, whether it fits or not.
 enum class ledger_event_kind : std::uint8_t { reserve, commit, rollback, release, adopt };
 
+/// Whether the event books what its booking says, or gives it back; a commit does neither.
+[[nodiscard]] constexpr bool books(ledger_event_kind kind) noexcept {
+    return kind == ledger_event_kind::reserve || kind == ledger_event_kind::adopt;
+}
+[[nodiscard]] constexpr bool gives_back(ledger_event_kind kind) noexcept {
+    return kind == ledger_event_kind::rollback || kind == ledger_event_kind::release;
+}
+
 /// One booking of one pod. A pod that was rolled back or released may be booked again, under a new booking.
 struct booking {
     pod_id pod;

@@ -175,7 +175,7 @@ public:
         const std::int64_t tag = tag_of(what, *event.where);
         auto& here = tags_[what.where.node.at()];
         const auto found = std::ranges::find(here, tag, &tag_count::tag);
-        if (event.kind == ledger_event_kind::reserve) {
+        if (books(event.kind)) {
             if (found == here.end()) {
                 here.push_back({.tag = tag, .pods = 1});
             } else {
