@@ -8,9 +8,27 @@
 
 namespace vgpualloc::modes {
 
+/// `slots`: as many containers as may share the device.
+[[nodiscard]] inline rejection_detail why_no_slot(std::int64_t slots, const device_state& state) {
+    if (state.slots < slots) return {};
+    return {.code = rejection_code::insufficient_device_slots, .wanted = 1, .available = slots - state.slots};
+}
 [[nodiscard]] inline rejection_detail why_no_slot(const device_spec& device, const device_state& state) {
-    if (state.slots < device.slots) return {};
-    return {.code = rejection_code::insufficient_device_slots, .wanted = 1, .available = device.slots - state.slots};
+    return why_no_slot(device.slots, state);
+}
+
+/// The state with one more user of so much, or one less.
+[[nodiscard]] inline device_state with_slice(const device_state& state, const slice& given) {
+    return {.memory = state.memory + given.memory,
+            .cores = state.cores + given.cores,
+            .slots = state.slots + 1,
+            .layout = state.layout};
+}
+[[nodiscard]] inline device_state without_slice(const device_state& state, const slice& given) {
+    return {.memory = state.memory - given.memory,
+            .cores = state.cores - given.cores,
+            .slots = state.slots - 1,
+            .layout = state.layout};
 }
 
 [[nodiscard]] inline rejection_detail why_no_memory(const device_spec& device, const device_state& state, mib wanted) {

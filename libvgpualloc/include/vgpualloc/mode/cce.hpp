@@ -61,30 +61,23 @@ public:
         if (state.slots > 0 && (state.cores > core_percent{0}) != (wanted->cores > core_percent{0})) {
             return {.code = rejection_code::isolation_differs};
         }
-        const auto slots = std::min(device.slots, tenants_max);
-        if (state.slots >= slots) {
-            return {.code = rejection_code::insufficient_device_slots, .wanted = 1, .available = slots - state.slots};
-        }
-        return first_refusal(
-            {why_no_memory(device, state, wanted->memory), why_no_cores(device, state, wanted->cores)});
+        return first_refusal({why_no_slot(std::min(device.slots, tenants_max), state),
+                              why_no_memory(device, state, wanted->memory),
+                              why_no_cores(device, state, wanted->cores)});
     }
 
     [[nodiscard]] device_state with(const device_spec& device, const device_state& state,
                                     const partition& part) const override {
-        const slice given = charge_of(device, part);
-        return {.memory = state.memory + given.memory,
-                .cores = state.cores + given.cores,
-                .slots = state.slots + 1,
-                .layout = state.layout + (std::holds_alternative<whole_device>(part) ? 1U : 0U)};
+        device_state result = with_slice(state, charge_of(device, part));
+        if (std::holds_alternative<whole_device>(part)) ++result.layout;
+        return result;
     }
 
     [[nodiscard]] device_state without(const device_spec& device, const device_state& state,
                                        const partition& part) const override {
-        const slice given = charge_of(device, part);
-        return {.memory = state.memory - given.memory,
-                .cores = state.cores - given.cores,
-                .slots = state.slots - 1,
-                .layout = state.layout - (std::holds_alternative<whole_device>(part) ? 1U : 0U)};
+        device_state result = without_slice(state, charge_of(device, part));
+        if (std::holds_alternative<whole_device>(part)) --result.layout;
+        return result;
     }
 
     [[nodiscard]] milli_gpu used(const device_spec& device, const device_state& state) const override {

@@ -53,14 +53,12 @@ public:
 
     [[nodiscard]] device_state with(const device_spec&, const device_state& state,
                                     const partition& part) const override {
-        const auto& given = std::get<slice>(part);
-        return {.memory = state.memory + given.memory, .cores = state.cores + given.cores, .slots = state.slots + 1};
+        return with_slice(state, std::get<slice>(part));
     }
 
     [[nodiscard]] device_state without(const device_spec&, const device_state& state,
                                        const partition& part) const override {
-        const auto& given = std::get<slice>(part);
-        return {.memory = state.memory - given.memory, .cores = state.cores - given.cores, .slots = state.slots - 1};
+        return without_slice(state, std::get<slice>(part));
     }
 
     [[nodiscard]] milli_gpu used(const device_spec& device, const device_state& state) const override {

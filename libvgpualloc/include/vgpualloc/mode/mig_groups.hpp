@@ -33,12 +33,14 @@ public:
     explicit mig_groups(const std::vector<mig_group>& groups, std::int64_t factor = 1) : factor_{factor} {
         std::uint32_t slot = 0;
         for (std::size_t g = 0; g < groups.size(); ++g) {
+            groups_.push_back({.first = kinds_.size(), .end = kinds_.size() + groups[g].kinds.size()});
             for (const mig_kind& each : groups[g].kinds) {
                 VGA_ASSERT(slot + each.count <= slots_max, "the slots of a device fit in one word");
                 kinds_.push_back({.group = g,
                                   .memory = each.memory,
                                   .first_slot = slot,
                                   .count = static_cast<std::uint32_t>(each.count)});
+                groups_[g].mask |= mask_of(kinds_.back());
                 slot += static_cast<std::uint32_t>(each.count);
             }
         }
@@ -75,7 +77,7 @@ public:
             return {.code = rejection_code::mode_not_offered};
         }
         const kind& cut = kinds_[given->profile];
-        const bool other_group = state.layout != 0 && (state.layout & mask_of_group(cut.group)) == 0;
+        const bool other_group = state.layout != 0 && (state.layout & groups_[cut.group].mask) == 0;
         if (other_group || (state.layout & bit_of(*given)) != 0) {
             return {.code = rejection_code::no_free_instance, .wanted = cut.memory.count(), .available = 0};
         }
@@ -113,13 +115,15 @@ private:
         std::uint32_t count = 0;
     };
 
-    [[nodiscard]] std::uint64_t mask_of(const kind& of) const noexcept {
-        return of.count == 0 ? 0 : (~std::uint64_t{0} >> (64U - of.count)) << of.first_slot;
-    }
-    [[nodiscard]] std::uint64_t mask_of_group(std::size_t group) const noexcept {
+    /// The kinds of one group, and the bits of all their slots.
+    struct span_of_kinds {
+        std::size_t first = 0;
+        std::size_t end = 0;
         std::uint64_t mask = 0;
-        for (const kind& each : kinds_) mask |= each.group == group ? mask_of(each) : 0;
-        return mask;
+    };
+
+    [[nodiscard]] static std::uint64_t mask_of(const kind& of) noexcept {
+        return of.count == 0 ? 0 : (~std::uint64_t{0} >> (64U - of.count)) << of.first_slot;
     }
     [[nodiscard]] std::uint64_t bit_of(const mig_instance& given) const noexcept {
         return std::uint64_t{1} << (kinds_[given.profile].first_slot + given.start);
@@ -130,23 +134,17 @@ private:
 
     /// The instance for that much memory (in units of the factor), or none.
     [[nodiscard]] std::optional<mig_instance> find(const device_state& state, mib wanted) const {
-        for (std::size_t first = 0; first < kinds_.size();) {
-            std::size_t end = first;
-            std::uint64_t group = 0;
-            for (; end < kinds_.size() && kinds_[end].group == kinds_[first].group; ++end)
-                group |= mask_of(kinds_[end]);
+        for (const span_of_kinds& each : groups_) {
             // Where instances of several groups were found running, the GPU is cut in no way that allows more.
-            if ((state.layout & ~group) == 0) {
-                if (const auto found = find_in_group(state, wanted * factor_, first, end)) return found;
-            }
-            first = end;
+            if ((state.layout & ~each.mask) != 0) continue;
+            if (const auto found = find_in_group(state, wanted * factor_, each)) return found;
         }
         return std::nullopt;
     }
-    [[nodiscard]] std::optional<mig_instance> find_in_group(const device_state& state, mib wanted, std::size_t first,
-                                                            std::size_t end) const {
+    [[nodiscard]] std::optional<mig_instance> find_in_group(const device_state& state, mib wanted,
+                                                            const span_of_kinds& group) const {
         std::optional<std::size_t> best;
-        for (std::size_t i = first; i < end; ++i) {
+        for (std::size_t i = group.first; i < group.end; ++i) {
             const bool free = (mask_of(kinds_[i]) & ~state.layout) != 0;
             if (!free || kinds_[i].memory < wanted) continue;
             if (!best || kinds_[i].memory < kinds_[*best].memory) best = i;
@@ -158,6 +156,7 @@ private:
     }
 
     std::vector<kind> kinds_; ///< group by group
+    std::vector<span_of_kinds> groups_;
     std::int64_t factor_;
 };
 

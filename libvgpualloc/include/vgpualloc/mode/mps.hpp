@@ -58,25 +58,20 @@ public:
         if (wanted == nullptr || wanted->memory < mib{0} || wanted->cores < core_percent{0}) {
             return {.code = rejection_code::mode_not_offered};
         }
-        const auto slots = std::min(device.slots, options_.clients_max);
-        if (state.slots >= slots) {
-            return {.code = rejection_code::insufficient_device_slots, .wanted = 1, .available = slots - state.slots};
-        }
         const device_state counted = options_.threads_may_exceed ? without_cores(state) : state;
-        return first_refusal(
-            {why_no_memory(device, state, wanted->memory), why_no_cores(device, counted, wanted->cores)});
+        return first_refusal({why_no_slot(std::min(device.slots, options_.clients_max), state),
+                              why_no_memory(device, state, wanted->memory),
+                              why_no_cores(device, counted, wanted->cores)});
     }
 
     [[nodiscard]] device_state with(const device_spec&, const device_state& state,
                                     const partition& part) const override {
-        const auto& given = std::get<slice>(part);
-        return {.memory = state.memory + given.memory, .cores = state.cores + given.cores, .slots = state.slots + 1};
+        return with_slice(state, std::get<slice>(part));
     }
 
     [[nodiscard]] device_state without(const device_spec&, const device_state& state,
                                        const partition& part) const override {
-        const auto& given = std::get<slice>(part);
-        return {.memory = state.memory - given.memory, .cores = state.cores - given.cores, .slots = state.slots - 1};
+        return without_slice(state, std::get<slice>(part));
     }
 
     [[nodiscard]] milli_gpu used(const device_spec& device, const device_state& state) const override {

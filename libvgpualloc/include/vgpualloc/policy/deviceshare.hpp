@@ -28,16 +28,21 @@ enum class deviceshare_order : std::uint8_t { none, binpack, spread };
     return weight <= 0 ? 0.0 : std::floor(score + 0.5) * static_cast<double>(weight);
 }
 
+/// What they have in common: which card it is matters, and a node is scored by the placement on it.
+class deviceshare_policy : public policy {
+public:
+    [[nodiscard]] std::string_view name() const noexcept override { return "deviceshare"; }
+    [[nodiscard]] bool looks_at_positions() const noexcept final { return true; }
+    [[nodiscard]] double node_score(const request_view&, const node_view&, const node_view&) final { return 0.0; }
+};
+
 /// NVIDIA vGPU. Cards: binpack the fullest by memory, spread the one with the fewest containers, else the one with the
 /// highest index. Nodes: 100 x the memory share of every card taken, with the new container; spread 100 for every card
 /// that was empty.
-class deviceshare_vgpu final : public policy {
+class deviceshare_vgpu final : public deviceshare_policy {
 public:
     deviceshare_vgpu(deviceshare_order order, std::int64_t weight) : order_{order}, weight_{weight} {}
 
-    [[nodiscard]] std::string_view name() const noexcept override { return "deviceshare"; }
-    [[nodiscard]] bool looks_at_positions() const noexcept override { return true; }
-    [[nodiscard]] double node_score(const request_view&, const node_view&, const node_view&) override { return 0.0; }
     [[nodiscard]] double device_score(const request_view&, const node_view&, const node_view&,
                                       const step_view& step) override {
         switch (order_) {
@@ -70,14 +75,11 @@ private:
 
 /// Ascend in HAMi mode. Cards: binpack 100 x the memory share, spread 100 if unused. Nodes: that of the first card of
 /// every container, before the pod; where link groups count, 10 x the share of these cards in one group on top.
-class deviceshare_ascend final : public policy {
+class deviceshare_ascend final : public deviceshare_policy {
 public:
     deviceshare_ascend(deviceshare_order order, std::int64_t weight, const cluster& owned)
         : order_{order}, weight_{weight}, cluster_{&owned} {}
 
-    [[nodiscard]] std::string_view name() const noexcept override { return "deviceshare"; }
-    [[nodiscard]] bool looks_at_positions() const noexcept override { return true; }
-    [[nodiscard]] double node_score(const request_view&, const node_view&, const node_view&) override { return 0.0; }
     [[nodiscard]] double device_score(const request_view&, const node_view&, const node_view&,
                                       const step_view& step) override {
         return score_of(*step.before);
@@ -121,16 +123,13 @@ private:
 
 /// Ascend 310P in MindCluster mode. Chips: best fit by free AI cores, then by free AI CPUs. Nodes: the one with the
 /// fewest idle AI cores; a node that can only give a lesser template than asked comes after all others.
-class deviceshare_310p final : public policy {
+class deviceshare_310p final : public deviceshare_policy {
 public:
     /// `capacity`: AI cores that each node offers, by node. What bookings take of them is their host memory: Kubernetes
     /// counts all containers of a pod, also those that get no chip.
     deviceshare_310p(std::int64_t weight, std::vector<std::int64_t> capacity)
         : weight_{weight}, idle_{std::move(capacity)} {}
 
-    [[nodiscard]] std::string_view name() const noexcept override { return "deviceshare"; }
-    [[nodiscard]] bool looks_at_positions() const noexcept override { return true; }
-    [[nodiscard]] double node_score(const request_view&, const node_view&, const node_view&) override { return 0.0; }
     [[nodiscard]] double device_score(const request_view&, const node_view&, const node_view&,
                                       const step_view& step) override {
         constexpr std::int64_t cpus_max = 1000; // more than a chip has
@@ -146,18 +145,8 @@ public:
     [[nodiscard]] bool scores_by_state_alone() const noexcept override { return false; }
     void observe(const policy_event& event) override {
         std::int64_t& idle = idle_[event.what->where.node.at()];
-        switch (event.kind) {
-        case ledger_event_kind::reserve:
-        case ledger_event_kind::adopt:
-            idle -= event.what->memory.count();
-            break;
-        case ledger_event_kind::rollback:
-        case ledger_event_kind::release:
-            idle += event.what->memory.count();
-            break;
-        case ledger_event_kind::commit:
-            break;
-        }
+        if (books(event.kind)) idle -= event.what->memory.count();
+        if (gives_back(event.kind)) idle += event.what->memory.count();
     }
 
 private:
@@ -166,11 +155,9 @@ private:
 };
 
 /// Legacy gpushare: the first cards that fit, on the first node.
-class first_fit final : public policy {
+class first_fit final : public deviceshare_policy {
 public:
     [[nodiscard]] std::string_view name() const noexcept override { return "first_fit"; }
-    [[nodiscard]] bool looks_at_positions() const noexcept override { return true; }
-    [[nodiscard]] double node_score(const request_view&, const node_view&, const node_view&) override { return 0.0; }
     [[nodiscard]] double device_score(const request_view&, const node_view&, const node_view&,
                                       const step_view&) override {
         return 0.0;
