@@ -8,7 +8,6 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "commands.hpp"
 #include "vgpusim/validate.hpp"
@@ -18,7 +17,6 @@ namespace vgpusim::cli {
 
 namespace {
 
-using json = nlohmann::ordered_json;
 using vgpualloc::device_registration;
 using vgpualloc::device_request;
 
@@ -31,67 +29,6 @@ struct options {
 const char* word(vgpualloc::dvpp_use use) {
     if (use == vgpualloc::dvpp_use::unstated) return "null";
     return use == vgpualloc::dvpp_use::yes ? "yes" : "no";
-}
-
-/// Fields that say nothing are left out, as all of device memory or any model.
-json request_json(const understood_request& from) {
-    const device_request& asked = from.asked;
-    json made;
-    if (!from.container.empty()) made["container"] = from.container;
-    made["count"] = asked.count;
-    if (asked.memory_percent)
-        made["memory_percent"] = *asked.memory_percent;
-    else if (asked.memory.count() > 0)
-        made["memory_mib"] = asked.memory.count();
-    if (asked.cores.count() > 0) made["cores"] = asked.cores.count();
-    if (!asked.family.empty()) made["family"] = asked.family;
-    if (!asked.mode.empty()) made["mode"] = asked.mode;
-    const auto list = [&made](const char* name, const std::vector<std::string>& of) {
-        if (!of.empty()) made[name] = of;
-    };
-    list("models", asked.models);
-    list("types_allowed", asked.types_allowed);
-    list("types_denied", asked.types_denied);
-    list("uuids_allowed", asked.uuids_allowed);
-    list("uuids_denied", asked.uuids_denied);
-    if (!asked.profile.empty()) made["profile"] = asked.profile;
-    if (asked.soft) made["soft"] = true;
-    if (asked.dvpp != vgpualloc::dvpp_use::unstated) made["dvpp"] = word(asked.dvpp);
-    if (asked.high_level) made["high_level"] = true;
-    return made;
-}
-
-json device_json(const device_registration& from) {
-    return {{"uuid", from.uuid},   {"model", from.model},    {"mode", from.mode}, {"memory_mib", from.memory.count()},
-            {"slots", from.slots}, {"healthy", from.healthy}};
-}
-
-json error_json(const vgpualloc::error& from) {
-    return {{"where", from.where},
-            {"field", from.field},
-            {"value", from.value},
-            {"expected", from.expected},
-            {"message", from.message()}};
-}
-
-json object_json(const object_report& from) {
-    json made{{"place", from.place}, {"kind", from.kind}, {"namespace", from.ns}, {"name", from.name}};
-    if (from.is_pod) made["pods"] = from.replicas;
-    if (from.is_pod || from.is_node) {
-        made["cpu_milli"] = from.cpu.count();
-        made["memory_mib"] = from.memory.count();
-    }
-    made["dialects"] = json::array();
-    for (const dialect_report& each : from.dialects) {
-        json dialect{{"dialect", each.dialect}};
-        for (const auto& request : each.requests) dialect["requests"].push_back(request_json(request));
-        for (const auto& device : each.devices) dialect["devices"].push_back(device_json(device));
-        made["dialects"].push_back(std::move(dialect));
-    }
-    made["notes"] = from.notes;
-    made["errors"] = json::array();
-    for (const auto& each : from.errors) made["errors"].push_back(error_json(each));
-    return made;
 }
 
 std::string joined(const std::vector<std::string>& words) {
@@ -186,19 +123,12 @@ int run(const options& chosen) {
     const auto reports = validate(*objects, *with);
     std::size_t errors = 0;
     std::size_t wrong = 0;
-    json list = json::array();
     for (const object_report& each : reports) {
         errors += each.errors.size();
         if (!each.errors.empty()) ++wrong;
-        if (chosen.json)
-            list.push_back(object_json(each));
-        else
-            print(each);
+        if (!chosen.json) print(each);
     }
-    if (chosen.json) {
-        const json out{{"objects", std::move(list)}, {"errors", errors}};
-        fmt::print("{}\n", out.dump(2, ' ', false, json::error_handler_t::replace));
-    }
+    if (chosen.json) fmt::print("{}", validate_json(reports));
     if (errors == 0) return exit_done;
     fmt::print(stderr, "vgpusim: {} {} in {} of {} objects\n", errors, errors == 1 ? "error" : "errors", wrong,
                reports.size());

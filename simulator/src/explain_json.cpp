@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "request_json.hpp"
 #include "vgpusim/explain.hpp"
 
 namespace vgpusim {
@@ -36,28 +37,8 @@ json part_json(const explained_part& from) {
 }
 
 json request_json(const snapshot_pod& pod, std::size_t container) {
-    const auto& asked = pod.request.containers[container];
-    json made{{"container", pod.container_names[container]}, {"count", asked.count}};
-    if (asked.memory_percent)
-        made["memory_percent"] = *asked.memory_percent;
-    else if (asked.memory.count() > 0)
-        made["memory_mib"] = asked.memory.count();
-    if (asked.cores.count() > 0) made["cores"] = asked.cores.count();
-    const auto word = [&made](const char* name, const auto& value) {
-        if (!value.empty()) made[name] = value;
-    };
-    word("family", asked.family);
-    word("mode", asked.mode);
-    word("profile", asked.profile);
-    word("models", asked.models);
-    word("types_allowed", asked.types_allowed);
-    word("types_denied", asked.types_denied);
-    word("uuids_allowed", asked.uuids_allowed);
-    word("uuids_denied", asked.uuids_denied);
-    if (asked.soft) made["soft"] = true;
-    if (asked.dvpp != vgpualloc::dvpp_use::unstated)
-        made["dvpp"] = asked.dvpp == vgpualloc::dvpp_use::yes ? "yes" : "no";
-    if (asked.high_level) made["high_level"] = true;
+    json made{{"container", pod.container_names[container]}};
+    add_request(pod.request.containers[container], made);
     return made;
 }
 
@@ -158,14 +139,6 @@ json choice_json(const explanation& of) {
         for (const explained_share& each : of.nodes[*of.chosen].shares) made["shares"].push_back(share_json(each));
     }
     return made;
-}
-
-json error_json(const vgpualloc::error& from) {
-    return {{"where", from.where},
-            {"field", from.field},
-            {"value", from.value},
-            {"expected", from.expected},
-            {"message", from.message()}};
 }
 
 } // namespace

@@ -6,8 +6,7 @@
 #include <set>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
+#include "device_info.hpp"
 #include "validate_dialects.hpp"
 
 namespace vgpusim {
@@ -34,33 +33,13 @@ struct cluster_facts {
     std::map<std::string, vgpualloc::dialect::mindcluster::device_info> device_infos; ///< by node
 };
 
-constexpr std::string_view device_info_map = "mindx-dl-deviceinfo-";
-
-/// The list in a device-info ConfigMap; none where it is not as MindCluster writes it.
-std::optional<vgpualloc::dialect::mindcluster::device_info> device_info_of(const manifest& from) {
-    const auto found = from.data.find("DeviceInfoCfg");
-    if (found == from.data.end()) return std::nullopt;
-    const auto parsed = nlohmann::json::parse(found->second, nullptr, false);
-    const nlohmann::json::json_pointer list_at{"/DeviceInfo/DeviceList"};
-    if (!parsed.is_object() || !parsed.contains(list_at) || !parsed.at(list_at).is_object()) return std::nullopt;
-    vgpualloc::dialect::mindcluster::device_info info;
-    for (const auto& [key, each] : parsed.at(list_at).items()) {
-        if (!each.is_string()) return std::nullopt;
-        info.device_list[key] = each.get<std::string>();
-    }
-    return info;
-}
-
 cluster_facts facts_of(const std::vector<manifest>& objects) {
     cluster_facts facts;
     for (const manifest& each : objects) {
         if (each.node) facts.nodes.emplace(each.name, &*each.node);
         if (each.pod && !each.node_name.empty()) facts.on_node[each.node_name].push_back(&*each.pod);
-        if (each.kind != "ConfigMap" || !each.name.starts_with(device_info_map)) continue;
-        if (auto info = device_info_of(each)) {
-            facts.device_infos[each.name.substr(device_info_map.size())] = *std::move(info);
-        }
     }
+    facts.device_infos = read_device_infos(objects);
     return facts;
 }
 

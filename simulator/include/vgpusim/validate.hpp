@@ -57,4 +57,7 @@ struct object_report {
 [[nodiscard]] std::vector<object_report> validate(const std::vector<vgputraces::manifest>& objects,
                                                   const validate_options& with);
 
+/// The reports and the number of errors in all of them, as one JSON document.
+[[nodiscard]] std::string validate_json(const std::vector<object_report>& reports);
+
 } // namespace vgpusim

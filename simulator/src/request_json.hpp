@@ -1,0 +1,16 @@
+// Requests and errors as the commands print them in JSON.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "vgpualloc/core/error.hpp"
+#include "vgpualloc/model/request.hpp"
+
+namespace vgpusim {
+
+/// Adds what is asked for; what says nothing is left out, as all of the device's memory or any model.
+void add_request(const vgpualloc::device_request& asked, nlohmann::ordered_json& to);
+
+[[nodiscard]] nlohmann::ordered_json error_json(const vgpualloc::error& from);
+
+} // namespace vgpusim
