@@ -1,6 +1,7 @@
 // Replaying cases.
 #include "vgpusim/conformance.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <stdexcept>
@@ -26,25 +27,12 @@ namespace volcano = vgpualloc::compat::volcano;
 
 std::string_view name_of(volcano::quirk which) { return volcano::quirk_names[static_cast<std::size_t>(which)]; }
 
-std::size_t index_in(const json& event, const char* key, std::size_t nodes) {
-    const auto where = event.at(key).get<std::size_t>();
-    if (where >= nodes) throw std::invalid_argument{"/events: " + std::string{key} + " is no node of the case"};
-    return where;
-}
-
 json decide_add(volcano::scheduler& model, const json& event) {
     if (event.value("new_session", false)) model.open_session();
     const auto decided = model.schedule(conformance::pod_from(event.at("pod")), event.value("rollback", false),
                                         conformance::texts_from(event, "bind_annotations"));
-    json out{{"nodes", conformance::answers_json(decided)}};
-    bool requested = false;
-    for (const auto& each : decided.nodes) requested = requested || each.requested;
-    out["has_request"] = requested;
-    out["chosen"] = decided.chosen ? static_cast<std::int64_t>(*decided.chosen) : -1;
-    if (decided.allocated) {
-        out["alloc"] = conformance::allocation_json(*decided.allocated);
-        out["session_state"] = conformance::state_json(model.session_state(*decided.chosen), *decided.chosen, false);
-    }
+    json out = conformance::attempt_json(model, decided);
+    out["has_request"] = std::ranges::any_of(decided.nodes, &volcano::node_answer::requested);
     if (decided.bound) {
         out["cache_state"] = conformance::state_json(model.cache_state(*decided.chosen), *decided.chosen, false);
     }
@@ -55,18 +43,16 @@ json decide_add(volcano::scheduler& model, const json& event) {
 json decide_outside(volcano::scheduler& model, const json& event, const std::string& op) {
     std::size_t where = 0;
     if (op == "restore") {
-        where = index_in(event, "node", model.node_count());
+        where = event.at("node").get<std::size_t>();
         model.restore(conformance::pod_from(event.at("pod")), where);
     } else if (op == "delete") {
         const auto uid = event.at("pod_uid").get<std::string>();
         const auto removed = model.remove(uid);
         if (!removed) return {{"chosen", -1}}; // it was never bound here, which an earlier event has shown already
         where = *removed;
-    } else if (op == "node_update") {
-        where = index_in(event, "node", model.node_count());
-        model.update_node(where);
     } else {
-        throw std::invalid_argument{"/events: got '" + op + "', expected one of add, restore, delete, node_update"};
+        where = event.at("node").get<std::size_t>();
+        model.update_node(where);
     }
     return {{"chosen", where}, {"cache_state", conformance::state_json(model.cache_state(where), where, false)}};
 }
@@ -100,14 +86,8 @@ struct decided_case {
     std::vector<json> events;
 };
 
-void check_schema(const json& recorded) {
-    if (const auto schema = recorded.at("schema").get<int>(); schema != 1) {
-        throw std::invalid_argument{"/schema: got '" + std::to_string(schema) + "', expected 1"};
-    }
-}
-
 decided_case decide_case(const json& recorded) {
-    check_schema(recorded);
+    conformance::check_case(recorded);
     volcano::scheduler model{conformance::config_from(recorded), conformance::options_from(recorded)};
     for (const json& each : recorded.at("nodes")) {
         model.add_node(conformance::node_from(each), conformance::npu_info_from(each));
@@ -155,7 +135,7 @@ void replay_case(const json& recorded, conformance_result& result) {
 
 /// The same for native, which is not compared in texts and scores, and where quirks may explain a difference.
 void replay_natively(const json& recorded, conformance_result& result) {
-    check_schema(recorded);
+    conformance::check_case(recorded);
     const auto family = recorded.at("family").get<std::string>();
     const json& events = recorded.at("events");
     conformance::native_side native{recorded};

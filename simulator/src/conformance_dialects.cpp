@@ -21,6 +21,7 @@ namespace policies = vgpualloc::policies;
 using vgpualloc::device_registration;
 using vgpualloc::device_request;
 using vgpualloc::device_share;
+using vgpualloc::device_spec;
 using vgpualloc::device_state;
 using vgpualloc::kubernetes::pod;
 using registrations = std::span<const device_registration>;
@@ -106,7 +107,8 @@ public:
         if (const auto* given = std::get_if<vgpualloc::mig_instance>(&share.part)) part.cut = slot_name(*given, on);
         return part;
     }
-    [[nodiscard]] booked_use use_of(const device_state& state, const device_registration&) const override {
+    [[nodiscard]] booked_use use_of(const device_spec&, const device_state& state,
+                                    const device_registration&) const override {
         return all_of(state);
     }
 
@@ -150,7 +152,8 @@ public:
                                      const device_request&) const override {
         return {};
     }
-    [[nodiscard]] booked_use use_of(const device_state& state, const device_registration&) const override {
+    [[nodiscard]] booked_use use_of(const device_spec&, const device_state& state,
+                                    const device_registration&) const override {
         return {.slots = state.slots, .memory = with_.memory_enabled ? state.memory.count() : 0, .cores = 0};
     }
 
@@ -207,7 +210,8 @@ public:
         }
         return part;
     }
-    [[nodiscard]] booked_use use_of(const device_state& state, const device_registration&) const override {
+    [[nodiscard]] booked_use use_of(const device_spec&, const device_state& state,
+                                    const device_registration&) const override {
         return all_of(state);
     }
 
@@ -265,27 +269,23 @@ public:
             std::from_chars(on.uuid.data() + dash + 1, on.uuid.data() + on.uuid.size(), number);
         return number;
     }
-    [[nodiscard]] taken_part part_of(const device_share& share, const device_registration&,
+    [[nodiscard]] taken_part part_of(const device_share& share, const device_registration& on,
                                      const device_request&) const override {
         taken_part part{.cut = {}};
-        if (const auto* given = std::get_if<vgpualloc::vir_template>(&share.part))
-            part.cut = template_names[given->index];
+        if (const auto* given = std::get_if<vgpualloc::vir_template>(&share.part)) {
+            part.cut = on.npu.templates[given->index].name;
+        }
         return part;
     }
-    [[nodiscard]] booked_use use_of(const device_state& state, const device_registration& on) const override {
-        std::int64_t cpus = 0;
-        for (std::size_t i = 0; i < std::size(template_names); ++i) {
-            cpus += template_cpus[i] * static_cast<std::int64_t>(state.layout >> (8 * i) & 0xff);
-        }
-        if ((state.layout >> 56U) != 0) cpus = on.npu.ai_cpu;
+    [[nodiscard]] booked_use use_of(const device_spec& spec, const device_state& state,
+                                    const device_registration& on) const override {
+        const auto* mode = dynamic_cast<const vgpualloc::modes::mindcluster_310p*>(spec.mode);
+        std::int64_t cpus = mode == nullptr ? 0 : mode->cpu_of(state);
+        if (cpus == 0 && state.cores == spec.cores) cpus = on.npu.ai_cpu; // the whole chip
         return {.slots = 0, .memory = cpus, .cores = state.cores.count()};
     }
 
 private:
-    static constexpr const char* template_names[] = {"vir01",    "vir02",          "vir02_1c",     "vir04",
-                                                     "vir04_3c", "vir04_3c_ndvpp", "vir04_4c_dvpp"};
-    static constexpr std::int64_t template_cpus[] = {1, 2, 1, 4, 3, 3, 4};
-
     [[nodiscard]] static std::int64_t cores_of(const vgpualloc::kubernetes::container& in) {
         const auto found = in.limits.find("huawei.com/npu-core");
         return found == in.limits.end() ? 0 : found->second;

@@ -22,10 +22,14 @@ using nlohmann::json;
 [[nodiscard]] volcano::pod pod_from(const json& recorded);
 [[nodiscard]] vgpualloc::kubernetes::text_map texts_from(const json& object, const char* key);
 
+/// Checks what reading a case relies on: schema, operations, and that nodes named by number are of the case. Throws
+/// std::invalid_argument.
+void check_case(const json& recorded_case);
+
 // Writing. `fixed`: with what never changes, as in "loaded".
 [[nodiscard]] json state_json(const volcano::ledger_state& state, std::size_t node, bool fixed);
-[[nodiscard]] json answers_json(const volcano::attempt& decided);
-[[nodiscard]] json allocation_json(const volcano::allocate_answer& allocated);
+/// The `out` of an attempt just made: answers, choice, allocation and the session's state; the cache's is the caller's.
+[[nodiscard]] json attempt_json(const volcano::scheduler& model, const volcano::attempt& decided);
 
 /// Without members that are zero, empty, false or null: the recordings leave these out.
 [[nodiscard]] json compact(const json& value);

@@ -128,7 +128,9 @@ booked_devices native_side::booked_in(const vgpualloc::ledger& book, std::size_t
     const auto states = book.devices(node_index{node});
     for (std::size_t d = 0; d < states.size(); ++d) {
         const device_registration& on = session_->registered[node][d];
-        if (const booked_use use = dialect_->use_of(states[d], on); use != booked_use{}) {
+        if (const booked_use use =
+                dialect_->use_of(book.nodes().spec_of(node_index{node}, device_index{d}), states[d], on);
+            use != booked_use{}) {
             booked[dialect_->number_of(d, on)] = use;
         }
     }

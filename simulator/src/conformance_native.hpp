@@ -46,7 +46,7 @@ public:
     [[nodiscard]] virtual taken_part part_of(const vgpualloc::device_share& share,
                                              const vgpualloc::device_registration& on,
                                              const vgpualloc::device_request& wanted) const = 0;
-    [[nodiscard]] virtual booked_use use_of(const vgpualloc::device_state& state,
+    [[nodiscard]] virtual booked_use use_of(const vgpualloc::device_spec& spec, const vgpualloc::device_state& state,
                                             const vgpualloc::device_registration& on) const = 0;
 };
 

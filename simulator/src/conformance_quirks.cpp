@@ -63,15 +63,10 @@ compat_side::~compat_side() = default;
 
 outcome compat_side::attempt(volcano::pod pod, bool roll_back) {
     const auto decided = model_->try_in_session(pod, roll_back);
-    json out{{"nodes", answers_json(decided)},
-             {"chosen", decided.chosen ? static_cast<std::int64_t>(*decided.chosen) : -1}};
-    if (decided.allocated) {
-        out["alloc"] = allocation_json(*decided.allocated);
-        out["session_state"] = state_json(model_->session_state(*decided.chosen), *decided.chosen, false);
-        if (decided.allocated->ok && !roll_back) {
-            for (const auto& [key, value] : decided.allocated->annotations) pod.annotations[key] = value;
-            out["cache_state"] = state_json(model_->cache_state_with(pod, *decided.chosen), *decided.chosen, false);
-        }
+    json out = attempt_json(*model_, decided);
+    if (decided.allocated && decided.allocated->ok && !roll_back) {
+        for (const auto& [key, value] : decided.allocated->annotations) pod.annotations[key] = value;
+        out["cache_state"] = state_json(model_->cache_state_with(pod, *decided.chosen), *decided.chosen, false);
     }
     return outcome_of(out, "add", family_);
 }

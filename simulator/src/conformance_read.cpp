@@ -14,7 +14,14 @@ Value get(const json& object, const char* key, Value otherwise = {}) {
     return found == object.end() || found->is_null() ? std::move(otherwise) : found->get<Value>();
 }
 
-json list(const json& object, const char* key) { return get<json>(object, key, json::array()); }
+std::vector<json> list(const json& object, const char* key) { return get<std::vector<json>>(object, key); }
+
+/// One that has to be there.
+const json::array_t& list_in(const json& recorded_case, const char* key) {
+    const json& found = recorded_case.at(key);
+    if (!found.is_array()) throw std::invalid_argument{std::string{"/"} + key + ": got no list, expected one"};
+    return found.get_ref<const json::array_t&>();
+}
 
 volcano::mig_geometry geometry_from(const json& recorded) {
     volcano::mig_geometry made;
@@ -100,6 +107,31 @@ volcano::plugin_options options_from(const json& recorded_case) {
                                     "ascend-hami, ascend-mindcluster-310p"};
     }
     return made;
+}
+
+void check_case(const json& recorded_case) {
+    if (const auto schema = recorded_case.at("schema").get<int>(); schema != 1) {
+        throw std::invalid_argument{"/schema: got '" + std::to_string(schema) + "', expected 1"};
+    }
+    static_cast<void>(config_from(recorded_case)); // which may throw: also where the one who decides needs less of it
+    static_cast<void>(options_from(recorded_case));
+    const std::size_t nodes = list_in(recorded_case, "nodes").size();
+    const json::array_t& events = list_in(recorded_case, "events");
+    for (std::size_t i = 0; i < events.size(); ++i) {
+        const auto bad = [i](const std::string& what) {
+            return std::invalid_argument{"/events/" + std::to_string(i) + ": " + what};
+        };
+        const auto op = events[i].at("op").get<std::string>();
+        if (op != "add" && op != "restore" && op != "delete" && op != "node_update") {
+            throw bad("got '" + op + "', expected one of add, restore, delete, node_update");
+        }
+        if (op == "restore" || op == "node_update") {
+            if (events[i].at("node").get<std::size_t>() >= nodes) throw bad("node is no node of the case");
+        }
+        const auto out = events[i].find("out");
+        const auto chosen = out == events[i].end() ? -1 : get<std::int64_t>(*out, "chosen", -1);
+        if (chosen < -1 || chosen >= static_cast<std::int64_t>(nodes)) throw bad("chosen is no node of the case");
+    }
 }
 
 vgpualloc::kubernetes::text_map texts_from(const json& object, const char* key) {

@@ -50,31 +50,6 @@ json picked_json(const volcano::picked_card& card) {
     return out;
 }
 
-bool says_nothing(const json& value) {
-    return value.is_null() || (value.is_boolean() && !value.get<bool>()) ||
-           (value.is_number() && value.get<double>() == 0.0) ||
-           ((value.is_string() || value.is_structured()) && value.empty()) ||
-           (value.is_string() && value.get_ref<const std::string&>().empty());
-}
-
-} // namespace
-
-json state_json(const volcano::ledger_state& state, std::size_t node, bool fixed) {
-    json out{{"node", node},
-             {"present", state.present},
-             {"mode", state.mode},
-             {"devices", json::array()},
-             {"con_cache", state.con_cache},
-             {"downgrade_cache", state.downgrade_cache},
-             {"pod_allocation", state.pod_allocation},
-             {"valid_vnode", state.valid_vnode},
-             {"idle_npu_core", state.idle_npu_core},
-             {"unhealthy_chips", state.unhealthy_chips}};
-    for (const auto& each : state.devices) out["devices"].push_back(card_json(each, fixed));
-    for (const auto& [rule, cards] : state.rule_gpus) out["rule_gpus"][std::to_string(rule)] = cards;
-    return out;
-}
-
 json answers_json(const volcano::attempt& decided) {
     json out = json::array();
     for (const volcano::node_answer& each : decided.nodes) {
@@ -100,6 +75,41 @@ json allocation_json(const volcano::allocate_answer& allocated) {
         json cards = json::array();
         for (const auto& card : container) cards.push_back(picked_json(card));
         out["containers"].push_back(std::move(cards));
+    }
+    return out;
+}
+
+bool says_nothing(const json& value) {
+    return value.is_null() || (value.is_boolean() && !value.get<bool>()) ||
+           (value.is_number() && value.get<double>() == 0.0) ||
+           ((value.is_string() || value.is_structured()) && value.empty()) ||
+           (value.is_string() && value.get_ref<const std::string&>().empty());
+}
+
+} // namespace
+
+json state_json(const volcano::ledger_state& state, std::size_t node, bool fixed) {
+    json out{{"node", node},
+             {"present", state.present},
+             {"mode", state.mode},
+             {"devices", json::array()},
+             {"con_cache", state.con_cache},
+             {"downgrade_cache", state.downgrade_cache},
+             {"pod_allocation", state.pod_allocation},
+             {"valid_vnode", state.valid_vnode},
+             {"idle_npu_core", state.idle_npu_core},
+             {"unhealthy_chips", state.unhealthy_chips}};
+    for (const auto& each : state.devices) out["devices"].push_back(card_json(each, fixed));
+    for (const auto& [rule, cards] : state.rule_gpus) out["rule_gpus"][std::to_string(rule)] = cards;
+    return out;
+}
+
+json attempt_json(const volcano::scheduler& model, const volcano::attempt& decided) {
+    json out{{"nodes", answers_json(decided)},
+             {"chosen", decided.chosen ? static_cast<std::int64_t>(*decided.chosen) : -1}};
+    if (decided.allocated) {
+        out["alloc"] = allocation_json(*decided.allocated);
+        out["session_state"] = state_json(model.session_state(*decided.chosen), *decided.chosen, false);
     }
     return out;
 }

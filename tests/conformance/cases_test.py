@@ -65,7 +65,7 @@ class CasesTest(CliTest):
                 changes = [(["nodes", chosen, "fit"], False), (["nodes", chosen, "raw"], 12345.5),
                            (["nodes", chosen, "rounded"], 777), (["nodes", chosen, "weighted"], 777),
                            (["nodes", chosen, "reason"], "other"), (["nodes", chosen, "code"], 9),
-                           (["nodes", chosen, "req"], False), (["chosen"], 99), (["alloc", "ok"], False),
+                           (["nodes", chosen, "req"], False), (["chosen"], -1), (["alloc", "ok"], False),
                            (["alloc", "annotations", "more"], "x"), (["session_state", "mode"], "other"),
                            (["session_state", "devices"], []), (["has_request"], False)]
                 if "cache_state" in event["out"]:
@@ -107,13 +107,18 @@ class CasesTest(CliTest):
         for text, words in (("", ["case"]), ("\n\n", ["case"]), ("{\n", [":1"]), (first + "nonsense\n", [":2"]),
                             (first[:-20], [":1"]), ("[]\n", [":1"]), ("{}\n", [":1"]),
                             (changed(schema=2), ["schema", "'2'", "expected 1"]),
-                            (changed(family="gpu"), ["family", "'gpu'", "hamicore"]), (changed(nodes=1), [":1"]),
+                            (changed(family="gpu"), ["family", "'gpu'", "hamicore"]), (changed(nodes=1), ["nodes"]),
+                            (changed(events={}), ["events"]),
                             (changed(events=[{"op": "jump"}]), ["'jump'", "node_update"]),
                             (changed(events=[{"op": "node_update", "node": 99, "out": {}}]), ["node"]),
                             (changed(events=[{"op": "node_update", "node": -1, "out": {}}]), [":1"]),
+                            (changed(events=[{"op": "restore", "node": 99, "pod": {}, "out": {}}]), ["node"]),
+                            (changed(events=[{**case["events"][0], "out": {"chosen": 99}}]), ["chosen"]),
                             (changed(weight="ten"), [":1"])):
             with self.subTest(text=text[-60:]):
-                self.assert_error_line(self.conformance(self.write("bad.jsonl", text)), 2, "bad.jsonl", *words)
+                for impl in ("compat:volcano", "native"):
+                    result = self.conformance(self.write("bad.jsonl", text), impl=impl)
+                    self.assert_error_line(result, 2, "bad.jsonl", *words)
         self.assert_error_line(self.conformance(self.root / "absent.jsonl"), 2, "absent.jsonl")
         self.assert_error_line(self.conformance(*CASES, impl="volcano"), 2, "'volcano'", "compat:volcano")
 
