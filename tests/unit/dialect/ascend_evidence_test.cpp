@@ -1,8 +1,6 @@
 // The ascend_hami and mindcluster dialects on recordings of the real scheduler: registrations, pods and annotations are
 // read as Volcano itself read them, and written as it wrote them.
 #include <cstdint>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <string>
 #include <variant>
@@ -12,6 +10,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "dialect/recorded.hpp"
 #include "vgpualloc/dialect/ascend_hami.hpp"
 #include "vgpualloc/dialect/mindcluster.hpp"
 
@@ -19,41 +18,11 @@ namespace {
 
 using namespace vgpualloc;
 using nlohmann::json;
+using test::node_of;
+using test::pod_of;
 using testing::IsEmpty;
 namespace hami = dialect::ascend_hami;
 namespace mindcluster = dialect::mindcluster;
-
-std::string environment(const char* name) {
-    const char* value = std::getenv(name);
-    return value == nullptr ? std::string{} : std::string{value};
-}
-
-kubernetes::text_map texts(const json& of, const char* key) {
-    return of.contains(key) ? of[key].get<kubernetes::text_map>() : kubernetes::text_map{};
-}
-
-kubernetes::node node_of(const json& from) {
-    return {.name = from["name"],
-            .labels = texts(from, "labels"),
-            .annotations = texts(from, "annotations"),
-            .allocatable = texts(from, "allocatable"),
-            .capacity = texts(from, "capacity")};
-}
-
-kubernetes::pod pod_of(const json& from) {
-    kubernetes::pod made{.name = from["name"],
-                         .ns = from.value("namespace", ""),
-                         .uid = from.value("uid", ""),
-                         .labels = texts(from, "labels"),
-                         .annotations = texts(from, "annotations"),
-                         .containers = {},
-                         .init_containers = {}};
-    for (const json& each : from.value("containers", json::array())) {
-        const auto limits = each.value("limits", json::object()).get<kubernetes::amount_map>();
-        made.containers.push_back({.name = each["name"], .limits = limits, .requests = limits});
-    }
-    return made;
-}
 
 hami::options options_of(const json& config) {
     hami::options made;
@@ -72,25 +41,15 @@ hami::options options_of(const json& config) {
     return made;
 }
 
-class ascend_evidence : public testing::Test {
+class ascend_evidence : public test::recorded_evidence {
 protected:
-    void SetUp() override {
-        folder_ = environment("VGPUALLOC_EVIDENCE") + "/conformance/public/";
-        if (!environment("VGPUALLOC_EVIDENCE").empty() && std::filesystem::exists(folder_)) return;
-        const char* why = "no recorded decisions: VGPUALLOC_EVIDENCE names no folder that has them";
-        if (environment("CI") == "true") FAIL() << why;
-        GTEST_SKIP() << why;
-    }
     [[nodiscard]] std::vector<json> cases(const std::string& family) const {
         std::vector<json> made;
-        std::ifstream file{folder_ + family + ".jsonl"};
+        std::ifstream file{file_of(family)};
         for (std::string line; std::getline(file, line);) made.push_back(json::parse(line));
         EXPECT_FALSE(made.empty()) << family;
         return made;
     }
-
-private:
-    std::string folder_;
 };
 
 void expect_as_loaded(const json& loaded, const dialect::node_reading& read) {
@@ -138,7 +97,8 @@ TEST_F(ascend_evidence, hami_annotations_are_read_and_written_as_volcano_wrote_t
             const auto request = hami::read_pod(pod, options);
             ASSERT_TRUE(request.has_value()) << request.error().message();
             ASSERT_EQ(request->containers.size(), alloc["containers"].size());
-            for (const auto& [key, value] : texts(alloc, "annotations")) pod.annotations[key] = value;
+            for (const auto& [key, value] : test::map_at<kubernetes::text_map>(alloc, "annotations"))
+                pod.annotations[key] = value;
             const auto read = hami::read_assignment(pod, devices, options);
             bool none = false; // Q11: too much memory becomes 0 MiB, which is no template and counts as a slice
             std::size_t next = 0;
@@ -162,7 +122,7 @@ TEST_F(ascend_evidence, hami_annotations_are_read_and_written_as_volcano_wrote_t
             EXPECT_EQ(read.problems.empty(), !none);
             if (none) continue;
             EXPECT_EQ(hami::write_assignment(pod, devices, {node.name, "<time>", read.shares}, options),
-                      texts(alloc, "annotations"));
+                      test::map_at<kubernetes::text_map>(alloc, "annotations"));
             ++checked;
         }
     }
@@ -176,13 +136,13 @@ TEST_F(ascend_evidence, mindcluster_nodes_annotations_and_requests) {
         SCOPED_TRACE(recorded["id"].get<std::string>());
         std::vector<std::vector<device_registration>> devices;
         for (const json& each : recorded["nodes"]) {
-            const mindcluster::device_info info{.device_list = texts(each, "device_list"),
+            const mindcluster::device_info info{.device_list = test::map_at<kubernetes::text_map>(each, "device_list"),
                                                 .update_time = each.value("device_list_update_time", std::int64_t{0}),
                                                 .noded_status = each.value("noded_status", "")};
             const auto read = mindcluster::read_node(node_of(each), info, {}, {});
             const json& loaded = each["loaded"];
             // A node that offers no npu-core is valid upstream and refused at the next step.
-            const bool offers = texts(each, "allocatable").contains("huawei.com/npu-core");
+            const bool offers = test::map_at<kubernetes::text_map>(each, "allocatable").contains("huawei.com/npu-core");
             std::vector<std::string> usable;
             for (const auto& device : read.devices) {
                 if (device.healthy) usable.push_back(device.uuid);
@@ -205,7 +165,8 @@ TEST_F(ascend_evidence, mindcluster_nodes_annotations_and_requests) {
             const json& alloc = event["out"]["alloc"];
             const auto& on = devices[event["out"]["chosen"].get<std::size_t>()];
             auto pod = pod_of(event["pod"]);
-            for (const auto& [key, value] : texts(alloc, "annotations")) pod.annotations[key] = value;
+            for (const auto& [key, value] : test::map_at<kubernetes::text_map>(alloc, "annotations"))
+                pod.annotations[key] = value;
             const auto read = mindcluster::read_assignment(pod, on, {});
             if (on.empty()) continue; // Q26: valid upstream only from its second session on
             EXPECT_THAT(read.problems, IsEmpty()) << pod.name;
@@ -215,7 +176,8 @@ TEST_F(ascend_evidence, mindcluster_nodes_annotations_and_requests) {
                           "Ascend310P-" + std::to_string(alloc["chips"][i].get<int>()));
                 EXPECT_EQ(std::holds_alternative<whole_device>(read.shares[i].part), !alloc.contains("template"));
             }
-            EXPECT_EQ(mindcluster::write_assignment(on, {"", "<time>", read.shares}), texts(alloc, "annotations"));
+            EXPECT_EQ(mindcluster::write_assignment(on, {"", "<time>", read.shares}),
+                      test::map_at<kubernetes::text_map>(alloc, "annotations"));
             ++checked;
         }
     }

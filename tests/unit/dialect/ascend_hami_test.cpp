@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "dialect/support.hpp"
 #include "requirements.hpp"
 #include "vgpualloc/dialect/ascend_hami.hpp"
 
@@ -14,6 +15,8 @@ namespace {
 
 using namespace vgpualloc;
 using vgpualloc::test::covers;
+using vgpualloc::test::limited;
+using vgpualloc::test::pod_of;
 using namespace vgpualloc::dialect::ascend_hami;
 using testing::AllOf;
 using testing::ElementsAre;
@@ -56,16 +59,6 @@ kubernetes::node two_cards() {
     return node_with(R"([{"id":"B","index":1,"count":7,"devmem":21527,"devcore":8,"type":"Ascend310P","health":true},
                          {"id":"A","count":7,"devmem":21527,"devcore":8,"type":"Ascend310P","health":true,
                           "custominfo":{"NetworkID":1}}])");
-}
-
-kubernetes::container limited(kubernetes::amount_map limits) { return {.name = "c", .limits = limits, .requests = {}}; }
-
-kubernetes::pod pod_of(std::vector<kubernetes::container> containers) {
-    kubernetes::pod made;
-    made.name = "p";
-    made.ns = "default";
-    made.containers = std::move(containers);
-    return made;
 }
 
 error error_of(const kubernetes::pod& pod) {

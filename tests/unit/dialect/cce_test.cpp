@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "dialect/support.hpp"
 #include "requirements.hpp"
 #include "vgpualloc/dialect/cce.hpp"
 
@@ -14,6 +15,8 @@ namespace {
 
 using namespace vgpualloc;
 using vgpualloc::test::covers;
+using vgpualloc::test::limited;
+using vgpualloc::test::pod_of;
 using namespace vgpualloc::dialect::cce;
 using testing::ElementsAre;
 using testing::Field;
@@ -24,15 +27,6 @@ using testing::SizeIs;
 constexpr const char* memory_name = "volcano.sh/gpu-mem.128Mi";
 constexpr const char* cores_name = "volcano.sh/gpu-core.percentage";
 
-kubernetes::container limited(kubernetes::amount_map limits) { return {.name = "c", .limits = limits, .requests = {}}; }
-
-kubernetes::pod pod_of(std::vector<kubernetes::container> containers) {
-    kubernetes::pod made;
-    made.name = "p";
-    made.ns = "default";
-    made.containers = std::move(containers);
-    return made;
-}
 kubernetes::pod asking(kubernetes::amount_map limits) { return pod_of({limited(std::move(limits))}); }
 
 error error_of(const kubernetes::pod& pod) {

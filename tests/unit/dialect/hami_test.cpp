@@ -7,12 +7,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "dialect/support.hpp"
 #include "vgpualloc/catalog/mig.hpp"
 #include "vgpualloc/dialect/hami.hpp"
 
 namespace {
 
 using namespace vgpualloc;
+using vgpualloc::test::limited;
+using vgpualloc::test::pod_of;
 using namespace vgpualloc::dialect::hami;
 using testing::AllOf;
 using testing::ElementsAre;
@@ -25,15 +28,6 @@ constexpr const char* register_key = "hami.io/node-nvidia-register";
 constexpr const char* allocated_key = "hami.io/vgpu-devices-allocated";
 constexpr const char* mig_key = "hami.io/vgpu-mig-allocations";
 
-kubernetes::container limited(kubernetes::amount_map limits) { return {.name = "c", .limits = limits, .requests = {}}; }
-
-kubernetes::pod pod_of(std::vector<kubernetes::container> containers) {
-    kubernetes::pod made;
-    made.name = "p";
-    made.ns = "default";
-    made.containers = std::move(containers);
-    return made;
-}
 kubernetes::pod asking(std::int64_t count, std::int64_t memory = 0, std::int64_t percent = 0, std::int64_t cores = 0) {
     kubernetes::amount_map limits;
     if (count >= 0) limits["nvidia.com/gpu"] = count;

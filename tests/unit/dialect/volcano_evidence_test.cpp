@@ -1,8 +1,6 @@
 // The volcano_vgpu and gpushare dialects on recordings of the real scheduler: every registration, pod and annotation is
 // read as Volcano itself read it, and written as Volcano itself wrote it.
 #include <cstdint>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <string>
 #include <utility>
@@ -12,6 +10,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "dialect/recorded.hpp"
 #include "vgpualloc/dialect/gpushare.hpp"
 #include "vgpualloc/dialect/volcano_vgpu.hpp"
 
@@ -19,46 +18,13 @@ namespace {
 
 using namespace vgpualloc;
 using nlohmann::json;
+using test::containers_of;
+using test::map_at;
+using test::node_of;
+using test::pod_of;
 using testing::IsEmpty;
 namespace vgpu = dialect::volcano_vgpu;
 namespace gpushare = dialect::gpushare;
-
-std::string environment(const char* name) {
-    const char* value = std::getenv(name);
-    return value == nullptr ? std::string{} : std::string{value};
-}
-
-template <class Map>
-Map map_at(const json& of, const char* key) {
-    return of.contains(key) ? of[key].get<Map>() : Map{};
-}
-
-kubernetes::node node_of(const json& from) {
-    return {.name = from["name"],
-            .labels = map_at<kubernetes::text_map>(from, "labels"),
-            .annotations = map_at<kubernetes::text_map>(from, "annotations"),
-            .allocatable = map_at<kubernetes::text_map>(from, "allocatable"),
-            .capacity = map_at<kubernetes::text_map>(from, "capacity")};
-}
-
-std::vector<kubernetes::container> containers_of(const json& pod, const char* key) {
-    std::vector<kubernetes::container> made;
-    for (const json& each : pod.value(key, json::array())) {
-        const auto limits = map_at<kubernetes::amount_map>(each, "limits");
-        made.push_back({.name = each["name"], .limits = limits, .requests = limits});
-    }
-    return made;
-}
-
-kubernetes::pod pod_of(const json& from) {
-    return {.name = from["name"],
-            .ns = from.value("namespace", ""),
-            .uid = from.value("uid", ""),
-            .labels = map_at<kubernetes::text_map>(from, "labels"),
-            .annotations = map_at<kubernetes::text_map>(from, "annotations"),
-            .containers = containers_of(from, "containers"),
-            .init_containers = containers_of(from, "init_containers")};
-}
 
 vgpu::options options_of(const json& config) {
     vgpu::options made;
@@ -80,19 +46,11 @@ vgpu::options options_of(const json& config) {
     return made;
 }
 
-class volcano_evidence : public testing::Test {
+class volcano_evidence : public test::recorded_evidence {
 protected:
-    void SetUp() override {
-        folder_ = environment("VGPUALLOC_EVIDENCE") + "/conformance/public/";
-        if (!environment("VGPUALLOC_EVIDENCE").empty() && std::filesystem::exists(folder_)) return;
-        const char* why = "no recorded decisions: VGPUALLOC_EVIDENCE names no folder that has them";
-        if (environment("CI") == "true") FAIL() << why;
-        GTEST_SKIP() << why;
-    }
-
     template <class Act>
     void for_each_case(const std::string& family, const Act& act) const {
-        std::ifstream file{folder_ + family + ".jsonl"};
+        std::ifstream file{file_of(family)};
         std::string line;
         std::size_t cases = 0;
         while (std::getline(file, line)) {
@@ -104,9 +62,6 @@ protected:
         }
         EXPECT_GT(cases, 10U) << family;
     }
-
-private:
-    std::string folder_;
 };
 
 /// One recorded case of the vGPU families.
