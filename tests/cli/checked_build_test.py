@@ -1,4 +1,7 @@
-"""A release and a debug build write the same bytes. VGPUALLOC_DEBUG_VGPUSIM names the debug build's vgpusim."""
+"""A build that checks itself (sanitizers, invariants after every step) writes the same bytes as the one under test.
+
+VGPUALLOC_CHECKED_VGPUSIM names its vgpusim.
+"""
 
 import os
 import unittest
@@ -6,12 +9,12 @@ from pathlib import Path
 
 from support import QUICKSTART, VGPUSIM, CliTest, skip_or_fail, untimed
 
-DEBUG = os.environ.get("VGPUALLOC_DEBUG_VGPUSIM", "")
+CHECKED = os.environ.get("VGPUALLOC_CHECKED_VGPUSIM", "")
 TRACES = Path(os.environ.get("VGPUALLOC_TRACES") or "/nonexistent")
 OPENB = ["--nodes", TRACES / "openb_node_list_gpu_node.csv", "--pods", TRACES / "openb_pod_list_default.csv"]
 
 
-class DebugBuildTest(CliTest):
+class CheckedBuildTest(CliTest):
     def written(self, binary, *arguments):
         out = self.root / "out"
         self.assert_done(self.vgpusim("run", *arguments, "--out", out, binary=binary))
@@ -19,7 +22,7 @@ class DebugBuildTest(CliTest):
                 untimed((out / "summary.json").read_text()))
 
     def assert_same(self, *arguments):
-        for ours, theirs in zip(self.written(VGPUSIM, *arguments), self.written(DEBUG, *arguments)):
+        for ours, theirs in zip(self.written(VGPUSIM, *arguments), self.written(CHECKED, *arguments)):
             self.assertTrue(ours == theirs, arguments)  # not assertEqual: a diff of megabytes takes minutes
 
     def test_quickstart(self):
@@ -38,6 +41,6 @@ class DebugBuildTest(CliTest):
 
 
 if __name__ == "__main__":
-    if not DEBUG:
-        skip_or_fail("no debug build to compare with: VGPUALLOC_DEBUG_VGPUSIM is not set")
+    if not CHECKED:
+        skip_or_fail("no build with checks to compare with: VGPUALLOC_CHECKED_VGPUSIM is not set")
     unittest.main()
