@@ -81,9 +81,10 @@ error malformed(const std::string& where, std::string_view value, std::string ex
 /// Reads the entries of one container.
 class entry_reader {
 public:
-    entry_reader(std::uint32_t container, std::string where, std::span<const device_registration> devices,
-                 assignment_reading& into)
-        : container_{container}, where_{std::move(where)}, devices_{devices}, into_{&into} {}
+    /// `real`: what the device plugin calls the virtual NPU that it made; empty before.
+    entry_reader(std::uint32_t container, std::string where, std::string_view real,
+                 std::span<const device_registration> devices, assignment_reading& into)
+        : container_{container}, where_{std::move(where)}, group_{group_of(real)}, devices_{devices}, into_{&into} {}
 
     void read(std::string_view entry) {
         const auto pieces = text::split(entry, ',');
@@ -96,6 +97,13 @@ public:
     }
 
 private:
+    /// "Ascend310P-2c.1cpu-100-0_1" is in the second vGroup of chip 0.
+    [[nodiscard]] static std::uint32_t group_of(std::string_view real) {
+        const auto last = text::split(real, '_');
+        const auto number = last.size() < 2 ? std::nullopt : text::whole_number(last.back(), vgroups_max - 1);
+        return number ? static_cast<std::uint32_t>(*number) + 1 : 0;
+    }
+
     void read_template(std::string_view entry) {
         const std::size_t dash = entry.find('-');
         const std::string_view name = entry.substr(dash + 1);
@@ -110,7 +118,8 @@ private:
         }
         add(entry.substr(0, dash), vir_template{.index = static_cast<std::uint32_t>(found - chip_templates.begin()),
                                                 .memory = mib{0},
-                                                .cores = core_percent{found->ai_core}});
+                                                .cores = core_percent{found->ai_core},
+                                                .group = group_});
     }
 
     void add(std::string_view chip, const partition& part) {
@@ -134,6 +143,7 @@ private:
 
     std::uint32_t container_;
     std::string where_;
+    std::uint32_t group_;
     std::span<const device_registration> devices_;
     assignment_reading* into_;
     std::set<std::int64_t> seen_;
@@ -175,8 +185,11 @@ assignment_reading read_assignment(const kubernetes::pod& of, std::span<const de
     if (found == of.annotations.end()) return result;
     const std::string where = place(of, "annotation", core_resource);
     const auto entries = text::split_closed(found->second, ';');
+    const auto real = text::split(value_of(of.annotations, "huawei.com/AscendReal"), ';');
     for (std::size_t i = 0; i < entries.size(); ++i) {
-        if (!entries[i].empty()) entry_reader{static_cast<std::uint32_t>(i), where, devices, result}.read(entries[i]);
+        if (entries[i].empty()) continue;
+        const std::string_view made = i < real.size() ? real[i] : std::string_view{};
+        entry_reader{static_cast<std::uint32_t>(i), where, made, devices, result}.read(entries[i]);
     }
     return result;
 }

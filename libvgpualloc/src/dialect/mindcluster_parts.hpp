@@ -15,6 +15,7 @@ inline const std::string list_key = "huawei.com/Ascend310P";
 inline constexpr std::string_view family = "Ascend310P";
 inline constexpr std::string_view uuid_prefix = "Ascend310P-";
 inline constexpr std::int64_t chip_number_max = 1023; ///< far beyond any board; a larger number is a mistake
+inline constexpr std::int64_t vgroups_max = 4;        ///< of a chip
 
 /// The templates of a 310P in the order that vir_template::index counts in (SPEC-volcano 7.1).
 struct chip_template {

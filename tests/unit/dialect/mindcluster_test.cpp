@@ -224,6 +224,26 @@ TEST(mindcluster, assignments_are_templates_or_whole_chips) {
     EXPECT_THAT(assigned("0-vir01;2").problems, IsEmpty());
 }
 
+TEST(mindcluster, the_vgroup_is_what_the_device_plugin_made) {
+    const auto group_of = [](const std::string& real) {
+        auto pod = pod_with({2});
+        pod.annotations[core] = "10-vir02_1c";
+        pod.annotations["huawei.com/AscendReal"] = real;
+        return std::get<vir_template>(read_assignment(pod, devices(), {}).shares[0].part).group;
+    };
+    EXPECT_EQ(group_of("Ascend310P-2c.1cpu-100-0_0"), 1U);
+    EXPECT_EQ(group_of("Ascend310P-2c.1cpu-103-10_3"), 4U);
+    for (const char* other : {"", "Ascend310P-2c.1cpu-100-0", "Ascend310P-2c-100-0_4", "x_", "x_-1", "x_99999999999"}) {
+        EXPECT_EQ(group_of(other), 0U) << other;
+    }
+    auto pod = pod_with({2});
+    pod.annotations[core] = "0-vir01;2-vir01";
+    pod.annotations["huawei.com/AscendReal"] = "Ascend310P-1c-100-0_2;Ascend310P-1c-101-2_1";
+    const auto read = read_assignment(pod, devices(), {});
+    EXPECT_EQ(std::get<vir_template>(read.shares[0].part).group, 3U);
+    EXPECT_EQ(std::get<vir_template>(read.shares[1].part).group, 2U);
+}
+
 TEST(mindcluster, assignments_that_cannot_be_read_are_problems) {
     for (const char* text : {"7", "x", "0-vir03", "-vir01", "0-vir01-2", "99999999999999999999-vir01", "1,"}) {
         const auto read = assigned(text);

@@ -288,13 +288,45 @@ TEST(mindcluster_310p, dvpp_pairs_in_either_order) {
     EXPECT_EQ(npu.why(want(4, yes)).code, none) << "given back with its user";
 }
 
+/// What the device plugin said of templates that run: their vGroups. It says nothing of those that were just placed.
+TEST(mindcluster_310p, a_chip_has_four_vgroups) {
+    const auto in_group = [](std::string_view name, std::uint32_t group) {
+        auto part = std::get<vir_template>(part_of(name));
+        part.group = group;
+        return partition{part};
+    };
+    chip npu{10};
+    npu.add("vir01").add("vir01").add("vir01");
+    EXPECT_EQ(npu.why(want(4)).code, none) << "no group is known";
+    npu = chip{10};
+    const auto add = [&npu](const partition& part) {
+        EXPECT_EQ(npu.mode->why_not(npu.spec, npu.state, part).code, none);
+        npu.state = npu.mode->with(npu.spec, npu.state, part);
+    };
+    add(in_group("vir01", 1));
+    add(in_group("vir01", 1));
+    add(in_group("vir01", 4));
+    EXPECT_EQ(npu.why(want(4)).code, none) << "two groups";
+    add(in_group("vir01", 2));
+    EXPECT_EQ(npu.why(want(4)), (rejection_detail{insufficient_vgroups, 4, 2}));
+    EXPECT_EQ(npu.why(want(2)).code, none);
+    const device_state three = npu.state;
+    add(in_group("vir01", 3));
+    EXPECT_EQ(npu.why(want(2)), (rejection_detail{insufficient_vgroups, 2, 1}));
+    EXPECT_EQ(npu.why(want(1)).code, none);
+    npu.state = npu.mode->without(npu.spec, npu.state, in_group("vir01", 3));
+    EXPECT_EQ(npu.state, three);
+    EXPECT_EQ(npu.mode->why_not(npu.spec, npu.state, in_group("vir01", 5)).code, mode_not_offered);
+}
+
 TEST(mindcluster_310p, the_same_parts_give_the_same_state_in_any_order_and_come_off_again) {
     chip first;
     chip second;
     first.add("vir02").add("vir01").add("vir02_1c").add("vir01");
     second.add("vir01").add("vir02_1c").add("vir01").add("vir02");
     EXPECT_EQ(first.state, second.state);
-    EXPECT_EQ(first.state, (device_state{.memory = {}, .cores = core_percent{6}, .slots = 4, .layout = 0x010102}));
+    EXPECT_EQ(first.state,
+              (device_state{.memory = {}, .cores = core_percent{6}, .slots = 4, .layout = (1 << 10) + (1 << 5) + 2}));
     EXPECT_EQ(first.used(), milli_gpu{750}) << "6 of 8 cores; 5 of 7 AI CPUs are less";
     first.take("vir01").take("vir02");
     EXPECT_EQ(first.state, (chip{}.add("vir01").add("vir02_1c").state));

@@ -24,7 +24,8 @@ namespace vgpualloc::modes {
 ///
 /// A request says its AI cores in device_request::cores; device_spec::cores is the chip's, device_spec::slots at least
 /// as many. Memory is not counted. vir_template::index is the position in `rows`, its memory 0; device_state::layout
-/// counts the users of each row in eight bits, and whole chips after them.
+/// counts the users of each row in five bits, whole chips after them, and then the users of each vGroup in six. In
+/// which vGroup a template is, the device plugin says once it has made it; placements do not choose it.
 class mindcluster_310p final : public sharing_mode {
 public:
     struct row {
@@ -86,14 +87,16 @@ public:
             return {.code = rejection_code::device_in_use, .wanted = 0, .available = state.slots};
         }
         const auto* given = std::get_if<vir_template>(&part);
-        if (given == nullptr || given->index >= rows.size() || *given != cut(given->index)) {
+        if (given == nullptr || given->index >= rows.size() || given->group > groups_max ||
+            *given != cut(given->index, given->group)) {
             return {.code = rejection_code::mode_not_offered};
         }
         if (count_of(state, rows.size()) > 0) {
             return {.code = rejection_code::device_taken_whole, .wanted = 1, .available = 0};
         }
         return first_refusal({why_no_slot(device, state), why_no_cores(device, state, given->cores),
-                              why_no_cpu(state, rows[given->index]), why_dvpp_taken(state, rows[given->index])});
+                              why_no_cpu(state, rows[given->index]), why_dvpp_taken(state, rows[given->index]),
+                              why_no_group(state, given->cores)});
     }
 
     [[nodiscard]] int compromise(const device_spec& device, const device_request& request,
@@ -139,7 +142,11 @@ private:
     friend expected<std::shared_ptr<const mindcluster_310p>> make_mindcluster_310p(core_percent cores_per_chip,
                                                                                    std::int64_t ai_cpu, bool strict);
 
-    static constexpr std::uint32_t count_bits = 8;
+    static constexpr std::uint32_t count_bits = 5; ///< a chip has ten cores at most
+    static constexpr std::uint32_t group_bits = 6;
+    static constexpr std::uint32_t groups_at = count_bits * (rows.size() + 1);
+    static constexpr std::uint32_t groups_max = 4;
+    static_assert(groups_at + group_bits * groups_max <= 64, "all counts are in one word");
 
     struct parts {
         partition full;
@@ -157,8 +164,8 @@ private:
     [[nodiscard]] static constexpr std::uint32_t index_of(std::string_view name) {
         return static_cast<std::uint32_t>(std::ranges::find(rows, name, &row::name) - rows.begin());
     }
-    [[nodiscard]] static vir_template cut(std::uint32_t index) {
-        return {.index = index, .memory = mib{0}, .cores = core_percent{rows[index].ai_core}};
+    [[nodiscard]] static vir_template cut(std::uint32_t index, std::uint32_t group = 0) {
+        return {.index = index, .memory = mib{0}, .cores = core_percent{rows[index].ai_core}, .group = group};
     }
     [[nodiscard]] static parts only(std::string_view name) {
         const partition part = cut(index_of(name));
@@ -196,7 +203,11 @@ private:
         const std::size_t at = given == nullptr ? rows.size() : given->index;
         const std::uint64_t unit = std::uint64_t{1} << (count_bits * at);
         if (given == nullptr) return {.memory = device.memory, .cores = device.cores, .unit = unit};
-        return {.memory = given->memory, .cores = given->cores, .unit = unit};
+        const std::uint64_t in_group = given->group == 0 ? 0 : group_unit(given->group);
+        return {.memory = given->memory, .cores = given->cores, .unit = unit + in_group};
+    }
+    [[nodiscard]] static constexpr std::uint64_t group_unit(std::uint32_t group) noexcept {
+        return std::uint64_t{1} << (groups_at + group_bits * (group - 1));
     }
 
     [[nodiscard]] static std::int64_t count_of(const device_state& state, std::size_t at) {
@@ -224,6 +235,18 @@ private:
             (wanted.dvpp == dvpp_use::yes && users + silent > 0) || (wanted.dvpp == dvpp_use::unstated && users > 0);
         if (!taken) return {};
         return {.code = rejection_code::dvpp_taken, .wanted = 1, .available = 0};
+    }
+
+    /// A chip has four vGroups (SPEC-ascend 6): with three in use 4 cores are too many, with four in use 2 are.
+    [[nodiscard]] static rejection_detail why_no_group(const device_state& state, core_percent wanted) {
+        std::uint32_t in_use = 0;
+        for (std::uint32_t group = 1; group <= groups_max; ++group) {
+            constexpr std::uint64_t mask = (1U << group_bits) - 1;
+            if ((state.layout & (mask * group_unit(group))) != 0) ++in_use;
+        }
+        const core_percent left{in_use < 3 ? 4 : in_use == 3 ? 2 : 1};
+        if (wanted <= left) return {};
+        return {.code = rejection_code::insufficient_vgroups, .wanted = wanted.count(), .available = left.count()};
     }
 
     core_percent cores_{8};

@@ -28,6 +28,7 @@ struct vir_template {
     std::uint32_t index = 0; ///< in the mode's list of templates
     mib memory;              ///< charged
     core_percent cores;      ///< charged; AI cores
+    std::uint32_t group = 0; ///< vGroup of the chip, from 1; 0 = not known, as before the device plugin has made it
     bool operator==(const vir_template&) const = default;
 };
 

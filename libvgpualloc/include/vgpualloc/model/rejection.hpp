@@ -31,6 +31,7 @@ enum class rejection_code : std::uint8_t {
     insufficient_device_cores,  ///<
     insufficient_device_cpus,   ///< an NPU's AI CPUs
     dvpp_taken,                 ///< an NPU's video engines are used otherwise
+    insufficient_vgroups,       ///< an NPU's vGroups: what is left of them is too small for so many cores
     no_free_instance,           ///< MIG: no place for an instance that is large enough
     insufficient_memory,        ///< host memory, which no policy looks at and which is checked last
     count_,                     ///< number of codes
@@ -62,6 +63,7 @@ inline constexpr std::size_t rejection_code_count = static_cast<std::size_t>(rej
         "insufficient_device_cores",
         "insufficient_device_cpus",
         "dvpp_taken",
+        "insufficient_vgroups",
         "no_free_instance",
         "insufficient_memory",
     };
