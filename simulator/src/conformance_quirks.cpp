@@ -144,18 +144,6 @@ void search(const json& recorded_case, std::vector<unlike_event>& unlike, footin
     }
 }
 
-/// What explains the event before `each` in its session that native decided otherwise.
-std::vector<quirk> inherited(const json& events, const std::vector<unlike_event>& unlike, const unlike_event& each) {
-    for (auto before = unlike.rbegin(); before != unlike.rend(); ++before) {
-        if (before->event >= each.event) continue;
-        for (std::size_t i = before->event + 1; i <= each.event; ++i) {
-            if (events[i].value("new_session", false) || events[i].at("op").get<std::string>() != "add") return {};
-        }
-        return before->explained_by;
-    }
-    return {};
-}
-
 void search_again(const json& recorded_case, std::vector<unlike_event>& unlike) {
     const std::size_t end = end_of_unexplained(unlike);
     const auto family = recorded_case.at("family").get<std::string>();
@@ -171,9 +159,7 @@ void search_again(const json& recorded_case, std::vector<unlike_event>& unlike) 
         if (!each.explained_by.empty()) continue;
         const json& event = events[each.event];
         const auto recorded = outcome_of(event.at("out"), event.at("op").get<std::string>(), family);
-        if (by_native[each.event] == recorded) {
-            each.explained_by = inherited(events, unlike, each);
-        } else if (by_compat[each.event] == recorded) { // the footing is the recording's
+        if (by_compat[each.event] == recorded) { // the footing is the recording's
             again.push_back({.event = each.event, .decided = by_native[each.event], .explained_by = {}});
         }
     }

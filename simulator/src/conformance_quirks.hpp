@@ -43,8 +43,7 @@ inline constexpr std::size_t explaining_quirks_max = 3;
 /// Finds for every event the smallest set of quirks, of equally small ones the first in their order, with which
 /// switched off compat decides as native did. Decisions within a session build on each other, so that more and more
 /// quirks add up; an event that no small set explains is looked at again on the recorded footing, where only its own
-/// quirks count. If native agrees with the recording there, the event is explained by what explains the session's event
-/// before.
+/// quirks count.
 void explain(const json& recorded_case, std::vector<unlike_event>& unlike);
 
 } // namespace vgpusim::conformance
