@@ -20,9 +20,9 @@ bool contains_ignoring_case(std::string_view text, std::string_view part) noexce
 }
 
 rejection_code why_never(const device_spec& device, const device_request& request) {
-    if (!request.family.empty() && request.family != device.family) return rejection_code::family_not_offered;
     const bool other_mode = !request.mode.empty() && request.mode != device.mode->name();
     if (request.count == 0) return other_mode ? rejection_code::mode_not_offered : rejection_code::none;
+    if (!request.family.empty() && request.family != device.family) return rejection_code::family_not_offered;
     if (!request.models.empty() && std::ranges::find(request.models, device.model) == request.models.end()) {
         return rejection_code::model_not_accepted;
     }

@@ -138,14 +138,15 @@ rejection_detail naive_allocator::why_not_device(const question& asked, const no
 }
 
 /// `wanted` with the amount that depends on the node filled in (device_request::memory_of_first).
-device_request naive_allocator::settled(const question& asked, const node_state& now,
-                                        const device_request& wanted) const {
+/// Upstream's order of the devices is that from before the pod.
+device_request naive_allocator::settled(const question& asked, const device_request& wanted) const {
     if (!wanted.memory_of_first || wanted.memory_percent || wanted.memory > mib{0}) return wanted;
     const device_view* first = nullptr;
     double best = 0.0;
-    now.seen([&](const node_view& view) {
-        for (std::size_t d = 0; d < now.devices.size(); ++d) {
-            const device_view& device = now.devices[d];
+    const node_state& start = asked.start;
+    start.seen([&](const node_view& view) {
+        for (std::size_t d = 0; d < start.devices.size(); ++d) {
+            const device_view& device = start.devices[d];
             if (!wanted.family.empty() && device.spec->family != wanted.family) continue;
             const double score = policies_.device->device_score(asked.view, view, view,
                                                                 {.before = &device, .after = &device, .index = d});
@@ -243,7 +244,7 @@ std::vector<std::size_t> naive_allocator::by_link_group(const question& asked, c
 }
 
 bool naive_allocator::choose_for(const question& asked, std::size_t container, choice& made, rejection_code& refused) {
-    const device_request wanted = settled(asked, made.state, asked.request().containers[container]);
+    const device_request wanted = settled(asked, asked.request().containers[container]);
     std::vector<bool> taken(made.state.devices.size(), false);
     if (asked.request().containers_apart) {
         for (const device_share& share : made.shares) taken[share.device.at()] = true;
@@ -403,7 +404,7 @@ std::vector<device_answer> naive_allocator::ask_devices(node_index where, const 
                                                         std::size_t container) {
     observe_events();
     const question asked = question_for(request, where);
-    const device_request wanted = settled(asked, asked.start, request.containers[container]);
+    const device_request wanted = settled(asked, request.containers[container]);
     std::vector<device_answer> answers(asked.start.devices.size());
     for (std::size_t d = 0; d < answers.size(); ++d) {
         answers[d].refused = why_not_device(asked, asked.start, d, wanted);

@@ -97,6 +97,9 @@ public:
     [[nodiscard]] dialect::assignment_reading read_assignment(const pod& bound, registrations on) const override {
         return dialect::volcano_vgpu::read_assignment(bound, on, with_);
     }
+    [[nodiscard]] std::vector<std::string> tags_of(const pod& bound, std::span<const device_share> has) const override {
+        return dialect::volcano_vgpu::tags_of(bound, has, with_);
+    }
     [[nodiscard]] std::unique_ptr<vgpualloc::policy> make_policy(const vgpualloc::cluster&) const override {
         return std::make_unique<policies::deviceshare_vgpu>(order(), weight());
     }

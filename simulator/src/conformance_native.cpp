@@ -107,8 +107,8 @@ void native_side::adopt_bound(session& in, vgpualloc::ledger& book) const {
                       .memory = vgpualloc::mib{dialect_->extended_booked(each.pod)},
                       .where = {.node = node_index{each.node}, .shares = {}},
                       .tags = {}};
-        for (const auto& request : dialect_->read_pod(each.pod)) found.tags = request.tags;
         const auto read = dialect_->read_assignment(each.pod, in.registered[each.node]);
+        found.tags = dialect_->tags_of(each.pod, read.shares);
         for (const device_share& share : read.shares) found.where.shares.push_back(share);
         // What no device of the node can hold is not counted.
         static_cast<void>(book.adopt(std::move(found)));

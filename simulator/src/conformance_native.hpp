@@ -35,6 +35,11 @@ public:
     [[nodiscard]] virtual vgpualloc::dialect::assignment_reading
     read_assignment(const vgpualloc::kubernetes::pod& pod,
                     std::span<const vgpualloc::device_registration> devices) const = 0;
+    /// Of a bound pod that has so much.
+    [[nodiscard]] virtual std::vector<std::string> tags_of(const vgpualloc::kubernetes::pod& /*pod*/,
+                                                           std::span<const vgpualloc::device_share> /*has*/) const {
+        return {};
+    }
     [[nodiscard]] virtual std::unique_ptr<vgpualloc::policy> make_policy(const vgpualloc::cluster& owned) const = 0;
 
     // In the words of the recordings:

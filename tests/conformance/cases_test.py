@@ -29,7 +29,7 @@ class CasesTest(CliTest):
         self.assertEqual(result.stdout.splitlines()[-1], f"{events} passed, 0 failed")
 
     # Upstream's ways without a quirk of their own, which native does not follow (docs/compat.md).
-    NATIVE_DIFFERS = {"four-groups-allow-one-core", "batch-score-with-a-downgrade", "Q7b-no-cards"}
+    NATIVE_DIFFERS = {"batch-score-with-a-downgrade", "Q7b-no-cards"}
 
     def test_native_is_equal_or_explained(self):
         result = self.conformance(*CASES, impl="native", more=["--json"])

@@ -89,8 +89,8 @@ public:
             if (!share) continue;
             const auto same_card = [&](const device_share& other) { return other.device == share->device; };
             if (std::any_of(made_.shares.begin() + static_cast<std::ptrdiff_t>(first), made_.shares.end(), same_card)) {
-                problem(error_code::duplicate, label, entry, "every card once in a container");
-                continue;
+                problem(error_code::duplicate, label, entry,
+                        "every card once in a container"); // it is used all the same
             }
             made_.shares.push_back(*share);
         }

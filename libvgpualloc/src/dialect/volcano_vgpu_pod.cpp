@@ -74,16 +74,13 @@ device_request wishes_of(const kubernetes::pod& of, const options& with) {
     return wished;
 }
 
-void add_pod_group(const kubernetes::pod& of, pod_request& to) {
+/// Upstream does not see a member that has nothing of a card.
+void add_pod_group(const kubernetes::pod& of, bool has_something, pod_request& to) {
     for (const char* const key : {"scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name"}) {
         const std::string& group = kubernetes::value_of(of.annotations, key);
         if (group.empty()) continue;
         const std::string tag = "group:" + of.ns + "/" + group;
-        // Upstream does not see a member that has nothing of a card.
-        const bool has_something = std::ranges::any_of(to.containers, [](const device_request& each) {
-            return each.memory_percent.value_or(1) != 0 || each.cores > core_percent{0};
-        });
-        if (to.containers.empty() || has_something) to.tags.push_back(tag);
+        if (has_something) to.tags.push_back(tag);
         if (kubernetes::value_of(of.annotations, "volcano.sh/vgpu-podgroup-policy") == "spread") {
             to.avoids.push_back(tag);
         }
@@ -132,10 +129,23 @@ expected<pod_request> read_pod(const kubernetes::pod& of, const options& with) {
         if (amounts.failure()) return unexpected(*amounts.failure());
         made.containers.push_back(std::move(wanted));
     }
-    // Also of a pod that asks for nothing now: bound, it may hold devices by its annotations.
-    add_pod_group(of, made);
+    const bool has_something = std::ranges::any_of(made.containers, [](const device_request& each) {
+        return each.memory_percent.value_or(1) != 0 || each.cores > core_percent{0};
+    });
+    add_pod_group(of, has_something, made);
     add_exclusive_rules(of, with, made);
     return made;
+}
+
+std::vector<std::string> tags_of(const kubernetes::pod& of, std::span<const device_share> has, const options& with) {
+    const bool has_something = std::ranges::any_of(has, [](const device_share& each) {
+        const auto* part = std::get_if<slice>(&each.part);
+        return part == nullptr || part->memory > mib{0} || part->cores > core_percent{0};
+    });
+    pod_request made;
+    add_pod_group(of, has_something, made);
+    add_exclusive_rules(of, with, made);
+    return made.tags;
 }
 
 } // namespace vgpualloc::dialect::volcano_vgpu

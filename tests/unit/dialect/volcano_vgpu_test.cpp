@@ -337,6 +337,20 @@ TEST(volcano_vgpu_pod, a_group_leaves_its_tag_and_avoids_it_when_spread) {
     EXPECT_THAT(read_pod(pod, options{})->avoids, ElementsAre("group:default/first"));
 }
 
+TEST(volcano_vgpu_pod, a_bound_pod_is_seen_by_its_group_where_it_has_something) {
+    auto pod = one_card({{"volcano.sh/vgpu-number", 1}, {"volcano.sh/vgpu-memory-percentage", 0}});
+    pod.annotations["scheduling.k8s.io/group-name"] = "g";
+    EXPECT_THAT(read_pod(pod, options{})->tags, IsEmpty()) << "it asks for nothing of a card";
+    const auto tags_with = [&pod](const partition& part) {
+        const device_share has{.container = 0, .device = device_index{0U}, .part = part};
+        return tags_of(pod, {&has, 1}, options{});
+    };
+    EXPECT_THAT(tags_of(pod, {}, options{}), IsEmpty());
+    EXPECT_THAT(tags_with(slice{}), IsEmpty());
+    EXPECT_THAT(tags_with(slice{mib{0}, core_percent{1}}), ElementsAre("group:default/g"));
+    EXPECT_THAT(tags_with(mig_instance{}), ElementsAre("group:default/g"));
+}
+
 TEST(volcano_vgpu_pod, rules_that_the_pod_matches_are_tagged_and_avoided_by_position) {
     options with;
     with.exclusive_rules = {{}, {{"app", "a"}}, {{"app", "a"}, {"tier", "x"}}, {{"app", "b"}}};
@@ -453,12 +467,13 @@ TEST_F(volcano_vgpu_assignment, an_entry_that_cannot_be_read_is_a_problem_and_no
     }
 }
 
-TEST_F(volcano_vgpu_assignment, a_card_counts_once_in_a_container_and_again_in_the_next) {
+TEST_F(volcano_vgpu_assignment, a_card_twice_in_a_container_is_a_problem_and_in_use_twice) {
     const auto got = read(";GPU-1,NVIDIA,5,6:GPU-1,NVIDIA,5,6:;GPU-1,NVIDIA,7,8:");
     ASSERT_THAT(got.problems, SizeIs(1));
     EXPECT_EQ(got.problems[0].code, error_code::duplicate);
-    ASSERT_THAT(got.shares, SizeIs(2));
-    EXPECT_EQ(got.shares[1],
+    ASSERT_THAT(got.shares, SizeIs(3));
+    EXPECT_EQ(got.shares[0], got.shares[1]);
+    EXPECT_EQ(got.shares[2],
               (device_share{.container = 1, .device = device_index{1U}, .part = slice{mib{7}, core_percent{8}}}));
 }
 

@@ -40,6 +40,11 @@ TEST(device, what_can_never_serve_is_said_in_the_order_model_mode_health) {
     EXPECT_EQ(why_never(device, wanted), rejection_code::none);
     wanted.memory = mib{20000};
     EXPECT_EQ(why_not(device, {}, wanted).code, rejection_code::insufficient_device_memory);
+    device_request nothing = want(0, 1);
+    nothing.family = "another vendor's";
+    EXPECT_EQ(why_never(device, nothing), rejection_code::none) << "no device is asked for";
+    nothing.mode = "mig";
+    EXPECT_EQ(why_never(device, nothing), rejection_code::mode_not_offered);
 }
 
 TEST(device, memory_is_an_amount_or_a_percentage_or_all_of_it) {

@@ -47,8 +47,7 @@ private:
     [[nodiscard]] rejection_detail why_not_device(const question& asked, const node_state& now, std::size_t index,
                                                   const device_request& wanted) const;
     [[nodiscard]] node_answer ask(const pod_request& request, node_index where);
-    [[nodiscard]] device_request settled(const question& asked, const node_state& now,
-                                         const device_request& wanted) const;
+    [[nodiscard]] device_request settled(const question& asked, const device_request& wanted) const;
     void score(const question& asked, const node_state& now, step& candidate) const;
     [[nodiscard]] std::vector<step> possible_steps(const question& asked, const node_state& now,
                                                    const device_request& wanted, const std::vector<bool>& taken,

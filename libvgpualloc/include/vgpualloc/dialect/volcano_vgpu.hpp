@@ -77,6 +77,11 @@ void write_node(std::span<const device_registration> devices, kubernetes::node& 
 /// negative or above 2^31 - 1. Host resources are left 0.
 [[nodiscard]] expected<pod_request> read_pod(const kubernetes::pod& of, const options& with);
 
+/// The tags of a bound pod, by what it has (read_assignment): one that asks for nothing may hold devices all the same,
+/// and 0 % of a MIG card's memory is an instance.
+[[nodiscard]] std::vector<std::string> tags_of(const kubernetes::pod& of, std::span<const device_share> has,
+                                               const options& with);
+
 /// What a bound pod has of `devices`, the registrations of its node. The parts of the annotation may be those of all
 /// regular containers or, as upstream writes them, of those that ask only; it is the number of parts that tells. Where
 /// it is neither, that is a problem, but what the parts say of devices counts, with the part's position as container.
