@@ -2,6 +2,7 @@
 #include "vgpualloc/alloc/totals_chooser.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "vgpualloc/alloc/score_tree.hpp"
 #include "vgpualloc/core/config.hpp"
@@ -9,6 +10,9 @@
 namespace vgpualloc {
 
 namespace {
+
+/// Instead of the score of an option that was taken: not a number, and so neither equal to nor above any.
+constexpr double no_score = std::numeric_limits<double>::quiet_NaN();
 
 void add_to(device_config& tried, const device_config& totals, milli_gpu used, std::int64_t whole) noexcept {
     tried.used = totals.used + used;
@@ -67,14 +71,33 @@ void totals_chooser::list_options(std::uint32_t part, bool merged) {
     }
 }
 
-/// Scores first, compares afterwards: a comparison between calls would be guessed wrong every other time.
+/// Scores first, compares afterwards: a comparison between calls would be guessed wrong every other time. The scores
+/// hold for all steps of the container, because they depend on the step alone.
 void totals_chooser::score_options(progress& on) {
     scores_.resize(options_.size());
     for (std::size_t i = 0; i < options_.size(); ++i) scores_[i] = device_score(on, options_[i]);
 }
 
+/// Of the ways on one device that are scored alike and change the totals alike, the one with the smallest state goes
+/// before the others at every step: these are dropped.
+void totals_chooser::drop_ways_that_never_win() {
+    std::size_t kept = 0;
+    for (std::size_t i = 1; i < options_.size(); ++i) {
+        option& last = options_[kept];
+        const option& next = options_[i];
+        if (next.index == last.index && scores_[i] == scores_[kept] && next.adds == last.adds) {
+            if (next.after->state < last.after->state) last = next;
+        } else if (++kept != i) {
+            options_[kept] = next;
+            scores_[kept] = scores_[i];
+        }
+    }
+    if (options_.empty()) return;
+    options_.resize(kept + 1);
+    scores_.resize(kept + 1);
+}
+
 inline double totals_chooser::device_score(progress& on, const option& tried) {
-    add_to(on.tried, on.totals, tried.adds.used, tried.adds.devices_free_whole);
     return policies_.device->device_score(*on.request, *on.before, on.after,
                                           {.before = tried.before, .after = tried.after});
 }
@@ -100,10 +123,10 @@ bool totals_chooser::settles_tie(progress& on, const option& a, const option& b)
     return a.after->state < b.after->state;
 }
 
-/// There is at least one option, and they are scored.
+/// At least one option is left.
 std::size_t totals_chooser::best_option(progress& on) {
-    double highest = scores_[0];
-    for (const double score : scores_) highest = std::max(highest, score);
+    double highest = -std::numeric_limits<double>::infinity();
+    for (const double score : scores_) highest = std::max(highest, score); // passes over no_score
     std::size_t best = 0;
     while (best + 1 < scores_.size() && scores_[best] != highest) ++best;
     VGA_ASSERT(scores_[best] == highest, "a policy's score is a number");
@@ -126,19 +149,18 @@ std::size_t totals_chooser::draw_option(progress& on, std::size_t best) {
     return tied_[static_cast<std::size_t>(policies_.device->draw(tied_.size()))];
 }
 
-void totals_chooser::take(progress& on, const option& chosen) {
-    add_to(on.tried, on.totals, chosen.adds.used, chosen.adds.devices_free_whole);
-    on.totals = on.tried;
-    const std::uint32_t index = chosen.index;
-    devices_[index] = chosen.after;
-    // All options of that device now mean the next one that is like it, if there is one.
-    const auto first = std::ranges::find(options_, index, &option::index);
-    auto end = first;
-    for (; end != options_.end() && end->index == index; ++end) {
-        ++end->index;
-        --end->copies;
+void totals_chooser::take(progress& on, std::size_t chosen) {
+    const std::uint32_t index = options_[chosen].index;
+    add_to(on.totals, on.totals, options_[chosen].adds.used, options_[chosen].adds.devices_free_whole);
+    devices_[index] = options_[chosen].after;
+    // All ways on that device now mean the next one that is like it, if there is one. They are neighbours.
+    while (chosen > 0 && options_[chosen - 1].index == index) --chosen;
+    for (; chosen < options_.size() && options_[chosen].index == index; ++chosen) {
+        ++options_[chosen].index;
+        if (--options_[chosen].copies > 0) continue;
+        scores_[chosen] = no_score;
+        --options_left_;
     }
-    if (first->copies == 0) options_.erase(first, end);
 }
 
 rejection_code totals_chooser::why_not(std::uint32_t part, std::int64_t already) {
@@ -160,14 +182,15 @@ rejection_code totals_chooser::run(const parts_view& asked, progress& on, Taken&
     for (std::size_t c = 0; c < containers.size(); ++c) {
         if (containers[c].count == 0) continue;
         list_options(asked.parts[c], !on.draws);
+        score_options(on);
+        if (!on.draws && on.request->devices > 1) drop_ways_that_never_win();
+        options_left_ = options_.size();
         for (std::int64_t n = 0; n < containers[c].count; ++n) {
-            if (options_.empty()) return why_not(asked.parts[c], n);
-            score_options(on);
+            if (options_left_ == 0) return why_not(asked.parts[c], n);
             std::size_t best = best_option(on);
             if (on.draws) best = draw_option(on, best);
-            const option chosen = options_[best];
-            take(on, chosen);
-            taken(c, chosen);
+            taken(c, options_[best]);
+            take(on, best);
         }
     }
     return rejection_code::none;

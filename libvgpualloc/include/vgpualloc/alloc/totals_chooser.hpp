@@ -80,11 +80,12 @@ private:
     void ask_devices(std::uint32_t part);
     void list_options(std::uint32_t part, bool merged);
     void score_options(progress& on);
+    void drop_ways_that_never_win();
     [[nodiscard]] std::size_t best_option(progress& on);
     [[nodiscard]] std::size_t draw_option(progress& on, std::size_t best);
     [[nodiscard]] double node_score(progress& on, const option& taken);
     [[nodiscard]] bool settles_tie(progress& on, const option& a, const option& b);
-    void take(progress& on, const option& chosen);
+    void take(progress& on, std::size_t chosen);
     [[nodiscard]] rejection_code why_not(std::uint32_t part, std::int64_t already);
     [[nodiscard]] partition partition_of(const option& chosen, const device_request& wanted);
 
@@ -93,7 +94,8 @@ private:
     std::vector<const device_view*> devices_; ///< of the node, with what was taken so far
     std::vector<part_table::answer> answers_; ///< of the devices to the container at hand
     std::vector<option> options_;             ///< of the container at hand, by index and way
-    std::vector<double> scores_;              ///< of the options' devices
+    std::vector<double> scores_;              ///< of the options' devices; not a number for those that were taken
+    std::size_t options_left_ = 0;
     std::vector<partition> partitions_;
     std::vector<std::size_t> tied_;
 };

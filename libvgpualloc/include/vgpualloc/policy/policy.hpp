@@ -59,9 +59,9 @@ public:
     /// Whether device_score() is node_score(), so that one computation serves both.
     [[nodiscard]] virtual bool scores_devices_by_node() const noexcept { return false; }
 
-    /// Whether the scores look at nothing of the `after` node but its CPU and what is used and free of its
-    /// configuration. The rest of the configuration may then be missing, which spares finding out which one it would
-    /// be.
+    /// Whether node_score() looks at nothing of the `after` node but its CPU and what is used and free of its
+    /// configuration, and device_score() at nothing of it at all. The configuration may then be missing, which spares
+    /// finding out which one it would be.
     [[nodiscard]] virtual bool scores_by_totals() const noexcept { return false; }
 
     /// Whether nodes in equal states always score alike. False for a policy that scores by what observe() told of a
