@@ -13,6 +13,7 @@
 #include "hami_annotation.hpp"
 #include "hami_parts.hpp"
 #include "text.hpp"
+#include "vgpualloc/catalog/mig.hpp"
 
 namespace vgpualloc::dialect::hami {
 
@@ -62,6 +63,54 @@ expected<device_registration> finished(device_registration made, const std::stri
     return made;
 }
 
+/// Where instances of a profile may start, and their size, which is the same everywhere.
+void read_placements(const json_reader& list, mig_offer& to) {
+    for (const json_reader& each : list.items(1)) {
+        const std::int64_t start = each.maybe_integer("start", {0, mig_units_max.count() - 1}).value_or(0);
+        const std::int64_t size = each.at("size").integer({1, mig_units_max.count() - start});
+        if (to.starts.empty()) to.size = size;
+        if (size != to.size) each.at("size").fail(error_code::mismatch, "the same size in every placement");
+        if (std::ranges::find(to.starts, start) != to.starts.end()) {
+            each.fail(error_code::duplicate, "a start that no placement before has");
+        }
+        to.starts.push_back(start);
+    }
+    std::ranges::sort(to.starts);
+}
+
+/// What the driver told of the GPU's instances; nothing if the plugin does not say it (before 2.10).
+std::vector<mig_offer> read_offers(const json_reader& gpu) {
+    std::vector<mig_offer> offers;
+    if (!gpu.has("migProfiles")) return offers;
+    for (const json_reader& each : gpu.at("migProfiles").items(0)) {
+        mig_offer made;
+        made.name = each.at("name").filled_text();
+        made.memory = mib{each.at("memoryMB").integer(some_amount)};
+        made.cores = core_percent{each.maybe_integer("core", any_amount).value_or(0)};
+        made.compute_slices = each.at("sliceCount").integer({1, mig_units_max.count()});
+        read_placements(each.at("placements"), made);
+        if (std::ranges::find(offers, made.name, &mig_offer::name) != offers.end() && !each.failed()) {
+            each.at("name").fail(error_code::duplicate, "a name that no profile before has");
+        }
+        offers.push_back(std::move(made));
+    }
+    return offers;
+}
+
+nlohmann::ordered_json offers_json(const std::vector<mig_offer>& offers) {
+    auto list = nlohmann::ordered_json::array();
+    for (const mig_offer& each : offers) {
+        auto placements = nlohmann::ordered_json::array();
+        for (const std::int64_t start : each.starts) placements.push_back({{"start", start}, {"size", each.size}});
+        list.push_back({{"name", each.name},
+                        {"memoryMB", each.memory.count()},
+                        {"core", each.cores.count()},
+                        {"sliceCount", each.compute_slices},
+                        {"placements", std::move(placements)}});
+    }
+    return list;
+}
+
 /// An entry of the JSON list. Fields are left out where they are 0, false or empty (Go's omitempty).
 expected<device_registration> read_entry(const json& entry, const std::string& where) {
     std::optional<error> failure;
@@ -74,6 +123,7 @@ expected<device_registration> read_entry(const json& entry, const std::string& w
     made.model = gpu.maybe_text("type");
     made.healthy = gpu.has("health") && gpu.at("health").flag();
     const std::string mode = gpu.maybe_text("mode");
+    made.offers = read_offers(gpu);
     if (failure) return unexpected(*std::move(failure));
     return finished(std::move(made), where, mode);
 }
@@ -157,6 +207,7 @@ void write_node(std::span<const device_registration> devices, const options& wit
         entry["type"] = each.model;
         entry["mode"] = spelled->written;
         entry["health"] = each.healthy;
+        if (!each.offers.empty()) entry["migProfiles"] = offers_json(each.offers);
         list.push_back(std::move(entry));
         ids += each.slots;
     }

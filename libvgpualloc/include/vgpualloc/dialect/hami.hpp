@@ -33,6 +33,8 @@ struct options {
     /// Pods are as written by people: what HAMi's webhook adds at admission (count_default, and cores 100 for a whole
     /// GPU) is added on reading. It adds nothing to a pod that has passed the webhook.
     bool admission = true;
+
+    bool operator==(const options&) const = default;
 };
 
 /// The GPUs that a node registers, in the order of its annotation hami.io/node-nvidia-register, which is JSON or, of
@@ -57,7 +59,7 @@ void write_node(std::span<const device_registration> devices, const options& wit
                                                  std::span<const device_registration> devices, const options& with);
 
 /// The annotations that carry a decision on read_pod(of), which succeeds, to the device plugin. The time is in seconds
-/// of Unix time; every share is a slice, or a mig_instance of a model in the built-in catalog.
+/// of Unix time; every share is a slice, or a mig_instance of the GPU's model (model_of, with the built-in catalog).
 [[nodiscard]] kubernetes::text_map write_assignment(const kubernetes::pod& of,
                                                     std::span<const device_registration> devices, const decision& made,
                                                     const options& with);
