@@ -5,10 +5,37 @@
 #include <array>
 #include <cstddef>
 #include <limits>
+#include <numeric>
+#include <utility>
 
 namespace vgpualloc::dialect::text {
 
 namespace {
+
+constexpr std::size_t short_word = 6;
+
+std::string in_lower_case(std::string_view word) {
+    std::string made{word};
+    for (char& c : made) {
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    }
+    return made;
+}
+
+/// How many letters have to be put in, left out or changed (Levenshtein).
+std::size_t distance(std::string_view one, std::string_view other) {
+    std::vector<std::size_t> row(other.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 0; i < one.size(); ++i) {
+        std::size_t diagonal = std::exchange(row[0], i + 1);
+        for (std::size_t j = 0; j < other.size(); ++j) {
+            const std::size_t changed = diagonal + (one[i] == other[j] ? 0 : 1);
+            diagonal = row[j + 1];
+            row[j + 1] = std::min({changed, row[j] + 1, diagonal + 1});
+        }
+    }
+    return row.back();
+}
 
 constexpr bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 
@@ -106,6 +133,13 @@ std::optional<bool> truth(std::string_view word) {
         if (word == no) return false;
     }
     return std::nullopt;
+}
+
+bool is_misspelled(std::string_view given, std::string_view known) {
+    const std::string left = in_lower_case(given);
+    const std::string right = in_lower_case(known);
+    if (left.size() * 2 >= right.size() && right.starts_with(left)) return true;
+    return distance(left, right) <= (right.size() < short_word ? 1U : 2U);
 }
 
 std::optional<std::int64_t> quantity(std::string_view written) {
