@@ -95,4 +95,23 @@ expected<mig_model> model_of(const mig_catalog& catalog, const device_registrati
     return made;
 }
 
+expected<std::vector<mig_offer>> offers_of(const mig_model& model, std::span<const std::string> names) {
+    std::vector<mig_offer> offers;
+    for (const mig_profile& each : model.profiles) {
+        if (std::ranges::find(names, each.name) == names.end()) continue;
+        const auto memory = require(each.memory, model, each, "memory_mib");
+        if (!memory) return unexpected(memory.error());
+        const std::int64_t slices = each.compute_slices.count();
+        mig_offer made{.name = each.name,
+                       .memory = *memory,
+                       .cores = core_percent{whole_compute.count() * slices / model.compute_slices.count()},
+                       .compute_slices = slices,
+                       .size = each.size.count(),
+                       .starts = {}};
+        for (const mig_units start : each.starts) made.starts.push_back(start.count());
+        offers.push_back(std::move(made));
+    }
+    return offers;
+}
+
 } // namespace vgpualloc

@@ -64,6 +64,7 @@ std::optional<registered> read_card(const json& entry, const std::string& where,
 void pair_up(std::vector<registered>& cards) {
     for (registered& each : cards) each.device.link_group = static_cast<std::int32_t>(each.index / 2);
     std::vector<bool> complete;
+    complete.reserve(cards.size());
     for (const registered& each : cards) {
         complete.push_back(std::ranges::any_of(cards, [&each](const registered& other) {
             return other.index == (each.index ^ 1) && other.device.healthy;

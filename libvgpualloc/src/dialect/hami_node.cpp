@@ -13,7 +13,7 @@
 #include "hami_annotation.hpp"
 #include "hami_parts.hpp"
 #include "text.hpp"
-#include "vgpualloc/catalog/mig.hpp"
+#include "vgpualloc/catalog/mig_offers.hpp"
 
 namespace vgpualloc::dialect::hami {
 
@@ -152,6 +152,34 @@ expected<device_registration> read_text(std::string_view piece, const std::strin
     return finished(std::move(made), where, fields.size() > 8 ? fields[8] : std::string_view{});
 }
 
+/// Gives a GPU that does not say its profiles those of the catalog that the configuration allows.
+expected<void> allow_profiles(device_registration& gpu, const options& with, const std::string& where) {
+    if (gpu.mode != mig_mode || !gpu.offers.empty() || with.mig_allowlist.empty()) return {};
+    const auto refuse = [&](error_code code, std::string value, std::string expected_text) {
+        return unexpected(error{.code = code,
+                                .where = where,
+                                .field = "migProfiles",
+                                .value = std::move(value),
+                                .expected = std::move(expected_text)});
+    };
+    const auto allowed = std::ranges::find_if(with.mig_allowlist, [&gpu](const mig_allowed& each) {
+        return std::ranges::any_of(
+            each.models, [&gpu](const std::string& model) { return gpu.model.find(model) != std::string::npos; });
+    });
+    if (allowed == with.mig_allowlist.end()) {
+        return refuse(error_code::missing, gpu.model, "profiles, or an entry of migProfileAllowlist for this model");
+    }
+    const auto model = find_model(built_in_mig_catalog(), gpu.model);
+    if (!model) return refuse(model.error().code, gpu.model, "profiles, or a model that the catalog knows");
+    auto offers = offers_of(**model, allowed->profiles);
+    if (!offers) return unexpected(std::move(offers).error());
+    if (offers->empty()) {
+        return refuse(error_code::mismatch, gpu.model, "one of the profiles of " + (*model)->name + " to be allowed");
+    }
+    gpu.offers = *std::move(offers);
+    return {};
+}
+
 std::vector<expected<device_registration>> read_list(std::string_view annotation, const std::string& where) {
     std::vector<expected<device_registration>> list;
     const auto place_of = [&where, &list] { return where + "[" + std::to_string(list.size()) + "]"; };
@@ -169,7 +197,7 @@ std::vector<expected<device_registration>> read_list(std::string_view annotation
 
 } // namespace
 
-node_reading read_node(const kubernetes::node& of, const options& /*with*/) {
+node_reading read_node(const kubernetes::node& of, const options& with) {
     node_reading result;
     const auto found = of.annotations.find(register_key);
     if (found == of.annotations.end()) return result;
@@ -177,8 +205,9 @@ node_reading read_node(const kubernetes::node& of, const options& /*with*/) {
     const auto cordoned = text::items(kubernetes::value_of(of.annotations, cordon_key));
     std::set<std::string> ids;
     for (auto& each : read_list(found->second, where)) {
-        if (!each) {
-            result.problems.push_back(std::move(each).error());
+        const auto allowed = each ? allow_profiles(*each, with, where + ", " + each->uuid) : expected<void>{};
+        if (!each || !allowed) {
+            result.problems.push_back(each ? allowed.error() : std::move(each).error());
         } else if (!ids.insert(each->uuid).second) {
             result.problems.push_back({.code = error_code::duplicate,
                                        .where = where,

@@ -36,11 +36,10 @@ constexpr auto nvidia_keys = std::to_array<std::string_view>(
     {"resourceCountName", "resourceMemoryName", "resourceCoreName", "resourceMemoryPercentageName",
      "resourcePriorityName", "overwriteEnv", "defaultMemory", "defaultCores", "defaultGPUNum", "deviceSplitCount",
      "deviceMemoryScaling", "deviceCoreScaling", "disableCoreLimit", "gpuMemoryFactor", "memoryFactor",
-     "passDeviceSpecs", "knownMigGeometries"});
+     "passDeviceSpecs", "knownMigGeometries", "migProfileAllowlist"});
 /// Keys of HAMi's section that Volcano's does not have and that no request or node is read by.
-constexpr auto other_nvidia_keys =
-    std::to_array<std::string_view>({"enableNumaTopology", "gpuCorePolicy", "libCudaLogLevel", "migProfileAllowlist",
-                                     "preConfiguredDeviceMemory", "runtimeClassName"});
+constexpr auto other_nvidia_keys = std::to_array<std::string_view>(
+    {"enableNumaTopology", "gpuCorePolicy", "libCudaLogLevel", "preConfiguredDeviceMemory", "runtimeClassName"});
 constexpr auto vnpus_keys = std::to_array<std::string_view>({"hamiVnpuCore", "configs"});
 constexpr auto vnpu_keys = std::to_array<std::string_view>(
     {"commonWord", "chipName", "resourceName", "resourceMemoryName", "resourceCoreName", "memoryAllocatable",
@@ -60,6 +59,12 @@ void check_keys(const json_reader& from, key_list ours, key_list others, std::ve
             warnings.push_back(value.problem(error_code::unknown_name, "a key that is known; it was not read"));
         }
     }
+}
+
+std::vector<std::string> read_texts(const json_reader& list) {
+    std::vector<std::string> made;
+    for (const json_reader& each : list.items(1)) made.push_back(each.filled_text());
+    return made;
 }
 
 mig_kind read_kind(const json_reader& from) {
@@ -82,7 +87,7 @@ mig_group read_group(const json_reader& from) {
 volcano_vgpu::geometry read_geometry(const json_reader& from) {
     from.only({"models", "allowedGeometries"});
     volcano_vgpu::geometry made;
-    for (const json_reader& each : from.at("models").items(1)) made.models.push_back(each.filled_text());
+    made.models = read_texts(from.at("models"));
     std::int64_t slots = 0;
     for (const json_reader& each : from.at("allowedGeometries").items(1)) {
         made.groups.push_back(read_group(each));
@@ -110,7 +115,7 @@ bool read_flag(const json_reader& from, std::string_view key) { return from.has(
 /// Both schedulers call their section `nvidia` (volcano_config.hpp).
 bool is_of_hami(const json_reader& from) {
     const auto has = [&from](std::string_view key) { return from.has(key); };
-    if (has("memoryFactor") || std::ranges::any_of(other_nvidia_keys, has)) return true;
+    if (has("memoryFactor") || has("migProfileAllowlist") || std::ranges::any_of(other_nvidia_keys, has)) return true;
     return !has("gpuMemoryFactor") && from.maybe_text("resourceCountName").starts_with(hami_resources);
 }
 
@@ -141,6 +146,14 @@ void read_names(const json_reader& from, Options& to) {
     to.memory_percentage_name = from.maybe_text("resourceMemoryPercentageName");
 }
 
+void read_allowlist(const json_reader& list, hami::options& to) {
+    for (const json_reader& each : list.items(0)) {
+        each.only({"models", "profiles"});
+        to.mig_allowlist.push_back(
+            {.models = read_texts(each.at("models")), .profiles = read_texts(each.at("profiles"))});
+    }
+}
+
 void read_hami(const json_reader& from, device_config& to) {
     hami::options& made = to.hami.emplace();
     read_names(from, made);
@@ -148,6 +161,7 @@ void read_hami(const json_reader& from, device_config& to) {
     made.memory_default = to.nvidia.memory_default; // HAMi's factor is for what pods say
     made.cores_default = to.nvidia.cores_default;
     made.count_default = to.nvidia.count_default;
+    if (from.has("migProfileAllowlist")) read_allowlist(from.at("migProfileAllowlist"), made);
     for (const std::string_view key : {"gpuMemoryFactor", "knownMigGeometries"}) {
         if (!from.has(key)) continue;
         to.warnings.push_back(

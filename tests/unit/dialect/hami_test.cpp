@@ -305,6 +305,37 @@ TEST(hami, instances_of_a_gpu_that_no_catalog_knows) {
     EXPECT_EQ(read.shares, shares);
 }
 
+TEST(hami, an_allowlist_is_for_gpus_that_do_not_say_their_profiles) {
+    const options with{.mig_allowlist = {{.models = {"A30"}, .profiles = {"1g.6gb", "7g.1gb"}},
+                                         {.models = {"V100", "A100-SXM4-40GB"}, .profiles = {"3g.20gb", "1g.5gb"}},
+                                         {.models = {"A100"}, .profiles = {"7g.40gb"}},
+                                         {.models = {"H100", "Z1"}, .profiles = {"9g.99gb"}}}};
+    const auto names_for = [&with](const std::string& model, const std::string& offers) {
+        const auto read = read_node(node_with_mig(model, offers), with);
+        std::string names;
+        EXPECT_EQ(read.problems.size() + read.devices.size(), 1U) << model;
+        for (const device_registration& gpu : read.devices) {
+            for (const mig_offer& each : gpu.offers) names += each.name + " ";
+        }
+        return names;
+    };
+    EXPECT_EQ(names_for("NVIDIA A100-SXM4-40GB", R"("migProfiles":[])"), "1g.5gb 3g.20gb ");
+    EXPECT_EQ(names_for("NVIDIA A30", R"("numa":0)"), "1g.6gb ");
+    EXPECT_EQ(names_for("NVIDIA A100-SXM4-40GB", std::string{offers_2g_and_4g}), "4g.20gb 2g.10gb ");
+    const std::vector<std::pair<const char*, error_code>> without{
+        {"NVIDIA B200", error_code::missing},            // no entry names it
+        {"NVIDIA H100 80GB HBM3", error_code::mismatch}, // it has no such profile
+        {"NVIDIA Z1", error_code::unknown_name},         // the catalog cannot say
+    };
+    for (const auto& [model, code] : without) {
+        const auto read = read_node(node_with_mig(model, R"("numa":0)"), with);
+        EXPECT_THAT(read.devices, IsEmpty()) << model;
+        EXPECT_THAT(read.problems, ElementsAre(Field(&error::code, code))) << model;
+    }
+    const auto gpu = read_node(node_with_mig("NVIDIA A100-SXM4-40GB", R"("numa":0)"), with).devices.at(0);
+    EXPECT_THAT(parts_for(gpu, 5000), SizeIs(2)) << "3g.20gb, as 2g.10gb is not allowed";
+}
+
 TEST(hami, profiles_that_cannot_be_read_leave_the_gpu_out) {
     const auto with_placements = [](const std::string& list) {
         return R"({"name":"2g","memoryMB":1,"sliceCount":2,"placements":)" + list + "}";

@@ -116,7 +116,8 @@ TEST(volcano_config, the_file_that_hami_ships) {
                                        .memory_factor = 4,
                                        .memory_default = mib{100},
                                        .cores_default = core_percent{5},
-                                       .count_default = 2};
+                                       .count_default = 2,
+                                       .mig_allowlist = {{.models = {"A30"}, .profiles = {"1g.6gb"}}}};
     EXPECT_EQ(*read.hami, names);
     EXPECT_EQ(read.vgpu, dialect::volcano_vgpu::options{}) << "Volcano's names are not in HAMi's file";
     ASSERT_THAT(read.vnpus, SizeIs(1));
@@ -173,6 +174,10 @@ TEST(volcano_config, what_is_wrong_is_named_by_its_path) {
         {R"({"NVIDIA":{}})", "the key nvidia", error_code::unknown_name},
         {in_nvidia("resourceCount", "1"), "nvidia.resourceCount", error_code::unknown_name},
         {in_nvidia("resourceCoresNames", "1"), "the key resourceCoreName", error_code::unknown_name},
+        {in_nvidia("migProfileAllowlist", R"([{"models":["A30"],"profiles":[]}])"), "migProfileAllowlist[0].profiles",
+         error_code::missing},
+        {in_nvidia("migProfileAllowlist", R"([{"models":["A30"],"profile":["1g.6gb"]}])"), "profile",
+         error_code::unknown_name},
         {in_nvidia("memoryFactor", "1048577"), "nvidia.memoryFactor", error_code::out_of_range},
         {in_nvidia("resourceCountName", "1"), "nvidia.resourceCountName", error_code::malformed},
         {in_nvidia("gpuMemoryFactor", "-1"), "nvidia.gpuMemoryFactor", error_code::out_of_range},

@@ -1,6 +1,10 @@
 // What a live GPU says of its MIG profiles goes before the catalog.
 #pragma once
 
+#include <span>
+#include <string>
+#include <vector>
+
 #include "vgpualloc/catalog/mig.hpp"
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/model/registration.hpp"
@@ -14,5 +18,9 @@ namespace vgpualloc {
 /// some profile have together. Positions in mig_model::profiles are mig_instance::profile.
 /// Errors: without offers that of find_model; out_of_range for an offer without places.
 [[nodiscard]] expected<mig_model> model_of(const mig_catalog& catalog, const device_registration& from);
+
+/// What a GPU of this model would say of those of its profiles that are among `names`, in the model's order; compute is
+/// the share of the compute slices. Error missing, if the catalog does not know the memory of one of them.
+[[nodiscard]] expected<std::vector<mig_offer>> offers_of(const mig_model& model, std::span<const std::string> names);
 
 } // namespace vgpualloc
