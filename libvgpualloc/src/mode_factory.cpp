@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "vgpualloc/catalog/mig_offers.hpp"
 #include "vgpualloc/mode/all.hpp"
 #include "vgpualloc/mode/ascend_vir.hpp"
 #include "vgpualloc/mode/mig.hpp"
@@ -40,7 +41,7 @@ struct mode_key {
         case mode_table::mig_groups:
             return from.memory_factor == other.memory_factor && from.geometry == other.geometry;
         case mode_table::mig_model:
-            return from.model == other.model;
+            return from.model == other.model && from.offers == other.offers;
         case mode_table::npu:
             return from.soft == other.soft && from.npu == other.npu;
         case mode_table::chip:
@@ -97,9 +98,9 @@ expected<made_mode> make_mode(const device_registration& from, const mig_catalog
     case mode_table::mig_groups:
         return make_groups(from);
     case mode_table::mig_model: {
-        const auto model = find_model(catalog, from.model);
+        const auto model = model_of(catalog, from);
         if (!model) return unexpected(model.error());
-        return as_mode(modes::make_mig(**model));
+        return as_mode(modes::make_mig(*model));
     }
     case mode_table::npu:
         return as_mode(modes::make_ascend_vir(from.npu, from.soft));

@@ -131,7 +131,7 @@ expected<std::string> explained(options chosen) {
     auto cluster = make_snapshot(*objects, *with);
     if (!cluster) return unexpected(cluster.error());
     if (auto known = check_node(*cluster, chosen.node); !known) return unexpected(known.error());
-    const auto pod = find_pod(*cluster, chosen, *with);
+    const auto pod = find_pod(*cluster, chosen, cluster->with);
     if (!pod) return unexpected(pod.error());
     chosen.with.memory_factor = with->vgpu.memory_factor;
     const auto made = explain(*cluster, *pod, chosen.with);

@@ -241,16 +241,10 @@ public:
     }
     /// For chips of 8 and of 10 AI cores: which cores make whole chips depends on the node.
     [[nodiscard]] std::vector<vgpualloc::pod_request> read_pod(const pod& asked) const override {
-        std::vector<vgpualloc::pod_request> read;
-        for (const std::int64_t cores : {8, 10}) {
-            auto with = with_;
-            with.cores_per_chip = cores;
-            auto request = dialect::mindcluster::read_pod(asked, with);
-            if (!request) continue;
-            request->memory = vgpualloc::mib{extended_needed(asked)};
-            if (read.empty() || read.front() != *request) read.push_back(*std::move(request));
-        }
-        return read;
+        auto read = dialect::mindcluster::readings(asked, with_);
+        if (!read) return {};
+        for (auto& request : *read) request.memory = vgpualloc::mib{extended_needed(asked)};
+        return *std::move(read);
     }
     [[nodiscard]] std::int64_t extended_of_node(std::size_t i) const override { return capacity_[i]; }
     [[nodiscard]] std::int64_t extended_booked(const pod& asked) const override {

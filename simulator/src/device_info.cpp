@@ -1,6 +1,8 @@
 // MindCluster's ConfigMaps.
 #include "device_info.hpp"
 
+#include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -37,6 +39,19 @@ std::map<std::string, device_info> read_device_infos(std::span<const vgputraces:
         if (auto info = info_of(each)) infos[each.name.substr(name_prefix.size())] = *std::move(info);
     }
     return infos;
+}
+
+vgpualloc::dialect::mindcluster::options options_for(vgpualloc::dialect::mindcluster::options with,
+                                                     std::span<const vgputraces::manifest> objects) {
+    std::set<std::int64_t> sizes;
+    for (const auto& each : objects) {
+        const auto cores = each.node ? vgpualloc::dialect::mindcluster::cores_per_chip(*each.node) : std::nullopt;
+        if (cores) sizes.insert(*cores);
+    }
+    if (sizes.empty()) return with;
+    with.chip_cores.assign(sizes.begin(), sizes.end());
+    with.usual_chips = false;
+    return with;
 }
 
 } // namespace vgpusim

@@ -14,4 +14,8 @@ namespace vgpusim {
 [[nodiscard]] std::map<std::string, vgpualloc::dialect::mindcluster::device_info>
 read_device_infos(std::span<const vgputraces::manifest> objects);
 
+/// `with` for a cluster of these objects: chips of the sizes that its nodes have, as far as there are any.
+[[nodiscard]] vgpualloc::dialect::mindcluster::options options_for(vgpualloc::dialect::mindcluster::options with,
+                                                                   std::span<const vgputraces::manifest> objects);
+
 } // namespace vgpusim

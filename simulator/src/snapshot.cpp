@@ -157,8 +157,11 @@ vgpualloc::workload snapshot::typical() const {
 }
 
 vgpualloc::expected<snapshot> make_snapshot(std::span<const manifest> objects, const validate_options& with) {
-    const auto dialects = manifest_dialects(with);
     snapshot made;
+    made.with = with;
+    made.with.mindcluster = options_for(with.mindcluster, objects);
+    made.warnings = with.warnings;
+    const auto dialects = manifest_dialects(made.with);
     for (const manifest& each : objects) {
         const bool counts = each.node || each.kind == "Pod";
         if (counts) made.warnings.insert(made.warnings.end(), each.problems.begin(), each.problems.end());

@@ -152,10 +152,18 @@ void validate_node(const manifest& from, const std::vector<manifest_dialect>& di
 
 } // namespace
 
-std::vector<object_report> validate(const std::vector<manifest>& objects, const validate_options& with) {
+std::vector<object_report> validate(const std::vector<manifest>& objects, const validate_options& given) {
+    validate_options with = given;
+    with.mindcluster = options_for(given.mindcluster, objects);
     const auto dialects = manifest_dialects(with);
     const cluster_facts facts = facts_of(objects);
     std::vector<object_report> reports;
+    if (!with.warnings.empty()) {
+        object_report& told = reports.emplace_back();
+        told.place = with.warnings.front().where;
+        told.kind = "device configuration";
+        for (const error& each : with.warnings) told.notes.push_back(each.message());
+    }
     for (const manifest& each : objects) {
         object_report made{.place = each.place,
                            .kind = each.kind,
@@ -173,10 +181,12 @@ std::vector<object_report> validate(const std::vector<manifest>& objects, const 
         if (each.node) validate_node(each, dialects, facts, made);
         if (const auto config = each.data.find("device-config.yaml"); config != each.data.end()) {
             const auto read = configured(default_validate_options(), config->second, each.place);
-            if (read)
-                made.notes.emplace_back("device configuration: give it as --config to use its names");
-            else
+            if (!read) {
                 made.errors.push_back(read.error());
+            } else {
+                made.notes.emplace_back("device configuration: give it as --config to use its names");
+                for (const error& warning : read->warnings) made.notes.push_back(warning.message());
+            }
         }
         if (!each.pod && !each.node && each.data.empty()) made.notes.emplace_back("makes no pods");
         reports.push_back(std::move(made));

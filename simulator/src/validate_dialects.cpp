@@ -125,7 +125,8 @@ validate_options default_validate_options() {
                                                 .templates = {}},
                                         .resource = each.resource,
                                         .resource_memory = each.resource_memory,
-                                        .resource_core = each.resource_core};
+                                        .resource_core = each.resource_core,
+                                        .super_pod = each.super_pod};
         for (const auto& part : each.templates) {
             kind.npu.templates.push_back(
                 {.name = part.name, .memory = part.memory, .ai_core = part.ai_core, .ai_cpu = part.ai_cpu.value_or(0)});
@@ -151,14 +152,20 @@ vgpualloc::expected<validate_options> configured(validate_options base, const st
     if (!json) return vgpualloc::unexpected(json.error());
     const auto read = dialect::volcano::parse_device_config(*json, place);
     if (!read) return vgpualloc::unexpected(read.error());
-    base.vgpu = read->vgpu;
+    if (read->hami)
+        base.hami = *read->hami;
+    else
+        base.vgpu = read->vgpu;
+    base.warnings = read->warnings;
     base.ascend.soft_by_default = read->hami_vnpu_core;
     base.ascend.kinds.clear();
     for (const auto& each : read->vnpus) {
         base.ascend.kinds.push_back({.npu = each.kind,
                                      .resource = each.resource_name,
                                      .resource_memory = each.resource_memory_name,
-                                     .resource_core = {}});
+                                     .resource_core = each.resource_core_name,
+                                     .memory_factor = each.memory_factor,
+                                     .super_pod = each.super_pod});
     }
     return base;
 }

@@ -178,6 +178,23 @@ class ValidateTest(CliTest):
         self.assert_refused(self.vgpusim("validate", self.write("p.yaml", pod(text)), "--config", wrong),
                             "resourceCountNam")
 
+    def test_the_device_configuration_of_hami(self):
+        shipped = ("nvidia: {resourceCountName: example.com/gpu, resourceMemoryName: example.com/mem, memoryFactor: 2, "
+                   "runtimeClassName: '', migProfileAllowlist: []}\ncambricon: {resourceCountName: cambricon.com/vmlu}\n"
+                   "vnpus:\n- {chipName: 910B3, commonWord: Ascend910B3, resourceName: example.com/npu, "
+                   "resourceCoreName: example.com/npu-core, memoryAllocatable: 65536, memoryCapacity: 65536, aiCore: 20, "
+                   "overwriteEnv: false}\n")
+        config = self.write("device-config.yaml", shipped)
+        name, asked = self.request("example.com/gpu: 2, example.com/mem: 100", flags=["--config", config])
+        self.assertEqual((name, asked["count"], asked["memory_mib"]), ("hami", 2, 200))
+        name, asked = self.request("example.com/npu: 1, example.com/npu-core: 7", flags=["--config", config])
+        self.assertEqual((name, asked["cores"]), ("ascend_hami", 7))
+        new = self.write("new.yaml", shipped + "tenstorrent: {}\n")
+        told = self.objects(pod("example.com/gpu: 1"), flags=["--config", new])[0]
+        self.assertEqual(told["kind"], "device configuration")
+        self.assertIn("tenstorrent", told["notes"][0])
+        self.assertEqual(told["errors"], [])
+
     def test_files_that_cannot_be_read(self):
         self.assert_refused(self.vgpusim("validate", "nowhere.yaml"), "nowhere.yaml")
         self.assert_refused(self.vgpusim("validate", self.write("bad.yaml", "a: 1\n b: 2\n")), "bad.yaml:2")

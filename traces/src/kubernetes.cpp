@@ -95,7 +95,7 @@ std::optional<std::int64_t> object_cursor::quantity(quantity_unit unit, rounding
         fail(error_code::malformed, shown(*value_), "a quantity");
         return std::nullopt;
     }
-    const auto amount = parse_quantity(value_->text, unit, rest);
+    const auto amount = vgpualloc::kubernetes::parse_quantity(value_->text, unit, rest);
     if (amount) return *amount;
     fail(amount.error().code, amount.error().value, amount.error().expected);
     return std::nullopt;

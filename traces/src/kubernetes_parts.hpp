@@ -9,10 +9,13 @@
 #include <vector>
 
 #include "document.hpp"
-#include "quantity.hpp"
+#include "vgpualloc/dialect/quantity.hpp"
 #include "vgputraces/kubernetes.hpp"
 
 namespace vgputraces {
+
+using vgpualloc::kubernetes::quantity_unit;
+using vgpualloc::kubernetes::rounding;
 
 /// Points at one value of an object, or at nothing. What is wrong becomes a problem with place and path; what is absent
 /// is silently empty.

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <set>
+#include <utility>
 
 namespace vgpualloc::detail {
 
@@ -84,8 +85,12 @@ std::string json_reader::field_of(std::string_view key) const {
     return field_.empty() ? std::string{key} : field_ + "." + std::string{key};
 }
 
+error json_reader::problem(error_code code, std::string expected) const {
+    return {code, where_, field_, shown(*value_), std::move(expected)};
+}
+
 void json_reader::fail(error_code code, const std::string& expected) const {
-    if (!failed()) *failure_ = error{code, where_, field_, shown(*value_), expected};
+    if (!failed()) *failure_ = problem(code, expected);
 }
 
 void json_reader::fail_field(error_code code, const std::string& field, const std::string& expected) const {

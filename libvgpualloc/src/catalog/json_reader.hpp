@@ -74,6 +74,8 @@ public:
     /// The same value; errors in it name `label` as the place and their fields from there on.
     [[nodiscard]] json_reader called(const std::string& label) const;
 
+    /// What would be said of this value.
+    [[nodiscard]] error problem(error_code code, std::string expected) const;
     /// Records that this value is wrong, unless something before it was.
     void fail(error_code code, const std::string& expected) const;
     [[nodiscard]] bool failed() const { return failure_->has_value(); }

@@ -59,6 +59,20 @@ std::optional<registered> read_card(const json& entry, const std::string& where,
     return made;
 }
 
+/// The dies of a module are a link group of their own, and none is given out without the other. All cards of the node
+/// say the same NetworkID, so that nothing is lost.
+void pair_up(std::vector<registered>& cards) {
+    for (registered& each : cards) each.device.link_group = static_cast<std::int32_t>(each.index / 2);
+    std::vector<bool> complete;
+    complete.reserve(cards.size());
+    for (const registered& each : cards) {
+        complete.push_back(std::ranges::any_of(cards, [&each](const registered& other) {
+            return other.index == (each.index ^ 1) && other.device.healthy;
+        }));
+    }
+    for (std::size_t i = 0; i < cards.size(); ++i) cards[i].device.healthy = cards[i].device.healthy && complete[i];
+}
+
 /// The node's own word beats the configuration; any text but "true" is no.
 bool soft_node(const kubernetes::node& of, const options& with) {
     const auto found = of.annotations.find(soft_annotation);
@@ -101,6 +115,7 @@ void read_kind(const kubernetes::node& of, const kind& which, bool soft, node_re
         cards.push_back(*std::move(card));
     }
     std::ranges::stable_sort(cards, {}, &registered::index);
+    if (which.super_pod) pair_up(cards);
     for (registered& each : cards) into.devices.push_back(std::move(each.device));
 }
 
@@ -140,7 +155,11 @@ void write_node(std::span<const device_registration> devices, const options& wit
             entry["devcore"] = device.cores.count();
             entry["type"] = device.model;
             entry["health"] = device.healthy;
-            if (device.link_group != no_link_group) entry["custominfo"] = {{"NetworkID", device.link_group}};
+            if (each.super_pod) {
+                entry["custominfo"] = {{"NetworkID", 0}}; // ascend-device-plugin: the same for all of them
+            } else if (device.link_group != no_link_group) {
+                entry["custominfo"] = {{"NetworkID", device.link_group}};
+            }
             list.push_back(std::move(entry));
             ids += device.slots;
             soft = soft || device.soft;
@@ -166,6 +185,22 @@ bool soft_pod(const kubernetes::pod& of) {
     return kubernetes::value_of(of.annotations, "huawei.com/vnpu-mode") == "hami-core";
 }
 
+namespace {
+
+/// How many cards a container that names `written` of them gets.
+expected<std::int64_t> count_of(const kubernetes::pod& of, const kubernetes::container& in, const kind& which,
+                                std::int64_t written) {
+    if (!which.super_pod || written % 2 == 0) return written;
+    if (written == 1) return 2;
+    return unexpected(error{.code = error_code::out_of_range,
+                            .where = hami_text::place(of, "container", in.name),
+                            .field = resource_of(which),
+                            .value = std::to_string(written),
+                            .expected = "1, which is 2, or an even number: " + which.npu.name + " comes in pairs"});
+}
+
+} // namespace
+
 expected<std::optional<device_request>> read_container(const kubernetes::pod& of, const kubernetes::container& in,
                                                        const kind& which, const options& with) {
     const bool counted = in.limits.contains(resource_of(which));
@@ -177,9 +212,11 @@ expected<std::optional<device_request>> read_container(const kubernetes::pod& of
     const auto cores = hami_text::amount(of, in, core_resource_of(which));
     if (!cores) return unexpected(cores.error());
     if (counted && *count == 0) return std::nullopt;
+    const auto cards = count_of(of, in, which, counted ? **count : 1);
+    if (!cards) return unexpected(cards.error());
     device_request asked;
-    asked.count = counted ? **count : 1;
-    asked.memory = mib{memory->value_or(0)};
+    asked.count = *cards;
+    asked.memory = mib{memory->value_or(0) * which.memory_factor};
     asked.cores = core_percent{cores->value_or(0)};
     asked.family = which.npu.name;
     asked.mode = mode_name;
@@ -201,7 +238,7 @@ expected<pod_request> read_pod(const kubernetes::pod& of, const options& with) {
             if (!asked) return unexpected(std::move(asked).error());
             if (!*asked) continue;
             // The chips of a 910 board have fast links within their network only.
-            if (each.npu.name.starts_with("Ascend910")) request.one_link_group = true;
+            if (each.super_pod || each.npu.name.starts_with("Ascend910")) request.one_link_group = true;
             request.containers.push_back(**std::move(asked));
         }
     }

@@ -12,7 +12,7 @@
 #include "../catalog/json_reader.hpp"
 #include "hami_annotation.hpp"
 #include "hami_parts.hpp"
-#include "vgpualloc/catalog/mig.hpp"
+#include "vgpualloc/catalog/mig_offers.hpp"
 #include "vgpualloc/core/config.hpp"
 
 namespace vgpualloc::dialect::hami {
@@ -71,20 +71,20 @@ std::vector<mig_entry> read_mig_entries(const kubernetes::pod& of, std::vector<e
     return {};
 }
 
-/// The profile's position in the catalog's list for the GPU, which is what mig_instance::profile counts in.
+/// The profile's position in the list of the GPU's model, which is what mig_instance::profile counts in.
 expected<mig_instance> instance_of(const device_registration& device, const mig_entry& from, core_percent cores) {
-    const auto model = find_model(built_in_mig_catalog(), device.model);
+    const auto model = model_of(built_in_mig_catalog(), device);
     if (!model) return unexpected(model.error());
-    const auto profile = find_profile(**model, from.profile);
+    const auto profile = find_profile(*model, from.profile);
     if (!profile) return unexpected(profile.error());
     if (std::ranges::find((*profile)->starts, mig_units{from.start}) == (*profile)->starts.end()) {
         return unexpected(error{.code = error_code::out_of_range,
                                 .where = "",
                                 .field = "placement start of " + from.profile,
                                 .value = std::to_string(from.start),
-                                .expected = "a start that the catalog knows"});
+                                .expected = "a start that the profile has"});
     }
-    return mig_instance{.profile = static_cast<std::uint32_t>(*profile - (*model)->profiles.data()),
+    return mig_instance{.profile = static_cast<std::uint32_t>(*profile - model->profiles.data()),
                         .start = static_cast<std::uint32_t>(from.start),
                         .cores = cores};
 }
@@ -152,16 +152,11 @@ private:
     std::vector<mig_entry> mig_; // after made_, whose problems its reading adds to
 };
 
-const mig_model& model_of(const device_registration& device) {
-    const auto model = find_model(built_in_mig_catalog(), device.model);
-    VGA_ASSERT(model.has_value(), "a MIG share is of a GPU in the catalog");
-    return **model;
-}
-
-const mig_profile& profile_of(const device_registration& device, const mig_instance& part) {
-    const mig_model& model = model_of(device);
-    VGA_ASSERT(part.profile < model.profiles.size(), "a MIG share has a profile of its GPU");
-    return model.profiles[part.profile];
+mig_profile profile_of(const device_registration& device, const mig_instance& part) {
+    auto model = model_of(built_in_mig_catalog(), device);
+    VGA_ASSERT(model.has_value(), "a MIG share is of a GPU whose model is known");
+    VGA_ASSERT(part.profile < model->profiles.size(), "a MIG share has a profile of its GPU");
+    return std::move(model->profiles[part.profile]);
 }
 
 hami_text::record record_of(const device_registration& device, const partition& part) {
@@ -180,7 +175,7 @@ hami_text::record record_of(const device_registration& device, const partition& 
 
 nlohmann::ordered_json mig_json(const device_registration& device, const mig_instance& part, std::size_t container,
                                 std::size_t record) {
-    const mig_profile& profile = profile_of(device, part);
+    const mig_profile profile = profile_of(device, part);
     return {{"containerIndex", container},
             {"deviceIndex", record},
             {"gpuUUID", device.uuid},

@@ -13,6 +13,7 @@
 #include "hami_annotation.hpp"
 #include "hami_parts.hpp"
 #include "text.hpp"
+#include "vgpualloc/catalog/mig_offers.hpp"
 
 namespace vgpualloc::dialect::hami {
 
@@ -62,6 +63,54 @@ expected<device_registration> finished(device_registration made, const std::stri
     return made;
 }
 
+/// Where instances of a profile may start, and their size, which is the same everywhere.
+void read_placements(const json_reader& list, mig_offer& to) {
+    for (const json_reader& each : list.items(1)) {
+        const std::int64_t start = each.maybe_integer("start", {0, mig_units_max.count() - 1}).value_or(0);
+        const std::int64_t size = each.at("size").integer({1, mig_units_max.count() - start});
+        if (to.starts.empty()) to.size = size;
+        if (size != to.size) each.at("size").fail(error_code::mismatch, "the same size in every placement");
+        if (std::ranges::find(to.starts, start) != to.starts.end()) {
+            each.fail(error_code::duplicate, "a start that no placement before has");
+        }
+        to.starts.push_back(start);
+    }
+    std::ranges::sort(to.starts);
+}
+
+/// What the driver told of the GPU's instances; nothing if the plugin does not say it (before 2.10).
+std::vector<mig_offer> read_offers(const json_reader& gpu) {
+    std::vector<mig_offer> offers;
+    if (!gpu.has("migProfiles")) return offers;
+    for (const json_reader& each : gpu.at("migProfiles").items(0)) {
+        mig_offer made;
+        made.name = each.at("name").filled_text();
+        made.memory = mib{each.at("memoryMB").integer(some_amount)};
+        made.cores = core_percent{each.maybe_integer("core", any_amount).value_or(0)};
+        made.compute_slices = each.at("sliceCount").integer({1, mig_units_max.count()});
+        read_placements(each.at("placements"), made);
+        if (std::ranges::find(offers, made.name, &mig_offer::name) != offers.end() && !each.failed()) {
+            each.at("name").fail(error_code::duplicate, "a name that no profile before has");
+        }
+        offers.push_back(std::move(made));
+    }
+    return offers;
+}
+
+nlohmann::ordered_json offers_json(const std::vector<mig_offer>& offers) {
+    auto list = nlohmann::ordered_json::array();
+    for (const mig_offer& each : offers) {
+        auto placements = nlohmann::ordered_json::array();
+        for (const std::int64_t start : each.starts) placements.push_back({{"start", start}, {"size", each.size}});
+        list.push_back({{"name", each.name},
+                        {"memoryMB", each.memory.count()},
+                        {"core", each.cores.count()},
+                        {"sliceCount", each.compute_slices},
+                        {"placements", std::move(placements)}});
+    }
+    return list;
+}
+
 /// An entry of the JSON list. Fields are left out where they are 0, false or empty (Go's omitempty).
 expected<device_registration> read_entry(const json& entry, const std::string& where) {
     std::optional<error> failure;
@@ -74,6 +123,7 @@ expected<device_registration> read_entry(const json& entry, const std::string& w
     made.model = gpu.maybe_text("type");
     made.healthy = gpu.has("health") && gpu.at("health").flag();
     const std::string mode = gpu.maybe_text("mode");
+    made.offers = read_offers(gpu);
     if (failure) return unexpected(*std::move(failure));
     return finished(std::move(made), where, mode);
 }
@@ -102,6 +152,34 @@ expected<device_registration> read_text(std::string_view piece, const std::strin
     return finished(std::move(made), where, fields.size() > 8 ? fields[8] : std::string_view{});
 }
 
+/// Gives a GPU that does not say its profiles those of the catalog that the configuration allows.
+expected<void> allow_profiles(device_registration& gpu, const options& with, const std::string& where) {
+    if (gpu.mode != mig_mode || !gpu.offers.empty() || with.mig_allowlist.empty()) return {};
+    const auto refuse = [&](error_code code, std::string value, std::string expected_text) {
+        return unexpected(error{.code = code,
+                                .where = where,
+                                .field = "migProfiles",
+                                .value = std::move(value),
+                                .expected = std::move(expected_text)});
+    };
+    const auto allowed = std::ranges::find_if(with.mig_allowlist, [&gpu](const mig_allowed& each) {
+        return std::ranges::any_of(
+            each.models, [&gpu](const std::string& model) { return gpu.model.find(model) != std::string::npos; });
+    });
+    if (allowed == with.mig_allowlist.end()) {
+        return refuse(error_code::missing, gpu.model, "profiles, or an entry of migProfileAllowlist for this model");
+    }
+    const auto model = find_model(built_in_mig_catalog(), gpu.model);
+    if (!model) return refuse(model.error().code, gpu.model, "profiles, or a model that the catalog knows");
+    auto offers = offers_of(**model, allowed->profiles);
+    if (!offers) return unexpected(std::move(offers).error());
+    if (offers->empty()) {
+        return refuse(error_code::mismatch, gpu.model, "one of the profiles of " + (*model)->name + " to be allowed");
+    }
+    gpu.offers = *std::move(offers);
+    return {};
+}
+
 std::vector<expected<device_registration>> read_list(std::string_view annotation, const std::string& where) {
     std::vector<expected<device_registration>> list;
     const auto place_of = [&where, &list] { return where + "[" + std::to_string(list.size()) + "]"; };
@@ -119,7 +197,7 @@ std::vector<expected<device_registration>> read_list(std::string_view annotation
 
 } // namespace
 
-node_reading read_node(const kubernetes::node& of, const options& /*with*/) {
+node_reading read_node(const kubernetes::node& of, const options& with) {
     node_reading result;
     const auto found = of.annotations.find(register_key);
     if (found == of.annotations.end()) return result;
@@ -127,8 +205,9 @@ node_reading read_node(const kubernetes::node& of, const options& /*with*/) {
     const auto cordoned = text::items(kubernetes::value_of(of.annotations, cordon_key));
     std::set<std::string> ids;
     for (auto& each : read_list(found->second, where)) {
-        if (!each) {
-            result.problems.push_back(std::move(each).error());
+        const auto allowed = each ? allow_profiles(*each, with, where + ", " + each->uuid) : expected<void>{};
+        if (!each || !allowed) {
+            result.problems.push_back(each ? allowed.error() : std::move(each).error());
         } else if (!ids.insert(each->uuid).second) {
             result.problems.push_back({.code = error_code::duplicate,
                                        .where = where,
@@ -157,6 +236,7 @@ void write_node(std::span<const device_registration> devices, const options& wit
         entry["type"] = each.model;
         entry["mode"] = spelled->written;
         entry["health"] = each.healthy;
+        if (!each.offers.empty()) entry["migProfiles"] = offers_json(each.offers);
         list.push_back(std::move(entry));
         ids += each.slots;
     }

@@ -29,22 +29,32 @@ expected<dvpp_use> read_dvpp(const kubernetes::pod& of) {
     if (found == of.labels.end() || found->second == "null") return dvpp_use::unstated;
     if (found->second == "yes") return dvpp_use::yes;
     if (found->second == "no") return dvpp_use::no;
+    const bool empty = found->second.empty(); // what is left of a null without quotes
     return unexpected(error{.code = error_code::unknown_name,
                             .where = place(of, "label", dvpp_label),
                             .field = "",
-                            .value = found->second,
-                            .expected = "yes, no or null"});
+                            .value = empty ? "\"\"" : found->second,
+                            .expected = empty ? "yes, no or null, in quotes: without, null is no text in YAML and JSON"
+                                              : "yes, no or null"});
 }
 
+/// "1, 2, 4 or a multiple of 8 or 10"
+std::string amounts(const options& with) {
+    std::string list;
+    for (const std::int64_t each : with.chip_cores) list += (list.empty() ? "" : " or ") + std::to_string(each);
+    return "1, 2, 4 or a multiple of " + list;
+}
+
+/// What a container asks of chips of `chip` AI cores.
 expected<device_request> read_cores(const kubernetes::pod& of, const kubernetes::container& in, std::int64_t cores,
-                                    const options& with) {
+                                    std::int64_t chip, const options& with) {
     device_request asked;
     asked.count = 1;
     asked.family = family;
     asked.mode = mode_name;
-    if (cores % with.cores_per_chip == 0) { // whole chips: neither label matters
-        asked.count = cores / with.cores_per_chip;
-        asked.cores = core_percent{with.cores_per_chip};
+    if (cores % chip == 0) { // whole chips: neither label matters
+        asked.count = cores / chip;
+        asked.cores = core_percent{chip};
         return asked;
     }
     if (cores != 1 && cores != 2 && cores != 4) {
@@ -52,7 +62,7 @@ expected<device_request> read_cores(const kubernetes::pod& of, const kubernetes:
                                 .where = place(of, "container", in.name),
                                 .field = core_resource,
                                 .value = std::to_string(cores),
-                                .expected = "1, 2, 4 or a multiple of " + std::to_string(with.cores_per_chip)});
+                                .expected = amounts(with)});
     }
     const auto dvpp = read_dvpp(of);
     if (!dvpp) return unexpected(dvpp.error());
@@ -68,6 +78,28 @@ expected<device_request> read_cores(const kubernetes::pod& of, const kubernetes:
     asked.dvpp = cores == 4 ? *dvpp : dvpp_use::unstated;
     asked.high_level = value_of(of.labels, "vnpu-level") == "high"; // any other text is low
     return asked;
+}
+
+/// What the pod asks for on chips of `chip` AI cores.
+expected<pod_request> read_for(const kubernetes::pod& of, std::int64_t chip, const options& with) {
+    pod_request request;
+    for (const kubernetes::container& in : of.containers) {
+        const auto cores = hami_text::amount(of, in, core_resource);
+        if (!cores) return unexpected(cores.error());
+        if (cores->value_or(0) == 0) continue;
+        auto asked = read_cores(of, in, **cores, chip, with);
+        if (!asked) return unexpected(std::move(asked).error());
+        request.containers.push_back(*std::move(asked));
+        if (!with.every_container) break;
+    }
+    if (request.containers.empty() && requests(of, with)) {
+        return unexpected(error{.code = error_code::out_of_range,
+                                .where = place(of, "limit", core_resource),
+                                .field = "",
+                                .value = "0",
+                                .expected = amounts(with)});
+    }
+    return request;
 }
 
 error malformed(const std::string& where, std::string_view value, std::string expected_text) {
@@ -156,26 +188,39 @@ bool requests(const kubernetes::pod& of, const options& /*with*/) {
            std::ranges::any_of(of.containers, [](const auto& in) { return in.limits.contains(core_resource); });
 }
 
+expected<std::vector<pod_request>> readings(const kubernetes::pod& of, const options& with) {
+    VGA_ASSERT(!with.chip_cores.empty(), "there are chips of some size");
+    std::vector<pod_request> found;
+    std::optional<error> failure;
+    for (const std::int64_t chip : with.chip_cores) {
+        VGA_ASSERT(chip > 0, "a chip has AI cores");
+        auto request = read_for(of, chip, with);
+        if (!request) {
+            if (!failure) failure = std::move(request).error();
+        } else if (std::ranges::find(found, *request) == found.end()) {
+            found.push_back(*std::move(request));
+        }
+    }
+    if (found.empty()) return unexpected(*std::move(failure));
+    return found;
+}
+
 expected<pod_request> read_pod(const kubernetes::pod& of, const options& with) {
-    VGA_ASSERT(with.cores_per_chip > 0, "a chip has AI cores");
-    pod_request request;
-    for (const kubernetes::container& in : of.containers) {
-        const auto cores = hami_text::amount(of, in, core_resource);
-        if (!cores) return unexpected(cores.error());
-        if (cores->value_or(0) == 0) continue;
-        auto asked = read_cores(of, in, **cores, with);
-        if (!asked) return unexpected(std::move(asked).error());
-        request.containers.push_back(*std::move(asked));
-        if (!with.every_container) break;
+    auto found = readings(of, with);
+    if (!found) return unexpected(std::move(found).error());
+    if (found->size() == 1 || with.usual_chips) return std::move(found->front());
+    std::string chips;
+    for (const pod_request& each : *found) {
+        for (const device_request& asked : each.containers) {
+            chips += (chips.empty() ? "" : ", or ") + std::to_string(asked.count) + " of " +
+                     std::to_string(asked.cores.count()) + " AI cores";
+        }
     }
-    if (request.containers.empty() && requests(of, with)) {
-        return unexpected(error{.code = error_code::out_of_range,
-                                .where = hami_text::place(of, "limit", core_resource),
-                                .field = "",
-                                .value = "0",
-                                .expected = "1, 2, 4 or a multiple of " + std::to_string(with.cores_per_chip)});
-    }
-    return request;
+    return unexpected(error{.code = error_code::unsupported,
+                            .where = place(of, "limit", core_resource),
+                            .field = "",
+                            .value = chips,
+                            .expected = "whole chips of one size, as the cluster has more"});
 }
 
 assignment_reading read_assignment(const kubernetes::pod& of, std::span<const device_registration> devices,

@@ -21,6 +21,7 @@ using hami_text::place;
 using kubernetes::value_of;
 
 constexpr const char* chip_name_label = "node.kubernetes.io/npu.chip.name";
+constexpr const char* server_label = "servertype";
 constexpr const char* infos_annotation = "baseDeviceInfos";
 constexpr std::int64_t ai_cpus = 7;
 constexpr std::int64_t cores_max = 1'000'000;
@@ -53,11 +54,10 @@ expected<chip_facts> read_facts(const kubernetes::node& of) {
     if (words.size() < 2 || words[1] != family) {
         return bad("label", "accelerator", accelerator, "<vendor>-" + std::string{family});
     }
-    const std::string& server = value_of(of.labels, "servertype");
-    const auto parts = text::split(server, '-');
-    const auto cores = parts.size() < 2 ? std::nullopt : text::whole_number(parts[1], cores_max);
-    if (cores != 8 && cores != 10) {
-        return bad("label", "servertype", server, "Ascend310P-<AI cores per chip, 8 or 10>");
+    const std::string& server = value_of(of.labels, server_label);
+    const auto cores = cores_per_chip(of);
+    if (!cores) {
+        return bad("label", server_label, server, "Ascend310P-<AI cores per chip, 8 or 10>");
     }
     const std::string& chip = value_of(of.labels, chip_name_label);
     if (chip.empty()) return bad("label", chip_name_label, chip, "the chip's name, like 310P3");
@@ -167,6 +167,13 @@ device_registration registration(std::int64_t number, bool healthy, const chip_f
 
 } // namespace
 
+std::optional<std::int64_t> cores_per_chip(const kubernetes::node& of) {
+    if (!of.capacity.contains(core_resource)) return std::nullopt;
+    const auto parts = text::split(value_of(of.labels, server_label), '-');
+    const auto cores = parts.size() < 2 ? std::nullopt : text::whole_number(parts[1], cores_max);
+    return cores == 8 || cores == 10 ? cores : std::nullopt;
+}
+
 node_reading read_node(const kubernetes::node& of, const device_info& info,
                        std::span<const kubernetes::pod* const> on_node, const options& with) {
     node_reading result;
@@ -218,7 +225,7 @@ void write_node(std::span<const device_registration> devices, const options& wit
         std::string& list = each.healthy ? healthy : unhealthy;
         list += (list.empty() ? "" : ",") + each.uuid;
         cores += each.cores.count();
-        to.labels["servertype"] = std::string{uuid_prefix} + std::to_string(each.cores.count());
+        to.labels[server_label] = std::string{uuid_prefix} + std::to_string(each.cores.count());
         to.labels[chip_name_label] = each.model;
     }
     if (infos.empty()) return;

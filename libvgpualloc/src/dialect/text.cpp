@@ -2,56 +2,42 @@
 #include "text.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
-#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "vgpualloc/dialect/quantity.hpp"
 
 namespace vgpualloc::dialect::text {
 
 namespace {
 
+constexpr std::size_t short_word = 6;
+
+std::string in_lower_case(std::string_view word) {
+    std::string made{word};
+    for (char& c : made) {
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    }
+    return made;
+}
+
+/// How many letters have to be put in, left out or changed (Levenshtein).
+std::size_t distance(std::string_view one, std::string_view other) {
+    std::vector<std::size_t> row(other.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 0; i < one.size(); ++i) {
+        std::size_t diagonal = std::exchange(row[0], i + 1);
+        for (std::size_t j = 0; j < other.size(); ++j) {
+            const std::size_t changed = diagonal + (one[i] == other[j] ? 0 : 1);
+            diagonal = row[j + 1];
+            row[j + 1] = std::min({changed, row[j] + 1, diagonal + 1});
+        }
+    }
+    return row.back();
+}
+
 constexpr bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
-
-/// What a quantity's suffix multiplies with: 2^binary * 10^decimal.
-struct scale {
-    std::string_view suffix;
-    unsigned binary = 0;
-    int decimal = 0;
-};
-constexpr std::array scales{
-    scale{"", 0, 0},    scale{"n", 0, -9},  scale{"u", 0, -6},  scale{"m", 0, -3},
-    scale{"k", 0, 3},   scale{"M", 0, 6},   scale{"G", 0, 9},   scale{"T", 0, 12},
-    scale{"P", 0, 15},  scale{"E", 0, 18},  scale{"Ki", 10, 0}, scale{"Mi", 20, 0},
-    scale{"Gi", 30, 0}, scale{"Ti", 40, 0}, scale{"Pi", 50, 0}, scale{"Ei", 60, 0},
-};
-
-std::optional<scale> scale_of(std::string_view suffix) {
-    const auto* const found = std::ranges::find(scales, suffix, &scale::suffix);
-    if (found != scales.end()) return *found;
-    if (suffix.empty() || (suffix.front() != 'e' && suffix.front() != 'E')) return std::nullopt;
-    suffix.remove_prefix(1);
-    const bool negative = suffix.starts_with('-');
-    if (negative || suffix.starts_with('+')) suffix.remove_prefix(1);
-    constexpr std::int64_t exponent_max = 18; // more is no 64-bit number
-    const auto exponent = whole_number(suffix, exponent_max);
-    if (!exponent) return std::nullopt;
-    return scale{"", 0, static_cast<int>(negative ? -*exponent : *exponent)};
-}
-
-/// digits * 2^binary * 10^decimal, rounded up.
-std::optional<std::int64_t> scaled(std::int64_t digits, const scale& by) {
-    std::int64_t value = digits;
-    if (by.binary > 0 && __builtin_mul_overflow(value, std::int64_t{1} << by.binary, &value)) return std::nullopt;
-    for (int i = 0; i < by.decimal; ++i) {
-        if (__builtin_mul_overflow(value, std::int64_t{10}, &value)) return std::nullopt;
-    }
-    bool rest = false;
-    for (int i = by.decimal; i < 0; ++i) {
-        rest = rest || value % 10 != 0;
-        value /= 10;
-    }
-    return value + (rest ? 1 : 0);
-}
 
 } // namespace
 
@@ -108,25 +94,16 @@ std::optional<bool> truth(std::string_view word) {
     return std::nullopt;
 }
 
+bool is_misspelled(std::string_view given, std::string_view known) {
+    const std::string left = in_lower_case(given);
+    const std::string right = in_lower_case(known);
+    if (left.size() * 2 >= right.size() && right.starts_with(left)) return true;
+    return distance(left, right) <= (right.size() < short_word ? 1U : 2U);
+}
+
 std::optional<std::int64_t> quantity(std::string_view written) {
-    if (written.starts_with('+')) written.remove_prefix(1);
-    std::string digits;
-    std::size_t at = 0;
-    int fraction_digits = 0;
-    bool after_point = false;
-    for (; at < written.size() && (is_digit(written[at]) || (written[at] == '.' && !after_point)); ++at) {
-        if (written[at] == '.') {
-            after_point = true;
-        } else {
-            digits += written[at];
-            fraction_digits += after_point ? 1 : 0;
-        }
-    }
-    const auto value = whole_number(digits, std::numeric_limits<std::int64_t>::max());
-    auto by = scale_of(written.substr(at));
-    if (!value || !by) return std::nullopt;
-    by->decimal -= fraction_digits;
-    return scaled(*value, *by);
+    const auto amount = kubernetes::parse_quantity(written, kubernetes::quantity_unit::one, kubernetes::rounding::up);
+    return amount ? std::optional{*amount} : std::nullopt;
 }
 
 } // namespace vgpualloc::dialect::text

@@ -27,6 +27,10 @@ namespace vgpualloc::dialect::text {
 /// The truth values that Go's strconv.ParseBool knows.
 [[nodiscard]] std::optional<bool> truth(std::string_view word);
 
+/// Whether `given` looks like `known` mistyped: other letters' case, cut short, or up to two letters wrong (one in
+/// words below six letters).
+[[nodiscard]] bool is_misspelled(std::string_view given, std::string_view known);
+
 /// The value of a Kubernetes quantity ("16", "100k", "2Ti", "1e3", "500m"), rounded up to a whole number as Kubernetes
 /// does; none if it is no quantity, negative or above 2^63 - 1.
 [[nodiscard]] std::optional<std::int64_t> quantity(std::string_view written);

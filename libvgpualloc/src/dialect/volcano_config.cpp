@@ -1,4 +1,4 @@
-// Volcano's device configuration and the arguments of its deviceshare plugin.
+// The device configuration of Volcano and HAMi, and the arguments of Volcano's deviceshare plugin.
 #include "vgpualloc/dialect/volcano_config.hpp"
 
 #include <algorithm>
@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "../catalog/json_reader.hpp"
@@ -20,7 +21,51 @@ using detail::number_range;
 
 constexpr number_range amounts{0, std::numeric_limits<std::int32_t>::max()};
 constexpr number_range positive{1, amounts.most};
+constexpr number_range factors{0, std::int64_t{1} << 20U};
 constexpr std::int64_t scaling_max = 1000;
+constexpr std::string_view hami_resources = "nvidia.com/";
+
+using key_list = std::span<const std::string_view>;
+
+constexpr auto root_keys = std::to_array<std::string_view>({"nvidia", "vnpus"});
+/// Vendors that HAMi serves and this library does not.
+constexpr auto other_vendors =
+    std::to_array<std::string_view>({"amd", "awsneuron", "biren", "cambricon", "enflame", "hygon", "iluvatar",
+                                     "iluvatars", "kunlun", "metax", "mthreads", "vastai"});
+constexpr auto nvidia_keys = std::to_array<std::string_view>(
+    {"resourceCountName", "resourceMemoryName", "resourceCoreName", "resourceMemoryPercentageName",
+     "resourcePriorityName", "overwriteEnv", "defaultMemory", "defaultCores", "defaultGPUNum", "deviceSplitCount",
+     "deviceMemoryScaling", "deviceCoreScaling", "disableCoreLimit", "gpuMemoryFactor", "memoryFactor",
+     "passDeviceSpecs", "knownMigGeometries", "migProfileAllowlist"});
+/// Keys of HAMi's section that Volcano's does not have and that no request or node is read by.
+constexpr auto other_nvidia_keys = std::to_array<std::string_view>(
+    {"enableNumaTopology", "gpuCorePolicy", "libCudaLogLevel", "preConfiguredDeviceMemory", "runtimeClassName"});
+constexpr auto vnpus_keys = std::to_array<std::string_view>({"hamiVnpuCore", "configs"});
+constexpr auto vnpu_keys = std::to_array<std::string_view>(
+    {"commonWord", "chipName", "resourceName", "resourceMemoryName", "resourceCoreName", "memoryAllocatable",
+     "memoryCapacity", "memoryFactor", "superPod", "aiCore", "aiCPU", "templates"});
+constexpr auto other_vnpu_keys = std::to_array<std::string_view>({"overwriteEnv", "runtimeClassName"});
+
+/// Fails at a key that looks like one of `ours` mistyped; other unknown keys are a warning, because these files are
+/// made for programs of which each has keys of its own.
+void check_keys(const json_reader& from, key_list ours, key_list others, std::vector<error>& warnings) {
+    for (const auto& [key, value] : from.entries()) {
+        if (std::ranges::find(ours, key) != ours.end() || std::ranges::find(others, key) != others.end()) continue;
+        const auto meant =
+            std::ranges::find_if(ours, [&](std::string_view known) { return text::is_misspelled(key, known); });
+        if (meant != ours.end()) {
+            value.fail(error_code::unknown_name, "the key " + std::string{*meant});
+        } else {
+            warnings.push_back(value.problem(error_code::unknown_name, "a key that is known; it was not read"));
+        }
+    }
+}
+
+std::vector<std::string> read_texts(const json_reader& list) {
+    std::vector<std::string> made;
+    for (const json_reader& each : list.items(1)) made.push_back(each.filled_text());
+    return made;
+}
 
 mig_kind read_kind(const json_reader& from) {
     from.only({"name", "memory", "count"});
@@ -42,7 +87,7 @@ mig_group read_group(const json_reader& from) {
 volcano_vgpu::geometry read_geometry(const json_reader& from) {
     from.only({"models", "allowedGeometries"});
     volcano_vgpu::geometry made;
-    for (const json_reader& each : from.at("models").items(1)) made.models.push_back(each.filled_text());
+    made.models = read_texts(from.at("models"));
     std::int64_t slots = 0;
     for (const json_reader& each : from.at("allowedGeometries").items(1)) {
         made.groups.push_back(read_group(each));
@@ -67,23 +112,14 @@ std::int64_t read_scaling(const json_reader& from, std::string_view key) {
 
 bool read_flag(const json_reader& from, std::string_view key) { return from.has(key) && from.at(key).flag(); }
 
-void read_nvidia(const json_reader& from, device_config& to) {
-    from.only({"resourceCountName", "resourceMemoryName", "resourceCoreName", "resourceMemoryPercentageName",
-               "resourcePriorityName", "overwriteEnv", "defaultMemory", "defaultCores", "defaultGPUNum",
-               "deviceSplitCount", "deviceMemoryScaling", "deviceCoreScaling", "disableCoreLimit", "gpuMemoryFactor",
-               "passDeviceSpecs", "knownMigGeometries"});
-    to.vgpu.count_name = from.maybe_text("resourceCountName");
-    to.vgpu.memory_name = from.maybe_text("resourceMemoryName");
-    to.vgpu.cores_name = from.maybe_text("resourceCoreName");
-    to.vgpu.memory_percentage_name = from.maybe_text("resourceMemoryPercentageName");
-    // 0 stands for no factor, as it does upstream.
-    to.vgpu.memory_factor = std::max<std::int64_t>(from.maybe_integer("gpuMemoryFactor", amounts).value_or(1), 1);
-    if (from.has("knownMigGeometries")) {
-        for (const json_reader& each : from.at("knownMigGeometries").items(0)) {
-            to.vgpu.geometries.push_back(read_geometry(each));
-        }
-    }
-    nvidia_plugin_config& plugin = to.nvidia;
+/// Both schedulers call their section `nvidia` (volcano_config.hpp).
+bool is_of_hami(const json_reader& from) {
+    const auto has = [&from](std::string_view key) { return from.has(key); };
+    if (has("memoryFactor") || has("migProfileAllowlist") || std::ranges::any_of(other_nvidia_keys, has)) return true;
+    return !has("gpuMemoryFactor") && from.maybe_text("resourceCountName").starts_with(hami_resources);
+}
+
+void read_plugin(const json_reader& from, nvidia_plugin_config& plugin) {
     plugin.priority_name = from.maybe_text("resourcePriorityName");
     plugin.overwrite_env = read_flag(from, "overwriteEnv");
     plugin.memory_default = mib{from.maybe_integer("defaultMemory", amounts).value_or(0)};
@@ -96,6 +132,60 @@ void read_nvidia(const json_reader& from, device_config& to) {
     plugin.pass_device_specs = read_flag(from, "passDeviceSpecs");
 }
 
+/// 0 stands for no factor, as it does upstream.
+std::int64_t read_factor(const json_reader& from, std::string_view key, number_range range) {
+    return std::max<std::int64_t>(from.maybe_integer(key, range).value_or(1), 1);
+}
+
+/// The names of the resources, which the options of both dialects call alike.
+template <class Options>
+void read_names(const json_reader& from, Options& to) {
+    to.count_name = from.maybe_text("resourceCountName");
+    to.memory_name = from.maybe_text("resourceMemoryName");
+    to.cores_name = from.maybe_text("resourceCoreName");
+    to.memory_percentage_name = from.maybe_text("resourceMemoryPercentageName");
+}
+
+void read_allowlist(const json_reader& list, hami::options& to) {
+    for (const json_reader& each : list.items(0)) {
+        each.only({"models", "profiles"});
+        to.mig_allowlist.push_back(
+            {.models = read_texts(each.at("models")), .profiles = read_texts(each.at("profiles"))});
+    }
+}
+
+void read_hami(const json_reader& from, device_config& to) {
+    hami::options& made = to.hami.emplace();
+    read_names(from, made);
+    made.memory_factor = read_factor(from, "memoryFactor", factors);
+    made.memory_default = to.nvidia.memory_default; // HAMi's factor is for what pods say
+    made.cores_default = to.nvidia.cores_default;
+    made.count_default = to.nvidia.count_default;
+    if (from.has("migProfileAllowlist")) read_allowlist(from.at("migProfileAllowlist"), made);
+    for (const std::string_view key : {"gpuMemoryFactor", "knownMigGeometries"}) {
+        if (!from.has(key)) continue;
+        to.warnings.push_back(
+            from.at(key).problem(error_code::unsupported, "a key of HAMi's section; it was not read"));
+    }
+}
+
+void read_volcano(const json_reader& from, volcano_vgpu::options& to) {
+    read_names(from, to);
+    to.memory_factor = read_factor(from, "gpuMemoryFactor", amounts);
+    if (!from.has("knownMigGeometries")) return;
+    for (const json_reader& each : from.at("knownMigGeometries").items(0)) to.geometries.push_back(read_geometry(each));
+}
+
+void read_nvidia(const json_reader& from, device_config& to) {
+    check_keys(from, nvidia_keys, other_nvidia_keys, to.warnings);
+    read_plugin(from, to.nvidia);
+    if (is_of_hami(from)) {
+        read_hami(from, to);
+    } else {
+        read_volcano(from, to.vgpu);
+    }
+}
+
 npu_template read_template(const json_reader& from) {
     from.only({"name", "memory", "aiCore", "aiCPU"});
     return {.name = from.at("name").filled_text(),
@@ -104,12 +194,14 @@ npu_template read_template(const json_reader& from) {
             .ai_cpu = from.maybe_integer("aiCPU", amounts).value_or(0)};
 }
 
-vnpu_config read_vnpu(const json_reader& from) {
-    from.only({"commonWord", "chipName", "resourceName", "resourceMemoryName", "memoryAllocatable", "memoryCapacity",
-               "aiCore", "aiCPU", "templates"});
+vnpu_config read_vnpu(const json_reader& from, std::vector<error>& warnings) {
+    check_keys(from, vnpu_keys, other_vnpu_keys, warnings);
     vnpu_config made{.chip_name = from.maybe_text("chipName"),
                      .resource_name = from.at("resourceName").filled_text(),
                      .resource_memory_name = from.maybe_text("resourceMemoryName"),
+                     .resource_core_name = from.maybe_text("resourceCoreName"),
+                     .memory_factor = read_factor(from, "memoryFactor", factors),
+                     .super_pod = read_flag(from, "superPod"),
                      .kind = {.name = from.at("commonWord").filled_text(),
                               .memory_allocatable = mib{from.at("memoryAllocatable").integer(positive)},
                               .memory_capacity = mib{from.at("memoryCapacity").integer(positive)},
@@ -130,7 +222,7 @@ vnpu_config read_vnpu(const json_reader& from) {
 void read_vnpus(const json_reader& list, device_config& to) {
     std::set<std::string> words;
     for (const json_reader& each : list.items(0)) {
-        to.vnpus.push_back(read_vnpu(each));
+        to.vnpus.push_back(read_vnpu(each, to.warnings));
         if (!words.insert(to.vnpus.back().kind.name).second && !each.failed()) {
             each.at("commonWord").fail(error_code::duplicate, "a word that no entry before has");
         }
@@ -219,8 +311,12 @@ expected<device_config> parse_device_config(std::string_view json, std::string_v
     if (!document) return unexpected(document.error());
     std::optional<error> failure;
     const json_reader root{*document, name, failure};
-    root.only({"nvidia", "vnpus"});
     device_config made;
+    check_keys(root, root_keys, other_vendors, made.warnings);
+    // Some other file, whose keys would all be passed over with a warning.
+    if (!document->empty() && made.warnings.size() == document->size()) {
+        root.fail(error_code::missing, "a device configuration, which has a section nvidia or vnpus");
+    }
     if (root.has("nvidia")) {
         read_nvidia(root.at("nvidia"), made);
     } else if (!failure) {
@@ -232,7 +328,7 @@ expected<device_config> parse_device_config(std::string_view json, std::string_v
         if ((*document)["vnpus"].is_array()) {
             read_vnpus(vnpus, made);
         } else {
-            vnpus.only({"hamiVnpuCore", "configs"});
+            check_keys(vnpus, vnpus_keys, {}, made.warnings);
             made.hami_vnpu_core = read_flag(vnpus, "hamiVnpuCore");
             if (vnpus.has("configs")) read_vnpus(vnpus.at("configs"), made);
         }

@@ -52,6 +52,7 @@ struct snapshot {
     std::vector<bound_pod> bound;                      ///< by pod_id
     std::vector<snapshot_pod> pending;                 ///< in the order found
     std::vector<vgpualloc::error> warnings;            ///< what could not be read, or cannot be true
+    validate_options with;                             ///< what other pods are to be read with, for these nodes
 
     [[nodiscard]] const snapshot_device& device(vgpualloc::node_index where, vgpualloc::device_index which) const {
         return devices[where.at()][which.at()];

@@ -22,6 +22,7 @@ struct validate_options {
     vgpualloc::dialect::ascend_hami::options ascend;
     vgpualloc::dialect::hami::options hami;
     vgpualloc::dialect::mindcluster::options mindcluster;
+    std::vector<vgpualloc::error> warnings{}; ///< of the configuration: keys that were not read
 };
 
 /// The names that the components have without a configuration, and the NPUs of the built-in catalog.
@@ -53,7 +54,8 @@ struct object_report {
     std::vector<vgpualloc::error> errors;
 };
 
-/// One report per object, in their order. Objects of all files together, because a pod's node may be in another one.
+/// One report per object, in their order, after one for the configuration if it has warnings. Objects of all files
+/// together, because a pod's node may be in another one.
 [[nodiscard]] std::vector<object_report> validate(const std::vector<vgputraces::manifest>& objects,
                                                   const validate_options& with);
 

@@ -23,6 +23,7 @@ using testing::ElementsAre;
 using testing::Field;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 
 constexpr const char* register_310p = "hami.io/node-register-Ascend310P";
@@ -88,6 +89,68 @@ TEST(ascend_hami, a_node_that_offers_none_has_none) {
     EXPECT_THAT(read_node(node, with_kinds()).devices, IsEmpty());
     node.allocatable["huawei.com/Ascend310P"] = "many";
     EXPECT_THAT(read_node(node, with_kinds()).problems, ElementsAre(Field(&error::value, "many")));
+}
+
+options with_pairs() {
+    options made;
+    made.kinds.push_back({.npu = {.name = "Ascend910C",
+                                  .memory_allocatable = mib{65536},
+                                  .memory_capacity = mib{65536},
+                                  .ai_core = 20,
+                                  .ai_cpu = 7,
+                                  .templates = {}},
+                          .super_pod = true});
+    return made;
+}
+
+TEST(ascend_hami, a_super_pod_kind_comes_in_pairs) {
+    const auto asked = [](std::int64_t count) {
+        return read_pod(pod_of({limited({{"huawei.com/Ascend910C", count}})}), with_pairs());
+    };
+    EXPECT_EQ(asked(1)->containers[0].count, 2) << "HAMi's webhook makes it 2";
+    EXPECT_EQ(asked(2)->containers[0].count, 2);
+    EXPECT_EQ(asked(6)->containers[0].count, 6);
+    EXPECT_TRUE(asked(2)->one_link_group);
+    EXPECT_THAT(asked(0)->containers, IsEmpty());
+    for (const std::int64_t odd : {3, 15}) {
+        ASSERT_FALSE(asked(odd)) << odd;
+        EXPECT_EQ(asked(odd).error().code, error_code::out_of_range);
+        EXPECT_EQ(asked(odd).error().value, std::to_string(odd));
+        EXPECT_THAT(asked(odd).error().expected, HasSubstr("even number"));
+    }
+    auto single = with_pairs();
+    single.kinds[0].super_pod = false; // as Volcano
+    EXPECT_EQ(read_pod(pod_of({limited({{"huawei.com/Ascend910C", 1}})}), single)->containers[0].count, 1);
+}
+
+TEST(ascend_hami, only_complete_pairs_are_given_out) {
+    kubernetes::node node;
+    node.allocatable["huawei.com/Ascend910C"] = "6";
+    std::string list;
+    for (const auto& [index, healthy] : std::vector<std::pair<int, bool>>{
+             {0, true}, {1, true}, {2, true}, {3, false}, {5, true}, {6, true}, {7, true}}) {
+        list += (list.empty() ? "" : ",") + std::string{R"({"id":"N)"} + std::to_string(index) + R"(","index":)" +
+                std::to_string(index) + R"(,"count":1,"devmem":65536,"devcore":20,"health":)" +
+                (healthy ? "true" : "false") + R"(,"custominfo":{"NetworkID":0}})";
+    }
+    node.annotations["hami.io/node-register-Ascend910C"] = "[" + list + "]";
+    const auto read = read_node(node, with_pairs());
+    EXPECT_THAT(read.problems, IsEmpty());
+    std::string given;
+    for (const device_registration& each : read.devices) {
+        if (each.healthy) given += each.uuid + ":" + std::to_string(each.link_group) + " ";
+    }
+    EXPECT_EQ(given, "N0:0 N1:0 N6:3 N7:3 ");
+    kubernetes::node to;
+    write_node(read.devices, with_pairs(), to);
+    EXPECT_THAT(to.annotations.at("hami.io/node-register-Ascend910C"), Not(HasSubstr(R"("NetworkID":3)")));
+}
+
+TEST(ascend_hami, memory_may_be_in_units) {
+    auto with = with_kinds();
+    with.kinds[0].memory_factor = 1024;
+    const auto pod = pod_of({limited({{"huawei.com/Ascend310P", 1}, {"huawei.com/Ascend310P-memory", 3}})});
+    EXPECT_EQ(read_pod(pod, with)->containers[0].memory, mib{3072});
 }
 
 TEST(ascend_hami, the_nodes_word_on_software_slices_beats_the_configuration) {

@@ -1,7 +1,10 @@
 // The hami dialect: registrations old and new, requests before and after the webhook, filters, assignments, MIG.
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -10,6 +13,7 @@
 #include "dialect/support.hpp"
 #include "vgpualloc/catalog/mig.hpp"
 #include "vgpualloc/dialect/hami.hpp"
+#include "vgpualloc/mode/factory.hpp"
 
 namespace {
 
@@ -237,6 +241,127 @@ TEST(hami, mig_instances_have_an_annotation_of_their_own) {
         pod.annotations[mig_key] = wrong;
         EXPECT_THAT(read_assignment(pod, devices(), {}).problems, SizeIs(2)) << wrong; // and the second has none
         EXPECT_THAT(read_assignment(pod, devices(), {}).shares, SizeIs(1)) << wrong;
+    }
+}
+
+constexpr std::string_view offers_2g_and_4g = R"("migProfiles":[
+    {"name":"4g.20gb","memoryMB":19968,"core":58,"sliceCount":4,"placements":[{"start":0,"size":4}]},
+    {"name":"2g.10gb","memoryMB":9984,"core":29,"sliceCount":2,"placements":[{"start":2,"size":2},{"size":2}]}])";
+
+kubernetes::node node_with_mig(const std::string& model, std::string_view offers) {
+    return node_with(R"([{"id":"M","count":7,"devmem":40960,"devcore":100,"mode":"mig","health":true,"type":")" +
+                     model + R"(",)" + std::string{offers} + "}]");
+}
+
+/// The parts that an empty GPU of this registration has for one of this much memory.
+std::vector<partition> parts_for(const device_registration& from, std::int64_t memory_mib) {
+    device_request asked;
+    asked.count = 1;
+    asked.memory = mib{memory_mib};
+    cluster made;
+    node where;
+    const auto added = add_device(made, where, from, built_in_mig_catalog());
+    EXPECT_TRUE(added) << added.error().message();
+    if (!added) return {};
+    const device_spec& spec = made.kinds[where.devices[0].kind];
+    std::vector<partition> parts;
+    spec.mode->candidates(spec, {}, asked, parts);
+    return parts;
+}
+
+TEST(hami, the_profiles_that_a_gpu_registers_are_the_ones_it_has) {
+    // A known model without its 1g, and one that no catalog knows.
+    for (const char* const model : {"NVIDIA A100-SXM4-40GB", "NVIDIA Z1-40GB"}) {
+        const auto read = read_node(node_with_mig(model, offers_2g_and_4g), {});
+        EXPECT_THAT(read.problems, IsEmpty());
+        ASSERT_THAT(read.devices, SizeIs(1));
+        const device_registration& gpu = read.devices[0];
+        const std::vector<mig_offer> expected{{"4g.20gb", mib{19968}, core_percent{58}, 4, 4, {0}},
+                                              {"2g.10gb", mib{9984}, core_percent{29}, 2, 2, {0, 2}}};
+        EXPECT_EQ(gpu.offers, expected);
+        const auto small = parts_for(gpu, 3000);
+        ASSERT_THAT(small, SizeIs(2)) << model;
+        EXPECT_EQ(std::get<mig_instance>(small[0]).profile, 1U);
+        EXPECT_EQ(std::get<mig_instance>(small[1]).start, 2U);
+        EXPECT_THAT(parts_for(gpu, 9985), SizeIs(1));
+        EXPECT_THAT(parts_for(gpu, 19969), IsEmpty());
+        kubernetes::node to;
+        write_node(read.devices, {}, to);
+        EXPECT_EQ(read_node(to, {}).devices, read.devices);
+    }
+}
+
+TEST(hami, instances_of_a_gpu_that_no_catalog_knows) {
+    const auto devices = read_node(node_with_mig("NVIDIA Z1-40GB", offers_2g_and_4g), {}).devices;
+    auto pod = pod_of({limited({{"nvidia.com/gpu", 1}, {"nvidia.com/gpumem", 3000}})});
+    const std::vector<device_share> shares{{0, device_index{0U}, mig_instance{1, 2, core_percent{50}}}};
+    pod.annotations = write_assignment(pod, devices, {"n0", "17", shares}, {});
+    EXPECT_EQ(pod.annotations.at(allocated_key), "M,NVIDIA,9984,50:;");
+    EXPECT_EQ(
+        pod.annotations.at(mig_key),
+        R"([{"containerIndex":0,"deviceIndex":0,"gpuUUID":"M","profile":"2g.10gb","placement":{"start":2,"size":2}}])");
+    const auto read = read_assignment(pod, devices, {});
+    EXPECT_THAT(read.problems, IsEmpty());
+    EXPECT_EQ(read.shares, shares);
+}
+
+TEST(hami, an_allowlist_is_for_gpus_that_do_not_say_their_profiles) {
+    const options with{.mig_allowlist = {{.models = {"A30"}, .profiles = {"1g.6gb", "7g.1gb"}},
+                                         {.models = {"V100", "A100-SXM4-40GB"}, .profiles = {"3g.20gb", "1g.5gb"}},
+                                         {.models = {"A100"}, .profiles = {"7g.40gb"}},
+                                         {.models = {"H100", "Z1"}, .profiles = {"9g.99gb"}}}};
+    const auto names_for = [&with](const std::string& model, const std::string& offers) {
+        const auto read = read_node(node_with_mig(model, offers), with);
+        std::string names;
+        EXPECT_EQ(read.problems.size() + read.devices.size(), 1U) << model;
+        for (const device_registration& gpu : read.devices) {
+            for (const mig_offer& each : gpu.offers) names += each.name + " ";
+        }
+        return names;
+    };
+    EXPECT_EQ(names_for("NVIDIA A100-SXM4-40GB", R"("migProfiles":[])"), "1g.5gb 3g.20gb ");
+    EXPECT_EQ(names_for("NVIDIA A30", R"("numa":0)"), "1g.6gb ");
+    EXPECT_EQ(names_for("NVIDIA A100-SXM4-40GB", std::string{offers_2g_and_4g}), "4g.20gb 2g.10gb ");
+    const std::vector<std::pair<const char*, error_code>> without{
+        {"NVIDIA B200", error_code::missing},            // no entry names it
+        {"NVIDIA H100 80GB HBM3", error_code::mismatch}, // it has no such profile
+        {"NVIDIA Z1", error_code::unknown_name},         // the catalog cannot say
+    };
+    for (const auto& [model, code] : without) {
+        const auto read = read_node(node_with_mig(model, R"("numa":0)"), with);
+        EXPECT_THAT(read.devices, IsEmpty()) << model;
+        EXPECT_THAT(read.problems, ElementsAre(Field(&error::code, code))) << model;
+    }
+    const auto gpu = read_node(node_with_mig("NVIDIA A100-SXM4-40GB", R"("numa":0)"), with).devices.at(0);
+    EXPECT_THAT(parts_for(gpu, 5000), SizeIs(2)) << "3g.20gb, as 2g.10gb is not allowed";
+}
+
+TEST(hami, profiles_that_cannot_be_read_leave_the_gpu_out) {
+    const auto with_placements = [](const std::string& list) {
+        return R"({"name":"2g","memoryMB":1,"sliceCount":2,"placements":)" + list + "}";
+    };
+    const std::vector<std::tuple<std::string, std::string, error_code>> wrong{
+        {R"({"memoryMB":1,"sliceCount":2,"placements":[{"size":2}]})", "name", error_code::missing},
+        {R"({"name":"2g","memoryMB":0,"sliceCount":2,"placements":[{"size":2}]})", "memoryMB",
+         error_code::out_of_range},
+        {R"({"name":"2g","memoryMB":"1","sliceCount":2,"placements":[{"size":2}]})", "memoryMB", error_code::malformed},
+        {R"({"name":"2g","memoryMB":1,"sliceCount":65,"placements":[{"size":2}]})", "sliceCount",
+         error_code::out_of_range},
+        {R"({"name":"2g","memoryMB":1,"sliceCount":2})", "placements", error_code::missing},
+        {with_placements("[]"), "placements", error_code::missing},
+        {with_placements(R"([{"start":64,"size":1}])"), "start", error_code::out_of_range},
+        {with_placements(R"([{"start":63,"size":2}])"), "size", error_code::out_of_range},
+        {with_placements(R"([{"size":2},{"start":2,"size":1}])"), "placements[1].size", error_code::mismatch},
+        {with_placements(R"([{"start":2,"size":2},{"start":2,"size":2}])"), "placements[1]", error_code::duplicate},
+        {with_placements(R"([{"size":2}])") + "," + with_placements(R"([{"size":2}])"), "migProfiles[1].name",
+         error_code::duplicate},
+    };
+    for (const auto& [offer, field, code] : wrong) {
+        const auto read = read_node(node_with_mig("NVIDIA Z1-40GB", R"("migProfiles":[)" + offer + "]"), {});
+        EXPECT_THAT(read.devices, IsEmpty()) << offer;
+        ASSERT_THAT(read.problems, SizeIs(1)) << offer;
+        EXPECT_EQ(read.problems[0].code, code) << read.problems[0].message();
+        EXPECT_THAT(read.problems[0].field, HasSubstr(field));
     }
 }
 

@@ -157,8 +157,44 @@ TEST(mindcluster, seed_example_r088_is_one_whole_chip) {
     EXPECT_EQ(read->containers[0].mode, "mindcluster_310p");
     EXPECT_EQ(read->containers[0].family, "Ascend310P");
     EXPECT_EQ(read_pod(pod_with({24}), {})->containers[0].count, 3);
-    EXPECT_EQ(read_pod(pod_with({20}), {.cores_per_chip = 10})->containers[0].count, 2);
     EXPECT_TRUE(read_pod(pod_with({8}, {{"vnpu-dvpp", "whatever"}}), {}).has_value()); // R097: any
+}
+
+TEST(mindcluster, whole_chips_of_ten_cores) {
+    const auto ten = read_pod(pod_with({10}), {});
+    ASSERT_TRUE(ten) << ten.error().message();
+    EXPECT_EQ(ten->containers[0].count, 1);
+    EXPECT_EQ(ten->containers[0].cores, core_percent{10});
+    EXPECT_EQ(read_pod(pod_with({16}), {})->containers[0].cores, core_percent{8});
+    const options only_ten{.chip_cores = {10}};
+    EXPECT_EQ(read_pod(pod_with({40}), only_ten)->containers[0].count, 4);
+    EXPECT_EQ(read_pod(pod_with({8}), only_ten).error().expected, "1, 2, 4 or a multiple of 10");
+    EXPECT_EQ(read_pod(pod_with({30, 40}), {})->containers[1].count, 4) << "30 are no chips of 8, so 40 are of 10";
+    EXPECT_EQ(read_pod(pod_with({8, 10}), {}).error().code, error_code::out_of_range);
+}
+
+TEST(mindcluster, cores_that_are_whole_chips_of_both_sizes) {
+    EXPECT_THAT(*readings(pod_with({4}), {}), SizeIs(1)) << "a part is the same on both";
+    const auto both = readings(pod_with({40}), {});
+    ASSERT_THAT(*both, SizeIs(2));
+    EXPECT_EQ((*both)[0].containers[0].count, 5);
+    EXPECT_EQ((*both)[1].containers[0].count, 4);
+    EXPECT_EQ(*read_pod(pod_with({40}), {}), both->front());
+    const auto refused = read_pod(pod_with({40}), {.usual_chips = false});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, error_code::unsupported);
+    EXPECT_EQ(refused.error().value, "5 of 8 AI cores, or 4 of 10 AI cores");
+    EXPECT_EQ(read_pod(pod_with({20}), {.usual_chips = false})->containers[0].count, 2);
+}
+
+TEST(mindcluster, a_node_says_how_many_cores_its_chips_have) {
+    kubernetes::node node;
+    node.labels["servertype"] = "Ascend310P-10-dual";
+    EXPECT_EQ(cores_per_chip(node), std::nullopt) << "it has no capacity of them";
+    node.capacity["huawei.com/npu-core"] = "20";
+    EXPECT_EQ(cores_per_chip(node), 10);
+    node.labels["servertype"] = "Ascend310P-9";
+    EXPECT_EQ(cores_per_chip(node), std::nullopt);
 }
 
 TEST(mindcluster, parts_of_a_chip_carry_both_labels) {
@@ -190,13 +226,20 @@ TEST(mindcluster, dvpp_has_to_match_the_table) { // R096
 }
 
 TEST(mindcluster, other_core_counts_are_errors_that_name_the_allowed_ones) {
-    for (const std::int64_t cores : {3, 5, 6, 7, 10, -1}) {
+    for (const std::int64_t cores : {3, 5, 6, 7, 12, -1}) {
         const auto read = read_pod(pod_with({cores}), {});
         ASSERT_FALSE(read.has_value()) << cores;
         EXPECT_EQ(read.error().code, error_code::out_of_range);
         EXPECT_EQ(read.error().value, std::to_string(cores));
     }
-    EXPECT_THAT(read_pod(pod_with({10}), {}).error().expected, HasSubstr("1, 2, 4 or a multiple of 8"));
+    EXPECT_EQ(read_pod(pod_with({12}), {}).error().expected, "1, 2, 4 or a multiple of 8 or 10");
+}
+
+TEST(mindcluster, a_null_without_quotes_is_told_to_need_them) {
+    const auto read = read_pod(pod_with({4}, {{"vnpu-dvpp", ""}}), {});
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.error().value, "\"\"");
+    EXPECT_THAT(read.error().expected, HasSubstr("in quotes"));
 }
 
 TEST(mindcluster, every_container_counts_unless_read_as_upstream) {

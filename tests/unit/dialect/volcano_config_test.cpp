@@ -1,5 +1,6 @@
 // Volcano's device configuration and plugin arguments: what is read, and what is refused and where.
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -13,6 +14,7 @@ namespace {
 using namespace vgpualloc;
 using vgpualloc::test::covers;
 using namespace vgpualloc::dialect::volcano;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
@@ -81,12 +83,73 @@ TEST(volcano_config, both_forms_of_vnpus) {
                         .ai_core = 8,
                         .ai_cpu = 7,
                         .templates = {{"vir04", mib{12288}, 4, 4}, {"vir01", mib{3072}, 1, 0}}};
-    const std::vector<vnpu_config> expected{{"310P3", "huawei.com/Ascend310P", "huawei.com/Ascend310P-memory", kind}};
+    const std::vector<vnpu_config> expected{
+        {"310P3", "huawei.com/Ascend310P", "huawei.com/Ascend310P-memory", "", 1, false, kind}};
     EXPECT_EQ(parsed(R"({"vnpus":)" + vnpus + "}").vnpus, expected);
     EXPECT_FALSE(parsed(R"({"vnpus":)" + vnpus + "}").hami_vnpu_core);
     const auto nested = parsed(R"({"vnpus":{"hamiVnpuCore":true,"configs":)" + vnpus + "}}");
     EXPECT_EQ(nested.vnpus, expected);
     EXPECT_TRUE(nested.hami_vnpu_core);
+}
+
+/// The sections that HAMi's chart writes, shortened.
+constexpr std::string_view of_hami = R"({
+  "nvidia":{"resourceCountName":"x/gpu","resourceMemoryName":"x/gpumem","resourceMemoryPercentageName":"x/percent",
+    "resourceCoreName":"x/gpucores","resourcePriorityName":"x/priority","overwriteEnv":false,"defaultMemory":100,
+    "defaultCores":5,"defaultGPUNum":2,"preConfiguredDeviceMemory":0,"memoryFactor":4,"deviceSplitCount":10,
+    "deviceMemoryScaling":1,"deviceCoreScaling":1,"enableNumaTopology":false,"gpuCorePolicy":"default",
+    "libCudaLogLevel":1,"runtimeClassName":"","migProfileAllowlist":[{"models":["A30"],"profiles":["1g.6gb"]}]},
+  "cambricon":{"resourceCountName":"cambricon.com/vmlu"},"iluvatars":[{"chipName":"MR-V100"}],"amd":{},
+  "vnpus":{"hamiVnpuCore":false,"configs":[{"chipName":"Ascend910","commonWord":"Ascend910C",
+    "resourceName":"huawei.com/Ascend910C","resourceMemoryName":"huawei.com/Ascend910C-memory",
+    "resourceCoreName":"x/910C-core","memoryAllocatable":65536,"memoryCapacity":65536,"memoryFactor":2,"aiCore":20,
+    "aiCPU":7,"runtimeClassName":"","overwriteEnv":false,"superPod":true}]}})";
+
+TEST(volcano_config, the_file_that_hami_ships) {
+    const auto read = parsed(std::string{of_hami});
+    EXPECT_THAT(read.warnings, IsEmpty());
+    ASSERT_TRUE(read.hami);
+    const dialect::hami::options names{.count_name = "x/gpu",
+                                       .memory_name = "x/gpumem",
+                                       .memory_percentage_name = "x/percent",
+                                       .cores_name = "x/gpucores",
+                                       .memory_factor = 4,
+                                       .memory_default = mib{100},
+                                       .cores_default = core_percent{5},
+                                       .count_default = 2,
+                                       .mig_allowlist = {{.models = {"A30"}, .profiles = {"1g.6gb"}}}};
+    EXPECT_EQ(*read.hami, names);
+    EXPECT_EQ(read.vgpu, dialect::volcano_vgpu::options{}) << "Volcano's names are not in HAMi's file";
+    ASSERT_THAT(read.vnpus, SizeIs(1));
+    EXPECT_EQ(read.vnpus[0].resource_core_name, "x/910C-core");
+    EXPECT_EQ(read.vnpus[0].memory_factor, 2);
+    EXPECT_TRUE(read.vnpus[0].super_pod);
+}
+
+TEST(volcano_config, whose_the_section_nvidia_is) {
+    EXPECT_TRUE(parsed(R"({"nvidia":{"resourceCountName":"nvidia.com/gpu"}})").hami);
+    EXPECT_TRUE(parsed(R"({"nvidia":{"resourceCountName":"x/gpu","gpuCorePolicy":"force"}})").hami);
+    EXPECT_FALSE(parsed(R"({"nvidia":{"resourceCountName":"x/gpu"}})").hami);
+    const auto volcano = parsed(R"({"nvidia":{"resourceCountName":"nvidia.com/gpu","gpuMemoryFactor":2}})");
+    EXPECT_FALSE(volcano.hami);
+    EXPECT_EQ(volcano.vgpu.count_name, "nvidia.com/gpu");
+    EXPECT_EQ(volcano.vgpu.memory_factor, 2);
+}
+
+TEST(volcano_config, keys_that_nobody_knows_are_a_warning) {
+    const auto read = parsed(R"({"nvidia":{"gpuMemoryFactor":1,"colour":"red"},"tenstorrent":{},
+        "vnpus":{"note":1,"configs":[{"commonWord":"A","resourceName":"a/A","memoryAllocatable":1,"memoryCapacity":1,
+        "aiCore":1,"shape":null}]}})");
+    std::vector<std::string> fields;
+    for (const error& each : read.warnings) {
+        EXPECT_EQ(each.code, error_code::unknown_name);
+        EXPECT_EQ(each.where, "device-config.yaml");
+        fields.push_back(each.field);
+    }
+    EXPECT_THAT(fields, ElementsAre("tenstorrent", "nvidia.colour", "vnpus.note", "vnpus.configs[0].shape"));
+    const auto old = parsed(R"({"nvidia":{"memoryFactor":1,"knownMigGeometries":[{"allowedGeometries":[[]]}]}})");
+    ASSERT_THAT(old.warnings, SizeIs(1)) << "the form of older HAMi, which is not Volcano's";
+    EXPECT_EQ(old.warnings[0].field, "nvidia.knownMigGeometries");
 }
 
 TEST(volcano_config, what_is_wrong_is_named_by_its_path) {
@@ -106,8 +169,16 @@ TEST(volcano_config, what_is_wrong_is_named_by_its_path) {
         {"{", "parse error", error_code::malformed},
         {"[]", "an object", error_code::malformed},
         {R"({"nvidia":{},"nvidia":{}})", "given twice", error_code::duplicate},
-        {R"({"cambricon":{}})", "cambricon", error_code::unknown_name},
+        {R"({"kind":"Pod","metadata":{}})", "section nvidia or vnpus", error_code::missing},
+        {R"({"nvida":{}})", "the key nvidia", error_code::unknown_name},
+        {R"({"NVIDIA":{}})", "the key nvidia", error_code::unknown_name},
         {in_nvidia("resourceCount", "1"), "nvidia.resourceCount", error_code::unknown_name},
+        {in_nvidia("resourceCoresNames", "1"), "the key resourceCoreName", error_code::unknown_name},
+        {in_nvidia("migProfileAllowlist", R"([{"models":["A30"],"profiles":[]}])"), "migProfileAllowlist[0].profiles",
+         error_code::missing},
+        {in_nvidia("migProfileAllowlist", R"([{"models":["A30"],"profile":["1g.6gb"]}])"), "profile",
+         error_code::unknown_name},
+        {in_nvidia("memoryFactor", "1048577"), "nvidia.memoryFactor", error_code::out_of_range},
         {in_nvidia("resourceCountName", "1"), "nvidia.resourceCountName", error_code::malformed},
         {in_nvidia("gpuMemoryFactor", "-1"), "nvidia.gpuMemoryFactor", error_code::out_of_range},
         {in_nvidia("gpuMemoryFactor", "2147483648"), "nvidia.gpuMemoryFactor", error_code::out_of_range},
@@ -128,6 +199,7 @@ TEST(volcano_config, what_is_wrong_is_named_by_its_path) {
         {R"({"vnpus":1})", "vnpus", error_code::malformed},
         {R"({"vnpus":{"config":[]}})", "vnpus.config", error_code::unknown_name},
         {R"({"vnpus":[{"commonWord":"A"}]})", "vnpus[0]", error_code::missing},
+        {R"({"vnpus":[{"resourceCorename":"A"}]})", "the key resourceCoreName", error_code::unknown_name},
     };
     for (const wrong& each : all) {
         const auto read = parse_device_config(each.json, "device-config.yaml");

@@ -1,6 +1,5 @@
 // Kubernetes objects from YAML and JSON: kinds, quantities, what is refused and where.
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,7 +7,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "../../../traces/src/quantity.hpp"
 #include "vgputraces/kubernetes.hpp"
 
 namespace {
@@ -42,68 +40,6 @@ const std::string pod_head = "apiVersion: v1\nkind: Pod\nmetadata: {name: p, nam
 /// A pod of one container with these limits, in flow style.
 std::string pod_limiting(const std::string& limits) {
     return pod_head + "spec: {containers: [{name: c, resources: {limits: {" + limits + "}}}]}\n";
-}
-
-std::int64_t whole(std::string_view text) {
-    return parse_quantity(text, quantity_unit::one, rounding::refuse).value_or(-1);
-}
-
-TEST(quantities, as_kubernetes_writes_them) {
-    const std::vector<std::pair<std::string_view, std::int64_t>> good{
-        {"0", 0},
-        {"3000", 3000},
-        {"+5", 5},
-        {"1k", 1000},
-        {"1Ki", 1024},
-        {"1e3", 1000},
-        {"1E3", 1000},
-        {"1.5Ki", 1536},
-        {"2000m", 2},
-        {"1E", 1'000'000'000'000'000'000},
-        {"7Ei", std::int64_t{7} << 60},
-        {"0.5k", 500},
-        {"1e-3k", -1},
-        {"500e-2", 5},
-        {".5k", 500},
-        {"5.", 5},
-        {"-0", 0},
-        {"9223372036854775807", std::numeric_limits<std::int64_t>::max()},
-    };
-    for (const auto& [text, value] : good) {
-        if (value >= 0)
-            EXPECT_EQ(whole(text), value) << text;
-        else
-            EXPECT_FALSE(parse_quantity(text, quantity_unit::one, rounding::refuse).has_value()) << text;
-    }
-}
-
-TEST(quantities, what_is_none_or_too_large) {
-    for (const char* text : {"", "x", "1x", "1 ", " 1", "1..2", "1.2.3", ".", "k", "1KI", "1ki", "0x10", "1e", "1e+",
-                             "1e99", "1000000000000000000000000000000000000000", "1m5"}) {
-        const auto amount = parse_quantity(text, quantity_unit::one, rounding::up);
-        ASSERT_FALSE(amount.has_value()) << text;
-        EXPECT_EQ(amount.error().code, error_code::malformed) << text;
-    }
-    for (const char* text :
-         {"8Ei", "9223372036854775808", "1e19", "99999999999999999999999999Ei", "-1", "-5m", "0.5", "100m", "1n"}) {
-        const auto amount = parse_quantity(text, quantity_unit::one, rounding::refuse);
-        ASSERT_FALSE(amount.has_value()) << text;
-        EXPECT_EQ(amount.error().code, error_code::out_of_range) << text;
-    }
-}
-
-TEST(quantities, units_and_rounding) {
-    const auto in = [](const char* text, quantity_unit unit, rounding rest) {
-        return parse_quantity(text, unit, rest).value_or(-1);
-    };
-    EXPECT_EQ(in("100m", quantity_unit::thousandth, rounding::refuse), 100);
-    EXPECT_EQ(in("0.5", quantity_unit::thousandth, rounding::refuse), 500);
-    EXPECT_EQ(in("1u", quantity_unit::thousandth, rounding::up), 1);
-    EXPECT_EQ(in("1u", quantity_unit::thousandth, rounding::down), 0);
-    EXPECT_EQ(in("1Gi", quantity_unit::mebi, rounding::refuse), 1024);
-    EXPECT_EQ(in("1G", quantity_unit::mebi, rounding::up), 954);
-    EXPECT_EQ(in("1G", quantity_unit::mebi, rounding::down), 953);
-    EXPECT_EQ(in("8388608Ti", quantity_unit::mebi, rounding::refuse), std::int64_t{1} << 43);
 }
 
 TEST(manifests, a_pod) {

@@ -2,6 +2,7 @@
 // (specs: SPEC-volcano 6, SPEC-ascend 1-5). Memory is in MiB, cores in AI cores (template) or percent (soft).
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,10 +22,14 @@ inline constexpr const char* mode_name = "ascend_vir";
 
 /// One entry of the device configuration. Resource names that are empty are made of the common word.
 struct kind {
-    npu_kind npu;                  ///< npu.name is the common word ("Ascend910B4")
-    std::string resource{};        ///< count; "huawei.com/<word>"
-    std::string resource_memory{}; ///< MiB per device; "<resource>-memory"
-    std::string resource_core{};   ///< per device; "<resource>-core"
+    npu_kind npu;                   ///< npu.name is the common word ("Ascend910B4")
+    std::string resource{};         ///< count; "huawei.com/<word>"
+    std::string resource_memory{};  ///< units of memory_factor per device; "<resource>-memory"
+    std::string resource_core{};    ///< per device; "<resource>-core"
+    std::int64_t memory_factor = 1; ///< MiB per unit of resource_memory, 1 to 2^20
+    /// Cards 2k and 2k+1 by registered index are the dies of one module, which HAMi gives out together: a count of 1 is
+    /// 2, other odd counts are an error, and a card whose pair is not complete and healthy is not given out.
+    bool super_pod = false;
 };
 
 struct options {
@@ -51,7 +56,7 @@ void write_node(std::span<const device_registration> devices, const options& wit
 
 /// What the pod asks for, by kind in their order, then by container; a container that asks for 0 devices is left out.
 /// Memory 0 is a whole card, more than the card's is left to the mode. Host amounts stay 0. Error out_of_range for an
-/// amount that is negative or above 2^31 - 1.
+/// amount that is negative or above 2^31 - 1, and for an odd count of a super_pod kind above 1.
 [[nodiscard]] expected<pod_request> read_pod(const kubernetes::pod& of, const options& with);
 
 /// What a bound pod has of `devices`, those of its node, by its annotations hami.io/<word>-devices-allocated. Problems:

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/core/units.hpp"
@@ -20,6 +21,14 @@ namespace vgpualloc::dialect::hami {
 
 inline constexpr std::string_view family = "NVIDIA";
 
+/// The MIG profiles that a cluster allows on GPUs of some models.
+struct mig_allowed {
+    std::vector<std::string> models; ///< parts of a GPU's type, one must occur (case counts)
+    std::vector<std::string> profiles;
+
+    bool operator==(const mig_allowed&) const = default;
+};
+
 /// The names and defaults of HAMi's device configuration (section `nvidia`).
 struct options {
     std::string count_name = "nvidia.com/gpu";
@@ -33,11 +42,16 @@ struct options {
     /// Pods are as written by people: what HAMi's webhook adds at admission (count_default, and cores 100 for a whole
     /// GPU) is added on reading. It adds nothing to a pod that has passed the webhook.
     bool admission = true;
+    /// HAMi's device plugin registers what the first entry that names a GPU's type allows. Where a node does not say
+    /// its profiles, the catalog's are cut down to the same; empty: they are not.
+    std::vector<mig_allowed> mig_allowlist{};
+
+    bool operator==(const options&) const = default;
 };
 
 /// The GPUs that a node registers, in the order of its annotation hami.io/node-nvidia-register, which is JSON or, of
 /// older plugins, text. GPUs of hami.io/device-cordon take no new pods. A GPU that cannot be read is left out and a
-/// problem.
+/// problem, as is one of mode mig that neither says its profiles nor is allowed any.
 [[nodiscard]] node_reading read_node(const kubernetes::node& of, const options& with);
 
 /// Registers those of `devices` that are NVIDIA's: annotation, allocatable and capacity.
@@ -57,7 +71,7 @@ void write_node(std::span<const device_registration> devices, const options& wit
                                                  std::span<const device_registration> devices, const options& with);
 
 /// The annotations that carry a decision on read_pod(of), which succeeds, to the device plugin. The time is in seconds
-/// of Unix time; every share is a slice, or a mig_instance of a model in the built-in catalog.
+/// of Unix time; every share is a slice, or a mig_instance of the GPU's model (model_of, with the built-in catalog).
 [[nodiscard]] kubernetes::text_map write_assignment(const kubernetes::pod& of,
                                                     std::span<const device_registration> devices, const decision& made,
                                                     const options& with);

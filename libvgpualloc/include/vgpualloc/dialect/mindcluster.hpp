@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/core/units.hpp"
@@ -28,11 +30,14 @@ struct device_info {
 };
 
 struct options {
-    bool strict_dvpp = true;         ///< vnpu-dvpp has to match a row of the table; false: ignored for 1 and 2 cores
-    bool every_container = true;     ///< false: the first container with a request stands for the pod, as in Volcano
-    std::int64_t cores_per_chip = 8; ///< what a whole card is in requests; 8 or 10
-    mib memory{21527};               ///< of a chip; the node does not report it
-    std::int64_t slots = 8;          ///< containers on a chip: one per core
+    bool strict_dvpp = true;     ///< vnpu-dvpp has to match a row of the table; false: ignored for 1 and 2 cores
+    bool every_container = true; ///< false: the first container with a request stands for the pod, as in Volcano
+    /// AI cores of the chips that there are, each above 0, the most usual first: what a whole chip is in requests. A
+    /// node says it of its own (cores_per_chip); a pod does not say what it was written for.
+    std::vector<std::int64_t> chip_cores{8, 10};
+    bool usual_chips = true;   ///< whole chips of more than one size are of the first; false: an error
+    mib memory{21527};         ///< of a chip; the node does not report it
+    std::int64_t slots = 8;    ///< containers on a chip: one per core
     bool self_maintain = true; ///< chips are those of node annotation baseDeviceInfos; false: those in the ConfigMap
 };
 
@@ -40,6 +45,10 @@ struct options {
 /// devices and a problem that names the check. Source: Volcano, devices/ascend/mindcluster/ascend310p/vnpu.
 [[nodiscard]] node_reading read_node(const kubernetes::node& of, const device_info& info,
                                      std::span<const kubernetes::pod* const> on_node, const options& with);
+
+/// The AI cores of each of the node's chips, as its label servertype says; none if it has no such chips or says
+/// something else than 8 or 10.
+[[nodiscard]] std::optional<std::int64_t> cores_per_chip(const kubernetes::node& of);
 
 /// Registers those of `devices` that are such chips: labels, annotation, allocatable and capacity of the node, and the
 /// list of the ConfigMap.
@@ -49,8 +58,13 @@ void write_node(std::span<const device_registration> devices, const options& wit
 /// Whether label ring-controller.atlas is ascend-310P and a regular container's limits name huawei.com/npu-core.
 [[nodiscard]] bool requests(const kubernetes::pod& of, const options& with);
 
-/// What the pod asks for: per container a part of a chip (1, 2 or 4 cores), or whole chips (a multiple of
-/// cores_per_chip). Host amounts stay 0. Errors: out_of_range for cores, unknown_name or mismatch for vnpu-dvpp.
+/// What the pod can mean: per container a part of a chip (1, 2 or 4 cores), or whole chips (a multiple of a chip's
+/// cores). One request for each of with.chip_cores, in this order, but only different ones, and none for chips of which
+/// that is no amount. At least one. Host amounts stay 0. Errors, if it is no amount for any chip: out_of_range for
+/// cores, unknown_name or mismatch for vnpu-dvpp.
+[[nodiscard]] expected<std::vector<pod_request>> readings(const kubernetes::pod& of, const options& with);
+
+/// The one that counts (usual_chips). Error unsupported: the amount is whole chips of more than one size.
 [[nodiscard]] expected<pod_request> read_pod(const kubernetes::pod& of, const options& with);
 
 /// What a bound pod has of `devices`, those of its node, by annotation huawei.com/npu-core: "<chip>-<template>" or

@@ -1,14 +1,17 @@
-// Volcano's device configuration (ConfigMap volcano-vgpu-device-config, key device-config.yaml) and the arguments of
-// its deviceshare plugin.
+// The device configuration of Volcano (ConfigMap volcano-vgpu-device-config, key device-config.yaml) and of HAMi
+// (hami-scheduler-device), and the arguments of Volcano's deviceshare plugin.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "vgpualloc/core/error.hpp"
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/core/units.hpp"
+#include "vgpualloc/dialect/hami.hpp"
 #include "vgpualloc/dialect/kubernetes.hpp"
 #include "vgpualloc/dialect/volcano_vgpu.hpp"
 #include "vgpualloc/model/registration.hpp"
@@ -36,23 +39,31 @@ struct vnpu_config {
     std::string chip_name; ///< what the driver reports: "910B4"
     std::string resource_name;
     std::string resource_memory_name;
-    npu_kind kind; ///< its name is commonWord
+    std::string resource_core_name; ///< empty: not named
+    std::int64_t memory_factor = 1; ///< HAMi's: MiB per unit of resource_memory_name
+    bool super_pod = false;         ///< HAMi's: ascend_hami::kind::super_pod
+    npu_kind kind;                  ///< its name is commonWord
 
     bool operator==(const vnpu_config&) const = default;
 };
 
 struct device_config {
-    volcano_vgpu::options vgpu; ///< a resource that is not named is not configured: ""
+    /// A resource that is not named is not configured: "". The defaults where the section `nvidia` is HAMi's.
+    volcano_vgpu::options vgpu;
+    std::optional<hami::options> hami; ///< where the section `nvidia` is HAMi's, what it says
     nvidia_plugin_config nvidia;
     std::vector<vnpu_config> vnpus; ///< in the order given
     bool hami_vnpu_core = false;    ///< NPUs may be limited in software where the node does not say
-
-    bool operator==(const device_config&) const = default;
+    std::vector<error> warnings;    ///< keys that nothing here knows, which were not read
 };
 
-/// Reads the configuration from JSON of the same shape; `name` is the file's, for errors. Everything has to be as
-/// expected: an unknown key, a key given twice, a wrong type, a number out of range is an error that names its path.
-/// A `vnpus` list and `vnpus: {hamiVnpuCore, configs}` are both read.
+/// Reads the configuration from JSON of the same shape; `name` is the file's, for errors. A key given twice, a wrong
+/// type, a number out of range is an error that names its path, and so is a key that looks like one of ours mistyped.
+/// Keys of HAMi that nothing is decided by, and the sections of other vendors, are passed over; keys that nobody knows
+/// are a warning. A `vnpus` list and `vnpus: {hamiVnpuCore, configs}` are both read.
+///
+/// The section `nvidia` is HAMi's if it has a key that only HAMi has (memoryFactor, migProfileAllowlist, …), and
+/// Volcano's if it has gpuMemoryFactor; without either, it is HAMi's if resourceCountName begins with "nvidia.com/".
 [[nodiscard]] expected<device_config> parse_device_config(std::string_view json, std::string_view name);
 
 /// Arguments of the deviceshare plugin.

@@ -26,6 +26,18 @@ struct mig_group {
     bool operator==(const mig_group&) const = default;
 };
 
+/// One GPU instance profile as the GPU's driver told it on the node.
+struct mig_offer {
+    std::string name; ///< "2g.10gb"
+    mib memory;       ///< usable in an instance
+    core_percent cores;
+    std::int64_t compute_slices = 0;
+    std::int64_t size = 0;            ///< units of the placement grid
+    std::vector<std::int64_t> starts; ///< units where an instance may start; ascending
+
+    bool operator==(const mig_offer&) const = default;
+};
+
 /// One template of an NPU.
 struct npu_template {
     std::string name;
@@ -57,7 +69,8 @@ struct device_registration {
     std::int64_t slots = 1;
     bool healthy = true;
     std::int32_t link_group = no_link_group;
-    std::vector<mig_group> geometry; ///< mig: allowed groups; empty = every placement of the catalog's model
+    std::vector<mig_group> geometry; ///< mig: allowed groups; empty = every placement of the model
+    std::vector<mig_offer> offers{}; ///< mig without groups: the profiles that there are; empty = those of the catalog
     std::int64_t memory_factor = 1;  ///< mig with groups: MiB per unit of `memory` and of requests
     npu_kind npu;                    ///< ascend_vir
     bool soft = false;               ///< ascend_vir: may be limited in software as well

@@ -1,5 +1,5 @@
 // Kubernetes quantities, as k8s.io/apimachinery/pkg/api/resource spells them.
-#include "quantity.hpp"
+#include "vgpualloc/dialect/quantity.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,12 +9,8 @@
 #include <string>
 #include <system_error>
 
-namespace vgputraces {
+namespace vgpualloc::kubernetes {
 namespace {
-
-using vgpualloc::error;
-using vgpualloc::error_code;
-using vgpualloc::unexpected;
 
 __extension__ using wide = unsigned __int128;
 constexpr wide wide_max = ~wide{0};
@@ -67,11 +63,12 @@ std::optional<suffix> suffix_of(std::string_view text) {
     return suffix{.text = {}, .tens = exponent, .twos = 0};
 }
 
-/// None: no quantity. More digits than 30 are none either, as no amount needs them.
+constexpr std::int64_t digits_max = 30; // no amount needs more, and so many fit in 128 bits
+
+/// None: no quantity. Of at most digits_max digits.
 std::optional<scaled_number> parse_number(std::string_view text) {
     scaled_number made;
-    constexpr std::size_t digits_max = 30;
-    std::size_t digits = 0;
+    bool digits = false;
     int decimals = 0;
     bool point = false;
     std::size_t at = 0;
@@ -81,11 +78,11 @@ std::optional<scaled_number> parse_number(std::string_view text) {
             continue;
         }
         made.digits = made.digits * 10 + static_cast<unsigned>(text[at] - '0');
-        if (++digits > digits_max) return std::nullopt;
+        digits = true;
         if (point) ++decimals;
     }
     const auto scale = suffix_of(text.substr(at));
-    if (digits == 0 || !scale) return std::nullopt;
+    if (!digits || !scale) return std::nullopt;
     made.fives = scale->tens - decimals;
     made.twos = made.fives + scale->twos;
     return made;
@@ -106,11 +103,14 @@ bool divide(wide& value, unsigned divisor, int times) {
 
 } // namespace
 
-vgpualloc::expected<std::int64_t> parse_quantity(std::string_view text, quantity_unit unit, rounding rest) {
+expected<std::int64_t> parse_quantity(std::string_view text, quantity_unit unit, rounding rest) {
     const auto bad = [text](error_code code, const char* wanted) {
         return unexpected(
             error{.code = code, .where = "", .field = "", .value = std::string{text}, .expected = wanted});
     };
+    if (std::ranges::count_if(text, is_digit) > digits_max) {
+        return bad(error_code::out_of_range, "a quantity of at most 30 digits");
+    }
     const bool negative = text.starts_with('-');
     auto number = parse_number(negative || text.starts_with('+') ? text.substr(1) : text);
     if (!number) return bad(error_code::malformed, "a quantity like 100m, 1Gi, 1e3 or 3000");
@@ -133,4 +133,4 @@ vgpualloc::expected<std::int64_t> parse_quantity(std::string_view text, quantity
     return static_cast<std::int64_t>(value);
 }
 
-} // namespace vgputraces
+} // namespace vgpualloc::kubernetes

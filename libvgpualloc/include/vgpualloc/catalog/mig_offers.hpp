@@ -1,0 +1,26 @@
+// What a live GPU says of its MIG profiles goes before the catalog.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "vgpualloc/catalog/mig.hpp"
+#include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/model/registration.hpp"
+
+namespace vgpualloc {
+
+/// The model that a device registered for mig without groups is cut by: that of the catalog, or, where the device has
+/// offers, one with exactly their profiles, in their order, and their memory, compute slices and placements. Of a model
+/// that the catalog knows, it keeps what offers do not say (grid, engines, multiprocessors, most instances of a
+/// profile); of another one, the grid ends with the last placement and compute slices are those that the instances of
+/// some profile have together. Positions in mig_model::profiles are mig_instance::profile.
+/// Errors: without offers that of find_model; out_of_range for an offer without places.
+[[nodiscard]] expected<mig_model> model_of(const mig_catalog& catalog, const device_registration& from);
+
+/// What a GPU of this model would say of those of its profiles that are among `names`, in the model's order; compute is
+/// the share of the compute slices. Error missing, if the catalog does not know the memory of one of them.
+[[nodiscard]] expected<std::vector<mig_offer>> offers_of(const mig_model& model, std::span<const std::string> names);
+
+} // namespace vgpualloc
