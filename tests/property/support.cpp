@@ -121,9 +121,9 @@ verify::device_facts facts_of(const sharing_mode& mode) {
     if (dynamic_cast<const modes::mindcluster_310p*>(&mode) != nullptr) {
         facts.npu.ai_core = mode.adapted(device_spec{}).cores.count();
         facts.npu.ai_cpu = 7;
-        for (const auto& row : modes::mindcluster_310p::rows) {
+        for (const auto& row : find_mindcluster_chip(built_in_ascend_catalog(), "Ascend310P").value()->templates) {
             facts.npu.templates.push_back(
-                {.name = std::string{row.name}, .memory = mib{0}, .ai_core = row.ai_core, .ai_cpu = row.ai_cpu});
+                {.name = row.name, .memory = mib{0}, .ai_core = row.ai_core, .ai_cpu = row.ai_cpu});
             facts.dvpp.push_back(row.dvpp);
         }
     }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -12,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "vgpualloc/catalog/mindcluster_310p.hpp"
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/mode/budget.hpp"
 #include "vgpualloc/model/device.hpp"
@@ -28,19 +28,8 @@ namespace vgpualloc::modes {
 /// which vGroup a template is, the device plugin says once it has made it; placements do not choose it.
 class mindcluster_310p final : public sharing_mode {
 public:
-    struct row {
-        std::string_view name;
-        std::int64_t ai_core = 0;
-        std::int64_t ai_cpu = 0;
-        dvpp_use dvpp = dvpp_use::unstated;
-    };
-    /// As in the catalog, and in its order.
-    static constexpr std::array<row, 7> rows{
-        row{"vir01", 1, 1, dvpp_use::unstated},    row{"vir02", 2, 2, dvpp_use::unstated},
-        row{"vir02_1c", 2, 1, dvpp_use::unstated}, row{"vir04", 4, 4, dvpp_use::unstated},
-        row{"vir04_3c", 4, 3, dvpp_use::unstated}, row{"vir04_3c_ndvpp", 4, 3, dvpp_use::no},
-        row{"vir04_4c_dvpp", 4, 4, dvpp_use::yes},
-    };
+    using row = mindcluster_310p_template;
+    static constexpr const auto& rows = mindcluster_310p_templates;
 
     /// The chip that lists show: 8 AI cores, 7 AI CPUs, strict.
     mindcluster_310p() = default;
