@@ -146,7 +146,7 @@ std::string judge_device(const device_sum& sum, const device_spec& spec, const d
     // The sizes of MIG instances are nominal and can add up to a little more than a GPU reports: their places bind.
     const bool measured = sum.instances.empty();
     if (measured && sum.memory_mib > spec.memory.count()) return "device memory is overcommitted";
-    if (sum.cores_percent > spec.cores.count() && !facts.compute_may_exceed) return "device compute is overcommitted";
+    if (sum.cores_percent > spec.cores.count()) return "device compute is overcommitted";
     if (sum.users > spec.slots && !sum.whole) return "a device has more users than slots";
     if (sum.whole && sum.users > 1) return "a whole device has several users";
     if (spec.mode->name() == "cce" && sum.with_compute && sum.without_compute) return "a device has two isolations";
