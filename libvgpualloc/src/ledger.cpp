@@ -45,6 +45,12 @@ rejection_detail ledger::why_not_host(node_index where, milli_cpu cpu, mib memor
     return {};
 }
 
+bool ledger::is_within(node_index where) const noexcept {
+    const node& capacity = cluster_->nodes[where.at()];
+    const host_use& used = hosts_[where.at()];
+    return used.cpu <= capacity.cpu && used.memory <= capacity.memory && used.pods <= capacity.pods_max;
+}
+
 rejection_detail ledger::add_shares(const placement& where) {
     const std::size_t first = first_device_[where.node.at()];
     const std::size_t count = first_device_[where.node.at() + 1] - first;
@@ -175,6 +181,7 @@ void ledger::take_back(pod_id pod, ledger_event_kind kind) {
     events_.push_back({.kind = kind, .booking = entry.booking});
     entry.state = status::absent;
     --live_count_;
+    if (is_within(booked.where.node)) overcommitted_hosts_.erase(booked.where.node.at());
     if (!overcommitted_.empty()) recount_overcommitted(booked.where.node);
     verify_step(booked.where.node);
 }
@@ -225,11 +232,8 @@ void ledger::check_node(node_index where) const {
             state = spec.mode->with(spec, state, share.part);
         }
     }
-    const node& capacity = cluster_->nodes[where.at()];
     VGA_ASSERT(host == hosts_[where.at()], "host use is the sum of the live bookings");
-    VGA_ASSERT(overcommitted_hosts_.contains(where.at()) ||
-                   (host.cpu <= capacity.cpu && host.memory <= capacity.memory && host.pods <= capacity.pods_max),
-               "no node exceeds its capacity");
+    VGA_ASSERT(is_overcommitted(where) || is_within(where), "no node exceeds its capacity");
     VGA_ASSERT(std::equal(recounted.begin(), recounted.end(), devices(where).begin()),
                "device use is the sum of the live bookings");
 }

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include "vgpualloc/core/config.hpp"
 #include "vgpualloc/mode/budget.hpp"
@@ -99,6 +101,19 @@ private:
     std::int64_t left_ = 50'000; ///< today's models have at most some thousands
 };
 
+/// Between which amounts the memory of a profile is. Units are memory slices, so more of them are no less memory.
+std::pair<mib, std::optional<mib>> known_of_memory(const mig_model& model, const mig_profile& of) {
+    if (of.memory) return {*of.memory, of.memory};
+    mib at_least{0};
+    std::optional<mib> at_most;
+    for (const mig_profile& other : model.profiles) {
+        if (!other.memory) continue;
+        if (other.size <= of.size) at_least = std::max(at_least, *other.memory);
+        if (other.size >= of.size) at_most = std::min(at_most.value_or(*other.memory), *other.memory);
+    }
+    return {at_least, at_most};
+}
+
 expected<void> add_profiles(mig_table& table) {
     std::size_t places = 0;
     for (const mig_profile& each : table.model.profiles) places += each.starts.size();
@@ -111,10 +126,11 @@ expected<void> add_profiles(mig_table& table) {
     }
     std::uint32_t next = 0;
     for (const mig_profile& each : table.model.profiles) {
-        const auto memory = require(each.memory, table.model, each, "memory_mib");
-        if (!memory) return unexpected(memory.error());
+        const auto [at_least, at_most] = known_of_memory(table.model, each);
         mig_table::profile made{
-            .memory = *memory,
+            .memory = each.memory,
+            .at_least = at_least,
+            .at_most = at_most,
             .units = each.size,
             .compute = each.compute_slices,
             .cores =
@@ -172,7 +188,7 @@ expected<std::shared_ptr<const mig>> make_mig(const mig_model& model) {
         if (is_given_by_memory(model.profiles[p].kind)) table.by_size.push_back(p);
     }
     std::ranges::stable_sort(table.by_size, {}, [&](std::uint32_t p) {
-        return std::tuple{table.profiles[p].memory, table.profiles[p].compute};
+        return std::tuple{table.profiles[p].at_least, table.profiles[p].units, table.profiles[p].compute};
     });
     return std::make_shared<const mig>(std::move(table));
 }
@@ -182,7 +198,7 @@ const sharing_mode& default_mig() {
         const auto model = find_model(built_in_mig_catalog(), "A100-40GB");
         VGA_ASSERT(model.has_value(), "the built-in catalog has an A100-40GB");
         auto made = make_mig(**model);
-        VGA_ASSERT(made.has_value(), "the built-in catalog knows all of an A100-40GB");
+        VGA_ASSERT(made.has_value(), "an A100-40GB has no more places than a word has bits");
         return *std::move(made);
     }();
     return *only;
@@ -196,7 +212,7 @@ struct mig::choice {
 
 device_spec mig::adapted(device_spec spec) const {
     mib largest;
-    for (const auto& each : table_.profiles) largest = std::max(largest, each.memory);
+    for (const auto& each : table_.profiles) largest = std::max(largest, each.at_least);
     spec.memory = std::max(table_.model.memory.value_or(spec.memory), largest);
     spec.cores = whole_compute;
     spec.slots = table_.model.compute_slices.count();
@@ -231,22 +247,45 @@ std::uint64_t mig::bit_of(const mig_instance& given) const noexcept {
     return bit(of.first + before);
 }
 
-bool mig::is_enough(std::size_t profile, const device_request& request) const {
+bool mig::has_compute(std::size_t profile, const device_request& request) const {
+    return table_.profiles[profile].compute.count() * whole_compute.count() >=
+           request.cores.count() * table_.model.compute_slices.count();
+}
+
+/// Whether an instance has the memory asked for. The largest is asked for where no amount is.
+mig::answer mig::has_memory(const device_spec& device, std::size_t profile, const device_request& request) const {
+    const auto decided = [](bool enough) { return enough ? answer::yes : answer::no; };
     const auto& of = table_.profiles[profile];
-    const mig_model& whole = table_.model;
-    if (of.compute.count() * whole_compute.count() < request.cores.count() * whole.compute_slices.count()) return false;
-    if (request.memory_percent) return of.units.count() * 100 >= *request.memory_percent * whole.units.count();
-    return request.memory > mib{0} ? of.memory >= request.memory
-                                   : of.memory == table_.profiles[table_.by_size.back()].memory;
+    if (request.memory_percent) {
+        return decided(of.units.count() * 100 >= *request.memory_percent * table_.model.units.count());
+    }
+    if (request.memory <= mib{0}) return decided(of.units == table_.profiles[table_.by_size.back()].units);
+    if (request.memory <= of.at_least) return answer::yes;
+    return request.memory <= memory_at_most(device, profile) ? answer::unknown : answer::no;
+}
+
+mib mig::memory_at_most(const device_spec& device, std::size_t profile) const {
+    return table_.profiles[profile].at_most.value_or(device.memory);
+}
+
+mib mig::charge(const device_spec& device, std::size_t profile) const {
+    const auto& of = table_.profiles[profile];
+    return of.memory.value_or(mib{device.memory.count() * of.units.count() / table_.model.units.count()});
+}
+
+rejection_detail mig::why_unknown(std::size_t profile, const device_request& request) const {
+    return {.code = rejection_code::instance_memory_unknown,
+            .wanted = request.memory.count(),
+            .available = table_.profiles[profile].at_least.count()};
 }
 
 /// No profile has the memory asked for, or none that has it has the compute.
-rejection_detail mig::why_never_enough(const device_request& request) const {
+rejection_detail mig::why_never_enough(const device_spec& device, const device_request& request) const {
     if (request.memory_percent && *request.memory_percent > 100) {
         return {
             .code = rejection_code::insufficient_device_memory, .wanted = *request.memory_percent, .available = 100};
     }
-    const mib largest = table_.by_size.empty() ? mib{0} : table_.profiles[table_.by_size.back()].memory;
+    const mib largest = table_.by_size.empty() ? mib{0} : memory_at_most(device, table_.by_size.back());
     if (request.memory > largest) {
         return {.code = rejection_code::insufficient_device_memory,
                 .wanted = request.memory.count(),
@@ -257,35 +296,47 @@ rejection_detail mig::why_never_enough(const device_request& request) const {
             .available = whole_compute.count()};
 }
 
-mig::choice mig::choose_named(const device_state& state, const device_request& request) const {
+mig::choice mig::choose_named(const device_spec& device, const device_state& state,
+                              const device_request& request) const {
     const auto named = std::ranges::find(table_.model.profiles, request.profile, &mig_profile::name);
     if (named == table_.model.profiles.end()) return {.refused = {.code = rejection_code::request_not_valid}};
     const auto profile = static_cast<std::uint32_t>(named - table_.model.profiles.begin());
-    const auto& of = table_.profiles[profile];
-    device_request size = request;
-    if (!size.memory_percent && size.memory <= mib{0}) size.memory = of.memory; // the name says it all
-    if (!is_enough(profile, size)) {
+    const bool says_memory = request.memory_percent || request.memory > mib{0}; // else the name says it all
+    const answer enough = says_memory ? has_memory(device, profile, request) : answer::yes;
+    if (enough == answer::no || !has_compute(profile, request)) {
+        const mib available = memory_at_most(device, profile);
         return {.refused = {.code = rejection_code::request_not_valid,
-                            .wanted = size.memory.count(),
-                            .available = of.memory.count()}};
+                            .wanted = (request.memory > mib{0} ? request.memory : available).count(),
+                            .available = available.count()}};
     }
+    if (enough == answer::unknown) return {.refused = why_unknown(profile, request)};
     const std::uint64_t places = free_places(state.layout, excluded_by(state.layout), profile);
     if (places != 0) return {.profile = profile, .places = places};
-    return {.refused = {.code = rejection_code::no_free_instance, .wanted = of.memory.count(), .available = 0}};
+    return {.refused = {
+                .code = rejection_code::no_free_instance, .wanted = charge(device, profile).count(), .available = 0}};
 }
 
 mig::choice mig::choose(const device_spec& device, const device_state& state, const device_request& request) const {
     if (const auto full = why_no_slot(device, state); full.code != rejection_code::none) return {.refused = full};
-    if (!request.profile.empty()) return choose_named(state, request);
+    if (!request.profile.empty()) return choose_named(device, state, request);
     const std::uint64_t excluded = excluded_by(state.layout);
     std::int64_t fitting = 0;
+    rejection_detail in_doubt;
     for (const std::uint32_t profile : table_.by_size) {
-        if (!is_enough(profile, request)) continue;
-        ++fitting;
+        const answer enough = has_compute(profile, request) ? has_memory(device, profile, request) : answer::no;
+        if (enough == answer::no) continue;
         const std::uint64_t places = free_places(state.layout, excluded, profile);
+        if (enough == answer::unknown) {
+            if (in_doubt.code == rejection_code::none) in_doubt = why_unknown(profile, request);
+            if (places != 0) return {.refused = in_doubt}; // it might be the smallest that is enough
+            continue;
+        }
+        ++fitting;
         if (places != 0) return {.profile = profile, .places = places};
     }
-    if (fitting == 0) return {.refused = why_never_enough(request)};
+    if (fitting == 0) {
+        return {.refused = in_doubt.code == rejection_code::none ? why_never_enough(device, request) : in_doubt};
+    }
     const std::int64_t wanted = request.memory_percent ? *request.memory_percent : request.memory.count();
     return {.refused = {.code = rejection_code::no_free_instance, .wanted = wanted, .available = 0}};
 }
@@ -313,24 +364,22 @@ rejection_detail mig::why_not(const device_spec& device, const device_state& sta
     if (place == 0) return {.code = rejection_code::mode_not_offered};
     if (const auto full = why_no_slot(device, state); full.code != rejection_code::none) return full;
     if ((free_places(state.layout, excluded_by(state.layout), given->profile) & place) != 0) return {};
-    return {.code = rejection_code::no_free_instance,
-            .wanted = table_.profiles[given->profile].memory.count(),
-            .available = 0};
+    return {.code = rejection_code::no_free_instance, .wanted = charge(device, given->profile).count(), .available = 0};
 }
 
-device_state mig::with(const device_spec&, const device_state& state, const partition& part) const {
+device_state mig::with(const device_spec& device, const device_state& state, const partition& part) const {
     const auto& given = std::get<mig_instance>(part);
     const auto& of = table_.profiles[given.profile];
-    return {.memory = state.memory + of.memory,
+    return {.memory = state.memory + charge(device, given.profile),
             .cores = state.cores + of.cores,
             .slots = state.slots + 1,
             .layout = state.layout | bit_of(given)};
 }
 
-device_state mig::without(const device_spec&, const device_state& state, const partition& part) const {
+device_state mig::without(const device_spec& device, const device_state& state, const partition& part) const {
     const auto& given = std::get<mig_instance>(part);
     const auto& of = table_.profiles[given.profile];
-    return {.memory = state.memory - of.memory,
+    return {.memory = state.memory - charge(device, given.profile),
             .cores = state.cores - of.cores,
             .slots = state.slots - 1,
             .layout = state.layout & ~bit_of(given)};

@@ -60,11 +60,13 @@ std::pair<const mig_kind*, std::size_t> kind_of(const std::vector<mig_group>& ge
     return {nullptr, 0};
 }
 
-void add_instance(const mig_instance& part, const device_facts& facts, device_sum& sum) {
+void add_instance(const mig_instance& part, const device_spec& spec, const device_facts& facts, device_sum& sum) {
     sum.instances.push_back(part);
     if (facts.mig != nullptr && part.profile < facts.mig->profiles.size()) {
         const mig_profile& profile = facts.mig->profiles[part.profile];
-        sum.memory_mib += profile.memory.value_or(mib{0}).count();
+        // Where nobody knows the memory, the share of the memory slices is counted (docs/modes.md).
+        const std::int64_t share = spec.memory.count() * profile.size.count() / facts.mig->units.count();
+        sum.memory_mib += profile.memory.value_or(mib{share}).count();
         sum.cores_percent += 100 * profile.compute_slices.count() / facts.mig->compute_slices.count();
     } else if (const mig_kind* kind = kind_of(facts.geometry, part).first; kind != nullptr) {
         sum.memory_mib += kind->memory.count() / facts.memory_factor;
@@ -81,7 +83,7 @@ std::string add_share(const device_share& share, const device_spec& spec, const 
         sum.cores_percent += part->cores.count();
         (part->cores.count() > 0 ? sum.with_compute : sum.without_compute) = true;
     } else if (const auto* instance = std::get_if<mig_instance>(&share.part)) {
-        add_instance(*instance, facts, sum);
+        add_instance(*instance, spec, facts, sum);
     } else if (const auto* cut = std::get_if<vir_template>(&share.part)) {
         sum.memory_mib += cut->memory.count();
         sum.cores_percent += cut->cores.count();
@@ -144,7 +146,7 @@ std::string judge_device(const device_sum& sum, const device_spec& spec, const d
     // The sizes of MIG instances are nominal and can add up to a little more than a GPU reports: their places bind.
     const bool measured = sum.instances.empty();
     if (measured && sum.memory_mib > spec.memory.count()) return "device memory is overcommitted";
-    if (sum.cores_percent > spec.cores.count() && !facts.compute_may_exceed) return "device compute is overcommitted";
+    if (sum.cores_percent > spec.cores.count()) return "device compute is overcommitted";
     if (sum.users > spec.slots && !sum.whole) return "a device has more users than slots";
     if (sum.whole && sum.users > 1) return "a whole device has several users";
     if (spec.mode->name() == "cce" && sum.with_compute && sum.without_compute) return "a device has two isolations";

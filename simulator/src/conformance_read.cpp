@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "conformance_json.hpp"
+#include "vgpualloc/compat/volcano/gpushare.hpp"
 
 namespace vgpusim::conformance {
 
@@ -68,6 +69,17 @@ std::vector<vgpualloc::kubernetes::container> containers_from(const json& record
     return made;
 }
 
+/// The model builds every card of a gpushare node, and a file may name any number.
+void check_cards(const json::array_t& nodes) {
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        const auto cards = volcano::gpushare_cards(node_from(nodes[i]));
+        if (cards.value_or(0) <= volcano::gpushare_cards_max) continue;
+        throw std::invalid_argument{"/nodes/" + std::to_string(i) + "/capacity/volcano.sh~1gpu-number: got '" +
+                                    std::to_string(*cards) + "', expected at most " +
+                                    std::to_string(volcano::gpushare_cards_max) + " cards"};
+    }
+}
+
 } // namespace
 
 volcano::device_config config_from(const json& recorded_case) {
@@ -114,8 +126,10 @@ void check_case(const json& recorded_case) {
         throw std::invalid_argument{"/schema: got '" + std::to_string(schema) + "', expected 1"};
     }
     static_cast<void>(config_from(recorded_case)); // which may throw: also where the one who decides needs less of it
-    static_cast<void>(options_from(recorded_case));
-    const std::size_t nodes = list_in(recorded_case, "nodes").size();
+    const volcano::plugin_options options = options_from(recorded_case);
+    const json::array_t& all_nodes = list_in(recorded_case, "nodes");
+    if (options.gpushare_memory || options.gpushare_number) check_cards(all_nodes);
+    const std::size_t nodes = all_nodes.size();
     const json::array_t& events = list_in(recorded_case, "events");
     for (std::size_t i = 0; i < events.size(); ++i) {
         const auto bad = [i](const std::string& what) {

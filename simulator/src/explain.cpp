@@ -27,7 +27,8 @@ std::string refusal::text() const {
     if (code == rejection_code::device_taken_whole || (wanted == 0 && available == 0)) return made;
     const std::string of = unit.empty() ? "" : " " + unit;
     if (code == rejection_code::no_free_instance) return fmt::format("{}: wanted {}{}", made, wanted, of);
-    return fmt::format("{}: wanted {}{}, available {}{}", made, wanted, of, available, of);
+    const auto has = code == rejection_code::instance_memory_unknown ? "known to have" : "available";
+    return fmt::format("{}: wanted {}{}, {} {}{}", made, wanted, of, has, available, of);
 }
 
 std::string scheduling_message(const vgpualloc::rejection& reasons, std::size_t nodes) {

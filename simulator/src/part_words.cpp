@@ -111,6 +111,7 @@ std::string unit_of(rejection_code code, const device_spec* spec, const vgpuallo
         return "MiB";
     case rejection_code::insufficient_device_memory:
     case rejection_code::no_free_instance:
+    case rejection_code::instance_memory_unknown:
         return in_percent ? "%" : "MiB";
     case rejection_code::request_not_valid:
         if (mode == "mindcluster_310p") return "AI cores";

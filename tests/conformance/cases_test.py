@@ -103,6 +103,9 @@ class CasesTest(CliTest):
         def changed(**members):
             return json.dumps({**case, **members}) + "\n"
 
+        def cards(number):
+            return {**case["nodes"][0], "capacity": {"volcano.sh/gpu-number": number, "volcano.sh/gpu-memory": "1Gi"}}
+
         first = json.dumps(case) + "\n"
         for text, words in (("", ["case"]), ("\n\n", ["case"]), ("{\n", [":1"]), (first + "nonsense\n", [":2"]),
                             (first[:-20], [":1"]), ("[]\n", [":1"]), ("{}\n", [":1"]),
@@ -114,7 +117,9 @@ class CasesTest(CliTest):
                             (changed(events=[{"op": "node_update", "node": -1, "out": {}}]), [":1"]),
                             (changed(events=[{"op": "restore", "node": 99, "pod": {}, "out": {}}]), ["node"]),
                             (changed(events=[{**case["events"][0], "out": {"chosen": 99}}]), ["chosen"]),
-                            (changed(weight="ten"), [":1"])):
+                            (changed(weight="ten"), [":1"]),
+                            (changed(family="gpushare", nodes=[cards("1024"), cards("300M")]),
+                             ["/nodes/1/capacity", "gpu-number", "'300000000'", "at most 1024"])):
             with self.subTest(text=text[-60:]):
                 for impl in ("compat:volcano", "native"):
                     result = self.conformance(self.write("bad.jsonl", text), impl=impl)

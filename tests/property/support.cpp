@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 #include <ostream>
 #include <set>
 #include <string_view>
 #include <utility>
 
+#include "vgpualloc/catalog/ascend.hpp"
 #include "vgpualloc/compat/fgd/policies.hpp"
 #include "vgpualloc/dialect/openb.hpp"
 #include "vgpualloc/mode/all.hpp"
@@ -85,6 +87,21 @@ pod_request draw_openb_request() {
 
 } // namespace
 
+npu_kind npu_of(std::string_view chip_name) {
+    const ascend_chip& chip = *find_chip(built_in_ascend_catalog(), chip_name).value();
+    npu_kind made{.name = chip.name,
+                  .memory_allocatable = chip.memory_allocatable,
+                  .memory_capacity = chip.memory_capacity,
+                  .ai_core = chip.ai_core,
+                  .ai_cpu = chip.ai_cpu.value_or(0),
+                  .templates = {}};
+    for (const auto& each : chip.templates) {
+        made.templates.push_back(
+            {.name = each.name, .memory = each.memory, .ai_core = each.ai_core, .ai_cpu = each.ai_cpu.value_or(0)});
+    }
+    return made;
+}
+
 namespace {
 
 std::vector<mig_group> groups_of_an_a100() {
@@ -102,15 +119,42 @@ verify::device_facts facts_of(const sharing_mode& mode) {
     if (const auto* by_catalog = dynamic_cast<const modes::mig*>(&mode)) facts.mig = &by_catalog->model();
     if (const auto* npu = dynamic_cast<const modes::ascend_vir*>(&mode)) facts.npu = npu->kind();
     if (dynamic_cast<const modes::mindcluster_310p*>(&mode) != nullptr) {
-        facts.npu.ai_core = 8;
+        facts.npu.ai_core = mode.adapted(device_spec{}).cores.count();
         facts.npu.ai_cpu = 7;
-        for (const auto& row : modes::mindcluster_310p::rows) {
+        for (const auto& row : find_mindcluster_chip(built_in_ascend_catalog(), "Ascend310P").value()->templates) {
             facts.npu.templates.push_back(
-                {.name = std::string{row.name}, .memory = mib{0}, .ai_core = row.ai_core, .ai_cpu = row.ai_cpu});
+                {.name = row.name, .memory = mib{0}, .ai_core = row.ai_core, .ai_cpu = row.ai_cpu});
             facts.dvpp.push_back(row.dvpp);
         }
     }
     return facts;
+}
+
+} // namespace
+
+namespace {
+
+/// Modes of other hardware than that of the listed ones, kept for the program's life.
+std::vector<known_mode> modes_of_more_hardware() {
+    static std::vector<std::shared_ptr<const sharing_mode>> kept;
+    std::vector<known_mode> made;
+    const auto add = [&made](std::string name, std::shared_ptr<const sharing_mode> mode) {
+        made.push_back({.name = std::move(name), .mode = mode.get(), .facts = facts_of(*mode)});
+        kept.push_back(std::move(mode));
+    };
+    const auto mig_of = [](std::string_view model) {
+        return modes::make_mig(**find_model(built_in_mig_catalog(), model)).value();
+    };
+    add("mig_of_an_rtx", mig_of("RTX-PRO-6000-96GB"));
+    add("mig_of_a_b200", mig_of("B200-180GB")); // some of its memories are unknown
+    for (const char* const chip : {"Ascend910A", "Ascend910B2", "Ascend910B4-1", "Ascend910C", "Ascend310P"}) {
+        std::string name = std::string{"ascend_vir_of_"} + chip;
+        std::ranges::replace(name, '-', '_');
+        add(name, modes::make_ascend_vir(npu_of(chip), false).value());
+        add(name + "_soft", modes::make_ascend_vir(npu_of(chip), true).value());
+    }
+    add("mindcluster_310p_of_10_cores", modes::make_mindcluster_310p(core_percent{10}, 7).value());
+    return made;
 }
 
 } // namespace
@@ -121,8 +165,7 @@ const std::vector<known_mode>& known_modes() {
         for (const sharing_mode* each : all_modes()) {
             made.push_back({.name = std::string{each->name()}, .mode = each, .facts = facts_of(*each)});
         }
-        static const auto rtx = modes::make_mig(**find_model(built_in_mig_catalog(), "RTX-PRO-6000-96GB")).value();
-        made.push_back({.name = "mig_of_an_rtx", .mode = rtx.get(), .facts = facts_of(*rtx)});
+        std::ranges::move(modes_of_more_hardware(), std::back_inserter(made));
         static const modes::mig_groups grouped{groups_of_an_a100()};
         verify::device_facts facts;
         facts.geometry = groups_of_an_a100();
@@ -141,8 +184,13 @@ std::string violation(const ledger& book) {
 }
 
 device_spec draw_spec(const sharing_mode* mode) {
-    std::vector<const sharing_mode*> modes;
-    for (const known_mode& each : known_modes()) modes.push_back(each.mode);
+    std::vector<const sharing_mode*> modes; // half of them listed ones, since there are more NPUs than other modes
+    const bool listed = chance(2);
+    for (const known_mode& each : known_modes()) {
+        if (!listed || std::ranges::find(all_modes(), each.mode) != std::ranges::end(all_modes())) {
+            modes.push_back(each.mode);
+        }
+    }
     const device_spec drawn{.model = one_of<std::string>({"A", "B", "C"}),
                             .memory = mib{one_of<std::int64_t>({8000, 12000, 24576})},
                             .cores = core_percent{one_of<std::int64_t>({100, 100, 100, 60})},
@@ -159,7 +207,8 @@ namespace {
 /// What only some modes know: names of MIG profiles, NPUs' video engines, levels, limits in software.
 void draw_particulars(device_request& made) {
     if (chance(8)) {
-        made.profile = one_of<std::string>({"1g.5gb", "1g.5gb+me", "3g.20gb", "1g.24gb", "1g.24gb+me.all", "none"});
+        made.profile =
+            one_of<std::string>({"1g.5gb", "1g.5gb+me", "3g.20gb", "1g.24gb", "1g.24gb+me.all", "3g.90gb", "none"});
     }
     if (chance(8)) made.dvpp = one_of<dvpp_use>({dvpp_use::yes, dvpp_use::no});
     made.high_level = chance(20);

@@ -5,6 +5,7 @@
 #include <iosfwd>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <rapidcheck.h>
@@ -14,6 +15,7 @@
 #include "vgpualloc/alloc/allocator.hpp"
 #include "vgpualloc/model/cluster.hpp"
 #include "vgpualloc/model/ledger.hpp"
+#include "vgpualloc/model/registration.hpp"
 #include "vgpualloc/model/request.hpp"
 #include "vgpualloc/policy/factory.hpp"
 #include "vgpualloc/verify/placements.hpp"
@@ -41,6 +43,9 @@ struct world_kind {
     const sharing_mode* mode = nullptr; ///< if set, all devices are shared in this mode
     bool contains_devices_only = false; ///< every container asks for at least one device
 };
+
+/// How a chip of the built-in catalog is cut.
+[[nodiscard]] npu_kind npu_of(std::string_view chip_name);
 
 /// The listed modes and others that are made from a table: MIG of another model, MIG by groups.
 struct known_mode {

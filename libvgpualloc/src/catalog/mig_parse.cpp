@@ -74,6 +74,22 @@ void check_against_gpu(const json_reader& in, const mig_model& model, const mig_
     }
 }
 
+/// Units are memory slices: an instance of more of them has no less memory. What is said of a profile whose memory
+/// nobody knows (mode/mig.hpp) rests on it.
+void check_memory_order(const json_reader& in, const std::vector<mig_profile>& before, const mig_profile& profile) {
+    for (const mig_profile& other : before) {
+        if (!profile.memory || !other.memory) continue;
+        const auto said = std::to_string(other.memory->count()) + " of " + other.name;
+        if (profile.size > other.size && *profile.memory < *other.memory) {
+            in.at("memory_mib")
+                .fail(error_code::out_of_range, "no less than the " + said + ", which takes fewer units");
+        }
+        if (profile.size < other.size && *profile.memory > *other.memory) {
+            in.at("memory_mib").fail(error_code::out_of_range, "no more than the " + said + ", which takes more units");
+        }
+    }
+}
+
 mig_profile read_profile(const json_reader& item, const mig_model& model) {
     mig_profile made;
     made.name = item.at("name").filled_text();
@@ -120,6 +136,7 @@ std::vector<mig_profile> read_profiles(const json_reader& in, const mig_model& m
                     .fail(error_code::duplicate, "an id of its own, this one is that of " + other.name);
             }
         }
+        check_memory_order(item.called("profile '" + profile.name + "'"), made, profile);
         made.push_back(std::move(profile));
     }
     return made;

@@ -139,8 +139,8 @@ private:
     void read_template(std::string_view entry) {
         const std::size_t dash = entry.find('-');
         const std::string_view name = entry.substr(dash + 1);
-        const auto found = std::ranges::find(chip_templates, name, &chip_template::name);
-        if (found == chip_templates.end()) {
+        const auto found = std::ranges::find(mindcluster_310p_templates, name, &mindcluster_310p_template::name);
+        if (found == mindcluster_310p_templates.end()) {
             into_->problems.push_back({.code = error_code::unknown_name,
                                        .where = where_,
                                        .field = "template",
@@ -148,10 +148,11 @@ private:
                                        .expected = "a template of the 310P, like vir02_1c"});
             return;
         }
-        add(entry.substr(0, dash), vir_template{.index = static_cast<std::uint32_t>(found - chip_templates.begin()),
-                                                .memory = mib{0},
-                                                .cores = core_percent{found->ai_core},
-                                                .group = group_});
+        add(entry.substr(0, dash),
+            vir_template{.index = static_cast<std::uint32_t>(found - mindcluster_310p_templates.begin()),
+                         .memory = mib{0},
+                         .cores = core_percent{found->ai_core},
+                         .group = group_});
     }
 
     void add(std::string_view chip, const partition& part) {
@@ -254,9 +255,9 @@ kubernetes::text_map write_assignment(std::span<const device_registration> devic
         list += (first ? "" : ",") + uuid.substr(uuid_prefix.size());
         first = false;
         if (const auto* cut = std::get_if<vir_template>(&share.part)) {
-            VGA_ASSERT(cut->index < chip_templates.size(), "a 310P is cut by one of its templates");
+            VGA_ASSERT(cut->index < mindcluster_310p_templates.size(), "a 310P is cut by one of its templates");
             list += '-';
-            list += chip_templates[cut->index].name;
+            list += mindcluster_310p_templates[cut->index].name;
         }
     }
     if (list.empty()) return {};

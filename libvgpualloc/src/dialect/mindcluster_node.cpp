@@ -158,7 +158,7 @@ device_registration registration(std::int64_t number, bool healthy, const chip_f
     made.npu.memory_capacity = with.memory;
     made.npu.ai_core = facts.cores;
     made.npu.ai_cpu = ai_cpus;
-    for (const chip_template& each : chip_templates) {
+    for (const mindcluster_310p_template& each : mindcluster_310p_templates) {
         made.npu.templates.push_back(
             {.name = std::string{each.name}, .memory = mib{0}, .ai_core = each.ai_core, .ai_cpu = each.ai_cpu});
     }

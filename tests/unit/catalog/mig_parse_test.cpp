@@ -152,6 +152,23 @@ TEST(parse_mig_catalog, refuses_mistakes_in_a_profile) {
     });
 }
 
+TEST(parse_mig_catalog, refuses_less_memory_on_more_units) {
+    const std::string size = R"("compute_slices": 2, "starts": [0], "size": 3,)";
+    const auto with = [&](const std::string& memory) {
+        return replaced(small_file(), size, size + R"( "memory_mib": )" + memory + ",");
+    };
+    EXPECT_TRUE(parse_mig_catalog(with("2048"), "f.json").has_value());
+    EXPECT_EQ(parse_mig_catalog(with("2047"), "f.json").error().message(),
+              in_model + "profile '2g.8gb': memory_mib: got '2047', expected no less than the 2048 of 1g.2gb, which "
+                         "takes fewer units");
+    const std::string small = R"({"name": "s", "kind": "core", "profile_id": 7, "compute_slices": 1, "starts": [0],
+                                  "size": 1, "max_instances": 1, "memory_mib": 3000})";
+    const std::string after = replaced(with("2500"), "\"max_instances\": 1}", "\"max_instances\": 1}, " + small);
+    EXPECT_EQ(parse_mig_catalog(after, "f.json").error().message(),
+              in_model + "profile 's': memory_mib: got '3000', expected no more than the 2500 of 2g.8gb, which takes "
+                         "more units");
+}
+
 TEST(parse_mig_catalog, refuses_two_models_for_one_card) {
     const auto with_second = [](const std::string& model) {
         const std::string text = replaced(small_file(), "\"ascend\": {\n  \"chips\"", "\"ascend\": {\n  \"chips\"");

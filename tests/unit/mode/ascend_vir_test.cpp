@@ -16,7 +16,6 @@ namespace {
 using enum rejection_code;
 using modes::ascend_vir;
 using modes::make_ascend_vir;
-using modes::template_budgets;
 
 npu_template cut(std::string name, std::int64_t memory_mib, std::int64_t ai_core, std::int64_t ai_cpu = 0) {
     return {.name = std::move(name), .memory = mib{memory_mib}, .ai_core = ai_core, .ai_cpu = ai_cpu};
@@ -76,9 +75,9 @@ const npu_kind& card(const std::string& name) { return *std::ranges::find(cards(
 
 /// One card and what is on it.
 struct bench {
-    explicit bench(const std::string& name, bool soft = false, template_budgets budgets = template_budgets::counted)
-        : mode{make_ascend_vir(card(name), soft, budgets).value()},
-          spec{.model = name, .memory = {}, .mode = mode.get()} {
+    explicit bench(const std::string& name, bool soft = false) : bench{card(name), soft} {}
+    explicit bench(const npu_kind& kind, bool soft = false)
+        : mode{make_ascend_vir(kind, soft).value()}, spec{.model = kind.name, .memory = {}, .mode = mode.get()} {
         spec = mode->adapted(spec);
         spec.slots = 100;
     }
@@ -261,14 +260,10 @@ TEST(ascend_vir, compute_of_templates_is_measured_by_the_card_and_only_what_is_a
     EXPECT_EQ(npu.why(want(1, -1)).code, request_not_valid);
 }
 
-TEST(ascend_vir, templates_are_counted_against_ai_cores_and_ai_cpus_unless_told_otherwise) {
+TEST(ascend_vir, templates_are_counted_against_ai_cores_and_ai_cpus) {
     bench counted{"Ascend910B2"};
     for (int i = 0; i < 6; ++i) counted.place(want(8192));
     EXPECT_EQ(counted.why(want(8192)), (rejection_detail{insufficient_device_cpus, 1, 0})) << "the seventh: 6 AI CPUs";
-    bench ignored{"Ascend910B2", false, template_budgets::ignored};
-    for (int i = 0; i < 8; ++i) ignored.place(want(8192));
-    EXPECT_EQ(ignored.why(want(8192)).code, insufficient_device_memory);
-
     bench npu{"Ascend310P"}; // registered with its capacity: memory alone would let a second vir04 in
     npu.spec.memory = mib{24576};
     npu.place(want(12288));
@@ -351,7 +346,9 @@ TEST(ascend_vir, knows_its_parts) {
 }
 
 TEST(ascend_vir, a_count_of_one_template_stays_in_its_field) {
-    bench npu{"Ascend910A", false, template_budgets::ignored};
+    npu_kind many = card("Ascend910A");
+    many.ai_core = 1000;
+    bench npu{many};
     npu.spec.slots = 1000;
     npu.spec.memory = mib{10'000'000};
     for (int i = 0; i < 255; ++i) npu.place(want(2184));

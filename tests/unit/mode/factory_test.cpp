@@ -124,7 +124,6 @@ TEST(add_device, refuses_what_it_cannot_make_and_changes_nothing) {
         {error_code::unknown_name, "mode", [](auto& r) { r.mode = "mig2"; }},
         {error_code::unknown_name, "mode", [](auto& r) { r.mode = ""; }},
         {error_code::unknown_name, "MIG model", [](auto& r) { r.mode = "mig", r.model = "Tesla V100"; }},
-        {error_code::missing, "memory_mib", [](auto& r) { r.mode = "mig", r.model = "H20-96GB"; }},
         {error_code::unsupported, "geometry", [](auto& r) { r.mode = "mig", r.geometry = groups(63); }},
         {error_code::unsupported, "geometry", [](auto& r) { r.mode = "mig", r.geometry = groups(1LL << 62U); }},
         {error_code::out_of_range, "geometry count", [](auto& r) { r.mode = "mig", r.geometry = groups(-1); }},

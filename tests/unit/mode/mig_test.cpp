@@ -20,7 +20,8 @@ const mig_model& model_of(std::string_view name) { return **find_model(built_in_
 /// A GPU of one model with what is on it, for tests that read as a story.
 struct gpu_of {
     explicit gpu_of(const mig_model& which) : model{which}, mode{modes::make_mig(which).value()} {
-        spec = mode->adapted({.model = which.name, .memory = mib{1}, .mode = mode.get()});
+        // What counts only where the catalog does not know it: as a GH200 of 144 GB registers.
+        spec = mode->adapted({.model = which.name, .memory = mib{147'456}, .mode = mode.get()});
     }
     explicit gpu_of(std::string_view name) : gpu_of{model_of(name)} {}
 
@@ -254,8 +255,6 @@ TEST(mig, placing_core_profiles_until_full_reaches_the_known_layouts) {
 /// The catalog's own enumeration, which shares no code with the mode, against the mode, over every legal layout.
 TEST(mig, agrees_with_the_catalog_about_every_layout_of_every_model) {
     for (const mig_model& model : built_in_mig_catalog().models) {
-        const auto made = modes::make_mig(model);
-        if (!made) continue; // see the next test
         const gpu_of gpu{model};
         const auto part_of = [](const mig_slot& slot) {
             return partition{mig_instance{.profile = static_cast<std::uint32_t>(slot.profile),
@@ -280,12 +279,67 @@ TEST(mig, agrees_with_the_catalog_about_every_layout_of_every_model) {
     }
 }
 
-TEST(mig, values_that_the_catalog_does_not_know_are_refused_when_the_mode_is_made) {
-    const auto unknown = modes::make_mig(model_of("H20-96GB"));
-    ASSERT_FALSE(unknown.has_value());
-    EXPECT_EQ(unknown.error().code, error_code::missing);
-    EXPECT_NE(unknown.error().message().find("H20-96GB"), std::string::npos) << unknown.error().message();
-    EXPECT_NE(unknown.error().message().find("memory_mib"), std::string::npos) << unknown.error().message();
+TEST(mig, memory_asked_for_is_served_as_far_as_the_catalog_knows_it) {
+    gpu_of b200{"B200-180GB"}; // 1g.23gb 22528 MiB, 1g.45gb and 2g.45gb 45312 MiB, larger ones unknown
+    EXPECT_EQ(b200.ways(want(1, 3000)).front(), "1g.23gb@0");
+    EXPECT_EQ(b200.ways(want(1, 22529)).front(), "1g.45gb@0");
+    EXPECT_EQ(b200.ways(want(1, 3000, 40)), (names{"3g.90gb@0", "3g.90gb@4"}))
+        << "of four memory slices, so no less than the 45312 MiB of two";
+    EXPECT_EQ(b200.ways(want(1, 0)), (names{"7g.180gb@0"})) << "the largest, whatever it has";
+    EXPECT_EQ(b200.mode->why_not(b200.spec, {}, want(1, 200'000)),
+              (rejection_detail{insufficient_device_memory, 200'000, 183'359}))
+        << "more than the GPU has, so nothing unknown decides";
+    gpu_of gh200{"GH200-144GB"};
+    EXPECT_EQ(gh200.ways(want(1, 36096)).front(), "1g.36gb@0");
+}
+
+TEST(mig, an_instance_that_may_be_too_small_is_never_given) {
+    gpu_of b200{"B200-180GB"};
+    const rejection_detail in_doubt{instance_memory_unknown, 45313, 45312};
+    EXPECT_EQ(b200.mode->why_not(b200.spec, {}, want(1, 45313)), in_doubt) << "3g.90gb might do, and be the best fit";
+    EXPECT_EQ(b200.ways(want(1, 45313)), names{});
+    gpu_of h20{"H20-96GB"}; // nothing known but the whole GPU, 97871 MiB
+    EXPECT_EQ(h20.mode->why_not(h20.spec, {}, want(1, 3000)), (rejection_detail{instance_memory_unknown, 3000, 0}));
+    EXPECT_EQ(h20.mode->why_not(h20.spec, {}, want(1, 97'872)),
+              (rejection_detail{insufficient_device_memory, 97'872, 97'871}));
+}
+
+/// Known below and above it: only requests between the two are in doubt, and only where it is free.
+TEST(mig, one_unknown_profile_stops_only_what_it_decides) {
+    mig_model model = model_of("A100-40GB");
+    for (auto& each : model.profiles) {
+        if (each.size == mig_units{4}) each.memory.reset(); // 3g.20gb and 4g.20gb
+    }
+    gpu_of a100{model};
+    EXPECT_EQ(a100.ways(want(1, 9851)).front(), "1g.10gb@0");
+    EXPECT_EQ(a100.mode->why_not(a100.spec, {}, want(1, 9852)),
+              (rejection_detail{instance_memory_unknown, 9852, 9851}));
+    EXPECT_EQ(a100.mode->why_not(a100.spec, {}, want(1, 40'192)).code, instance_memory_unknown);
+    EXPECT_EQ(a100.mode->why_not(a100.spec, {}, want(1, 40'193)),
+              (rejection_detail{insufficient_device_memory, 40'193, 40'192}));
+    EXPECT_EQ(a100.ways(want(1, 9852, 60)), (names{"7g.40gb@0"})) << "4g.20gb has too little compute anyway";
+    a100.add("1g.5gb", 0);
+    a100.add("1g.5gb", 4);
+    EXPECT_EQ(a100.mode->why_not(a100.spec, a100.state, want(1, 9852)).code, no_free_instance)
+        << "7g.40gb has enough, but neither it nor what is in doubt is free";
+}
+
+TEST(mig, a_name_or_a_percentage_needs_no_memory) {
+    gpu_of h20{"H20-96GB"};
+    device_request named = want(1, 0);
+    named.profile = "3g.48gb";
+    EXPECT_EQ(h20.ways(named), (names{"3g.48gb@0", "3g.48gb@4"}));
+    device_request half = want(1, 0);
+    half.memory_percent = 50;
+    EXPECT_EQ(h20.ways(half), (names{"3g.48gb@0", "3g.48gb@4"}));
+    EXPECT_EQ(h20.ways(want(1, 0)), (names{"7g.96gb@0"}));
+    h20.add("3g.48gb", 0);
+    EXPECT_EQ(h20.state.memory, mib{97'871 / 2}) << "charged its share of the memory slices";
+    EXPECT_EQ(h20.mode->used(h20.spec, h20.state), milli_gpu{500});
+    h20.state = h20.mode->without(h20.spec, h20.state, h20.at("3g.48gb", 0));
+    EXPECT_EQ(h20.state, device_state{});
+    named.memory = mib{40'000}; // both a name and an amount: the amount has to be known
+    EXPECT_EQ(h20.mode->why_not(h20.spec, {}, named), (rejection_detail{instance_memory_unknown, 40'000, 0}));
 }
 
 TEST(mig, a_model_with_more_places_than_bits_is_refused) {

@@ -48,16 +48,6 @@ TEST(mps, a_gpu_has_at_most_48_clients_and_16_before_volta) {
     EXPECT_EQ(pascal.mode->adapted(pascal).slots, 16);
 }
 
-TEST(mps, threads_exceed_the_device_only_if_told_so) {
-    const modes::mps generous{{.threads_may_exceed = true}};
-    device_spec device = gpu("A", 4);
-    device.mode = &generous;
-    EXPECT_EQ(why(device, used(1000, 100, 1), want(1, 1000, 60)), rejection_detail{});
-    EXPECT_EQ(why(device, {}, want(1, 1000, 101)).code, insufficient_device_cores) << "no client has more than all";
-    EXPECT_EQ(why(device, used(9500, 100, 1), want(1, 1000, 60)).code, insufficient_device_memory);
-    EXPECT_EQ(generous.used(device, used(1000, 160, 2)), whole_gpu);
-}
-
 TEST(mps, a_fault_takes_all_clients_and_only_here) {
     EXPECT_TRUE(mode("mps").shares_faults());
     for (const char* other : {"cce", "exclusive", "hami_core", "mig"})

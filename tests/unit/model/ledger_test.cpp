@@ -208,5 +208,29 @@ TEST_F(ledger_death_test, misuse_aborts_with_the_name_of_the_invariant) {
     EXPECT_DEATH(book->check(), "no node exceeds its capacity");
 }
 
+/// As a restarted scheduler finds it: two pods that fill a node of 2000 mCPU and two pods, and a third.
+TEST_F(ledger_test, a_host_that_was_adopted_too_full_recovers) {
+    for (const std::uint32_t pod : {1U, 2U, 3U}) ASSERT_TRUE(book->adopt(book_on(pod, bare, {})));
+    EXPECT_TRUE(book->is_overcommitted(bare));
+    EXPECT_FALSE(book->is_overcommitted(where));
+    book->check();
+    book->release(pod_id{1U});
+    EXPECT_FALSE(book->is_overcommitted(bare)) << "what is left fits";
+    EXPECT_EQ(book->reserve(book_on(4, bare, {})).error(), (rejection_detail{too_many_pods, 1, 0}));
+    ASSERT_TRUE(book->adopt(book_on(5, bare, {})));
+    EXPECT_TRUE(book->is_overcommitted(bare)) << "and again";
+    book->check();
+}
+
+/// Less CPU than the node has is not enough while there are too many pods.
+TEST_F(ledger_test, a_host_recovers_only_in_all_amounts) {
+    for (const std::uint32_t pod : {1U, 2U, 3U, 4U}) ASSERT_TRUE(book->adopt(book_on(pod, bare, {}, 600)));
+    book->release(pod_id{1U});
+    EXPECT_TRUE(book->is_overcommitted(bare)) << "1800 of 2000 mCPU, but three pods of two";
+    book->release(pod_id{2U});
+    EXPECT_FALSE(book->is_overcommitted(bare));
+    book->check();
+}
+
 } // namespace
 } // namespace vgpualloc

@@ -124,9 +124,6 @@ TEST(first_violation, knows_that_a_cce_device_has_one_isolation) {
     EXPECT_EQ(judged({part(128, 5), part(128, 5)}, {}, 128, 5, "cce"), "");
     EXPECT_EQ(judged({part(128, 5), part(128, 0)}, {}, 128, 0, "cce"), "node n0: a device has two isolations");
     EXPECT_EQ(judged({part(100, 60), part(100, 60)}, {}, 100, 60), "node n0: device compute is overcommitted");
-    verify::device_facts limits_only;
-    limits_only.compute_may_exceed = true;
-    EXPECT_EQ(judged({part(100, 60), part(100, 60)}, limits_only, 100, 60), "");
 }
 
 } // namespace

@@ -19,18 +19,15 @@
 
 namespace vgpualloc::modes {
 
-/// Whether the AI cores and AI CPUs of templates are counted against the card's. Volcano and HAMi count memory and
-/// slots alone and so accept eight vir03_1c_8g on a 910B2, which need eight AI CPUs of six.
-enum class template_budgets : std::uint8_t { counted, ignored };
-
 /// An NPU gives out templates: a request gets the smallest whose memory is enough, or the whole card. Where the node
 /// can limit in software, a request with `soft` gets memory and compute as asked, compute in percent. Both kinds may
 /// share a card (upstream allows it).
 ///
 /// vir_template::index is the position in kind().templates, by ascending memory; their number stands for the whole
 /// card. vir_template::cores is the limit asked for beside the template, not the template's own AI cores: Volcano
-/// charges only the former. device_state::layout counts the users of each index in eight bits; slices are in the sums
-/// alone.
+/// charges only the former. AI cores and AI CPUs of the templates are counted against the card's, which Volcano and
+/// HAMi do not do: they accept eight vir03_1c_8g on a 910B2, which need eight AI CPUs of six. device_state::layout
+/// counts the users of each index in eight bits; slices are in the sums alone.
 class ascend_vir final : public sharing_mode {
 public:
     static constexpr std::size_t templates_max = 7; ///< with the whole card the counts fill one word
@@ -44,8 +41,7 @@ public:
                       .ai_cpu = 7,
                       .templates = {{.name = "vir05_1c_16g", .memory = mib{16384}, .ai_core = 5, .ai_cpu = 1},
                                     {.name = "vir10_3c_32g", .memory = mib{32768}, .ai_core = 10, .ai_cpu = 3}}},
-                     false,
-                     template_budgets::counted} {}
+                     false} {}
 
     [[nodiscard]] std::string_view name() const noexcept override { return "ascend_vir"; }
     [[nodiscard]] std::string_view summary() const noexcept override {
@@ -111,28 +107,24 @@ public:
                 .layout = state.layout - unit_of(part)};
     }
 
-    /// Compute is the larger of the limits given out and, where counted, of the templates' AI cores.
+    /// Compute is the larger of the limits given out and of the templates' AI cores.
     [[nodiscard]] milli_gpu used(const device_spec& device, const device_state& state) const override {
         const auto share = [](auto part, auto whole) {
             return whole.count() > 0 ? share_of(part, whole) : milli_gpu{};
         };
         milli_gpu result = std::max(share(state.memory, device.memory), share(state.cores, compute_of(device)));
-        if (counts_ == template_budgets::counted) {
-            const core_percent given{sum(state, &npu_template::ai_core, kind_.ai_core)};
-            result = std::max(result, share(given, core_percent{kind_.ai_core}));
-        }
+        const core_percent given{sum(state, &npu_template::ai_core, kind_.ai_core)};
+        result = std::max(result, share(given, core_percent{kind_.ai_core}));
         return std::min(result, whole_gpu);
     }
 
 private:
-    friend expected<std::shared_ptr<const ascend_vir>> make_ascend_vir(npu_kind kind, bool soft,
-                                                                       template_budgets budgets);
+    friend expected<std::shared_ptr<const ascend_vir>> make_ascend_vir(npu_kind kind, bool soft);
 
     static constexpr std::uint32_t count_bits = 8;
     static constexpr std::int64_t count_max = (1U << count_bits) - 1;
 
-    ascend_vir(npu_kind kind, bool soft, template_budgets budgets)
-        : kind_{std::move(kind)}, soft_{soft}, counts_{budgets} {
+    ascend_vir(npu_kind kind, bool soft) : kind_{std::move(kind)}, soft_{soft} {
         std::vector<npu_template> sorted; // by hand: clang warns of what stable_sort of g++ 12's library uses
         for (npu_template& each : kind_.templates) {
             sorted.insert(std::ranges::upper_bound(sorted, each.memory, {}, &npu_template::memory), std::move(each));
@@ -245,7 +237,6 @@ private:
         if (count_of(state, given->index) == count_max) {
             return {.code = rejection_code::insufficient_device_slots, .wanted = 1, .available = 0};
         }
-        if (counts_ == template_budgets::ignored) return {};
         const auto check = [&](std::int64_t npu_template::* figure, std::int64_t all, rejection_code code) {
             const bool whole = given->index == whole_card();
             const std::int64_t wanted = whole ? all : kind_.templates[given->index].*figure;
@@ -259,7 +250,6 @@ private:
 
     npu_kind kind_;
     bool soft_;
-    template_budgets counts_;
 };
 
 /// What is wrong with a table of templates, if anything. Where: "npu <name>".
@@ -299,10 +289,9 @@ private:
 /// The mode for cards of that kind; `soft`: the node can also limit in software. Errors, with the field of npu_kind:
 /// out_of_range (negative, no memory, less capacity than memory, more than ascend_vir::templates_max templates),
 /// duplicate (a template's name).
-[[nodiscard]] inline expected<std::shared_ptr<const ascend_vir>>
-make_ascend_vir(npu_kind kind, bool soft, template_budgets budgets = template_budgets::counted) {
+[[nodiscard]] inline expected<std::shared_ptr<const ascend_vir>> make_ascend_vir(npu_kind kind, bool soft) {
     if (auto bad = why_bad(kind)) return unexpected(*std::move(bad));
-    return std::shared_ptr<const ascend_vir>{new ascend_vir{std::move(kind), soft, budgets}};
+    return std::shared_ptr<const ascend_vir>{new ascend_vir{std::move(kind), soft}};
 }
 
 } // namespace vgpualloc::modes

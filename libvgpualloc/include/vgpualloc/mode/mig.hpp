@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -20,7 +21,9 @@ struct mig_table {
     static constexpr std::size_t places_max = 64; ///< of one model: a set of them is one word
 
     struct profile {
-        mib memory; ///< usable in an instance, and charged
+        std::optional<mib> memory;  ///< usable in an instance; empty where the catalog does not know it
+        mib at_least;               ///< what is known of it: no less than a profile of no more units has,
+        std::optional<mib> at_most; ///< and no more than one of no fewer units; both are the memory where it is known
         mig_units units;
         mig_compute compute;
         core_percent cores;       ///< charged: the share of the compute slices, rounded down so that all add up
@@ -35,8 +38,8 @@ struct mig_table {
     };
 
     mig_model model;
-    std::vector<profile> profiles;                    ///< as in the model
-    std::vector<std::uint32_t> by_size;               ///< those given by memory: ascending memory, compute slices
+    std::vector<profile> profiles;      ///< as in the model
+    std::vector<std::uint32_t> by_size; ///< those given by memory: ascending memory, units, compute slices
     std::array<std::uint64_t, places_max> excluded{}; ///< by place: the places that cannot stand beside it, and itself
     std::array<std::uint32_t, places_max> profile_of{}; ///< by place
     std::vector<total> totals;
@@ -50,6 +53,11 @@ struct mig_table {
 /// least the share of compute slices asked for, and a free start; all its free starts are candidates, lowest first.
 /// Memory in percent is of the GPU's memory slices. Profiles with or without video or graphics engines are given only
 /// if the request names them.
+///
+/// Where the catalog does not know the memory of a profile, it is between that of the profiles with fewer and with more
+/// memory slices. A request that this does not decide for is refused with instance_memory_unknown, if a free instance
+/// of that profile would be the smallest; a request by name, in percent or for the largest instance needs no memory.
+/// An instance of unknown memory is charged its share of the memory slices.
 class mig final : public sharing_mode {
 public:
     explicit mig(mig_table table) : table_{std::move(table)} {} ///< of make_mig
@@ -78,12 +86,19 @@ public:
 
 private:
     struct choice; ///< a profile with the places it could have, or why there is none
+    enum class answer { no, yes, unknown };
 
     [[nodiscard]] choice choose(const device_spec& device, const device_state& state,
                                 const device_request& request) const;
-    [[nodiscard]] choice choose_named(const device_state& state, const device_request& request) const;
-    [[nodiscard]] rejection_detail why_never_enough(const device_request& request) const;
-    [[nodiscard]] bool is_enough(std::size_t profile, const device_request& request) const;
+    [[nodiscard]] choice choose_named(const device_spec& device, const device_state& state,
+                                      const device_request& request) const;
+    [[nodiscard]] rejection_detail why_never_enough(const device_spec& device, const device_request& request) const;
+    [[nodiscard]] bool has_compute(std::size_t profile, const device_request& request) const;
+    [[nodiscard]] answer has_memory(const device_spec& device, std::size_t profile,
+                                    const device_request& request) const;
+    [[nodiscard]] rejection_detail why_unknown(std::size_t profile, const device_request& request) const;
+    [[nodiscard]] mib memory_at_most(const device_spec& device, std::size_t profile) const;
+    [[nodiscard]] mib charge(const device_spec& device, std::size_t profile) const;
     [[nodiscard]] std::uint64_t excluded_by(std::uint64_t layout) const noexcept;
     [[nodiscard]] bool exceeds_a_total(std::uint64_t layout, std::size_t profile) const noexcept;
     [[nodiscard]] std::uint64_t free_places(std::uint64_t layout, std::uint64_t excluded,
@@ -93,8 +108,7 @@ private:
     mig_table table_;
 };
 
-/// The mode of one GPU model. Errors: missing, if the catalog does not know the memory of a profile; unsupported, if
-/// the model has more places than a word has bits.
+/// The mode of one GPU model. Error unsupported, if the model has more places than a word has bits.
 [[nodiscard]] expected<std::shared_ptr<const mig>> make_mig(const mig_model& model);
 
 /// The one in the list of modes: an A100 of 40 GB, from the built-in catalog.

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -12,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "vgpualloc/catalog/mindcluster_310p.hpp"
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/mode/budget.hpp"
 #include "vgpualloc/model/device.hpp"
@@ -28,21 +28,10 @@ namespace vgpualloc::modes {
 /// which vGroup a template is, the device plugin says once it has made it; placements do not choose it.
 class mindcluster_310p final : public sharing_mode {
 public:
-    struct row {
-        std::string_view name;
-        std::int64_t ai_core = 0;
-        std::int64_t ai_cpu = 0;
-        dvpp_use dvpp = dvpp_use::unstated;
-    };
-    /// As in the catalog, and in its order.
-    static constexpr std::array<row, 7> rows{
-        row{"vir01", 1, 1, dvpp_use::unstated},    row{"vir02", 2, 2, dvpp_use::unstated},
-        row{"vir02_1c", 2, 1, dvpp_use::unstated}, row{"vir04", 4, 4, dvpp_use::unstated},
-        row{"vir04_3c", 4, 3, dvpp_use::unstated}, row{"vir04_3c_ndvpp", 4, 3, dvpp_use::no},
-        row{"vir04_4c_dvpp", 4, 4, dvpp_use::yes},
-    };
+    using row = mindcluster_310p_template;
+    static constexpr const auto& rows = mindcluster_310p_templates;
 
-    /// The chip that lists show: 8 AI cores, 7 AI CPUs, strict.
+    /// The chip that lists show: 8 AI cores, 7 AI CPUs.
     mindcluster_310p() = default;
 
     [[nodiscard]] std::string_view name() const noexcept override { return "mindcluster_310p"; }
@@ -140,7 +129,7 @@ public:
 
 private:
     friend expected<std::shared_ptr<const mindcluster_310p>> make_mindcluster_310p(core_percent cores_per_chip,
-                                                                                   std::int64_t ai_cpu, bool strict);
+                                                                                   std::int64_t ai_cpu);
 
     static constexpr std::uint32_t count_bits = 5; ///< a chip has ten cores at most
     static constexpr std::uint32_t group_bits = 6;
@@ -158,8 +147,7 @@ private:
         std::uint64_t unit = 0;
     };
 
-    mindcluster_310p(core_percent cores_per_chip, std::int64_t ai_cpu, bool strict)
-        : cores_{cores_per_chip}, ai_cpu_{ai_cpu}, strict_{strict} {}
+    mindcluster_310p(core_percent cores_per_chip, std::int64_t ai_cpu) : cores_{cores_per_chip}, ai_cpu_{ai_cpu} {}
 
     [[nodiscard]] static constexpr std::uint32_t index_of(std::string_view name) {
         return static_cast<std::uint32_t>(std::ranges::find(rows, name, &row::name) - rows.begin());
@@ -178,12 +166,13 @@ private:
         return result;
     }
 
-    /// The selection table of seed 003 (R095). Strict (R096): the table has 1 and 2 cores without a word on DVPP alone.
+    /// The selection table of seed 003 (R095). It has 1 and 2 cores without a word on DVPP alone (R096); a dialect that
+    /// ignores the word, as Volcano does, does not pass it on.
     [[nodiscard]] std::optional<parts> parts_for(const device_spec& device, const device_request& request) const {
         if (request.cores <= core_percent{0}) return std::nullopt;
         if (request.cores == device.cores) return parts{.full = whole_device{}, .reduced = whole_device{}};
         const bool small = request.cores == core_percent{1} || request.cores == core_percent{2};
-        if (strict_ && small && request.dvpp != dvpp_use::unstated) return std::nullopt;
+        if (small && request.dvpp != dvpp_use::unstated) return std::nullopt;
         switch (request.cores.count()) {
         case 1:
             return only("vir01");
@@ -251,14 +240,12 @@ private:
 
     core_percent cores_{8};
     std::int64_t ai_cpu_ = 7;
-    bool strict_ = true;
 };
 
-/// The mode for chips of `cores_per_chip` AI cores (8 or 10) and `ai_cpu` AI CPUs (7 on all that are known). `strict`:
-/// 1 or 2 cores with a word on DVPP are refused, as seed 003 says; Volcano ignores the word. Error out_of_range with
-/// the field's name.
+/// The mode for chips of `cores_per_chip` AI cores (8 or 10) and `ai_cpu` AI CPUs (7 on all that are known). Error
+/// out_of_range with the field's name.
 [[nodiscard]] inline expected<std::shared_ptr<const mindcluster_310p>>
-make_mindcluster_310p(core_percent cores_per_chip, std::int64_t ai_cpu, bool strict = true) {
+make_mindcluster_310p(core_percent cores_per_chip, std::int64_t ai_cpu) {
     const auto refuse = [](const char* field, std::int64_t value, const char* allowed) {
         return unexpected(error{.code = error_code::out_of_range,
                                 .where = "mindcluster_310p",
@@ -270,7 +257,7 @@ make_mindcluster_310p(core_percent cores_per_chip, std::int64_t ai_cpu, bool str
         return refuse("cores_per_chip", cores_per_chip.count(), "8 or 10");
     }
     if (ai_cpu < 1 || ai_cpu > 100) return refuse("ai_cpu", ai_cpu, "1 to 100");
-    return std::shared_ptr<const mindcluster_310p>{new mindcluster_310p{cores_per_chip, ai_cpu, strict}};
+    return std::shared_ptr<const mindcluster_310p>{new mindcluster_310p{cores_per_chip, ai_cpu}};
 }
 
 } // namespace vgpualloc::modes

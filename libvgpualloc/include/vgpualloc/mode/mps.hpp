@@ -13,21 +13,14 @@
 
 namespace vgpualloc::modes {
 
-struct mps_options {
-    std::int64_t clients_max = 48; ///< of one GPU since Volta; 16 before it, which the device's slots say
-    /// MPS itself takes any thread limits, as each holds for its own client. True: they may add up to more than all of
-    /// the GPU, so that compute is overcommitted.
-    bool threads_may_exceed = false;
-};
-
 /// Slices of memory (CUDA_MPS_PINNED_DEVICE_MEM_LIMIT) and threads (CUDA_MPS_ACTIVE_THREAD_PERCENTAGE). A request
 /// without cores gets no thread limit and reserves nothing: a limit is no guarantee, so such a client joins anybody.
-/// Memory limits always add up to at most the device. Source: NVIDIA's "Multi-Process Service"
-/// (docs.nvidia.com/deploy/mps: client limits, execution resource provisioning, memory protection and error
-/// containment).
+/// Limits of either kind add up to at most the device; MPS itself takes any thread limits. Source: NVIDIA's
+/// "Multi-Process Service" (docs.nvidia.com/deploy/mps: client limits, execution resource provisioning, memory
+/// protection and error containment).
 class mps final : public sharing_mode {
 public:
-    explicit mps(const mps_options& options = {}) : options_{options} {}
+    static constexpr std::int64_t clients_max = 48; ///< of one GPU since Volta; 16 before, which the slots say
 
     [[nodiscard]] std::string_view name() const noexcept override { return "mps"; }
     [[nodiscard]] std::string_view summary() const noexcept override {
@@ -37,7 +30,7 @@ public:
     [[nodiscard]] bool shares_faults() const noexcept override { return true; }
     [[nodiscard]] device_spec adapted(device_spec spec) const override {
         spec.cores = whole_compute;
-        spec.slots = std::min(spec.slots, options_.clients_max);
+        spec.slots = std::min(spec.slots, clients_max);
         return spec;
     }
 
@@ -58,10 +51,9 @@ public:
         if (wanted == nullptr || wanted->memory < mib{0} || wanted->cores < core_percent{0}) {
             return {.code = rejection_code::mode_not_offered};
         }
-        const device_state counted = options_.threads_may_exceed ? without_cores(state) : state;
-        return first_refusal({why_no_slot(std::min(device.slots, options_.clients_max), state),
+        return first_refusal({why_no_slot(std::min(device.slots, clients_max), state),
                               why_no_memory(device, state, wanted->memory),
-                              why_no_cores(device, counted, wanted->cores)});
+                              why_no_cores(device, state, wanted->cores)});
     }
 
     [[nodiscard]] device_state with(const device_spec&, const device_state& state,
@@ -83,12 +75,6 @@ private:
     [[nodiscard]] static slice wanted_slice(const device_spec& device, const device_request& request) {
         return {.memory = memory_wanted(device, request), .cores = request.cores};
     }
-    [[nodiscard]] static device_state without_cores(device_state state) noexcept {
-        state.cores = core_percent{0};
-        return state;
-    }
-
-    mps_options options_;
 };
 
 } // namespace vgpualloc::modes

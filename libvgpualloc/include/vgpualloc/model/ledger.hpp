@@ -79,6 +79,11 @@ public:
         return overcommitted_.contains(device_position(where, which));
     }
 
+    /// Whether adopted pods exceed the node's CPU, memory or number of pods, with all that is on it now.
+    [[nodiscard]] bool is_overcommitted(node_index where) const noexcept {
+        return overcommitted_hosts_.contains(where.at());
+    }
+
     [[nodiscard]] bool is_live(pod_id pod) const noexcept { return status_of(pod) != status::absent; }
     [[nodiscard]] bool is_committed(pod_id pod) const noexcept { return status_of(pod) == status::committed; }
     [[nodiscard]] std::size_t live_count() const noexcept { return live_count_; }
@@ -128,6 +133,7 @@ private:
     }
     void record(booking what, ledger_event_kind kind, status state);
     void recount_overcommitted(node_index where);
+    [[nodiscard]] bool is_within(node_index where) const noexcept; ///< the host's use its capacity
     [[nodiscard]] rejection_detail add_shares(const placement& where);
     void remove_shares(const placement& where, std::size_t count);
     void take_back(pod_id pod, ledger_event_kind kind);

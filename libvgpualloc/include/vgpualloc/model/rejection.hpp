@@ -33,6 +33,7 @@ enum class rejection_code : std::uint8_t {
     dvpp_taken,                 ///< an NPU's video engines are used otherwise
     insufficient_vgroups,       ///< an NPU's vGroups: what is left of them is too small for so many cores
     no_free_instance,           ///< MIG: no place for an instance that is large enough
+    instance_memory_unknown,    ///< MIG: nobody knows whether the instance that comes next is large enough
     insufficient_memory,        ///< host memory, which no policy looks at and which is checked last
     count_,                     ///< number of codes
 };
@@ -65,6 +66,7 @@ inline constexpr std::size_t rejection_code_count = static_cast<std::size_t>(rej
         "dvpp_taken",
         "insufficient_vgroups",
         "no_free_instance",
+        "instance_memory_unknown",
         "insufficient_memory",
     };
     return names[static_cast<std::size_t>(code)];

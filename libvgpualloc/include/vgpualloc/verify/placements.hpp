@@ -21,7 +21,6 @@ struct device_facts {
     std::int64_t memory_factor = 1;  ///< of the geometry
     npu_kind npu;                    ///< vir_template::index is a position in its templates by ascending memory
     std::vector<dvpp_use> dvpp;      ///< of the templates, by index; empty = not counted
-    bool compute_may_exceed = false; ///< its shares of compute are upper limits and may add up to more than there is
 };
 
 /// The first broken rule in words, or empty if everything holds: host CPU, host memory and pod limits; per device the

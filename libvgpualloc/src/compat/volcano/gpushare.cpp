@@ -35,6 +35,11 @@ std::int64_t limit_of(const pod& asked, const std::string& resource) {
     return together;
 }
 
+std::optional<std::int64_t> capacity_of(const node& where, const std::string& resource) {
+    const auto found = where.capacity.find(resource);
+    return found == where.capacity.end() ? std::nullopt : go_text::quantity_value(found->second);
+}
+
 /// The cards of a pod's annotation; none where it is missing or any item of it is no number.
 std::vector<std::int64_t> annotated_cards(const pod& bound) {
     const auto found = bound.annotations.find(index_annotation);
@@ -203,13 +208,11 @@ private:
 
 } // namespace
 
+std::optional<std::int64_t> gpushare_cards(const node& where) { return capacity_of(where, number_resource); }
+
 std::unique_ptr<device_object> make_gpushare(const node& where, const plugin_options& options) {
-    const auto amount = [&where](const std::string& resource) -> std::optional<std::int64_t> {
-        const auto found = where.capacity.find(resource);
-        return found == where.capacity.end() ? std::nullopt : go_text::quantity_value(found->second);
-    };
-    const auto memory = amount(memory_resource);
-    const auto number = amount(number_resource);
+    const auto memory = capacity_of(where, memory_resource);
+    const auto number = gpushare_cards(where);
     if (!memory || !number || *number == 0) return nullptr;
     return std::make_unique<gpushare_devices>(where, *number, *memory / *number, options);
 }
