@@ -72,6 +72,7 @@ public:
         if (!config().percent_name.empty()) with_.memory_percentage_name = config().percent_name;
         with_.memory_factor = std::max<std::int64_t>(1, config().gpu_memory_factor);
         with_.exclusive_rules = arguments().exclusive_rules;
+        with_.mps_as_hami_core = true;
         for (const volcano::mig_geometry& each : config().mig_geometries) {
             auto& to = with_.geometries.emplace_back();
             to.models = each.models;
