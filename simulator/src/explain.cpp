@@ -108,7 +108,7 @@ private:
             const auto& from = in_->device(where, each.device);
             made.push_back(
                 {.container = each.container,
-                 .device = each.device.at(),
+                 .device = from.index,
                  .uuid = from.registered.uuid,
                  .part = describe_part(in_->nodes->spec_of(where, each.device), from.registered, each.part)});
         }
@@ -133,7 +133,8 @@ private:
         const auto& spec = in_->nodes->spec_of(where, which);
         const auto& state = in_->book->devices(where)[which.at()];
         const auto& from = in_->device(where, which);
-        return {.uuid = from.registered.uuid,
+        return {.index = from.index,
+                .uuid = from.registered.uuid,
                 .model = spec.model,
                 .family = spec.family,
                 .mode = std::string{spec.mode->name()},

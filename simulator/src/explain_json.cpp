@@ -68,7 +68,8 @@ json answer_json(const explained_answer& from) {
 }
 
 json device_json(const explained_device& from) {
-    json made{{"uuid", from.uuid},
+    json made{{"index", from.index},
+              {"uuid", from.uuid},
               {"model", from.model},
               {"family", from.family},
               {"mode", from.mode},

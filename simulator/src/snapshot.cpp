@@ -171,7 +171,7 @@ vgpualloc::expected<snapshot> make_snapshot(std::span<const manifest> objects, c
                                            .value = "",
                                            .expected = "at least one object of kind Node"});
     }
-    auto nodes = read_snapshot_nodes(sorted, dialects, made.warnings);
+    auto nodes = read_snapshot_nodes(sorted, dialects, *with.hami.catalog, made.warnings);
     made.nodes = std::make_unique<vgpualloc::cluster>(nodes.nodes);
     made.book = std::make_unique<vgpualloc::ledger>(*made.nodes);
     pod_reader reader{nodes, dialects, made};

@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "vgpualloc/catalog/ascend.hpp"
 #include "vgpualloc/dialect/cce.hpp"
 #include "vgpualloc/dialect/gpushare.hpp"
 #include "vgpualloc/dialect/volcano_config.hpp"
@@ -114,9 +113,13 @@ std::vector<manifest_dialect> manifest_dialects(const validate_options& with) {
     return all;
 }
 
-validate_options default_validate_options() {
+validate_options default_validate_options() { return default_validate_options(vgpualloc::built_in_catalog()); }
+
+validate_options default_validate_options(const vgpualloc::hardware_catalog& catalog) {
     validate_options made;
-    for (const auto& each : vgpualloc::built_in_ascend_catalog().chips) {
+    made.mig = std::make_shared<const vgpualloc::mig_catalog>(catalog.mig);
+    made.hami.catalog = made.mig.get();
+    for (const auto& each : catalog.ascend.chips) {
         dialect::ascend_hami::kind kind{.npu = {.name = each.name,
                                                 .memory_allocatable = each.memory_allocatable,
                                                 .memory_capacity = each.memory_capacity,

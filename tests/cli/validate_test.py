@@ -178,6 +178,17 @@ class ValidateTest(CliTest):
         self.assert_refused(self.vgpusim("validate", self.write("p.yaml", pod(text)), "--config", wrong),
                             "resourceCountNam")
 
+    def test_a_catalog_file_adds_npus(self):
+        own = self.write("mine.json", json.dumps({"schema": "vgpualloc-catalog/1", "ascend": {"chips": [
+            {"name": "Ascend910X", "chip_name": "910X", "resource": "huawei.com/Ascend910X",
+             "resource_memory": "huawei.com/Ascend910X-memory", "resource_core": "huawei.com/Ascend910X-core",
+             "memory_allocatable_mib": 65536, "memory_capacity_mib": 65536, "ai_core": 20, "templates": []}]}}))
+        name, asked = self.request("huawei.com/Ascend910X: 1", flags=["--file", own])
+        self.assertEqual((name, asked["family"]), ("ascend_hami", "Ascend910X"))
+        [error] = self.errors(pod("huawei.com/Ascend910X: 1"))
+        self.assertEqual(error["value"], "huawei.com/Ascend910X")
+        self.assert_refused(self.vgpusim("validate", self.write("p.yaml", pod("")), "--file", "nowhere.json"), "nowhere.json")
+
     def test_files_that_cannot_be_read(self):
         self.assert_refused(self.vgpusim("validate", "nowhere.yaml"), "nowhere.yaml")
         self.assert_refused(self.vgpusim("validate", self.write("bad.yaml", "a: 1\n b: 2\n")), "bad.yaml:2")

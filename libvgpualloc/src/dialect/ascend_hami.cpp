@@ -101,7 +101,10 @@ void read_kind(const kubernetes::node& of, const kind& which, bool soft, node_re
         cards.push_back(*std::move(card));
     }
     std::ranges::stable_sort(cards, {}, &registered::index);
-    for (registered& each : cards) into.devices.push_back(std::move(each.device));
+    for (registered& each : cards) {
+        into.indices.push_back(each.index);
+        into.devices.push_back(std::move(each.device));
+    }
 }
 
 } // namespace

@@ -37,6 +37,12 @@ constexpr std::array<mode_spelling, 4> mode_spellings{{{.written = "hami-core", 
                                                        {.written = "mig", .mode = "mig"},
                                                        {.written = "mps", .mode = "mps"}}};
 
+/// A GPU, and where it is among those that the node counts.
+struct registered {
+    device_registration device;
+    std::int64_t index = 0;
+};
+
 error bad_field(const std::string& where, const char* field, std::string_view value, std::string expected_text) {
     return {.code = error_code::malformed,
             .where = where,
@@ -45,7 +51,8 @@ error bad_field(const std::string& where, const char* field, std::string_view va
             .expected = std::move(expected_text)};
 }
 
-expected<device_registration> finished(device_registration made, const std::string& where, std::string_view mode) {
+expected<registered> finished(device_registration made, std::int64_t index, const std::string& where,
+                              std::string_view mode) {
     const auto spelled = std::ranges::find(mode_spellings, mode, &mode_spelling::written);
     if (spelled == mode_spellings.end()) {
         return unexpected(error{.code = error_code::unknown_name,
@@ -59,11 +66,12 @@ expected<device_registration> finished(device_registration made, const std::stri
     }
     made.mode = spelled->mode;
     made.family = family;
-    return made;
+    return registered{.device = std::move(made), .index = index};
 }
 
-/// An entry of the JSON list. Fields are left out where they are 0, false or empty (Go's omitempty).
-expected<device_registration> read_entry(const json& entry, const std::string& where) {
+/// An entry of the JSON list. Fields are left out where they are 0, false or empty (Go's omitempty); without an index
+/// it is the `position` that counts.
+expected<registered> read_entry(const json& entry, std::int64_t position, const std::string& where) {
     std::optional<error> failure;
     const json_reader gpu{entry, where, failure};
     device_registration made;
@@ -74,12 +82,13 @@ expected<device_registration> read_entry(const json& entry, const std::string& w
     made.model = gpu.maybe_text("type");
     made.healthy = gpu.has("health") && gpu.at("health").flag();
     const std::string mode = gpu.maybe_text("mode");
+    const std::int64_t index = gpu.maybe_integer("index", any_amount).value_or(position);
     if (failure) return unexpected(*std::move(failure));
-    return finished(std::move(made), where, mode);
+    return finished(std::move(made), index, where, mode);
 }
 
 /// A piece of the older text: uuid,count,memory,cores,type,numa,health[,index,mode].
-expected<device_registration> read_text(std::string_view piece, const std::string& where) {
+expected<registered> read_text(std::string_view piece, std::int64_t position, const std::string& where) {
     const auto fields = text::split(piece, ',');
     if (fields.size() < 7) {
         return unexpected(bad_field(where, "", piece, "uuid,count,memory,cores,type,numa,health[,index,mode]"));
@@ -99,21 +108,22 @@ expected<device_registration> read_text(std::string_view piece, const std::strin
     made.cores = core_percent{*cores};
     made.model = fields[4];
     made.healthy = *health;
-    return finished(std::move(made), where, fields.size() > 8 ? fields[8] : std::string_view{});
+    return finished(std::move(made), position, where, fields.size() > 8 ? fields[8] : std::string_view{});
 }
 
-std::vector<expected<device_registration>> read_list(std::string_view annotation, const std::string& where) {
-    std::vector<expected<device_registration>> list;
+std::vector<expected<registered>> read_list(std::string_view annotation, const std::string& where) {
+    std::vector<expected<registered>> list;
+    const auto position = [&list] { return static_cast<std::int64_t>(list.size()); };
     const auto place_of = [&where, &list] { return where + "[" + std::to_string(list.size()) + "]"; };
     if (!text::trimmed(annotation).starts_with('[')) {
         for (const std::string_view piece : text::split_closed(annotation, ':')) {
-            list.push_back(read_text(piece, place_of()));
+            list.push_back(read_text(piece, position(), place_of()));
         }
         return list;
     }
     const auto parsed = detail::parse_json(annotation, where);
     if (!parsed) return {unexpected(parsed.error())};
-    for (const json& each : *parsed) list.push_back(read_entry(each, place_of()));
+    for (const json& each : *parsed) list.push_back(read_entry(each, position(), place_of()));
     return list;
 }
 
@@ -129,15 +139,16 @@ node_reading read_node(const kubernetes::node& of, const options& /*with*/) {
     for (auto& each : read_list(found->second, where)) {
         if (!each) {
             result.problems.push_back(std::move(each).error());
-        } else if (!ids.insert(each->uuid).second) {
+        } else if (!ids.insert(each->device.uuid).second) {
             result.problems.push_back({.code = error_code::duplicate,
                                        .where = where,
                                        .field = "id",
-                                       .value = each->uuid,
+                                       .value = each->device.uuid,
                                        .expected = "an id that no GPU before it has"});
         } else {
-            if (std::ranges::find(cordoned, each->uuid) != cordoned.end()) each->healthy = false;
-            result.devices.push_back(*std::move(each));
+            if (std::ranges::find(cordoned, each->device.uuid) != cordoned.end()) each->device.healthy = false;
+            result.indices.push_back(each->index);
+            result.devices.push_back(std::move(each->device));
         }
     }
     return result;

@@ -55,6 +55,7 @@ struct explained_answer {
 };
 
 struct explained_device {
+    std::int64_t index = 0; ///< as its node counts the devices of its dialect
     std::string uuid, model, family, mode, dialect;
     bool healthy = true;
     bool overcommitted = false; ///< by what runs there
@@ -75,7 +76,7 @@ struct score_term {
 /// A share of the placement that a node would give.
 struct explained_share {
     std::size_t container = 0;
-    std::size_t device = 0; ///< index on the node
+    std::int64_t device = 0; ///< as its node counts the devices of its dialect
     std::string uuid;
     explained_part part;
 };

@@ -25,6 +25,7 @@ namespace vgpusim {
 struct snapshot_device {
     std::string dialect;
     vgpualloc::device_registration registered;
+    std::int64_t index = 0; ///< as its node counts the devices of the dialect
 };
 
 struct snapshot_pod {

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "vgpualloc/catalog/mig.hpp"
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/core/units.hpp"
 #include "vgpualloc/dialect/decision.hpp"
@@ -33,6 +34,8 @@ struct options {
     /// Pods are as written by people: what HAMi's webhook adds at admission (count_default, and cores 100 for a whole
     /// GPU) is added on reading. It adds nothing to a pod that has passed the webhook.
     bool admission = true;
+    /// Where the models of GPUs in mode mig are looked up; outlives the options.
+    const mig_catalog* catalog = &built_in_mig_catalog();
 };
 
 /// The GPUs that a node registers, in the order of its annotation hami.io/node-nvidia-register, which is JSON or, of
@@ -57,7 +60,7 @@ void write_node(std::span<const device_registration> devices, const options& wit
                                                  std::span<const device_registration> devices, const options& with);
 
 /// The annotations that carry a decision on read_pod(of), which succeeds, to the device plugin. The time is in seconds
-/// of Unix time; every share is a slice, or a mig_instance of a model in the built-in catalog.
+/// of Unix time; every share is a slice, or a mig_instance of a model in options::catalog.
 [[nodiscard]] kubernetes::text_map write_assignment(const kubernetes::pod& of,
                                                     std::span<const device_registration> devices, const decision& made,
                                                     const options& with);
