@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "annotations.hpp"
 #include "explain_node.hpp"
 #include "part_words.hpp"
 #include "vgpualloc/alloc/allocator.hpp"
@@ -67,6 +68,10 @@ public:
         }
         to.chosen = decided->node.at();
         to.nodes[*to.chosen].shares = shares(*decided, decided->node);
+        if (auto written = annotations_of(*in_, *pod_, *decided))
+            to.annotations = *std::move(written);
+        else
+            to.notes.push_back("no annotations: " + written.error().message());
         explain_choice(to);
     }
 

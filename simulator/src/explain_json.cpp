@@ -139,6 +139,8 @@ json choice_json(const explanation& of) {
     if (of.chosen) {
         for (const explained_share& each : of.nodes[*of.chosen].shares) made["shares"].push_back(share_json(each));
     }
+    made["annotations"] = json::object();
+    for (const auto& [key, value] : of.annotations) made["annotations"][key] = value;
     return made;
 }
 

@@ -81,6 +81,7 @@ private:
                 .name = from.name,
                 .place = from.place,
                 .dialect = {},
+                .object = *from.pod,
                 .request = {.cpu = from.cpu, .memory = from.memory, .containers = {}},
                 .container_names = {},
                 .failure = read.error()};
@@ -159,6 +160,7 @@ vgpualloc::workload snapshot::typical() const {
 vgpualloc::expected<snapshot> make_snapshot(std::span<const manifest> objects, const validate_options& with) {
     const auto dialects = manifest_dialects(with);
     snapshot made;
+    made.with = std::make_unique<const validate_options>(with);
     for (const manifest& each : objects) {
         const bool counts = each.node || each.kind == "Pod";
         if (counts) made.warnings.insert(made.warnings.end(), each.problems.begin(), each.problems.end());

@@ -17,6 +17,7 @@ using pod = vgpualloc::kubernetes::pod;
 using node = vgpualloc::kubernetes::node;
 using registrations = std::span<const vgpualloc::device_registration>;
 using device_info = dialect::mindcluster::device_info;
+using decision = dialect::decision;
 using pods_on_node = std::span<const pod* const>;
 
 /// Memory and number are two plugin settings; a manifest is read by the one whose resource it names.
@@ -43,13 +44,16 @@ manifest_dialect gpushare() {
             .read_assignment =
                 [](const pod& of, registrations devices) {
                     return dialect::gpushare::read_assignment(of, devices, gpushare_for(of));
-                }};
+                },
+            .write_assignment = [](const pod&, registrations,
+                                   const decision& made) { return dialect::gpushare::write_assignment(made); }};
 }
 
 /// A dialect whose functions take one options value.
-template <class Requests, class ReadPod, class ReadNode, class ReadAssignment, class Options>
+template <class Requests, class ReadPod, class ReadNode, class ReadAssignment, class WriteAssignment, class Options>
 manifest_dialect plain(std::string name, std::vector<std::string> resources, const Options& with, Requests requests,
-                       ReadPod read_pod, ReadNode read_node, ReadAssignment read_assignment) {
+                       ReadPod read_pod, ReadNode read_node, ReadAssignment read_assignment,
+                       WriteAssignment write_assignment) {
     return {.name = std::move(name),
             .whole_pod = false,
             .scheduler = {},
@@ -58,7 +62,9 @@ manifest_dialect plain(std::string name, std::vector<std::string> resources, con
             .read_pod = [=, &with](const pod& of) { return read_pod(of, with); },
             .read_node = [=, &with](const node& of, const device_info&, pods_on_node) { return read_node(of, with); },
             .read_assignment = [=, &with](const pod& of,
-                                          registrations devices) { return read_assignment(of, devices, with); }};
+                                          registrations devices) { return read_assignment(of, devices, with); },
+            .write_assignment = [=, &with](const pod& of, registrations devices,
+                                           const decision& made) { return write_assignment(of, devices, made, with); }};
 }
 
 manifest_dialect mindcluster(const dialect::mindcluster::options& with) {
@@ -66,7 +72,10 @@ manifest_dialect mindcluster(const dialect::mindcluster::options& with) {
     auto made = plain(
         "mindcluster", {"huawei.com/npu-core"}, with, words::requests, words::read_pod,
         [](const node& of, const words::options& options) { return words::read_node(of, {}, {}, options); },
-        words::read_assignment);
+        words::read_assignment,
+        [](const pod&, registrations devices, const decision& made_for, const words::options&) {
+            return words::write_assignment(devices, made_for);
+        });
     made.read_node = [&with](const node& of, const device_info& info, pods_on_node on_node) {
         // Nodes without such chips are none of its business; a chip's node says so in its capacity.
         if (!of.capacity.contains("huawei.com/npu-core")) return dialect::node_reading{};
@@ -98,17 +107,19 @@ std::vector<manifest_dialect> manifest_dialects(const validate_options& with) {
     all.push_back(plain("volcano_vgpu",
                         {with.vgpu.count_name, with.vgpu.memory_name, with.vgpu.cores_name,
                          with.vgpu.memory_percentage_name, "volcano.sh/vgpu-priority"},
-                        with.vgpu, vgpu::requests, vgpu::read_pod, vgpu::read_node, vgpu::read_assignment));
+                        with.vgpu, vgpu::requests, vgpu::read_pod, vgpu::read_node, vgpu::read_assignment,
+                        vgpu::write_assignment));
     all.push_back(gpushare());
     all.push_back(plain("hami",
                         {with.hami.count_name, with.hami.memory_name, with.hami.memory_percentage_name,
                          with.hami.cores_name, "nvidia.com/priority"},
-                        with.hami, hami::requests, hami::read_pod, hami::read_node, hami::read_assignment));
+                        with.hami, hami::requests, hami::read_pod, hami::read_node, hami::read_assignment,
+                        hami::write_assignment));
     all.push_back(plain("ascend_hami", ascend_resources(with.ascend), with.ascend, ascend::requests, ascend::read_pod,
-                        ascend::read_node, ascend::read_assignment));
+                        ascend::read_node, ascend::read_assignment, ascend::write_assignment));
     all.push_back(mindcluster(with.mindcluster));
     all.push_back(plain("cce", {cce_names.memory_name, cce_names.cores_name}, cce_names, cce::requests, cce::read_pod,
-                        cce::read_node, cce::read_assignment));
+                        cce::read_node, cce::read_assignment, cce::write_assignment));
     all.back().scheduler = "volcano"; // SPEC-cce, rule 12
     return all;
 }

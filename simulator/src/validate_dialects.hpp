@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "vgpualloc/dialect/decision.hpp"
 #include "vgpualloc/dialect/kubernetes.hpp"
 #include "vgpualloc/dialect/reading.hpp"
 #include "vgpusim/validate.hpp"
@@ -28,6 +29,10 @@ struct manifest_dialect {
         read_node;
     std::function<vgpualloc::dialect::assignment_reading(const pod&, std::span<const vgpualloc::device_registration>)>
         read_assignment;
+    /// The annotations that carry a decision on a pod that read_pod() reads.
+    std::function<vgpualloc::kubernetes::text_map(const pod&, std::span<const vgpualloc::device_registration>,
+                                                  const vgpualloc::dialect::decision&)>
+        write_assignment;
 };
 
 /// The dialects that the options configure; these have to outlive them.

@@ -28,7 +28,7 @@ REQUEST = {"container": str, "count": int, "memory_percent?": int, "memory_mib?"
 POD = {"namespace": str, "name": str, "place": str, "dialect": str, "cpu_milli": int, "memory_mib": int, "tags": [str],
        "avoids": [str], "requests": [REQUEST]}
 CHOICE = {"node": (str, None), "reason": str, "nodes_fitting": int, "nodes_tied": int, "runner_up": (str, None),
-          "margin": (float, None), "message": str, "shares": [SHARE]}
+          "margin": (float, None), "message": str, "shares": [SHARE], "annotations": dict}
 DOCUMENT = {"pod": POD, "policy": str, "choice": CHOICE, "nodes": [NODE], "notes": [str], "warnings": [ERROR]}
 
 
@@ -37,9 +37,9 @@ OWN_CATALOG = json.dumps({
     "mig": [{"key": "MY-GPU-24GB", "memory_slices": 4, "compute_slices": 4, "card_types": ["MY-GPU"],
              "provenance": {"*": "S:LGIP"}, "profiles": [
                  {"name": "1g.6gb", "kind": "core", "profile_id": 14, "compute_slices": 1, "size": 1,
-                  "starts": [0, 1, 2, 3], "max_instances": 4, "memory_mib": 5952, "provenance": {"*": "S:LGIP"}},
+                  "starts": [0, 1, 2, 3], "max_instances": 4, "memory_mib": 5952, "sm": 14, "provenance": {"*": "S:LGIP"}},
                  {"name": "4g.24gb", "kind": "core", "profile_id": 0, "compute_slices": 4, "size": 4, "starts": [0],
-                  "max_instances": 1, "memory_mib": 24000, "provenance": {"*": "S:LGIP"}}]}],
+                  "max_instances": 1, "memory_mib": 24000, "sm": 56, "provenance": {"*": "S:LGIP"}}]}],
     "ascend": {"chips": [{"name": "Ascend910X", "chip_name": "910X", "resource": "huawei.com/Ascend910X",
                           "resource_memory": "huawei.com/Ascend910X-memory",
                           "resource_core": "huawei.com/Ascend910X-core", "memory_allocatable_mib": 65536,
@@ -232,6 +232,62 @@ class ExplainTest(CliTest):
         own = self.write("mine.json", OWN_CATALOG)
         [share] = self.own(objects, "--file", own)["choice"]["shares"]
         self.assertEqual(share["part"]["words"], "template vir10, 32768 MiB")
+
+    def test_annotations_are_those_of_the_real_components(self):
+        def written(pod):
+            return self.document(pod)["choice"]["annotations"]
+
+        ids = "GPU-a0,NVIDIA,3000,50:"
+        self.assertEqual(written(MANIFESTS / "volcano-vgpu-hami-core.yaml"), {
+            "volcano.sh/bind-phase": "allocating", "volcano.sh/bind-time": "<time>",
+            "volcano.sh/devices-to-allocate": ids, "volcano.sh/vgpu-ids-new": ids, "volcano.sh/vgpu-node": "core-0",
+            "volcano.sh/vgpu-time": "<time>"})
+        self.assertEqual(written(MANIFESTS / "volcano-vgpu-mig.yaml")["volcano.sh/vgpu-ids-new"],
+                         "GPU-m0[group1-1],NVIDIA,3000,0:")
+        self.assertEqual(written(MANIFESTS / "mindcluster-job.yaml"),
+                         {"huawei.com/npu-core": "0", "predicate-time": "<time>"})
+        npu = written(MANIFESTS / "ascend-hami-pod.yaml")
+        self.assertEqual(npu["hami.io/Ascend310P-devices-allocated"], "npu-a,Ascend310P,6144,0:;")
+        self.assertEqual((npu["hami.io/vgpu-node"], npu["predicate-time"]), ("npu-0", "<time>"))
+        self.assertEqual(written(MANIFESTS / "volcano-vgpu-job.yaml"), {}, "it fits nowhere")
+        text = self.explain(MANIFESTS / "volcano-vgpu-hami-core.yaml")
+        self.assertIn(f"  annotation volcano.sh/vgpu-ids-new: {ids}\n", text)
+
+    def test_annotations_of_hami_gpushare_and_cce(self):
+        def written(objects, *flags):
+            return self.own(objects, *flags)["choice"]["annotations"]
+
+        cut = written(hami_node(gpu("GPU-0", "NVIDIA MY-GPU")) + waiting({"nvidia.com/gpu": 1, "nvidia.com/gpumem": 5000}),
+                      "--file", self.write("mine.json", OWN_CATALOG))
+        self.assertEqual(cut["hami.io/vgpu-devices-allocated"], "GPU-0,NVIDIA,5952,25:;")
+        [instance] = json.loads(cut["hami.io/vgpu-mig-allocations"])
+        self.assertEqual((instance["profile"], instance["placement"]["size"]), ("1g.6gb", 1))
+        shared = node("n1", {}, {"volcano.sh/gpu-number": "2", "volcano.sh/gpu-memory": "2000"})
+        self.assertIn('"allocatable"', shared)
+        shared = shared.replace('"status": {', '"status": {"capacity": {"volcano.sh/gpu-number": "2", '
+                                '"volcano.sh/gpu-memory": "2000"}, ')
+        found = self.own(shared + bound({"volcano.sh/gpu-memory": 900}, "n1", {"volcano.sh/gpu-index": "0"}) +
+                         waiting({"volcano.sh/gpu-memory": 500}))["choice"]
+        self.assertEqual(found["annotations"], {"volcano.sh/gpu-index": "1", "volcano.sh/predicate-time": "<time>"})
+        cce = node("n1", {}, {"volcano.sh/gpu-mem.128Mi": "100", "volcano.sh/gpu-core.percentage": "100"})
+        self.assertEqual(written(cce + waiting({"volcano.sh/gpu-mem.128Mi": 10})),
+                         {"vgpualloc.io/cce-devices-allocated": "n1/0,1280,0:;"})
+
+    def test_a_node_of_two_dialects_numbers_each_dialects_devices(self):
+        two = {"volcano.sh/node-vgpu-register": "GPU-1,10,40960,NVIDIA A100-SXM4-40GB,true,hami-core:",
+               "hami.io/node-register-Ascend910B4": json.dumps(
+                   [{"id": "npu-4", "index": 4, "count": 2, "devmem": 32768, "devcore": 20, "health": True}])}
+        names = ("volcano.sh/vgpu-number", "volcano.sh/vgpu-cores", "volcano.sh/vgpu-memory", "huawei.com/Ascend910B4")
+        choice = self.own(node("n1", two, {name: "10" for name in names}) +
+                          waiting({"huawei.com/Ascend910B4": 1}))["choice"]
+        self.assertEqual((choice["shares"][0]["device"], choice["shares"][0]["uuid"]), (4, "npu-4"))
+        self.assertTrue(choice["annotations"]["hami.io/Ascend910B4-devices-allocated"].startswith("npu-4,"))
+
+    def test_nobody_writes_annotations_for_another_dialects_card(self):
+        document = self.own(hami_node(gpu("GPU-0", "NVIDIA A100-SXM4-40GB")) + waiting(
+            {"volcano.sh/vgpu-number": 1, "volcano.sh/vgpu-memory": 3000}))
+        self.assertEqual((document["choice"]["node"], document["choice"]["annotations"]), ("n1", {}))
+        self.assertIn("no annotations: device GPU-0", document["notes"][0])
 
     def test_indices_are_those_that_the_node_registered(self):
         asked = waiting({"nvidia.com/gpu": 1, "nvidia.com/gpumem": 8000})

@@ -154,18 +154,33 @@ private:
     std::vector<mig_entry> mig_; // after made_, whose problems its reading adds to
 };
 
-const mig_profile& profile_of(const device_registration& device, const mig_instance& part, const options& with) {
+const mig_model& model_of(const device_registration& device, const options& with) {
     const auto model = find_model(*with.catalog, device.model);
     VGA_ASSERT(model.has_value(), "a MIG share is of a GPU in the catalog");
-    VGA_ASSERT(part.profile < (*model)->profiles.size(), "a MIG share has a profile of its GPU");
-    return (*model)->profiles[part.profile];
+    return **model;
+}
+
+const mig_profile& profile_of(const mig_model& model, const mig_instance& part) {
+    VGA_ASSERT(part.profile < model.profiles.size(), "a MIG share has a profile of its GPU");
+    return model.profiles[part.profile];
+}
+
+/// What HAMi charges of compute: the profile's share of the multiprocessors of the largest, rounded up (SPEC-hami 7).
+/// As the share has it where the catalog does not know them.
+std::int64_t cores_of(const mig_model& model, const mig_instance& part) {
+    std::int64_t most = 0;
+    for (const mig_profile& each : model.profiles) most = std::max(most, each.sm.value_or(0));
+    const auto own = profile_of(model, part).sm;
+    if (!own || most == 0) return part.cores.count();
+    return (whole_compute.count() * *own + most - 1) / most;
 }
 
 hami_text::record record_of(const device_registration& device, const partition& part, const options& with) {
     hami_text::record made{.uuid = device.uuid, .word = family};
     if (const auto* instance = std::get_if<mig_instance>(&part)) {
-        made.memory = profile_of(device, *instance, with).memory.value_or(mib{0}).count();
-        made.cores = instance->cores.count();
+        const mig_model& model = model_of(device, with);
+        made.memory = profile_of(model, *instance).memory.value_or(mib{0}).count();
+        made.cores = cores_of(model, *instance);
         return made;
     }
     const auto* given = std::get_if<slice>(&part);
@@ -177,7 +192,7 @@ hami_text::record record_of(const device_registration& device, const partition& 
 
 nlohmann::ordered_json mig_json(const device_registration& device, const mig_instance& part, std::size_t container,
                                 std::size_t record, const options& with) {
-    const mig_profile& profile = profile_of(device, part, with);
+    const mig_profile& profile = profile_of(model_of(device, with), part);
     return {{"containerIndex", container},
             {"deviceIndex", record},
             {"gpuUUID", device.uuid},

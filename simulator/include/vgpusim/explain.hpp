@@ -111,6 +111,8 @@ struct explanation {
     double margin = 0.0;                    ///< score of the chosen over the runner-up
     std::size_t fitting = 0;                ///< nodes
     std::size_t tied = 0;                   ///< nodes with the highest score
+    /// Of the placement chosen, as the component that serves the pod's dialect would write them; "<time>" is the time.
+    vgpualloc::kubernetes::text_map annotations{};
     std::string message{}; ///< if nothing fits: "0/5 nodes are available: 3 insufficient_device_memory, …"
     std::vector<std::string> notes{};
 };

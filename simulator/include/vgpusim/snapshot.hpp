@@ -33,6 +33,7 @@ struct snapshot_pod {
     std::string name;
     std::string place;   ///< file and line of the object
     std::string dialect; ///< that it asks for devices in; empty: it asks for none
+    vgpualloc::kubernetes::pod object;
     vgpualloc::pod_request request;
     std::vector<std::string> container_names;  ///< by request.containers; empty text: the pod as a whole
     std::optional<vgpualloc::error> failure{}; ///< why the request cannot be read; it then asks for the host part only
@@ -47,6 +48,7 @@ struct bound_pod {
 
 /// The ledger points into the cluster, so both have addresses of their own and a snapshot may be moved.
 struct snapshot {
+    std::unique_ptr<const validate_options> with;      ///< how the dialects were read
     std::unique_ptr<vgpualloc::cluster> nodes;         ///< in the order found
     std::unique_ptr<vgpualloc::ledger> book;           ///< with every bound pod adopted
     std::vector<std::vector<snapshot_device>> devices; ///< by node, then device index
