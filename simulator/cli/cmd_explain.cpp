@@ -13,6 +13,7 @@
 #include "cluster_inputs.hpp"
 #include "commands.hpp"
 #include "vgpusim/explain.hpp"
+#include "vgputraces/files.hpp"
 
 namespace vgpusim::cli {
 
@@ -27,6 +28,7 @@ struct options {
     std::vector<std::string> cluster;
     std::string pod;
     dialect_files dialects;
+    std::string scheduler_config;
     std::string node;
     explain_options with;
     bool json = false;
@@ -104,8 +106,16 @@ expected<void> check_node(const snapshot& in, const std::string& name) {
 }
 
 expected<std::string> explained(options chosen) {
-    const auto with = load_dialects(chosen.dialects);
+    auto with = load_dialects(chosen.dialects);
     if (!with) return unexpected(with.error());
+    if (!chosen.scheduler_config.empty()) {
+        const auto text = vgputraces::read_file(chosen.scheduler_config);
+        if (!text) return unexpected(text.error());
+        auto read = parse_scheduler_config(*text, chosen.scheduler_config);
+        if (!read) return unexpected(read.error());
+        with->vgpu.exclusive_rules = read->exclusive_rules;
+        chosen.with.deviceshare = *std::move(read);
+    }
     const auto objects = load_objects(chosen.cluster);
     if (!objects) return unexpected(objects.error());
     auto cluster = make_snapshot(*objects, *with);
@@ -133,10 +143,14 @@ void add_explain(CLI::App& app, int& exit_code) {
         ->required();
     command->add_option("--pod", chosen->pod, "A pending pod of the cluster (namespace/name, or name) or a manifest")
         ->required();
-    command->add_option("--policy", chosen->with.policy, "Policy that scores (vgpusim policies)")
-        ->capture_default_str();
+    CLI::Option* policy = command->add_option("--policy", chosen->with.policy, "Policy that scores (vgpusim policies)")
+                              ->capture_default_str();
     command->add_option("--seed", chosen->with.seed, "For policies that draw")->capture_default_str();
     add_dialect_files(*command, chosen->dialects);
+    command
+        ->add_option("--scheduler-config", chosen->scheduler_config,
+                     "Volcano's volcano-scheduler.conf, or its ConfigMap: plugin deviceshare ranks as it says")
+        ->excludes(policy);
     command->add_option("--node", chosen->node, "Show this node only");
     command->add_flag("--all", chosen->all, "Show all nodes; as text only the first 20 are shown");
     command->add_flag("--json", chosen->json, "As JSON, with everything");

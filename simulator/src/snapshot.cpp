@@ -7,6 +7,7 @@
 
 #include "device_info.hpp"
 #include "snapshot_parts.hpp"
+#include "vgpusim/deviceshare.hpp"
 
 namespace vgpusim {
 
@@ -179,6 +180,7 @@ vgpualloc::expected<snapshot> make_snapshot(std::span<const manifest> objects, c
     pod_reader reader{nodes, dialects, made};
     for (const manifest* each : sorted.pods) reader.read(*each);
     made.devices = std::move(nodes.devices);
+    for (const manifest* each : sorted.nodes) made.ai_cores.push_back(ai_cores_of(*each->node));
     warn_of_overcommitment(made);
     return made;
 }

@@ -10,13 +10,17 @@
 
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/model/rejection.hpp"
+#include "vgpusim/deviceshare.hpp"
 #include "vgpusim/snapshot.hpp"
 
 namespace vgpusim {
 
 struct explain_options {
-    std::string policy = "fgd";     ///< a spelling of make_policy(); its workload is the pods of the cluster
-    std::uint64_t seed = 0;         ///< for policies that draw
+    std::string policy = "fgd"; ///< a spelling of make_policy(); its workload is the pods of the cluster
+    std::uint64_t seed = 0;     ///< for policies that draw
+    /// Of Volcano's scheduler configuration: plugin deviceshare ranks instead of `policy`. Its exclusive rules are
+    /// those of the snapshot's dialects (validate_options::vgpu).
+    std::optional<vgpualloc::dialect::volcano::plugin_arguments> deviceshare{};
     std::int64_t memory_factor = 1; ///< MiB per unit in which the vGPU dialect was told to keep memory
 };
 
@@ -117,7 +121,8 @@ struct explanation {
     std::vector<std::string> notes{};
 };
 
-/// Nothing is booked. Errors: those of make_policy(), and the pod's own if its request could not be read.
+/// Nothing is booked. Errors: those of make_policy() and check_enabled(), and the pod's own if its request could not be
+/// read.
 [[nodiscard]] vgpualloc::expected<explanation> explain(snapshot& in, const snapshot_pod& pod,
                                                        const explain_options& with);
 

@@ -52,6 +52,7 @@ struct snapshot {
     std::unique_ptr<vgpualloc::cluster> nodes;         ///< in the order found
     std::unique_ptr<vgpualloc::ledger> book;           ///< with every bound pod adopted
     std::vector<std::vector<snapshot_device>> devices; ///< by node, then device index
+    std::vector<std::int64_t> ai_cores;                ///< by node: huawei.com/npu-core that it offers
     std::vector<bound_pod> bound;                      ///< by pod_id
     std::vector<snapshot_pod> pending;                 ///< in the order found
     std::vector<vgpualloc::error> warnings;            ///< what could not be read, or cannot be true
