@@ -89,6 +89,10 @@ void print(const object_report& from) {
                        request.container.empty() ? "" : fmt::format("container {}: ", request.container),
                        describe(request.asked));
         }
+        if (each.requests_unread > 0) {
+            fmt::print("  {}: {} that cannot be read\n", each.dialect,
+                       each.requests_unread == 1 ? "a request" : fmt::format("{} requests", each.requests_unread));
+        }
         print_devices(each);
     }
     for (const std::string& each : from.notes) fmt::print("  note: {}\n", each);

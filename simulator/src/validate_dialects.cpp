@@ -87,15 +87,20 @@ manifest_dialect mindcluster(const dialect::mindcluster::options& with) {
 std::vector<std::string> ascend_resources(const dialect::ascend_hami::options& with) {
     std::vector<std::string> names;
     for (const auto& each : with.kinds) {
-        const std::string count = each.resource.empty() ? "huawei.com/" + each.npu.name : each.resource;
-        names.push_back(count);
-        names.push_back(each.resource_memory.empty() ? count + "-memory" : each.resource_memory);
-        names.push_back(each.resource_core.empty() ? count + "-core" : each.resource_core);
+        const npu_resources own = resources_of(each);
+        names.insert(names.end(), {own.count, own.memory, own.core});
     }
     return names;
 }
 
 } // namespace
+
+npu_resources resources_of(const dialect::ascend_hami::kind& kind) {
+    const std::string count = kind.resource.empty() ? "huawei.com/" + kind.npu.name : kind.resource;
+    return {.count = count,
+            .memory = kind.resource_memory.empty() ? count + "-memory" : kind.resource_memory,
+            .core = kind.resource_core.empty() ? count + "-core" : kind.resource_core};
+}
 
 std::vector<manifest_dialect> manifest_dialects(const validate_options& with) {
     namespace vgpu = dialect::volcano_vgpu;

@@ -35,6 +35,15 @@ struct manifest_dialect {
         write_assignment;
 };
 
+/// Errors of a dialect name the object only: the place in the file comes before. Every error once.
+void add_error(object_report& to, vgpualloc::error problem);
+
+struct npu_resources {
+    std::string count, memory, core;
+};
+/// The resource names of a kind of NPU, those that are made of its name too.
+[[nodiscard]] npu_resources resources_of(const vgpualloc::dialect::ascend_hami::kind& kind);
+
 /// The dialects that the options configure; these have to outlive them.
 [[nodiscard]] std::vector<manifest_dialect> manifest_dialects(const validate_options& with);
 

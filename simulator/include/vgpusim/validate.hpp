@@ -1,6 +1,7 @@
 // Manifests checked against every dialect: what each pod would ask for, what each node offers, what cannot be read.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -44,6 +45,7 @@ struct understood_request {
 struct dialect_report {
     std::string dialect;
     std::vector<understood_request> requests;            ///< of a pod
+    std::size_t requests_unread = 0;                     ///< containers, or the pod, whose request is an error
     std::vector<vgpualloc::device_registration> devices; ///< of a node
 };
 struct object_report {
