@@ -135,7 +135,7 @@ expected<void> check_enabled(const plugin_arguments& arguments, std::string_view
     const auto [name, enabled] = switch_for(arguments, dialect, asked);
     if (enabled) return {};
     return unexpected(error{.code = error_code::unsupported,
-                            .where = "pod " + asked.ns + "/" + asked.name,
+                            .where = {},
                             .field = "dialect",
                             .value = std::string{dialect},
                             .expected = name == nullptr

@@ -228,7 +228,11 @@ std::int64_t ai_cores_booked(const snapshot& in, const vgpualloc::booking& of) {
 vgpualloc::expected<explanation> by_deviceshare(snapshot& in, const snapshot_pod& pod,
                                                 const vgpualloc::dialect::volcano::plugin_arguments& arguments) {
     const auto enabled = check_enabled(arguments, pod.dialect, pod.object);
-    if (!enabled) return vgpualloc::unexpected(enabled.error());
+    if (!enabled) {
+        auto failure = enabled.error();
+        failure.where = pod.place + ": pod " + pod.full_name();
+        return vgpualloc::unexpected(std::move(failure));
+    }
     deviceshare_ranking ranking{.policy = arguments.schedule_policy, .weight = arguments.schedule_weight};
     const lone_scorer alone = [&](const vgpualloc::cluster& lone, node_index where) {
         auto with = ranking;

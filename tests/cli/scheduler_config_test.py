@@ -124,7 +124,7 @@ class SchedulerConfigTest(CliTest):
 
     def test_what_is_not_enabled_serves_no_pod(self):
         asked = self.CLUSTER + pod("q", vgpu(100))
-        self.assert_refused(self.explain(asked, scheduler(AscendHAMiVNPUEnable="true")), "volcano_vgpu", "VGPUEnable")
+        self.assert_refused(self.explain(asked, scheduler(AscendHAMiVNPUEnable="true")), "default/q", "volcano_vgpu", "VGPUEnable")
         shared = node("n", [], {}, {"volcano.sh/gpu-number": "2", "volcano.sh/gpu-memory": "2000"})
         by_memory = shared + pod("q", {"volcano.sh/gpu-memory": 500})
         self.assert_refused(self.explain(by_memory, scheduler(GPUNumberEnable="true")), "GPUSharingEnable")

@@ -24,7 +24,7 @@ namespace vgpusim {
 parse_scheduler_config(const std::string& text, const std::string& name);
 
 /// Whether the arguments enable what serves this pod, which asks for devices in `dialect` (`vgpusim dialects`). Error
-/// unsupported, which names the argument.
+/// unsupported, which names the argument; where is empty.
 [[nodiscard]] vgpualloc::expected<void> check_enabled(const vgpualloc::dialect::volcano::plugin_arguments& arguments,
                                                       std::string_view dialect,
                                                       const vgpualloc::kubernetes::pod& asked);
