@@ -6,9 +6,9 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "cluster_inputs.hpp"
 #include "commands.hpp"
 #include "vgpusim/catalog.hpp"
-#include "vgputraces/files.hpp"
 
 namespace vgpusim::cli {
 
@@ -20,18 +20,6 @@ struct options {
     std::vector<std::string> files;
     bool json = false;
 };
-
-[[nodiscard]] vgpualloc::expected<vgpualloc::hardware_catalog> load(const std::vector<std::string>& files) {
-    auto catalog = vgpualloc::built_in_catalog();
-    for (const std::string& path : files) {
-        const auto text = vgputraces::read_file(path);
-        if (!text) return vgpualloc::unexpected(text.error());
-        auto merged = vgpualloc::merge_file(catalog, *text, path);
-        if (!merged) return merged;
-        catalog = *std::move(merged);
-    }
-    return catalog;
-}
 
 /// Leaves of the catalog what was asked for. Sources are kept: the entries name them.
 [[nodiscard]] vgpualloc::expected<vgpualloc::hardware_catalog> chosen_part(vgpualloc::hardware_catalog catalog,
@@ -72,7 +60,7 @@ void print(const vgpualloc::hardware_catalog& part, const options& chosen) {
 }
 
 int run(const options& chosen) {
-    auto catalog = load(chosen.files);
+    auto catalog = load_catalog(chosen.files);
     if (!catalog) return report_error(catalog.error());
     const auto part = chosen_part(*std::move(catalog), chosen);
     if (!part) return report_error(part.error());
@@ -88,9 +76,7 @@ void add_catalog(CLI::App& app, int& exit_code) {
         app.add_subcommand("catalog", "Show GPUs with MIG and Ascend NPUs: profiles, placements, templates");
     command->add_option("KIND", chosen->kind, "mig or ascend; default: both")->check(CLI::IsMember({"mig", "ascend"}));
     command->add_option("NAME", chosen->name, "A model or chip by name, card type, PCI id or what the driver prints");
-    command
-        ->add_option("--file", chosen->files, "Catalog file that adds or replaces models (docs/catalog.md); repeatable")
-        ->allow_extra_args(false);
+    add_catalog_files(*command, chosen->files);
     command->add_flag("--json", chosen->json, "As a catalog file");
     command->callback([chosen, &exit_code] { exit_code = run(*chosen); });
 }

@@ -10,6 +10,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "cluster_inputs.hpp"
 #include "commands.hpp"
 #include "vgpusim/explain.hpp"
 #include "vgputraces/files.hpp"
@@ -26,32 +27,13 @@ using vgpualloc::unexpected;
 struct options {
     std::vector<std::string> cluster;
     std::string pod;
-    std::string config;
+    dialect_files dialects;
+    std::string scheduler_config;
     std::string node;
     explain_options with;
     bool json = false;
     bool all = false;
 };
-
-expected<std::vector<vgputraces::manifest>> read_objects(const std::vector<std::string>& files) {
-    std::vector<vgputraces::manifest> all;
-    for (const std::string& path : files) {
-        const auto text = vgputraces::read_file(path);
-        if (!text) return unexpected(text.error());
-        auto objects = vgputraces::read_manifests(*text, path);
-        if (!objects) return objects;
-        std::ranges::move(*objects, std::back_inserter(all));
-    }
-    return all;
-}
-
-expected<validate_options> dialects_of(const options& chosen) {
-    auto made = default_validate_options();
-    if (chosen.config.empty()) return made;
-    const auto text = vgputraces::read_file(chosen.config);
-    if (!text) return unexpected(text.error());
-    return configured(std::move(made), *text, chosen.config);
-}
 
 /// The first few of many names.
 std::string some_of(const std::vector<std::string>& names) {
@@ -96,7 +78,7 @@ expected<std::vector<const snapshot_pod*>> pending_pods(const snapshot& in, cons
 }
 
 expected<snapshot_pod> pod_of_file(const std::string& path, const validate_options& with) {
-    const auto objects = read_objects({path});
+    const auto objects = load_objects({path});
     if (!objects) return unexpected(objects.error());
     const auto found = std::ranges::find_if(*objects, [](const auto& each) { return each.pod.has_value(); });
     if (found != objects->end()) return read_snapshot_pod(*found, with);
@@ -124,9 +106,17 @@ expected<void> check_node(const snapshot& in, const std::string& name) {
 }
 
 expected<std::string> explained(options chosen) {
-    const auto with = dialects_of(chosen);
+    auto with = load_dialects(chosen.dialects);
     if (!with) return unexpected(with.error());
-    const auto objects = read_objects(chosen.cluster);
+    if (!chosen.scheduler_config.empty()) {
+        const auto text = vgputraces::read_file(chosen.scheduler_config);
+        if (!text) return unexpected(text.error());
+        auto read = parse_scheduler_config(*text, chosen.scheduler_config);
+        if (!read) return unexpected(read.error());
+        with->vgpu.exclusive_rules = read->exclusive_rules;
+        chosen.with.deviceshare = *std::move(read);
+    }
+    const auto objects = load_objects(chosen.cluster);
     if (!objects) return unexpected(objects.error());
     auto cluster = make_snapshot(*objects, *with);
     if (!cluster) return unexpected(cluster.error());
@@ -153,12 +143,14 @@ void add_explain(CLI::App& app, int& exit_code) {
         ->required();
     command->add_option("--pod", chosen->pod, "A pending pod of the cluster (namespace/name, or name) or a manifest")
         ->required();
-    command->add_option("--policy", chosen->with.policy, "Policy that scores (vgpusim policies)")
-        ->capture_default_str();
+    CLI::Option* policy = command->add_option("--policy", chosen->with.policy, "Policy that scores (vgpusim policies)")
+                              ->capture_default_str();
     command->add_option("--seed", chosen->with.seed, "For policies that draw")->capture_default_str();
-    command->add_option(
-        "--config", chosen->config,
-        "Device configuration (device-config.yaml, or its ConfigMap): resource names, NPUs, geometries");
+    add_dialect_files(*command, chosen->dialects);
+    command
+        ->add_option("--scheduler-config", chosen->scheduler_config,
+                     "Volcano's volcano-scheduler.conf, or its ConfigMap: plugin deviceshare ranks as it says")
+        ->excludes(policy);
     command->add_option("--node", chosen->node, "Show this node only");
     command->add_flag("--all", chosen->all, "Show all nodes; as text only the first 20 are shown");
     command->add_flag("--json", chosen->json, "As JSON, with everything");

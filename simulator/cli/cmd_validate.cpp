@@ -9,9 +9,9 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "cluster_inputs.hpp"
 #include "commands.hpp"
 #include "vgpusim/validate.hpp"
-#include "vgputraces/files.hpp"
 
 namespace vgpusim::cli {
 
@@ -22,7 +22,7 @@ using vgpualloc::device_request;
 
 struct options {
     std::vector<std::string> files;
-    std::string config;
+    dialect_files dialects;
     bool json = false;
 };
 
@@ -89,36 +89,20 @@ void print(const object_report& from) {
                        request.container.empty() ? "" : fmt::format("container {}: ", request.container),
                        describe(request.asked));
         }
+        if (each.requests_unread > 0) {
+            fmt::print("  {}: {} that cannot be read\n", each.dialect,
+                       each.requests_unread == 1 ? "a request" : fmt::format("{} requests", each.requests_unread));
+        }
         print_devices(each);
     }
     for (const std::string& each : from.notes) fmt::print("  note: {}\n", each);
     for (const auto& each : from.errors) fmt::print("  error: {}\n", each.message());
 }
 
-vgpualloc::expected<std::vector<vgputraces::manifest>> read_all(const std::vector<std::string>& files) {
-    std::vector<vgputraces::manifest> all;
-    for (const std::string& path : files) {
-        const auto text = vgputraces::read_file(path);
-        if (!text) return vgpualloc::unexpected(text.error());
-        auto objects = vgputraces::read_manifests(*text, path);
-        if (!objects) return objects;
-        for (auto& each : *objects) all.push_back(std::move(each));
-    }
-    return all;
-}
-
-vgpualloc::expected<validate_options> options_of(const options& chosen) {
-    auto made = default_validate_options();
-    if (chosen.config.empty()) return made;
-    const auto text = vgputraces::read_file(chosen.config);
-    if (!text) return vgpualloc::unexpected(text.error());
-    return configured(std::move(made), *text, chosen.config);
-}
-
 int run(const options& chosen) {
-    const auto with = options_of(chosen);
+    const auto with = load_dialects(chosen.dialects);
     if (!with) return report_error(with.error());
-    const auto objects = read_all(chosen.files);
+    const auto objects = load_objects(chosen.files);
     if (!objects) return report_error(objects.error());
     const auto reports = validate(*objects, *with);
     std::size_t errors = 0;
@@ -143,9 +127,7 @@ void add_validate(CLI::App& app, int& exit_code) {
         "validate", "Check Kubernetes manifests: which dialect each object speaks, what it asks for, what is wrong");
     command->add_option("FILE", chosen->files, "Manifests, YAML or JSON; also what kubectl get -o yaml prints")
         ->required();
-    command->add_option(
-        "--config", chosen->config,
-        "Device configuration (device-config.yaml, or its ConfigMap): resource names, NPUs, geometries");
+    add_dialect_files(*command, chosen->dialects);
     command->add_flag("--json", chosen->json, "As JSON");
     command->callback([chosen, &exit_code] { exit_code = run(*chosen); });
 }

@@ -10,14 +10,14 @@
 #include "vgpualloc/dialect/gpushare.hpp"
 #include "vgpualloc/dialect/mindcluster.hpp"
 #include "vgpualloc/dialect/volcano_vgpu.hpp"
-#include "vgpualloc/policy/deviceshare.hpp"
+#include "vgpualloc/mode/mindcluster_310p.hpp"
+#include "vgpusim/deviceshare.hpp"
 
 namespace vgpusim::conformance {
 
 namespace {
 
 namespace dialect = vgpualloc::dialect;
-namespace policies = vgpualloc::policies;
 using vgpualloc::device_registration;
 using vgpualloc::device_request;
 using vgpualloc::device_share;
@@ -38,10 +38,9 @@ public:
     }
 
 protected:
-    [[nodiscard]] policies::deviceshare_order order() const {
-        return policies::deviceshare_order_of(arguments_.policy);
+    [[nodiscard]] deviceshare_ranking ranking() const {
+        return {.policy = arguments_.policy, .weight = arguments_.weight};
     }
-    [[nodiscard]] std::int64_t weight() const { return arguments_.weight; }
     [[nodiscard]] const volcano::plugin_options& arguments() const { return arguments_; }
     [[nodiscard]] const volcano::device_config& config() const { return config_; }
     [[nodiscard]] const vgpualloc::kubernetes::node& node(std::size_t i) const { return nodes_[i]; }
@@ -72,6 +71,7 @@ public:
         if (!config().percent_name.empty()) with_.memory_percentage_name = config().percent_name;
         with_.memory_factor = std::max<std::int64_t>(1, config().gpu_memory_factor);
         with_.exclusive_rules = arguments().exclusive_rules;
+        with_.mps_as_hami_core = true;
         for (const volcano::mig_geometry& each : config().mig_geometries) {
             auto& to = with_.geometries.emplace_back();
             to.models = each.models;
@@ -100,8 +100,8 @@ public:
     [[nodiscard]] std::vector<std::string> tags_of(const pod& bound, std::span<const device_share> has) const override {
         return dialect::volcano_vgpu::tags_of(bound, has, with_);
     }
-    [[nodiscard]] std::unique_ptr<vgpualloc::policy> make_policy(const vgpualloc::cluster&) const override {
-        return std::make_unique<policies::deviceshare_vgpu>(order(), weight());
+    [[nodiscard]] std::unique_ptr<vgpualloc::policy> make_policy(const vgpualloc::cluster& owned) const override {
+        return make_deviceshare_policy("volcano_vgpu", ranking(), owned);
     }
     [[nodiscard]] taken_part part_of(const device_share& share, const device_registration& on,
                                      const device_request& wanted) const override {
@@ -148,8 +148,8 @@ public:
     [[nodiscard]] dialect::assignment_reading read_assignment(const pod& bound, registrations on) const override {
         return dialect::gpushare::read_assignment(bound, on, with_);
     }
-    [[nodiscard]] std::unique_ptr<vgpualloc::policy> make_policy(const vgpualloc::cluster&) const override {
-        return std::make_unique<policies::first_fit>();
+    [[nodiscard]] std::unique_ptr<vgpualloc::policy> make_policy(const vgpualloc::cluster& owned) const override {
+        return make_deviceshare_policy("gpushare", ranking(), owned);
     }
     [[nodiscard]] taken_part part_of(const device_share&, const device_registration&,
                                      const device_request&) const override {
@@ -199,7 +199,7 @@ public:
         return dialect::ascend_hami::read_assignment(bound, on, with_);
     }
     [[nodiscard]] std::unique_ptr<vgpualloc::policy> make_policy(const vgpualloc::cluster& owned) const override {
-        return std::make_unique<policies::deviceshare_ascend>(order(), weight(), owned);
+        return make_deviceshare_policy("ascend_hami", ranking(), owned);
     }
     [[nodiscard]] taken_part part_of(const device_share& share, const device_registration& on,
                                      const device_request& wanted) const override {
@@ -227,7 +227,7 @@ public:
     explicit npu_310p(const json& recorded) : recorded_dialect{recorded} {
         with_.strict_dvpp = false;
         with_.every_container = false;
-        for (const json& each : recorded.at("nodes")) capacity_.push_back(capacity_of(node_from(each)));
+        for (const json& each : recorded.at("nodes")) capacity_.push_back(ai_cores_of(node_from(each)));
     }
     [[nodiscard]] dialect::node_reading read_node(std::size_t i, std::span<const pod* const> here) const override {
         return dialect::mindcluster::read_node(node(i),
@@ -255,8 +255,10 @@ public:
     [[nodiscard]] dialect::assignment_reading read_assignment(const pod& bound, registrations on) const override {
         return dialect::mindcluster::read_assignment(bound, on, with_);
     }
-    [[nodiscard]] std::unique_ptr<vgpualloc::policy> make_policy(const vgpualloc::cluster&) const override {
-        return std::make_unique<policies::deviceshare_310p>(weight(), capacity_);
+    [[nodiscard]] std::unique_ptr<vgpualloc::policy> make_policy(const vgpualloc::cluster& owned) const override {
+        auto with = ranking();
+        with.ai_cores = capacity_;
+        return make_deviceshare_policy("mindcluster", std::move(with), owned);
     }
     [[nodiscard]] bool has_cache() const override { return false; }
     [[nodiscard]] std::int64_t number_of(std::size_t device, const device_registration& on) const override {
@@ -293,12 +295,6 @@ private:
             if (cores_of(each) != 0) return cores_of(each);
         }
         return 0;
-    }
-    [[nodiscard]] static std::int64_t capacity_of(const vgpualloc::kubernetes::node& of) {
-        const std::string& text = vgpualloc::kubernetes::value_of(of.allocatable, "huawei.com/npu-core");
-        std::int64_t cores = 0;
-        std::from_chars(text.data(), text.data() + text.size(), cores);
-        return cores;
     }
 
     dialect::mindcluster::options with_;

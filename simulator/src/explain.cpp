@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "annotations.hpp"
 #include "explain_node.hpp"
 #include "part_words.hpp"
 #include "vgpualloc/alloc/allocator.hpp"
@@ -50,9 +51,9 @@ namespace {
 /// Asks all nodes about one pod.
 class explainer {
 public:
-    explainer(snapshot& in, const snapshot_pod& pod, policy& scorer)
-        : in_{&in}, pod_{&pod}, scorer_{&scorer}, pair_{.node = &scorer, .device = &scorer}, decides_{*in.book, pair_},
-          asks_{*in.book, pair_, false} {
+    explainer(snapshot& in, const snapshot_pod& pod, policy& scorer, lone_scorer of_lone_nodes)
+        : in_{&in}, pod_{&pod}, scorer_{&scorer}, of_lone_nodes_{std::move(of_lone_nodes)},
+          pair_{.node = &scorer, .device = &scorer}, decides_{*in.book, pair_}, asks_{*in.book, pair_, false} {
         for (const auto& each : pod.request.containers) view_.devices += each.count;
         view_.request = &pod.request;
     }
@@ -68,6 +69,10 @@ public:
         }
         to.chosen = decided->node.at();
         to.nodes[*to.chosen].shares = shares(*decided, decided->node);
+        if (auto written = annotations_of(*in_, *pod_, *decided))
+            to.annotations = *std::move(written);
+        else
+            to.notes.push_back("no annotations: " + written.error().message());
         explain_choice(to);
     }
 
@@ -86,7 +91,7 @@ private:
                             .terms = {},
                             .shares = {},
                             .devices = devices(where)};
-        lone_node alone{*in_, where, *scorer_};
+        lone_node alone{*in_, where, *scorer_, of_lone_nodes_};
         if (answer.code != rejection_code::none) {
             made.score = 0.0;
             made.refused = alone.refused(pod_->request, answer.code);
@@ -109,7 +114,7 @@ private:
             const auto& from = in_->device(where, each.device);
             made.push_back(
                 {.container = each.container,
-                 .device = each.device.at(),
+                 .device = from.index,
                  .uuid = from.registered.uuid,
                  .part = describe_part(in_->nodes->spec_of(where, each.device), from.registered, each.part)});
         }
@@ -134,7 +139,8 @@ private:
         const auto& spec = in_->nodes->spec_of(where, which);
         const auto& state = in_->book->devices(where)[which.at()];
         const auto& from = in_->device(where, which);
-        return {.uuid = from.registered.uuid,
+        return {.index = from.index,
+                .uuid = from.registered.uuid,
                 .model = spec.model,
                 .family = spec.family,
                 .mode = std::string{spec.mode->name()},
@@ -196,6 +202,7 @@ private:
     snapshot* in_;
     const snapshot_pod* pod_;
     policy* scorer_;
+    lone_scorer of_lone_nodes_;
     vgpualloc::policy_pair pair_;
     vgpualloc::allocator decides_;
     vgpualloc::naive_allocator asks_;
@@ -209,10 +216,47 @@ std::string summary_of(const std::string& policy) {
     return "a sum of scores, each times its weight";
 }
 
-} // namespace
+/// AI cores that Kubernetes counts for a bound pod: all that its containers ask for.
+std::int64_t ai_cores_booked(const snapshot& in, const vgpualloc::booking& of) {
+    const snapshot_pod& pod = in.bound[of.pod.at()].pod;
+    std::int64_t cores = 0;
+    for (const auto& each : pod.request.containers) {
+        if (pod.dialect == "mindcluster") cores += each.count * each.cores.count();
+    }
+    return cores;
+}
 
-vgpualloc::expected<explanation> explain(snapshot& in, const snapshot_pod& pod, const explain_options& with) {
-    if (pod.failure) return vgpualloc::unexpected(*pod.failure);
+vgpualloc::expected<explanation> by_deviceshare(snapshot& in, const snapshot_pod& pod,
+                                                const vgpualloc::dialect::volcano::plugin_arguments& arguments) {
+    const auto enabled = check_enabled(arguments, pod.dialect, pod.object);
+    if (!enabled) {
+        auto failure = enabled.error();
+        failure.where = pod.place + ": pod " + pod.full_name();
+        return vgpualloc::unexpected(std::move(failure));
+    }
+    deviceshare_ranking ranking{.policy = arguments.schedule_policy, .weight = arguments.schedule_weight};
+    const lone_scorer alone = [&](const vgpualloc::cluster& lone, node_index where) {
+        auto with = ranking;
+        with.ai_cores = {in.ai_cores[where.at()]};
+        return make_deviceshare_policy(pod.dialect, std::move(with), lone);
+    };
+    auto among_all = ranking;
+    among_all.ai_cores = in.ai_cores;
+    among_all.ai_cores_booked = [&in](const vgpualloc::booking& of) { return ai_cores_booked(in, of); };
+    const auto scorer = make_deviceshare_policy(pod.dialect, std::move(among_all), *in.nodes);
+    explanation made{.pod = pod,
+                     .policy = std::string{scorer->name()},
+                     .policy_summary = fmt::format("as Volcano's plugin ranks, SchedulePolicy {}, ScheduleWeight {}",
+                                                   ranking.policy.empty() ? "none" : ranking.policy, ranking.weight),
+                     .message = {}};
+    if (ranking.weight <= 0 && scorer->name() == "deviceshare") {
+        made.notes.emplace_back("deviceshare.ScheduleWeight is not above 0: the plugin ranks cards, but no nodes");
+    }
+    explainer{in, pod, *scorer, alone}.explain(made);
+    return made;
+}
+
+vgpualloc::expected<explanation> by_policy(snapshot& in, const snapshot_pod& pod, const explain_options& with) {
     vgpualloc::policy_parameters parameters{.target = in.typical(), .seed = with.seed};
     if (parameters.target.typical.empty()) {
         parameters.target.typical = {
@@ -221,11 +265,19 @@ vgpualloc::expected<explanation> explain(snapshot& in, const snapshot_pod& pod, 
     const auto scorer = make_policy(with.policy, parameters);
     if (!scorer) return vgpualloc::unexpected(scorer.error());
     explanation made{.pod = pod, .policy = with.policy, .policy_summary = summary_of(with.policy), .message = {}};
-    if (with.memory_factor != 1) {
-        made.notes.push_back(fmt::format(
+    explainer{in, pod, **scorer, {}}.explain(made);
+    return made;
+}
+
+} // namespace
+
+vgpualloc::expected<explanation> explain(snapshot& in, const snapshot_pod& pod, const explain_options& with) {
+    if (pod.failure) return vgpualloc::unexpected(*pod.failure);
+    auto made = with.deviceshare ? by_deviceshare(in, pod, *with.deviceshare) : by_policy(in, pod, with);
+    if (made && with.memory_factor != 1) {
+        made->notes.push_back(fmt::format(
             "memory of GPUs in dialect volcano_vgpu is in units of {} MiB (gpuMemoryFactor)", with.memory_factor));
     }
-    explainer{in, pod, **scorer}.explain(made);
     return made;
 }
 

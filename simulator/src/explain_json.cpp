@@ -68,7 +68,8 @@ json answer_json(const explained_answer& from) {
 }
 
 json device_json(const explained_device& from) {
-    json made{{"uuid", from.uuid},
+    json made{{"index", from.index},
+              {"uuid", from.uuid},
               {"model", from.model},
               {"family", from.family},
               {"mode", from.mode},
@@ -138,6 +139,8 @@ json choice_json(const explanation& of) {
     if (of.chosen) {
         for (const explained_share& each : of.nodes[*of.chosen].shares) made["shares"].push_back(share_json(each));
     }
+    made["annotations"] = json::object();
+    for (const auto& [key, value] : of.annotations) made["annotations"][key] = value;
     return made;
 }
 

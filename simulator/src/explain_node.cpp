@@ -73,10 +73,10 @@ struct seen_node {
 
 } // namespace
 
-lone_node::lone_node(const snapshot& in, node_index where, policy& scorer)
-    : scorer_{&scorer},
-      nodes_{.kinds = in.nodes->kinds, .nodes = {in.nodes->nodes[where.at()]}, .modes = in.nodes->modes},
-      book_{with_what_runs(in, where, nodes_)}, asks_{book_, {.node = &scorer, .device = &scorer}, false},
+lone_node::lone_node(const snapshot& in, node_index where, policy& scorer, const lone_scorer& make)
+    : nodes_{.kinds = in.nodes->kinds, .nodes = {in.nodes->nodes[where.at()]}, .modes = in.nodes->modes},
+      own_scorer_{make ? make(nodes_, where) : nullptr}, scorer_{own_scorer_ ? own_scorer_.get() : &scorer},
+      book_{with_what_runs(in, where, nodes_)}, asks_{book_, {.node = scorer_, .device = scorer_}, false},
       pods_{book_.live_count()} {}
 
 std::optional<vgpualloc::placement> lone_node::best(const pod_request& request) {

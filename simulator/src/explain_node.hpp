@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -11,11 +13,17 @@
 
 namespace vgpusim {
 
+/// Makes the scorer of a lone node, for policies that know nodes by their position in the cluster. `where` is the
+/// node's in the snapshot.
+using lone_scorer =
+    std::function<std::unique_ptr<vgpualloc::policy>(const vgpualloc::cluster& lone, vgpualloc::node_index where)>;
+
 /// A node of a snapshot in a cluster of its own, with what runs there: so that its own best placement can be asked
 /// for, and containers placed one after the other, without touching the snapshot.
 class lone_node {
 public:
-    lone_node(const snapshot& in, vgpualloc::node_index where, vgpualloc::policy& scorer);
+    /// `make`: empty for a scorer that serves lone nodes as well.
+    lone_node(const snapshot& in, vgpualloc::node_index where, vgpualloc::policy& scorer, const lone_scorer& make);
 
     /// The best placement of `request` here. Its node is 0.
     [[nodiscard]] std::optional<vgpualloc::placement> best(const vgpualloc::pod_request& request);
@@ -33,8 +41,9 @@ private:
     [[nodiscard]] refusal of_devices(const vgpualloc::pod_request& request, std::size_t container,
                                      vgpualloc::rejection_code code, const std::vector<bool>& taken);
 
-    vgpualloc::policy* scorer_;
     vgpualloc::cluster nodes_;
+    std::unique_ptr<vgpualloc::policy> own_scorer_;
+    vgpualloc::policy* scorer_;
     vgpualloc::ledger book_;
     vgpualloc::naive_allocator asks_;
     std::size_t pods_ = 0;

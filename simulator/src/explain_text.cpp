@@ -102,6 +102,7 @@ std::string choice_words(const explanation& of) {
         text += fmt::format("  {} gets of device {} ({}): {}\n", container_name(of, each.container), each.device,
                             each.uuid, each.part.words);
     }
+    for (const auto& [key, value] : of.annotations) text += fmt::format("  annotation {}: {}\n", key, value);
     return text;
 }
 

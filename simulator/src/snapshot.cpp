@@ -7,6 +7,7 @@
 
 #include "device_info.hpp"
 #include "snapshot_parts.hpp"
+#include "vgpusim/deviceshare.hpp"
 
 namespace vgpusim {
 
@@ -81,6 +82,7 @@ private:
                 .name = from.name,
                 .place = from.place,
                 .dialect = {},
+                .object = *from.pod,
                 .request = {.cpu = from.cpu, .memory = from.memory, .containers = {}},
                 .container_names = {},
                 .failure = read.error()};
@@ -174,12 +176,13 @@ vgpualloc::expected<snapshot> make_snapshot(std::span<const manifest> objects, c
                                            .value = "",
                                            .expected = "at least one object of kind Node"});
     }
-    auto nodes = read_snapshot_nodes(sorted, dialects, made.warnings);
+    auto nodes = read_snapshot_nodes(sorted, dialects, *with.hami.catalog, made.warnings);
     made.nodes = std::make_unique<vgpualloc::cluster>(nodes.nodes);
     made.book = std::make_unique<vgpualloc::ledger>(*made.nodes);
     pod_reader reader{nodes, dialects, made};
     for (const manifest* each : sorted.pods) reader.read(*each);
     made.devices = std::move(nodes.devices);
+    for (const manifest* each : sorted.nodes) made.ai_cores.push_back(ai_cores_of(*each->node));
     warn_of_overcommitment(made);
     return made;
 }

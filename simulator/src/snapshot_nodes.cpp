@@ -41,8 +41,9 @@ std::int64_t pods_max_of(const manifest& from, std::int64_t otherwise, std::vect
 /// Adds the devices of one node, dialect by dialect.
 class node_reader {
 public:
-    node_reader(const manifest& from, snapshot_nodes& to, std::vector<error>& warnings)
-        : from_{&from}, to_{&to}, warnings_{&warnings} {
+    node_reader(const manifest& from, const vgpualloc::mig_catalog& catalog, snapshot_nodes& to,
+                std::vector<error>& warnings)
+        : from_{&from}, catalog_{&catalog}, to_{&to}, warnings_{&warnings} {
         node_.name = from.name;
         node_.cpu = from.cpu;
         node_.memory = from.memory;
@@ -52,9 +53,9 @@ public:
     void add(const std::string& dialect, vgpualloc::dialect::node_reading read) {
         for (error& each : read.problems) warn(*warnings_, from_->place, std::move(each));
         dialect_devices own;
-        for (auto& each : read.devices) {
-            own.index.push_back(add_device(dialect, each));
-            own.registered.push_back(std::move(each));
+        for (std::size_t i = 0; i < read.devices.size(); ++i) {
+            own.index.push_back(add_device(dialect, read.devices[i], read.index_of(i)));
+            own.registered.push_back(std::move(read.devices[i]));
         }
         by_dialect_.push_back(std::move(own));
         warn_of_unknown_geometry(dialect);
@@ -68,18 +69,19 @@ public:
     }
 
 private:
-    std::optional<device_index> add_device(const std::string& dialect, const vgpualloc::device_registration& from) {
+    std::optional<device_index> add_device(const std::string& dialect, const vgpualloc::device_registration& from,
+                                           std::int64_t index) {
         const auto known = std::ranges::find(devices_, from.uuid, [](const auto& d) { return d.registered.uuid; });
         if (known != devices_.end() && !from.uuid.empty()) {
             if (known->dialect != dialect) warn_of_twin(known->dialect, dialect, from.uuid);
             return device_index{static_cast<std::size_t>(known - devices_.begin())};
         }
-        const auto added = vgpualloc::add_device(to_->nodes, node_, from, vgpualloc::built_in_mig_catalog());
+        const auto added = vgpualloc::add_device(to_->nodes, node_, from, *catalog_);
         if (!added) {
             warn(*warnings_, from_->place + ": node " + from_->name, added.error());
             return std::nullopt;
         }
-        devices_.push_back({.dialect = dialect, .registered = from});
+        devices_.push_back({.dialect = dialect, .registered = from, .index = index});
         return device_index{devices_.size() - 1};
     }
 
@@ -109,6 +111,7 @@ private:
     }
 
     const manifest* from_;
+    const vgpualloc::mig_catalog* catalog_;
     snapshot_nodes* to_;
     std::vector<error>* warnings_;
     vgpualloc::node node_;
@@ -119,10 +122,10 @@ private:
 } // namespace
 
 snapshot_nodes read_snapshot_nodes(const snapshot_objects& from, const std::vector<manifest_dialect>& dialects,
-                                   std::vector<error>& warnings) {
+                                   const vgpualloc::mig_catalog& catalog, std::vector<error>& warnings) {
     snapshot_nodes made;
     for (const manifest* each : from.nodes) {
-        node_reader reader{*each, made, warnings};
+        node_reader reader{*each, catalog, made, warnings};
         const auto info = from.device_infos.find(each->name);
         const auto on_node = from.on_node.find(each->name);
         for (const manifest_dialect& dialect : dialects) {

@@ -40,6 +40,7 @@ struct snapshot_objects {
 
 [[nodiscard]] snapshot_nodes read_snapshot_nodes(const snapshot_objects& from,
                                                  const std::vector<manifest_dialect>& dialects,
+                                                 const vgpualloc::mig_catalog& catalog,
                                                  std::vector<vgpualloc::error>& warnings);
 
 [[nodiscard]] vgpualloc::expected<snapshot_pod> read_request(const vgputraces::manifest& of,

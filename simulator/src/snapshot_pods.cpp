@@ -78,6 +78,7 @@ vgpualloc::expected<snapshot_pod> read_request(const manifest& of, const std::ve
                       .name = of.name,
                       .place = of.place,
                       .dialect = {},
+                      .object = *of.pod,
                       .request = {},
                       .container_names = {}};
     const auto asked = dialects_of(*of.pod, dialects);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "device_info.hpp"
+#include "request_limits.hpp"
 #include "validate_dialects.hpp"
 
 namespace vgpusim {
@@ -17,13 +18,6 @@ using vgputraces::manifest;
 namespace kubernetes = vgpualloc::kubernetes;
 
 namespace {
-
-/// Errors of a dialect name the object only: the place in the file comes before.
-void add_error(object_report& to, error problem) {
-    problem.where = problem.where.empty() ? to.place : to.place + ": " + problem.where;
-    const auto same = [&problem](const error& each) { return each.message() == problem.message(); };
-    if (std::ranges::none_of(to.errors, same)) to.errors.push_back(std::move(problem));
-}
 
 using bound_pods = std::map<std::string, std::vector<const kubernetes::pod*>>; ///< by node
 
@@ -57,12 +51,14 @@ vgpualloc::dialect::node_reading read_node(const manifest_dialect& dialect, cons
 }
 
 /// Container by container, so that each has its own name and all errors are told and not the first alone.
-void read_requests(const manifest_dialect& dialect, const kubernetes::pod& of, object_report& to) {
-    dialect_report report{.dialect = dialect.name, .requests = {}, .devices = {}};
+void read_requests(const manifest_dialect& dialect, const kubernetes::pod& of, const validate_options& with,
+                   object_report& to) {
+    dialect_report report{.dialect = dialect.name, .requests = {}, .requests_unread = 0, .devices = {}};
     const auto read = [&](const kubernetes::pod& part, const std::string& container) {
         const auto request = dialect.read_pod(part);
         if (!request) {
             add_error(to, request.error());
+            ++report.requests_unread;
             return;
         }
         for (const auto& each : request->containers) report.requests.push_back({container, each});
@@ -76,6 +72,7 @@ void read_requests(const manifest_dialect& dialect, const kubernetes::pod& of, o
             read(part, in.name);
         }
     }
+    for (const understood_request& each : report.requests) check_limits(dialect.name, each, with, to);
     to.dialects.push_back(std::move(report));
 }
 
@@ -116,12 +113,12 @@ void check_resources(const std::vector<manifest_dialect>& dialects, const std::s
 }
 
 void validate_pod(const manifest& from, const std::vector<manifest_dialect>& dialects, const cluster_facts& facts,
-                  object_report& to) {
+                  const validate_options& with, object_report& to) {
     std::set<std::string> speaking;
     for (const manifest_dialect& each : dialects) {
         if (!each.requests(*from.pod)) continue;
         speaking.insert(each.name);
-        read_requests(each, *from.pod, to);
+        read_requests(each, *from.pod, with, to);
         check_assignment(each, from, facts, to);
         if (!each.scheduler.empty() && from.scheduler_name != each.scheduler) {
             add_error(to, {.code = error_code::mismatch,
@@ -145,12 +142,19 @@ void validate_node(const manifest& from, const std::vector<manifest_dialect>& di
         auto reading = read_node(each, *from.node, facts);
         for (const error& problem : reading.problems) add_error(to, problem);
         if (reading.devices.empty()) continue;
-        to.dialects.push_back({.dialect = each.name, .requests = {}, .devices = std::move(reading.devices)});
+        to.dialects.push_back(
+            {.dialect = each.name, .requests = {}, .requests_unread = 0, .devices = std::move(reading.devices)});
     }
     if (to.dialects.empty()) to.notes.emplace_back("registers no device");
 }
 
 } // namespace
+
+void add_error(object_report& to, error problem) {
+    problem.where = problem.where.empty() ? to.place : to.place + ": " + problem.where;
+    const auto same = [&problem](const error& each) { return each.message() == problem.message(); };
+    if (std::ranges::none_of(to.errors, same)) to.errors.push_back(std::move(problem));
+}
 
 std::vector<object_report> validate(const std::vector<manifest>& objects, const validate_options& given) {
     validate_options with = given;
@@ -177,7 +181,7 @@ std::vector<object_report> validate(const std::vector<manifest>& objects, const 
                            .dialects = {},
                            .notes = {},
                            .errors = each.problems};
-        if (each.pod) validate_pod(each, dialects, facts, made);
+        if (each.pod) validate_pod(each, dialects, facts, with, made);
         if (each.node) validate_node(each, dialects, facts, made);
         if (const auto config = each.data.find("device-config.yaml"); config != each.data.end()) {
             const auto read = configured(default_validate_options(), config->second, each.place);

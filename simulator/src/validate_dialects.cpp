@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "vgpualloc/catalog/ascend.hpp"
 #include "vgpualloc/dialect/cce.hpp"
 #include "vgpualloc/dialect/gpushare.hpp"
 #include "vgpualloc/dialect/volcano_config.hpp"
@@ -18,6 +17,7 @@ using pod = vgpualloc::kubernetes::pod;
 using node = vgpualloc::kubernetes::node;
 using registrations = std::span<const vgpualloc::device_registration>;
 using device_info = dialect::mindcluster::device_info;
+using decision = dialect::decision;
 using pods_on_node = std::span<const pod* const>;
 
 /// Memory and number are two plugin settings; a manifest is read by the one whose resource it names.
@@ -44,13 +44,16 @@ manifest_dialect gpushare() {
             .read_assignment =
                 [](const pod& of, registrations devices) {
                     return dialect::gpushare::read_assignment(of, devices, gpushare_for(of));
-                }};
+                },
+            .write_assignment = [](const pod&, registrations,
+                                   const decision& made) { return dialect::gpushare::write_assignment(made); }};
 }
 
 /// A dialect whose functions take one options value.
-template <class Requests, class ReadPod, class ReadNode, class ReadAssignment, class Options>
+template <class Requests, class ReadPod, class ReadNode, class ReadAssignment, class WriteAssignment, class Options>
 manifest_dialect plain(std::string name, std::vector<std::string> resources, const Options& with, Requests requests,
-                       ReadPod read_pod, ReadNode read_node, ReadAssignment read_assignment) {
+                       ReadPod read_pod, ReadNode read_node, ReadAssignment read_assignment,
+                       WriteAssignment write_assignment) {
     return {.name = std::move(name),
             .whole_pod = false,
             .scheduler = {},
@@ -59,7 +62,9 @@ manifest_dialect plain(std::string name, std::vector<std::string> resources, con
             .read_pod = [=, &with](const pod& of) { return read_pod(of, with); },
             .read_node = [=, &with](const node& of, const device_info&, pods_on_node) { return read_node(of, with); },
             .read_assignment = [=, &with](const pod& of,
-                                          registrations devices) { return read_assignment(of, devices, with); }};
+                                          registrations devices) { return read_assignment(of, devices, with); },
+            .write_assignment = [=, &with](const pod& of, registrations devices,
+                                           const decision& made) { return write_assignment(of, devices, made, with); }};
 }
 
 manifest_dialect mindcluster(const dialect::mindcluster::options& with) {
@@ -67,7 +72,10 @@ manifest_dialect mindcluster(const dialect::mindcluster::options& with) {
     auto made = plain(
         "mindcluster", {"huawei.com/npu-core"}, with, words::requests, words::read_pod,
         [](const node& of, const words::options& options) { return words::read_node(of, {}, {}, options); },
-        words::read_assignment);
+        words::read_assignment,
+        [](const pod&, registrations devices, const decision& made_for, const words::options&) {
+            return words::write_assignment(devices, made_for);
+        });
     made.read_node = [&with](const node& of, const device_info& info, pods_on_node on_node) {
         // Nodes without such chips are none of its business; a chip's node says so in its capacity.
         if (!of.capacity.contains("huawei.com/npu-core")) return dialect::node_reading{};
@@ -79,15 +87,20 @@ manifest_dialect mindcluster(const dialect::mindcluster::options& with) {
 std::vector<std::string> ascend_resources(const dialect::ascend_hami::options& with) {
     std::vector<std::string> names;
     for (const auto& each : with.kinds) {
-        const std::string count = each.resource.empty() ? "huawei.com/" + each.npu.name : each.resource;
-        names.push_back(count);
-        names.push_back(each.resource_memory.empty() ? count + "-memory" : each.resource_memory);
-        names.push_back(each.resource_core.empty() ? count + "-core" : each.resource_core);
+        const npu_resources own = resources_of(each);
+        names.insert(names.end(), {own.count, own.memory, own.core});
     }
     return names;
 }
 
 } // namespace
+
+npu_resources resources_of(const dialect::ascend_hami::kind& kind) {
+    const std::string count = kind.resource.empty() ? "huawei.com/" + kind.npu.name : kind.resource;
+    return {.count = count,
+            .memory = kind.resource_memory.empty() ? count + "-memory" : kind.resource_memory,
+            .core = kind.resource_core.empty() ? count + "-core" : kind.resource_core};
+}
 
 std::vector<manifest_dialect> manifest_dialects(const validate_options& with) {
     namespace vgpu = dialect::volcano_vgpu;
@@ -99,24 +112,30 @@ std::vector<manifest_dialect> manifest_dialects(const validate_options& with) {
     all.push_back(plain("volcano_vgpu",
                         {with.vgpu.count_name, with.vgpu.memory_name, with.vgpu.cores_name,
                          with.vgpu.memory_percentage_name, "volcano.sh/vgpu-priority"},
-                        with.vgpu, vgpu::requests, vgpu::read_pod, vgpu::read_node, vgpu::read_assignment));
+                        with.vgpu, vgpu::requests, vgpu::read_pod, vgpu::read_node, vgpu::read_assignment,
+                        vgpu::write_assignment));
     all.push_back(gpushare());
     all.push_back(plain("hami",
                         {with.hami.count_name, with.hami.memory_name, with.hami.memory_percentage_name,
                          with.hami.cores_name, "nvidia.com/priority"},
-                        with.hami, hami::requests, hami::read_pod, hami::read_node, hami::read_assignment));
+                        with.hami, hami::requests, hami::read_pod, hami::read_node, hami::read_assignment,
+                        hami::write_assignment));
     all.push_back(plain("ascend_hami", ascend_resources(with.ascend), with.ascend, ascend::requests, ascend::read_pod,
-                        ascend::read_node, ascend::read_assignment));
+                        ascend::read_node, ascend::read_assignment, ascend::write_assignment));
     all.push_back(mindcluster(with.mindcluster));
     all.push_back(plain("cce", {cce_names.memory_name, cce_names.cores_name}, cce_names, cce::requests, cce::read_pod,
-                        cce::read_node, cce::read_assignment));
+                        cce::read_node, cce::read_assignment, cce::write_assignment));
     all.back().scheduler = "volcano"; // SPEC-cce, rule 12
     return all;
 }
 
-validate_options default_validate_options() {
+validate_options default_validate_options() { return default_validate_options(vgpualloc::built_in_catalog()); }
+
+validate_options default_validate_options(const vgpualloc::hardware_catalog& catalog) {
     validate_options made;
-    for (const auto& each : vgpualloc::built_in_ascend_catalog().chips) {
+    made.mig = std::make_shared<const vgpualloc::mig_catalog>(catalog.mig);
+    made.hami.catalog = made.mig.get();
+    for (const auto& each : catalog.ascend.chips) {
         dialect::ascend_hami::kind kind{.npu = {.name = each.name,
                                                 .memory_allocatable = each.memory_allocatable,
                                                 .memory_capacity = each.memory_capacity,
@@ -152,10 +171,13 @@ vgpualloc::expected<validate_options> configured(validate_options base, const st
     if (!json) return vgpualloc::unexpected(json.error());
     const auto read = dialect::volcano::parse_device_config(*json, place);
     if (!read) return vgpualloc::unexpected(read.error());
-    if (read->hami)
+    if (read->hami) {
+        const auto* const catalog = base.hami.catalog;
         base.hami = *read->hami;
-    else
+        base.hami.catalog = catalog;
+    } else {
         base.vgpu = read->vgpu;
+    }
     base.warnings = read->warnings;
     base.ascend.soft_by_default = read->hami_vnpu_core;
     base.ascend.kinds.clear();

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "vgpualloc/dialect/decision.hpp"
 #include "vgpualloc/dialect/kubernetes.hpp"
 #include "vgpualloc/dialect/reading.hpp"
 #include "vgpusim/validate.hpp"
@@ -28,7 +29,20 @@ struct manifest_dialect {
         read_node;
     std::function<vgpualloc::dialect::assignment_reading(const pod&, std::span<const vgpualloc::device_registration>)>
         read_assignment;
+    /// The annotations that carry a decision on a pod that read_pod() reads.
+    std::function<vgpualloc::kubernetes::text_map(const pod&, std::span<const vgpualloc::device_registration>,
+                                                  const vgpualloc::dialect::decision&)>
+        write_assignment;
 };
+
+/// Errors of a dialect name the object only: the place in the file comes before. Every error once.
+void add_error(object_report& to, vgpualloc::error problem);
+
+struct npu_resources {
+    std::string count, memory, core;
+};
+/// The resource names of a kind of NPU, those that are made of its name too.
+[[nodiscard]] npu_resources resources_of(const vgpualloc::dialect::ascend_hami::kind& kind);
 
 /// The dialects that the options configure; these have to outlive them.
 [[nodiscard]] std::vector<manifest_dialect> manifest_dialects(const validate_options& with);

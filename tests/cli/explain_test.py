@@ -17,7 +17,7 @@ REASON = {"code": str, "wanted": int, "available": int, "unit": str, "text": str
 PART = {"kind": str, "memory_mib": int, "cores": int, "words": str, "name?": str, "group?": str, "start?": int}
 SHARE = {"container": int, "device": int, "uuid": str, "part": PART}
 ANSWER = {"fits": bool, "score?": float, "reason?": REASON, "parts": [PART]}
-DEVICE = {"uuid": str, "model": str, "family": str, "mode": str, "dialect": str, "healthy": bool, "overcommitted": bool,
+DEVICE = {"index": int, "uuid": str, "model": str, "family": str, "mode": str, "dialect": str, "healthy": bool, "overcommitted": bool,
           "memory_mib": int, "memory_used_mib": int, "cores": int, "cores_used": int, "slots": int, "slots_used": int,
           "used_milli": int, "containers": [ANSWER]}
 TERM = {"policy": str, "weight": float, "score": float}
@@ -28,8 +28,49 @@ REQUEST = {"container": str, "count": int, "memory_percent?": int, "memory_mib?"
 POD = {"namespace": str, "name": str, "place": str, "dialect": str, "cpu_milli": int, "memory_mib": int, "tags": [str],
        "avoids": [str], "requests": [REQUEST]}
 CHOICE = {"node": (str, None), "reason": str, "nodes_fitting": int, "nodes_tied": int, "runner_up": (str, None),
-          "margin": (float, None), "message": str, "shares": [SHARE]}
+          "margin": (float, None), "message": str, "shares": [SHARE], "annotations": dict}
 DOCUMENT = {"pod": POD, "policy": str, "choice": CHOICE, "nodes": [NODE], "notes": [str], "warnings": [ERROR]}
+
+
+OWN_CATALOG = json.dumps({
+    "schema": "vgpualloc-catalog/1", "sources": {"LGIP": "nvidia-smi mig -lgip on our node"},
+    "mig": [{"key": "MY-GPU-24GB", "memory_slices": 4, "compute_slices": 4, "card_types": ["MY-GPU"],
+             "provenance": {"*": "S:LGIP"}, "profiles": [
+                 {"name": "1g.6gb", "kind": "core", "profile_id": 14, "compute_slices": 1, "size": 1,
+                  "starts": [0, 1, 2, 3], "max_instances": 4, "memory_mib": 5952, "sm": 14, "provenance": {"*": "S:LGIP"}},
+                 {"name": "4g.24gb", "kind": "core", "profile_id": 0, "compute_slices": 4, "size": 4, "starts": [0],
+                  "max_instances": 1, "memory_mib": 24000, "sm": 56, "provenance": {"*": "S:LGIP"}}]}],
+    "ascend": {"chips": [{"name": "Ascend910X", "chip_name": "910X", "resource": "huawei.com/Ascend910X",
+                          "resource_memory": "huawei.com/Ascend910X-memory",
+                          "resource_core": "huawei.com/Ascend910X-core", "memory_allocatable_mib": 65536,
+                          "memory_capacity_mib": 65536, "ai_core": 20, "ai_cpu": 7, "templates": [
+                              {"name": "vir10", "memory_mib": 32768, "ai_core": 10, "ai_cpu": 3}]}]}})
+
+
+def node(name, annotations, allocatable):
+    """A node as JSON, which is YAML as well; several make one file."""
+    return "---\n" + json.dumps({"kind": "Node", "metadata": {"name": name, "annotations": annotations},
+                                 "status": {"allocatable": {"cpu": "8", "memory": "64Gi", **allocatable}}}) + "\n"
+
+
+def hami_node(*gpus):
+    return node("n1", {"hami.io/node-nvidia-register": json.dumps(gpus)}, {"nvidia.com/gpu": "14"})
+
+
+def gpu(uuid, model, mode="mig", **more):
+    return {"id": uuid, "count": 4, "devmem": 24576, "devcore": 100, "type": model, "mode": mode, "health": True,
+            **more}
+
+
+def waiting(limits, annotations=None, labels=None, name="q", containers=1):
+    made = [{"name": f"c{i}", "resources": {"limits": limits}} for i in range(containers)]
+    return "---\n" + json.dumps({"kind": "Pod", "metadata": {
+        "name": name, "annotations": annotations or {}, "labels": labels or {}}, "spec": {"containers": made}}) + "\n"
+
+
+def bound(limits, where, annotations, name="b"):
+    text = waiting(limits, annotations, name=name)
+    return text.replace('"spec": {', f'"spec": {{"nodeName": "{where}", ')
 
 
 def differences(value, schema, at="$"):
@@ -154,6 +195,121 @@ class ExplainTest(CliTest):
         self.assertIn("--config", geometry["message"])
         self.assertIn("serve-0", assignment["message"])
         self.assertIn("warning: ", self.vgpusim("explain", CLUSTER, "--pod", "default/waits").stdout)
+
+    def own(self, objects, *flags, pod="q"):
+        """The explanation of a pod in a cluster written here."""
+        result = self.vgpusim("explain", self.write("own.yaml", objects), "--pod", pod, "--json", *flags)
+        self.assert_done(result)
+        made = json.loads(result.stdout)
+        self.assertEqual(differences(made, DOCUMENT), [])
+        return made
+
+    def test_a_users_gpu_model_is_cut_by_its_file(self):  # R066
+        cut = [{"containerIndex": 0, "deviceIndex": 0, "gpuUUID": "GPU-0", "profile": "1g.6gb",
+                "placement": {"start": 0, "size": 1}}]
+        objects = (hami_node(gpu("GPU-0", "NVIDIA MY-GPU")) +
+                   bound({"nvidia.com/gpu": 1, "nvidia.com/gpumem": 5000}, "n1", {
+                       "hami.io/vgpu-devices-allocated": "GPU-0,NVIDIA,5952,0:;",
+                       "hami.io/vgpu-mig-allocations": json.dumps(cut)}) +
+                   waiting({"nvidia.com/gpu": 1, "nvidia.com/gpumem": 5000}))
+        own = self.write("mine.json", OWN_CATALOG)
+        document = self.own(objects, "--file", own)
+        self.assertEqual(document["warnings"], [])
+        self.assertEqual(document["nodes"][0]["devices"][0]["memory_used_mib"], 5952)
+        [share] = document["choice"]["shares"]
+        self.assertEqual((share["part"]["name"], share["part"]["memory_mib"]), ("1g.6gb", 5952))
+        self.assertGreater(share["part"]["start"], 0, "the bound pod is at 0")
+        without = self.own(objects)
+        self.assertIsNone(without["choice"]["node"])
+        self.assertIn("NVIDIA MY-GPU", without["warnings"][0]["message"])
+        self.assert_refused(self.vgpusim("explain", CLUSTER, "--pod", "default/waits", "--file", CLUSTER), "cluster.yaml")
+
+    def test_a_users_npu_is_cut_by_its_file(self):
+        register = {"hami.io/node-register-Ascend910X": json.dumps(
+            [{"id": "npu-x", "count": 2, "devmem": 65536, "devcore": 20, "type": "Ascend910X", "health": True}])}
+        asked = {"huawei.com/Ascend910X": 1, "huawei.com/Ascend910X-memory": 10000}
+        objects = node("n1", register, {"huawei.com/Ascend910X": "2"}) + waiting(asked)
+        own = self.write("mine.json", OWN_CATALOG)
+        [share] = self.own(objects, "--file", own)["choice"]["shares"]
+        self.assertEqual(share["part"]["words"], "template vir10, 32768 MiB")
+
+    def test_annotations_are_those_of_the_real_components(self):
+        def written(pod):
+            return self.document(pod)["choice"]["annotations"]
+
+        ids = "GPU-a0,NVIDIA,3000,50:"
+        self.assertEqual(written(MANIFESTS / "volcano-vgpu-hami-core.yaml"), {
+            "volcano.sh/bind-phase": "allocating", "volcano.sh/bind-time": "<time>",
+            "volcano.sh/devices-to-allocate": ids, "volcano.sh/vgpu-ids-new": ids, "volcano.sh/vgpu-node": "core-0",
+            "volcano.sh/vgpu-time": "<time>"})
+        self.assertEqual(written(MANIFESTS / "volcano-vgpu-mig.yaml")["volcano.sh/vgpu-ids-new"],
+                         "GPU-m0[group1-1],NVIDIA,3000,0:")
+        self.assertEqual(written(MANIFESTS / "mindcluster-job.yaml"),
+                         {"huawei.com/npu-core": "0", "predicate-time": "<time>"})
+        npu = written(MANIFESTS / "ascend-hami-pod.yaml")
+        self.assertEqual(npu["hami.io/Ascend310P-devices-allocated"], "npu-a,Ascend310P,6144,0:;")
+        self.assertEqual((npu["hami.io/vgpu-node"], npu["predicate-time"]), ("npu-0", "<time>"))
+        self.assertEqual(written(MANIFESTS / "volcano-vgpu-job.yaml"), {}, "it fits nowhere")
+        text = self.explain(MANIFESTS / "volcano-vgpu-hami-core.yaml")
+        self.assertIn(f"  annotation volcano.sh/vgpu-ids-new: {ids}\n", text)
+
+    def test_annotations_of_hami_gpushare_and_cce(self):
+        def written(objects, *flags):
+            return self.own(objects, *flags)["choice"]["annotations"]
+
+        cut = written(hami_node(gpu("GPU-0", "NVIDIA MY-GPU")) + waiting({"nvidia.com/gpu": 1, "nvidia.com/gpumem": 5000}),
+                      "--file", self.write("mine.json", OWN_CATALOG))
+        self.assertEqual(cut["hami.io/vgpu-devices-allocated"], "GPU-0,NVIDIA,5952,25:;")
+        [instance] = json.loads(cut["hami.io/vgpu-mig-allocations"])
+        self.assertEqual((instance["profile"], instance["placement"]["size"]), ("1g.6gb", 1))
+        shared = node("n1", {}, {"volcano.sh/gpu-number": "2", "volcano.sh/gpu-memory": "2000"})
+        self.assertIn('"allocatable"', shared)
+        shared = shared.replace('"status": {', '"status": {"capacity": {"volcano.sh/gpu-number": "2", '
+                                '"volcano.sh/gpu-memory": "2000"}, ')
+        found = self.own(shared + bound({"volcano.sh/gpu-memory": 900}, "n1", {"volcano.sh/gpu-index": "0"}) +
+                         waiting({"volcano.sh/gpu-memory": 500}))["choice"]
+        self.assertEqual(found["annotations"], {"volcano.sh/gpu-index": "1", "volcano.sh/predicate-time": "<time>"})
+        cce = node("n1", {}, {"volcano.sh/gpu-mem.128Mi": "100", "volcano.sh/gpu-core.percentage": "100"})
+        self.assertEqual(written(cce + waiting({"volcano.sh/gpu-mem.128Mi": 10})),
+                         {"vgpualloc.io/cce-devices-allocated": "n1/0,1280,0:;"})
+
+    def test_a_node_of_two_dialects_numbers_each_dialects_devices(self):
+        two = {"volcano.sh/node-vgpu-register": "GPU-1,10,40960,NVIDIA A100-SXM4-40GB,true,hami-core:",
+               "hami.io/node-register-Ascend910B4": json.dumps(
+                   [{"id": "npu-4", "index": 4, "count": 2, "devmem": 32768, "devcore": 20, "health": True}])}
+        names = ("volcano.sh/vgpu-number", "volcano.sh/vgpu-cores", "volcano.sh/vgpu-memory", "huawei.com/Ascend910B4")
+        choice = self.own(node("n1", two, {name: "10" for name in names}) +
+                          waiting({"huawei.com/Ascend910B4": 1}))["choice"]
+        self.assertEqual((choice["shares"][0]["device"], choice["shares"][0]["uuid"]), (4, "npu-4"))
+        self.assertTrue(choice["annotations"]["hami.io/Ascend910B4-devices-allocated"].startswith("npu-4,"))
+
+    def test_nobody_writes_annotations_for_another_dialects_card(self):
+        document = self.own(hami_node(gpu("GPU-0", "NVIDIA A100-SXM4-40GB")) + waiting(
+            {"volcano.sh/vgpu-number": 1, "volcano.sh/vgpu-memory": 3000}))
+        self.assertEqual((document["choice"]["node"], document["choice"]["annotations"]), ("n1", {}))
+        self.assertIn("no annotations: device GPU-0", document["notes"][0])
+
+    def test_indices_are_those_that_the_node_registered(self):
+        asked = waiting({"nvidia.com/gpu": 1, "nvidia.com/gpumem": 8000})
+        spoiled = [gpu("GPU-0", "NVIDIA MY-GPU"), gpu("", "NVIDIA T4", "hami-core")]
+        for first in spoiled:  # one that the catalog does not know, one that cannot be read
+            for given in {}, {"index": 1}:
+                objects = hami_node(first, gpu("GPU-1", "NVIDIA A100-SXM4-40GB", **given)) + asked
+                document = self.own(objects)
+                [share] = document["choice"]["shares"]
+                self.assertEqual((share["device"], share["uuid"]), (1, "GPU-1"))
+                self.assertEqual([each["index"] for each in document["nodes"][0]["devices"]], [1])
+        text = self.vgpusim("explain", self.write("own.yaml", objects), "--pod", "q").stdout
+        self.assertIn("gets of device 1 (GPU-1): ", text)
+
+    def test_mps_is_a_mode_of_volcanos_cards(self):  # R063
+        register = {"volcano.sh/node-vgpu-register": "GPU-1,10,40960,NVIDIA A100-SXM4-40GB,true,mps:"}
+        names = ("volcano.sh/vgpu-number", "volcano.sh/vgpu-cores", "volcano.sh/vgpu-memory")
+        objects = node("n1", register, {name: "10" for name in names}) + waiting(
+            {"volcano.sh/vgpu-number": 1, "volcano.sh/vgpu-memory": 3000}, {"volcano.sh/vgpu-mode": "mps"})
+        document = self.own(objects)
+        self.assertEqual(document["choice"]["node"], "n1")
+        self.assertEqual(document["nodes"][0]["devices"][0]["mode"], "mps")
 
     def test_bad_input(self):
         def refused(*arguments, words=()):

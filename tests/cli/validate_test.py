@@ -195,6 +195,60 @@ class ValidateTest(CliTest):
         self.assertIn("tenstorrent", told["notes"][0])
         self.assertEqual(told["errors"], [])
 
+    def test_what_no_device_serves_is_an_error(self):
+        vgpu = "volcano.sh/vgpu-number: 1, "
+        npu = "huawei.com/Ascend{}: {}, huawei.com/Ascend{}-{}: {}"
+        for limits, annotations, field, value, words in (
+                (vgpu + "volcano.sh/vgpu-memory-percentage: 150", "", "volcano.sh/vgpu-memory-percentage", "150", "at most 100"),
+                (vgpu + "volcano.sh/vgpu-cores: 101", "", "volcano.sh/vgpu-cores", "101", "at most 100"),
+                (vgpu, "volcano.sh/vgpu-mode: MIG", "volcano.sh/vgpu-mode", "MIG", "hami-core, mig or mps"),
+                (npu.format("910B3", 1, "910B3", "memory", 100000), "", "huawei.com/Ascend910B3-memory", "100000", "65536 MiB"),
+                (npu.format("910B3", 1, "910B3", "memory", 65537), "huawei.com/vnpu-mode: hami-core",
+                 "huawei.com/Ascend910B3-memory", "65537", "65536 MiB"),
+                (npu.format("310P", 2, "310P", "memory", 4096), "", "huawei.com/Ascend310P", "2", "part of a card"),
+                (npu.format("310P", 1, "310P", "core", 101), "", "huawei.com/Ascend310P-core", "101", "at most 100")):
+            with self.subTest(limits=limits):
+                [error] = self.errors(pod(limits, annotations))
+                self.assertEqual((error["field"], error["value"]), (field, value))
+                self.assertIn("container c", error["where"])
+                self.assertIn(words, error["expected"])
+
+    def test_what_is_just_within_the_limits(self):
+        vgpu = "volcano.sh/vgpu-number: 1, "
+        for limits, annotations in (
+                (vgpu + "volcano.sh/vgpu-memory-percentage: 100, volcano.sh/vgpu-cores: 100", ""),
+                (vgpu + "volcano.sh/vgpu-memory-percentage: 101", ""),  # upstream's word for: not given
+                (vgpu, "volcano.sh/vgpu-mode: mps"),
+                ("huawei.com/Ascend910B3: 1, huawei.com/Ascend910B3-memory: 65536", ""),
+                ("huawei.com/Ascend310P: 2, huawei.com/Ascend310P-memory: 24576", ""),
+                ("huawei.com/Ascend310P: 2", ""),
+                ("huawei.com/Ascend310P: 2, huawei.com/Ascend310P-memory: 4096", "huawei.com/vnpu-mode: hami-core"),
+                ("huawei.com/Ascend310P: 1, huawei.com/Ascend310P-core: 50", "huawei.com/vnpu-mode: hami-core"),
+                ("huawei.com/Ascend310P: 1, huawei.com/Ascend310P-core: 8", "")):
+            with self.subTest(limits=limits):
+                self.assertEqual(self.objects(pod(limits, annotations))[0]["notes"], [])
+        [found] = self.objects(pod("huawei.com/Ascend310P: 1, huawei.com/Ascend310P-core: 50"))
+        [note] = found["notes"]
+        self.assertIn("huawei.com/Ascend310P-core 50: only nodes that can limit in software", note)
+        self.assertIn("8 AI cores", note)
+
+    def test_the_dialect_of_a_request_that_cannot_be_read(self):
+        result = self.vgpusim("validate", self.write("p.yaml", pod("nvidia.com/gpu: 1, nvidia.com/gpumem-percentage: 150")))
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("  hami: a request that cannot be read\n", result.stdout)
+        self.assertIn("  error: ", result.stdout)
+
+    def test_a_catalog_file_adds_npus(self):
+        own = self.write("mine.json", json.dumps({"schema": "vgpualloc-catalog/1", "ascend": {"chips": [
+            {"name": "Ascend910X", "chip_name": "910X", "resource": "huawei.com/Ascend910X",
+             "resource_memory": "huawei.com/Ascend910X-memory", "resource_core": "huawei.com/Ascend910X-core",
+             "memory_allocatable_mib": 65536, "memory_capacity_mib": 65536, "ai_core": 20, "templates": []}]}}))
+        name, asked = self.request("huawei.com/Ascend910X: 1", flags=["--file", own])
+        self.assertEqual((name, asked["family"]), ("ascend_hami", "Ascend910X"))
+        [error] = self.errors(pod("huawei.com/Ascend910X: 1"))
+        self.assertEqual(error["value"], "huawei.com/Ascend910X")
+        self.assert_refused(self.vgpusim("validate", self.write("p.yaml", pod("")), "--file", "nowhere.json"), "nowhere.json")
+
     def test_files_that_cannot_be_read(self):
         self.assert_refused(self.vgpusim("validate", "nowhere.yaml"), "nowhere.yaml")
         self.assert_refused(self.vgpusim("validate", self.write("bad.yaml", "a: 1\n b: 2\n")), "bad.yaml:2")

@@ -116,7 +116,10 @@ void read_kind(const kubernetes::node& of, const kind& which, bool soft, node_re
     }
     std::ranges::stable_sort(cards, {}, &registered::index);
     if (which.super_pod) pair_up(cards);
-    for (registered& each : cards) into.devices.push_back(std::move(each.device));
+    for (registered& each : cards) {
+        into.indices.push_back(each.index);
+        into.devices.push_back(std::move(each.device));
+    }
 }
 
 } // namespace

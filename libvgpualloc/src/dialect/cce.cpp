@@ -59,6 +59,7 @@ void read_registered(const kubernetes::node& of, const std::string& annotation, 
         if (failure) {
             into.problems.push_back(*std::move(failure));
         } else {
+            into.indices.push_back(static_cast<std::int64_t>(i));
             into.devices.push_back(std::move(made));
         }
     }

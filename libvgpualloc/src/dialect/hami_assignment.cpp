@@ -72,8 +72,9 @@ std::vector<mig_entry> read_mig_entries(const kubernetes::pod& of, std::vector<e
 }
 
 /// The profile's position in the list of the GPU's model, which is what mig_instance::profile counts in.
-expected<mig_instance> instance_of(const device_registration& device, const mig_entry& from, core_percent cores) {
-    const auto model = model_of(built_in_mig_catalog(), device);
+expected<mig_instance> instance_of(const device_registration& device, const mig_entry& from, core_percent cores,
+                                   const mig_catalog& catalog) {
+    const auto model = model_of(catalog, device);
     if (!model) return unexpected(model.error());
     const auto profile = find_profile(*model, from.profile);
     if (!profile) return unexpected(profile.error());
@@ -92,8 +93,8 @@ expected<mig_instance> instance_of(const device_registration& device, const mig_
 /// Reads the records of a pod's annotation, each with the instance that goes with it.
 class record_reader {
 public:
-    record_reader(const kubernetes::pod& of, std::span<const device_registration> devices)
-        : where_{hami_text::place(of, "annotation", allocated_key)}, devices_{devices},
+    record_reader(const kubernetes::pod& of, std::span<const device_registration> devices, const mig_catalog& catalog)
+        : where_{hami_text::place(of, "annotation", allocated_key)}, devices_{devices}, catalog_{&catalog},
           mig_{read_mig_entries(of, made_.problems)} {}
 
     [[nodiscard]] assignment_reading take() { return std::move(made_); }
@@ -138,7 +139,7 @@ private:
             problem(error_code::missing, from, std::string{"its instance in annotation "} + mig_key);
             return;
         }
-        const auto instance = instance_of(gpu, *entry, core_percent{from.cores});
+        const auto instance = instance_of(gpu, *entry, core_percent{from.cores}, *catalog_);
         if (!instance) {
             problem(instance.error().code, from, instance.error().message());
             return;
@@ -148,22 +149,38 @@ private:
 
     std::string where_;
     std::span<const device_registration> devices_;
+    const mig_catalog* catalog_;
     assignment_reading made_;
     std::vector<mig_entry> mig_; // after made_, whose problems its reading adds to
 };
 
-mig_profile profile_of(const device_registration& device, const mig_instance& part) {
-    auto model = model_of(built_in_mig_catalog(), device);
+mig_model model_for(const device_registration& device, const options& with) {
+    auto model = model_of(*with.catalog, device);
     VGA_ASSERT(model.has_value(), "a MIG share is of a GPU whose model is known");
-    VGA_ASSERT(part.profile < model->profiles.size(), "a MIG share has a profile of its GPU");
-    return std::move(model->profiles[part.profile]);
+    return *std::move(model);
 }
 
-hami_text::record record_of(const device_registration& device, const partition& part) {
+const mig_profile& profile_of(const mig_model& model, const mig_instance& part) {
+    VGA_ASSERT(part.profile < model.profiles.size(), "a MIG share has a profile of its GPU");
+    return model.profiles[part.profile];
+}
+
+/// What HAMi charges of compute: the profile's share of the multiprocessors of the largest, rounded up (SPEC-hami 7).
+/// As the share has it where the catalog does not know them.
+std::int64_t cores_of(const mig_model& model, const mig_instance& part) {
+    std::int64_t most = 0;
+    for (const mig_profile& each : model.profiles) most = std::max(most, each.sm.value_or(0));
+    const auto own = profile_of(model, part).sm;
+    if (!own || most == 0) return part.cores.count();
+    return (whole_compute.count() * *own + most - 1) / most;
+}
+
+hami_text::record record_of(const device_registration& device, const partition& part, const options& with) {
     hami_text::record made{.uuid = device.uuid, .word = family};
     if (const auto* instance = std::get_if<mig_instance>(&part)) {
-        made.memory = profile_of(device, *instance).memory.value_or(mib{0}).count();
-        made.cores = instance->cores.count();
+        const mig_model model = model_for(device, with);
+        made.memory = profile_of(model, *instance).memory.value_or(mib{0}).count();
+        made.cores = cores_of(model, *instance);
         return made;
     }
     const auto* given = std::get_if<slice>(&part);
@@ -174,8 +191,9 @@ hami_text::record record_of(const device_registration& device, const partition& 
 }
 
 nlohmann::ordered_json mig_json(const device_registration& device, const mig_instance& part, std::size_t container,
-                                std::size_t record) {
-    const mig_profile profile = profile_of(device, part);
+                                std::size_t record, const options& with) {
+    const mig_model model = model_for(device, with);
+    const mig_profile& profile = profile_of(model, part);
     return {{"containerIndex", container},
             {"deviceIndex", record},
             {"gpuUUID", device.uuid},
@@ -189,7 +207,7 @@ assignment_reading read_assignment(const kubernetes::pod& of, std::span<const de
                                    const options& with) {
     const auto found = of.annotations.find(allocated_key);
     if (found == of.annotations.end()) return {};
-    record_reader reader{of, devices};
+    record_reader reader{of, devices, *with.catalog};
     const auto askers = askers_of(of, with);
     const auto parts = hami_text::read_parts(found->second, reader.where(), reader.problems());
     const auto owners = hami_text::owners_of_parts(parts.size(), askers, reader.where(), reader.problems());
@@ -214,9 +232,9 @@ kubernetes::text_map write_assignment(const kubernetes::pod& of, std::span<const
             if (!asks || share.container != container) continue;
             VGA_ASSERT(share.device.at() < devices.size(), "a share is of a device of its node");
             const device_registration& device = devices[share.device.at()];
-            hami_text::append(list, record_of(device, share.part));
+            hami_text::append(list, record_of(device, share.part, with));
             if (const auto* instance = std::get_if<mig_instance>(&share.part)) {
-                instances.push_back(mig_json(device, *instance, part, record));
+                instances.push_back(mig_json(device, *instance, part, record, with));
             }
             ++record;
         }

@@ -38,6 +38,12 @@ constexpr std::array<mode_spelling, 4> mode_spellings{{{.written = "hami-core", 
                                                        {.written = "mig", .mode = "mig"},
                                                        {.written = "mps", .mode = "mps"}}};
 
+/// A GPU, and where it is among those that the node counts.
+struct registered {
+    device_registration device;
+    std::int64_t index = 0;
+};
+
 error bad_field(const std::string& where, const char* field, std::string_view value, std::string expected_text) {
     return {.code = error_code::malformed,
             .where = where,
@@ -46,7 +52,8 @@ error bad_field(const std::string& where, const char* field, std::string_view va
             .expected = std::move(expected_text)};
 }
 
-expected<device_registration> finished(device_registration made, const std::string& where, std::string_view mode) {
+expected<registered> finished(device_registration made, std::int64_t index, const std::string& where,
+                              std::string_view mode) {
     const auto spelled = std::ranges::find(mode_spellings, mode, &mode_spelling::written);
     if (spelled == mode_spellings.end()) {
         return unexpected(error{.code = error_code::unknown_name,
@@ -60,7 +67,7 @@ expected<device_registration> finished(device_registration made, const std::stri
     }
     made.mode = spelled->mode;
     made.family = family;
-    return made;
+    return registered{.device = std::move(made), .index = index};
 }
 
 /// Where instances of a profile may start, and their size, which is the same everywhere.
@@ -111,8 +118,9 @@ nlohmann::ordered_json offers_json(const std::vector<mig_offer>& offers) {
     return list;
 }
 
-/// An entry of the JSON list. Fields are left out where they are 0, false or empty (Go's omitempty).
-expected<device_registration> read_entry(const json& entry, const std::string& where) {
+/// An entry of the JSON list. Fields are left out where they are 0, false or empty (Go's omitempty); without an index
+/// it is the `position` that counts.
+expected<registered> read_entry(const json& entry, std::int64_t position, const std::string& where) {
     std::optional<error> failure;
     const json_reader gpu{entry, where, failure};
     device_registration made;
@@ -124,12 +132,13 @@ expected<device_registration> read_entry(const json& entry, const std::string& w
     made.healthy = gpu.has("health") && gpu.at("health").flag();
     const std::string mode = gpu.maybe_text("mode");
     made.offers = read_offers(gpu);
+    const std::int64_t index = gpu.maybe_integer("index", any_amount).value_or(position);
     if (failure) return unexpected(*std::move(failure));
-    return finished(std::move(made), where, mode);
+    return finished(std::move(made), index, where, mode);
 }
 
 /// A piece of the older text: uuid,count,memory,cores,type,numa,health[,index,mode].
-expected<device_registration> read_text(std::string_view piece, const std::string& where) {
+expected<registered> read_text(std::string_view piece, std::int64_t position, const std::string& where) {
     const auto fields = text::split(piece, ',');
     if (fields.size() < 7) {
         return unexpected(bad_field(where, "", piece, "uuid,count,memory,cores,type,numa,health[,index,mode]"));
@@ -149,7 +158,7 @@ expected<device_registration> read_text(std::string_view piece, const std::strin
     made.cores = core_percent{*cores};
     made.model = fields[4];
     made.healthy = *health;
-    return finished(std::move(made), where, fields.size() > 8 ? fields[8] : std::string_view{});
+    return finished(std::move(made), position, where, fields.size() > 8 ? fields[8] : std::string_view{});
 }
 
 /// Gives a GPU that does not say its profiles those of the catalog that the configuration allows.
@@ -169,7 +178,7 @@ expected<void> allow_profiles(device_registration& gpu, const options& with, con
     if (allowed == with.mig_allowlist.end()) {
         return refuse(error_code::missing, gpu.model, "profiles, or an entry of migProfileAllowlist for this model");
     }
-    const auto model = find_model(built_in_mig_catalog(), gpu.model);
+    const auto model = find_model(*with.catalog, gpu.model);
     if (!model) return refuse(model.error().code, gpu.model, "profiles, or a model that the catalog knows");
     auto offers = offers_of(**model, allowed->profiles);
     if (!offers) return unexpected(std::move(offers).error());
@@ -180,18 +189,19 @@ expected<void> allow_profiles(device_registration& gpu, const options& with, con
     return {};
 }
 
-std::vector<expected<device_registration>> read_list(std::string_view annotation, const std::string& where) {
-    std::vector<expected<device_registration>> list;
+std::vector<expected<registered>> read_list(std::string_view annotation, const std::string& where) {
+    std::vector<expected<registered>> list;
+    const auto position = [&list] { return static_cast<std::int64_t>(list.size()); };
     const auto place_of = [&where, &list] { return where + "[" + std::to_string(list.size()) + "]"; };
     if (!text::trimmed(annotation).starts_with('[')) {
         for (const std::string_view piece : text::split_closed(annotation, ':')) {
-            list.push_back(read_text(piece, place_of()));
+            list.push_back(read_text(piece, position(), place_of()));
         }
         return list;
     }
     const auto parsed = detail::parse_json(annotation, where);
     if (!parsed) return {unexpected(parsed.error())};
-    for (const json& each : *parsed) list.push_back(read_entry(each, place_of()));
+    for (const json& each : *parsed) list.push_back(read_entry(each, position(), place_of()));
     return list;
 }
 
@@ -205,18 +215,20 @@ node_reading read_node(const kubernetes::node& of, const options& with) {
     const auto cordoned = text::items(kubernetes::value_of(of.annotations, cordon_key));
     std::set<std::string> ids;
     for (auto& each : read_list(found->second, where)) {
-        const auto allowed = each ? allow_profiles(*each, with, where + ", " + each->uuid) : expected<void>{};
+        const auto allowed =
+            each ? allow_profiles(each->device, with, where + ", " + each->device.uuid) : expected<void>{};
         if (!each || !allowed) {
             result.problems.push_back(each ? allowed.error() : std::move(each).error());
-        } else if (!ids.insert(each->uuid).second) {
+        } else if (!ids.insert(each->device.uuid).second) {
             result.problems.push_back({.code = error_code::duplicate,
                                        .where = where,
                                        .field = "id",
-                                       .value = each->uuid,
+                                       .value = each->device.uuid,
                                        .expected = "an id that no GPU before it has"});
         } else {
-            if (std::ranges::find(cordoned, each->uuid) != cordoned.end()) each->healthy = false;
-            result.devices.push_back(*std::move(each));
+            if (std::ranges::find(cordoned, each->device.uuid) != cordoned.end()) each->device.healthy = false;
+            result.indices.push_back(each->index);
+            result.devices.push_back(std::move(each->device));
         }
     }
     return result;

@@ -208,6 +208,7 @@ node_reading read_node(const kubernetes::node& of, const device_info& info,
                                    .expected = "no status: the node takes no new pods"});
     }
     for (const auto& [number, healthy] : chips) {
+        result.indices.push_back(number);
         result.devices.push_back(registration(number, healthy && !separating, *facts, with));
     }
     return result;

@@ -10,13 +10,17 @@
 
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/model/rejection.hpp"
+#include "vgpusim/deviceshare.hpp"
 #include "vgpusim/snapshot.hpp"
 
 namespace vgpusim {
 
 struct explain_options {
-    std::string policy = "fgd";     ///< a spelling of make_policy(); its workload is the pods of the cluster
-    std::uint64_t seed = 0;         ///< for policies that draw
+    std::string policy = "fgd"; ///< a spelling of make_policy(); its workload is the pods of the cluster
+    std::uint64_t seed = 0;     ///< for policies that draw
+    /// Of Volcano's scheduler configuration: plugin deviceshare ranks instead of `policy`. Its exclusive rules are
+    /// those of the snapshot's dialects (validate_options::vgpu).
+    std::optional<vgpualloc::dialect::volcano::plugin_arguments> deviceshare{};
     std::int64_t memory_factor = 1; ///< MiB per unit in which the vGPU dialect was told to keep memory
 };
 
@@ -55,6 +59,7 @@ struct explained_answer {
 };
 
 struct explained_device {
+    std::int64_t index = 0; ///< as its node counts the devices of its dialect
     std::string uuid, model, family, mode, dialect;
     bool healthy = true;
     bool overcommitted = false; ///< by what runs there
@@ -75,7 +80,7 @@ struct score_term {
 /// A share of the placement that a node would give.
 struct explained_share {
     std::size_t container = 0;
-    std::size_t device = 0; ///< index on the node
+    std::int64_t device = 0; ///< as its node counts the devices of its dialect
     std::string uuid;
     explained_part part;
 };
@@ -110,11 +115,14 @@ struct explanation {
     double margin = 0.0;                    ///< score of the chosen over the runner-up
     std::size_t fitting = 0;                ///< nodes
     std::size_t tied = 0;                   ///< nodes with the highest score
+    /// Of the placement chosen, as the component that serves the pod's dialect would write them; "<time>" is the time.
+    vgpualloc::kubernetes::text_map annotations{};
     std::string message{}; ///< if nothing fits: "0/5 nodes are available: 3 insufficient_device_memory, …"
     std::vector<std::string> notes{};
 };
 
-/// Nothing is booked. Errors: those of make_policy(), and the pod's own if its request could not be read.
+/// Nothing is booked. Errors: those of make_policy() and check_enabled(), and the pod's own if its request could not be
+/// read.
 [[nodiscard]] vgpualloc::expected<explanation> explain(snapshot& in, const snapshot_pod& pod,
                                                        const explain_options& with);
 

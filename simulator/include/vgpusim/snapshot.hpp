@@ -25,6 +25,7 @@ namespace vgpusim {
 struct snapshot_device {
     std::string dialect;
     vgpualloc::device_registration registered;
+    std::int64_t index = 0; ///< as its node counts the devices of the dialect
 };
 
 struct snapshot_pod {
@@ -32,6 +33,7 @@ struct snapshot_pod {
     std::string name;
     std::string place;   ///< file and line of the object
     std::string dialect; ///< that it asks for devices in; empty: it asks for none
+    vgpualloc::kubernetes::pod object;
     vgpualloc::pod_request request;
     std::vector<std::string> container_names;  ///< by request.containers; empty text: the pod as a whole
     std::optional<vgpualloc::error> failure{}; ///< why the request cannot be read; it then asks for the host part only
@@ -49,10 +51,11 @@ struct snapshot {
     std::unique_ptr<vgpualloc::cluster> nodes;         ///< in the order found
     std::unique_ptr<vgpualloc::ledger> book;           ///< with every bound pod adopted
     std::vector<std::vector<snapshot_device>> devices; ///< by node, then device index
+    std::vector<std::int64_t> ai_cores;                ///< by node: huawei.com/npu-core that it offers
     std::vector<bound_pod> bound;                      ///< by pod_id
     std::vector<snapshot_pod> pending;                 ///< in the order found
     std::vector<vgpualloc::error> warnings;            ///< what could not be read, or cannot be true
-    validate_options with;                             ///< what other pods are to be read with, for these nodes
+    validate_options with;                             ///< how the dialects were read, and how other pods are to be
 
     [[nodiscard]] const snapshot_device& device(vgpualloc::node_index where, vgpualloc::device_index which) const {
         return devices[where.at()][which.at()];

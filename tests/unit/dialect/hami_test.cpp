@@ -365,4 +365,50 @@ TEST(hami, profiles_that_cannot_be_read_leave_the_gpu_out) {
     }
 }
 
+TEST(hami, gpus_keep_the_index_that_they_are_registered_with) {
+    const std::string good = R"("count":1,"devmem":1000,"devcore":100,"health":true})";
+    const auto json = read_node(
+        node_with(R"([{"id":"", )" + good + R"(,{"id":"B",)" + good + R"(,{"id":"C","index":7,)" + good + "]"), {});
+    EXPECT_THAT(json.problems, SizeIs(1));
+    ASSERT_THAT(json.devices, SizeIs(2));
+    EXPECT_EQ(json.index_of(0), 1) << "its place, since no index is given";
+    EXPECT_EQ(json.index_of(1), 7);
+    const auto text = read_node(node_with("A,x,1000,100,T4,0,true:B,1,1000,100,T4,0,true:"), {});
+    ASSERT_THAT(text.devices, SizeIs(1));
+    EXPECT_EQ(text.index_of(0), 1);
+    EXPECT_EQ((vgpualloc::dialect::node_reading{.devices = {{}, {}}, .problems = {}}.index_of(1)), 1);
+}
+
+TEST(hami, models_of_a_users_catalog_are_cut) {
+    const auto more = parse_mig_catalog(R"({"schema":"vgpualloc-catalog/1","sources":{"X":"our node"},"mig":[{
+        "key":"MY-GPU-24GB","memory_slices":4,"compute_slices":4,"card_types":["MY-GPU"],"provenance":{"*":"S:X"},
+        "profiles":[{"name":"1g.6gb","kind":"core","profile_id":14,"compute_slices":1,"size":1,"starts":[0,1,2,3],
+                     "max_instances":4,"memory_mib":5952,"sm":14,"provenance":{"*":"S:X"}},
+                    {"name":"4g.24gb","kind":"core","profile_id":0,"compute_slices":4,"size":4,"starts":[0],
+                     "max_instances":1,"memory_mib":24000,"sm":60,"provenance":{"*":"S:X"}}]}]})",
+                                        "mine.json");
+    ASSERT_TRUE(more.has_value()) << more.error().message();
+    const auto catalog = merge(built_in_mig_catalog(), *more);
+    ASSERT_TRUE(catalog.has_value());
+    options with;
+    with.catalog = &*catalog;
+    device_registration card;
+    card.uuid = "M";
+    card.model = "NVIDIA MY-GPU";
+    card.family = "NVIDIA";
+    card.mode = "mig";
+    const std::vector<device_registration> cards{card};
+    // HAMi charges the share of multiprocessors, rounded up: 14 of 60.
+    const std::vector<device_share> shares{{0, device_index{0U}, mig_instance{0, 2, core_percent{24}}}};
+    auto pod = asking(1, 5000);
+    const std::vector<device_share> decided{{0, device_index{0U}, mig_instance{0, 2, {}}}};
+    pod.annotations = write_assignment(pod, cards, {"n0", "17", decided}, with);
+    EXPECT_EQ(pod.annotations.at(allocated_key), "M,NVIDIA,5952,24:;");
+    EXPECT_THAT(pod.annotations.at(mig_key), HasSubstr(R"("profile":"1g.6gb","placement":{"start":2,"size":1})"));
+    const auto read = read_assignment(pod, cards, with);
+    EXPECT_THAT(read.problems, IsEmpty());
+    EXPECT_EQ(read.shares, shares);
+    EXPECT_THAT(read_assignment(pod, cards, {}).problems, SizeIs(1)) << "the built-in catalog does not know it";
+}
+
 } // namespace

@@ -69,6 +69,7 @@ class vgpu_case {
 public:
     explicit vgpu_case(const json& from) : with_{options_of(from["config"])} {
         with_.positions_of_containers = false; // as upstream writes
+        with_.mps_as_hami_core = true;
         for (const json& each : from["nodes"]) add_node(each);
         for (const json& each : from["events"]) check_event(each);
     }

@@ -104,10 +104,10 @@ TEST(volcano_vgpu_node, every_card_has_a_mode_of_its_own) {
     EXPECT_EQ(read.devices[1].mode, "hami_core");
     EXPECT_THAT(read.devices[1].geometry, IsEmpty());
     EXPECT_EQ(read.devices[2].mode, "hami_core") << "no geometry for a V100";
-    EXPECT_EQ(read.devices[3].mode, "hami_core");
+    EXPECT_EQ(read.devices[3].mode, "mps");
     EXPECT_EQ(read.devices[4].mode, "hami_core");
-    with.mps_as_hami_core = false;
-    EXPECT_EQ(read_node(registered(text), with).devices[3].mode, "mps");
+    with.mps_as_hami_core = true;
+    EXPECT_EQ(read_node(registered(text), with).devices[3].mode, "hami_core") << "as Volcano";
 }
 
 TEST(volcano_vgpu_node, cards_of_other_makes_have_no_family) {
@@ -205,7 +205,6 @@ TEST(volcano_vgpu_node, a_geometry_that_no_annotation_can_name_makes_its_cards_u
 
 TEST(volcano_vgpu_node, what_is_written_reads_back) {
     options with = with_geometry();
-    with.mps_as_hami_core = false;
     const auto first = read_node(registered("GPU-0,10,40960," + a100 +
                                             ",true,mig:GPU-1,4,81920,NVIDIA H100,false,hami-core:"
                                             "GPU-2,4,81920,NVIDIA H100,true,mps:"),
@@ -305,10 +304,10 @@ TEST(volcano_vgpu_pod, a_mode_annotation_must_match_whatever_it_says) {
     EXPECT_EQ(mode_for("", options{}), "volcano.sh/vgpu-mode=");
     EXPECT_EQ(mode_for("hami_core", options{}), "volcano.sh/vgpu-mode=hami_core");
     EXPECT_EQ(mode_for("exclusive", options{}), "volcano.sh/vgpu-mode=exclusive");
-    EXPECT_EQ(mode_for("mps", options{}), "volcano.sh/vgpu-mode=mps");
-    options with_mps;
-    with_mps.mps_as_hami_core = false;
-    EXPECT_EQ(mode_for("mps", with_mps), "mps");
+    EXPECT_EQ(mode_for("mps", options{}), "mps");
+    options as_volcano;
+    as_volcano.mps_as_hami_core = true;
+    EXPECT_EQ(mode_for("mps", as_volcano), "volcano.sh/vgpu-mode=mps");
 }
 
 TEST(volcano_vgpu_pod, lists_are_trimmed_and_both_kinds_apply) {

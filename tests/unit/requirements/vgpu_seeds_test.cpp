@@ -29,8 +29,10 @@ site mixed(std::string_view policy = "binpack") {
 TEST(seeds, volcano_has_two_sharing_modes) {
     covers({"R001"});
     std::set<std::string> modes;
+    auto as_volcano = a100_geometry();
+    as_volcano.mps_as_hami_core = true;
     for (const char* text : {"hami-core", "mig", "mps", "time-slicing", ""}) {
-        for (const auto& each : vgpu_node(card("A", text), a100_geometry()).devices) modes.insert(each.mode);
+        for (const auto& each : vgpu_node(card("A", text), as_volcano).devices) modes.insert(each.mode);
     }
     EXPECT_EQ(modes, (std::set<std::string>{"hami_core", "mig"}));
     auto here = mixed();
@@ -238,7 +240,6 @@ TEST(seeds, the_summary_table_of_both_modes) {
 TEST(seeds, the_slides_have_three_sharing_modes) {
     covers({"R063"});
     auto with = a100_geometry();
-    with.mps_as_hami_core = false;
     site here;
     for (const char* mode : {"hami-core", "mig", "mps"}) here.add(mode, vgpu_node(card("A", mode), with));
     for (const auto& [text, mode] : {std::pair{"hami-core", "hami_core"}, {"mig", "mig"}, {"mps", "mps"}}) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "vgpualloc/catalog/mig.hpp"
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/core/units.hpp"
 #include "vgpualloc/dialect/decision.hpp"
@@ -45,6 +46,8 @@ struct options {
     /// HAMi's device plugin registers what the first entry that names a GPU's type allows. Where a node does not say
     /// its profiles, the catalog's are cut down to the same; empty: they are not.
     std::vector<mig_allowed> mig_allowlist{};
+    /// Where the models of GPUs in mode mig are looked up; outlives the options.
+    const mig_catalog* catalog = &built_in_mig_catalog();
 
     bool operator==(const options&) const = default;
 };
@@ -71,7 +74,7 @@ void write_node(std::span<const device_registration> devices, const options& wit
                                                  std::span<const device_registration> devices, const options& with);
 
 /// The annotations that carry a decision on read_pod(of), which succeeds, to the device plugin. The time is in seconds
-/// of Unix time; every share is a slice, or a mig_instance of the GPU's model (model_of, with the built-in catalog).
+/// of Unix time; every share is a slice, or a mig_instance of the GPU's model (model_of, with options::catalog).
 [[nodiscard]] kubernetes::text_map write_assignment(const kubernetes::pod& of,
                                                     std::span<const device_registration> devices, const decision& made,
                                                     const options& with);

@@ -1,6 +1,8 @@
 // What a dialect understood of a Kubernetes object, and what it could not read.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "vgpualloc/core/error.hpp"
@@ -14,6 +16,14 @@ namespace vgpualloc::dialect {
 struct node_reading {
     std::vector<device_registration> devices; ///< by index
     std::vector<error> problems;
+    /// By device, as its node counts it: its place in the registration, those that could not be read counted, or the
+    /// index or number given there. Empty: the position in `devices`.
+    std::vector<std::int64_t> indices{};
+
+    /// What the node calls device `position` of `devices`.
+    [[nodiscard]] std::int64_t index_of(std::size_t position) const {
+        return indices.empty() ? static_cast<std::int64_t>(position) : indices[position];
+    }
 };
 
 /// The parts of devices that a bound pod has, as its annotations say. An entry that cannot be read is a problem and no

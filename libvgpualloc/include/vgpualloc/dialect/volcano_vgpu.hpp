@@ -50,7 +50,7 @@ struct options {
     /// which hold on every device; upstream's rules act on hami-core devices only. An empty rule is none, but counts in
     /// the numbering.
     std::vector<kubernetes::text_map> exclusive_rules;
-    bool mps_as_hami_core = true; ///< as Volcano serves cards that register mode `mps`
+    bool mps_as_hami_core = false; ///< true: cards that register mode `mps` are served as Volcano serves them
     /// A container without a request has an empty part in written annotations, so that the device plugin, which goes by
     /// position, finds every container. False: it is left out, as upstream does (SPEC-volcano Q4).
     bool positions_of_containers = true;

@@ -5,8 +5,10 @@
 
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "vgpualloc/mode/mindcluster_310p.hpp"
@@ -125,10 +127,12 @@ private:
 /// fewest idle AI cores; a node that can only give a lesser template than asked comes after all others.
 class deviceshare_310p final : public deviceshare_policy {
 public:
-    /// `capacity`: AI cores that each node offers, by node. What bookings take of them is their host memory: Kubernetes
-    /// counts all containers of a pod, also those that get no chip.
-    deviceshare_310p(std::int64_t weight, std::vector<std::int64_t> capacity)
-        : weight_{weight}, idle_{std::move(capacity)} {}
+    /// `capacity`: AI cores that each node offers, by node. `booked` says what a booking takes of them, which
+    /// Kubernetes counts for all containers of a pod, also for those that get no chip; empty: they are booked as host
+    /// memory.
+    deviceshare_310p(std::int64_t weight, std::vector<std::int64_t> capacity,
+                     std::function<std::int64_t(const booking&)> booked = {})
+        : weight_{weight}, idle_{std::move(capacity)}, booked_{std::move(booked)} {}
 
     [[nodiscard]] double device_score(const request_view&, const node_view&, const node_view&,
                                       const step_view& step) override {
@@ -145,13 +149,15 @@ public:
     [[nodiscard]] bool scores_by_state_alone() const noexcept override { return false; }
     void observe(const policy_event& event) override {
         std::int64_t& idle = idle_[event.what->where.node.at()];
-        if (books(event.kind)) idle -= event.what->memory.count();
-        if (gives_back(event.kind)) idle += event.what->memory.count();
+        const std::int64_t cores = booked_ ? booked_(*event.what) : event.what->memory.count();
+        if (books(event.kind)) idle -= cores;
+        if (gives_back(event.kind)) idle += cores;
     }
 
 private:
     std::int64_t weight_;
     std::vector<std::int64_t> idle_;
+    std::function<std::int64_t(const booking&)> booked_;
 };
 
 /// Legacy gpushare: the first cards that fit, on the first node.

@@ -1,0 +1,62 @@
+// Inputs that several commands take.
+#include "cluster_inputs.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+
+#include "vgputraces/files.hpp"
+
+namespace vgpusim::cli {
+
+using vgpualloc::expected;
+using vgpualloc::unexpected;
+
+void add_catalog_files(CLI::App& command, std::vector<std::string>& to) {
+    command.add_option("--file", to, "Catalog file that adds or replaces models (docs/catalog.md); repeatable")
+        ->allow_extra_args(false);
+}
+
+void add_dialect_files(CLI::App& command, dialect_files& to) {
+    command.add_option("--config", to.config,
+                       "Device configuration (device-config.yaml, or its ConfigMap): resource names, NPUs, geometries");
+    add_catalog_files(command, to.catalog);
+}
+
+expected<vgpualloc::hardware_catalog> load_catalog(const std::vector<std::string>& files) {
+    auto catalog = vgpualloc::built_in_catalog();
+    for (const std::string& path : files) {
+        const auto text = vgputraces::read_file(path);
+        if (!text) return unexpected(text.error());
+        auto merged = vgpualloc::merge_file(catalog, *text, path);
+        if (!merged) return merged;
+        catalog = *std::move(merged);
+    }
+    return catalog;
+}
+
+expected<validate_options> load_dialects(const dialect_files& from) {
+    const auto catalog = load_catalog(from.catalog);
+    if (!catalog) return unexpected(catalog.error());
+    auto made = default_validate_options(*catalog);
+    if (from.config.empty()) return made;
+    const auto text = vgputraces::read_file(from.config);
+    if (!text) return unexpected(text.error());
+    return configured(std::move(made), *text, from.config);
+}
+
+expected<std::vector<vgputraces::manifest>> load_objects(const std::vector<std::string>& files) {
+    std::vector<vgputraces::manifest> all;
+    for (const std::string& path : files) {
+        const auto text = vgputraces::read_file(path);
+        if (!text) return unexpected(text.error());
+        auto objects = vgputraces::read_manifests(*text, path);
+        if (!objects) return objects;
+        std::ranges::move(*objects, std::back_inserter(all));
+    }
+    return all;
+}
+
+} // namespace vgpusim::cli

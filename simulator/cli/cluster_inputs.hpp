@@ -1,0 +1,39 @@
+// Inputs that several commands take: catalog files, device configurations, Kubernetes objects.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "vgpualloc/catalog/catalog.hpp"
+#include "vgpualloc/core/expected.hpp"
+#include "vgpusim/validate.hpp"
+#include "vgputraces/kubernetes.hpp"
+
+namespace CLI {
+class App;
+} // namespace CLI
+
+namespace vgpusim::cli {
+
+/// Files that say what devices there are and how the dialects spell them.
+struct dialect_files {
+    std::vector<std::string> catalog; ///< the last one wins
+    std::string config;               ///< empty: none
+};
+
+/// Adds --file.
+void add_catalog_files(CLI::App& command, std::vector<std::string>& to);
+/// Adds --config and --file.
+void add_dialect_files(CLI::App& command, dialect_files& to);
+
+/// The built-in catalog with what the files add or replace. Errors: those of reading and merging.
+[[nodiscard]] vgpualloc::expected<vgpualloc::hardware_catalog> load_catalog(const std::vector<std::string>& files);
+
+/// What the dialects are configured with. Errors: those of reading the files.
+[[nodiscard]] vgpualloc::expected<validate_options> load_dialects(const dialect_files& from);
+
+/// The objects of all files, in their order.
+[[nodiscard]] vgpualloc::expected<std::vector<vgputraces::manifest>>
+load_objects(const std::vector<std::string>& files);
+
+} // namespace vgpusim::cli

@@ -1,0 +1,160 @@
+"""vgpusim explain --scheduler-config: plugin deviceshare ranks as Volcano's scheduler configuration says."""
+
+import json
+import unittest
+
+from support import CliTest
+
+VGPU = {name: "20" for name in ("volcano.sh/vgpu-number", "volcano.sh/vgpu-cores", "volcano.sh/vgpu-memory")}
+
+
+def scheduler(**arguments):
+    lines = "".join(f"      deviceshare.{name}: {value}\n" for name, value in arguments.items())
+    return ('actions: "enqueue, allocate"\ntiers:\n- plugins:\n  - name: gang\n- plugins:\n  - name: deviceshare\n'
+            f"    arguments:\n{lines}  - name: nodeorder\n")
+
+
+def node(name, cards, annotations=None, allocatable=None, labels=None):
+    register = {"volcano.sh/node-vgpu-register": "".join(f"{card},10,40960,NVIDIA A100,true,hami-core:" for card in cards)}
+    amounts = {"cpu": "8", "memory": "64Gi", **(VGPU if allocatable is None else allocatable)}
+    return "---\n" + json.dumps({
+        "kind": "Node", "metadata": {"name": name, "labels": labels or {},
+                                     "annotations": register if annotations is None else annotations},
+        "status": {"allocatable": amounts, "capacity": amounts}}) + "\n"
+
+
+def pod(name, limits, where=None, annotations=None, labels=None):
+    spec = {"containers": [{"name": "c", "resources": {"limits": limits}}]}
+    if where:
+        spec["nodeName"] = where
+    return "---\n" + json.dumps({"kind": "Pod", "metadata": {"name": name, "annotations": annotations or {},
+                                                              "labels": labels or {}}, "spec": spec}) + "\n"
+
+
+def vgpu(memory):
+    return {"volcano.sh/vgpu-number": 1, "volcano.sh/vgpu-memory": memory}
+
+
+def bound(name, where, card, memory, **more):
+    ids = f"{card},NVIDIA,{memory},0:"
+    return pod(name, vgpu(memory), where, {"volcano.sh/vgpu-ids-new": ids}, **more)
+
+
+class SchedulerConfigTest(CliTest):
+    # a0 is used the most, b1 in two containers, c0 and c1 not at all
+    CLUSTER = (node("a", ["a0", "a1"]) + node("b", ["b0", "b1"]) + node("c", ["c0", "c1"]) + bound("p0", "a", "a0", 20480) +
+               bound("p1", "b", "b1", 4096) + bound("p2", "b", "b1", 4096) + bound("p3", "b", "b0", 10240))
+
+    def explain(self, objects, config, *flags, name="q"):
+        return self.vgpusim("explain", self.write("cluster.yaml", objects), "--pod", name, "--json",
+                            "--scheduler-config", self.write("scheduler.conf", config), *flags)
+
+    def document(self, objects, config, **how):
+        result = self.explain(objects, config, **how)
+        self.assert_done(result)
+        return json.loads(result.stdout)
+
+    def choice(self, config, asked=vgpu(4096)):
+        document = self.document(self.CLUSTER + pod("q", asked), config)
+        [share] = document["choice"]["shares"]
+        return document["choice"]["node"], share["uuid"], [each["score"] for each in document["nodes"]]
+
+    def test_policy_and_weight_rank_nodes_and_cards(self):
+        # 100 x the share of the card's memory with the pod, rounded, x weight: 60 %, 35 %, 10 % of the fullest card
+        self.assertEqual(self.choice(scheduler(VGPUEnable="true", SchedulePolicy="binpack", ScheduleWeight=3)),
+                         ("a", "a0", [180.0, 105.0, 30.0]))
+        self.assertEqual(self.choice(scheduler(VGPUEnable="true", SchedulePolicy="spread", ScheduleWeight=3)),
+                         ("a", "a1", [300.0, 0.0, 300.0]))
+        self.assertEqual(self.choice(scheduler(VGPUEnable="true", ScheduleWeight=3)), ("a", "a1", [0.0, 0.0, 0.0]))
+
+    def test_without_a_weight_only_cards_are_ranked(self):
+        config = scheduler(VGPUEnable="true", SchedulePolicy="binpack")
+        self.assertEqual(self.choice(config), ("a", "a0", [0.0, 0.0, 0.0]))
+        document = self.document(self.CLUSTER + pod("q", vgpu(4096)), config)
+        self.assertIn("ScheduleWeight", document["notes"][0])
+        self.assertEqual(document["policy"], "deviceshare")
+
+    def test_exclusive_rules_keep_pods_apart(self):
+        rules = '[{"app": "x"}]'
+        objects = node("a", ["a0"]) + bound("p0", "a", "a0", 100, labels={"app": "x"}) + pod("q", vgpu(100), labels={"app": "x"})
+        for written in f"'{rules}'", rules:  # JSON as a text, and a list of YAML
+            config = scheduler(VGPUEnable="true", GPUExclusiveRules=written)
+            [only] = self.document(objects, config)["nodes"]
+            self.assertEqual(only["reason"]["code"], "device_avoided")
+        self.assertEqual(self.document(objects, scheduler(VGPUEnable="true"))["choice"]["node"], "a")
+
+    def test_the_config_map_that_holds_it(self):
+        config = scheduler(VGPUEnable="true", SchedulePolicy="binpack", ScheduleWeight=1)
+        held = json.dumps({"kind": "ConfigMap", "metadata": {"name": "volcano-scheduler-configmap"},
+                           "data": {"volcano-scheduler.conf": config}})
+        self.assertEqual(self.choice(held), self.choice(config))
+
+    def test_npus_by_their_topology_and_memory(self):
+        def npus(name, groups):
+            register = {"hami.io/node-register-Ascend910B4": json.dumps(
+                [{"id": f"{name}{i}", "index": i, "count": 4, "devmem": 32768, "devcore": 20, "health": True,
+                  "custominfo": {"NetworkID": group}} for i, group in enumerate(groups)])}
+            return node(name, [], register, {"huawei.com/Ascend910B4": "16"})
+
+        objects = npus("x", [0]) + npus("y", [0, 1, 1]) + pod("q", {"huawei.com/Ascend910B4": 2})
+        config = scheduler(AscendHAMiVNPUEnable="true", SchedulePolicy="spread", ScheduleWeight=2)
+        document = self.document(objects, config)
+        self.assertEqual(sorted(each["uuid"] for each in document["choice"]["shares"]), ["y1", "y2"])
+        self.assertEqual(document["nodes"][1]["score"], 220.0)  # (100 for an idle card + 10: all in one group) x 2
+        self.assertEqual(document["nodes"][0]["reason"]["code"], "too_few_devices")
+
+    def test_310p_by_idle_cores(self):
+        labels = {"accelerator": "huawei-Ascend310P", "servertype": "Ascend310P-8",
+                  "node.kubernetes.io/npu.chip.name": "310P3"}
+        infos = {"baseDeviceInfos": '{"Ascend310P-0":{},"Ascend310P-1":{}}'}
+
+        def chips(name):
+            info = {"DeviceInfo": {"DeviceList": {"huawei.com/Ascend310P": "Ascend310P-0,Ascend310P-1"}}}
+            return (node(name, [], infos, {"huawei.com/npu-core": "16"}, labels) + "---\n" + json.dumps({
+                "kind": "ConfigMap", "metadata": {"name": f"mindx-dl-deviceinfo-{name}"},
+                "data": {"DeviceInfoCfg": json.dumps(info)}}) + "\n")
+
+        vnpu = {"ring-controller.atlas": "ascend-310P", "vnpu-dvpp": "null", "vnpu-level": "low"}
+        used = {"huawei.com/npu-core": "0-vir04", "huawei.com/AscendReal": "x"}
+        objects = (chips("idle") + chips("used") + pod("b", {"huawei.com/npu-core": 4}, "used", used, vnpu) +
+                   pod("q", {"huawei.com/npu-core": 2}, labels=vnpu))
+        document = self.document(objects, scheduler(AscendMindClusterVNPUEnable="true", ScheduleWeight=1))
+        self.assertEqual(document["choice"]["node"], "used")
+        self.assertEqual([each["score"] for each in document["nodes"]], [-16.0, -12.0])
+
+    def test_what_is_not_enabled_serves_no_pod(self):
+        asked = self.CLUSTER + pod("q", vgpu(100))
+        self.assert_refused(self.explain(asked, scheduler(AscendHAMiVNPUEnable="true")), "default/q", "volcano_vgpu", "VGPUEnable")
+        shared = node("n", [], {}, {"volcano.sh/gpu-number": "2", "volcano.sh/gpu-memory": "2000"})
+        by_memory = shared + pod("q", {"volcano.sh/gpu-memory": 500})
+        self.assert_refused(self.explain(by_memory, scheduler(GPUNumberEnable="true")), "GPUSharingEnable")
+        choice = self.document(by_memory, scheduler(GPUSharingEnable="true"))["choice"]
+        self.assertEqual(choice["annotations"]["volcano.sh/gpu-index"], "0")
+        hami = self.CLUSTER + pod("q", {"nvidia.com/gpu": 1})
+        self.assert_refused(self.explain(hami, scheduler(VGPUEnable="true")), "hami", "deviceshare serves")
+        plain = self.document(self.CLUSTER + pod("q", {"cpu": 1}), scheduler(VGPUEnable="true"))
+        self.assertEqual(plain["choice"]["node"], "a")
+
+    def test_bad_input(self):
+        def refused(config, *words):
+            self.assert_refused(self.explain(self.CLUSTER + pod("q", vgpu(1)), config), "scheduler.conf", *words)
+
+        refused(scheduler(VGPUEnabled="true"), "VGPUEnabled")
+        refused(scheduler(VGPUEnable="maybe"), "VGPUEnable", "maybe")
+        refused(scheduler(VGPUEnable="true", SchedulePolicy="best"), "SchedulePolicy", "best")
+        refused(scheduler(VGPUEnable="true", ScheduleWeight="1.5"), "ScheduleWeight", "1.5")
+        refused(scheduler(VGPUEnable="true", GPUSharingEnable="true"), "at most one")
+        refused(scheduler(VGPUEnable="true", GPUExclusiveRules="'[1]'"), "GPUExclusiveRules")
+        refused("tiers:\n- plugins:\n  - name: gang\n", "deviceshare")
+        refused("tiers:\n- plugins: [{name: deviceshare}, {name: deviceshare}]\n", "deviceshare", "once")
+        refused("tiers:\n- plugins: [{name: deviceshare, arguments: [1]}]\n", "arguments")
+        refused("tiers: 1\n", "tiers")
+        refused("actions: allocate\n", "tiers")
+        refused("a: 1\n b: 2\n", "scheduler.conf:2")
+        result = self.explain(self.CLUSTER + pod("q", vgpu(1)), scheduler(VGPUEnable="true"), "--policy", "fgd")
+        self.assert_refused(result, "--scheduler-config", "--policy")
+        self.assert_refused(self.vgpusim("explain", "c.yaml", "--pod", "q", "--scheduler-config", "nowhere.conf"), "nowhere.conf")
+
+
+if __name__ == "__main__":
+    unittest.main()
