@@ -191,7 +191,7 @@ spelling ascend(const ascend_chip& chip, bool soft) {
 spelling mindcluster(std::int64_t cores_per_chip) {
     namespace chips = dialect::mindcluster;
     chips::options with;
-    with.cores_per_chip = cores_per_chip;
+    with.chip_cores = {cores_per_chip};
     with.slots = cores_per_chip;
     spelling made;
     made.name = "mindcluster_" + std::to_string(cores_per_chip) + "_cores";

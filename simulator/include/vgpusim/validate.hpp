@@ -25,7 +25,7 @@ struct validate_options {
     vgpualloc::dialect::ascend_hami::options ascend;
     vgpualloc::dialect::hami::options hami;
     vgpualloc::dialect::mindcluster::options mindcluster;
-    std::vector<vgpualloc::error> warnings{}; ///< of the configuration: keys that were not read
+    std::vector<vgpualloc::error> warnings{};            ///< of the configuration: keys that were not read
     std::shared_ptr<const vgpualloc::mig_catalog> mig{}; ///< keeps what hami.catalog points to, if not built in
 };
 
