@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <tuple>
 #include <utility>
 
@@ -73,10 +74,26 @@ public:
             to.annotations = *std::move(written);
         else
             to.notes.push_back("no annotations: " + written.error().message());
+        note_fault_domains(*decided, to);
         explain_choice(to);
     }
 
 private:
+    void note_fault_domains(const vgpualloc::placement& decided, explanation& to) const {
+        std::map<std::size_t, std::int64_t> containers; // by device: with those that run there
+        for (const vgpualloc::device_share& share : decided.shares) {
+            if (!in_->nodes->spec_of(decided.node, share.device).mode->shares_faults()) continue;
+            const auto running = in_->book->devices(decided.node)[share.device.at()].slots;
+            ++containers.try_emplace(share.device.at(), running).first->second;
+        }
+        for (const auto& [device, count] : containers) {
+            if (count < 2) continue;
+            const auto& on = in_->device(decided.node, vgpualloc::device_index{device}).registered;
+            to.notes.push_back(fmt::format("{} (mode {}): a fatal fault of one container takes all {} on it with it",
+                                           on.uuid, on.mode, count));
+        }
+    }
+
     /// Whether a node alone decides as it does among others, without draws or a history.
     [[nodiscard]] bool decides_alone() const {
         return scorer_->scores_by_state_alone() && !scorer_->looks_at_positions() && !scorer_->draws_node_ties() &&
@@ -147,6 +164,7 @@ private:
                 .dialect = from.dialect,
                 .healthy = spec.healthy,
                 .overcommitted = in_->book->is_overcommitted(where, which),
+                .shares_faults = spec.mode->shares_faults(),
                 .memory = spec.memory,
                 .memory_used = state.memory,
                 .cores = spec.cores.count(),

@@ -76,6 +76,7 @@ json device_json(const explained_device& from) {
               {"dialect", from.dialect},
               {"healthy", from.healthy},
               {"overcommitted", from.overcommitted},
+              {"shares_faults", from.shares_faults},
               {"memory_mib", from.memory.count()},
               {"memory_used_mib", from.memory_used.count()},
               {"cores", from.cores},

@@ -172,6 +172,8 @@ std::string summary_json(const run_record& record, const loaded_input& loaded) {
          {{"amount_milli", unusable_milli},
           {"ratio", idle == 0 ? 0.0 : unusable_milli / static_cast<double>(idle)},
           {"buckets_milli", buckets}}},
+        {"fault_domains",
+         {{"shared", record.fault_domains.shared}, {"containers_max", record.fault_domains.containers_max}}},
         {"timing",
          {{"wall_s", static_cast<double>(record.result.loop_ns) / 1e9},
           {"cpu_s", cpu_seconds()},

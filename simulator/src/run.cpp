@@ -47,6 +47,7 @@ void count_end_state(run_record& record, const simulation_input& input, vgpuallo
         const auto left = static_cast<double>(view.cpu_left.count());
         record.cpu_used_ratio.push_back(capacity > 0.0 ? (capacity - left) / capacity : 0.0);
         record.gpus += static_cast<std::int64_t>(nodes[i].devices.size());
+        for (const vgpualloc::device_view* device : view.config->devices) record.fault_domains.count(*device);
     }
     record.total_milli = record.gpus * vgpualloc::whole_gpu.count();
     record.last = {.time = {},

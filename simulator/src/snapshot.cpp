@@ -101,12 +101,15 @@ private:
                                                  nodes_->nodes.nodes[where.at()].name + " in dialect " + pod.dialect +
                                                  "; counted without"});
         }
+        std::vector<std::string> tags = pod.request.tags;
+        const auto speaks = std::ranges::find(*dialects_, pod.dialect, &manifest_dialect::name);
+        if (speaks != dialects_->end() && speaks->tags_of) tags = speaks->tags_of(*from.pod, has.shares);
         const bool adopted = to_->book
                                  ->adopt({.pod = pod_id{to_->bound.size()},
                                           .cpu = pod.request.cpu,
                                           .memory = pod.request.memory,
                                           .where = std::move(has),
-                                          .tags = pod.request.tags})
+                                          .tags = std::move(tags)})
                                  .has_value();
         VGA_ASSERT(adopted, "shares that a ledger refuses to adopt were left out");
         to_->bound.push_back({.pod = std::move(pod), .node = where});

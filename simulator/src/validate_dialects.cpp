@@ -114,6 +114,9 @@ std::vector<manifest_dialect> manifest_dialects(const validate_options& with) {
                          with.vgpu.memory_percentage_name, "volcano.sh/vgpu-priority"},
                         with.vgpu, vgpu::requests, vgpu::read_pod, vgpu::read_node, vgpu::read_assignment,
                         vgpu::write_assignment));
+    all.back().tags_of = [&with](const pod& of, std::span<const vgpualloc::device_share> has) {
+        return vgpu::tags_of(of, has, with.vgpu);
+    };
     all.push_back(gpushare());
     all.push_back(plain("hami",
                         {with.hami.count_name, with.hami.memory_name, with.hami.memory_percentage_name,

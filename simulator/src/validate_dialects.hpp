@@ -29,6 +29,8 @@ struct manifest_dialect {
         read_node;
     std::function<vgpualloc::dialect::assignment_reading(const pod&, std::span<const vgpualloc::device_registration>)>
         read_assignment;
+    /// The tags of a bound pod that has so much; empty: those of its request.
+    std::function<std::vector<std::string>(const pod&, std::span<const vgpualloc::device_share>)> tags_of{};
     /// The annotations that carry a decision on a pod that read_pod() reads.
     std::function<vgpualloc::kubernetes::text_map(const pod&, std::span<const vgpualloc::device_registration>,
                                                   const vgpualloc::dialect::decision&)>

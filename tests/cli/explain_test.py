@@ -17,7 +17,7 @@ REASON = {"code": str, "wanted": int, "available": int, "unit": str, "text": str
 PART = {"kind": str, "memory_mib": int, "cores": int, "words": str, "name?": str, "group?": str, "start?": int}
 SHARE = {"container": int, "device": int, "uuid": str, "part": PART}
 ANSWER = {"fits": bool, "score?": float, "reason?": REASON, "parts": [PART]}
-DEVICE = {"index": int, "uuid": str, "model": str, "family": str, "mode": str, "dialect": str, "healthy": bool, "overcommitted": bool,
+DEVICE = {"index": int, "uuid": str, "model": str, "family": str, "mode": str, "dialect": str, "healthy": bool, "overcommitted": bool, "shares_faults": bool,
           "memory_mib": int, "memory_used_mib": int, "cores": int, "cores_used": int, "slots": int, "slots_used": int,
           "used_milli": int, "containers": [ANSWER]}
 TERM = {"policy": str, "weight": float, "score": float}
@@ -310,6 +310,35 @@ class ExplainTest(CliTest):
         document = self.own(objects)
         self.assertEqual(document["choice"]["node"], "n1")
         self.assertEqual(document["nodes"][0]["devices"][0]["mode"], "mps")
+        self.assertIs(document["nodes"][0]["devices"][0]["shares_faults"], True)
+        self.assertEqual(document["notes"], [], "it is alone there")
+
+    def test_who_shares_the_faults_of_an_mps_device(self):
+        register = {"volcano.sh/node-vgpu-register": "GPU-1,10,40960,NVIDIA A100-SXM4-40GB,true,mps:"
+                                                     "GPU-2,10,40960,NVIDIA A100-SXM4-40GB,true,hami-core:"}
+        names = ("volcano.sh/vgpu-number", "volcano.sh/vgpu-cores", "volcano.sh/vgpu-memory")
+        for uuid, mode, faults in (("GPU-1", "mps", True), ("GPU-2", "hami-core", False)):
+            asked = {"volcano.sh/vgpu-number": 1, "volcano.sh/vgpu-memory": 3000}
+            document = self.own(node("n1", register, {name: "20" for name in names}) +
+                                bound(asked, "n1", {"volcano.sh/vgpu-ids-new": f"{uuid},NVIDIA,3000,0:"}) +
+                                waiting(asked, {"volcano.sh/vgpu-mode": mode}))
+            said = [note for note in document["notes"] if "takes all 2 on it with it" in note]
+            self.assertEqual(bool(said), faults, document["notes"])
+            self.assertEqual([each["shares_faults"] for each in document["nodes"][0]["devices"]], [True, False])
+
+    def test_a_group_member_is_seen_by_what_it_has(self):
+        """Bound, it asks for 0 % of a card's memory; its annotation says what it got."""
+        register = {"volcano.sh/node-vgpu-register": "GPU-1,10,40960,NVIDIA-A,true,hami-core:"}
+        names = ("volcano.sh/vgpu-number", "volcano.sh/vgpu-cores", "volcano.sh/vgpu-memory")
+        group = {"scheduling.k8s.io/group-name": "g", "volcano.sh/vgpu-podgroup-policy": "spread"}
+        for memory, reason in ((3000, "device_avoided"), (0, None)):
+            document = self.own(
+                node("n1", register, {name: "10" for name in names}) +
+                bound({"volcano.sh/vgpu-number": 1, "volcano.sh/vgpu-memory-percentage": 0}, "n1",
+                      {**group, "volcano.sh/vgpu-ids-new": f"GPU-1,NVIDIA,{memory},0:"}) +
+                waiting({"volcano.sh/vgpu-number": 1, "volcano.sh/vgpu-memory": 1000}, group))
+            answer = document["nodes"][0]["devices"][0]["containers"][0]
+            self.assertEqual(answer.get("reason", {}).get("code"), reason)
 
     def test_bad_input(self):
         def refused(*arguments, words=()):

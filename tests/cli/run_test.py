@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 import unittest
+from collections import Counter
 
 from support import NODES, OUTPUTS, PODS, QUICKSTART, VGPUSIM, CliTest, on_a_terminal
 
@@ -77,6 +78,7 @@ class OutputTest(CliTest):
                          "allocation_ratio": number, "active": whole, "count": whole},
                  "nodes": {"active": whole, "count": whole},
                  "fragmentation": {"amount_milli": number, "ratio": number, "buckets_milli": dict},
+                 "fault_domains": {"shared": whole, "containers_max": whole},
                  "timing": {"wall_s": number, "cpu_s": number, "decisions_per_s": number, "decision_p50_us": number,
                             "decision_p99_us": number}}
         self.assert_shape(summary, shape)
@@ -97,6 +99,16 @@ class OutputTest(CliTest):
             self.assertEqual(entry, {"path": str(QUICKSTART / name), "sha256": hashlib.sha256(content).hexdigest()})
         for value in summary["timing"].values():
             self.assertGreaterEqual(value, 0)
+
+    def test_fault_domains(self):
+        """Containers under MPS share their faults: as many as pods.csv puts on one GPU. Others do not."""
+        for mode in ("mps", "hami_core", "exclusive"):
+            self.assert_done(self.run_quickstart("--policy", "binpack", "--mode", mode))
+            users = Counter((row["node"], gpu) for row in self.pods() for gpu in row["gpus"].split("|") if gpu)
+            shared = [count for count in users.values() if count > 1] if mode == "mps" else []
+            self.assertEqual(self.summary()["fault_domains"],
+                             {"shared": len(shared), "containers_max": max(shared, default=0)}, mode)
+            self.assertEqual(mode == "mps", bool(shared))
 
     def assert_shape(self, value, shape, where=""):
         if isinstance(shape, type):

@@ -63,6 +63,7 @@ struct explained_device {
     std::string uuid, model, family, mode, dialect;
     bool healthy = true;
     bool overcommitted = false; ///< by what runs there
+    bool shares_faults = false; ///< a fatal fault of one container takes the others with it
     vgpualloc::mib memory, memory_used;
     std::int64_t cores = 0, cores_used = 0;
     std::int64_t slots = 0, slots_used = 0;

@@ -1,6 +1,7 @@
 // One run from files to files: configuration, replay, outputs.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -12,6 +13,7 @@
 #include "vgpualloc/alloc/allocator.hpp"
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/model/ledger.hpp"
+#include "vgpualloc/model/view.hpp"
 #include "vgpualloc/policy/policy.hpp"
 #include "vgpusim/report.hpp"
 #include "vgpusim/simulation.hpp"
@@ -58,12 +60,25 @@ struct loaded_input {
 
 [[nodiscard]] vgpualloc::expected<loaded_input> load_input(const run_config& config);
 
+/// Devices of a mode in which a fatal fault of one container takes the others with it (sharing_mode::shares_faults).
+struct fault_domain_count {
+    std::int64_t shared = 0;         ///< devices that more than one container is on
+    std::int64_t containers_max = 0; ///< on one of them; 0 without any
+
+    void count(const vgpualloc::device_view& device) noexcept {
+        if (!device.spec->mode->shares_faults() || device.state.slots < 2) return;
+        ++shared;
+        containers_max = std::max(containers_max, device.state.slots);
+    }
+};
+
 /// A finished replay with what is needed to describe it.
 struct run_record {
     run_config config;
     std::unique_ptr<vgpualloc::ledger> ledger;
     simulation_result result;
     vgpualloc::fragmentation_buckets buckets; ///< over all nodes at the end
+    fault_domain_count fault_domains;         ///< at the end
     std::vector<double> cpu_used_ratio;       ///< by node
     std::vector<std::int64_t> code_count;     ///< failed pods by rejection code
     std::int64_t total_milli = 0;
