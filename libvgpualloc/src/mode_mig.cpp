@@ -269,8 +269,7 @@ mib mig::memory_at_most(const device_spec& device, std::size_t profile) const {
 }
 
 mib mig::charge(const device_spec& device, std::size_t profile) const {
-    const auto& of = table_.profiles[profile];
-    return of.memory.value_or(mib{device.memory.count() * of.units.count() / table_.model.units.count()});
+    return charged_memory(table_.model, table_.model.profiles[profile], device.memory);
 }
 
 rejection_detail mig::why_unknown(std::size_t profile, const device_request& request) const {
@@ -291,9 +290,11 @@ rejection_detail mig::why_never_enough(const device_spec& device, const device_r
                 .wanted = request.memory.count(),
                 .available = largest.count()};
     }
+    std::int64_t most = 0; // no instance has all of the GPU's compute on some models
+    for (const auto& each : table_.profiles) most = std::max(most, each.compute.count());
     return {.code = rejection_code::insufficient_device_cores,
             .wanted = request.cores.count(),
-            .available = whole_compute.count()};
+            .available = whole_compute.count() * most / table_.model.compute_slices.count()};
 }
 
 mig::choice mig::choose_named(const device_spec& device, const device_state& state,

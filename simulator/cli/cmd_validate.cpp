@@ -104,6 +104,13 @@ int run(const options& chosen) {
     if (!with) return report_error(with.error());
     const auto objects = load_objects(chosen.files);
     if (!objects) return report_error(objects.error());
+    if (objects->empty()) {
+        return report_error({.code = vgpualloc::error_code::missing,
+                             .where = chosen.files.front(),
+                             .field = "",
+                             .value = "",
+                             .expected = "at least one object"});
+    }
     const auto reports = validate(*objects, *with);
     std::size_t errors = 0;
     std::size_t wrong = 0;

@@ -12,6 +12,7 @@
 #include "annotations.hpp"
 #include "explain_node.hpp"
 #include "part_words.hpp"
+#include "validate_dialects.hpp"
 #include "vgpualloc/alloc/allocator.hpp"
 #include "vgpusim/policies.hpp"
 
@@ -291,6 +292,10 @@ vgpualloc::expected<explanation> by_policy(snapshot& in, const snapshot_pod& pod
 
 vgpualloc::expected<explanation> explain(snapshot& in, const snapshot_pod& pod, const explain_options& with) {
     if (pod.failure) return vgpualloc::unexpected(*pod.failure);
+    if (auto unread = resources_not_read(manifest_dialects(in.with), pod.object); !unread.empty()) {
+        unread.front().where = pod.place + ": " + unread.front().where;
+        return vgpualloc::unexpected(std::move(unread.front()));
+    }
     auto made = with.deviceshare ? by_deviceshare(in, pod, *with.deviceshare) : by_policy(in, pod, with);
     if (made && with.memory_factor != 1) {
         made->notes.push_back(fmt::format(

@@ -49,7 +49,7 @@ explained_part instance_words(const device_spec& spec, const device_registration
     if (const auto* by_model = dynamic_cast<const vgpualloc::modes::mig*>(spec.mode); by_model != nullptr) {
         const auto& profile = by_model->model().profiles[part.profile];
         made.name = profile.name;
-        made.memory = profile.memory.value_or(vgpualloc::mib{0});
+        made.memory = vgpualloc::charged_memory(by_model->model(), profile, spec.memory);
         made.words = fmt::format("mig {} at placement {}", made.name, part.start);
         return made;
     }

@@ -192,6 +192,13 @@ vgpualloc::expected<snapshot> make_snapshot(std::span<const manifest> objects, c
 
 vgpualloc::expected<snapshot_pod> read_snapshot_pod(const manifest& of, const validate_options& with) {
     if (!of.problems.empty()) return vgpualloc::unexpected(of.problems.front());
+    if (const std::string node = node_of(of); !node.empty()) {
+        return vgpualloc::unexpected(error{.code = error_code::mismatch,
+                                           .where = of.place,
+                                           .field = "pod",
+                                           .value = namespace_of(of) + "/" + of.name,
+                                           .expected = "a pod that waits; this one is on node " + node + " already"});
+    }
     return read_request(of, manifest_dialects(with));
 }
 

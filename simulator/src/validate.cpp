@@ -84,34 +84,6 @@ void check_assignment(const manifest_dialect& dialect, const manifest& from, con
     for (const error& each : dialect.read_assignment(*from.pod, devices).problems) add_error(to, each);
 }
 
-/// Whether resources of this vendor are ones that a dialect could be expected to know.
-bool is_accelerator(const std::string& resource) {
-    return resource.starts_with("nvidia.com/") || resource.starts_with("volcano.sh/") ||
-           resource.starts_with("huawei.com/");
-}
-
-/// Resources that no dialect reads, or that the dialect they belong to does not take for a request.
-void check_resources(const std::vector<manifest_dialect>& dialects, const std::set<std::string>& speaking,
-                     const kubernetes::pod& of, object_report& to) {
-    for (const kubernetes::container& in : of.containers) {
-        for (const auto& [resource, amount] : in.requests) {
-            if (!is_accelerator(resource)) continue;
-            const auto owner = std::ranges::find_if(dialects, [&resource](const manifest_dialect& each) {
-                return std::ranges::find(each.resources, resource) != each.resources.end();
-            });
-            if (owner != dialects.end() && speaking.contains(owner->name)) continue;
-            std::string expected = "a resource that a dialect knows (see --config for other names)";
-            if (owner != dialects.end()) expected = "what else makes it a request of dialect " + owner->name;
-            if (resource == "huawei.com/npu-core") expected = "label ring-controller.atlas: ascend-310P beside it";
-            add_error(to, {.code = error_code::unknown_name,
-                           .where = "container " + in.name,
-                           .field = "resources",
-                           .value = resource,
-                           .expected = expected});
-        }
-    }
-}
-
 void validate_pod(const manifest& from, const std::vector<manifest_dialect>& dialects, const cluster_facts& facts,
                   const validate_options& with, object_report& to) {
     std::set<std::string> speaking;
@@ -128,7 +100,7 @@ void validate_pod(const manifest& from, const std::vector<manifest_dialect>& dia
                            .expected = "'" + each.scheduler + "', which alone serves dialect " + each.name});
         }
     }
-    check_resources(dialects, speaking, *from.pod, to);
+    for (error& each : resources_not_read(dialects, *from.pod)) add_error(to, std::move(each));
     if (speaking.empty()) to.notes.emplace_back("asks for no device");
     if (speaking.size() < 2) return;
     std::string names;

@@ -132,6 +132,38 @@ std::vector<manifest_dialect> manifest_dialects(const validate_options& with) {
     return all;
 }
 
+namespace {
+
+/// Whether resources of this vendor are ones that a dialect could be expected to know.
+bool is_accelerator(const std::string& resource) {
+    return resource.starts_with("nvidia.com/") || resource.starts_with("volcano.sh/") ||
+           resource.starts_with("huawei.com/");
+}
+
+} // namespace
+
+std::vector<vgpualloc::error> resources_not_read(const std::vector<manifest_dialect>& dialects, const pod& of) {
+    std::vector<vgpualloc::error> found;
+    for (const auto& in : of.containers) {
+        for (const auto& [resource, amount] : in.requests) {
+            if (!is_accelerator(resource)) continue;
+            const auto owner = std::ranges::find_if(dialects, [&resource](const manifest_dialect& each) {
+                return std::ranges::find(each.resources, resource) != each.resources.end();
+            });
+            if (owner != dialects.end() && owner->requests(of)) continue;
+            std::string expected = "a resource that a dialect knows (see --config for other names)";
+            if (owner != dialects.end()) expected = "what else makes it a request of dialect " + owner->name;
+            if (resource == "huawei.com/npu-core") expected = "label ring-controller.atlas: ascend-310P beside it";
+            found.push_back({.code = vgpualloc::error_code::unknown_name,
+                             .where = "container " + in.name,
+                             .field = "resources",
+                             .value = resource,
+                             .expected = expected});
+        }
+    }
+    return found;
+}
+
 validate_options default_validate_options() { return default_validate_options(vgpualloc::built_in_catalog()); }
 
 validate_options default_validate_options(const vgpualloc::hardware_catalog& catalog) {

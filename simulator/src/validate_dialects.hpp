@@ -40,6 +40,11 @@ struct manifest_dialect {
 /// Errors of a dialect name the object only: the place in the file comes before. Every error once.
 void add_error(object_report& to, vgpualloc::error problem);
 
+/// Resources of accelerators that no dialect reads, or that the dialect they belong to does not take for a request. The
+/// errors name the container.
+[[nodiscard]] std::vector<vgpualloc::error> resources_not_read(const std::vector<manifest_dialect>& dialects,
+                                                               const vgpualloc::kubernetes::pod& of);
+
 struct npu_resources {
     std::string count, memory, core;
 };

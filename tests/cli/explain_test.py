@@ -340,6 +340,19 @@ class ExplainTest(CliTest):
             answer = document["nodes"][0]["devices"][0]["containers"][0]
             self.assertEqual(answer.get("reason", {}).get("code"), reason)
 
+    def test_resources_that_no_dialect_reads(self):
+        for limits, resource in (({"nvidia.com/gpu": 1, "nvidia.com/gpumme": 3000}, "nvidia.com/gpumme"),
+                                 ({"nvidia.com/mig-1g.5gb": 1}, "nvidia.com/mig-1g.5gb"),
+                                 ({"volcano.sh/vgpu-cores": 10}, "volcano.sh/vgpu-cores")):
+            with self.subTest(resource=resource):
+                objects = hami_node(gpu("GPU-0", "NVIDIA A30", "hami-core")) + waiting(limits)
+                self.assert_refused(self.vgpusim("explain", self.write("own.yaml", objects), "--pod", "q"), "container c0",
+                                    resource)
+
+    def test_a_pod_of_a_file_has_to_wait_too(self):
+        runs = bound({"nvidia.com/gpu": 1}, "n7", {}, name="runs")
+        self.assert_refused(self.vgpusim("explain", CLUSTER, "--pod", self.write("runs.yaml", runs)), "default/runs", "n7")
+
     def test_bad_input(self):
         def refused(*arguments, words=()):
             self.assert_refused(self.vgpusim("explain", *arguments), *words)

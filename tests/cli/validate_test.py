@@ -249,6 +249,11 @@ class ValidateTest(CliTest):
         self.assertEqual(error["value"], "huawei.com/Ascend910X")
         self.assert_refused(self.vgpusim("validate", self.write("p.yaml", pod("")), "--file", "nowhere.json"), "nowhere.json")
 
+    def test_files_without_objects(self):
+        for text in ("", "---\n", "null\n", '{"kind": "List", "items": []}'):
+            with self.subTest(text=text):
+                self.assert_refused(self.vgpusim("validate", self.write("none.yaml", text)), "none.yaml", "at least one object")
+
     def test_files_that_cannot_be_read(self):
         self.assert_refused(self.vgpusim("validate", "nowhere.yaml"), "nowhere.yaml")
         self.assert_refused(self.vgpusim("validate", self.write("bad.yaml", "a: 1\n b: 2\n")), "bad.yaml:2")

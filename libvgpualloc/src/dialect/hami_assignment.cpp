@@ -165,22 +165,30 @@ const mig_profile& profile_of(const mig_model& model, const mig_instance& part) 
     return model.profiles[part.profile];
 }
 
-/// What HAMi charges of compute: the profile's share of the multiprocessors of the largest, rounded up (SPEC-hami 7).
-/// As the share has it where the catalog does not know them.
-std::int64_t cores_of(const mig_model& model, const mig_instance& part) {
-    std::int64_t most = 0;
-    for (const mig_profile& each : model.profiles) most = std::max(most, each.sm.value_or(0));
-    const auto own = profile_of(model, part).sm;
-    if (!own || most == 0) return part.cores.count();
-    return (whole_compute.count() * *own + most - 1) / most;
+/// What HAMi charges of compute, in percent: as the GPU registers the profile; else the profile's share of the
+/// multiprocessors of the whole GPU, rounded up (SPEC-hami 7), or of its compute slices where these are not known.
+std::int64_t cores_of(const device_registration& device, const mig_model& model, const mig_profile& own) {
+    const auto offered = std::ranges::find(device.offers, own.name, &mig_offer::name);
+    if (offered != device.offers.end() && offered->cores > core_percent{0}) return offered->cores.count();
+    std::int64_t part = own.compute_slices.count();
+    std::int64_t whole = model.compute_slices.count();
+    const auto all = std::ranges::find_if(model.profiles, [&model](const mig_profile& each) {
+        return each.compute_slices == model.compute_slices && each.sm;
+    });
+    if (own.sm && all != model.profiles.end()) {
+        part = *own.sm;
+        whole = *all->sm;
+    }
+    return (whole_compute.count() * part + whole - 1) / whole;
 }
 
 hami_text::record record_of(const device_registration& device, const partition& part, const options& with) {
     hami_text::record made{.uuid = device.uuid, .word = family};
     if (const auto* instance = std::get_if<mig_instance>(&part)) {
         const mig_model model = model_for(device, with);
-        made.memory = profile_of(model, *instance).memory.value_or(mib{0}).count();
-        made.cores = cores_of(model, *instance);
+        const mig_profile& profile = profile_of(model, *instance);
+        made.memory = charged_memory(model, profile, model.memory.value_or(device.memory)).count();
+        made.cores = cores_of(device, model, profile);
         return made;
     }
     const auto* given = std::get_if<slice>(&part);

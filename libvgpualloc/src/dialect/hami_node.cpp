@@ -132,6 +132,10 @@ expected<registered> read_entry(const json& entry, std::int64_t position, const 
     made.healthy = gpu.has("health") && gpu.at("health").flag();
     const std::string mode = gpu.maybe_text("mode");
     made.offers = read_offers(gpu);
+    for (const mig_offer& each : made.offers) {
+        if (each.memory <= made.memory) continue;
+        gpu.at("migProfiles").fail(error_code::out_of_range, each.name + ": no more memory than devmem");
+    }
     const std::int64_t index = gpu.maybe_integer("index", any_amount).value_or(position);
     if (failure) return unexpected(*std::move(failure));
     return finished(std::move(made), index, where, mode);

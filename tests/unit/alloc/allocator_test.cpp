@@ -20,6 +20,19 @@ TEST(allocator, equal_requests_are_one_number) {
     EXPECT_EQ(here.decider.request_of(one), pod({want(1, 100)}));
 }
 
+TEST(allocator, containers_that_need_devices_of_their_own_find_too_few) {
+    cluster owned;
+    add_node(owned, many(2));
+    placer here{owned, "binpack"};
+    pod_request apart = pod({want(1, 10), want(1, 10), want(1, 10)});
+    apart.containers_apart = true;
+    const auto refused = here.decide(apart);
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().main_code(), too_few_devices);
+    apart.containers.pop_back();
+    EXPECT_TRUE(here.decide(apart).has_value());
+}
+
 TEST(allocator, deciding_books_nothing_and_placing_books_and_commits) {
     cluster owned;
     const node_index where = add_node(owned, many(2));

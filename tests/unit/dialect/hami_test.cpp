@@ -1,4 +1,5 @@
 // The hami dialect: registrations old and new, requests before and after the webhook, filters, assignments, MIG.
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -294,15 +295,45 @@ TEST(hami, the_profiles_that_a_gpu_registers_are_the_ones_it_has) {
 TEST(hami, instances_of_a_gpu_that_no_catalog_knows) {
     const auto devices = read_node(node_with_mig("NVIDIA Z1-40GB", offers_2g_and_4g), {}).devices;
     auto pod = pod_of({limited({{"nvidia.com/gpu", 1}, {"nvidia.com/gpumem", 3000}})});
-    const std::vector<device_share> shares{{0, device_index{0U}, mig_instance{1, 2, core_percent{50}}}};
+    const std::vector<device_share> shares{{0, device_index{0U}, mig_instance{1, 2, core_percent{29}}}};
     pod.annotations = write_assignment(pod, devices, {"n0", "17", shares}, {});
-    EXPECT_EQ(pod.annotations.at(allocated_key), "M,NVIDIA,9984,50:;");
+    EXPECT_EQ(pod.annotations.at(allocated_key), "M,NVIDIA,9984,29:;");
     EXPECT_EQ(
         pod.annotations.at(mig_key),
         R"([{"containerIndex":0,"deviceIndex":0,"gpuUUID":"M","profile":"2g.10gb","placement":{"start":2,"size":2}}])");
     const auto read = read_assignment(pod, devices, {});
     EXPECT_THAT(read.problems, IsEmpty());
     EXPECT_EQ(read.shares, shares);
+    auto silent = devices; // without a registered figure it is the share of the compute slices
+    silent[0].offers[1].cores = core_percent{0};
+    EXPECT_EQ(write_assignment(pod, silent, {"n0", "17", shares}, {}).at(allocated_key), "M,NVIDIA,9984,50:;");
+}
+
+TEST(hami, instances_of_unknown_memory_carry_what_they_are_charged) {
+    const auto devices = read_node(node_with_mig("NVIDIA B200", R"("numa":0)"), {}).devices;
+    ASSERT_THAT(devices, SizeIs(1));
+    const auto& model = **find_model(built_in_mig_catalog(), "B200");
+    const auto half = std::ranges::find(model.profiles, "3g.90gb", &mig_profile::name);
+    ASSERT_NE(half, model.profiles.end());
+    ASSERT_FALSE(half->memory);
+    const auto pod = pod_of({limited({{"nvidia.com/gpu", 1}, {"nvidia.com/gpumem-percentage", 50}})});
+    const auto profile = static_cast<std::uint32_t>(half - model.profiles.begin());
+    const std::vector<device_share> shares{{0, device_index{0U}, mig_instance{profile, 0, core_percent{0}}}};
+    const mib charged = charged_memory(model, *half, model.memory.value_or(devices[0].memory));
+    EXPECT_EQ(charged.count(), model.memory.value_or(devices[0].memory).count() / 2);
+    EXPECT_EQ(write_assignment(pod, devices, {"n0", "17", shares}, {}).at(allocated_key),
+              "M,NVIDIA," + std::to_string(charged.count()) + ",43:;")
+        << "3 of 7 compute slices";
+}
+
+TEST(hami, a_profile_has_no_more_memory_than_its_gpu) {
+    const auto read = read_node(node_with_mig("NVIDIA A100-SXM4-40GB", R"("migProfiles":[
+            {"name":"1g.5gb","memoryMB":999999,"sliceCount":1,"placements":[{"start":0,"size":1}]}])"),
+                                {});
+    EXPECT_THAT(read.devices, IsEmpty());
+    ASSERT_THAT(read.problems, SizeIs(1));
+    EXPECT_EQ(read.problems[0].code, error_code::out_of_range);
+    EXPECT_THAT(read.problems[0].message(), HasSubstr("1g.5gb"));
 }
 
 TEST(hami, an_allowlist_is_for_gpus_that_do_not_say_their_profiles) {

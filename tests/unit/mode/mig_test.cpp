@@ -82,6 +82,15 @@ TEST(mig, compute_asked_for_is_a_lower_bound) {
               (rejection_detail{insufficient_device_cores, 101, 100}));
 }
 
+TEST(mig, without_a_profile_of_all_compute_the_largest_says_what_there_is) {
+    mig_model cut = model_of("A100-40GB");
+    std::erase_if(cut.profiles, [](const mig_profile& each) { return each.compute_slices == mig_compute{7}; });
+    const gpu_of on{cut};
+    EXPECT_EQ(on.mode->why_not(on.spec, on.state, want(1, 3000, 100)),
+              (rejection_detail{insufficient_device_cores, 100, 57}))
+        << "4 of 7";
+}
+
 TEST(mig, percent_is_of_the_memory_slices) {
     gpu_of a100{"A100-40GB"};
     const auto percent = [&](std::int64_t share) {

@@ -93,6 +93,11 @@ struct mig_model {
     bool operator==(const mig_model&) const = default;
 };
 
+/// What an instance is charged on a GPU of so much memory: its own, or where that is not known its share of the units.
+[[nodiscard]] inline mib charged_memory(const mig_model& model, const mig_profile& of, mib whole) noexcept {
+    return of.memory.value_or(mib{whole.count() * of.size.count() / model.units.count()});
+}
+
 struct mig_catalog {
     std::vector<mig_model> models;
     source_list sources;  ///< what the codes of `from` stand for
