@@ -269,6 +269,7 @@ mib mig::memory_at_most(const device_spec& device, std::size_t profile) const {
 }
 
 mib mig::charge(const device_spec& device, std::size_t profile) const {
+    if (const auto& known = table_.profiles[profile].memory) return *known; // asked for at every step of a decision
     return charged_memory(table_.model, table_.model.profiles[profile], device.memory);
 }
 
