@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "step_refusal.hpp"
 #include "vgpualloc/core/config.hpp"
 
 namespace vgpualloc {
@@ -117,7 +118,7 @@ const device_config* device_chooser::choose(const request_view& request, const n
                     const auto code = why_not(*current_[i]->spec, current_[i]->state, containers[c]).code;
                     ++reasons.nodes[static_cast<std::size_t>(code)];
                 }
-                refused_ = n > 0 ? rejection_code::too_few_devices : reasons.main_code();
+                refused_ = step_refusal(reasons, n);
                 return nullptr;
             }
             score_options(request, before);

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "step_refusal.hpp"
 #include "vgpualloc/alloc/draw.hpp"
 #include "vgpualloc/core/config.hpp"
 
@@ -259,8 +260,7 @@ bool naive_allocator::choose_for(const question& asked, std::size_t container, c
             std::erase_if(possible, [&](const step& s) { return s.index != planned[static_cast<std::size_t>(n)]; });
         }
         if (possible.empty()) {
-            const rejection_code code = reasons.main_code(); // no_nodes: every device is taken by this pod
-            refused = n > 0 || code == rejection_code::no_nodes ? rejection_code::too_few_devices : code;
+            refused = step_refusal(reasons, n);
             return false;
         }
         const step chosen = best_step(asked, made.state, std::move(possible));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "step_refusal.hpp"
 #include "vgpualloc/core/config.hpp"
 
 namespace vgpualloc {
@@ -104,7 +105,7 @@ std::uint32_t outcome_table::several_devices(const std::vector<device_request>& 
                 chosen = std::min(chosen, i);
             }
             if (chosen == current.size()) {
-                return static_cast<std::uint32_t>(n > 0 ? rejection_code::too_few_devices : reasons.main_code());
+                return static_cast<std::uint32_t>(step_refusal(reasons, n));
             }
             const device_view& before = *current[chosen];
             partitions_.clear();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "step_refusal.hpp"
 #include "vgpualloc/alloc/score_tree.hpp"
 #include "vgpualloc/core/config.hpp"
 
@@ -164,13 +165,13 @@ void totals_chooser::take(progress& on, std::size_t chosen) {
 }
 
 rejection_code totals_chooser::why_not(std::uint32_t part, std::int64_t already) {
-    if (already > 0) return rejection_code::too_few_devices;
     rejection reasons;
+    if (already > 0) return step_refusal(reasons, already);
     for (std::size_t i = 0; i < devices_.size(); ++i) {
         const rejection_code code = table_->refused_because(part, *devices_[i], answers_[i]);
         ++reasons.nodes[static_cast<std::size_t>(code)];
     }
-    return reasons.main_code();
+    return step_refusal(reasons, already);
 }
 
 /// Places the request, container by container, and calls taken(container, option) for every device; the reason if it
