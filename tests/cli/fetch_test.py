@@ -65,12 +65,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         cut = server.cut_after_bytes.pop(0) if server.cut_after_bytes else None
         sent = body if cut is None else body[:cut]
+        entry["body_bytes"] = len(sent)  # before the client has it all and the test looks
         try:
             self.wfile.write(sent)
             self.wfile.flush()
         except OSError:  # the client may rightly hang up
             pass
-        entry["body_bytes"] = len(sent)
         if cut is not None or not server.say_length:
             self.close_connection = True
 
