@@ -13,11 +13,11 @@
 #include <benchmark/benchmark.h>
 
 #include "child.hpp"
-#include "vgpusim/policies.hpp"
-#include "vgpusim/report.hpp"
-#include "vgpusim/run.hpp"
-#include "vgputraces/files.hpp"
-#include "vgputraces/locate.hpp"
+#include "vgpualloc/compat/all.hpp"
+#include "vgpuformats/files.hpp"
+#include "vgpuformats/locate.hpp"
+#include "vgpureport/report.hpp"
+#include "vgpusim/study/run.hpp"
 
 namespace {
 

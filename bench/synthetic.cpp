@@ -6,9 +6,9 @@
 #include <string>
 #include <utility>
 
+#include "vgpualloc/compat/all.hpp"
 #include "vgpualloc/mode/hami_core.hpp"
-#include "vgpusim/policies.hpp"
-#include "vgputraces/files.hpp"
+#include "vgpuformats/files.hpp"
 #include "vgputraces/generator.hpp"
 
 namespace vgpubench {

@@ -7,7 +7,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "vgputraces/files.hpp"
+#include "vgpuformats/files.hpp"
 
 namespace vgpusim::cli {
 

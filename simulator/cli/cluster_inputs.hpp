@@ -6,8 +6,8 @@
 
 #include "vgpualloc/catalog/catalog.hpp"
 #include "vgpualloc/core/expected.hpp"
-#include "vgpusim/validate.hpp"
-#include "vgputraces/kubernetes.hpp"
+#include "vgpualloc/explain/validate.hpp"
+#include "vgpualloc/kube/objects.hpp"
 
 namespace CLI {
 class App;

@@ -8,7 +8,7 @@
 
 #include "cluster_inputs.hpp"
 #include "commands.hpp"
-#include "vgpusim/catalog.hpp"
+#include "vgpualloc/explain/catalog.hpp"
 
 namespace vgpusim::cli {
 

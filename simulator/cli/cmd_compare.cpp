@@ -11,9 +11,9 @@
 
 #include "commands.hpp"
 #include "run_flags.hpp"
-#include "vgpusim/policies.hpp"
-#include "vgpusim/report.hpp"
-#include "vgputraces/files.hpp"
+#include "vgpualloc/compat/all.hpp"
+#include "vgpuformats/files.hpp"
+#include "vgpureport/report.hpp"
 
 namespace vgpusim::cli {
 

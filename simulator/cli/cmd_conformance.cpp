@@ -13,7 +13,7 @@
 
 #include "commands.hpp"
 #include "vgpualloc/compat/volcano/quirks.hpp"
-#include "vgpusim/conformance.hpp"
+#include "vgpuconformance/conformance.hpp"
 
 namespace vgpusim::cli {
 

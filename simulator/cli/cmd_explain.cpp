@@ -12,8 +12,8 @@
 
 #include "cluster_inputs.hpp"
 #include "commands.hpp"
-#include "vgpusim/explain.hpp"
-#include "vgputraces/files.hpp"
+#include "vgpualloc/explain/explain.hpp"
+#include "vgpuformats/files.hpp"
 
 namespace vgpusim::cli {
 

@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "commands.hpp"
-#include "vgputraces/fetch.hpp"
-#include "vgputraces/files.hpp"
-#include "vgputraces/locate.hpp"
+#include "vgpufetch/fetch.hpp"
+#include "vgpuformats/files.hpp"
+#include "vgpuformats/locate.hpp"
 
 namespace vgpusim::cli {
 

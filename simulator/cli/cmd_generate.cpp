@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
-#include "vgputraces/files.hpp"
+#include "vgpuformats/files.hpp"
 #include "vgputraces/generator.hpp"
 
 namespace vgpusim::cli {

@@ -10,8 +10,8 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
+#include "vgpualloc/compat/all.hpp"
 #include "vgpualloc/mode/all.hpp"
-#include "vgpusim/policies.hpp"
 
 namespace vgpusim::cli {
 

@@ -8,8 +8,8 @@
 
 #include "commands.hpp"
 #include "run_flags.hpp"
-#include "vgpusim/report.hpp"
-#include "vgputraces/files.hpp"
+#include "vgpuformats/files.hpp"
+#include "vgpureport/report.hpp"
 
 namespace vgpusim::cli {
 

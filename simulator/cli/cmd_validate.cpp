@@ -11,7 +11,7 @@
 
 #include "cluster_inputs.hpp"
 #include "commands.hpp"
-#include "vgpusim/validate.hpp"
+#include "vgpualloc/explain/validate.hpp"
 
 namespace vgpusim::cli {
 

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "vgputraces/files.hpp"
+#include "vgpuformats/files.hpp"
 
 namespace vgpusim::cli {
 

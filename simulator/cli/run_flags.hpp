@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "vgpualloc/core/expected.hpp"
-#include "vgpusim/run.hpp"
+#include "vgpusim/study/run.hpp"
 
 namespace CLI {
 class App;

@@ -8,8 +8,9 @@ from source import Finding, without_comments
 # it shares no code with what it checks.
 SEES = {
     "core": [],
+    "formats": ["core"],
     "model": ["core"],
-    "catalog": ["model"],
+    "catalog": ["model", "formats"],
     "mode": ["catalog"],
     "metrics": ["catalog"],
     "verify": ["catalog"],
@@ -20,14 +21,20 @@ SEES = {
     "compat": ["policy"],                       # compat/fgd is a set of policies
     "compat_volcano": ["model", "catalog", "dialect"],
     "compat_list": ["compat", "compat_volcano"],  # compat/all.hpp names both kinds
-    "c_api": ["alloc", "plan", "compat_list", "dialect", "metrics", "catalog"],
+    "kube": ["dialect", "formats", "mode"],
+    "explain": ["kube", "alloc", "compat_list"],
+    "c_api": ["alloc", "plan", "compat_list", "compat_volcano", "dialect", "metrics", "catalog", "kube", "explain"],
     "umbrella": ["c_api", "verify"],
-    "traces": ["model", "dialect"],
-    "simulator": ["umbrella", "traces"],
-    "cli": ["simulator"],
+    "traces": ["model", "dialect", "kube"],
+    "fetch": ["formats", "traces"],
+    "report": ["umbrella", "formats"],
+    "conformance": ["umbrella", "formats"],
+    "simulator": ["umbrella", "traces", "report"],
+    "cli": ["simulator", "conformance", "fetch"],
     "python-bindings": ["simulator"],
 }
-LIBRARY = [part for part in SEES if part not in ("traces", "simulator", "cli", "python-bindings")]
+OUTSIDE = ("formats", "traces", "fetch", "report", "conformance", "simulator", "cli", "python-bindings")
+LIBRARY = [part for part in SEES if part not in OUTSIDE]
 
 SOURCES = "a .cpp file or a header beside it, never a public header"
 ANYWHERE = "any file"
@@ -38,17 +45,26 @@ THIRD_PARTY = {
     "Eigen/": (["policy", "plan"], SOURCES),
     "boost/": (["plan"], ANYWHERE),
     "CLI/": (["cli"], ANYWHERE),
-    "nlohmann/": (["catalog", "dialect", "compat", "compat_volcano", "c_api", "traces", "simulator", "cli"], SOURCES),
-    "fmt/": (["traces", "simulator", "cli"], SOURCES),
-    "curl/": (["traces"], SOURCES),
-    "openssl/": (["traces"], SOURCES),
-    "yaml-cpp/": (["traces"], SOURCES),
+    "nlohmann/": (["formats", "catalog", "dialect", "compat_volcano", "explain", "kube", "conformance", "fetch", "report",
+                   "traces", "simulator", "cli"], ANYWHERE),
+    "fmt/": (["explain", "conformance", "traces", "report", "simulator", "cli"], SOURCES),
+    "curl/": (["fetch"], SOURCES),
+    "openssl/": (["formats", "fetch"], SOURCES),
+    "yaml-cpp/": (["formats"], SOURCES),
     "pybind11/": (["python-bindings"], ANYWHERE),
 }
 # The operating system's headers: the core is a pure library and has no use for them.
-SYSTEM_PARTS = ["traces", "simulator", "cli"]
+SYSTEM_PARTS = ["formats", "traces", "fetch", "simulator", "cli"]
 
 PUBLIC = "libvgpualloc/include/vgpualloc/"
+SOURCE = "libvgpualloc/src/"
+# The first folder that a path starts with says its part.
+FOLDERS = (("formats/", "formats"), ("traces/fetch/", "fetch"), ("traces/", "traces"), ("conformance/", "conformance"),
+           ("simulator/report/", "report"), ("simulator/cli/", "cli"), ("simulator/", "simulator"),
+           ("python-bindings/", "python-bindings"))
+# How the public headers of a part are spelt in an #include.
+PREFIXES = (("vgpuformats/", "formats"), ("vgputraces/", "traces"), ("vgpufetch/", "fetch"), ("vgpureport/", "report"),
+            ("vgpuconformance/", "conformance"), ("vgpusim/", "simulator"))
 ROOT_HEADERS = {"config.hpp": "core", "version.hpp": "core", "fwd.hpp": "core", "vgpualloc.hpp": "umbrella",
                 "c_api.h": "c_api"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
@@ -73,33 +89,17 @@ def library_part(inside):
     if first == "compat":
         if rest[0].startswith("volcano"):
             return "compat_volcano"
-        return "compat_list" if rest == ["all.hpp"] else "compat"
+        return "compat_list" if rest[0].startswith("all.") else "compat"
     return first if first in SEES else None
-
-
-def source_part(path, own_includes):
-    """A file of libvgpualloc/src belongs to the folder it lies in, else to the header of the same name, else to the
-    part of its first include, which house style makes its own header."""
-    inside = PurePosixPath(path).relative_to("libvgpualloc/src")
-    if len(inside.parts) > 1 and library_part(str(inside)):
-        return library_part(str(inside))
-    if inside.stem == "c_api":
-        return "c_api"
-    own = [include for include in own_includes if include.startswith("vgpualloc/")]
-    for include in own:
-        if PurePosixPath(include).stem == inside.stem:
-            return library_part(include.removeprefix("vgpualloc/"))
-    return library_part(own[0].removeprefix("vgpualloc/")) if own and own[0] == own_includes[0] else None
 
 
 def part_of(path, own_includes=()):
     """The part a file belongs to; None when nothing says so."""
     if path.startswith(PUBLIC):
         return library_part(path.removeprefix(PUBLIC))
-    if path.startswith("libvgpualloc/src/"):
-        return source_part(path, own_includes)
-    for folder, part in (("traces/", "traces"), ("simulator/cli/", "cli"), ("simulator/", "simulator"),
-                         ("python-bindings/", "python-bindings")):
+    if path.startswith(SOURCE):
+        return library_part(path.removeprefix(SOURCE))
+    for folder, part in FOLDERS:
         if path.startswith(folder):
             return part
     return None
@@ -109,18 +109,15 @@ def included_part(path, part, target, files):
     """The part that a quoted or own include leads to; None when it leads nowhere that is known."""
     if target.startswith("vgpualloc/"):
         return library_part(target.removeprefix("vgpualloc/"))
-    if target.startswith("vgputraces/"):
-        return "traces"
-    if target.startswith("vgpusim/"):
-        return "simulator"
+    for prefix, other in PREFIXES:
+        if target.startswith(prefix):
+            return other
     if target.endswith("_embedded.hpp"):  # made by vga_embed for the target that includes it
         return part
     beside = normalised(PurePosixPath(path).parent / target)
-    for base in (beside, "libvgpualloc/src/" + target, "simulator/src/" + target, "traces/src/" + target):
+    for base in (beside, SOURCE + target, "simulator/src/" + target, "simulator/report/src/" + target):
         if base in files:
-            other = part_of(base, files[base])
-            # A private header in a flat src/ has no header of its own name to tell its part; it may be shared below.
-            return other if other or not base.startswith("libvgpualloc/src/") else part
+            return part_of(base, files[base])
     return None
 
 
@@ -151,7 +148,7 @@ def third_party_problem(path, part, target):
 
 
 def include_problem(path, part, quote, target, files):
-    own = target.startswith(("vgpualloc/", "vgputraces/", "vgpusim/"))
+    own = target.startswith(("vgpualloc/", *(prefix for prefix, _ in PREFIXES)))
     if quote == "<" and not own:
         return third_party_problem(path, part, target)
     other = included_part(path, part, target, files)
@@ -171,14 +168,13 @@ def includes_of(text):
 
 
 def check(texts):
-    """texts: path -> content of every C++ file below libvgpualloc, traces, simulator, python-bindings."""
+    """texts: path -> content of every C++ file of the parts above."""
     files = {path: [target for _, _, target in includes_of(text)] for path, text in texts.items()}
     findings = []
     for path, text in texts.items():
         part = part_of(path, files[path])
         if part is None:
-            if not is_private_header(path):
-                findings.append(Finding(path, 1, "arrow", "belongs to no part of the design's dependency table"))
+            findings.append(Finding(path, 1, "arrow", "belongs to no part of the design's dependency table"))
             continue
         for number, quote, target in includes_of(text):
             problem = include_problem(path, part, quote, target, files)
@@ -186,6 +182,3 @@ def check(texts):
                 findings.append(Finding(path, number, "arrow", f'#include "{target}": {problem}'))
     return findings
 
-
-def is_private_header(path):
-    return path.startswith("libvgpualloc/src/") and path.endswith(".hpp")

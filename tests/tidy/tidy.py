@@ -6,7 +6,7 @@ import arrows
 import bans
 from source import CPP, read_texts
 
-ARROW_FOLDERS = ("libvgpualloc/", "traces/", "simulator/", "python-bindings/")
+ARROW_FOLDERS = ("libvgpualloc/", "formats/", "traces/", "conformance/", "simulator/", "python-bindings/")
 
 
 def check(texts):

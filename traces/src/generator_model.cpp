@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "generator_limits.hpp"
-#include "json_cursor.hpp"
+#include "vgpuformats/json_cursor.hpp"
 #include "vgputraces/generator.hpp"
 
 namespace vgputraces {

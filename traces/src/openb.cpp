@@ -11,8 +11,8 @@
 #include <unordered_set>
 #include <utility>
 
-#include "vgputraces/csv_reader.hpp"
-#include "vgputraces/files.hpp"
+#include "vgpuformats/csv_reader.hpp"
+#include "vgpuformats/files.hpp"
 
 namespace vgputraces {
 

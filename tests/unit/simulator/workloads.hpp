@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "vgpualloc/compat/all.hpp"
 #include "vgpualloc/metrics/fragmentation.hpp"
 #include "vgpualloc/mode/all.hpp"
-#include "vgpusim/policies.hpp"
-#include "vgpusim/workload.hpp"
+#include "vgpusim/workload/workload.hpp"
 #include "vgputraces/openb.hpp"
 
 namespace vgpusim_test {

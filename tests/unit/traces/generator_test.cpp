@@ -13,7 +13,7 @@
 
 #include <gtest/gtest.h>
 
-#include "vgputraces/files.hpp"
+#include "vgpuformats/files.hpp"
 #include "vgputraces/generator.hpp"
 
 namespace vgputraces {

@@ -1,0 +1,237 @@
+// Sessions of the native side.
+#include "native.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include "vgpualloc/catalog/mig.hpp"
+#include "vgpualloc/mode/factory.hpp"
+
+namespace vgpusim::conformance {
+
+using vgpualloc::booking;
+using vgpualloc::device_index;
+using vgpualloc::device_registration;
+using vgpualloc::device_share;
+using vgpualloc::node_index;
+using vgpualloc::pod_id;
+
+struct native_side::session {
+    vgpualloc::cluster owned;
+    std::vector<std::vector<device_registration>> registered; ///< by node
+    std::unique_ptr<vgpualloc::ledger> book;
+    std::unique_ptr<vgpualloc::policy> ranking;
+    std::unique_ptr<vgpualloc::allocator> alloc;
+    std::uint32_t pods = 0;
+
+    [[nodiscard]] pod_id next_pod() { return pod_id{pods++}; }
+};
+
+bool was_bound(const json& event) {
+    const json& out = event.at("out");
+    const auto allocated = out.find("alloc");
+    return allocated != out.end() && allocated->value("ok", false) && !event.value("rollback", false);
+}
+
+vgpualloc::kubernetes::pod bound_pod_from(const json& event) {
+    auto pod = pod_from(event.at("pod"));
+    const auto add = [&pod](const vgpualloc::kubernetes::text_map& more) {
+        for (const auto& [key, value] : more) pod.annotations[key] = value;
+    };
+    if (const auto allocated = event.at("out").find("alloc"); allocated != event.at("out").end()) {
+        add(texts_from(*allocated, "annotations"));
+    }
+    add(texts_from(event, "bind_annotations"));
+    return pod;
+}
+
+namespace {
+
+/// A device that cannot be one, such as one without slots, gives out nothing; what runs on it is still counted.
+void add_registered(vgpualloc::cluster& to, vgpualloc::node& where, device_registration registered) {
+    if (registered.slots < 1 || registered.memory < vgpualloc::mib{1} ||
+        registered.cores < vgpualloc::core_percent{1}) {
+        registered.healthy = false;
+        registered.slots = std::max<std::int64_t>(registered.slots, 1);
+        registered.memory = std::max(registered.memory, vgpualloc::mib{1});
+        registered.cores = std::max(registered.cores, vgpualloc::core_percent{1});
+    }
+    const auto added = vgpualloc::add_device(to, where, registered, vgpualloc::built_in_mig_catalog());
+    if (!added) throw std::invalid_argument{added.error().message()};
+}
+
+} // namespace
+
+native_side::native_side(const json& recorded_case, footing within_sessions)
+    : dialect_{make_native_dialect(recorded_case)}, footing_{within_sessions},
+      node_count_{recorded_case.at("nodes").size()} {
+    open_session();
+}
+
+native_side::~native_side() = default;
+
+void native_side::open_session() {
+    auto made = std::make_unique<session>();
+    for (std::size_t i = 0; i < node_count_; ++i) {
+        std::vector<const vgpualloc::kubernetes::pod*> here;
+        for (const bound_pod& each : bound_) {
+            if (each.node == i) here.push_back(&each.pod);
+        }
+        vgpualloc::node node{.name = std::to_string(i),
+                             .cpu = {},
+                             .memory = vgpualloc::mib{dialect_->extended_of_node(i)},
+                             .pods_max = std::numeric_limits<std::int32_t>::max(),
+                             .devices = {}};
+        auto& devices = made->registered.emplace_back(dialect_->read_node(i, here).devices);
+        for (const device_registration& each : devices) {
+            add_registered(made->owned, node, each);
+        }
+        made->owned.nodes.push_back(std::move(node));
+    }
+    made->book = std::make_unique<vgpualloc::ledger>(made->owned);
+    adopt_bound(*made, *made->book);
+    made->ranking = dialect_->make_policy(made->owned);
+    made->alloc = std::make_unique<vgpualloc::allocator>(
+        *made->book, vgpualloc::policy_pair{.node = made->ranking.get(), .device = made->ranking.get()});
+    session_ = std::move(made);
+}
+
+/// Books the pods that the recording has bound so far; the last of them has the id before the next.
+void native_side::adopt_bound(session& in, vgpualloc::ledger& book) const {
+    for (const bound_pod& each : bound_) {
+        booking found{.pod = in.next_pod(),
+                      .cpu = {},
+                      .memory = vgpualloc::mib{dialect_->extended_booked(each.pod)},
+                      .where = {.node = node_index{each.node}, .shares = {}},
+                      .tags = {}};
+        const auto read = dialect_->read_assignment(each.pod, in.registered[each.node]);
+        found.tags = dialect_->tags_of(each.pod, read.shares);
+        for (const device_share& share : read.shares) found.where.shares.push_back(share);
+        // What no device of the node can hold is not counted.
+        static_cast<void>(book.adopt(std::move(found)));
+    }
+}
+
+/// What is booked once the pod is bound: beside the pods as the recording bound them.
+booked_devices native_side::cache_with(const vgpualloc::placement& placed) const {
+    vgpualloc::ledger book{session_->owned};
+    adopt_bound(*session_, book);
+    static_cast<void>(book.adopt({.pod = session_->next_pod(), .cpu = {}, .memory = {}, .where = placed, .tags = {}}));
+    return booked_in(book, placed.node.at());
+}
+
+booked_devices native_side::booked_in(const vgpualloc::ledger& book, std::size_t node) const {
+    booked_devices booked;
+    const auto states = book.devices(node_index{node});
+    for (std::size_t d = 0; d < states.size(); ++d) {
+        const device_registration& on = session_->registered[node][d];
+        if (const booked_use use =
+                dialect_->use_of(book.nodes().spec_of(node_index{node}, device_index{d}), states[d], on);
+            use != booked_use{}) {
+            booked[dialect_->number_of(d, on)] = use;
+        }
+    }
+    return booked;
+}
+
+/// The best placement over all readings of the pod; `fits` is filled in by node.
+std::optional<native_side::decision> native_side::decide(const vgpualloc::kubernetes::pod& pod,
+                                                         std::vector<bool>& fits) {
+    std::optional<decision> best;
+    double best_score = 0.0;
+    for (const vgpualloc::pod_request& request : dialect_->read_pod(pod)) {
+        const auto asked = session_->alloc->intern(request);
+        const auto answers = session_->alloc->evaluate(asked);
+        bool somewhere = false;
+        for (std::size_t i = 0; i < answers.size(); ++i) {
+            const bool fits_here = answers[i].code == vgpualloc::rejection_code::none;
+            fits[i] = fits[i] || fits_here;
+            somewhere = somewhere || fits_here;
+        }
+        if (!somewhere) continue;
+        auto placed = session_->alloc->decide(asked);
+        if (!placed) throw std::logic_error{"a pod that fits is placed"};
+        const double score = answers[placed->node.at()].score;
+        const bool better = !best || score > best_score || (score == best_score && placed->node < best->where.node);
+        if (!better) continue;
+        best_score = score;
+        best = decision{.request = request, .where = *std::move(placed)};
+    }
+    return best;
+}
+
+std::vector<taken_part> native_side::parts_of(const decision& made) const {
+    std::vector<taken_part> parts;
+    std::int64_t position = -1;
+    std::uint32_t container = std::numeric_limits<std::uint32_t>::max();
+    for (const device_share& share : made.where.shares) {
+        if (share.container != container) ++position;
+        container = share.container;
+        const device_registration& on = session_->registered[made.where.node.at()][share.device.at()];
+        taken_part part = dialect_->part_of(share, on, made.request.containers[share.container]);
+        part.container = position;
+        part.device = dialect_->number_of(share.device.at(), on);
+        parts.push_back(std::move(part));
+    }
+    return parts;
+}
+
+outcome native_side::add(const json& event) {
+    outcome made;
+    made.fits.resize(node_count_, false);
+    const auto pod = pod_from(event.at("pod"));
+    if (!dialect_->requests(pod)) return made;
+    const auto decided = decide(pod, made.fits);
+    if (!decided) return made;
+    made.chosen = static_cast<std::int64_t>(decided->where.node.at());
+    made.allocated = true;
+    made.parts = parts_of(*decided);
+    const booking booked{.pod = session_->next_pod(),
+                         .cpu = {},
+                         .memory = vgpualloc::mib{dialect_->extended_booked(pod)},
+                         .where = decided->where,
+                         .tags = decided->request.tags};
+    // All containers together may exceed what upstream compares (extended_booked): it is booked all the same.
+    if (!session_->book->adopt(booked)) throw std::logic_error{"a placement names devices of its node"};
+    const bool roll_back = event.value("rollback", false);
+    if (roll_back) session_->book->release(booked.pod);
+    made.session = booked_in(*session_->book, decided->where.node.at());
+    if (!roll_back && dialect_->has_cache()) made.cache = cache_with(decided->where);
+    return made;
+}
+
+void native_side::follow(const json& event) {
+    const auto op = event.at("op").get<std::string>();
+    if (op == "add") {
+        if (was_bound(event)) {
+            bound_.push_back({.pod = bound_pod_from(event), .node = event.at("out").at("chosen").get<std::size_t>()});
+        }
+    } else if (op == "restore") {
+        bound_.push_back({.pod = pod_from(event.at("pod")), .node = event.at("node").get<std::size_t>()});
+    } else if (op == "delete") {
+        const auto uid = event.at("pod_uid").get<std::string>();
+        std::erase_if(bound_, [&](const bound_pod& each) { return each.pod.uid == uid; });
+    }
+}
+
+outcome native_side::step(const json& event) {
+    if (event.at("op").get<std::string>() == "add") {
+        if (footing_ == footing::recorded || event.value("new_session", false)) open_session();
+        outcome made = add(event);
+        follow(event);
+        return made;
+    }
+    follow(event);
+    open_session();
+    outcome made;
+    made.chosen = event.at("out").value("chosen", std::int64_t{-1});
+    if (made.chosen >= 0 && dialect_->has_cache()) {
+        made.cache = booked_in(*session_->book, static_cast<std::size_t>(made.chosen));
+    }
+    return made;
+}
+
+} // namespace vgpusim::conformance

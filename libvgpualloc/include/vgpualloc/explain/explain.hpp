@@ -1,0 +1,144 @@
+// Why a pod goes where it goes, or nowhere: what every node and device answers, scores with their terms, the choice.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/explain/deviceshare.hpp"
+#include "vgpualloc/kube/scheduler_config.hpp"
+#include "vgpualloc/kube/snapshot.hpp"
+#include "vgpualloc/model/rejection.hpp"
+
+namespace vgpusim {
+
+struct explain_options {
+    std::string policy = "fgd"; ///< a spelling of make_policy(); its workload is the pods of the cluster
+    std::uint64_t seed = 0;     ///< for policies that draw
+    /// Of Volcano's scheduler configuration: plugin deviceshare ranks instead of `policy`. Its exclusive rules are
+    /// those of the snapshot's dialects (validate_options::vgpu).
+    std::optional<vgpualloc::dialect::volcano::plugin_arguments> deviceshare{};
+    std::int64_t memory_factor = 1; ///< MiB per unit in which the vGPU dialect was told to keep memory
+};
+
+/// The first check that failed. Amounts are in `unit`; both are 0 where the check is not about an amount.
+struct refusal {
+    vgpualloc::rejection_code code = vgpualloc::rejection_code::none;
+    std::int64_t wanted = 0;
+    std::int64_t available = 0;
+    std::string unit{};
+    std::string device{}; ///< of a node's refusal: uuid of the device that comes closest; may be empty
+    std::optional<std::size_t> container{}; ///< of a node's refusal: position of the container that does not fit
+    /// Of a node's refusal: what its devices answered to that container, those before it having theirs.
+    std::map<vgpualloc::rejection_code, std::int64_t> devices{};
+
+    [[nodiscard]] bool fits() const noexcept { return code == vgpualloc::rejection_code::none; }
+    /// "insufficient_device_memory: wanted 3000 MiB, available 1000 MiB"
+    [[nodiscard]] std::string text() const;
+};
+
+/// A part of a device in words and in figures.
+struct explained_part {
+    std::string kind;        ///< "slice", "whole_device", "mig_instance", "vir_template"
+    std::string name;        ///< of a profile or template
+    std::string group;       ///< of a MIG geometry
+    std::int64_t start = -1; ///< of a MIG instance: first placement unit, or slot in its group; -1 = none
+    vgpualloc::mib memory;
+    std::int64_t cores = 0; ///< percent, or AI cores for NPUs
+    std::string words;      ///< "slice 3000 MiB, 50 % of compute", "mig 1g.5gb at slot 0 of group g", …
+};
+
+/// What a device answers to one container while the pod has none yet.
+struct explained_answer {
+    refusal refused;
+    double score = 0.0; ///< of the policy's choice among devices, for the best of the parts
+    std::vector<explained_part> parts;
+};
+
+struct explained_device {
+    std::int64_t index = 0; ///< as its node counts the devices of its dialect
+    std::string uuid, model, family, mode, dialect;
+    bool healthy = true;
+    bool overcommitted = false; ///< by what runs there
+    bool shares_faults = false; ///< a fatal fault of one container takes the others with it
+    vgpualloc::mib memory, memory_used;
+    std::int64_t cores = 0, cores_used = 0;
+    std::int64_t slots = 0, slots_used = 0;
+    vgpualloc::milli_gpu used;
+    std::vector<explained_answer> containers; ///< by container of the request
+};
+
+/// One term of a node's score.
+struct score_term {
+    std::string policy;
+    double weight = 1.0;
+    double score = 0.0; ///< before weighting
+};
+
+/// A share of the placement that a node would give.
+struct explained_share {
+    std::size_t container = 0;
+    std::int64_t device = 0; ///< as its node counts the devices of its dialect
+    std::string uuid;
+    explained_part part;
+};
+
+struct explained_node {
+    std::string name;
+    refusal refused;
+    double score = 0.0;
+    int compromise = 0; ///< how far the best placement there falls short of what was asked
+    std::vector<score_term> terms;
+    std::vector<explained_share> shares; ///< best placement; empty where a draw or the node's history decides it
+    std::vector<explained_device> devices;
+};
+
+enum class choice_reason : std::uint8_t {
+    nothing_fits,
+    only_one_fits,
+    less_compromise, ///< others fall shorter of what was asked
+    highest_score,
+    first_of_equals, ///< the first node of those with the highest score
+    drawn,           ///< among those with the highest score
+};
+
+struct explanation {
+    snapshot_pod pod;
+    std::string policy;
+    std::string policy_summary;
+    std::vector<explained_node> nodes{}; ///< in the cluster's order
+    choice_reason reason = choice_reason::nothing_fits;
+    std::optional<std::size_t> chosen{};    ///< position in nodes
+    std::optional<std::size_t> runner_up{}; ///< the best of the other nodes
+    double margin = 0.0;                    ///< score of the chosen over the runner-up
+    std::size_t fitting = 0;                ///< nodes
+    std::size_t tied = 0;                   ///< nodes with the highest score
+    /// Of the placement chosen, as the component that serves the pod's dialect would write them; "<time>" is the time.
+    vgpualloc::kubernetes::text_map annotations{};
+    std::string message{}; ///< if nothing fits: "0/5 nodes are available: 3 insufficient_device_memory, …"
+    std::vector<std::string> notes{};
+};
+
+/// Nothing is booked. Errors: those of make_policy() and check_enabled(), and the pod's own if its request could not be
+/// read.
+[[nodiscard]] vgpualloc::expected<explanation> explain(snapshot& in, const snapshot_pod& pod,
+                                                       const explain_options& with);
+
+/// "0/5 nodes are available: 3 insufficient_device_memory, 2 family_not_offered."
+[[nodiscard]] std::string scheduling_message(const vgpualloc::rejection& reasons, std::size_t nodes);
+
+struct explain_layout {
+    std::size_t nodes_max = 20; ///< rows shown; the chosen node is always shown
+    std::string node{};         ///< only this one; empty = all
+    std::vector<vgpualloc::error> warnings{};
+};
+/// Aligned tables as plain text.
+[[nodiscard]] std::string explanation_text(const explanation& of, const explain_layout& layout);
+/// Everything, as one JSON document; docs/explain.md names its members. Of `layout` nodes_max does not count.
+[[nodiscard]] std::string explanation_json(const explanation& of, const explain_layout& layout);
+
+} // namespace vgpusim

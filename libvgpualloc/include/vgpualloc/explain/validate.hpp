@@ -1,0 +1,50 @@
+// Manifests checked against every dialect: what each pod would ask for, what each node offers, what cannot be read.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "vgpualloc/core/error.hpp"
+#include "vgpualloc/kube/dialect_options.hpp"
+#include "vgpualloc/kube/objects.hpp"
+#include "vgpualloc/model/registration.hpp"
+#include "vgpualloc/model/request.hpp"
+
+namespace vgpusim {
+
+struct understood_request {
+    std::string container; ///< empty: the pod as a whole
+    vgpualloc::device_request asked;
+};
+/// What one dialect makes of an object.
+struct dialect_report {
+    std::string dialect;
+    std::vector<understood_request> requests;            ///< of a pod
+    std::size_t requests_unread = 0;                     ///< containers, or the pod, whose request is an error
+    std::vector<vgpualloc::device_registration> devices; ///< of a node
+};
+struct object_report {
+    std::string place, kind, ns, name;
+    std::int64_t replicas = 1;
+    vgpualloc::milli_cpu cpu;
+    vgpualloc::mib memory;
+    bool is_pod = false;
+    bool is_node = false;
+    std::vector<dialect_report> dialects; ///< those whose words the object uses
+    std::vector<std::string> notes;       ///< worth knowing, but no mistake
+    std::vector<vgpualloc::error> errors;
+};
+
+/// Errors of a dialect name the object only: the place in the file comes before. Every error once.
+void add_error(object_report& to, vgpualloc::error problem);
+
+/// One report per object, in their order, after one for the configuration if it has warnings. Objects of all files
+/// together, because a pod's node may be in another one.
+[[nodiscard]] std::vector<object_report> validate(const std::vector<vgputraces::manifest>& objects,
+                                                  const validate_options& with);
+
+/// The reports and the number of errors in all of them, as one JSON document.
+[[nodiscard]] std::string validate_json(const std::vector<object_report>& reports);
+
+} // namespace vgpusim

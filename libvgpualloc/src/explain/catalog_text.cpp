@@ -1,0 +1,236 @@
+// Tables of the hardware catalogs, and the placements of a MIG model drawn as text.
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "vgpualloc/catalog/mig_layouts.hpp"
+#include "vgpualloc/explain/catalog.hpp"
+
+namespace vgpusim {
+
+namespace {
+
+using row = std::vector<std::string>;
+
+constexpr std::string_view unknown = "unknown";
+
+std::string or_unknown(const std::string& text) { return text.empty() ? std::string{unknown} : text; }
+
+std::string shown(const std::optional<std::int64_t>& number) {
+    return number ? std::to_string(*number) : std::string{unknown};
+}
+
+template <class Tag>
+std::string shown(const std::optional<vgpualloc::quantity<Tag>>& amount) {
+    return amount ? std::to_string(amount->count()) : std::string{unknown};
+}
+
+std::string shown_gib(const std::optional<vgpualloc::centi_gib>& amount) {
+    if (!amount) return std::string{unknown};
+    return fmt::format("{}.{:02}", amount->count() / 100, amount->count() % 100);
+}
+
+std::string joined(const std::vector<std::string>& texts) {
+    std::string all;
+    for (const std::string& each : texts) all += (all.empty() ? "" : ", ") + each;
+    return or_unknown(all);
+}
+
+/// Columns as wide as their widest cell: the first `left` ones and the last to the left, the others to the right.
+std::string table(const std::vector<row>& rows, std::size_t left = 1) {
+    std::vector<std::size_t> widths;
+    for (const row& cells : rows) {
+        widths.resize(std::max(widths.size(), cells.size()), 0);
+        for (std::size_t i = 0; i < cells.size(); ++i) widths[i] = std::max(widths[i], cells[i].size());
+    }
+    std::string text;
+    for (const row& cells : rows) {
+        std::string line;
+        for (std::size_t i = 0; i < cells.size(); ++i) {
+            const bool last = i + 1 == widths.size();
+            line += i == 0 ? "" : "  ";
+            line += last ? cells[i]
+                         : (i < left ? fmt::format("{:<{}}", cells[i], widths[i])
+                                     : fmt::format("{:>{}}", cells[i], widths[i]));
+        }
+        text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+    }
+    return text;
+}
+
+std::string fields(const std::vector<std::pair<std::string_view, std::string>>& list) {
+    std::string text;
+    for (const auto& [name, value] : list) text += fmt::format("{:<15} {}\n", name, value);
+    return text;
+}
+
+/// The value with a star if the catalog derived it.
+std::string marked(std::string value, const vgpualloc::mig_profile& profile, std::string_view field) {
+    const bool derived = value != unknown && vgpualloc::provenance_of(profile.from, field).starts_with("D:");
+    return derived ? std::move(value) + "*" : value;
+}
+
+std::string profile_table(const vgpualloc::mig_model& model) {
+    std::vector<row> rows{
+        {"profile", "id", "g", "units", "GiB", "MiB", "SM", "max", "copy", "dec", "enc", "jpeg", "ofa", "kind"}};
+    for (const auto& each : model.profiles) {
+        row& cells = rows.emplace_back();
+        cells = {each.name,
+                 marked(std::to_string(each.profile_id), each, "profile_id"),
+                 std::to_string(each.compute_slices.count()),
+                 marked(std::to_string(each.size.count()), each, "size"),
+                 marked(shown_gib(each.memory_shown), each, "memory_gib_shown"),
+                 shown(each.memory),
+                 marked(shown(each.sm), each, "sm"),
+                 marked(std::to_string(each.max_instances), each, "max_instances")};
+        for (const auto& [name, field] : vgpualloc::mig_engine_fields) {
+            cells.push_back(marked(shown(each.engines.*field), each, name));
+        }
+        cells.emplace_back(name_of(each.kind));
+    }
+    return table(rows);
+}
+
+/// One line for each profile and start: '#' for the units an instance there takes.
+std::string placements(const vgpualloc::mig_model& model) {
+    const auto units = static_cast<std::size_t>(model.units.count());
+    std::string ruler;
+    for (std::size_t unit = 0; unit < units; ++unit) ruler += static_cast<char>('0' + unit % 10);
+    std::vector<row> rows{{"profile", "start", ruler}};
+    for (const auto& slot : slots_of(model, vgpualloc::mig_profile_set::all)) {
+        const auto& profile = model.profiles[slot.profile];
+        std::string line(units, '.');
+        const auto start = static_cast<std::size_t>(slot.start.count());
+        std::fill_n(line.begin() + static_cast<std::ptrdiff_t>(start), profile.size.count(), '#');
+        rows.push_back({profile.name, marked(std::to_string(start), profile, "starts"), line});
+    }
+    return table(rows);
+}
+
+std::string layout_counts(const vgpualloc::mig_model& model) {
+    using vgpualloc::mig_profile_set;
+    std::vector<row> rows{{"layouts of", "legal", "maximal", ""}};
+    constexpr std::array<std::pair<std::string_view, mig_profile_set>, 3> sets{
+        {{"core profiles", mig_profile_set::core},
+         {"core and double memory", mig_profile_set::plain},
+         {"all profiles", mig_profile_set::all}}};
+    for (const auto& [name, set] : sets) {
+        const auto found = count_layouts(model, {.set = set});
+        const std::string more = found.complete ? "" : "at least ";
+        rows.push_back(
+            {std::string{name}, more + std::to_string(found.legal), more + std::to_string(found.maximal), ""});
+    }
+    return table(rows);
+}
+
+std::string engines_text(const vgpualloc::mig_engines& engines) {
+    std::string text;
+    for (const auto& [name, field] : vgpualloc::mig_engine_fields) {
+        text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, shown(engines.*field));
+    }
+    return text;
+}
+
+std::string_view dvpp_text(const std::optional<vgpualloc::dvpp_use>& use) {
+    if (!use) return "any";
+    constexpr std::array<std::string_view, 3> names{"null", "yes", "no"};
+    return names[static_cast<std::size_t>(*use)];
+}
+
+std::string_view level_text(const std::optional<vgpualloc::vnpu_level>& level) {
+    if (!level) return "any";
+    return *level == vgpualloc::vnpu_level::low ? "low" : "high";
+}
+
+std::string cores_text(const vgpualloc::mindcluster_selection& rule) {
+    if (rule.ai_core) return std::to_string(*rule.ai_core);
+    return std::to_string(rule.ai_core_multiple_of.value_or(0)) + " x n";
+}
+
+std::string yes_or_no(const std::optional<bool>& flag) {
+    if (!flag) return "any";
+    return *flag ? "yes" : "no";
+}
+
+} // namespace
+
+std::string list_models(const vgpualloc::mig_catalog& catalog) {
+    std::vector<row> rows{{"model", "units", "g", "profiles", "description"}};
+    for (const auto& each : catalog.models) {
+        rows.push_back({each.name, std::to_string(each.units.count()), std::to_string(each.compute_slices.count()),
+                        std::to_string(each.profiles.size()), or_unknown(each.description)});
+    }
+    return table(rows);
+}
+
+std::string list_chips(const vgpualloc::ascend_catalog& catalog) {
+    std::vector<row> rows{{"chip", "chip name", "MiB", "AI cores", "AI CPUs", "templates"}};
+    for (const auto& each : catalog.chips) {
+        std::vector<std::string> names;
+        for (const auto& cut : each.templates) names.push_back(cut.name);
+        rows.push_back({each.name, each.chip_name, std::to_string(each.memory_allocatable.count()),
+                        std::to_string(each.ai_core), shown(each.ai_cpu), names.empty() ? "none" : joined(names)});
+    }
+    return table(rows, 2);
+}
+
+std::string describe(const vgpualloc::mig_model& model) {
+    std::string text = fields(
+        {{"model", model.name},
+         {"description", or_unknown(model.description)},
+         {"architecture", or_unknown(model.architecture)},
+         {"memory", fmt::format("{} GB by name, {} MiB without MIG", shown(model.memory_gb), shown(model.memory))},
+         {"grid", fmt::format("{} units, {} compute slices", model.units.count(), model.compute_slices.count())},
+         {"engines", engines_text(model.engines)},
+         {"card types", joined(model.card_types)},
+         {"PCI ids", joined(model.pci_ids)}});
+    if (!model.notes.empty()) text += fields({{"notes", model.notes}});
+    text += "\n" + profile_table(model) + "\n" + placements(model) + "\n" + layout_counts(model);
+    return text + "\n* derived, not read from such a board; --json tells the source of every value\n";
+}
+
+std::string describe(const vgpualloc::ascend_chip& chip) {
+    std::string text = fields({{"chip", chip.name},
+                               {"chip name", chip.chip_name},
+                               {"resources", joined({chip.resource, chip.resource_memory, chip.resource_core})},
+                               {"memory", fmt::format("{} MiB allocatable of {} MiB", chip.memory_allocatable.count(),
+                                                      chip.memory_capacity.count())},
+                               {"AI cores", std::to_string(chip.ai_core)},
+                               {"AI CPUs", shown(chip.ai_cpu)},
+                               {"super pod", chip.super_pod ? "yes" : "no"},
+                               {"device ids", fmt::format("{} a card", device_ids_per_card(chip))},
+                               {"built in of", chip.built_in_of.empty() ? "none" : joined(chip.built_in_of)}});
+    if (chip.templates.empty()) return text + "\nno templates: whole cards only\n";
+    std::vector<row> rows{{"template", "MiB", "AI cores", "AI CPUs", "by memory"}};
+    for (const auto& each : chip.templates) {
+        rows.push_back({each.name, std::to_string(each.memory.count()), std::to_string(each.ai_core),
+                        shown(each.ai_cpu), std::to_string(chip.memory_allocatable.count() / each.memory.count())});
+    }
+    return text + "\n" + table(rows);
+}
+
+std::string describe(const vgpualloc::mindcluster_catalog& catalog) {
+    std::vector<row> cuts{{"MindCluster chip", "template", "AI cores", "AI CPUs", "dvpp"}};
+    for (const auto& chip : catalog.chips) {
+        for (const auto& each : chip.templates) {
+            cuts.push_back({chip.kind, each.name, std::to_string(each.ai_core), std::to_string(each.ai_cpu),
+                            std::string{dvpp_text(each.dvpp)}});
+        }
+    }
+    std::vector<row> rules{{"chosen for", "AI cores", "dvpp", "level", "downgrade", "template"}};
+    for (const auto& each : catalog.selection) {
+        rules.push_back({each.chip, cores_text(each), std::string{dvpp_text(each.dvpp)},
+                         std::string{level_text(each.level)}, yes_or_no(each.downgrade),
+                         each.template_name.value_or("whole chips")});
+    }
+    return table(cuts, 2) + "\n" + table(rules);
+}
+
+} // namespace vgpusim

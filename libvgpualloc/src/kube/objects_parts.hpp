@@ -1,0 +1,61 @@
+// Reading Kubernetes objects: a cursor over a document that collects problems, and the parts of an object.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "vgpualloc/dialect/quantity.hpp"
+#include "vgpualloc/kube/objects.hpp"
+#include "vgpuformats/document.hpp"
+
+namespace vgputraces {
+
+using vgpualloc::kubernetes::quantity_unit;
+using vgpualloc::kubernetes::rounding;
+
+/// Points at one value of an object, or at nothing. What is wrong becomes a problem with place and path; what is absent
+/// is silently empty.
+class object_cursor {
+public:
+    object_cursor(const document_value* value, std::string place, std::vector<vgpualloc::error>& problems)
+        : value_{value}, place_{std::move(place)}, problems_{&problems} {}
+
+    [[nodiscard]] bool present() const { return value_ != nullptr && value_->kind != value_kind::null; }
+    /// A member; a problem if this is there but no map.
+    [[nodiscard]] object_cursor at(std::string_view key) const;
+    /// The entries of a list; a problem if this is there but no list.
+    [[nodiscard]] std::vector<object_cursor> items() const;
+    [[nodiscard]] std::vector<std::pair<std::string, object_cursor>> entries() const;
+
+    [[nodiscard]] std::string text() const;
+    /// As it stands, of a number or a text.
+    [[nodiscard]] std::string scalar() const;
+    [[nodiscard]] std::int64_t integer(std::int64_t least, std::int64_t most, std::int64_t otherwise) const;
+    [[nodiscard]] std::optional<std::int64_t> quantity(quantity_unit unit, rounding rest) const;
+    /// All values have to be texts: a number or a word for truth needs quotes.
+    [[nodiscard]] vgpualloc::kubernetes::text_map texts() const;
+    /// The same, but numbers do too: quantities.
+    [[nodiscard]] vgpualloc::kubernetes::text_map scalars() const;
+
+    void fail(vgpualloc::error_code code, const std::string& value, const std::string& expected) const;
+    [[nodiscard]] const document_value* value() const { return value_; }
+
+private:
+    [[nodiscard]] object_cursor inner(const document_value* value, const std::string& path) const;
+
+    const document_value* value_;
+    std::string place_;
+    std::string path_;
+    std::vector<vgpualloc::error>* problems_;
+};
+
+/// Names, labels and annotations are the caller's. Also sets the host amounts and the fields of manifest from the
+/// specification.
+void read_pod_spec(const object_cursor& spec, manifest& into);
+void read_node_status(const object_cursor& status, manifest& into);
+
+} // namespace vgputraces

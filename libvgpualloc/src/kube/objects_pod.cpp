@@ -1,0 +1,99 @@
+// Reading Kubernetes objects: pod specifications and node states.
+#include <algorithm>
+
+#include "objects_parts.hpp"
+
+namespace vgputraces {
+namespace {
+
+using vgpualloc::error;
+using vgpualloc::error_code;
+using vgpualloc::mib;
+using vgpualloc::milli_cpu;
+namespace kubernetes = vgpualloc::kubernetes;
+
+struct host_amount {
+    std::int64_t cpu_milli = 0;
+    std::int64_t memory_mib = 0;
+};
+
+/// Sums stay far below 2^63: one amount is at most 2^53 of its unit.
+constexpr std::int64_t host_amount_max = std::int64_t{1} << 53U;
+
+std::int64_t host_quantity(const object_cursor& from, quantity_unit unit, rounding rest) {
+    const std::int64_t value = from.quantity(unit, rest).value_or(0);
+    if (value <= host_amount_max) return value;
+    from.fail(error_code::out_of_range, std::to_string(value), "less than 2^53");
+    return 0;
+}
+
+/// Amounts of extended resources, which are whole and have a '/' in their names; host amounts are read apart.
+kubernetes::amount_map read_amounts(const object_cursor& from) {
+    kubernetes::amount_map amounts;
+    for (const auto& [name, each] : from.entries()) {
+        if (name.find('/') == std::string::npos) continue;
+        const auto amount = each.quantity(quantity_unit::one, rounding::refuse);
+        if (amount) amounts[name] = *amount;
+    }
+    return amounts;
+}
+
+struct read_container {
+    kubernetes::container container;
+    host_amount host;
+};
+
+read_container container_from(const object_cursor& from) {
+    read_container made;
+    made.container.name = from.at("name").text();
+    const auto resources = from.at("resources");
+    made.container.limits = read_amounts(resources.at("limits"));
+    made.container.requests = read_amounts(resources.at("requests"));
+    // As the API server sets them.
+    for (const auto& [name, amount] : made.container.limits) made.container.requests.try_emplace(name, amount);
+    const auto host = [&resources](const char* name, quantity_unit unit) {
+        const auto asked = resources.at("requests").at(name);
+        return host_quantity(asked.present() ? asked : resources.at("limits").at(name), unit, rounding::up);
+    };
+    made.host = {.cpu_milli = host("cpu", quantity_unit::thousandth),
+                 .memory_mib = host("memory", quantity_unit::mebi)};
+    return made;
+}
+
+} // namespace
+
+void read_pod_spec(const object_cursor& spec, manifest& into) {
+    host_amount sum;
+    host_amount largest_init;
+    const auto containers = spec.at("containers");
+    if (!containers.present()) containers.fail(error_code::missing, "", "a list of containers");
+    for (const auto& each : containers.items()) {
+        auto made = container_from(each);
+        sum.cpu_milli += made.host.cpu_milli;
+        sum.memory_mib += made.host.memory_mib;
+        into.pod->containers.push_back(std::move(made.container));
+    }
+    for (const auto& each : spec.at("initContainers").items()) {
+        auto made = container_from(each);
+        largest_init.cpu_milli = std::max(largest_init.cpu_milli, made.host.cpu_milli);
+        largest_init.memory_mib = std::max(largest_init.memory_mib, made.host.memory_mib);
+        into.pod->init_containers.push_back(std::move(made.container));
+    }
+    const auto overhead = spec.at("overhead");
+    into.cpu = milli_cpu{std::max(sum.cpu_milli, largest_init.cpu_milli) +
+                         host_quantity(overhead.at("cpu"), quantity_unit::thousandth, rounding::up)};
+    into.memory = mib{std::max(sum.memory_mib, largest_init.memory_mib) +
+                      host_quantity(overhead.at("memory"), quantity_unit::mebi, rounding::up)};
+    into.scheduler_name = spec.at("schedulerName").text();
+    into.node_name = spec.at("nodeName").text();
+}
+
+void read_node_status(const object_cursor& status, manifest& into) {
+    into.node->allocatable = status.at("allocatable").scalars();
+    into.node->capacity = status.at("capacity").scalars();
+    const auto allocatable = status.at("allocatable");
+    into.cpu = milli_cpu{host_quantity(allocatable.at("cpu"), quantity_unit::thousandth, rounding::down)};
+    into.memory = mib{host_quantity(allocatable.at("memory"), quantity_unit::mebi, rounding::down)};
+}
+
+} // namespace vgputraces

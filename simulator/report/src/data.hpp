@@ -1,0 +1,30 @@
+// The data island of the report: what the page's scripts draw, as compact JSON. docs/report.md describes the fields.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "vgpureport/report.hpp"
+
+namespace vgpusim::report {
+
+/// No curve has more points than this; a screen shows no more.
+inline constexpr std::size_t points_max = 1'200;
+
+/// No occupancy picture has more columns than this; beyond it a column stands for several nodes.
+inline constexpr std::size_t columns_max = 4'000;
+
+/// What the horizontal axis may mean for these runs.
+struct timeline {
+    bool has_departures = false; ///< allocation falls somewhere, so pods end
+    bool has_clock = false;      ///< simulated time spans at least a second
+};
+[[nodiscard]] timeline timeline_of(const std::vector<report_run>& runs);
+
+/// One label per run: its policy, numbered where two runs share one.
+[[nodiscard]] std::vector<std::string> labels_of(const std::vector<report_run>& runs);
+
+void append_data(std::string& out, const std::vector<report_run>& runs, const std::vector<std::string>& labels);
+
+} // namespace vgpusim::report

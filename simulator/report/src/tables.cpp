@@ -1,0 +1,256 @@
+#include "tables.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "text.hpp"
+
+namespace vgpusim::report {
+namespace {
+
+void open_section(std::string& out, std::string_view id, std::string_view title) {
+    out += "<section class=\"card\" id=\"";
+    out += id;
+    out += "\"><h2>";
+    out += title;
+    out += "</h2><div class=\"scroll\"><table>";
+}
+
+void close_section(std::string& out) { out += "</tbody></table></div></section>\n"; }
+
+void append_cell(std::string& out, std::string_view text, bool number) {
+    out += number ? "<td class=\"n\">" : "<td>";
+    append_html(out, text);
+    out += "</td>";
+}
+
+/// The heading of a table with one column per run. A table of one run says what its numbers are instead.
+void append_run_heads(std::string& out, std::string_view first, const std::vector<std::string>& labels,
+                      std::string_view only, bool numbers) {
+    out += "<thead><tr><th>";
+    out += first;
+    out += "</th>";
+    for (const std::string& label : labels) {
+        out += numbers ? "<th class=\"n\">" : "<th>";
+        append_html(out, labels.size() == 1 ? only : std::string_view{label});
+        out += "</th>";
+    }
+    out += "</tr></thead><tbody>";
+}
+
+/// The keys of all runs, each once, in the order they first appear.
+template <class Value>
+std::vector<std::string_view> keys_of(const std::vector<report_run>& runs,
+                                      std::vector<std::pair<std::string, Value>> report_run::* list) {
+    std::vector<std::string_view> keys;
+    for (const report_run& run : runs) {
+        for (const auto& [key, value] : run.*list) {
+            if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+        }
+    }
+    return keys;
+}
+
+template <class Value>
+const Value* find(const std::vector<std::pair<std::string, Value>>& list, std::string_view key) {
+    const auto at = std::find_if(list.begin(), list.end(), [key](const auto& entry) { return entry.first == key; });
+    return at == list.end() ? nullptr : &at->second;
+}
+
+/// A headline number of every run; with several runs each stands beside its colour in the charts.
+template <class Shown, class Detail>
+void append_card(std::string& out, std::string_view title, const std::vector<std::string>& labels, Shown shown,
+                 Detail detail) {
+    out += "<div class=\"card headline\"><h3>";
+    append_html(out, title);
+    out += "</h3>";
+    for (std::size_t run = 0; run < labels.size(); ++run) {
+        out += "<p><strong>";
+        append_html(out, shown(run));
+        out += "</strong> <span class=\"detail\">";
+        if (labels.size() > 1) {
+            out += "<i class=\"swatch c" + std::to_string(run % 8) + "\"></i>";
+            append_html(out, labels[run]);
+        } else {
+            append_html(out, detail(run));
+        }
+        out += "</span></p>";
+    }
+    out += "</div>\n";
+}
+
+std::string placed_detail(const report_run& run) {
+    std::string text = "of " + grouped(run.pods_arrived);
+    if (run.pods_arrived > 0) {
+        const double share = 100.0 * static_cast<double>(run.pods_placed) / static_cast<double>(run.pods_arrived);
+        text += ", " + fixed(share, 2) + " %";
+    }
+    return text;
+}
+
+/// What a model's GPUs are doing at the end of a run.
+struct model_use {
+    std::int64_t nodes = 0;
+    std::int64_t gpus = 0;
+    std::int64_t used_milli = 0;
+    std::int64_t empty = 0;
+    std::int64_t full = 0;
+};
+
+std::map<std::string_view, model_use> use_by_model(const std::vector<report_node>& nodes) {
+    std::map<std::string_view, model_use> models;
+    for (const report_node& node : nodes) {
+        if (node.used.empty()) continue;
+        model_use& use = models[node.model];
+        ++use.nodes;
+        use.gpus += static_cast<std::int64_t>(node.used.size());
+        for (const auto used : node.used) {
+            use.used_milli += used.count();
+            if (used.count() <= 0) ++use.empty;
+            if (used >= vgpualloc::whole_gpu) ++use.full;
+        }
+    }
+    return models;
+}
+
+void append_model_row(std::string& out, std::string_view label, std::string_view model, const model_use& use,
+                      bool with_label) {
+    out += "<tr>";
+    append_cell(out, model.empty() ? std::string_view{"unknown model"} : model, false);
+    if (with_label) append_cell(out, label, false);
+    append_cell(out, grouped(use.nodes), true);
+    append_cell(out, grouped(use.gpus), true);
+    append_cell(out, fixed(static_cast<double>(use.used_milli) / (10.0 * static_cast<double>(use.gpus)), 2) + " %",
+                true);
+    append_cell(out, grouped(use.empty), true);
+    append_cell(out, grouped(use.gpus - use.empty - use.full), true);
+    append_cell(out, grouped(use.full), true);
+    out += "</tr>";
+}
+
+// A trace with more models than this has garbage in its model column; the page stays readable.
+constexpr std::size_t model_rows_max = 200;
+
+} // namespace
+
+void append_cards(std::string& out, const std::vector<report_run>& runs, const std::vector<std::string>& labels,
+                  const std::vector<measure>& rows) {
+    const auto show = [&](std::string_view title, std::string_view card, std::string_view detail) {
+        const auto row = std::find_if(rows.begin(), rows.end(), [title](const measure& m) { return m.title == title; });
+        if (row == rows.end()) return;
+        append_card(
+            out, card, labels, [&](std::size_t run) { return row->shown(run); }, [&](std::size_t) { return detail; });
+    };
+    out += labels.size() > 1 ? "<div class=\"headlines several\">\n" : "<div class=\"headlines\">\n";
+    show(rows.front().title, rows.front().title, "of all GPUs");
+    show("Fragmentation, of all GPUs", "Fragmentation", "of all GPUs, at the end");
+    append_card(
+        out, "Pods placed", labels, [&](std::size_t run) { return grouped(runs[run].pods_placed); },
+        [&](std::size_t run) { return placed_detail(runs[run]); });
+    show("Pods not placed", "Pods not placed", "");
+    show("Decisions per second", "Decisions per second", "measured");
+    append_card(
+        out, "Decision latency", labels,
+        [&](std::size_t run) {
+            const auto us = [](double value) { return value > 0.0 ? fixed(value, 2) : std::string{no_value}; };
+            return us(runs[run].latency_p50_us) + " / " + us(runs[run].latency_p99_us) + " µs";
+        },
+        [](std::size_t) { return "median / 99th percentile"; });
+    out += "</div>\n";
+}
+
+void append_comparison(std::string& out, const std::vector<std::string>& labels, const std::vector<measure>& rows) {
+    if (labels.size() < 2) return;
+    open_section(out, "comparison", "Comparison");
+    out += "<thead><tr><th>Measure</th>";
+    for (const std::string& label : labels) {
+        out += "<th class=\"n\">";
+        append_html(out, label);
+        out += "</th>";
+    }
+    out += "<th class=\"n\">Best against next best</th></tr></thead><tbody>";
+    for (const measure& row : rows) {
+        const verdict result = judge(row);
+        out += "<tr>";
+        append_cell(out, row.title, false);
+        for (std::size_t run = 0; run < labels.size(); ++run) {
+            out += result.best[run] ? "<td class=\"n best\"><span title=\"best\">★</span> " : "<td class=\"n\">";
+            append_html(out, row.shown(run));
+            out += "</td>";
+        }
+        append_cell(out, result.margin, true);
+        out += "</tr>";
+    }
+    close_section(out);
+}
+
+void append_models(std::string& out, const std::vector<report_run>& runs, const std::vector<std::string>& labels) {
+    std::vector<std::map<std::string_view, model_use>> uses;
+    std::map<std::string_view, model_use> all; // which models there are
+    for (const report_run& run : runs) {
+        uses.push_back(use_by_model(run.nodes));
+        all.insert(uses.back().begin(), uses.back().end());
+    }
+    if (all.empty()) return;
+    open_section(out, "models", "GPU models at the end of the run");
+    out += runs.size() > 1 ? "<thead><tr><th>Model</th><th>Run</th>" : "<thead><tr><th>Model</th>";
+    out +=
+        "<th class=\"n\">Nodes</th><th class=\"n\">GPUs</th><th class=\"n\">Allocated</th>"
+        "<th class=\"n\">Empty GPUs</th><th class=\"n\">Partly used</th><th class=\"n\">Full</th></tr></thead><tbody>";
+    std::size_t shown = 0;
+    for (const auto& [model, ignored] : all) {
+        if (++shown > model_rows_max) {
+            out +=
+                "<tr><td>" + grouped(static_cast<std::int64_t>(all.size() - model_rows_max)) + " more models</td></tr>";
+            break;
+        }
+        for (std::size_t run = 0; run < runs.size(); ++run) {
+            const auto use = uses[run].find(model);
+            if (use != uses[run].end()) append_model_row(out, labels[run], model, use->second, runs.size() > 1);
+        }
+    }
+    close_section(out);
+}
+
+void append_failures(std::string& out, const std::vector<report_run>& runs, const std::vector<std::string>& labels) {
+    const auto reasons = keys_of(runs, &report_run::failures);
+    if (reasons.empty()) return;
+    open_section(out, "failures", "Pods not placed, by reason");
+    append_run_heads(out, "Reason", labels, "Pods", true);
+    for (const std::string_view reason : reasons) {
+        out += "<tr><td><code>";
+        append_html(out, reason);
+        out += "</code></td>";
+        for (const report_run& run : runs) {
+            const auto* pods = find(run.failures, reason);
+            append_cell(out, grouped(pods == nullptr ? 0 : *pods), true);
+        }
+        out += "</tr>";
+    }
+    close_section(out);
+}
+
+void append_facts(std::string& out, const std::vector<report_run>& runs, const std::vector<std::string>& labels) {
+    const auto names = keys_of(runs, &report_run::facts);
+    if (names.empty()) return;
+    open_section(out, "facts", "Configuration and inputs");
+    append_run_heads(out, "Name", labels, "Value", false);
+    for (const std::string_view name : names) {
+        const auto value_of = [&](const report_run& run) -> std::string_view {
+            const auto* value = find(run.facts, name);
+            return value == nullptr ? no_value : std::string_view{*value};
+        };
+        const bool differs = std::any_of(
+            runs.begin(), runs.end(), [&](const report_run& run) { return value_of(run) != value_of(runs.front()); });
+        out += differs ? "<tr class=\"differs\">" : "<tr>";
+        append_cell(out, name, false);
+        for (const report_run& run : runs) append_cell(out, value_of(run), false);
+        out += "</tr>";
+    }
+    close_section(out);
+}
+
+} // namespace vgpusim::report

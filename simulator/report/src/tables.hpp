@@ -1,0 +1,20 @@
+// The parts of the report that need no script: cards and tables, as HTML.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "measures.hpp"
+#include "vgpureport/report.hpp"
+
+namespace vgpusim::report {
+
+/// Each function appends one section, or nothing where it would be empty.
+void append_cards(std::string& out, const std::vector<report_run>& runs, const std::vector<std::string>& labels,
+                  const std::vector<measure>& rows);
+void append_comparison(std::string& out, const std::vector<std::string>& labels, const std::vector<measure>& rows);
+void append_models(std::string& out, const std::vector<report_run>& runs, const std::vector<std::string>& labels);
+void append_failures(std::string& out, const std::vector<report_run>& runs, const std::vector<std::string>& labels);
+void append_facts(std::string& out, const std::vector<report_run>& runs, const std::vector<std::string>& labels);
+
+} // namespace vgpusim::report

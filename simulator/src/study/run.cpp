@@ -1,0 +1,168 @@
+// Loading a workload and replaying it.
+#include "vgpusim/study/run.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+#include "vgpualloc/compat/all.hpp"
+#include "vgpualloc/mode/all.hpp"
+#include "vgpualloc/verify/placements.hpp"
+#include "vgpuformats/files.hpp"
+#include "vgpuformats/locate.hpp"
+#include "vgpuformats/sha256.hpp"
+#include "vgputraces/openb.hpp"
+
+namespace vgpusim {
+
+using vgpualloc::error;
+using vgpualloc::error_code;
+using vgpualloc::expected;
+using vgpualloc::node_index;
+using vgpualloc::unexpected;
+
+namespace {
+
+expected<input_file> hashed(const std::string& path) {
+    const auto text = vgputraces::read_file(path);
+    if (!text) return unexpected(text.error());
+    return input_file{.path = path, .sha256 = vgputraces::sha256_hex(*text)};
+}
+
+expected<void> needs_path(const std::string& value, const char* field) {
+    if (!value.empty()) return {};
+    return unexpected(
+        error{.code = error_code::missing, .where = "", .field = field, .value = "", .expected = "needed: a path"});
+}
+
+void count_end_state(run_record& record, const simulation_input& input, vgpualloc::allocator& alloc, gauges& state) {
+    const auto& nodes = input.nodes.nodes;
+    state.forget_ids(); // the last decision may have given them anew
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        const auto view = alloc.view_of(node_index{i});
+        const auto buckets = state.buckets(view);
+        for (std::size_t b = 0; b < buckets.milli.size(); ++b) record.buckets.milli[b] += buckets.milli[b];
+        const auto capacity = static_cast<double>(view.cpu_capacity.count());
+        const auto left = static_cast<double>(view.cpu_left.count());
+        record.cpu_used_ratio.push_back(capacity > 0.0 ? (capacity - left) / capacity : 0.0);
+        record.gpus += static_cast<std::int64_t>(nodes[i].devices.size());
+        for (const vgpualloc::device_view* device : view.config->devices) record.fault_domains.count(*device);
+    }
+    record.total_milli = record.gpus * vgpualloc::whole_gpu.count();
+    record.last = {.time = {},
+                   .arrived_milli = 0,
+                   .allocated_milli = state.allocated_milli,
+                   .unusable_micro = state.unusable_micro,
+                   .used_nodes = state.used_nodes,
+                   .used_gpus = state.used_gpus};
+    for (const arriving_pod& pod : input.pods) record.last.arrived_milli += input.asked[pod.request].count();
+    record.code_count.assign(vgpualloc::rejection_code_count, 0);
+    for (const pod_outcome& pod : record.result.pods) {
+        if (pod.booking == no_booking) ++record.code_count[static_cast<std::size_t>(pod.reason)];
+    }
+}
+
+} // namespace
+
+expected<loaded_input> load_input(const run_config& config) {
+    if (config.format != "openb") {
+        return unexpected(error{.code = error_code::unknown_name,
+                                .where = "",
+                                .field = "format",
+                                .value = config.format,
+                                .expected = "one of openb"});
+    }
+    const auto mode = vgpualloc::find_mode(config.mode);
+    if (!mode) return unexpected(mode.error());
+    // openb gives shares of a GPU, which says nothing to a mode that cuts by memory or by hardware.
+    const std::string_view openb_modes[] = {"exclusive", "hami_core", "mps"};
+    if (std::ranges::find(openb_modes, (*mode)->name()) == std::end(openb_modes)) {
+        return unexpected(error{.code = error_code::unsupported,
+                                .where = "",
+                                .field = "mode",
+                                .value = config.mode,
+                                .expected = "one of exclusive, hami_core, mps for openb lists"});
+    }
+    if (const auto given = needs_path(config.nodes, "nodes"); !given) return unexpected(given.error());
+    if (const auto given = needs_path(config.pods, "pods"); !given) return unexpected(given.error());
+    if (const auto given = needs_path(config.out, "out"); !given) return unexpected(given.error());
+    const std::string nodes_path = vgputraces::resolve_trace_path(config.nodes);
+    const std::string pods_path = vgputraces::resolve_trace_path(config.pods);
+    const auto nodes = vgputraces::read_openb_nodes(nodes_path);
+    if (!nodes) return unexpected(nodes.error());
+    auto pods = vgputraces::read_openb_pods(pods_path);
+    if (!pods) return unexpected(pods.error());
+    auto input = build_openb_workload(
+        *nodes, std::move(*pods),
+        {.tune = config.tune, .seed = config.seed, .departures = config.departures, .mode = *mode});
+    if (!input) return unexpected(input.error());
+    loaded_input loaded{.input = std::move(*input), .files = {}};
+    for (const std::string& path : {nodes_path, pods_path}) {
+        auto file = hashed(path);
+        if (!file) return unexpected(file.error());
+        loaded.files.push_back(std::move(*file));
+    }
+    return loaded;
+}
+
+namespace {
+
+/// A row takes memory; a run that would make more of them than anyone can read is refused before it starts.
+expected<void> check_rows(const run_config& config, const simulation_input& input) {
+    constexpr std::int64_t rows_max = 20'000'000;
+    if (config.sample_interval_s == 0 || input.pods.empty()) return {};
+    vgpualloc::ticks end;
+    for (const arriving_pod& pod : input.pods) {
+        end = std::max(end, pod.arrival + pod.duration.value_or(vgpualloc::ticks{0}));
+    }
+    const std::int64_t span = (end - input.pods.front().arrival).count() / vgpualloc::ticks_per_second.count();
+    if (span / config.sample_interval_s < rows_max) return {};
+    return unexpected(error{.code = error_code::out_of_range,
+                            .where = "",
+                            .field = "sample_interval_s",
+                            .value = std::to_string(config.sample_interval_s),
+                            .expected = "at least " + std::to_string(span / rows_max + 1) +
+                                        ", because the trace spans " + std::to_string(span) + " s"});
+}
+
+} // namespace
+
+expected<run_record> replay(const run_config& config, const loaded_input& loaded, const simulation::progress& tell) {
+    if (const auto checked = check_rows(config, loaded.input); !checked) return unexpected(checked.error());
+    const auto fragmentation = std::make_shared<vgpualloc::fragmentation_model>(loaded.input.typical);
+    const vgpualloc::policy_parameters parameters{.target = loaded.input.typical,
+                                                  .seed = static_cast<std::uint64_t>(config.seed),
+                                                  .fragmentation = fragmentation};
+    const auto node_policy = make_policy(config.policy, parameters);
+    if (!node_policy) return unexpected(node_policy.error());
+    std::unique_ptr<vgpualloc::policy> device_policy;
+    if (!config.device_policy.empty()) {
+        auto made = make_policy(config.device_policy, parameters);
+        if (!made) {
+            made.error().field = "device_policy";
+            return unexpected(made.error());
+        }
+        device_policy = std::move(*made);
+    }
+    run_record record;
+    record.config = config;
+    record.ledger = std::make_unique<vgpualloc::ledger>(loaded.input.nodes);
+    record.ledger->expect_pods(loaded.input.pods.size());
+    vgpualloc::allocator alloc{
+        *record.ledger,
+        {.node = node_policy->get(), .device = device_policy ? device_policy.get() : node_policy->get()}};
+    try_once rules;
+    simulation sim{loaded.input,  *record.ledger,
+                   alloc,         rules,
+                   fragmentation, {.sample_interval = config.sample_interval_s * vgpualloc::ticks_per_second}};
+    record.result = sim.run(tell);
+    count_end_state(record, loaded.input, alloc, sim.state());
+#if VGA_VERIFY_ENABLED
+    const auto broken = vgpualloc::verify::first_violation(*record.ledger);
+    VGA_ASSERT(broken.empty(), "the independent checker agrees with the ledger");
+#endif
+    return record;
+}
+
+} // namespace vgpusim

@@ -1,0 +1,221 @@
+// Configuration of a run: keys, scenario files, their checks.
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <set>
+#include <system_error>
+
+#include <nlohmann/json.hpp>
+
+#include "vgpuformats/files.hpp"
+#include "vgpuformats/locate.hpp"
+#include "vgpusim/study/run.hpp"
+
+namespace vgpusim {
+
+using vgpualloc::error;
+using vgpualloc::error_code;
+using vgpualloc::expected;
+using vgpualloc::unexpected;
+
+namespace {
+
+error bad_value(std::string_view key, std::string_view value, const char* wanted) {
+    return {.code = error_code::malformed,
+            .where = "",
+            .field = std::string{key},
+            .value = std::string{value},
+            .expected = wanted};
+}
+
+template <class Number>
+bool parse_whole(std::string_view text, Number& out) {
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), out);
+    return failure == std::errc{} && end == text.data() + text.size();
+}
+
+using setter = expected<void> (*)(run_config&, std::string_view key, std::string_view value);
+using getter = std::string (*)(const run_config&);
+
+/// One configuration key: how it is set from text and given as text.
+struct config_key {
+    std::string_view name;
+    setter set;
+    getter get;
+    bool is_path = false;
+};
+
+template <std::string run_config::* Field>
+constexpr config_key text_key(std::string_view name, bool is_path = false) {
+    return {.name = name,
+            .set = [](run_config& config, std::string_view, std::string_view value) -> expected<void> {
+                config.*Field = std::string{value};
+                return {};
+            },
+            .get = [](const run_config& config) { return config.*Field; },
+            .is_path = is_path};
+}
+
+expected<void> set_tune(run_config& config, std::string_view key, std::string_view value) {
+    double parsed = 0.0;
+    constexpr double tune_max = 1000.0;
+    if (!parse_whole(value, parsed) || !std::isfinite(parsed) || parsed < 0.0 || parsed > tune_max) {
+        return unexpected(bad_value(key, value, "a number from 0 (leave the list as it is) to 1000"));
+    }
+    config.tune = parsed;
+    return {};
+}
+
+expected<void> set_seed(run_config& config, std::string_view key, std::string_view value) {
+    std::int64_t parsed = 0;
+    if (!parse_whole(value, parsed)) return unexpected(bad_value(key, value, "a whole number of 64 bits"));
+    config.seed = parsed;
+    return {};
+}
+
+expected<void> set_departures(run_config& config, std::string_view key, std::string_view value) {
+    if (value != "true" && value != "false") return unexpected(bad_value(key, value, "true or false"));
+    config.departures = value == "true";
+    return {};
+}
+
+expected<void> set_interval(run_config& config, std::string_view key, std::string_view value) {
+    constexpr std::int64_t interval_max = 1'000'000'000;
+    std::int64_t parsed = 0;
+    if (!parse_whole(value, parsed) || parsed < 0 || parsed > interval_max) {
+        return unexpected(bad_value(key, value, "whole seconds from 0 (a row after every event) to 1000000000"));
+    }
+    config.sample_interval_s = parsed;
+    return {};
+}
+
+std::string decimal(double value) {
+    std::array<char, 32> buffer{};
+    const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
+    return {buffer.data(), end};
+}
+
+const std::array config_keys{
+    text_key<&run_config::format>("format"),
+    text_key<&run_config::nodes>("nodes", true),
+    text_key<&run_config::pods>("pods", true),
+    text_key<&run_config::policy>("policy"),
+    text_key<&run_config::device_policy>("device_policy"),
+    text_key<&run_config::mode>("mode"),
+    config_key{.name = "tune", .set = set_tune, .get = [](const run_config& c) { return decimal(c.tune); }},
+    config_key{.name = "seed", .set = set_seed, .get = [](const run_config& c) { return std::to_string(c.seed); }},
+    config_key{.name = "departures",
+               .set = set_departures,
+               .get = [](const run_config& c) { return std::string{c.departures ? "true" : "false"}; }},
+    config_key{.name = "sample_interval_s",
+               .set = set_interval,
+               .get = [](const run_config& c) { return std::to_string(c.sample_interval_s); }},
+    text_key<&run_config::out>("out"),
+};
+
+const config_key* find_key(std::string_view name) {
+    for (const config_key& each : config_keys) {
+        if (each.name == name) return &each;
+    }
+    return nullptr;
+}
+
+error unknown_key(std::string where, std::string_view key) {
+    std::string known;
+    for (const config_key& each : config_keys) known += (known.empty() ? "" : ", ") + std::string{each.name};
+    return {.code = error_code::unknown_name,
+            .where = std::move(where),
+            .field = "",
+            .value = std::string{key},
+            .expected = "one of the keys " + known};
+}
+
+std::string from_folder_of(const std::string& scenario, const std::string& path) {
+    const std::filesystem::path given{path};
+    if (given.empty() || given.is_absolute()) return path;
+    // A bare name may be meant for $VGPUALLOC_TRACES, which is looked in first.
+    if (const std::string found = vgputraces::resolve_trace_path(path); found != path) return found;
+    return (std::filesystem::path{scenario}.parent_path() / given).lexically_normal().string();
+}
+
+expected<void> take_member(run_config& config, const std::string& path, const std::string& key,
+                           const nlohmann::json& value) {
+    if (key == "name" || key == "description") return {};
+    const config_key* found = find_key(key);
+    if (found == nullptr) return unexpected(unknown_key(path + ": /" + key, key));
+    std::string text;
+    if (value.is_string()) {
+        text = value.get<std::string>();
+    } else if (value.is_boolean() || value.is_number()) {
+        text = value.dump();
+    } else {
+        error failure = bad_value("/" + key, value.dump(), "a string, a number, true or false");
+        failure.where = path;
+        return unexpected(std::move(failure));
+    }
+    if (found->is_path) text = from_folder_of(path, text);
+    if (auto done = found->set(config, "/" + key, text); !done) {
+        done.error().where = path;
+        return done;
+    }
+    return {};
+}
+
+} // namespace
+
+expected<void> set_key(run_config& config, std::string_view key, std::string_view value) {
+    const config_key* found = find_key(key);
+    if (found == nullptr) return unexpected(unknown_key("", key));
+    return found->set(config, key, value);
+}
+
+expected<run_config> read_scenario(const std::string& path) {
+    const auto text = vgputraces::read_file(path);
+    if (!text) return unexpected(text.error());
+    const auto malformed = [&](std::string what) {
+        return unexpected(
+            error{.code = error_code::malformed, .where = path, .field = "", .value = "", .expected = std::move(what)});
+    };
+    nlohmann::json scenario;
+    std::string repeated;
+    std::vector<std::set<std::string>> seen;
+    constexpr int depth_max = 8; // a scenario is flat; a file made to be deep must not exhaust the stack
+    bool too_deep = false;
+    const auto watch_keys = [&](int depth, nlohmann::json::parse_event_t event, nlohmann::json& parsed) {
+        too_deep = too_deep || depth > depth_max;
+        if (event == nlohmann::json::parse_event_t::object_start) seen.emplace_back();
+        if (event == nlohmann::json::parse_event_t::object_end) seen.pop_back();
+        if (event == nlohmann::json::parse_event_t::key && !seen.back().insert(parsed.get<std::string>()).second) {
+            repeated = parsed.get<std::string>();
+        }
+        return depth <= depth_max; // what is deeper is not kept
+    };
+    try {
+        scenario = nlohmann::json::parse(*text, watch_keys);
+    } catch (const nlohmann::json::exception& failure) {
+        return malformed("not JSON: " + std::string{failure.what()});
+    }
+    if (too_deep) return malformed("a scenario is a flat JSON object");
+    if (!repeated.empty()) {
+        return unexpected(error{.code = error_code::duplicate,
+                                .where = path,
+                                .field = "/" + repeated,
+                                .value = repeated,
+                                .expected = "keys that occur once"});
+    }
+    if (!scenario.is_object()) return malformed("a scenario is a JSON object");
+    run_config config;
+    for (const auto& [key, value] : scenario.items()) {
+        if (auto done = take_member(config, path, key, value); !done) return unexpected(std::move(done.error()));
+    }
+    return config;
+}
+
+std::vector<std::pair<std::string, std::string>> effective(const run_config& config) {
+    std::vector<std::pair<std::string, std::string>> all;
+    for (const config_key& each : config_keys) all.emplace_back(each.name, each.get(config));
+    return all;
+}
+
+} // namespace vgpusim

@@ -1,0 +1,259 @@
+// The reference workload builder.
+#include "vgpusim/workload/workload.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <map>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+#include "vgpualloc/compat/fgd/go_random.hpp"
+#include "vgpualloc/dialect/openb.hpp"
+
+namespace vgpusim {
+
+using vgpualloc::error;
+using vgpualloc::error_code;
+using vgpualloc::expected;
+using vgpualloc::milli_gpu;
+using vgputraces::openb_node;
+using vgputraces::openb_pod;
+
+namespace {
+
+/// The reference throws one draw away before the shuffle and ten between tuning and the node order (SPEC-fgd §2.2).
+constexpr int draws_before_shuffle = 1;
+constexpr int draws_before_node_order = 10;
+
+constexpr int typical_percent = 95;
+
+/// A pod of the list being built: an original, or a numbered copy of one.
+struct listed_pod {
+    std::uint32_t source = 0; ///< position in the name-sorted list
+    std::int32_t copy = -1;
+};
+
+milli_gpu asked_by(const openb_pod& pod) { return pod.gpu_milli * pod.num_gpu; }
+
+void discard(vgpualloc::compat::go_random& random, int draws) {
+    for (int i = 0; i < draws; ++i) static_cast<void>(random.word());
+}
+
+/// Copies random pods until the next one would exceed the target. As in the reference the test uses the milli-GPU of
+/// one GPU while the sum grows by all of them.
+expected<void> tune_up(std::vector<listed_pod>& list, const std::vector<openb_pod>& by_name, std::int64_t requested,
+                       double target, vgpualloc::compat::go_random& random) {
+    constexpr std::size_t pods_max = 50'000'000;
+    const auto count = static_cast<std::int32_t>(by_name.size());
+    for (std::int32_t copy = 0;; ++copy) {
+        const auto source = static_cast<std::uint32_t>(random.intn(count));
+        const openb_pod& picked = by_name[source];
+        if (static_cast<double>(requested + picked.gpu_milli.count()) > target) return {};
+        if (list.size() >= pods_max) {
+            return vgpualloc::unexpected(error{.code = error_code::out_of_range,
+                                               .where = "",
+                                               .field = "tune",
+                                               .value = "",
+                                               .expected = "the target load needs more than 50 million pods"});
+        }
+        requested += asked_by(picked).count();
+        list.push_back({.source = source, .copy = copy});
+    }
+}
+
+/// Positions 0..size-1 that can be asked for by rank among those not yet removed: a Fenwick tree of counts.
+class survivors {
+public:
+    explicit survivors(std::size_t size) : counts_(size + 1, 0), left_{size} {
+        for (std::size_t i = 1; i <= size; ++i) {
+            counts_[i] += 1;
+            if (const std::size_t parent = i + (i & (~i + 1)); parent <= size) counts_[parent] += counts_[i];
+        }
+    }
+    [[nodiscard]] std::size_t left() const noexcept { return left_; }
+
+    /// Removes the survivor of that rank and gives its position.
+    std::size_t remove(std::size_t rank) {
+        std::size_t position = 0;
+        for (std::size_t step = std::bit_floor(counts_.size() - 1); step > 0; step >>= 1U) {
+            if (position + step < counts_.size() && counts_[position + step] <= rank) {
+                position += step;
+                rank -= counts_[position];
+            }
+        }
+        for (std::size_t i = position + 1; i < counts_.size(); i += i & (~i + 1)) --counts_[i];
+        --left_;
+        return position;
+    }
+
+private:
+    std::vector<std::size_t> counts_;
+    std::size_t left_;
+};
+
+/// Removes random pods, the others keeping their order, until the list asks for no more than the target.
+void tune_down(std::vector<listed_pod>& list, const std::vector<openb_pod>& by_name, std::int64_t requested,
+               double target, vgpualloc::compat::go_random& random) {
+    survivors alive{list.size()};
+    std::vector<bool> removed(list.size(), false);
+    while (static_cast<double>(requested) > target && alive.left() > 0) {
+        const auto rank = static_cast<std::size_t>(random.intn(static_cast<std::int32_t>(alive.left())));
+        const std::size_t position = alive.remove(rank);
+        removed[position] = true;
+        requested -= asked_by(by_name[list[position].source]).count();
+    }
+    std::size_t position = 0;
+    std::erase_if(list, [&](const listed_pod&) { return removed[position++]; });
+}
+
+expected<void> tune(std::vector<listed_pod>& list, const std::vector<openb_pod>& by_name, std::int64_t capacity,
+                    double ratio, vgpualloc::compat::go_random& random) {
+    if (ratio <= 0.0) return {};
+    std::int64_t requested = 0;
+    for (const openb_pod& each : by_name) requested += asked_by(each).count();
+    const double target = ratio * static_cast<double>(capacity);
+    if (static_cast<double>(requested) < target) {
+        if (requested == 0) {
+            return vgpualloc::unexpected(
+                error{.code = error_code::unsupported,
+                      .where = "",
+                      .field = "tune",
+                      .value = "",
+                      .expected = "the pod list asks for no GPU, so its load cannot be tuned"});
+        }
+        return tune_up(list, by_name, requested, target, random);
+    }
+    if (static_cast<double>(requested) > target) tune_down(list, by_name, requested, target, random);
+    return {};
+}
+
+void add_nodes(simulation_input& input, const std::vector<openb_node>& nodes, const workload_options& options,
+               vgpualloc::compat::go_random& random) {
+    std::vector<std::uint32_t> by_name(nodes.size());
+    std::iota(by_name.begin(), by_name.end(), 0U);
+    std::ranges::sort(by_name, {}, [&](std::uint32_t i) -> const std::string& { return nodes[i].name; });
+    const auto rank = random.perm(nodes.size()); // of the i-th node by name
+    std::vector<std::uint32_t> by_rank(nodes.size());
+    input.node_list_order.resize(nodes.size());
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        by_rank[rank[i]] = by_name[i];
+        input.node_list_order[by_name[i]] = rank[i];
+    }
+    for (const std::uint32_t line : by_rank) {
+        const openb_node& each = nodes[line];
+        vgpualloc::openb::add_node(input.nodes, each.name, each.cpu, each.memory, each.gpu_count, each.model,
+                                   *options.mode);
+    }
+}
+
+/// Gives every pod the number of its distinct request.
+std::vector<std::uint32_t> add_requests(simulation_input& input, const std::vector<openb_pod>& by_name) {
+    using key = std::tuple<std::int64_t, std::int64_t, int, std::int64_t, std::string_view>;
+    std::map<key, std::uint32_t> numbers;
+    std::vector<std::uint32_t> request_of;
+    request_of.reserve(by_name.size());
+    for (const openb_pod& each : by_name) {
+        const auto [at, added] = numbers.emplace(
+            key{each.cpu.count(), each.memory.count(), each.num_gpu, each.gpu_milli.count(), each.gpu_spec},
+            static_cast<std::uint32_t>(input.requests.size()));
+        if (added) {
+            input.requests.push_back(
+                vgpualloc::openb::make_request(each.cpu, each.memory, each.num_gpu, each.gpu_milli, each.gpu_spec));
+            input.asked.push_back(asked_by(each));
+        }
+        request_of.push_back(at->second);
+    }
+    return request_of;
+}
+
+expected<void> take_times_from_trace(simulation_input& input, const std::vector<openb_pod>& by_name) {
+    for (arriving_pod& pod : input.pods) {
+        const openb_pod& source = by_name[pod.name];
+        if (!source.creation_time) {
+            return vgpualloc::unexpected(error{.code = error_code::missing,
+                                               .where = "pod " + source.name,
+                                               .field = "creation_time",
+                                               .value = "",
+                                               .expected = "needed in the pod list, because departures are replayed"});
+        }
+        pod.arrival = *source.creation_time;
+        if (source.deletion_time) pod.duration = *source.deletion_time - *source.creation_time;
+    }
+    std::ranges::sort(input.pods, {}, [](const arriving_pod& pod) {
+        return std::tuple{pod.arrival, pod.copy >= 0, pod.copy, pod.name};
+    });
+    return {};
+}
+
+} // namespace
+
+vgpualloc::workload typical_pods(const std::vector<openb_pod>& pods) {
+    using key = std::tuple<std::int64_t, std::int64_t, int, std::string_view>;
+    std::map<key, std::int64_t> counts;
+    for (const openb_pod& each : pods) {
+        ++counts[{each.cpu.count(), each.gpu_milli.count(), each.num_gpu, each.gpu_spec}];
+    }
+    std::vector<std::pair<std::int64_t, key>> order;
+    for (const auto& [what, count] : counts) order.emplace_back(count, what);
+    std::ranges::sort(order, std::greater{});
+    const auto total = static_cast<std::int64_t>(pods.size());
+    const double wanted = typical_percent * static_cast<double>(total) / 100.0;
+    vgpualloc::workload result;
+    std::int64_t taken = 0;
+    for (const auto& [count, what] : order) {
+        if (static_cast<double>(taken) >= wanted) break;
+        taken += count;
+        const auto& [cpu, milli, num_gpu, spec] = what;
+        const auto request =
+            vgpualloc::openb::make_request(vgpualloc::milli_cpu{cpu}, {}, num_gpu, milli_gpu{milli}, spec);
+        result.typical.push_back({.cpu = request.cpu,
+                                  .containers = request.containers,
+                                  .frequency = static_cast<double>(count) / static_cast<double>(total),
+                                  .weight = count});
+    }
+    if (result.typical.size() < order.size()) {
+        const double covered = static_cast<double>(taken) / static_cast<double>(total);
+        for (auto& each : result.typical) each.frequency /= covered;
+    }
+    return result;
+}
+
+expected<simulation_input> build_openb_workload(const std::vector<openb_node>& nodes, std::vector<openb_pod> pods,
+                                                const workload_options& options) {
+    simulation_input input;
+    input.typical = typical_pods(pods);
+    std::ranges::sort(pods, {}, &openb_pod::name);
+    vgpualloc::compat::go_random random{options.seed};
+    discard(random, draws_before_shuffle);
+    std::vector<listed_pod> list(pods.size());
+    for (std::size_t i = 0; i < list.size(); ++i) list[i].source = static_cast<std::uint32_t>(i);
+    random.shuffle(list);
+    std::int64_t capacity = 0;
+    for (const openb_node& each : nodes) capacity += vgpualloc::whole_gpu.count() * each.gpu_count;
+    if (const auto tuned = tune(list, pods, capacity, options.tune, random); !tuned) {
+        return vgpualloc::unexpected(tuned.error());
+    }
+    discard(random, draws_before_node_order);
+    add_nodes(input, nodes, options, random);
+    const auto request_of = add_requests(input, pods);
+
+    input.pods.reserve(list.size());
+    for (const listed_pod& each : list) {
+        const auto order = static_cast<std::int64_t>(input.pods.size());
+        input.pods.push_back({.name = each.source,
+                              .copy = each.copy,
+                              .request = request_of[each.source],
+                              .arrival = order * vgpualloc::ticks_per_second.count() * vgpualloc::ticks{1},
+                              .duration = std::nullopt});
+    }
+    if (options.departures) {
+        if (const auto timed = take_times_from_trace(input, pods); !timed) return vgpualloc::unexpected(timed.error());
+    }
+    input.names.reserve(pods.size());
+    for (openb_pod& each : pods) input.names.push_back(std::move(each.name));
+    return input;
+}
+
+} // namespace vgpusim

@@ -1,0 +1,138 @@
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "../workloads.hpp"
+#include "vgpualloc/version.hpp"
+#include "vgpusim/study/run.hpp"
+
+namespace {
+
+using testing::ElementsAre;
+using testing::SizeIs;
+using vgpusim_test::at;
+using vgpusim_test::built;
+using vgpusim_test::gpu_node;
+using vgpusim_test::whole;
+
+std::vector<std::string> lines_of(const std::string& text) {
+    std::istringstream stream{text};
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(stream, line);) lines.push_back(line);
+    return lines;
+}
+
+/// One node of 6 GPUs: `a` takes four and stays, `b` takes two and leaves, `c` does not fit.
+class output : public testing::Test {
+protected:
+    output() {
+        loaded_.input = built({gpu_node("n", 6)},
+                              {at(whole("a", 4), 1), at(whole("b", 2), 2, 5), at(whole("c", 3), 3, 9)}, 0.0, true);
+        loaded_.files = {{.path = "nodes.csv", .sha256 = "00"}, {.path = "pods.csv", .sha256 = "11"}};
+        config_.policy = "best_fit";
+        config_.departures = true;
+        record_ = vgpusim::replay(config_, loaded_, {}).value();
+    }
+
+    vgpusim::run_config config_;
+    vgpusim::loaded_input loaded_;
+    vgpusim::run_record record_;
+};
+
+TEST_F(output, pods_csv_has_a_row_per_arrival) {
+    EXPECT_THAT(lines_of(vgpusim::pods_csv(record_, loaded_.input)),
+                ElementsAre("order,name,node,gpus,placed,reason", "0,a,n,0|1|2|3,1,", "1,b,n,4|5,1,",
+                            "2,c,,,0,insufficient_device_memory"));
+}
+
+TEST_F(output, timeseries_csv_has_a_row_per_event) {
+    const auto lines = lines_of(vgpusim::timeseries_csv(record_));
+    ASSERT_THAT(lines, SizeIs(5));
+    EXPECT_EQ(lines[0], "event,time,arrived_milli,allocated_milli,used_nodes,used_gpus,fragmentation_milli,"
+                        "fragmentation_pct");
+    EXPECT_THAT(lines[1], testing::StartsWith("0,1,4000,4000,1,4,"));
+    EXPECT_EQ(lines[2], "1,2,6000,6000,1,6,0.0000,0.0000"); // nothing is idle
+    EXPECT_EQ(lines[3], "2,3,9000,6000,1,6,0.0000,0.0000");
+    EXPECT_THAT(lines[4], testing::StartsWith("3,5,9000,4000,1,4,"));
+}
+
+TEST_F(output, times_show_a_fraction_only_where_there_is_one) {
+    record_.result.samples.resize(1);
+    record_.result.samples[0].time = vgpualloc::ticks{1'000'001};
+    EXPECT_THAT(lines_of(vgpusim::timeseries_csv(record_))[1], testing::StartsWith("0,1.000001,"));
+}
+
+TEST_F(output, summary_json_has_the_contract_s_figures) {
+    const auto summary = nlohmann::json::parse(vgpusim::summary_json(record_, loaded_));
+    EXPECT_EQ(summary["version"], vgpualloc::version);
+    EXPECT_EQ(summary["seed"], 42);
+    EXPECT_EQ(summary["policy"], "best_fit");
+    EXPECT_EQ(summary["inputs"][1], (nlohmann::json{{"path", "pods.csv"}, {"sha256", "11"}}));
+    EXPECT_EQ(summary["pods"]["arrived"], 3);
+    EXPECT_EQ(summary["pods"]["placed"], 2);
+    EXPECT_EQ(summary["pods"]["failed"], 1);
+    EXPECT_EQ(summary["pods"]["finished"], 1);
+    EXPECT_EQ(summary["pods"]["failed_by_reason"], (nlohmann::json{{"insufficient_device_memory", 1}}));
+    EXPECT_EQ(summary["gpu"]["total_milli"], 6000);
+    EXPECT_EQ(summary["gpu"]["arrived_milli"], 9000);
+    EXPECT_EQ(summary["gpu"]["allocated_milli"], 4000);
+    EXPECT_DOUBLE_EQ(summary["gpu"]["allocation_ratio"], 4.0 / 6.0);
+    EXPECT_EQ(summary["gpu"]["active"], 4);
+    EXPECT_EQ(summary["gpu"]["count"], 6);
+    EXPECT_EQ(summary["nodes"], (nlohmann::json{{"active", 1}, {"count", 1}}));
+    double idle = 0.0;
+    for (const auto& bucket : summary["fragmentation"]["buckets_milli"]) idle += bucket.get<double>();
+    EXPECT_NEAR(idle, 2000.0, 1e-5);
+    // Two of three equally frequent typical pods do not fit in the two idle GPUs.
+    EXPECT_NEAR(summary["fragmentation"]["amount_milli"].get<double>(), 2000.0 * 2 / 3, 1e-5);
+    EXPECT_NEAR(summary["fragmentation"]["ratio"].get<double>(), 2.0 / 3, 1e-8);
+}
+
+TEST_F(output, where_the_files_go_is_not_in_the_summary) {
+    const auto summary = nlohmann::json::parse(vgpusim::summary_json(record_, loaded_));
+    EXPECT_FALSE(summary["config"].contains("out"));
+    for (const auto& [key, value] : effective(config_)) {
+        if (key == "out") continue;
+        EXPECT_EQ(summary["config"][key], value);
+    }
+}
+
+TEST_F(output, a_path_that_is_no_utf8_still_gives_json) {
+    loaded_.files[0].path = "\xff.csv";
+    EXPECT_TRUE(nlohmann::json::accept(vgpusim::summary_json(record_, loaded_)));
+}
+
+TEST_F(output, the_report_is_given_the_same_figures) {
+    const auto shown = vgpusim::describe(record_, loaded_);
+    EXPECT_EQ(shown.pods_arrived, 3);
+    EXPECT_EQ(shown.pods_placed, 2);
+    EXPECT_EQ(shown.total.count(), 6000);
+    EXPECT_THAT(shown.failures, ElementsAre(std::pair<std::string, std::int64_t>{"insufficient_device_memory", 1}));
+    EXPECT_THAT(shown.samples, SizeIs(4));
+    ASSERT_THAT(shown.nodes, SizeIs(1));
+    EXPECT_EQ(shown.nodes[0].name, "n");
+    std::vector<std::int64_t> used;
+    for (const auto each : shown.nodes[0].used) used.push_back(each.count());
+    EXPECT_THAT(used, ElementsAre(1000, 1000, 1000, 1000, 0, 0));
+}
+
+TEST(replay, unknown_policies_are_refused_by_the_key_that_named_them) {
+    const vgpusim::loaded_input loaded{.input = built({gpu_node("n", 1)}, {whole("a", 1)}), .files = {}};
+    vgpusim::run_config config;
+    config.policy = "fgdd";
+    const auto policy = vgpusim::replay(config, loaded, {});
+    ASSERT_FALSE(policy.has_value());
+    EXPECT_EQ(policy.error().field, "policy");
+    config.policy = "fgd";
+    config.device_policy = "worst";
+    const auto device = vgpusim::replay(config, loaded, {});
+    ASSERT_FALSE(device.has_value());
+    EXPECT_EQ(device.error().field, "device_policy");
+    EXPECT_EQ(device.error().value, "worst");
+}
+
+} // namespace
