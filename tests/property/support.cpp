@@ -312,7 +312,7 @@ void add_choices(const List& list, bool openb, std::vector<policy_choice>& out) 
         const std::string name{list[i].name};
         out.push_back({.node = name, .device = name, .openb = openb});
         out.push_back({.node = name, .device = std::string{list[(i + 1) % list.size()].name}, .openb = openb});
-        if (list[i].make({})->draws_node_ties()) continue;
+        if (list[i].make({})->traits().nodes == ties::drawn) continue;
         weighted += (weighted.back() == ':' ? "" : ",") + name + "=" + std::to_string(i % 3) + ".37";
     }
     out.push_back({.node = weighted, .device = weighted, .openb = openb});

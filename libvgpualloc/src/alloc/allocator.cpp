@@ -25,10 +25,9 @@ std::vector<std::uint32_t> kinds_of(const node& each) {
 } // namespace
 
 allocator::allocator(ledger& book, policy_pair policies, allocator_options options)
-    : ledger_{&book}, policies_{policies}, options_{options}, states_{book.nodes()}, outcomes_{states_},
-      chooser_{states_, outcomes_, policies}, totals_{parts_, policies}, by_totals_{policies.by_totals()},
-      plain_{book, policies, false},
-      positional_{policies.node->looks_at_positions() || policies.device->looks_at_positions()} {
+    : ledger_{&book}, policies_{policies}, traits_{traits_of(policies)}, options_{options}, states_{book.nodes()},
+      outcomes_{states_}, chooser_{states_, outcomes_, policies}, totals_{parts_, policies},
+      plain_{book, policies, false} {
     const cluster& owned = book.nodes();
     std::map<std::vector<std::uint32_t>, std::uint32_t> group_numbers;
     for (std::size_t i = 0; i < owned.nodes.size(); ++i) {
@@ -152,7 +151,7 @@ double allocator::stepwise_score(const request_class& asked, const node_view& be
 double allocator::best_score(const request_class& asked, const node_view& before, std::span<outcome> ways) {
     node_view after = before;
     after.cpu_left = before.cpu_left - asked.request.cpu;
-    const bool compare_devices = ways.size() > 1 && !policies_.one_score();
+    const bool compare_devices = ways.size() > 1 && !traits_.one_score;
     double best = infeasible_score;
     double best_device = infeasible_score;
     for (outcome& way : ways) {
@@ -170,7 +169,7 @@ double allocator::best_score(const request_class& asked, const node_view& before
 
 /// The best score on one node, or why its devices refuse.
 double allocator::devices_score(const request_class& asked, const node_slot& slot, const node_view& before) {
-    if (by_totals_) return totals_.score({.request = asked.view, .parts = asked.parts}, before);
+    if (traits_.by_totals) return totals_.score({.request = asked.view, .parts = asked.parts}, before);
     const outcome_list found = outcomes_.of(asked.shape, slot.config_id, *slot.config);
     if (found.code != rejection_code::none) return infeasible_because(found.code);
     return found.stepwise ? stepwise_score(asked, before) : checked_score(best_score(asked, before, found.ways));
@@ -198,7 +197,6 @@ void allocator::build(const request_class& asked, index_head& head, node_group& 
         index_bytes_ += made->bytes();
         head.index = std::move(made);
     }
-    const bool alike = policies_.node->scores_by_state_alone() && policies_.device->scores_by_state_alone();
     const auto like_previous = [&](std::size_t i) {
         const node_slot& a = group.slots[i - 1];
         const node_slot& b = group.slots[i];
@@ -210,7 +208,7 @@ void allocator::build(const request_class& asked, index_head& head, node_group& 
     auto& codes = head.index->code_count;
     codes.fill(0);
     head.index->scores.assign(group.slots.size(), [&](std::size_t i) {
-        if (i == 0 || !alike || !like_previous(i)) score = answer(asked, group, i);
+        if (i == 0 || !traits_.state_alone || !like_previous(i)) score = answer(asked, group, i);
         ++codes[static_cast<std::size_t>(code_in(score))];
         return score;
     });
@@ -221,7 +219,7 @@ void allocator::refresh(const request_class& asked, const index_head& head, cons
     for (std::uint32_t at = group.newest; at != no_slot; at = group.slots[at].older) {
         const node_slot& slot = group.slots[at];
         if (slot.changed <= head.changes_read) break;
-        if (by_totals_ && slot.older != no_slot) {
+        if (traits_.by_totals && slot.older != no_slot) {
             totals_.expect({.request = asked.view, .parts = asked.parts}, *group.slots[slot.older].config);
         }
         index.set(at, answer(asked, group, at));
@@ -364,7 +362,7 @@ expected<placement, rejection> allocator::decide(request_id request) {
     double best = infeasible_score;
     node_index winner = best_node(asked, best);
     if (!winner.valid()) return unexpected(why_nowhere(asked));
-    if (policies_.node->draws_node_ties()) winner = draw_node(asked, best);
+    if (traits_.draws_nodes) winner = draw_node(asked, best);
     const request_class& seen = classes_[asked.parts[place_of_[winner.at()].group].class_number];
     const node_view before = view_of(winner);
     placement result{.node = winner, .shares = {}};
@@ -378,7 +376,7 @@ expected<placement, rejection> allocator::decide(request_id request) {
 
 bool allocator::choose_devices(const request_class& asked, const node_view& before, bool may_draw,
                                small_vector<device_share, 1>& shares) {
-    if (by_totals_) {
+    if (traits_.by_totals) {
         const parts_view parts{.request = asked.view, .parts = asked.parts};
         return totals_.choose(parts, before, physical(before.node), may_draw, shares);
     }

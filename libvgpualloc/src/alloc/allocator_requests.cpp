@@ -23,7 +23,7 @@ std::uint32_t allocator::class_of(const pod_request& request) {
     if (added) {
         request_class made;
         made.request = request;
-        if (by_totals_) {
+        if (traits_.by_totals) {
             for (const device_request& each : request.containers) made.parts.push_back(parts_.part_of(each));
         } else {
             made.shape = outcomes_.shape_of(request.containers);
@@ -77,8 +77,10 @@ void allocator::set_class(request_part& part, const pod_request& seen) {
 request_id allocator::intern(const pod_request& request) {
     const auto [at, added] = request_numbers_.emplace(request, static_cast<std::uint32_t>(requests_.size()));
     if (added) {
-        request_record made{
-            .original = request, .plain = positional_ || request.names_devices(), .parts = {}, .epoch = no_epoch};
+        request_record made{.original = request,
+                            .plain = traits_.positional != nullptr || request.names_devices(),
+                            .parts = {},
+                            .epoch = no_epoch};
         for (std::size_t g = 0; g < groups_.size() && !made.plain; ++g) {
             made.parts.push_back(part_for(request, static_cast<std::uint32_t>(g)));
         }

@@ -33,7 +33,7 @@ void device_chooser::score_options(const request_view& request, const node_view&
     for (option& each : options_) {
         after.config = each.way.next;
         each.node_score = policies_.node->node_score(request, before, after);
-        each.device_score = policies_.one_score()
+        each.device_score = traits_.one_score
                                 ? each.node_score
                                 : policies_.device->device_score(request, before, after,
                                                                  {.before = each.way.before, .after = each.way.after});
@@ -67,7 +67,7 @@ const device_chooser::option* device_chooser::tied_option_on(std::size_t index, 
 
 std::size_t device_chooser::pick_device(const option& best, const request_view& request, bool may_draw) {
     const bool by_state = request.devices > 1;
-    const bool drawn = may_draw && policies_.device->draws_device_ties(request);
+    const bool drawn = may_draw && traits_.draws_devices && policies_.device->draws_device_for(request);
     tied_.clear();
     for (std::size_t i = 0; i < current_.size(); ++i) {
         if (!drawn && by_state && current_[i] != best.way.before) continue;

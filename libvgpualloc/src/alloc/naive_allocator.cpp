@@ -83,7 +83,7 @@ std::vector<const device_view*> pointers_to(const std::vector<device_view>& devi
 } // namespace
 
 naive_allocator::naive_allocator(ledger& book, policy_pair policies, bool observes)
-    : ledger_{&book}, policies_{policies}, observes_{observes} {}
+    : ledger_{&book}, policies_{policies}, traits_{traits_of(policies)}, observes_{observes} {}
 
 void naive_allocator::observe_events() {
     for (; observes_ && events_read_ < ledger_->events().size(); ++events_read_) {
@@ -207,7 +207,7 @@ naive_allocator::step naive_allocator::best_step(const question& asked, const no
     const auto best = rank(*std::ranges::max_element(possible, {}, rank));
     std::vector<step>& tied = possible; // by device index
     std::erase_if(tied, [&](const step& s) { return rank(s) != best; });
-    if (asked.may_draw && policies_.device->draws_device_ties(asked.view)) {
+    if (asked.may_draw && traits_.draws_devices && policies_.device->draws_device_for(asked.view)) {
         std::vector<std::size_t> indices;
         for (const step& each : tied) {
             if (indices.empty() || indices.back() != each.index) indices.push_back(each.index);
@@ -291,11 +291,11 @@ double naive_allocator::score_of(const question& asked, const choice& made) cons
         if (asked.positional) {
             const auto taken = pointers_to(made.taken);
             const auto became = pointers_to(made.became);
-            return policies_.node->placement_score(asked.view, {.before = before_view,
-                                                                .shares = {made.shares.begin(), made.shares.end()},
-                                                                .taken = taken,
-                                                                .became = became,
-                                                                .compromised = made.compromise > 0});
+            return traits_.positional->placement_score(asked.view, {.before = before_view,
+                                                                    .shares = {made.shares.begin(), made.shares.end()},
+                                                                    .taken = taken,
+                                                                    .became = became,
+                                                                    .compromised = made.compromise > 0});
         }
         return after.seen([&](const node_view& after_view) {
             return policies_.node->node_score(asked.view, before_view, after_view);
@@ -347,7 +347,7 @@ naive_allocator::question naive_allocator::question_for(const pod_request& reque
             .start = state_of(where),
             .avoided = avoided_devices(request, where),
             .may_draw = false,
-            .positional = policies_.node->looks_at_positions() || policies_.device->looks_at_positions()};
+            .positional = traits_.positional != nullptr};
 }
 
 std::vector<node_answer> naive_allocator::evaluate(const pod_request& request) {
@@ -373,7 +373,7 @@ expected<placement, rejection> naive_allocator::decide(const pod_request& reques
     }
     if (tied.empty()) return unexpected(reasons);
     std::size_t winner = tied.front();
-    if (policies_.node->draws_node_ties()) {
+    if (traits_.draws_nodes) {
         winner = draw_tied_node(
             *policies_.node, answers.size(), [&](std::size_t i) { return std::ranges::binary_search(tied, i); },
             [&](std::vector<std::size_t>& out) { out = tied; });

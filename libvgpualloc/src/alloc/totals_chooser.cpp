@@ -263,7 +263,7 @@ bool totals_chooser::choose(const parts_view& asked, const node_view& before,
     shares.clear();
     devices_.assign(physical.begin(), physical.end());
     progress on{asked.request, before};
-    on.draws = may_draw && policies_.device->draws_device_ties(asked.request);
+    on.draws = may_draw && draws_devices_ && policies_.device->draws_device_for(asked.request);
     const auto& containers = asked.request.request->containers;
     const auto share_out = [&](std::size_t container, const option& chosen) {
         shares.push_back({.container = static_cast<std::uint32_t>(container),

@@ -97,8 +97,10 @@ private:
 
     /// Whether a node alone decides as it does among others, without draws or a history.
     [[nodiscard]] bool decides_alone() const {
-        return scorer_->scores_by_state_alone() && !scorer_->looks_at_positions() && !scorer_->draws_node_ties() &&
-               !scorer_->draws_device_ties(view_);
+        const vgpualloc::policy_traits traits = scorer_->traits();
+        return !traits.history && traits.view != vgpualloc::looks_at::positions &&
+               traits.nodes == vgpualloc::ties::in_order &&
+               (traits.devices == vgpualloc::ties::in_order || !scorer_->draws_device_for(view_));
     }
 
     [[nodiscard]] explained_node node(node_index where, const vgpualloc::node_answer& answer) {
@@ -213,7 +215,8 @@ private:
         if (to.fitting == 1)
             to.reason = choice_reason::only_one_fits;
         else if (to.tied > 1)
-            to.reason = scorer_->draws_node_ties() ? choice_reason::drawn : choice_reason::first_of_equals;
+            to.reason = scorer_->traits().nodes == vgpualloc::ties::drawn ? choice_reason::drawn
+                                                                          : choice_reason::first_of_equals;
         else
             to.reason = compromise_decided ? choice_reason::less_compromise : choice_reason::highest_score;
     }

@@ -49,7 +49,7 @@ expected<policies::weighted::term> parse_term(std::string_view text, std::span<c
     }
     auto scorer = by_name(text.substr(0, equals), known, parameters);
     if (!scorer) return unexpected(std::move(scorer.error()));
-    if ((*scorer)->draws_node_ties()) {
+    if (!policies::weighted::can_be_a_term(**scorer)) {
         return unexpected(
             bad_policy(error_code::unsupported, text, "a policy that scores; a drawn one cannot be weighted"));
     }

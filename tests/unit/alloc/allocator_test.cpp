@@ -138,7 +138,7 @@ public:
                                       const step_view&) override {
         return 0.0;
     }
-    [[nodiscard]] bool scores_by_state_alone() const noexcept override { return false; }
+    [[nodiscard]] policy_traits traits() const noexcept override { return {.history = true}; }
     [[nodiscard]] std::uint64_t epoch() const noexcept override { return version; }
     void forget_ids() override { ++forgotten; }
 

@@ -124,7 +124,7 @@ TEST(totals_chooser, chooses_and_scores_as_the_chooser_from_configurations_does)
     for (const char* spelling : {"binpack", "spread", "best_fit", "worst_fit", "weighted:binpack=0.7,spread=0.3"}) {
         const auto scorer = make(spelling);
         const policy_pair both{.node = scorer.get(), .device = scorer.get()};
-        ASSERT_TRUE(both.by_totals()) << spelling;
+        ASSERT_TRUE(traits_of(both).by_totals) << spelling;
         cluster owned;
         owned.kind_of(gpu("A"));
         owned.kind_of(gpu("B", 2));

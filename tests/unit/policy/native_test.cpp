@@ -82,7 +82,7 @@ TEST(native_policies, equal_scores_go_to_the_first_node_and_the_lowest_device) {
         workload target;
         target.typical.push_back({.cpu = milli_cpu{1000}, .containers = {want(1, 5000)}, .frequency = 1.0});
         placer here{owned, each.name, target};
-        if (here.scorer->draws_node_ties()) continue;
+        if (here.scorer->traits().nodes == ties::drawn) continue;
         const auto decided = here.decide(pod({want(1, 2000)}));
         ASSERT_TRUE(decided.has_value());
         EXPECT_EQ(decided->node.at(), 0U) << each.name;

@@ -30,8 +30,6 @@ TEST(parse_policy, weighted_sums) {
         ASSERT_TRUE(made.has_value()) << spelling;
         EXPECT_EQ((*made)->name(), spelling);
     }
-    EXPECT_TRUE(make("weighted:fgd=1,fgd=2")->scores_devices_by_node());
-    EXPECT_FALSE(make("weighted:fgd=1,binpack=1")->scores_devices_by_node());
 }
 
 TEST(parse_policy, errors_say_what_would_have_been_accepted) {
@@ -107,9 +105,8 @@ TEST(weighted, passes_on_events_epochs_and_forgotten_ids) {
 TEST(policy, draws_nothing_and_knows_nothing_by_default) {
     priced plain;
     policy& base = plain;
-    EXPECT_FALSE(base.draws_node_ties());
-    EXPECT_FALSE(base.draws_device_ties({}));
-    EXPECT_FALSE(base.scores_devices_by_node());
+    EXPECT_EQ(base.traits(), policy_traits{});
+    EXPECT_EQ(base.positional(), nullptr);
     EXPECT_EQ(base.draw(5), 0U);
 }
 

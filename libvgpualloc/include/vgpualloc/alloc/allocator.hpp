@@ -35,7 +35,7 @@ struct allocator_options {
 /// Decides placements on one ledger. Placing a pod changes one node, so per request class a tree keeps every node's
 /// score and a decision re-scores only the nodes that changed since the class was last asked for (DESIGN §5). Gives the
 /// decisions of naive_allocator, always; asks it where it matters which device it is (pod_request::names_devices,
-/// policy::looks_at_positions).
+/// positional_policy).
 ///
 /// The ledger may also be changed by others between calls: the allocator reads its event log. Ledger and policies must
 /// outlive the allocator. Not thread-safe.
@@ -164,15 +164,14 @@ private:
 
     ledger* ledger_;
     policy_pair policies_;
+    pair_traits traits_; ///< by totals: parts_ and totals_ decide instead of outcomes_ and chooser_
     allocator_options options_;
     state_table states_;
     outcome_table outcomes_;
     device_chooser chooser_;
     part_table parts_;
     totals_chooser totals_;
-    bool by_totals_ = false; ///< both policies score by totals: parts_ and totals_ instead of outcomes_ and chooser_
     naive_allocator plain_;
-    bool positional_ = false; ///< a policy looks at which device it is: every request goes the plain way
     std::vector<std::size_t> first_device_;
     std::vector<const device_view*> physical_; ///< by node, then device index
     std::vector<node_group> groups_;

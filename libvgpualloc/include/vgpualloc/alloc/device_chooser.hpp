@@ -7,18 +7,9 @@
 #include "vgpualloc/alloc/outcome_table.hpp"
 #include "vgpualloc/alloc/state_table.hpp"
 #include "vgpualloc/model/placement.hpp"
-#include "vgpualloc/policy/policy.hpp"
+#include "vgpualloc/policy/pair.hpp"
 
 namespace vgpualloc {
-
-/// The two policies of an allocator; they may be the same object.
-struct policy_pair {
-    policy* node = nullptr;
-    policy* device = nullptr;
-
-    [[nodiscard]] bool by_totals() const noexcept { return node->scores_by_totals() && device->scores_by_totals(); }
-    [[nodiscard]] bool one_score() const noexcept { return node == device && node->scores_devices_by_node(); }
-};
 
 /// Chooses greedily: containers in order, devices one by one, a container's devices all different. Each step takes the
 /// highest device score, then the highest node score, then (only where several steps follow each other, so that the
@@ -27,7 +18,7 @@ struct policy_pair {
 class device_chooser {
 public:
     device_chooser(state_table& states, outcome_table& outcomes, policy_pair policies)
-        : states_{&states}, outcomes_{&outcomes}, policies_{policies} {}
+        : states_{&states}, outcomes_{&outcomes}, policies_{policies}, traits_{traits_of(policies)} {}
 
     /// Fills `shares`; `physical` are the node's devices by index and `ways` the outcomes known for a request of one
     /// device (empty otherwise). Gives the configuration afterwards, or null if the request does not fit. Draws among
@@ -61,6 +52,7 @@ private:
     state_table* states_;
     outcome_table* outcomes_;
     policy_pair policies_;
+    pair_traits traits_;
     std::vector<const device_view*> current_; ///< by index
     std::vector<std::uint8_t> taken_;         ///< by the container at hand
     std::vector<option> options_;             ///< of the step at hand, one per unlike device and way

@@ -61,6 +61,7 @@ private:
 
     ledger* ledger_;
     policy_pair policies_;
+    pair_traits traits_;
     bool observes_;
     std::size_t events_read_ = 0;
 };

@@ -23,7 +23,8 @@ struct parts_view {
 /// Both policies score by totals.
 class totals_chooser {
 public:
-    totals_chooser(part_table& table, policy_pair policies) : table_{&table}, policies_{policies} {}
+    totals_chooser(part_table& table, policy_pair policies)
+        : table_{&table}, policies_{policies}, draws_devices_{traits_of(policies).draws_devices} {}
 
     /// The node score of the choice on `before`, or infeasible_because(code).
     [[nodiscard]] double score(const parts_view& asked, const node_view& before);
@@ -91,6 +92,7 @@ private:
 
     part_table* table_;
     policy_pair policies_;
+    bool draws_devices_ = false;
     std::vector<const device_view*> devices_; ///< of the node, with what was taken so far
     std::vector<part_table::answer> answers_; ///< of the devices to the container at hand
     std::vector<option> options_;             ///< of the container at hand, by index and way

@@ -16,7 +16,7 @@ public:
         "node with the least idle device capacity left over, then device with the least left over";
 
     [[nodiscard]] std::string_view name() const noexcept override { return id; }
-    [[nodiscard]] bool scores_by_totals() const noexcept override { return true; }
+    [[nodiscard]] policy_traits traits() const noexcept override { return {.view = looks_at::totals}; }
     [[nodiscard]] double node_score(const request_view&, const node_view& before, const node_view& after) override {
         static_cast<void>(before);
         return -in_gpus(after.config->free);

@@ -14,7 +14,7 @@ public:
     static constexpr std::string_view about = "fullest node first, then fullest device: keeps whole nodes free";
 
     [[nodiscard]] std::string_view name() const noexcept override { return id; }
-    [[nodiscard]] bool scores_by_totals() const noexcept override { return true; }
+    [[nodiscard]] policy_traits traits() const noexcept override { return {.view = looks_at::totals}; }
     [[nodiscard]] double node_score(const request_view&, const node_view& before, const node_view& after) override {
         static_cast<void>(before);
         return used_ratio(after, 1.0);

@@ -13,7 +13,7 @@
 
 #include "vgpualloc/mode/mindcluster_310p.hpp"
 #include "vgpualloc/model/cluster.hpp"
-#include "vgpualloc/policy/policy.hpp"
+#include "vgpualloc/policy/positional.hpp"
 
 namespace vgpualloc::policies {
 
@@ -31,11 +31,9 @@ enum class deviceshare_order : std::uint8_t { none, binpack, spread };
 }
 
 /// What they have in common: which card it is matters, and a node is scored by the placement on it.
-class deviceshare_policy : public policy {
+class deviceshare_policy : public positional_policy {
 public:
     [[nodiscard]] std::string_view name() const noexcept override { return "deviceshare"; }
-    [[nodiscard]] bool looks_at_positions() const noexcept final { return true; }
-    [[nodiscard]] double node_score(const request_view&, const node_view&, const node_view&) final { return 0.0; }
 };
 
 /// NVIDIA vGPU. Cards: binpack the fullest by memory, spread the one with the fewest containers, else the one with the
@@ -146,7 +144,9 @@ public:
         if (chosen.compromised) return -1e9; // all of these alike: upstream gives each the same
         return -static_cast<double>(idle_[chosen.before.node.at()]);
     }
-    [[nodiscard]] bool scores_by_state_alone() const noexcept override { return false; }
+    [[nodiscard]] policy_traits traits() const noexcept override {
+        return {.view = looks_at::positions, .history = true};
+    }
     void observe(const policy_event& event) override {
         std::int64_t& idle = idle_[event.what->where.node.at()];
         const std::int64_t cores = booked_ ? booked_(*event.what) : event.what->memory.count();
@@ -168,6 +168,7 @@ public:
                                       const step_view&) override {
         return 0.0;
     }
+    [[nodiscard]] double placement_score(const request_view&, const placement_view&) override { return 0.0; }
 };
 
 } // namespace vgpualloc::policies

@@ -32,7 +32,7 @@ public:
                                       const step_view&) override {
         return node_score(request, before, after);
     }
-    [[nodiscard]] bool scores_devices_by_node() const noexcept override { return true; }
+    [[nodiscard]] policy_traits traits() const noexcept override { return {.device_score_is_node_score = true}; }
     void forget_ids() override { fragmentation_->forget_ids(); }
 
 private:

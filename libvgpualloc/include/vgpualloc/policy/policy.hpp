@@ -2,13 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <span>
 #include <string_view>
 
 #include "vgpualloc/model/ledger.hpp"
 #include "vgpualloc/model/request.hpp"
 #include "vgpualloc/model/view.hpp"
+#include "vgpualloc/policy/traits.hpp"
 
 namespace vgpualloc {
 
@@ -25,20 +24,13 @@ struct policy_event {
     const cluster* where;
 };
 
-/// A whole placement on one node, for policies that look at which device it is. Devices are by index.
-struct placement_view {
-    node_view before;                           ///< its configuration lists the devices by index
-    std::span<const device_share> shares;       ///< in the order chosen
-    std::span<const device_view* const> taken;  ///< per share: the device just before it
-    std::span<const device_view* const> became; ///< per share: the device with it
-    bool compromised = false;                   ///< some share falls short of what was asked (sharing_mode::compromise)
-};
+class positional_policy;
 
 /// Scores placements; the highest score wins. A score is an IEEE double, compared exactly.
 ///
 /// Choice on a node: every device that fits is tried, the highest device_score() wins, then the highest node_score(),
 /// then the lowest device index. Choice among nodes: node_score() of the outcome chosen there; equal scores go to the
-/// node that comes first in the cluster, or to a uniform draw if draws_node_ties().
+/// node that comes first in the cluster, or to a uniform draw (traits().nodes).
 ///
 /// Scores must depend only on the arguments, on what observe() told about that very node, and on epoch(): the allocator
 /// keeps a node's score until the node changes or the epoch rises.
@@ -56,31 +48,20 @@ public:
     [[nodiscard]] virtual double device_score(const request_view& request, const node_view& before,
                                               const node_view& after, const step_view& step) = 0;
 
-    /// Whether device_score() is node_score(), so that one computation serves both.
-    [[nodiscard]] virtual bool scores_devices_by_node() const noexcept { return false; }
+    /// What the scores look at and how ties are settled.
+    [[nodiscard]] virtual policy_traits traits() const noexcept { return {}; }
+    /// This policy, if it is one that looks at positions.
+    [[nodiscard]] virtual positional_policy* positional() noexcept { return nullptr; }
 
-    /// Whether node_score() looks at nothing of the `after` node but its CPU and what is used and free of its
-    /// configuration, and device_score() at nothing of it at all. The configuration may then be missing, which spares
-    /// finding out which one it would be.
-    [[nodiscard]] virtual bool scores_by_totals() const noexcept { return false; }
-
-    /// Whether nodes in equal states always score alike. False for a policy that scores by what observe() told of a
-    /// node.
-    [[nodiscard]] virtual bool scores_by_state_alone() const noexcept { return true; }
-
-    /// Whether it matters which device it is, and in which order they were taken: the node is then scored by
-    /// placement_score(), steps know their device's index, and equal devices go by the lowest index. Such decisions are
-    /// made without the index of states.
-    [[nodiscard]] virtual bool looks_at_positions() const noexcept { return false; }
-    [[nodiscard]] virtual double placement_score(const request_view& /*request*/, const placement_view& /*chosen*/) {
-        return 0.0;
-    }
-
-    /// Whether equal node scores, or equal devices, are settled by draw() instead of by order.
-    [[nodiscard]] virtual bool draws_node_ties() const noexcept { return false; }
-    [[nodiscard]] virtual bool draws_device_ties(const request_view& /*request*/) const noexcept { return false; }
+    /// Whether equal devices are drawn for this request; asked only where traits().devices is `drawn`.
+    [[nodiscard]] virtual bool draws_device_for(const request_view& /*request*/) const noexcept { return true; }
     /// A position in [0, count); called once per choice that is settled by draw, `count` >= 1.
     [[nodiscard]] virtual std::uint64_t draw(std::uint64_t /*count*/) { return 0; }
+
+    /// A trial begins, possibly inside another one. A policy that draws notes where its stream stands.
+    virtual void enter_trial() {}
+    /// The innermost trial ends. Unless it is kept, the draws made since it began have never happened.
+    virtual void leave_trial(bool /*keep*/) {}
 
     /// Told of every change of the ledger, in order, before the next score is asked for.
     virtual void observe(const policy_event& /*event*/) {}

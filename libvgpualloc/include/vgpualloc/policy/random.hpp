@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "vgpualloc/core/rng.hpp"
+#include "vgpualloc/policy/drawn_stream.hpp"
 #include "vgpualloc/policy/factory.hpp"
 #include "vgpualloc/policy/policy.hpp"
 
@@ -15,21 +15,23 @@ public:
     static constexpr std::string_view id = "random";
     static constexpr std::string_view about = "a node that fits, then a device that fits, drawn uniformly";
 
-    explicit random(const policy_parameters& parameters) : stream_{rng{parameters.seed}.fork("policy/random")} {}
+    explicit random(const policy_parameters& parameters) : stream_{parameters.seed, "policy/random"} {}
 
     [[nodiscard]] std::string_view name() const noexcept override { return id; }
-    [[nodiscard]] bool scores_by_totals() const noexcept override { return true; }
+    [[nodiscard]] policy_traits traits() const noexcept override {
+        return {.view = looks_at::totals, .nodes = ties::drawn, .devices = ties::drawn};
+    }
     [[nodiscard]] double node_score(const request_view&, const node_view&, const node_view&) override { return 0.0; }
     [[nodiscard]] double device_score(const request_view&, const node_view&, const node_view&,
                                       const step_view&) override {
         return 0.0;
     }
-    [[nodiscard]] bool draws_node_ties() const noexcept override { return true; }
-    [[nodiscard]] bool draws_device_ties(const request_view&) const noexcept override { return true; }
-    [[nodiscard]] std::uint64_t draw(std::uint64_t count) override { return stream_.below(count); }
+    [[nodiscard]] std::uint64_t draw(std::uint64_t count) override { return stream_.draw(count); }
+    void enter_trial() override { stream_.enter_trial(); }
+    void leave_trial(bool keep) override { stream_.leave_trial(keep); }
 
 private:
-    rng stream_;
+    drawn_stream stream_;
 };
 
 } // namespace vgpualloc::policies

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "vgpualloc/core/config.hpp"
 #include "vgpualloc/policy/policy.hpp"
 
 namespace vgpualloc::policies {
@@ -22,8 +23,15 @@ public:
         double weight = 1.0;
     };
 
-    weighted(std::string spelling, std::vector<term> terms) : spelling_{std::move(spelling)}, terms_{std::move(terms)} {
-        for (const term& each : terms_) by_node_ = by_node_ && each.scorer->scores_devices_by_node();
+    /// At least one term, each of which scores nodes and settles ties in order (`can_be_a_term`).
+    weighted(std::string spelling, std::vector<term> terms)
+        : spelling_{std::move(spelling)}, terms_{std::move(terms)}, traits_{traits_of_sum(terms_)} {}
+
+    /// Whether the policy's scores can be added to others': a placement has no node score, and what is drawn among
+    /// equal scores is lost in a sum.
+    [[nodiscard]] static bool can_be_a_term(const policy& scorer) noexcept {
+        const policy_traits traits = scorer.traits();
+        return traits.view != looks_at::positions && traits.nodes == ties::in_order && traits.devices == ties::in_order;
     }
 
     /// In the order given, for those who explain a score.
@@ -33,38 +41,54 @@ public:
     [[nodiscard]] double node_score(const request_view& request, const node_view& before,
                                     const node_view& after) override {
         double sum = 0.0;
-        for (const term& each : terms_) sum += each.weight * each.scorer->node_score(request, before, after);
+        for (const term& summand : terms_) sum += summand.weight * summand.scorer->node_score(request, before, after);
         return sum;
     }
     [[nodiscard]] double device_score(const request_view& request, const node_view& before, const node_view& after,
                                       const step_view& step) override {
         double sum = 0.0;
-        for (const term& each : terms_) sum += each.weight * each.scorer->device_score(request, before, after, step);
+        for (const term& summand : terms_)
+            sum += summand.weight * summand.scorer->device_score(request, before, after, step);
         return sum;
     }
-    [[nodiscard]] bool scores_devices_by_node() const noexcept override { return by_node_; }
-    [[nodiscard]] bool scores_by_totals() const noexcept override {
-        return std::ranges::all_of(terms_, [](const term& each) { return each.scorer->scores_by_totals(); });
-    }
-    [[nodiscard]] bool scores_by_state_alone() const noexcept override {
-        return std::ranges::all_of(terms_, [](const term& each) { return each.scorer->scores_by_state_alone(); });
-    }
+    [[nodiscard]] policy_traits traits() const noexcept override { return traits_; }
     void observe(const policy_event& event) override {
-        for (const term& each : terms_) each.scorer->observe(event);
+        for (const term& summand : terms_) summand.scorer->observe(event);
     }
     [[nodiscard]] std::uint64_t epoch() const noexcept override {
         std::uint64_t sum = 0;
-        for (const term& each : terms_) sum += each.scorer->epoch();
+        for (const term& summand : terms_) sum += summand.scorer->epoch();
         return sum;
     }
     void forget_ids() override {
-        for (const term& each : terms_) each.scorer->forget_ids();
+        for (const term& summand : terms_) summand.scorer->forget_ids();
+    }
+
+    void enter_trial() override {
+        for (const term& summand : terms_) summand.scorer->enter_trial();
+    }
+    void leave_trial(bool keep) override {
+        for (const term& summand : terms_) summand.scorer->leave_trial(keep);
     }
 
 private:
+    /// A sum looks at what any of its terms looks at; its two scores are one where this holds for every term.
+    [[nodiscard]] static policy_traits traits_of_sum(const std::vector<term>& terms) {
+        VGA_ASSERT(!terms.empty(), "a weighted sum has terms");
+        policy_traits sum{.view = looks_at::totals, .device_score_is_node_score = true};
+        for (const term& summand : terms) {
+            VGA_ASSERT(can_be_a_term(*summand.scorer), "the terms of a sum score nodes and draw nothing");
+            const policy_traits traits = summand.scorer->traits();
+            sum.view = std::max(sum.view, traits.view);
+            sum.device_score_is_node_score = sum.device_score_is_node_score && traits.device_score_is_node_score;
+            sum.history = sum.history || traits.history;
+        }
+        return sum;
+    }
+
     std::string spelling_;
     std::vector<term> terms_;
-    bool by_node_ = true;
+    policy_traits traits_;
 };
 
 } // namespace vgpualloc::policies

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "vgpualloc/compat/fgd/sigmoid.hpp"
-#include "vgpualloc/core/rng.hpp"
 #include "vgpualloc/metrics/fragmentation.hpp"
+#include "vgpualloc/policy/drawn_stream.hpp"
 #include "vgpualloc/policy/factory.hpp"
 #include "vgpualloc/policy/policy.hpp"
 
@@ -40,7 +40,7 @@ struct reference_request {
 /// lowest indices are taken, as the reference does under every policy.
 class best_gpu : public policy {
 public:
-    [[nodiscard]] bool scores_by_totals() const noexcept override { return true; }
+    [[nodiscard]] policy_traits traits() const noexcept override { return {.view = looks_at::totals}; }
     [[nodiscard]] double device_score(const request_view&, const node_view&, const node_view&,
                                       const step_view& step) override {
         return -static_cast<double>(step.before->free().count());
@@ -63,7 +63,7 @@ public:
                                       const step_view&) override {
         return node_score(request, before, after);
     }
-    [[nodiscard]] bool scores_devices_by_node() const noexcept override { return true; }
+    [[nodiscard]] policy_traits traits() const noexcept override { return {.device_score_is_node_score = true}; }
     void forget_ids() override { fragmentation_->forget_ids(); }
 
 private:
@@ -166,7 +166,7 @@ public:
         return static_cast<double>(kinds == 0 ? fullness + 25 : fullness);
     }
 
-    [[nodiscard]] bool scores_by_state_alone() const noexcept override { return false; }
+    [[nodiscard]] policy_traits traits() const noexcept override { return {.view = looks_at::totals, .history = true}; }
 
     void observe(const policy_event& event) override {
         if (event.kind == ledger_event_kind::commit || event.what->where.shares.empty()) return;
@@ -211,26 +211,28 @@ public:
     static constexpr std::string_view about =
         "Random of the reference simulator, from our own stream (statistical model)";
 
-    explicit reference_random(const policy_parameters& parameters)
-        : stream_{rng{parameters.seed}.fork("compat/random")} {}
-    [[nodiscard]] bool scores_by_totals() const noexcept override { return true; }
+    explicit reference_random(const policy_parameters& parameters) : stream_{parameters.seed, "compat/random"} {}
+    [[nodiscard]] policy_traits traits() const noexcept override {
+        return {.view = looks_at::totals, .nodes = ties::drawn, .devices = ties::drawn};
+    }
     [[nodiscard]] std::string_view name() const noexcept override { return id; }
     [[nodiscard]] double node_score(const request_view&, const node_view&, const node_view&) override { return 0.0; }
     [[nodiscard]] double device_score(const request_view&, const node_view&, const node_view&,
                                       const step_view&) override {
         return 0.0;
     }
-    [[nodiscard]] bool draws_node_ties() const noexcept override { return true; }
     /// Only the GPU of a share is drawn; whole GPUs are taken by lowest index under every policy of the reference.
-    [[nodiscard]] bool draws_device_ties(const request_view& request) const noexcept override {
+    [[nodiscard]] bool draws_device_for(const request_view& request) const noexcept override {
         if (request.devices != 1) return false;
         const device_request& asked = request.request->containers.front();
         return asked.memory < mib{1000};
     }
-    [[nodiscard]] std::uint64_t draw(std::uint64_t count) override { return stream_.below(count); }
+    [[nodiscard]] std::uint64_t draw(std::uint64_t count) override { return stream_.draw(count); }
+    void enter_trial() override { stream_.enter_trial(); }
+    void leave_trial(bool keep) override { stream_.leave_trial(keep); }
 
 private:
-    rng stream_;
+    policies::drawn_stream stream_;
 };
 
 /// Sorted by name.

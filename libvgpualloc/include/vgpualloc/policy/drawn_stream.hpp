@@ -1,0 +1,33 @@
+// The stream of random numbers of a policy that draws, which a trial can take back.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "vgpualloc/core/config.hpp"
+#include "vgpualloc/core/rng.hpp"
+
+namespace vgpualloc::policies {
+
+class drawn_stream {
+public:
+    drawn_stream(std::uint64_t seed, std::string_view name) : numbers_{rng{seed}.fork(name)} {}
+
+    /// Uniform in [0, count), `count` >= 1.
+    [[nodiscard]] std::uint64_t draw(std::uint64_t count) { return numbers_.below(count); }
+
+    /// As policy::enter_trial() and policy::leave_trial().
+    void enter_trial() { before_trials_.push_back(numbers_); }
+    void leave_trial(bool keep) {
+        VGA_ASSERT(!before_trials_.empty(), "a trial is left as often as one is entered");
+        if (!keep) numbers_ = before_trials_.back();
+        before_trials_.pop_back();
+    }
+
+private:
+    rng numbers_;
+    std::vector<rng> before_trials_; ///< one per trial that is open, the innermost last
+};
+
+} // namespace vgpualloc::policies

@@ -1,0 +1,43 @@
+// The two policies of an allocator and what they are together.
+#pragma once
+
+#include "vgpualloc/core/config.hpp"
+#include "vgpualloc/policy/positional.hpp"
+
+namespace vgpualloc {
+
+/// One policy chooses among nodes, one among the devices of a node; they may be the same object.
+struct policy_pair {
+    policy* node = nullptr;
+    policy* device = nullptr;
+};
+
+/// The traits of both, as an allocator needs them; they never change, so they are read once.
+struct pair_traits {
+    bool by_totals = false;   ///< neither looks at more than totals
+    bool one_score = false;   ///< the device score is the node score
+    bool state_alone = false; ///< nodes in equal states score alike
+    bool draws_nodes = false;
+    bool draws_devices = false;              ///< for the requests that policy::draws_device_for() names
+    positional_policy* positional = nullptr; ///< scores placements; null if the pair is not positional
+};
+
+/// Aborts if the two cannot be what they say, alone or together.
+[[nodiscard]] inline pair_traits traits_of(const policy_pair& policies) {
+    const policy_traits node = policies.node->traits();
+    const policy_traits device = policies.device->traits();
+    VGA_ASSERT(consistent(node) && consistent(device), "a policy's traits go together (policy/traits.hpp)");
+    const bool positional = node.view == looks_at::positions;
+    VGA_ASSERT(positional == (device.view == looks_at::positions), "both policies look at positions, or neither does");
+    VGA_ASSERT(positional == (policies.node->positional() != nullptr) &&
+                   positional == (policies.device->positional() != nullptr),
+               "a policy that looks at positions is a positional_policy");
+    return {.by_totals = node.view == looks_at::totals && device.view == looks_at::totals,
+            .one_score = policies.node == policies.device && node.device_score_is_node_score,
+            .state_alone = !node.history && !device.history,
+            .draws_nodes = node.nodes == ties::drawn,
+            .draws_devices = device.devices == ties::drawn,
+            .positional = policies.node->positional()};
+}
+
+} // namespace vgpualloc
