@@ -101,8 +101,8 @@ public:
     [[nodiscard]] std::vector<std::string> tags_of(const pod& bound, std::span<const device_share> has) const override {
         return dialect::volcano_vgpu::tags_of(bound, has, with_);
     }
-    [[nodiscard]] std::unique_ptr<vgpualloc::policy> make_policy(const vgpualloc::cluster& owned) const override {
-        return make_deviceshare_policy("volcano_vgpu", ranking(), owned);
+    [[nodiscard]] std::unique_ptr<vgpualloc::policy> make_policy() const override {
+        return make_deviceshare_policy("volcano_vgpu", ranking());
     }
     [[nodiscard]] taken_part part_of(const device_share& share, const device_registration& on,
                                      const device_request& wanted) const override {
@@ -149,8 +149,8 @@ public:
     [[nodiscard]] dialect::assignment_reading read_assignment(const pod& bound, registrations on) const override {
         return dialect::gpushare::read_assignment(bound, on, with_);
     }
-    [[nodiscard]] std::unique_ptr<vgpualloc::policy> make_policy(const vgpualloc::cluster& owned) const override {
-        return make_deviceshare_policy("gpushare", ranking(), owned);
+    [[nodiscard]] std::unique_ptr<vgpualloc::policy> make_policy() const override {
+        return make_deviceshare_policy("gpushare", ranking());
     }
     [[nodiscard]] taken_part part_of(const device_share&, const device_registration&,
                                      const device_request&) const override {
@@ -199,8 +199,8 @@ public:
     [[nodiscard]] dialect::assignment_reading read_assignment(const pod& bound, registrations on) const override {
         return dialect::ascend_hami::read_assignment(bound, on, with_);
     }
-    [[nodiscard]] std::unique_ptr<vgpualloc::policy> make_policy(const vgpualloc::cluster& owned) const override {
-        return make_deviceshare_policy("ascend_hami", ranking(), owned);
+    [[nodiscard]] std::unique_ptr<vgpualloc::policy> make_policy() const override {
+        return make_deviceshare_policy("ascend_hami", ranking());
     }
     [[nodiscard]] taken_part part_of(const device_share& share, const device_registration& on,
                                      const device_request& wanted) const override {
@@ -244,7 +244,7 @@ public:
     [[nodiscard]] std::vector<vgpualloc::pod_request> read_pod(const pod& asked) const override {
         auto read = dialect::mindcluster::readings(asked, with_);
         if (!read) return {};
-        for (auto& request : *read) request.memory = vgpualloc::mib{extended_needed(asked)};
+        for (auto& request : *read) request.memory = vgpualloc::bytes{extended_needed(asked)};
         return *std::move(read);
     }
     [[nodiscard]] std::int64_t extended_of_node(std::size_t i) const override { return capacity_[i]; }
@@ -256,10 +256,10 @@ public:
     [[nodiscard]] dialect::assignment_reading read_assignment(const pod& bound, registrations on) const override {
         return dialect::mindcluster::read_assignment(bound, on, with_);
     }
-    [[nodiscard]] std::unique_ptr<vgpualloc::policy> make_policy(const vgpualloc::cluster& owned) const override {
+    [[nodiscard]] std::unique_ptr<vgpualloc::policy> make_policy() const override {
         auto with = ranking();
         with.ai_cores = capacity_;
-        return make_deviceshare_policy("mindcluster", std::move(with), owned);
+        return make_deviceshare_policy("mindcluster", std::move(with));
     }
     [[nodiscard]] bool has_cache() const override { return false; }
     [[nodiscard]] std::int64_t number_of(std::size_t device, const device_registration& on) const override {

@@ -82,7 +82,7 @@ void native_side::open_session() {
         }
         vgpualloc::node node{.name = std::to_string(i),
                              .cpu = {},
-                             .memory = vgpualloc::mib{dialect_->extended_of_node(i)},
+                             .memory = vgpualloc::bytes{dialect_->extended_of_node(i)},
                              .pods_max = std::numeric_limits<std::int32_t>::max(),
                              .devices = {}};
         auto& devices = made->registered.emplace_back(dialect_->read_node(i, here).devices);
@@ -93,7 +93,7 @@ void native_side::open_session() {
     }
     made->book = std::make_unique<vgpualloc::ledger>(made->owned);
     adopt_bound(*made, *made->book);
-    made->ranking = dialect_->make_policy(made->owned);
+    made->ranking = dialect_->make_policy();
     made->alloc = std::make_unique<vgpualloc::allocator>(
         *made->book, vgpualloc::policy_pair{.node = made->ranking.get(), .device = made->ranking.get()});
     session_ = std::move(made);
@@ -104,7 +104,7 @@ void native_side::adopt_bound(session& in, vgpualloc::ledger& book) const {
     for (const bound_pod& each : bound_) {
         booking found{.pod = in.next_pod(),
                       .cpu = {},
-                      .memory = vgpualloc::mib{dialect_->extended_booked(each.pod)},
+                      .memory = vgpualloc::bytes{dialect_->extended_booked(each.pod)},
                       .where = {.node = node_index{each.node}, .shares = {}},
                       .tags = {}};
         const auto read = dialect_->read_assignment(each.pod, in.registered[each.node]);
@@ -144,7 +144,8 @@ std::optional<native_side::decision> native_side::decide(const vgpualloc::kubern
     double best_score = 0.0;
     for (const vgpualloc::pod_request& request : dialect_->read_pod(pod)) {
         const auto asked = session_->alloc->intern(request);
-        const auto answers = session_->alloc->evaluate(asked);
+        if (!asked) continue; // an amount beyond what any device has
+        const auto answers = session_->alloc->evaluate(*asked);
         bool somewhere = false;
         for (std::size_t i = 0; i < answers.size(); ++i) {
             const bool fits_here = answers[i].code == vgpualloc::rejection_code::none;
@@ -152,7 +153,7 @@ std::optional<native_side::decision> native_side::decide(const vgpualloc::kubern
             somewhere = somewhere || fits_here;
         }
         if (!somewhere) continue;
-        auto placed = session_->alloc->decide(asked);
+        auto placed = session_->alloc->decide(*asked);
         if (!placed) throw std::logic_error{"a pod that fits is placed"};
         const double score = answers[placed->node.at()].score;
         const bool better = !best || score > best_score || (score == best_score && placed->node < best->where.node);
@@ -191,7 +192,7 @@ outcome native_side::add(const json& event) {
     made.parts = parts_of(*decided);
     const booking booked{.pod = session_->next_pod(),
                          .cpu = {},
-                         .memory = vgpualloc::mib{dialect_->extended_booked(pod)},
+                         .memory = vgpualloc::bytes{dialect_->extended_booked(pod)},
                          .where = decided->where,
                          .tags = decided->request.tags};
     // All containers together may exceed what upstream compares (extended_booked): it is booked all the same.

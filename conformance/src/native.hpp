@@ -40,7 +40,7 @@ public:
                                                            std::span<const vgpualloc::device_share> /*has*/) const {
         return {};
     }
-    [[nodiscard]] virtual std::unique_ptr<vgpualloc::policy> make_policy(const vgpualloc::cluster& owned) const = 0;
+    [[nodiscard]] virtual std::unique_ptr<vgpualloc::policy> make_policy() const = 0;
 
     // In the words of the recordings:
     /// Whether these have the cache's devices beside the session's.

@@ -71,7 +71,7 @@ expected<std::vector<const snapshot_pod*>> pending_pods(const snapshot& in, cons
     for (const bound_pod& each : in.bound) {
         if (!is_named(each.pod, name)) continue;
         return unexpected(unknown("--pod", name,
-                                  "a pod that waits; this one is on node " + in.nodes->nodes[each.node.at()].name +
+                                  "a pod that waits; this one is on node " + in.nodes().nodes[each.node.at()].name +
                                       " already (pending: " + some_of(names) + ")"));
     }
     return unexpected(unknown("--pod", name, "a file, or a pending pod of the cluster: " + some_of(names)));
@@ -98,7 +98,7 @@ expected<snapshot_pod> find_pod(const snapshot& in, const options& chosen, const
 
 expected<void> check_node(const snapshot& in, const std::string& name) {
     std::vector<std::string> names;
-    for (const auto& each : in.nodes->nodes) {
+    for (const auto& each : in.nodes().nodes) {
         if (name.empty() || each.name == name) return {};
         names.push_back(each.name);
     }

@@ -1,11 +1,11 @@
-// The indexed allocator against the naive one, and what a decision must not depend on. Every listed policy takes part.
+// The indexed allocator against the reference, and what a decision must not depend on. Every listed policy takes part.
 #include "support.hpp"
 
 #include <algorithm>
 #include <numeric>
 #include <utility>
 
-#include "vgpualloc/alloc/naive_allocator.hpp"
+#include "vgpualloc/alloc/reference.hpp"
 #include "vgpualloc/core/rng.hpp"
 
 namespace vgpualloc::property {
@@ -25,8 +25,8 @@ void expect_equal(const std::vector<node_answer>& a, const std::vector<node_answ
 class side_by_side {
 public:
     side_by_side(const policy_choice& choice, const world& in, allocator_options options)
-        : in_{&in}, fast_policies_{choice, in}, naive_policies_{choice, in},
-          fast_{fast_book_, fast_policies_.pair(), options}, naive_{naive_book_, naive_policies_.pair()} {}
+        : in_{&in}, fast_policies_{choice, in}, reference_policies_{choice, in},
+          fast_{fast_book_, fast_policies_.pair(), options}, reference_{reference_book_, reference_policies_.pair()} {}
 
     void apply(const operation& what) {
         const pod_request& asked = in_->requests[what.request % in_->requests.size()];
@@ -36,7 +36,8 @@ public:
             release_one(what.salt);
             break;
         case 2:
-            expect_equal(fast_.evaluate(fast_.intern(asked)), naive_.evaluate(asked));
+            reference_.observe();
+            expect_equal(fast_.evaluate(fast_.intern(asked).value()), reference_.evaluate(asked));
             break;
         case 3:
             book_by_hand(asked, what.salt);
@@ -45,19 +46,22 @@ public:
             place(asked);
             break;
         }
-        RC_ASSERT(fast_book_.same_use(naive_book_));
+        RC_ASSERT(fast_book_.same_use(reference_book_));
     }
 
 private:
     void place(const pod_request& asked) {
         const pod_id pod{pods_++};
-        const auto fast = fast_.place(pod, fast_.intern(asked));
-        const auto naive = naive_.place(pod, asked);
-        RC_ASSERT(fast.has_value() == naive.has_value());
+        reference_.observe();
+        const auto expected = reference_.decide(asked);
+        const auto fast = fast_.place(fast_book_, pod, fast_.intern(asked).value());
+        RC_ASSERT(fast.has_value() == expected.has_value());
         if (fast) {
-            RC_ASSERT(*fast == *naive);
+            RC_ASSERT(static_cast<const placement&>(*fast) == *expected);
+            RC_ASSERT(reference_book_.reserve(fast_book_.booking_of(pod)).has_value());
+            RC_ASSERT(reference_book_.commit(pod).has_value());
         } else {
-            RC_ASSERT(fast.error() == naive.error());
+            RC_ASSERT(fast.error() == expected.error());
         }
     }
 
@@ -65,7 +69,7 @@ private:
         const auto live = live_pods(fast_book_, pods_);
         if (live.empty()) return;
         const pod_id pod = live[salt % live.size()];
-        for (ledger* book : {&fast_book_, &naive_book_}) {
+        for (ledger* book : {&fast_book_, &reference_book_}) {
             if (book->is_committed(pod)) {
                 book->release(pod);
             } else if (salt % 3 == 0) {
@@ -79,21 +83,21 @@ private:
     /// A change that neither allocator made: they have to notice it in the log.
     void book_by_hand(const pod_request& asked, std::uint32_t salt) {
         const booking wanted = some_booking(in_->owned, asked, pod_id{pods_++}, salt);
-        RC_ASSERT(fast_book_.reserve(wanted).has_value() == naive_book_.reserve(wanted).has_value());
+        RC_ASSERT(fast_book_.reserve(wanted).has_value() == reference_book_.reserve(wanted).has_value());
     }
 
     const world* in_;
     ledger fast_book_{in_->owned};
-    ledger naive_book_{in_->owned};
+    ledger reference_book_{in_->owned};
     policies_of fast_policies_;
-    policies_of naive_policies_;
+    policies_of reference_policies_;
     allocator fast_;
-    naive_allocator naive_;
+    reference_allocator reference_;
     std::uint32_t pods_ = 0;
 };
 
 void expect_same_decisions(const policy_choice& choice, allocator_options options) {
-    hold("fast path = naive path", [&] {
+    hold("fast path = reference", [&] {
         const world in = *worlds({.openb = choice.openb, .mode = nullptr, .contains_devices_only = false});
         side_by_side both{choice, in, options};
         for (const operation& what : in.operations) both.apply(what);
@@ -101,14 +105,14 @@ void expect_same_decisions(const policy_choice& choice, allocator_options option
     });
 }
 
-TEST_P(allocator_property, decides_like_the_naive_path) { expect_same_decisions(GetParam(), {}); }
+TEST_P(allocator_property, decides_like_the_reference) { expect_same_decisions(GetParam(), {}); }
 
-TEST_P(allocator_property, decides_like_the_naive_path_when_configurations_are_forgotten_at_every_step) {
-    expect_same_decisions(GetParam(), {.configs_max = 1, .index_bytes_max = std::size_t{1} << 20});
+TEST_P(allocator_property, decides_like_the_reference_when_configurations_are_forgotten_at_every_step) {
+    expect_same_decisions(GetParam(), {.interned = {.configs_max = 1}, .index_bytes_max = std::size_t{1} << 20});
 }
 
-TEST_P(allocator_property, decides_like_the_naive_path_when_only_the_last_index_is_kept) {
-    expect_same_decisions(GetParam(), {.configs_max = 50, .index_bytes_max = 1});
+TEST_P(allocator_property, decides_like_the_reference_when_only_the_last_index_is_kept) {
+    expect_same_decisions(GetParam(), {.interned = {.configs_max = 50}, .index_bytes_max = 1, .requests_max = 2});
 }
 
 TEST_P(allocator_property, placing_and_releasing_changes_nothing) {
@@ -119,12 +123,12 @@ TEST_P(allocator_property, placing_and_releasing_changes_nothing) {
         allocator placer{book, policies.pair()};
         std::uint32_t pods = 0;
         for (const operation& what : in.operations) {
-            const request_id asked = placer.intern(in.requests[what.request % in.requests.size()]);
-            const request_id witness = placer.intern(in.requests[what.salt % in.requests.size()]);
+            const request_id asked = placer.intern(in.requests[what.request % in.requests.size()]).value();
+            const request_id witness = placer.intern(in.requests[what.salt % in.requests.size()]).value();
             const auto before = use_of(book);
             const auto answers = placer.evaluate(witness);
             const pod_id pod{pods++};
-            if (!placer.place(pod, asked)) continue;
+            if (!placer.place(book, pod, asked)) continue;
             RC_ASSERT(violation(book) == "");
             if (what.kind % 2 == 0) continue; // this one stays
             book.release(pod);
@@ -182,7 +186,8 @@ TEST_P(allocator_property, answers_do_not_depend_on_device_indices_or_on_the_ord
         allocator placer{book, policies.pair()};
         allocator other_placer{other, other_policies.pair()};
         for (const pod_request& asked : in.requests) {
-            expect_equal(placer.evaluate(placer.intern(asked)), other_placer.evaluate(other_placer.intern(asked)));
+            expect_equal(placer.evaluate(placer.intern(asked).value()),
+                         other_placer.evaluate(other_placer.intern(asked).value()));
         }
     });
 }

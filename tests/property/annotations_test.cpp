@@ -330,9 +330,8 @@ registered_cluster draw_cluster(const spelling& in) {
         RC_ASSERT(read.devices.size() == written.size());
         node offered{.name = registering.name,
                      .cpu = milli_cpu{1'000'000},
-                     .memory = mib{1'000'000},
-                     .pods_max = 1'000,
-                     .devices = {}};
+                     .memory = to_bytes(mib{1'000'000}),
+                     .pods_max = 1'000};
         for (const device_registration& each : read.devices) {
             RC_ASSERT(add_device(made.owned, offered, each, built_in_mig_catalog()).has_value());
         }
@@ -394,7 +393,7 @@ TEST_P(annotations_property, a_ledger_read_from_the_annotations_is_the_one_that_
             const auto request = in.read_pod(manifest);
             if (!request || request->containers.empty()) continue;
             const pod_id id{static_cast<std::size_t>(step)};
-            const auto given = decides.place(id, decides.intern(*request));
+            const auto given = decides.place(book, id, decides.intern(*request).value());
             if (!given) continue;
             live.push_back(bind(in, world, id, std::move(manifest), *given));
             ++placed;

@@ -44,13 +44,15 @@ auto draw_list(int least, int most, Draw&& draw) {
 /// Up to five kinds; a node has one kind of device, or any.
 void draw_nodes(cluster& to, const sharing_mode* mode) {
     const auto kinds = draw_list(1, 5, [&] { return to.kind_of(draw_spec(mode)); });
-    const auto draw_device = [&](std::uint32_t kind) { return device{.uuid = "", .kind = kind}; };
+    const auto draw_device = [&](std::uint32_t kind) {
+        return device{
+            .uuid = "", .kind = kind, .service = chance(8) ? service_state::failed : service_state::in_service};
+    };
     to.nodes = draw_list(1, 6, [&] {
         node made{.name = "n",
                   .cpu = milli_cpu{amount(16000, 1000)},
-                  .memory = mib{amount(32000, 2000)},
-                  .pods_max = *rc::gen::inRange<std::int64_t>(1, 7),
-                  .devices = {}};
+                  .memory = bytes{amount(32000, 2000)},
+                  .pods_max = *rc::gen::inRange<std::int64_t>(1, 7)};
         if (chance(6)) return made; // CPU only
         if (chance(2)) {
             made.devices = draw_list(1, 4, [&] { return draw_device(one_of(kinds)); });
@@ -63,7 +65,7 @@ void draw_nodes(cluster& to, const sharing_mode* mode) {
 }
 
 pod_request draw_request(bool contains_devices_only) {
-    pod_request made{.cpu = milli_cpu{amount(4000, 500)}, .memory = mib{amount(8000, 1000)}, .containers = {}};
+    pod_request made{.cpu = milli_cpu{amount(4000, 500)}, .memory = bytes{amount(8000, 1000)}, .containers = {}};
     made.containers = draw_list(0, 3, draw_device_request);
     if (contains_devices_only) std::erase_if(made.containers, [](const device_request& c) { return c.count == 0; });
     return made;
@@ -195,8 +197,7 @@ device_spec draw_spec(const sharing_mode* mode) {
                             .memory = mib{one_of<std::int64_t>({8000, 12000, 24576})},
                             .cores = core_percent{one_of<std::int64_t>({100, 100, 100, 60})},
                             .slots = *rc::gen::inRange<std::int64_t>(1, 5),
-                            .mode = mode != nullptr ? mode : one_of(std::move(modes)),
-                            .healthy = !chance(8)};
+                            .mode = mode != nullptr ? mode : one_of(std::move(modes))};
     device_spec made = drawn.mode->adapted(drawn);
     made.memory = std::max(made.memory, std::ranges::find(known_modes(), made.mode, &known_mode::mode)->memory_least);
     return made;
@@ -281,7 +282,7 @@ booking some_booking(const cluster& owned, const pod_request& request, pod_id po
             const device_spec& spec = owned.spec_of(made.where.node, at);
             std::vector<partition> parts;
             spec.mode->candidates(spec, {}, request.containers[c], parts);
-            if (parts.empty() || !spec.healthy) continue;
+            if (parts.empty() || devices[at.at()].service != service_state::in_service) continue;
             made.where.shares.push_back(
                 {.container = static_cast<std::uint32_t>(c), .device = at, .part = parts[salt % parts.size()]});
             --missing;
@@ -386,7 +387,7 @@ void show(const pod_request& request, std::ostream& out) {
 void showValue(const world& what, std::ostream& out) {
     for (const device_spec& k : what.owned.kinds) {
         out << "kind " << k.model << " mem " << k.memory.count() << " cores " << k.cores.count() << " slots " << k.slots
-            << " " << k.mode->name() << (k.healthy ? "" : " sick") << "\n";
+            << " " << k.mode->name() << "\n";
     }
     for (const node& each : what.owned.nodes) {
         out << "node cpu " << each.cpu.count() << " mem " << each.memory.count() << " pods " << each.pods_max

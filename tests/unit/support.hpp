@@ -29,17 +29,12 @@ namespace vgpualloc::test {
             .memory = mib{10000},
             .cores = core_percent{100},
             .slots = slots,
-            .mode = &mode(shared),
-            .healthy = true};
+            .mode = &mode(shared)};
 }
 
-/// Adds a node of 32 CPUs, 64 GB and one device per spec. Gives its index.
+/// Adds a node of 32 CPUs, 64,000 bytes of memory and one device per spec. Gives its index.
 inline node_index add_node(cluster& to, const std::vector<device_spec>& devices, milli_cpu cpu = milli_cpu{32000}) {
-    node made{.name = "n" + std::to_string(to.nodes.size()),
-              .cpu = cpu,
-              .memory = mib{64000},
-              .pods_max = 110,
-              .devices = {}};
+    node made{.name = "n" + std::to_string(to.nodes.size()), .cpu = cpu, .memory = bytes{64000}, .pods_max = 110};
     for (const device_spec& each : devices) made.devices.push_back({.uuid = "", .kind = to.kind_of(each)});
     to.nodes.push_back(std::move(made));
     return node_index{to.nodes.size() - 1};
@@ -58,7 +53,7 @@ inline node_index add_node(cluster& to, const std::vector<device_spec>& devices,
 }
 
 [[nodiscard]] inline pod_request pod(std::vector<device_request> containers, std::int64_t cpu = 1000) {
-    return {.cpu = milli_cpu{cpu}, .memory = mib{1000}, .containers = std::move(containers)};
+    return {.cpu = milli_cpu{cpu}, .memory = bytes{1000}, .containers = std::move(containers)};
 }
 
 [[nodiscard]] inline device_share share_of_device(std::size_t device, partition part, std::uint32_t container = 0) {
@@ -71,7 +66,8 @@ inline node_index add_node(cluster& to, const std::vector<device_spec>& devices,
 
 [[nodiscard]] inline booking book_on(std::uint32_t pod, node_index where,
                                      std::initializer_list<device_share> shares = {}, std::int64_t cpu = 1000) {
-    return {.pod = pod_id{pod}, .cpu = milli_cpu{cpu}, .memory = mib{1000}, .where = {.node = where, .shares = shares}};
+    return {
+        .pod = pod_id{pod}, .cpu = milli_cpu{cpu}, .memory = bytes{1000}, .where = {.node = where, .shares = shares}};
 }
 
 /// Every policy that ships, as the command line offers them.
@@ -95,14 +91,14 @@ struct placer {
         : scorer{make(spelling, target)}, book{owned}, decider{book, {scorer.get(), scorer.get()}, options} {}
 
     [[nodiscard]] expected<placement, rejection> decide(const pod_request& request) {
-        return decider.decide(decider.intern(request));
+        return decider.decide(decider.intern(request).value());
     }
-    expected<placement, rejection> place(const pod_request& request) {
-        return decider.place(pod_id{pods++}, decider.intern(request));
+    expected<placed_pod, rejection> place(const pod_request& request) {
+        return decider.place(book, pod_id{pods++}, decider.intern(request).value());
     }
     [[nodiscard]] std::vector<double> scores(const pod_request& request) {
         std::vector<double> result;
-        for (const node_answer& each : decider.evaluate(decider.intern(request))) result.push_back(each.score);
+        for (const node_answer& each : decider.evaluate(decider.intern(request).value())) result.push_back(each.score);
         return result;
     }
 

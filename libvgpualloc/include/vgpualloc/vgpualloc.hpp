@@ -2,7 +2,7 @@
 #pragma once
 
 #include "vgpualloc/alloc/allocator.hpp"
-#include "vgpualloc/alloc/naive_allocator.hpp"
+#include "vgpualloc/alloc/reference.hpp"
 #include "vgpualloc/catalog/catalog.hpp"
 #include "vgpualloc/catalog/mig_layouts.hpp"
 #include "vgpualloc/catalog/mig_offers.hpp"

@@ -14,12 +14,13 @@ void device_chooser::list_options(const device_config& now, const device_request
         const device_view* device = current_[i];
         if (taken_[i] != 0) continue;
         const bool seen = std::ranges::any_of(options_, [&](const option& o) { return o.way.before == device; });
-        if (seen || why_never(*device->spec, wanted) != rejection_code::none) continue;
+        const bool closed = why_closed(device->service) != rejection_code::none;
+        if (seen || closed || why_never(*device->spec, wanted) != rejection_code::none) continue;
         partitions_.clear();
         device->spec->mode->candidates(*device->spec, device->state, wanted, partitions_);
         for (const partition& part : partitions_) {
             const device_view& after =
-                states_->device(device->kind, device->spec->mode->with(*device->spec, device->state, part));
+                states_->device(*device, device->spec->mode->with(*device->spec, device->state, part));
             options_.push_back(
                 {.way = {.before = device, .after = &after, .next = &states_->replace(now, *device, after)}});
         }
@@ -115,7 +116,7 @@ const device_config* device_chooser::choose(const request_view& request, const n
                 rejection reasons;
                 for (std::size_t i = 0; i < current_.size(); ++i) {
                     if (taken_[i] != 0) continue;
-                    const auto code = why_not(*current_[i]->spec, current_[i]->state, containers[c]).code;
+                    const auto code = why_not(*current_[i], containers[c]).code;
                     ++reasons.nodes[static_cast<std::size_t>(code)];
                 }
                 refused_ = step_refusal(reasons, n);

@@ -10,14 +10,34 @@ namespace vgpualloc {
 
 static_assert(rejection_code_count < 64, "rejection codes and record numbers share one integer");
 
-std::uint32_t outcome_table::shape_of(const std::vector<device_request>& containers) {
-    const auto [at, added] = numbers_.emplace(containers, static_cast<std::uint32_t>(shapes_.size()));
+std::uint32_t outcome_table::add(const std::vector<device_request>& containers) {
+    const auto [at, added] = numbers_.emplace(containers, 0);
     if (added) {
-        shapes_.push_back(&at->first);
-        memo_.emplace_back();
-        device_memo_.emplace_back();
+        if (free_.empty()) {
+            free_.push_back(static_cast<std::uint32_t>(shapes_.size()));
+            shapes_.emplace_back();
+            memo_.emplace_back();
+            device_memo_.emplace_back();
+        }
+        at->second = free_.back();
+        free_.pop_back();
+        shapes_[at->second].containers = &at->first;
     }
+    ++shapes_[at->second].users;
     return at->second;
+}
+
+void outcome_table::remove(std::uint32_t shape) {
+    shape_record& removed = shapes_[shape];
+    if (--removed.users > 0) return;
+    for (const std::uint32_t entry : memo_[shape]) {
+        if (entry >= record_base) outcomes_lost_ += records_[entry - record_base].count + std::size_t{1};
+    }
+    numbers_.erase(numbers_.find(*removed.containers));
+    removed = {};
+    memo_[shape] = {};
+    device_memo_[shape] = {};
+    free_.push_back(shape);
 }
 
 std::uint32_t outcome_table::remember(std::uint32_t shape, const device_config& config) {
@@ -36,7 +56,7 @@ std::uint32_t outcome_table::keep(std::size_t first) {
 }
 
 std::uint32_t outcome_table::compute(std::uint32_t shape, const device_config& config) {
-    const auto& containers = *shapes_[shape];
+    const auto& containers = *shapes_[shape].containers;
     if (containers.empty()) {
         pool_.push_back({.before = nullptr, .after = nullptr, .next = &config});
         return keep(pool_.size() - 1);
@@ -55,14 +75,14 @@ const device_ways& outcome_table::ways_of(std::uint32_t shape, const device_view
     if (device.id >= known.size()) known.resize(std::max<std::size_t>(device.id + std::size_t{16}, known.size() * 2));
     device_ways& kept = known[device.id];
     if (kept.known) return kept;
-    const device_request& wanted = shapes_[shape]->front();
+    const device_request& wanted = shapes_[shape].containers->front();
     kept.known = true;
-    kept.code = why_not(*device.spec, device.state, wanted).code;
+    kept.code = why_not(device, wanted).code;
     if (kept.code != rejection_code::none) return kept;
     partitions_.clear();
     device.spec->mode->candidates(*device.spec, device.state, wanted, partitions_);
     for (const partition& part : partitions_) {
-        kept.after.push_back(&states_->device(device.kind, device.spec->mode->with(*device.spec, device.state, part)));
+        kept.after.push_back(&states_->device(device, device.spec->mode->with(*device.spec, device.state, part)));
     }
     return kept;
 }
@@ -96,7 +116,7 @@ std::uint32_t outcome_table::several_devices(const std::vector<device_request>& 
             std::size_t chosen = current.size();
             for (std::size_t i = 0; i < current.size(); ++i) {
                 if (taken[i]) continue;
-                const rejection_code code = why_not(*current[i]->spec, current[i]->state, wanted).code;
+                const rejection_code code = why_not(*current[i], wanted).code;
                 if (code != rejection_code::none) {
                     ++reasons.nodes[static_cast<std::size_t>(code)];
                     continue;
@@ -112,7 +132,7 @@ std::uint32_t outcome_table::several_devices(const std::vector<device_request>& 
             before.spec->mode->candidates(*before.spec, before.state, wanted, partitions_);
             if (partitions_.size() > 1) return keep(pool_.size()); // a choice of where on the device
             current[chosen] =
-                &states_->device(before.kind, before.spec->mode->with(*before.spec, before.state, partitions_.front()));
+                &states_->device(before, before.spec->mode->with(*before.spec, before.state, partitions_.front()));
             taken[chosen] = true;
         }
     }
@@ -126,6 +146,7 @@ void outcome_table::clear() {
     for (auto& each : device_memo_) each.clear();
     records_.clear();
     pool_.clear();
+    outcomes_lost_ = 0;
 }
 
 } // namespace vgpualloc

@@ -5,10 +5,28 @@
 
 namespace vgpualloc {
 
-std::uint32_t part_table::part_of(const device_request& wanted) {
-    const auto [at, added] = numbers_.emplace(wanted, static_cast<std::uint32_t>(parts_.size()));
-    if (added) parts_.push_back({.wanted = &at->first, .answers = {}});
+std::uint32_t part_table::add(const device_request& container) {
+    const auto [at, added] = numbers_.emplace(container, 0);
+    if (added) {
+        if (free_.empty()) {
+            free_.push_back(static_cast<std::uint32_t>(parts_.size()));
+            parts_.emplace_back();
+        }
+        at->second = free_.back();
+        free_.pop_back();
+        parts_[at->second].wanted = &at->first;
+    }
+    ++parts_[at->second].users;
     return at->second;
+}
+
+void part_table::remove(std::uint32_t part) {
+    part_record& record = parts_[part];
+    if (--record.users > 0) return;
+    for (const answer& kept : record.answers) views_lost_ += kept.count;
+    numbers_.erase(numbers_.find(*record.wanted));
+    record = {};
+    free_.push_back(part);
 }
 
 part_table::outcome_view* part_table::arena::room_for(std::size_t count) {
@@ -38,6 +56,9 @@ part_table::answer part_table::compute(std::uint32_t part, const device_view& de
     if (const auto code = why_never_in(asked, device); code != rejection_code::none) {
         return {.after = nullptr, .count = 0, .code = code, .known = true};
     }
+    if (const auto code = why_closed(device.service); code != rejection_code::none) {
+        return {.after = nullptr, .count = 0, .code = code, .known = true};
+    }
     const device_spec& spec = *device.spec;
     partitions_.clear();
     spec.mode->candidates(spec, device.state, *asked.wanted, partitions_);
@@ -49,6 +70,7 @@ part_table::answer part_table::compute(std::uint32_t part, const device_view& de
         after.state = spec.mode->with(spec, device.state, partitions_[i]);
         after.kind = device.kind;
         after.used = spec.mode->used(spec, after.state);
+        after.service = device.service;
     }
     return {.after = ways,
             .count = static_cast<std::uint32_t>(partitions_.size()),
@@ -87,6 +109,7 @@ void part_table::forget() {
         each.refusals.clear();
     }
     kept_.rewind();
+    views_lost_ = 0;
 }
 
 } // namespace vgpualloc

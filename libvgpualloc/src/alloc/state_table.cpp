@@ -17,16 +17,24 @@ bool by_id(const device_view* a, const device_view* b) noexcept { return a->id <
 
 } // namespace
 
-const device_view& state_table::device(std::uint32_t kind, const device_state& state) {
-    const auto equal = [&](std::uint32_t id) { return devices_[id].kind == kind && devices_[id].state == state; };
+const device_view& state_table::device(std::uint32_t kind, const device_state& state, service_state service) {
+    const auto equal = [&](std::uint32_t id) {
+        const device_view& known = devices_[id];
+        return known.kind == kind && known.state == state && known.service == service;
+    };
     const auto make = [&] {
         const device_spec& spec = cluster_->kinds[kind];
         const auto id = static_cast<std::uint32_t>(devices_.size());
-        devices_.push_back(
-            {.spec = &spec, .state = state, .kind = kind, .id = id, .used = spec.mode->used(spec, state)});
+        devices_.push_back({.spec = &spec,
+                            .state = state,
+                            .kind = kind,
+                            .id = id,
+                            .used = spec.mode->used(spec, state),
+                            .service = service});
         return id;
     };
-    return devices_[device_ids_.find_or_insert(hash_combine(hash_value(state), kind), equal, make)];
+    const std::uint64_t of_kind = kind + (static_cast<std::uint64_t>(service) << 32U);
+    return devices_[device_ids_.find_or_insert(hash_combine(hash_value(state), of_kind), equal, make)];
 }
 
 const device_view** state_table::pointer_space(std::size_t count) {

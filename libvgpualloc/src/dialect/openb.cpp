@@ -8,7 +8,7 @@ namespace vgpualloc::openb {
 
 pod_request make_request(milli_cpu cpu, mib memory, std::int64_t num_gpu, milli_gpu gpu_milli,
                          std::string_view gpu_spec) {
-    pod_request request{.cpu = cpu, .memory = memory, .containers = {}};
+    pod_request request{.cpu = cpu, .memory = to_bytes(memory), .containers = {}};
     if (num_gpu == 0 || gpu_milli == milli_gpu{0}) return request;
     device_request wanted;
     wanted.count = num_gpu;
@@ -24,14 +24,10 @@ pod_request make_request(milli_cpu cpu, mib memory, std::int64_t num_gpu, milli_
 
 void add_node(cluster& to, std::string name, milli_cpu cpu, mib memory, std::int64_t gpu_count,
               const std::string& model, const sharing_mode& mode) {
-    node made{.name = std::move(name), .cpu = cpu, .memory = memory, .pods_max = pods_max, .devices = {}};
+    node made{.name = std::move(name), .cpu = cpu, .memory = to_bytes(memory), .pods_max = pods_max};
     if (gpu_count > 0) {
-        const std::uint32_t kind = to.kind_of({.model = model,
-                                               .memory = gpu_memory,
-                                               .cores = whole_compute,
-                                               .slots = pods_max,
-                                               .mode = &mode,
-                                               .healthy = true});
+        const std::uint32_t kind = to.kind_of(
+            {.model = model, .memory = gpu_memory, .cores = whole_compute, .slots = pods_max, .mode = &mode});
         for (std::int64_t i = 0; i < gpu_count; ++i) {
             made.devices.push_back({.uuid = made.name + "-gpu-" + std::to_string(i), .kind = kind});
         }

@@ -53,20 +53,20 @@ namespace {
 /// Asks all nodes about one pod.
 class explainer {
 public:
-    explainer(snapshot& in, const snapshot_pod& pod, policy& scorer, lone_scorer of_lone_nodes)
-        : in_{&in}, pod_{&pod}, scorer_{&scorer}, of_lone_nodes_{std::move(of_lone_nodes)},
-          pair_{.node = &scorer, .device = &scorer}, decides_{*in.book, pair_}, asks_{*in.book, pair_, false} {
+    explainer(const snapshot& in, const snapshot_pod& pod, policy& scorer)
+        : in_{&in}, pod_{&pod}, scorer_{&scorer}, decides_{*in.book, {.node = &scorer, .device = &scorer}} {
         for (const auto& each : pod.request.containers) view_.devices += each.count;
         view_.request = &pod.request;
     }
 
     void explain(explanation& to) {
-        const auto asked = decides_.intern(pod_->request);
-        const auto answers = decides_.evaluate(asked);
-        const auto decided = decides_.decide(asked);
-        for (std::size_t n = 0; n < answers.size(); ++n) to.nodes.push_back(node(node_index{n}, answers[n]));
+        const auto request = decides_.intern(pod_->request);
+        VGA_ASSERT(request.has_value(), "the dialects' limits are within those of the core");
+        const auto decided = decides_.decide(*request);
+        const std::size_t nodes = in_->nodes().nodes.size();
+        for (std::size_t n = 0; n < nodes; ++n) to.nodes.push_back(node(node_index{n}));
         if (!decided) {
-            to.message = scheduling_message(decided.error(), answers.size());
+            to.message = scheduling_message(decided.error(), nodes);
             return;
         }
         to.chosen = decided->node.at();
@@ -83,7 +83,7 @@ private:
     void note_fault_domains(const vgpualloc::placement& decided, explanation& to) const {
         std::map<std::size_t, std::int64_t> containers; // by device: with those that run there
         for (const vgpualloc::device_share& share : decided.shares) {
-            if (!in_->nodes->spec_of(decided.node, share.device).mode->shares_faults()) continue;
+            if (!in_->nodes().spec_of(decided.node, share.device).mode->shares_faults()) continue;
             const auto running = in_->book->devices(decided.node)[share.device.at()].slots;
             ++containers.try_emplace(share.device.at(), running).first->second;
         }
@@ -95,37 +95,27 @@ private:
         }
     }
 
-    /// Whether a node alone decides as it does among others, without draws or a history.
-    [[nodiscard]] bool decides_alone() const {
-        const vgpualloc::policy_traits traits = scorer_->traits();
-        return !traits.history && traits.view != vgpualloc::looks_at::positions &&
-               traits.nodes == vgpualloc::ties::in_order &&
-               (traits.devices == vgpualloc::ties::in_order || !scorer_->draws_device_for(view_));
+    /// Whether which of equal devices a node gives is only known when it is drawn.
+    [[nodiscard]] bool draws_devices() const {
+        return scorer_->traits().devices == vgpualloc::ties::drawn && scorer_->draws_device_for(view_);
     }
 
-    [[nodiscard]] explained_node node(node_index where, const vgpualloc::node_answer& answer) {
-        explained_node made{.name = in_->nodes->nodes[where.at()].name,
-                            .refused = {},
-                            .score = answer.score,
-                            .compromise = answer.compromise,
-                            .terms = {},
-                            .shares = {},
-                            .devices = devices(where)};
-        lone_node alone{*in_, where, *scorer_, of_lone_nodes_};
-        if (answer.code != rejection_code::none) {
-            made.score = 0.0;
-            made.refused = alone.refused(pod_->request, answer.code);
-            return made;
+    [[nodiscard]] explained_node node(node_index where) {
+        const auto decision = decides_.ask_node(where, pod_->request);
+        explained_node result{.name = in_->nodes().nodes[where.at()].name,
+                              .refused = {},
+                              .score = decision.answer.score,
+                              .compromise = decision.answer.compromise,
+                              .terms = {},
+                              .shares = {},
+                              .devices = devices(where, decision)};
+        if (decision.answer.code != rejection_code::none) {
+            result.refused = refusal_of(*in_, where, pod_->request, decision);
+            return result;
         }
-        if (decides_alone()) {
-            const auto best = alone.best(pod_->request);
-            VGA_ASSERT(best.has_value(), "a node that answered yes has a placement");
-            made.terms = alone.terms(pod_->request, *best);
-            made.shares = shares(*best, where);
-        } else {
-            made.terms = {{.policy = std::string{scorer_->name()}, .weight = 1.0, .score = answer.score}};
-        }
-        return made;
+        result.terms = terms_of(decides_, *scorer_, pod_->request, decision);
+        if (!draws_devices()) result.shares = shares(decision.where, where);
+        return result;
     }
 
     [[nodiscard]] std::vector<explained_share> shares(const vgpualloc::placement& of, node_index where) const {
@@ -136,27 +126,27 @@ private:
                 {.container = each.container,
                  .device = from.index,
                  .uuid = from.registered.uuid,
-                 .part = describe_part(in_->nodes->spec_of(where, each.device), from.registered, each.part)});
+                 .part = describe_part(in_->nodes().spec_of(where, each.device), from.registered, each.part)});
         }
         return made;
     }
 
-    [[nodiscard]] std::vector<explained_device> devices(node_index where) {
-        std::vector<explained_device> made;
+    [[nodiscard]] std::vector<explained_device> devices(node_index where, const vgpualloc::node_decision& decision) {
+        std::vector<explained_device> rows;
         for (std::size_t d = 0; d < in_->devices[where.at()].size(); ++d) {
-            made.push_back(device(where, vgpualloc::device_index{d}));
+            rows.push_back(device(where, vgpualloc::device_index{d}));
         }
-        for (std::size_t c = 0; c < pod_->request.containers.size(); ++c) {
-            const auto answers = asks_.ask_devices(where, pod_->request, c);
+        for (std::size_t c = 0; c < decision.containers.size(); ++c) {
+            const auto& answers = decision.containers[c];
             for (std::size_t d = 0; d < answers.size(); ++d) {
-                made[d].containers.push_back(answer(where, vgpualloc::device_index{d}, c, answers[d]));
+                rows[d].containers.push_back(answer(where, vgpualloc::device_index{d}, c, answers[d]));
             }
         }
-        return made;
+        return rows;
     }
 
     [[nodiscard]] explained_device device(node_index where, vgpualloc::device_index which) const {
-        const auto& spec = in_->nodes->spec_of(where, which);
+        const auto& spec = in_->nodes().spec_of(where, which);
         const auto& state = in_->book->devices(where)[which.at()];
         const auto& from = in_->device(where, which);
         return {.index = from.index,
@@ -165,7 +155,7 @@ private:
                 .family = spec.family,
                 .mode = std::string{spec.mode->name()},
                 .dialect = from.dialect,
-                .healthy = spec.healthy,
+                .healthy = in_->book->services(where)[which.at()] == vgpualloc::service_state::in_service,
                 .overcommitted = in_->book->is_overcommitted(where, which),
                 .shares_faults = spec.mode->shares_faults(),
                 .memory = spec.memory,
@@ -180,17 +170,17 @@ private:
 
     [[nodiscard]] explained_answer answer(node_index where, vgpualloc::device_index which, std::size_t container,
                                           const vgpualloc::device_answer& from) const {
-        const auto& spec = in_->nodes->spec_of(where, which);
+        const auto& spec = in_->nodes().spec_of(where, which);
         explained_answer made{
-            .refused = {.code = from.refused.code,
-                        .wanted = from.refused.wanted,
-                        .available = from.refused.available,
-                        .unit = unit_of(from.refused.code, &spec, &pod_->request.containers[container]),
+            .refused = {.code = from.refusal.code,
+                        .wanted = from.refusal.wanted,
+                        .available = from.refusal.available,
+                        .unit = unit_of(from.refusal.code, &spec, &pod_->request.containers[container]),
                         .device = {},
                         .container = {}},
             .score = from.score,
             .parts = {}};
-        for (const auto& each : from.ways) {
+        for (const auto& each : from.parts) {
             made.parts.push_back(describe_part(spec, in_->device(where, which).registered, each));
         }
         return made;
@@ -221,13 +211,10 @@ private:
             to.reason = compromise_decided ? choice_reason::less_compromise : choice_reason::highest_score;
     }
 
-    snapshot* in_;
+    const snapshot* in_;
     const snapshot_pod* pod_;
     policy* scorer_;
-    lone_scorer of_lone_nodes_;
-    vgpualloc::policy_pair pair_;
     vgpualloc::allocator decides_;
-    vgpualloc::naive_allocator asks_;
     vgpualloc::request_view view_;
 };
 
@@ -248,7 +235,7 @@ std::int64_t ai_cores_booked(const snapshot& in, const vgpualloc::booking& of) {
     return cores;
 }
 
-vgpualloc::expected<explanation> by_deviceshare(snapshot& in, const snapshot_pod& pod,
+vgpualloc::expected<explanation> by_deviceshare(const snapshot& in, const snapshot_pod& pod,
                                                 const vgpualloc::dialect::volcano::plugin_arguments& arguments) {
     const auto enabled = check_enabled(arguments, pod.dialect, pod.object);
     if (!enabled) {
@@ -257,15 +244,10 @@ vgpualloc::expected<explanation> by_deviceshare(snapshot& in, const snapshot_pod
         return vgpualloc::unexpected(std::move(failure));
     }
     deviceshare_ranking ranking{.policy = arguments.schedule_policy, .weight = arguments.schedule_weight};
-    const lone_scorer alone = [&](const vgpualloc::cluster& lone, node_index where) {
-        auto with = ranking;
-        with.ai_cores = {in.ai_cores[where.at()]};
-        return make_deviceshare_policy(pod.dialect, std::move(with), lone);
-    };
     auto among_all = ranking;
     among_all.ai_cores = in.ai_cores;
     among_all.ai_cores_booked = [&in](const vgpualloc::booking& of) { return ai_cores_booked(in, of); };
-    const auto scorer = make_deviceshare_policy(pod.dialect, std::move(among_all), *in.nodes);
+    const auto scorer = make_deviceshare_policy(pod.dialect, std::move(among_all));
     explanation made{.pod = pod,
                      .policy = std::string{scorer->name()},
                      .policy_summary = fmt::format("as Volcano's plugin ranks, SchedulePolicy {}, ScheduleWeight {}",
@@ -274,11 +256,11 @@ vgpualloc::expected<explanation> by_deviceshare(snapshot& in, const snapshot_pod
     if (ranking.weight <= 0 && scorer->name() == "deviceshare") {
         made.notes.emplace_back("deviceshare.ScheduleWeight is not above 0: the plugin ranks cards, but no nodes");
     }
-    explainer{in, pod, *scorer, alone}.explain(made);
+    explainer{in, pod, *scorer}.explain(made);
     return made;
 }
 
-vgpualloc::expected<explanation> by_policy(snapshot& in, const snapshot_pod& pod, const explain_options& with) {
+vgpualloc::expected<explanation> by_policy(const snapshot& in, const snapshot_pod& pod, const explain_options& with) {
     vgpualloc::policy_parameters parameters{.target = in.typical(), .seed = with.seed};
     if (parameters.target.typical.empty()) {
         parameters.target.typical = {
@@ -287,13 +269,13 @@ vgpualloc::expected<explanation> by_policy(snapshot& in, const snapshot_pod& pod
     const auto scorer = make_policy(with.policy, parameters);
     if (!scorer) return vgpualloc::unexpected(scorer.error());
     explanation made{.pod = pod, .policy = with.policy, .policy_summary = summary_of(with.policy), .message = {}};
-    explainer{in, pod, **scorer, {}}.explain(made);
+    explainer{in, pod, **scorer}.explain(made);
     return made;
 }
 
 } // namespace
 
-vgpualloc::expected<explanation> explain(snapshot& in, const snapshot_pod& pod, const explain_options& with) {
+vgpualloc::expected<explanation> explain(const snapshot& in, const snapshot_pod& pod, const explain_options& with) {
     if (pod.failure) return vgpualloc::unexpected(*pod.failure);
     if (auto unread = resources_not_read(manifest_dialects(in.with), pod.object); !unread.empty()) {
         unread.front().where = pod.place + ": " + unread.front().where;

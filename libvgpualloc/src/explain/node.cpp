@@ -1,160 +1,64 @@
-// One node asked about one pod.
+// A node's refusal and its score in detail.
 #include "node.hpp"
 
-#include <algorithm>
-#include <utility>
+#include <string>
 
 #include "part_words.hpp"
 #include "vgpualloc/policy/weighted.hpp"
 
 namespace vgpusim {
 
-using vgpualloc::device_view;
-using vgpualloc::node_index;
-using vgpualloc::node_view;
-using vgpualloc::pod_id;
-using vgpualloc::pod_request;
-using vgpualloc::policy;
 using vgpualloc::rejection_code;
 
-namespace {
-
-constexpr node_index here{std::size_t{0}};
-
-vgpualloc::ledger with_what_runs(const snapshot& in, node_index where, const vgpualloc::cluster& alone) {
-    vgpualloc::ledger made{alone};
-    std::size_t pods = 0;
-    for (const std::uint32_t position : in.book->live_on(where)) {
-        vgpualloc::booking each = in.book->bookings()[position];
-        each.pod = pod_id{pods++};
-        each.where.node = here;
-        const bool adopted = made.adopt(std::move(each)).has_value();
-        VGA_ASSERT(adopted, "what one ledger has adopted another of the same node adopts");
-    }
-    return made;
-}
-
-/// The prefix of a request: what the containers before a given one ask for. It leaves no tags for the rest to avoid.
-pod_request containers_before(const pod_request& request, std::size_t end) {
-    pod_request made = request;
-    made.cpu = {};
-    made.memory = {};
-    made.tags.clear();
-    made.containers.resize(end);
-    return made;
-}
-
-/// The devices of a node in some state, with a view of them.
-struct seen_node {
-    std::vector<device_view> devices;
-    std::vector<const device_view*> pointers;
-    vgpualloc::device_config config;
-    node_view view;
-
-    seen_node(const vgpualloc::ledger& book, vgpualloc::milli_cpu taken) {
-        const auto& owned = book.nodes().nodes[here.at()];
-        const auto states = book.devices(here);
-        for (std::size_t d = 0; d < states.size(); ++d) {
-            const auto& spec = book.nodes().kinds[owned.devices[d].kind];
-            devices.push_back({.spec = &spec, .state = states[d], .kind = owned.devices[d].kind});
-        }
-        view = {.node = here, .cpu_capacity = owned.cpu, .cpu_left = owned.cpu - book.host(here).cpu - taken};
-    }
-    void finish() {
-        for (device_view& each : devices) each.used = each.spec->mode->used(*each.spec, each.state);
-        for (const device_view& each : devices) {
-            pointers.push_back(&each);
-            add_to_totals(config, each);
-        }
-        config.devices = pointers;
-        view.config = &config;
-    }
-};
-
-} // namespace
-
-lone_node::lone_node(const snapshot& in, node_index where, policy& scorer, const lone_scorer& make)
-    : nodes_{.kinds = in.nodes->kinds, .nodes = {in.nodes->nodes[where.at()]}, .modes = in.nodes->modes},
-      own_scorer_{make ? make(nodes_, where) : nullptr}, scorer_{own_scorer_ ? own_scorer_.get() : &scorer},
-      book_{with_what_runs(in, where, nodes_)}, asks_{book_, {.node = scorer_, .device = scorer_}, false},
-      pods_{book_.live_count()} {}
-
-std::optional<vgpualloc::placement> lone_node::best(const pod_request& request) {
-    auto decided = asks_.decide(request);
-    if (!decided) return std::nullopt;
-    return *std::move(decided);
-}
-
-refusal lone_node::of_host(const pod_request& request, rejection_code code) const {
-    const bool memory_too = code == rejection_code::insufficient_memory;
-    const auto detail = book_.why_not_host(here, request.cpu, memory_too ? request.memory : vgpualloc::mib{0});
-    return {.code = code,
-            .wanted = detail.code == code ? detail.wanted : 0,
-            .available = detail.code == code ? detail.available : 0,
-            .unit = unit_of(code, nullptr, nullptr),
-            .device = {},
-            .container = {}};
-}
-
-refusal lone_node::of_devices(const pod_request& request, std::size_t container, rejection_code code,
-                              const std::vector<bool>& taken) {
-    const auto& owned = nodes_.nodes[here.at()].devices;
-    refusal made{.code = code, .unit = unit_of(code, nullptr, nullptr), .device = {}, .container = container};
-    const auto answers = asks_.ask_devices(here, request, container);
-    for (std::size_t d = 0; d < answers.size(); ++d) {
-        if (!taken[d]) ++made.devices[answers[d].refused.code];
+refusal refusal_of(const snapshot& in, vgpualloc::node_index where, const vgpualloc::pod_request& request,
+                   const vgpualloc::node_decision& decision) {
+    const rejection_code code = decision.answer.code;
+    refusal result{.code = code,
+                   .wanted = decision.refusal.wanted,
+                   .available = decision.refusal.available,
+                   .unit = unit_of(code, nullptr, nullptr),
+                   .device = {},
+                   .container = {}};
+    const bool of_the_host = code == rejection_code::too_many_pods || code == rejection_code::insufficient_cpu ||
+                             code == rejection_code::insufficient_memory || !decision.stopped_at;
+    if (of_the_host) return result;
+    result.container = decision.stopped_at;
+    result.wanted = 0;
+    result.available = 0;
+    const auto& container = request.containers[*decision.stopped_at];
+    for (const auto& answer : decision.stopped_by) {
+        if (answer) ++result.devices[answer->refusal.code];
     }
     if (code == rejection_code::too_few_devices) {
-        made.wanted = request.containers[container].count;
-        const auto fitting = made.devices.find(rejection_code::none);
-        if (fitting != made.devices.end()) made.available = fitting->second;
-        return made;
+        result.wanted = container.count;
+        const auto fitting = result.devices.find(rejection_code::none);
+        if (fitting != result.devices.end()) result.available = fitting->second;
+        return result;
     }
-    for (std::size_t d = 0; d < answers.size(); ++d) {
-        if (taken[d] || answers[d].refused.code != code) continue;
-        if (!made.device.empty() && answers[d].refused.available <= made.available) continue;
-        made.wanted = answers[d].refused.wanted;
-        made.available = answers[d].refused.available;
-        made.unit = unit_of(code, &nodes_.kinds[owned[d].kind], &request.containers[container]);
-        made.device = owned[d].uuid;
+    const auto& registered = in.nodes().nodes[where.at()].devices;
+    for (std::size_t d = 0; d < decision.stopped_by.size(); ++d) {
+        const auto& answer = decision.stopped_by[d];
+        if (!answer || answer->refusal.code != code) continue;
+        if (!result.device.empty() && answer->refusal.available <= result.available) continue;
+        result.wanted = answer->refusal.wanted;
+        result.available = answer->refusal.available;
+        result.unit = unit_of(code, &in.nodes().kinds[registered[d].kind], &container);
+        result.device = registered[d].uuid;
     }
-    return made;
+    return result;
 }
 
-refusal lone_node::refused(const pod_request& request, rejection_code code) {
-    const bool of_the_host = code == rejection_code::too_many_pods || code == rejection_code::insufficient_cpu ||
-                             code == rejection_code::insufficient_memory;
-    if (of_the_host) return of_host(request, code);
-    std::size_t fits = 0; // containers that get their devices, one after the other
-    while (fits < request.containers.size() && best(containers_before(request, fits + 1))) ++fits;
-    if (fits == request.containers.size()) return {.code = code, .unit = {}, .device = {}, .container = {}};
-    std::vector<bool> taken(nodes_.nodes[here.at()].devices.size(), false);
-    if (fits > 0) {
-        const auto placed = asks_.place(pod_id{pods_++}, containers_before(request, fits));
-        VGA_ASSERT(placed.has_value(), "what was just decided is placed");
-        for (const auto& share : placed->shares) taken[share.device.at()] = request.containers_apart;
+std::vector<score_term> terms_of(vgpualloc::allocator& decides, vgpualloc::policy& scorer,
+                                 const vgpualloc::pod_request& request, const vgpualloc::node_decision& decision) {
+    const auto* sum = dynamic_cast<const vgpualloc::policies::weighted*>(&scorer);
+    if (sum == nullptr) {
+        return {{.policy = std::string{scorer.name()}, .weight = 1.0, .score = decision.answer.score}};
     }
-    return of_devices(request, fits, code, taken);
-}
-
-std::vector<score_term> lone_node::terms(const pod_request& request, const vgpualloc::placement& made) const {
-    seen_node before{book_, {}};
-    seen_node after{book_, request.cpu};
-    for (const auto& share : made.shares) {
-        device_view& each = after.devices[share.device.at()];
-        each.state = each.spec->mode->with(*each.spec, each.state, share.part);
-    }
-    before.finish();
-    after.finish();
-    vgpualloc::request_view view{.request = &request};
-    for (const auto& each : request.containers) view.devices += each.count;
-    const auto score = [&](policy& of) { return of.node_score(view, before.view, after.view); };
-    const auto* sum = dynamic_cast<const vgpualloc::policies::weighted*>(scorer_);
-    if (sum == nullptr) return {{.policy = std::string{scorer_->name()}, .weight = 1.0, .score = score(*scorer_)}};
     std::vector<score_term> terms;
-    for (const auto& each : sum->terms()) {
-        terms.push_back(
-            {.policy = std::string{each.scorer->name()}, .weight = each.weight, .score = score(*each.scorer)});
+    for (const auto& term : sum->terms()) {
+        terms.push_back({.policy = std::string{term.scorer->name()},
+                         .weight = term.weight,
+                         .score = decides.score_placement(*term.scorer, request, decision.where)});
     }
     return terms;
 }

@@ -1,52 +1,22 @@
-// One node asked about one pod, in detail.
+// What a node says to a pod, in the terms of its dialects.
 #pragma once
 
-#include <cstddef>
-#include <functional>
-#include <memory>
-#include <optional>
 #include <vector>
 
-#include "vgpualloc/alloc/naive_allocator.hpp"
+#include "vgpualloc/alloc/allocator.hpp"
 #include "vgpualloc/explain/explain.hpp"
 #include "vgpualloc/policy/policy.hpp"
 
 namespace vgpusim {
 
-/// Makes the scorer of a lone node, for policies that know nodes by their position in the cluster. `where` is the
-/// node's in the snapshot.
-using lone_scorer =
-    std::function<std::unique_ptr<vgpualloc::policy>(const vgpualloc::cluster& lone, vgpualloc::node_index where)>;
+/// Why a node refused: of the device that comes closest, once the containers before the one that does not fit have
+/// their devices.
+[[nodiscard]] refusal refusal_of(const snapshot& in, vgpualloc::node_index where, const vgpualloc::pod_request& request,
+                                 const vgpualloc::node_decision& decision);
 
-/// A node of a snapshot in a cluster of its own, with what runs there: so that its own best placement can be asked
-/// for, and containers placed one after the other, without touching the snapshot.
-class lone_node {
-public:
-    /// `make`: empty for a scorer that serves lone nodes as well.
-    lone_node(const snapshot& in, vgpualloc::node_index where, vgpualloc::policy& scorer, const lone_scorer& make);
-
-    /// The best placement of `request` here. Its node is 0.
-    [[nodiscard]] std::optional<vgpualloc::placement> best(const vgpualloc::pod_request& request);
-
-    /// Numbers for the code with which the node refused: of the device that comes closest, once the containers before
-    /// the one that does not fit have their devices.
-    [[nodiscard]] refusal refused(const vgpualloc::pod_request& request, vgpualloc::rejection_code code);
-
-    /// Terms of the node's score for a placement here.
-    [[nodiscard]] std::vector<score_term> terms(const vgpualloc::pod_request& request,
-                                                const vgpualloc::placement& made) const;
-
-private:
-    [[nodiscard]] refusal of_host(const vgpualloc::pod_request& request, vgpualloc::rejection_code code) const;
-    [[nodiscard]] refusal of_devices(const vgpualloc::pod_request& request, std::size_t container,
-                                     vgpualloc::rejection_code code, const std::vector<bool>& taken);
-
-    vgpualloc::cluster nodes_;
-    std::unique_ptr<vgpualloc::policy> own_scorer_;
-    vgpualloc::policy* scorer_;
-    vgpualloc::ledger book_;
-    vgpualloc::naive_allocator asks_;
-    std::size_t pods_ = 0;
-};
+/// The terms of the node's score for its own best placement.
+[[nodiscard]] std::vector<score_term> terms_of(vgpualloc::allocator& decides, vgpualloc::policy& scorer,
+                                               const vgpualloc::pod_request& request,
+                                               const vgpualloc::node_decision& decision);
 
 } // namespace vgpusim

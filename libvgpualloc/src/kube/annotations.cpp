@@ -36,8 +36,8 @@ vgpualloc::expected<vgpualloc::kubernetes::text_map> annotations_of(const snapsh
     const auto dialects = manifest_dialects(in.with);
     const auto speaks = std::ranges::find(dialects, pod.dialect, &manifest_dialect::name);
     VGA_ASSERT(speaks != dialects.end(), "a pod with devices asks in a dialect");
-    return speaks->write_assignment(pod.object, own,
-                                    {.node = in.nodes->nodes[made.node.at()].name, .time = "<time>", .shares = shares});
+    return speaks->write_assignment(
+        pod.object, own, {.node = in.nodes().nodes[made.node.at()].name, .time = "<time>", .shares = shares});
 }
 
 } // namespace vgpusim

@@ -83,7 +83,7 @@ private:
                 .place = from.place,
                 .dialect = {},
                 .object = *from.pod,
-                .request = {.cpu = from.cpu, .memory = from.memory, .containers = {}},
+                .request = {.cpu = from.cpu, .memory = to_bytes(from.memory), .containers = {}},
                 .container_names = {},
                 .failure = read.error()};
     }
@@ -121,8 +121,8 @@ private:
 };
 
 void warn_of_overcommitment(snapshot& made) {
-    for (std::size_t n = 0; n < made.nodes->nodes.size(); ++n) {
-        const auto& node = made.nodes->nodes[n];
+    for (std::size_t n = 0; n < made.nodes().nodes.size(); ++n) {
+        const auto& node = made.nodes().nodes[n];
         for (std::size_t d = 0; d < node.devices.size(); ++d) {
             const vgpualloc::device_index which{d};
             if (!made.book->is_overcommitted(node_index{n}, which)) continue;
@@ -180,8 +180,7 @@ vgpualloc::expected<snapshot> make_snapshot(std::span<const manifest> objects, c
                                            .expected = "at least one object of kind Node"});
     }
     auto nodes = read_snapshot_nodes(sorted, dialects, *with.hami.catalog, made.warnings);
-    made.nodes = std::make_unique<vgpualloc::cluster>(nodes.nodes);
-    made.book = std::make_unique<vgpualloc::ledger>(*made.nodes);
+    made.book = std::make_unique<vgpualloc::ledger>(nodes.nodes);
     pod_reader reader{nodes, dialects, made};
     for (const manifest* each : sorted.pods) reader.read(*each);
     made.devices = std::move(nodes.devices);

@@ -46,7 +46,7 @@ public:
         : from_{&from}, catalog_{&catalog}, to_{&to}, warnings_{&warnings} {
         node_.name = from.name;
         node_.cpu = from.cpu;
-        node_.memory = from.memory;
+        node_.memory = to_bytes(from.memory);
         node_.pods_max = pods_max_of(from, node_.pods_max, warnings);
     }
 

@@ -103,7 +103,7 @@ vgpualloc::expected<snapshot_pod> read_request(const manifest& of, const std::ve
         made.container_names = names_of(*of.pod, *asked.front(), made.request.containers);
     }
     made.request.cpu = of.cpu;
-    made.request.memory = of.memory;
+    made.request.memory = to_bytes(of.memory);
     return made;
 }
 

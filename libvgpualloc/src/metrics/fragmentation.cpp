@@ -105,7 +105,7 @@ void fragmentation_model::index_cpu_steps() {
 void fragmentation_model::offer(const device_view& device, std::int32_t* row) const {
     std::fill_n(row, offered_.size(), 0);
     const auto ask = [&](std::size_t need, std::size_t column, const device_request& wanted) {
-        const rejection_code code = why_not(*device.spec, device.state, wanted).code;
+        const rejection_code code = why_not(device, wanted).code;
         if (code != rejection_code::model_not_accepted) row[need] |= accepted_one;
         if (code != rejection_code::none) return;
         row[column] |= 1;

@@ -13,6 +13,7 @@
 #include "vgpualloc/mode/mig.hpp"
 #include "vgpualloc/mode/mig_groups.hpp"
 #include "vgpualloc/mode/mindcluster_310p.hpp"
+#include "vgpualloc/model/limits.hpp"
 
 namespace vgpualloc {
 
@@ -119,7 +120,7 @@ expected<made_mode> make_mode(const device_registration& from, const mig_catalog
                             .expected = "a mode with a table"});
 }
 
-expected<const sharing_mode*> mode_for(cluster& to, const device_registration& from, const mig_catalog& catalog) {
+expected<const sharing_mode*> mode_for(device_kinds& to, const device_registration& from, const mig_catalog& catalog) {
     if (table_of(from) == mode_table::none) return find_mode(from.mode);
     for (const made_mode& each : to.modes) {
         const auto* key = std::get_deleter<mode_key>(each);
@@ -151,8 +152,7 @@ device_spec spec_of(const device_registration& from, const sharing_mode& mode) {
                      .memory = from.memory,
                      .cores = from.cores,
                      .slots = from.slots,
-                     .mode = &mode,
-                     .healthy = from.healthy};
+                     .mode = &mode};
     // A registered NPU says what it has; a table says it only of the kind.
     return table_of(from) == mode_table::npu ? spec : mode.adapted(std::move(spec));
 }
@@ -164,18 +164,17 @@ device_spec placeholder(const device_registration& from) {
             .memory = std::clamp(from.memory, mib{1}, memory_max),
             .cores = std::clamp(from.cores, core_percent{1}, core_percent{amount_max}),
             .slots = std::clamp<std::int64_t>(from.slots, 1, amount_max),
-            .mode = &modes::instance<modes::exclusive>(),
-            .healthy = false};
+            .mode = &modes::instance<modes::exclusive>()};
 }
 
-expected<device_spec> read_spec(cluster& to, const device_registration& from, const mig_catalog& catalog) {
+expected<device_spec> read_spec(device_kinds& to, const device_registration& from, const mig_catalog& catalog) {
     if (auto amounts = check_amounts(from); !amounts) return unexpected(std::move(amounts).error());
     const auto mode = mode_for(to, from, catalog);
     if (!mode) return unexpected(mode.error());
     return spec_of(from, **mode);
 }
 
-std::uint32_t kind_for(cluster& to, const node& where, const device_spec& spec) {
+std::uint32_t kind_for(device_kinds& to, const node& where, const device_spec& spec) {
     if (!where.devices.empty()) { // mostly like its neighbour
         const std::uint32_t kind = where.devices.back().kind;
         if (kind < to.kinds.size() && to.kinds[kind] == spec) return kind;
@@ -185,11 +184,18 @@ std::uint32_t kind_for(cluster& to, const node& where, const device_spec& spec) 
 
 } // namespace
 
-expected<void> add_device(cluster& to, node& where, const device_registration& from, const mig_catalog& catalog) {
+expected<void> add_device(device_kinds& to, node& where, const device_registration& from, const mig_catalog& catalog) {
     const auto refuse = [&](error why) {
         why.where = "device " + from.uuid + (why.where.empty() ? "" : ": " + why.where);
         return unexpected(std::move(why));
     };
+    if (static_cast<std::int64_t>(where.devices.size()) >= devices_per_node_max) {
+        return refuse({.code = error_code::out_of_range,
+                       .where = "",
+                       .field = "devices",
+                       .value = std::to_string(where.devices.size() + 1),
+                       .expected = "at most " + std::to_string(devices_per_node_max) + " devices on a node"});
+    }
     const bool known = std::ranges::find(where.devices, from.uuid, &device::uuid) != where.devices.end();
     if (known && !from.uuid.empty()) {
         return refuse({.code = error_code::duplicate,
@@ -201,7 +207,10 @@ expected<void> add_device(cluster& to, node& where, const device_registration& f
     auto spec = read_spec(to, from, catalog);
     if (!spec && from.healthy) return refuse(std::move(spec).error());
     const std::uint32_t kind = kind_for(to, where, spec ? *spec : placeholder(from));
-    where.devices.push_back({.uuid = from.uuid, .kind = kind, .link_group = from.link_group});
+    where.devices.push_back({.uuid = from.uuid,
+                             .kind = kind,
+                             .link_group = from.link_group,
+                             .service = from.healthy ? service_state::in_service : service_state::failed});
     return {};
 }
 

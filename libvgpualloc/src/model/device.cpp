@@ -1,4 +1,4 @@
-// The checks of a device that do not depend on what is used of it.
+// The checks of a device that do not depend on its state.
 #include "vgpualloc/model/device.hpp"
 
 #include <algorithm>
@@ -31,7 +31,6 @@ rejection_code why_never(const device_spec& device, const device_request& reques
     }
     if (has_part(device.model, request.types_denied)) return rejection_code::type_not_accepted;
     if (other_mode) return rejection_code::mode_not_offered;
-    if (!device.healthy) return rejection_code::device_unhealthy;
     return rejection_code::none;
 }
 

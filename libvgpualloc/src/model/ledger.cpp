@@ -1,38 +1,48 @@
-// The ledger's operations: check everything, then change everything.
+// The ledger's operations on pods: check everything, then change everything.
 #include "vgpualloc/model/ledger.hpp"
 
 #include <algorithm>
-#include <string>
 #include <utility>
+
+#include "undo_log.hpp"
+#include "vgpualloc/model/limits.hpp"
 
 namespace vgpualloc {
 
-ledger::ledger(const cluster& owned) : cluster_{&owned} {
-    for (const device_spec& kind : owned.kinds) {
+ledger::ledger(cluster nodes) : cluster_{std::move(nodes)} {
+    for (const device_spec& kind : cluster_.kinds) {
         VGA_ASSERT(kind.mode != nullptr && kind.memory > mib{0} && kind.cores > core_percent{0},
                    "every kind of device has a mode, memory and compute");
     }
-    first_device_.reserve(owned.nodes.size() + 1);
+    records_.resize(cluster_.nodes.size());
     std::size_t total = 0;
-    for (const node& each : owned.nodes) {
-        first_device_.push_back(total);
-        total += each.devices.size();
+    for (std::size_t i = 0; i < records_.size(); ++i) {
+        records_[i].first = total;
+        records_[i].count = static_cast<std::uint32_t>(cluster_.nodes[i].devices.size());
+        records_[i].rank = next_rank_++;
+        total += records_[i].count;
     }
-    first_device_.push_back(total);
-    hosts_.resize(owned.nodes.size());
-    devices_.resize(total);
-    pods_on_node_.resize(owned.nodes.size());
+    states_.resize(total);
+    services_.reserve(total);
+    for (const node& owned : cluster_.nodes) {
+        for (const device& registered : owned.devices) services_.push_back(registered.service);
+    }
 }
+
+ledger::~ledger() = default;
+ledger::ledger(ledger&& other) noexcept = default;
+ledger& ledger::operator=(ledger&& other) noexcept = default;
 
 void ledger::expect_pods(std::size_t count) {
     bookings_.reserve(count);
+    generations_.reserve(count);
     live_.reserve(count);
     events_.reserve(2 * count);
 }
 
-rejection_detail ledger::why_not_host(node_index where, milli_cpu cpu, mib memory) const noexcept {
-    const node& capacity = cluster_->nodes[where.at()];
-    const host_use& used = hosts_[where.at()];
+rejection_detail ledger::why_not_host(node_index where, milli_cpu cpu, bytes memory) const noexcept {
+    const node& capacity = cluster_.nodes[where.at()];
+    const host_use& used = records_[where.at()].host;
     if (used.pods + 1 > capacity.pods_max) {
         return {.code = rejection_code::too_many_pods, .wanted = 1, .available = capacity.pods_max - used.pods};
     }
@@ -46,185 +56,224 @@ rejection_detail ledger::why_not_host(node_index where, milli_cpu cpu, mib memor
 }
 
 bool ledger::is_within(node_index where) const noexcept {
-    const node& capacity = cluster_->nodes[where.at()];
-    const host_use& used = hosts_[where.at()];
+    const node& capacity = cluster_.nodes[where.at()];
+    const host_use& used = records_[where.at()].host;
     return used.cpu <= capacity.cpu && used.memory <= capacity.memory && used.pods <= capacity.pods_max;
 }
 
+/// What is wrong with booking this at all, before anything is compared with what is free.
+rejection_detail ledger::why_misused(const booking& entry) const noexcept {
+    const auto refuse = [](rejection_code code) { return rejection_detail{.code = code}; };
+    if (!entry.pod.valid() || entry.pod.value() > pod_index_max) return refuse(rejection_code::pod_not_known);
+    const bool has_entry = entry.pod.at() < live_.size();
+    if (has_entry && live_[entry.pod.at()].state != status::absent) return refuse(rejection_code::pod_is_live);
+    if (has_entry && live_[entry.pod.at()].generation > entry.pod.generation()) {
+        return refuse(rejection_code::pod_not_known);
+    }
+    const bool valid_amounts = entry.cpu >= milli_cpu{0} && entry.cpu <= host_cpu_max && entry.memory >= bytes{0} &&
+                               entry.memory <= host_memory_max;
+    if (!valid_amounts) return refuse(rejection_code::amount_not_valid);
+    if (entry.where.node.at() >= records_.size()) return refuse(rejection_code::node_not_known);
+    if (!records_[entry.where.node.at()].present) return refuse(rejection_code::node_gone);
+    const auto count = static_cast<std::int64_t>(records_[entry.where.node.at()].count);
+    for (const device_share& share : entry.where.shares) {
+        const auto index = static_cast<std::int64_t>(share.device.at());
+        if (index >= count) {
+            return {.code = rejection_code::too_few_devices, .wanted = index + 1, .available = count};
+        }
+    }
+    return {};
+}
+
 rejection_detail ledger::add_shares(const placement& where) {
-    const std::size_t first = first_device_[where.node.at()];
-    const std::size_t count = first_device_[where.node.at() + 1] - first;
+    const std::size_t first = records_[where.node.at()].first;
     for (std::size_t i = 0; i < where.shares.size(); ++i) {
         const device_share& share = where.shares[i];
-        rejection_detail refused;
-        if (share.device.at() >= count) {
-            refused = {.code = rejection_code::too_few_devices,
-                       .wanted = static_cast<std::int64_t>(share.device.at()) + 1,
-                       .available = static_cast<std::int64_t>(count)};
-        } else {
-            const device_spec& spec = cluster_->spec_of(where.node, share.device);
-            device_state& state = devices_[first + share.device.at()];
-            refused = spec.mode->why_not(spec, state, share.part);
-            if (refused.code == rejection_code::none) state = spec.mode->with(spec, state, share.part);
-        }
-        if (refused.code != rejection_code::none) {
+        const device_spec& spec = cluster_.spec_of(where.node, share.device);
+        device_state& state = states_[first + share.device.at()];
+        rejection_detail refusal{.code = why_closed(services_[first + share.device.at()])};
+        if (refusal.code == rejection_code::none) refusal = spec.mode->why_not(spec, state, share.part);
+        if (refusal.code != rejection_code::none) {
             remove_shares(where, i);
-            return refused;
+            return refusal;
         }
+        state = spec.mode->with(spec, state, share.part);
     }
     return {};
 }
 
 void ledger::remove_shares(const placement& where, std::size_t count) {
-    const std::size_t first = first_device_[where.node.at()];
+    const std::size_t first = records_[where.node.at()].first;
     for (std::size_t i = count; i-- > 0;) {
         const device_share& share = where.shares[i];
-        const device_spec& spec = cluster_->spec_of(where.node, share.device);
-        device_state& state = devices_[first + share.device.at()];
+        const device_spec& spec = cluster_.spec_of(where.node, share.device);
+        device_state& state = states_[first + share.device.at()];
         state = spec.mode->without(spec, state, share.part);
     }
 }
 
-expected<void, rejection_detail> ledger::reserve(booking wanted) {
-    VGA_ASSERT(!is_live(wanted.pod), "a pod is booked at most once at a time");
-    VGA_ASSERT(wanted.where.node.at() < hosts_.size(), "a placement names a node of the cluster");
-    VGA_ASSERT(wanted.cpu >= milli_cpu{0} && wanted.memory >= mib{0}, "a request is not negative");
+expected<booking_id, rejection_detail> ledger::reserve(booking wanted) {
+    if (const auto misuse = why_misused(wanted); misuse.code != rejection_code::none) return unexpected(misuse);
     const node_index where = wanted.where.node;
-    if (const auto refused = why_not_host(where, wanted.cpu, wanted.memory); refused.code != rejection_code::none) {
-        return unexpected(refused);
+    if (const auto refusal = why_not_host(where, wanted.cpu, wanted.memory); refusal.code != rejection_code::none) {
+        return unexpected(refusal);
     }
-    if (const auto refused = add_shares(wanted.where); refused.code != rejection_code::none) {
-        return unexpected(refused);
+    if (in_trial()) save_use(where);
+    if (const auto refusal = add_shares(wanted.where); refusal.code != rejection_code::none) {
+        return unexpected(refusal);
     }
-    record(std::move(wanted), ledger_event_kind::reserve, status::reserved);
+    const booking_id booked = record(std::move(wanted), ledger_event_kind::reserve, status::reserved);
     verify_step(where);
-    return {};
+    return booked;
 }
 
-void ledger::record(booking what, ledger_event_kind kind, status state) {
-    const node_index where = what.where.node;
-    host_use& host = hosts_[where.at()];
-    host.cpu += what.cpu;
-    host.memory += what.memory;
-    ++host.pods;
+std::uint32_t ledger::new_slot(booking entry) {
+    if (free_slots_.empty()) {
+        bookings_.push_back(std::move(entry));
+        generations_.push_back(0);
+        return static_cast<std::uint32_t>(bookings_.size() - 1);
+    }
+    const std::uint32_t slot = free_slots_.back();
+    free_slots_.pop_back();
+    bookings_[slot] = std::move(entry);
+    ++generations_[slot];
+    return slot;
+}
 
-    const auto position = static_cast<std::uint32_t>(bookings_.size());
-    if (what.pod.at() >= live_.size()) live_.resize(what.pod.at() + 1);
-    live_[what.pod.at()] = {.booking = position, .state = state};
+booking_id ledger::record(booking entry, ledger_event_kind kind, status state) {
+    node_record& owner = records_[entry.where.node.at()];
+    owner.host.cpu += entry.cpu;
+    owner.host.memory += entry.memory;
+    ++owner.host.pods;
+
+    const pod_id pod = entry.pod;
+    if (pod.at() >= live_.size()) live_.resize(pod.at() + 1);
+    if (in_trial()) note_pod(pod);
+    const std::uint32_t slot = new_slot(std::move(entry));
+    live_[pod.at()] = {.slot = slot, .generation = pod.generation(), .state = state};
     ++live_count_;
-    pods_on_node_[where.at()].push_back(position);
-    bookings_.push_back(std::move(what));
-    events_.push_back({.kind = kind, .booking = position});
+    owner.pods.push_back(slot);
+    events_.push_back({.kind = kind, .subject = slot});
+    return {.slot = slot, .generation = generations_[slot]};
 }
 
-expected<void, rejection_detail> ledger::adopt(booking found) {
-    VGA_ASSERT(!is_live(found.pod), "a pod is booked at most once at a time");
-    VGA_ASSERT(found.where.node.at() < hosts_.size(), "a placement names a node of the cluster");
-    VGA_ASSERT(found.cpu >= milli_cpu{0} && found.memory >= mib{0}, "a request is not negative");
-    const node_index where = found.where.node;
-    const auto count = static_cast<std::int64_t>(devices(where).size());
-    for (const device_share& share : found.where.shares) {
-        const auto at = static_cast<std::int64_t>(share.device.at());
-        if (at >= count) {
-            return unexpected(
-                rejection_detail{.code = rejection_code::too_few_devices, .wanted = at + 1, .available = count});
-        }
-        const device_spec& spec = cluster_->spec_of(where, share.device);
+expected<booking_id, rejection_detail> ledger::adopt(booking running) {
+    if (const auto misuse = why_misused(running); misuse.code != rejection_code::none) return unexpected(misuse);
+    const node_index where = running.where.node;
+    for (const device_share& share : running.where.shares) {
+        const device_spec& spec = cluster_.spec_of(where, share.device);
         const auto unknown = spec.mode->why_not(spec, device_state{}, share.part);
         if (unknown.code == rejection_code::mode_not_offered) return unexpected(unknown);
     }
-    if (why_not_host(where, found.cpu, found.memory).code != rejection_code::none) {
-        overcommitted_hosts_.insert(where.at());
+    if (in_trial()) save_use(where);
+    if (why_not_host(where, running.cpu, running.memory).code != rejection_code::none) {
+        overcommitted_hosts_.insert(where.value());
     }
-    for (const device_share& share : found.where.shares) {
-        const device_spec& spec = cluster_->spec_of(where, share.device);
-        device_state& state = devices_[device_position(where, share.device)];
+    const std::size_t first = records_[where.at()].first;
+    for (const device_share& share : running.where.shares) {
+        const device_spec& spec = cluster_.spec_of(where, share.device);
+        device_state& state = states_[first + share.device.at()];
         if (spec.mode->why_not(spec, state, share.part).code != rejection_code::none) {
-            overcommitted_.insert(device_position(where, share.device));
+            overcommitted_.insert({where.value(), share.device.value()});
         }
         state = spec.mode->with(spec, state, share.part);
     }
-    record(std::move(found), ledger_event_kind::adopt, status::committed);
+    const booking_id booked = record(std::move(running), ledger_event_kind::adopt, status::committed);
+    verify_step(where);
+    return booked;
+}
+
+ledger::result ledger::commit(pod_id pod) {
+    if (status_of(pod) != status::reserved) return unexpected(rejection_detail{.code = rejection_code::pod_not_known});
+    if (in_trial()) note_pod(pod);
+    live_[pod.at()].state = status::committed;
+    events_.push_back({.kind = ledger_event_kind::commit, .subject = live_[pod.at()].slot});
+    return {};
+}
+
+ledger::result ledger::rollback(pod_id pod) { return take_back(pod, ledger_event_kind::rollback, status::reserved); }
+
+ledger::result ledger::release(pod_id pod) { return take_back(pod, ledger_event_kind::release, status::committed); }
+
+ledger::result ledger::take_back(pod_id pod, ledger_event_kind kind, status needed) {
+    if (status_of(pod) != needed) return unexpected(rejection_detail{.code = rejection_code::pod_not_known});
+    const std::uint32_t slot = live_[pod.at()].slot;
+    const node_index where = bookings_[slot].where.node;
+    if (in_trial()) {
+        save_use(where);
+        note_pod(pod);
+    }
+    remove_shares(bookings_[slot].where, bookings_[slot].where.shares.size());
+    node_record& owner = records_[where.at()];
+    owner.host.cpu -= bookings_[slot].cpu;
+    owner.host.memory -= bookings_[slot].memory;
+    --owner.host.pods;
+    const auto listed = std::ranges::find(owner.pods, slot);
+    VGA_ASSERT(listed != owner.pods.end(), "a live pod is listed on its node");
+    *listed = owner.pods.back();
+    owner.pods.pop_back();
+    live_[pod.at()].state = status::absent;
+    --live_count_;
+    events_.push_back({.kind = kind, .subject = slot});
+    if (is_within(where)) overcommitted_hosts_.erase(where.value());
+    if (!overcommitted_.empty()) recount_overcommitted(where);
+    if (owner.described != nullptr || !owner.present) settle(where);
     verify_step(where);
     return {};
 }
 
-void ledger::commit(pod_id pod) {
-    VGA_ASSERT(status_of(pod) == status::reserved, "only a reserved pod is committed");
-    live_[pod.at()].state = status::committed;
-    events_.push_back({.kind = ledger_event_kind::commit, .booking = live_[pod.at()].booking});
-}
-
-void ledger::rollback(pod_id pod) {
-    VGA_ASSERT(status_of(pod) == status::reserved, "only a reserved pod is rolled back");
-    take_back(pod, ledger_event_kind::rollback);
-}
-
-void ledger::release(pod_id pod) {
-    VGA_ASSERT(status_of(pod) == status::committed, "only a committed pod is released");
-    take_back(pod, ledger_event_kind::release);
-}
-
-void ledger::take_back(pod_id pod, ledger_event_kind kind) {
-    live_entry& entry = live_[pod.at()];
-    const booking& booked = bookings_[entry.booking];
-    remove_shares(booked.where, booked.where.shares.size());
-    host_use& host = hosts_[booked.where.node.at()];
-    host.cpu -= booked.cpu;
-    host.memory -= booked.memory;
-    --host.pods;
-    auto& here = pods_on_node_[booked.where.node.at()];
-    const auto found = std::find(here.begin(), here.end(), entry.booking);
-    VGA_ASSERT(found != here.end(), "a live pod is listed on its node");
-    *found = here.back();
-    here.pop_back();
-    events_.push_back({.kind = kind, .booking = entry.booking});
-    entry.state = status::absent;
-    --live_count_;
-    if (is_within(booked.where.node)) overcommitted_hosts_.erase(booked.where.node.at());
-    if (!overcommitted_.empty()) recount_overcommitted(booked.where.node);
-    verify_step(booked.where.node);
-}
-
-/// Where adopted pods overlap, taking one away says nothing about what is left: the rest is added up anew.
-void ledger::recount_overcommitted(node_index where) {
-    const std::size_t first = first_device_[where.at()];
-    const std::size_t end = first_device_[where.at() + 1];
-    for (auto at = overcommitted_.lower_bound(first); at != overcommitted_.end() && *at < end;) {
-        const device_index which{*at - first};
-        const device_spec& spec = cluster_->spec_of(where, which);
-        device_state state{};
-        bool over = false;
-        for (const std::uint32_t position : pods_on_node_[where.at()]) {
-            for (const device_share& share : bookings_[position].where.shares) {
-                if (share.device != which) continue;
-                over = over || spec.mode->why_not(spec, state, share.part).code != rejection_code::none;
-                state = spec.mode->with(spec, state, share.part);
-            }
+/// Adds up the shares on a device anew, and notes whether they exceed it.
+void ledger::recount(node_index where, std::uint32_t device) {
+    const device_spec& spec = cluster_.spec_of(where, device_index{device});
+    device_state state{};
+    bool over = false;
+    for (const std::uint32_t slot : records_[where.at()].pods) {
+        for (const device_share& share : bookings_[slot].where.shares) {
+            if (share.device.value() != device) continue;
+            over = over || spec.mode->why_not(spec, state, share.part).code != rejection_code::none;
+            state = spec.mode->with(spec, state, share.part);
         }
-        devices_[*at] = state;
-        at = over ? std::next(at) : overcommitted_.erase(at);
+    }
+    states_[records_[where.at()].first + device] = state;
+    if (over) {
+        overcommitted_.insert({where.value(), device});
+    } else {
+        overcommitted_.erase({where.value(), device});
     }
 }
 
-const booking& ledger::booking_of(pod_id pod) const {
-    VGA_ASSERT(is_live(pod), "only a live pod has a booking");
-    return bookings_[live_[pod.at()].booking];
+/// Where pods overlap, taking one away says nothing about what is left.
+void ledger::recount_overcommitted(node_index where) {
+    for (std::uint32_t device = 0; device < records_[where.at()].count; ++device) {
+        if (overcommitted_.contains({where.value(), device})) recount(where, device);
+    }
 }
 
-void ledger::check_node(node_index where) const {
-    const std::size_t first = first_device_[where.at()];
-    const std::size_t count = first_device_[where.at() + 1] - first;
-    std::vector<device_state> recounted(count);
+std::vector<pod_id> ledger::live_pods() const {
+    std::vector<pod_id> pods;
+    pods.reserve(live_count_);
+    for (std::size_t i = 0; i < live_.size(); ++i) {
+        if (live_[i].state != status::absent) pods.emplace_back(i, live_[i].generation);
+    }
+    return pods;
+}
+
+void ledger::check_use(node_index where) const {
+    const node_record& owner = records_[where.at()];
+    const node& described = cluster_.nodes[where.at()];
+    VGA_ASSERT(owner.count == described.devices.size(), "every device of a node has a place");
+    std::vector<device_state> recounted(owner.count);
     host_use host;
-    for (const std::uint32_t position : pods_on_node_[where.at()]) {
-        const booking& booked = bookings_[position];
+    for (const std::uint32_t slot : owner.pods) {
+        const booking& booked = bookings_[slot];
         VGA_ASSERT(booked.where.node == where, "a booking is listed on its own node");
+        VGA_ASSERT(is_live(booked.pod) && live_[booked.pod.at()].slot == slot, "a listed booking is live");
         host.cpu += booked.cpu;
         host.memory += booked.memory;
         ++host.pods;
         for (const device_share& share : booked.where.shares) {
-            const device_spec& spec = cluster_->spec_of(where, share.device);
+            VGA_ASSERT(share.device.at() < owner.count, "a booking names devices that its node has");
+            const device_spec& spec = cluster_.spec_of(where, share.device);
             device_state& state = recounted[share.device.at()];
             VGA_ASSERT(is_overcommitted(where, share.device) ||
                            spec.mode->why_not(spec, state, share.part).code == rejection_code::none,
@@ -232,94 +281,22 @@ void ledger::check_node(node_index where) const {
             state = spec.mode->with(spec, state, share.part);
         }
     }
-    VGA_ASSERT(host == hosts_[where.at()], "host use is the sum of the live bookings");
+    VGA_ASSERT(host == owner.host, "host use is the sum of the live bookings");
     VGA_ASSERT(is_overcommitted(where) || is_within(where), "no node exceeds its capacity");
-    VGA_ASSERT(std::equal(recounted.begin(), recounted.end(), devices(where).begin()),
-               "device use is the sum of the live bookings");
+    VGA_ASSERT(std::ranges::equal(recounted, devices(where)), "device use is the sum of the live bookings");
+    for (std::uint32_t device = 0; device < owner.count; ++device) {
+        VGA_ASSERT(services_[owner.first + device] == described.devices[device].service,
+                   "a device's service is what its node says");
+    }
 }
 
 void ledger::check() const {
     std::size_t live = 0;
-    for (std::size_t i = 0; i < hosts_.size(); ++i) {
-        check_node(node_index{i});
-        live += pods_on_node_[i].size();
+    for (std::size_t i = 0; i < records_.size(); ++i) {
+        check_use(node_index{i});
+        live += records_[i].pods.size();
     }
     VGA_ASSERT(live == live_count_, "every live pod is on one node");
-}
-
-bool ledger::same_use(const ledger& other) const {
-    if (hosts_ != other.hosts_ || devices_ != other.devices_ || live_count_ != other.live_count_) return false;
-    for (std::size_t i = 0; i < live_.size(); ++i) {
-        const pod_id pod{i};
-        if (!is_live(pod)) continue;
-        if (!other.is_live(pod) || is_committed(pod) != other.is_committed(pod)) return false;
-        if (booking_of(pod) != other.booking_of(pod)) return false;
-    }
-    return true;
-}
-
-namespace {
-
-error log_error(std::size_t event, const char* expected_text) {
-    return {.code = error_code::malformed,
-            .where = "event " + std::to_string(event),
-            .field = "",
-            .value = "",
-            .expected = expected_text};
-}
-
-bool names_known_parts(const cluster& owned, const booking& entry) {
-    if (!entry.pod.valid() || entry.where.node.at() >= owned.nodes.size()) return false;
-    return entry.cpu >= milli_cpu{0} && entry.memory >= mib{0};
-}
-
-} // namespace
-
-expected<ledger> ledger::rebuild(const cluster& owned, std::span<const ledger_event> events,
-                                 std::span<const booking> bookings) {
-    ledger result{owned};
-    for (std::size_t i = 0; i < events.size(); ++i) {
-        const ledger_event& event = events[i];
-        if (event.booking >= bookings.size()) return unexpected(log_error(i, "the event names no booking"));
-        const booking& entry = bookings[event.booking];
-        if (!names_known_parts(owned, entry)) return unexpected(log_error(i, "the booking is not of this cluster"));
-        const status now = result.status_of(entry.pod);
-        const status needed = books(event.kind)                          ? status::absent
-                              : event.kind == ledger_event_kind::release ? status::committed
-                                                                         : status::reserved;
-        if (now != needed) return unexpected(log_error(i, "the pod is not in the state that the event needs"));
-        switch (event.kind) {
-        case ledger_event_kind::reserve:
-            if (!result.reserve(entry)) return unexpected(log_error(i, "the booking does not fit"));
-            break;
-        case ledger_event_kind::commit:
-            result.commit(entry.pod);
-            break;
-        case ledger_event_kind::rollback:
-            result.rollback(entry.pod);
-            break;
-        case ledger_event_kind::release:
-            result.release(entry.pod);
-            break;
-        case ledger_event_kind::adopt:
-            if (!result.adopt(entry)) return unexpected(log_error(i, "the booking is not of this cluster"));
-            break;
-        }
-    }
-    return result;
-}
-
-expected<ledger> ledger::rebuild(const cluster& owned, std::span<const booking> live) {
-    ledger result{owned};
-    for (std::size_t i = 0; i < live.size(); ++i) {
-        if (!names_known_parts(owned, live[i])) {
-            return unexpected(log_error(i, "the booking is not of this cluster"));
-        }
-        if (result.is_live(live[i].pod)) return unexpected(log_error(i, "the pod is booked twice"));
-        if (!result.reserve(live[i])) return unexpected(log_error(i, "the booking does not fit"));
-        result.commit(live[i].pod);
-    }
-    return result;
 }
 
 } // namespace vgpualloc

@@ -26,28 +26,25 @@ struct device_sum {
 
 struct node_sum {
     std::int64_t cpu_milli = 0;
-    std::int64_t memory_mib = 0;
+    std::int64_t memory_bytes = 0;
     std::int64_t pods = 0;
     std::vector<device_sum> devices;
 };
 
-/// Which bookings are live, read from the events alone; a non-empty text names the event that cannot be.
+/// Which bookings are live, read from the lists of the nodes; a non-empty text names what cannot be.
 std::string live_bookings(const ledger& book, std::vector<std::size_t>& live) {
-    std::set<std::pair<std::uint32_t, std::uint32_t>> open; // pod, booking
-    for (const ledger_event& event : book.events()) {
-        const pod_id pod = book.bookings()[event.booking].pod;
-        const std::pair key{pod.value(), event.booking};
-        if (books(event.kind)) {
-            const auto next = open.lower_bound({pod.value(), 0});
-            if (next != open.end() && next->first == pod.value())
-                return "pod " + std::to_string(pod.value()) + " is live twice";
-            open.insert(key);
-        } else if (gives_back(event.kind) && open.erase(key) == 0) {
-            return "pod " + std::to_string(pod.value()) + " ends without having begun";
+    std::set<std::uint32_t> pods;
+    for (std::size_t n = 0; n < book.nodes().nodes.size(); ++n) {
+        for (const std::uint32_t slot : book.live_on(node_index{n})) {
+            const booking& entry = book.bookings()[slot];
+            const std::string pod = "pod " + std::to_string(entry.pod.value());
+            if (!pods.insert(entry.pod.value()).second) return pod + " is live twice";
+            if (entry.where.node != node_index{n}) return pod + " is listed on a node where it is not";
+            if (!book.is_live(entry.pod)) return pod + " is listed on a node and not live";
+            live.push_back(slot);
         }
     }
-    for (const auto& [pod, booking] : open) live.push_back(booking);
-    return "";
+    return pods.size() == book.live_count() ? "" : "a live pod is listed on no node";
 }
 
 /// The instance's kind among all kinds of all groups, and which group that is.
@@ -93,7 +90,6 @@ std::string add_share(const device_share& share, const device_spec& spec, const 
         sum.cores_percent += spec.cores.count();
         sum.whole = true;
     }
-    if (!spec.healthy) return "an unhealthy device is in use";
     return "";
 }
 
@@ -168,7 +164,7 @@ const device_facts& facts_of(std::span<const device_facts> facts, std::uint32_t 
 std::string judge_node(const node_sum& sum, const node& owned, const cluster& all, node_index where, const ledger& book,
                        std::span<const device_facts> facts) {
     if (sum.cpu_milli > owned.cpu.count()) return "host CPU is overcommitted";
-    if (sum.memory_mib > owned.memory.count()) return "host memory is overcommitted";
+    if (sum.memory_bytes > owned.memory.count()) return "host memory is overcommitted";
     if (sum.pods > owned.pods_max) return "the pod limit is exceeded";
     for (std::size_t d = 0; d < sum.devices.size(); ++d) {
         const device_spec& spec = all.spec_of(where, device_index{d});
@@ -177,7 +173,7 @@ std::string judge_node(const node_sum& sum, const node& owned, const cluster& al
         if (auto broken = judge_count(sum.devices[d], book.devices(where)[d]); !broken.empty()) return broken;
     }
     const host_use& host = book.host(where);
-    if (host.cpu.count() != sum.cpu_milli || host.memory.count() != sum.memory_mib || host.pods != sum.pods) {
+    if (host.cpu.count() != sum.cpu_milli || host.memory.count() != sum.memory_bytes || host.pods != sum.pods) {
         return "the counted use of a host is not the sum of its pods";
     }
     return "";
@@ -195,7 +191,7 @@ std::string first_violation(const ledger& book, std::span<const device_facts> fa
         const booking& entry = book.bookings()[position];
         node_sum& sum = sums[entry.where.node.at()];
         sum.cpu_milli += entry.cpu.count();
-        sum.memory_mib += entry.memory.count();
+        sum.memory_bytes += entry.memory.count();
         ++sum.pods;
         std::set<std::pair<std::uint32_t, std::size_t>> used;
         for (const device_share& share : entry.where.shares) {

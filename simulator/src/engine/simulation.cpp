@@ -15,7 +15,11 @@ simulation::simulation(const simulation_input& input, vgpualloc::ledger& book, v
     : input_{&input}, ledger_{&book}, allocator_{&alloc}, discipline_{&rules}, options_{options},
       gauges_{std::move(fragmentation), input.nodes.nodes.size()}, id_generation_{alloc.id_generation()} {
     requests_.reserve(input.requests.size());
-    for (const auto& each : input.requests) requests_.push_back(alloc.intern(each));
+    for (const auto& request : input.requests) {
+        const auto known = alloc.intern(request);
+        VGA_ASSERT(known.has_value(), "a workload's requests are within the core's limits");
+        requests_.push_back(*known);
+    }
     result_.pods.resize(input.pods.size());
     for (std::size_t i = 0; i < input.nodes.nodes.size(); ++i) update_node(node_index{i});
     if (options_.sample_interval == ticks{0}) result_.samples.reserve(input.pods.size());
@@ -54,12 +58,12 @@ void simulation::record(ticks time) {
 void simulation::attempt(const event& happening) {
     const arriving_pod& pod = input_->pods[happening.pod];
     const std::uint64_t begin = now_ns();
-    const auto placed = allocator_->place(pod_id{happening.pod}, requests_[pod.request]);
+    const auto placed = allocator_->place(*ledger_, pod_id{happening.pod}, requests_[pod.request]);
     result_.decision_latency.add(now_ns() - begin);
     ++result_.decisions;
     pod_outcome& outcome = result_.pods[happening.pod];
     if (placed) {
-        outcome.booking = static_cast<std::uint32_t>(ledger_->bookings().size() - 1);
+        outcome.booking = placed->booking.slot;
         outcome.reason = vgpualloc::rejection_code::none;
         ++result_.placed;
         update_node(placed->node);

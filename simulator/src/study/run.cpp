@@ -151,7 +151,8 @@ expected<run_record> replay(const run_config& config, const loaded_input& loaded
     record.ledger->expect_pods(loaded.input.pods.size());
     vgpualloc::allocator alloc{
         *record.ledger,
-        {.node = node_policy->get(), .device = device_policy ? device_policy.get() : node_policy->get()}};
+        {.node = node_policy->get(), .device = device_policy ? device_policy.get() : node_policy->get()},
+        {.requests_max = loaded.input.requests.size() + 1}};
     try_once rules;
     simulation sim{loaded.input,  *record.ledger,
                    alloc,         rules,

@@ -27,7 +27,7 @@ protected:
         owned.kind_of(gpu("B", 1, "exclusive"));
     }
     [[nodiscard]] const device_view* device(std::uint32_t kind, std::int64_t memory) {
-        return &states.device(kind, taken(memory));
+        return &states.device(kind, taken(memory), service_state::in_service);
     }
     [[nodiscard]] const device_config& config(std::vector<const device_view*> devices) {
         return states.config(devices);
@@ -47,7 +47,7 @@ TEST_F(state_table_test, equal_states_of_equal_kinds_are_one_object) {
     EXPECT_EQ(device(0, 100), device(0, 100));
     EXPECT_NE(device(0, 100), device(0, 200));
     EXPECT_NE(device(0, 0), device(1, 0)) << "the kind is part of what is interned";
-    EXPECT_NE(&states.device(0, taken(100, 2)), device(0, 100));
+    EXPECT_NE(&states.device(0, taken(100, 2), service_state::in_service), device(0, 100));
     EXPECT_EQ(device(0, 2500)->used, milli_gpu{250});
     EXPECT_EQ(device(0, 2500)->spec, &owned.kinds[0]);
 }
@@ -103,9 +103,9 @@ TEST_F(outcome_table_test, lists_every_unlike_device_once_or_says_why_not) {
     const auto* half = device(0, 5000);
     const auto* full = device(0, 10000);
     const auto& mixed = config({idle, idle, half, full});
-    const std::uint32_t small = outcomes.shape_of({want(1, 4000)});
-    EXPECT_EQ(outcomes.shape_of({want(1, 4000)}), small);
-    EXPECT_NE(outcomes.shape_of({want(1, 4001)}), small);
+    const std::uint32_t small = outcomes.add({want(1, 4000)});
+    EXPECT_EQ(outcomes.add({want(1, 4000)}), small);
+    EXPECT_NE(outcomes.add({want(1, 4001)}), small);
     for (int ask = 0; ask < 2; ++ask) { // computed, then remembered
         const outcome_list found = ways(small, mixed);
         EXPECT_EQ(found.code, rejection_code::none);
@@ -117,7 +117,7 @@ TEST_F(outcome_table_test, lists_every_unlike_device_once_or_says_why_not) {
         EXPECT_EQ(found.ways[1].before, half);
     }
     const auto code = [&](std::vector<device_request> containers, const device_config& on) {
-        return ways(outcomes.shape_of(containers), on).code;
+        return ways(outcomes.add(containers), on).code;
     };
     EXPECT_EQ(code({want(5, 1)}, mixed), rejection_code::too_few_devices);
     EXPECT_EQ(code({want(1, 4000)}, config({full})), rejection_code::insufficient_device_memory);
@@ -130,26 +130,26 @@ TEST_F(outcome_table_test, lists_every_unlike_device_once_or_says_why_not) {
 TEST_F(outcome_table_test, several_devices_are_one_way_if_there_is_no_choice) {
     const auto* idle = device(0, 0);
     const auto* half = device(0, 5000);
-    const outcome_list whole = ways(outcomes.shape_of({want(2, 10000)}), config({idle, half, idle, idle}));
+    const outcome_list whole = ways(outcomes.add({want(2, 10000)}), config({idle, half, idle, idle}));
     ASSERT_EQ(whole.ways.size(), 1U);
     EXPECT_EQ(whole.ways[0].before, nullptr);
     EXPECT_EQ(whole.ways[0].next, &config({device(0, 10000), device(0, 10000), idle, half}));
-    const outcome_list choice = ways(outcomes.shape_of({want(2, 1000)}), config({idle, half, idle}));
+    const outcome_list choice = ways(outcomes.add({want(2, 1000)}), config({idle, half, idle}));
     EXPECT_TRUE(choice.stepwise);
     EXPECT_EQ(choice.code, rejection_code::none);
     EXPECT_TRUE(choice.ways.empty());
     const auto& any = config({idle, half});
-    const outcome_list nothing = ways(outcomes.shape_of({}), any);
+    const outcome_list nothing = ways(outcomes.add({}), any);
     ASSERT_EQ(nothing.ways.size(), 1U);
     EXPECT_EQ(nothing.ways[0].next, &any) << "a pod without devices changes none";
 }
 
 TEST_F(outcome_table_test, clearing_forgets_outcomes_but_not_shapes) {
-    const std::uint32_t shape = outcomes.shape_of({want(1, 4000)});
+    const std::uint32_t shape = outcomes.add({want(1, 4000)});
     EXPECT_EQ(ways(shape, config({device(0, 9000)})).code, rejection_code::insufficient_device_memory);
     states.clear();
     outcomes.clear();
-    EXPECT_EQ(outcomes.shape_of({want(1, 4000)}), shape);
+    EXPECT_EQ(outcomes.add({want(1, 4000)}), shape);
     const auto& idle = config({device(0, 0)}); // the same ids as before, another content
     EXPECT_EQ(ways(shape, idle).ways.size(), 1U);
 }

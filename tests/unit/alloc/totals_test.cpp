@@ -4,8 +4,8 @@
 #include "support.hpp"
 
 #include "vgpualloc/alloc/device_chooser.hpp"
-#include "vgpualloc/alloc/naive_allocator.hpp"
 #include "vgpualloc/alloc/part_table.hpp"
+#include "vgpualloc/alloc/reference.hpp"
 #include "vgpualloc/alloc/totals_chooser.hpp"
 #include "vgpualloc/core/rng.hpp"
 
@@ -31,7 +31,7 @@ protected:
         return made;
     }
     [[nodiscard]] const device_view& device(std::uint32_t kind, device_state state) {
-        return states.device(kind, state);
+        return states.device(kind, state, service_state::in_service);
     }
 
     cluster owned;
@@ -40,16 +40,16 @@ protected:
 };
 
 TEST_F(part_table_test, equal_parts_are_one_number_and_the_count_is_part_of_them) {
-    const auto one = parts.part_of(want(1, 4000));
-    EXPECT_EQ(parts.part_of(want(1, 4000)), one);
-    EXPECT_NE(parts.part_of(want(1, 4001)), one);
-    EXPECT_NE(parts.part_of(want(2, 4000)), one);
+    const auto one = parts.add(want(1, 4000));
+    EXPECT_EQ(parts.add(want(1, 4000)), one);
+    EXPECT_NE(parts.add(want(1, 4001)), one);
+    EXPECT_NE(parts.add(want(2, 4000)), one);
 }
 
 /// More states than are kept: those that are computed each time are answered alike.
 TEST_F(part_table_test, answers_what_the_mode_says_for_every_state) {
     const device_request wanted = want(1, 4000);
-    const auto part = parts.part_of(wanted);
+    const auto part = parts.add(wanted);
     for (int ask = 0; ask < 2; ++ask) {
         for (std::int64_t memory = 0; memory < 1000; ++memory) {
             const device_view& before = device(0, taken(memory * 10));
@@ -74,7 +74,7 @@ TEST_F(part_table_test, answers_what_the_mode_says_for_every_state) {
 TEST_F(part_table_test, one_way_per_partition_in_the_modes_order) {
     device_request wanted = want(1, 5000);
     const device_view& before = device(2, {});
-    const auto given = parts.of(parts.part_of(wanted), before);
+    const auto given = parts.of(parts.add(wanted), before);
     std::vector<partition> expected;
     before.spec->mode->candidates(*before.spec, before.state, wanted, expected);
     ASSERT_GT(expected.size(), 1U) << "an instance has several places";
@@ -87,7 +87,7 @@ TEST_F(part_table_test, one_way_per_partition_in_the_modes_order) {
 TEST_F(part_table_test, a_model_that_is_not_accepted_is_refused_whatever_is_used) {
     device_request wanted = want(1, 100);
     wanted.models = {"A"};
-    const auto part = parts.part_of(wanted);
+    const auto part = parts.add(wanted);
     for (const std::int64_t memory : {0, 10000}) {
         const device_view& other = device(1, taken(memory));
         const auto given = parts.of(part, other);
@@ -97,18 +97,18 @@ TEST_F(part_table_test, a_model_that_is_not_accepted_is_refused_whatever_is_used
 }
 
 TEST_F(part_table_test, refusals_of_configurations_are_noted_until_forgotten) {
-    const auto part = parts.part_of(want(1, 100));
+    const auto part = parts.add(want(1, 100));
     const device_view* full = &device(0, taken(10000));
     const device_config& config = states.config(std::vector{full, full});
     EXPECT_EQ(parts.noted_refusal(part, config), rejection_code::none);
     parts.note_refusal(part, config, rejection_code::insufficient_device_memory);
     EXPECT_EQ(parts.noted_refusal(part, config), rejection_code::insufficient_device_memory);
-    EXPECT_EQ(parts.noted_refusal(parts.part_of(want(1, 200)), config), rejection_code::none);
+    EXPECT_EQ(parts.noted_refusal(parts.add(want(1, 200)), config), rejection_code::none);
     static_cast<void>(parts.of(part, *full));
     parts.forget();
     EXPECT_EQ(parts.noted_refusal(part, config), rejection_code::none);
     EXPECT_FALSE(parts.kept(part, *full).known);
-    EXPECT_EQ(parts.part_of(want(1, 100)), part) << "parts keep their numbers";
+    EXPECT_EQ(parts.add(want(1, 100)), part) << "parts keep their numbers";
 }
 
 /// Both choosers on nodes in drawn states, for every policy that scores by totals. One container asks for nothing.
@@ -138,7 +138,8 @@ TEST(totals_chooser, chooses_and_scores_as_the_chooser_from_configurations_does)
             std::vector<const device_view*> devices;
             for (int d = 0; d < 6; ++d) {
                 devices.push_back(&states.device(static_cast<std::uint32_t>(draw.below(2)),
-                                                 taken(static_cast<std::int64_t>(draw.below(5)) * 2500)));
+                                                 taken(static_cast<std::int64_t>(draw.below(5)) * 2500),
+                                                 service_state::in_service));
             }
             const node_view before{.node = node_index{0U},
                                    .cpu_capacity = milli_cpu{32000},
@@ -148,7 +149,7 @@ TEST(totals_chooser, chooses_and_scores_as_the_chooser_from_configurations_does)
                 std::vector<std::uint32_t> parts;
                 std::int64_t count = 0;
                 for (const device_request& container : each.containers) {
-                    parts.push_back(table.part_of(container));
+                    parts.push_back(table.add(container));
                     count += container.count;
                 }
                 const request_view request{.request = &each, .devices = count};
@@ -177,11 +178,14 @@ TEST(totals_chooser, chooses_and_scores_as_the_chooser_from_configurations_does)
 TEST(allocator, starts_afresh_when_it_knows_too_many_device_states) {
     cluster owned;
     for (int i = 0; i < 3; ++i) add_node(owned, many(4));
-    placer here{owned, "binpack", {}, {.configs_max = 4000, .index_bytes_max = std::size_t{1} << 20, .devices_max = 8}};
-    naive_allocator naive{here.book, {.node = here.scorer.get(), .device = here.scorer.get()}};
+    placer here{owned,
+                "binpack",
+                {},
+                {.interned = {.configs_max = 60, .devices_max = 8}, .index_bytes_max = std::size_t{1} << 20}};
+    const reference_allocator reference{here.book, {.node = here.scorer.get(), .device = here.scorer.get()}};
     for (std::int64_t i = 0; i < 100; ++i) {
         const pod_request asked = pod({want(1, 100 + i)});
-        ASSERT_EQ(here.decide(asked), naive.decide(asked)) << i;
+        ASSERT_EQ(here.decide(asked), reference.decide(asked)) << i;
         static_cast<void>(here.place(asked));
         if (i >= 5) here.book.release(pod_id{1000U + static_cast<std::uint32_t>(i) - 5U});
         ASSERT_LE(here.decider.config_count(), 60U) << "they are forgotten together";

@@ -34,16 +34,17 @@ TEST(snapshot, a_mixed_cluster) {
         snapshot_of(gpu_node("core", card("A") + card("B", "hami-core", "false")) + gpu_node("mig", card("M", "mig")) +
                     npu_node + "---\nkind: Service\nmetadata: {name: s}\n");
     EXPECT_THAT(made.warnings, IsEmpty());
-    ASSERT_THAT(made.nodes->nodes, SizeIs(3));
-    EXPECT_EQ(made.nodes->nodes[0].cpu, milli_cpu{16000});
-    EXPECT_EQ(made.nodes->nodes[0].memory, mib{65536});
-    EXPECT_EQ(made.nodes->nodes[0].pods_max, 110);
-    const auto& good = made.nodes->spec_of(first, device_index{std::size_t{0}});
+    ASSERT_THAT(made.nodes().nodes, SizeIs(3));
+    EXPECT_EQ(made.nodes().nodes[0].cpu, milli_cpu{16000});
+    EXPECT_EQ(made.nodes().nodes[0].memory, vgpualloc::to_bytes(mib{65536}));
+    EXPECT_EQ(made.nodes().nodes[0].pods_max, 110);
+    const auto& good = made.nodes().spec_of(first, device_index{std::size_t{0}});
     EXPECT_EQ(good.mode->name(), "hami_core");
-    EXPECT_TRUE(good.healthy);
-    EXPECT_FALSE(made.nodes->spec_of(first, device_index{std::size_t{1}}).healthy);
-    EXPECT_EQ(made.nodes->spec_of(node_index{std::size_t{1}}, device_index{std::size_t{0}}).mode->name(), "mig");
-    EXPECT_EQ(made.nodes->spec_of(node_index{std::size_t{2}}, device_index{std::size_t{0}}).mode->name(), "ascend_vir");
+    EXPECT_EQ(made.book->services(first)[0], vgpualloc::service_state::in_service);
+    EXPECT_EQ(made.book->services(first)[1], vgpualloc::service_state::failed);
+    EXPECT_EQ(made.nodes().spec_of(node_index{std::size_t{1}}, device_index{std::size_t{0}}).mode->name(), "mig");
+    EXPECT_EQ(made.nodes().spec_of(node_index{std::size_t{2}}, device_index{std::size_t{0}}).mode->name(),
+              "ascend_vir");
     EXPECT_EQ(made.devices[2][0].dialect, "ascend_hami");
     EXPECT_EQ(made.devices[1][0].registered.geometry.size(), 2U);
 }
@@ -124,7 +125,7 @@ TEST(snapshot, the_same_object_twice_counts_once) {
     const std::string node = gpu_node("n0", card("A"));
     const std::string bound = pod("p", vgpu(1, 3000), "n0", "volcano.sh/vgpu-ids-new: 'A,NVIDIA,3000,0:'");
     const auto made = snapshot_of(node + bound + node + bound);
-    EXPECT_THAT(made.nodes->nodes, SizeIs(1));
+    EXPECT_THAT(made.nodes().nodes, SizeIs(1));
     EXPECT_EQ(made.book->devices(first)[0].memory, mib{3000});
     EXPECT_THAT(made.warnings, SizeIs(2));
 }

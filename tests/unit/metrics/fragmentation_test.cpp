@@ -26,12 +26,12 @@ public:
         for (const std::int64_t left : left_milli) {
             const device_state state{
                 .memory = mib{1000 - left}, .cores = {}, .slots = left == 1000 ? 0 : 1, .layout = 0};
-            const device_view& view = states_.device(0, state);
+            const device_view& view = states_.device(0, state, service_state::in_service);
             views_.push_back(view);
         }
         for (device_view& each : views_) {
             if (interned) {
-                pointers_.push_back(&states_.device(0, each.state));
+                pointers_.push_back(&states_.device(each, each.state));
             } else {
                 each.id = not_interned;
                 pointers_.push_back(&each);
@@ -220,7 +220,7 @@ void expect_recorded(const row& cells, const workload& target) {
     for (std::uint32_t d = 0; d < left.size(); ++d) {
         if (left[d] == 1000) continue;
         booking taken = book_on(d, node_index{0U}, {share_of_device(d, slice{mib{1000 - left[d]}, {}})}, 0);
-        taken.memory = mib{0};
+        taken.memory = bytes{0};
         ASSERT_TRUE(here.book.reserve(taken));
     }
     const auto asked =

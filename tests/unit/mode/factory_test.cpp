@@ -45,8 +45,7 @@ TEST(add_device, takes_over_what_the_node_registers) {
                                            .memory = mib{40960},
                                            .cores = whole_compute,
                                            .slots = 10,
-                                           .mode = &mode("hami_core"),
-                                           .healthy = true}));
+                                           .mode = &mode("hami_core")}));
     EXPECT_TRUE(owned.modes.empty()) << "listed modes need no keeping";
 }
 
@@ -168,8 +167,8 @@ TEST(add_device, an_unhealthy_device_keeps_its_position) {
     lost.healthy = false;
     ASSERT_TRUE(add(owned, where, lost)) << "nothing is known but that it is there";
     ASSERT_TRUE(add(owned, where, registered("GPU-1")));
-    EXPECT_FALSE(owned.kinds[where.devices[0].kind].healthy);
-    EXPECT_TRUE(owned.kinds[where.devices[1].kind].healthy);
+    EXPECT_EQ(where.devices[0].service, service_state::failed);
+    EXPECT_EQ(where.devices[1].service, service_state::in_service);
     const ledger book{owned}; // which wants a mode, memory and compute of every kind
     placer placing{owned, "binpack"};
     EXPECT_EQ(placing.book.live_count(), 0U);

@@ -14,19 +14,15 @@ TEST(cluster, equal_specifications_share_a_kind) {
     const std::uint32_t b = owned.kind_of(gpu("B"));
     EXPECT_NE(a, b);
     EXPECT_EQ(owned.kind_of(gpu("A")), a);
-    device_spec sick = gpu("A");
-    sick.healthy = false;
-    EXPECT_NE(owned.kind_of(sick), a) << "health is part of what a device is";
     EXPECT_NE(owned.kind_of(gpu("A", 10, "exclusive")), a);
-    EXPECT_EQ(owned.kinds.size(), 4U);
+    EXPECT_EQ(owned.kinds.size(), 3U);
     const node_index where = add_node(owned, {gpu("B"), gpu("A")});
     EXPECT_EQ(owned.spec_of(where, device_index{0U}).model, "B");
     EXPECT_EQ(owned.spec_of(where, device_index{1U}).model, "A");
 }
 
-TEST(device, what_can_never_serve_is_said_in_the_order_model_mode_health) {
+TEST(device, what_cannot_serve_is_said_in_the_order_model_mode_service) {
     device_spec device = gpu("A");
-    device.healthy = false;
     device_request wanted = want(1, 1000);
     wanted.models = {"B", "C"};
     wanted.mode = "exclusive";
@@ -34,12 +30,13 @@ TEST(device, what_can_never_serve_is_said_in_the_order_model_mode_health) {
     wanted.models = {"B", "A"};
     EXPECT_EQ(why_never(device, wanted), rejection_code::mode_not_offered);
     wanted.mode = "hami_core";
-    EXPECT_EQ(why_never(device, wanted), rejection_code::device_unhealthy);
-    EXPECT_EQ(why_not(device, {}, wanted).code, rejection_code::device_unhealthy);
-    device.healthy = true;
     EXPECT_EQ(why_never(device, wanted), rejection_code::none);
     wanted.memory = mib{20000};
-    EXPECT_EQ(why_not(device, {}, wanted).code, rejection_code::insufficient_device_memory);
+    const auto code = [&](service_state service) { return why_not(device, {}, service, wanted).code; };
+    EXPECT_EQ(code(service_state::failed), rejection_code::device_unhealthy);
+    EXPECT_EQ(code(service_state::draining), rejection_code::device_draining);
+    EXPECT_EQ(code(service_state::reconfiguring), rejection_code::device_reconfiguring);
+    EXPECT_EQ(code(service_state::in_service), rejection_code::insufficient_device_memory);
     device_request nothing = want(0, 1);
     nothing.family = "another vendor's";
     EXPECT_EQ(why_never(device, nothing), rejection_code::none) << "no device is asked for";

@@ -92,9 +92,8 @@ TEST(weighted, passes_on_events_epochs_and_forgotten_ids) {
     terms.push_back({.scorer = std::make_unique<priced>(), .weight = 0.5});
     terms.push_back({.scorer = std::make_unique<priced>(), .weight = 2.0});
     policies::weighted sum{"weighted:x", std::move(terms)};
-    cluster owned;
     const booking none = book_on(0, node_index{0U});
-    sum.observe({.kind = ledger_event_kind::reserve, .what = &none, .where = &owned});
+    sum.observe({.kind = ledger_event_kind::reserve, .entry = &none, .where = none.where.node});
     EXPECT_EQ(sum.epoch(), 2U);
     sum.forget_ids();
     EXPECT_EQ(sum.epoch(), 202U);

@@ -30,7 +30,7 @@ public:
     site& add(const std::string& name, const dialect::node_reading& read) {
         EXPECT_TRUE(placing_ == nullptr);
         for (const error& each : read.problems) ADD_FAILURE() << name << ": " << each.message();
-        node made{.name = name, .cpu = milli_cpu{64000}, .memory = mib{512000}, .pods_max = 110, .devices = {}};
+        node made{.name = name, .cpu = milli_cpu{64000}, .memory = to_bytes(mib{512000}), .pods_max = 110};
         for (const device_registration& each : read.devices) {
             const auto added = add_device(owned_, made, each, built_in_mig_catalog());
             EXPECT_TRUE(added) << added.error().message();

@@ -50,8 +50,7 @@ std::string judged(const std::vector<partition>& parts, const verify::device_fac
                    std::int64_t cores, std::string_view name = "any") {
     const any_parts mode{name, memory, cores};
     cluster owned;
-    const node_index where =
-        add_node(owned, {{.model = "A", .memory = mib{100000}, .slots = 10, .mode = &mode, .healthy = true}});
+    const node_index where = add_node(owned, {{.model = "A", .memory = mib{100000}, .slots = 10, .mode = &mode}});
     ledger book{owned};
     booking planted = book_on(0, where);
     for (std::uint32_t i = 0; i < parts.size(); ++i) planted.where.shares.push_back(share_of_device(0, parts[i], i));

@@ -77,15 +77,12 @@ TEST(first_violation, is_empty_where_pods_were_found_running) {
 
 TEST(first_violation, names_what_the_ledger_leaves_to_its_callers) {
     cluster owned;
-    device_spec sick = gpu();
-    sick.healthy = false;
-    const node_index where = add_node(owned, {gpu(), sick});
+    const node_index where = add_node(owned, {gpu(), gpu()});
     const auto violation = [&](const booking& planted) {
         ledger book{owned};
         EXPECT_TRUE(book.reserve(planted));
         return verify::first_violation(book);
     };
-    EXPECT_EQ(violation(book_on(3, where, {share_of_device(1, part(1))})), "pod 3: an unhealthy device is in use");
     EXPECT_EQ(violation(book_on(4, where, {share_of_device(0, part(1)), share_of_device(0, part(1))})),
               "pod 4: a container has a device twice");
     EXPECT_EQ(violation(book_on(4, where, {share_of_device(0, part(1)), share_of_device(0, part(1), 1)})), "")
@@ -134,16 +131,18 @@ TEST(first_violation, measures_against_the_cluster_as_it_is) {
     };
     const std::vector<row> rows{
         {"node n0: host CPU is overcommitted", [](node& n) { n.cpu = milli_cpu{999}; }},
-        {"node n0: host memory is overcommitted", [](node& n) { n.memory = mib{999}; }},
+        {"node n0: host memory is overcommitted", [](node& n) { n.memory = bytes{999}; }},
         {"node n0: the pod limit is exceeded", [](node& n) { n.pods_max = 0; }},
-        {"pod 0: a device that the node does not have", [](node& n) { n.devices.clear(); }},
     };
     for (const row& each : rows) {
         cluster owned;
         const node_index where = add_node(owned, many(1));
         ledger book{owned};
         ASSERT_TRUE(book.reserve(book_on(0, where, {share_of_device(0, part(1))})));
-        each.shrink(owned.nodes[0]);
+        node smaller = book.nodes().nodes[0];
+        each.shrink(smaller);
+        ASSERT_TRUE(book.update_node(where, smaller).value());
+        EXPECT_TRUE(book.is_overcommitted(where));
         EXPECT_EQ(verify::first_violation(book), each.violation);
     }
 }

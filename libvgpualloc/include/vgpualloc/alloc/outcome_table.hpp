@@ -40,8 +40,9 @@ class outcome_table {
 public:
     explicit outcome_table(state_table& states) : states_{&states} {}
 
-    /// A dense number for the device part of a request.
-    [[nodiscard]] std::uint32_t shape_of(const std::vector<device_request>& containers);
+    /// A number for the device part of a request, the same for equal ones until each was removed.
+    [[nodiscard]] std::uint32_t add(const std::vector<device_request>& containers);
+    void remove(std::uint32_t shape);
 
     /// `id` is the configuration's own, given apart so that a refusal does not touch the configuration.
     [[nodiscard]] outcome_list of(std::uint32_t shape, std::uint32_t id, const device_config& config) {
@@ -63,6 +64,8 @@ public:
 
     /// Drops the memo, because the state table was cleared. Shapes keep their numbers.
     void clear();
+    /// Whether outcomes of shapes that were removed take more room than those that are there may.
+    [[nodiscard]] bool is_crowded() const noexcept { return outcomes_lost_ > outcomes_lost_max; }
 
 private:
     struct record {
@@ -82,7 +85,15 @@ private:
 
     state_table* states_;
     std::map<std::vector<device_request>, std::uint32_t> numbers_;
-    std::vector<const std::vector<device_request>*> shapes_;
+    struct shape_record {
+        const std::vector<device_request>* containers = nullptr;
+        std::uint32_t users = 0;
+    };
+    static constexpr std::size_t outcomes_lost_max = std::size_t{1} << 21;
+
+    std::vector<shape_record> shapes_;
+    std::vector<std::uint32_t> free_;                   ///< numbers of shapes that were removed
+    std::size_t outcomes_lost_ = 0;                     ///< in pool_, of shapes that were removed
     std::vector<std::vector<std::uint32_t>> memo_;      ///< [shape][configuration id]
     std::vector<std::vector<device_ways>> device_memo_; ///< [shape][device id], for shapes of one device
     std::vector<record> records_;

@@ -31,8 +31,10 @@ public:
         bool known = false;
     };
 
-    /// A dense number for what a container asks of a device. The count counts: some modes give parts to single devices.
-    [[nodiscard]] std::uint32_t part_of(const device_request& wanted);
+    /// A number for what a container asks of a device, the same for equal containers until each was removed. Containers
+    /// that differ in their count alone are different: some modes give parts only to those that want a single device.
+    [[nodiscard]] std::uint32_t add(const device_request& container);
+    void remove(std::uint32_t part);
 
     [[nodiscard]] answer of(std::uint32_t part, const device_view& device) {
         const auto& known = parts_[part].answers;
@@ -72,6 +74,8 @@ public:
     void forget_passing() noexcept { passing_.rewind(); }
     /// Drops the answers, because devices get new ids. Parts keep their numbers.
     void forget();
+    /// Whether answers of parts that were removed take more room than those that are there may.
+    [[nodiscard]] bool is_crowded() const noexcept { return views_lost_ > views_lost_max; }
 
 private:
     /// Device views one after the other, in blocks that stay where they are.
@@ -95,8 +99,10 @@ private:
     };
     static constexpr std::uint32_t ids_kept = 512;
     static constexpr std::uint32_t refusals_kept = 1U << 14;
+    static constexpr std::size_t views_lost_max = std::size_t{1} << 20;
     struct part_record {
         const device_request* wanted = nullptr;
+        std::uint32_t users = 0;
         std::vector<answer> answers;           ///< by device id
         std::vector<std::uint8_t> refusals{};  ///< by configuration id
         std::vector<std::uint8_t> why_never{}; ///< by kind: the code + 1; 0 = not asked yet
@@ -108,6 +114,8 @@ private:
 
     std::map<device_request, std::uint32_t> numbers_;
     std::vector<part_record> parts_;
+    std::vector<std::uint32_t> free_; ///< numbers of parts that were removed
+    std::size_t views_lost_ = 0;      ///< in kept_, of parts that were removed
     arena kept_;
     arena passing_;
     std::vector<partition> partitions_;

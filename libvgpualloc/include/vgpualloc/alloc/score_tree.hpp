@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "vgpualloc/core/config.hpp"
@@ -46,16 +47,22 @@ public:
         root_ = lowest;
     }
 
+    /// Makes room for positions up to size-1; new ones are lowest. Whether there was less.
+    bool grow(std::size_t size) {
+        if (size <= levels_[0].size()) return false;
+        score_tree wider{std::max(size, 2 * levels_[0].size())};
+        std::copy(levels_[0].begin(), levels_[0].end(), wider.levels_[0].begin());
+        wider.add_up();
+        *this = std::move(wider);
+        return true;
+    }
+
     /// Sets every position at once: score_of(position) for each, then the maxima bottom-up.
     template <class ScoreOf>
     void assign(std::size_t size, ScoreOf&& score_of) {
         for (std::size_t i = 0; i < size; ++i) levels_[0][i] = score_of(i);
-        for (std::size_t l = 1; l < levels_.size(); ++l) {
-            for (std::size_t b = 0; b * fanout < levels_[l - 1].size(); ++b) {
-                levels_[l][b] = max_of_block(levels_[l - 1], b);
-            }
-        }
-        root_ = max_of_block(levels_.back(), 0);
+        for (std::size_t i = size; i < levels_[0].size(); ++i) levels_[0][i] = lowest;
+        add_up();
     }
 
     [[nodiscard]] double max() const noexcept { return root_; }
@@ -104,6 +111,16 @@ public:
 
 private:
     static constexpr std::size_t fanout = 8;
+
+    /// The maxima of all blocks, bottom-up.
+    void add_up() {
+        for (std::size_t l = 1; l < levels_.size(); ++l) {
+            for (std::size_t b = 0; b * fanout < levels_[l - 1].size(); ++b) {
+                levels_[l][b] = max_of_block(levels_[l - 1], b);
+            }
+        }
+        root_ = max_of_block(levels_.back(), 0);
+    }
 
     [[nodiscard]] static double max_of_block(const std::vector<double>& level, std::size_t block) noexcept {
         const double* begin = level.data() + block * fanout;

@@ -65,7 +65,11 @@ class state_table {
 public:
     explicit state_table(const cluster& owned) : cluster_{&owned} {}
 
-    [[nodiscard]] const device_view& device(std::uint32_t kind, const device_state& state);
+    [[nodiscard]] const device_view& device(std::uint32_t kind, const device_state& state, service_state service);
+    /// What `before` becomes when it is in another state.
+    [[nodiscard]] const device_view& device(const device_view& before, const device_state& state) {
+        return device(before.kind, state, before.service);
+    }
 
     /// The configuration with these devices, in whatever order they are given.
     [[nodiscard]] const device_config& config(std::span<const device_view* const> devices);

@@ -41,7 +41,8 @@ private:
     rep value_ = 0;
 };
 
-using mib = quantity<struct mib_tag>;                   ///< memory, 2^20 bytes (host memory and device memory alike)
+using mib = quantity<struct mib_tag>;                   ///< device memory, 2^20 bytes
+using bytes = quantity<struct bytes_tag>;               ///< host memory
 using core_percent = quantity<struct core_percent_tag>; ///< compute of one device, 100 = all of it
 using milli_gpu = quantity<struct milli_gpu_tag>;       ///< thousandths of one device
 using milli_cpu = quantity<struct milli_cpu_tag>;       ///< thousandths of one CPU core
@@ -50,6 +51,8 @@ using ticks = quantity<struct ticks_tag>;               ///< simulated time, mic
 inline constexpr ticks ticks_per_second{1'000'000};
 inline constexpr milli_gpu whole_gpu{1000};
 inline constexpr core_percent whole_compute{100};
+
+[[nodiscard]] constexpr bytes to_bytes(mib amount) noexcept { return bytes{amount.count() * (std::int64_t{1} << 20U)}; }
 
 /// ceil(part / whole * 1000): the share of a device that an amount takes, rounded up so that it never looks smaller
 /// than it is. `whole` must be positive.

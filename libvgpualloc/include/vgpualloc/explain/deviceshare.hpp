@@ -24,8 +24,8 @@ struct deviceshare_ranking {
 };
 
 /// The ranking of pods that ask in `dialect`; of a dialect that the plugin does not serve, the first node and cards
-/// that fit. `owned` outlives it.
-[[nodiscard]] std::unique_ptr<vgpualloc::policy>
-make_deviceshare_policy(std::string_view dialect, deviceshare_ranking with, const vgpualloc::cluster& owned);
+/// that fit.
+[[nodiscard]] std::unique_ptr<vgpualloc::policy> make_deviceshare_policy(std::string_view dialect,
+                                                                         deviceshare_ranking with);
 
 } // namespace vgpusim

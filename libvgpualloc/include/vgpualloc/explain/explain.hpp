@@ -125,7 +125,7 @@ struct explanation {
 
 /// Nothing is booked. Errors: those of make_policy() and check_enabled(), and the pod's own if its request could not be
 /// read.
-[[nodiscard]] vgpualloc::expected<explanation> explain(snapshot& in, const snapshot_pod& pod,
+[[nodiscard]] vgpualloc::expected<explanation> explain(const snapshot& in, const snapshot_pod& pod,
                                                        const explain_options& with);
 
 /// "0/5 nodes are available: 3 insufficient_device_memory, 2 family_not_offered."

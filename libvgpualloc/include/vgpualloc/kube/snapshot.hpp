@@ -46,10 +46,9 @@ struct bound_pod {
     vgpualloc::node_index node;
 };
 
-/// The ledger points into the cluster, so both have addresses of their own and a snapshot may be moved.
+/// Allocators keep the ledger's address, so it has one of its own and a snapshot may be moved.
 struct snapshot {
-    std::unique_ptr<vgpualloc::cluster> nodes;         ///< in the order found
-    std::unique_ptr<vgpualloc::ledger> book;           ///< with every bound pod adopted
+    std::unique_ptr<vgpualloc::ledger> book; ///< of the nodes in the order found, with every bound pod adopted
     std::vector<std::vector<snapshot_device>> devices; ///< by node, then device index
     std::vector<std::int64_t> ai_cores;                ///< by node: huawei.com/npu-core that it offers
     std::vector<bound_pod> bound;                      ///< by pod_id
@@ -57,6 +56,7 @@ struct snapshot {
     std::vector<vgpualloc::error> warnings;            ///< what could not be read, or cannot be true
     validate_options with;                             ///< how the dialects were read, and how other pods are to be
 
+    [[nodiscard]] const vgpualloc::cluster& nodes() const { return book->nodes(); }
     [[nodiscard]] const snapshot_device& device(vgpualloc::node_index where, vgpualloc::device_index which) const {
         return devices[where.at()][which.at()];
     }

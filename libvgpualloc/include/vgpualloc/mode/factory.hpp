@@ -16,7 +16,7 @@ namespace vgpualloc {
 /// Errors, nothing changed, where = "device <uuid>": unknown_name (mode, MIG model), out_of_range (memory, compute,
 /// slots, counts below what makes sense), unsupported (more than 64 slots or places of MIG), duplicate (uuid on the
 /// node), and those of the modes' tables. An unhealthy device keeps its position whatever is wrong with the rest.
-[[nodiscard]] expected<void> add_device(cluster& to, node& where, const device_registration& from,
+[[nodiscard]] expected<void> add_device(device_kinds& to, node& where, const device_registration& from,
                                         const mig_catalog& catalog);
 
 } // namespace vgpualloc

@@ -16,7 +16,30 @@ namespace vgpualloc {
 
 class sharing_mode;
 
-/// What a device is; never changes while a ledger lives.
+/// Whether a device takes anything new. What runs on it stays counted whatever it is.
+enum class service_state : std::uint8_t {
+    in_service,
+    draining,      ///< keeps what it has
+    failed,        ///< broken, or registered as not healthy, or no longer registered at all
+    reconfiguring, ///< its layout is being changed
+};
+
+/// Why a device in that state takes nothing new; none for one in service.
+[[nodiscard]] constexpr rejection_code why_closed(service_state service) noexcept {
+    switch (service) {
+    case service_state::in_service:
+        break;
+    case service_state::draining:
+        return rejection_code::device_draining;
+    case service_state::failed:
+        return rejection_code::device_unhealthy;
+    case service_state::reconfiguring:
+        return rejection_code::device_reconfiguring;
+    }
+    return rejection_code::none;
+}
+
+/// What a device is, apart from what is used of it and whether it is in service.
 struct device_spec {
     std::string model;
     std::string family{}; ///< as resource names say ("NVIDIA", "Ascend910B4"); a request may ask for one
@@ -24,7 +47,6 @@ struct device_spec {
     core_percent cores = whole_compute;
     std::int64_t slots = 1;             ///< split count: how many containers may share it
     const sharing_mode* mode = nullptr; ///< not null; immutable: from mode/all.hpp, or kept alive by cluster::modes
-    bool healthy = true;
 
     bool operator==(const device_spec&) const = default;
 };
@@ -62,7 +84,7 @@ public:
 
     /// Appends every way in which `device` could serve one device's worth of `request`, best first if the mode has an
     /// order of its own. Appends nothing exactly when why_not() gives a code other than none. The caller has checked
-    /// model, wanted mode and health already.
+    /// model, wanted mode and service already.
     virtual void candidates(const device_spec& device, const device_state& state, const device_request& request,
                             std::vector<partition>& out) const = 0;
 
@@ -82,6 +104,9 @@ public:
         return 0;
     }
 
+    /// Whether compromise() may be other than 0 for this request, on any device of this mode.
+    [[nodiscard]] virtual bool may_compromise(const device_request& /*request*/) const { return false; }
+
     /// The state with `part` added, or taken away again. The caller guarantees that it fits, or that it is there; only
     /// adopting what runs already (ledger::adopt) adds what does not fit.
     [[nodiscard]] virtual device_state with(const device_spec& device, const device_state& state,
@@ -96,14 +121,15 @@ public:
 /// Whether `part` occurs in `text`, whatever the case of ASCII letters.
 [[nodiscard]] bool contains_ignoring_case(std::string_view text, std::string_view part) noexcept;
 
-/// Family, model, type, wanted mode and health: the checks that do not depend on what is used. A container that wants
+/// Family, model, type and wanted mode: the checks that do not depend on the device's state. A container that wants
 /// no device (count 0) still belongs where devices of its family and mode are.
 [[nodiscard]] rejection_code why_never(const device_spec& device, const device_request& request);
 
 /// Every check of one device against one device's worth of `request`.
 [[nodiscard]] inline rejection_detail why_not(const device_spec& device, const device_state& state,
-                                              const device_request& request) {
+                                              service_state service, const device_request& request) {
     if (const auto code = why_never(device, request); code != rejection_code::none) return {.code = code};
+    if (const auto code = why_closed(service); code != rejection_code::none) return {.code = code};
     return device.mode->why_not(device, state, request);
 }
 

@@ -1,18 +1,25 @@
-// The one place where use is counted: reserve, commit, rollback, release, with an event log that rebuilds it.
+// The one place where use is counted, for a cluster that may change: pods are reserved, committed, rolled back and
+// released, nodes and devices come, change, fail and go; an event log tells it all in order.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "vgpualloc/core/config.hpp"
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/core/ids.hpp"
+#include "vgpualloc/core/numbered_log.hpp"
 #include "vgpualloc/core/units.hpp"
 #include "vgpualloc/model/cluster.hpp"
+#include "vgpualloc/model/ledger_log.hpp"
 #include "vgpualloc/model/placement.hpp"
 #include "vgpualloc/model/rejection.hpp"
 
@@ -21,142 +28,242 @@ namespace vgpualloc {
 /// What a node has given out besides its devices.
 struct host_use {
     milli_cpu cpu;
-    mib memory;
+    bytes memory;
     std::int64_t pods = 0;
 
     bool operator==(const host_use&) const = default;
 };
 
-/// `adopt` is a reserve and commit of what runs already, whether it fits or not.
-enum class ledger_event_kind : std::uint8_t { reserve, commit, rollback, release, adopt };
-
-/// Whether the event books what its booking says, or gives it back; a commit does neither.
-[[nodiscard]] constexpr bool books(ledger_event_kind kind) noexcept {
-    return kind == ledger_event_kind::reserve || kind == ledger_event_kind::adopt;
-}
-[[nodiscard]] constexpr bool gives_back(ledger_event_kind kind) noexcept {
-    return kind == ledger_event_kind::rollback || kind == ledger_event_kind::release;
-}
-
-/// One booking of one pod. A pod that was rolled back or released may be booked again, under a new booking.
-struct booking {
-    pod_id pod;
-    milli_cpu cpu;
-    mib memory;
-    placement where;
-    std::vector<std::string> tags{}; ///< of pod_request::tags: what other pods may avoid
-    bool operator==(const booking&) const = default;
-};
-
-struct ledger_event {
-    ledger_event_kind kind;
-    std::uint32_t booking; ///< position in ledger::bookings()
-};
-
-/// Counts use per node and device for one cluster. Every operation checks first and then changes all or nothing.
+/// Counts use per node and device. Every operation checks first and then changes all or nothing; what is wrong with a
+/// call is a value (codes pod_is_live, pod_not_known, node_not_known, node_gone, amount_not_valid) and changes nothing.
 /// Invariant: the sum of all live bookings equals the counted use, and nothing exceeds its capacity but what was
-/// adopted that way; a break aborts. Not thread-safe. The cluster must outlive the ledger and not change.
+/// adopted or re-registered that way; a break aborts. Not thread-safe; reading from several threads is safe while
+/// nobody changes it.
 class ledger {
 public:
-    explicit ledger(const cluster& owned);
+    using result = expected<void, rejection_detail>;
 
-    /// Makes room for that many pods, as a caller who knows the number saves the copies of growing.
+    explicit ledger(cluster nodes);
+    ~ledger();
+    ledger(ledger&& other) noexcept;
+    ledger& operator=(ledger&& other) noexcept;
+
+    /// Makes room for that many pods, which saves the copies of growing.
     void expect_pods(std::size_t count);
 
-    /// Books a pod; later requests see it at once. Refused with the first check that fails: pod limit, host CPU, host
-    /// memory, then each share in order. `pod` must not be live.
-    [[nodiscard]] expected<void, rejection_detail> reserve(booking wanted);
-    void commit(pod_id pod);   ///< `pod` must be reserved
-    void rollback(pod_id pod); ///< `pod` must be reserved; restores the exact former state
-    void release(pod_id pod);  ///< `pod` must be committed
+    // ---- pods
+
+    /// Books a pod; later requests see it at once. Refused with the first check that fails: the node's presence, pod
+    /// limit, host CPU, host memory, then each share in order. Host rules (taints, selectors) are not looked at.
+    [[nodiscard]] expected<booking_id, rejection_detail> reserve(booking wanted);
+    result commit(pod_id pod);   ///< of a reserved pod
+    result rollback(pod_id pod); ///< of a reserved pod; restores the exact former state
+    result release(pod_id pod);  ///< of a committed pod
 
     /// Books a pod that runs already, as a restarted scheduler finds it: what runs is counted even where another
-    /// scheduler gave out too much. Refused only if the placement names a device the node does not have or a partition
-    /// its mode does not know. `pod` must not be live.
-    [[nodiscard]] expected<void, rejection_detail> adopt(booking found);
-    /// Whether adopted pods together exceed a budget of the device, or overlap on it.
-    [[nodiscard]] bool is_overcommitted(node_index where, device_index which) const noexcept {
-        return overcommitted_.contains(device_position(where, which));
+    /// scheduler gave out too much, and on devices that are not in service. Refused only if the placement names a node
+    /// or device that is not there or a partition that its mode does not know.
+    [[nodiscard]] expected<booking_id, rejection_detail> adopt(booking running);
+
+    // ---- nodes. What runs on something that fails or goes stays counted until it is released.
+
+    /// Where kinds of devices are registered (mode/factory.hpp) before a node that has them is added.
+    [[nodiscard]] device_kinds& kinds() noexcept { return cluster_; }
+    /// Adds a node. One that was removed while pods ran there takes its place and these pods back, device by uuid.
+    /// Errors: those of check_node(), duplicate for a name that is there.
+    [[nodiscard]] expected<node_index> add_node(node described);
+    /// Says what a node is now; devices are the same where their uuid is (without uuids, their index). A device that is
+    /// no longer named, or whose mode is another one, goes or changes when its last pod is released; until then it is
+    /// counted and takes nothing new. False if nothing is different: the cost is one comparison. Errors: those of
+    /// check_node(), unknown_name for a node that is not there or another name than it has.
+    [[nodiscard]] expected<bool> update_node(node_index where, node described);
+    /// Error unknown_name for a node that is not there.
+    expected<void> remove_node(node_index where);
+    /// Errors: unknown_name for a node or device that is not there. False if it was in that state.
+    expected<bool> set_service(node_index where, device_index device, service_state service);
+    expected<bool> set_schedulable(node_index where, bool schedulable);
+    /// The node of that name, also one that was removed while pods run there; invalid if there is none. The first call
+    /// costs as much as there are nodes.
+    [[nodiscard]] node_index find_node(std::string_view name);
+    [[nodiscard]] bool is_present(node_index where) const noexcept {
+        return where.at() < records_.size() && records_[where.at()].present;
     }
 
-    /// Whether adopted pods exceed the node's CPU, memory or number of pods, with all that is on it now.
-    [[nodiscard]] bool is_overcommitted(node_index where) const noexcept {
-        return overcommitted_hosts_.contains(where.at());
-    }
+    // ---- reading
 
     [[nodiscard]] bool is_live(pod_id pod) const noexcept { return status_of(pod) != status::absent; }
     [[nodiscard]] bool is_committed(pod_id pod) const noexcept { return status_of(pod) == status::committed; }
     [[nodiscard]] std::size_t live_count() const noexcept { return live_count_; }
-    /// The live booking of a pod; the pod must be live. Invalidated by the next reserve().
-    [[nodiscard]] const booking& booking_of(pod_id pod) const;
+    /// The live booking of a pod; null if it is not live. Valid until the next change.
+    [[nodiscard]] const booking* find_booking(pod_id pod) const noexcept {
+        return is_live(pod) ? &bookings_[live_[pod.at()].slot] : nullptr;
+    }
+    /// The same for a pod that is known to be live.
+    [[nodiscard]] const booking& booking_of(pod_id pod) const {
+        VGA_ASSERT(is_live(pod), "only a live pod has a booking");
+        return bookings_[live_[pod.at()].slot];
+    }
+    /// A booking, live or not, by what reserve() returned; null if its place has another one now.
+    [[nodiscard]] const booking* find_booking(booking_id id) const noexcept {
+        const bool known = id.slot < bookings_.size() && generations_[id.slot] == id.generation;
+        return known ? &bookings_[id.slot] : nullptr;
+    }
+    /// All pods that are live, ascending.
+    [[nodiscard]] std::vector<pod_id> live_pods() const;
 
-    [[nodiscard]] const cluster& nodes() const noexcept { return *cluster_; }
-    [[nodiscard]] const host_use& host(node_index where) const noexcept { return hosts_[where.at()]; }
+    [[nodiscard]] const cluster& nodes() const noexcept { return cluster_; }
+    [[nodiscard]] const host_use& host(node_index where) const noexcept { return records_[where.at()].host; }
     [[nodiscard]] std::span<const device_state> devices(node_index where) const noexcept {
-        return {devices_.data() + first_device_[where.at()], first_device_[where.at() + 1] - first_device_[where.at()]};
+        return {states_.data() + records_[where.at()].first, records_[where.at()].count};
     }
-    /// Positions in bookings() of the pods that are live on a node, in no order.
+    [[nodiscard]] std::span<const service_state> services(node_index where) const noexcept {
+        return {services_.data() + records_[where.at()].first, records_[where.at()].count};
+    }
+    /// Slots in bookings() of the pods that are live on a node, in no order.
     [[nodiscard]] std::span<const std::uint32_t> live_on(node_index where) const noexcept {
-        return pods_on_node_[where.at()];
+        return records_[where.at()].pods;
     }
+    /// Rises when the node's list of devices or what it is changes, so that whoever keeps a copy sees it.
+    [[nodiscard]] std::uint32_t version_of(node_index where) const noexcept { return records_[where.at()].version; }
+    /// Equal scores go to the node of lower rank. Ranks are given in the order of the nodes; a node whose set of device
+    /// kinds changes, or that is new, comes after all others.
+    [[nodiscard]] std::uint64_t rank_of(node_index where) const noexcept { return records_[where.at()].rank; }
     /// Why `request`'s host part does not fit on a node; code none when it does.
-    [[nodiscard]] rejection_detail why_not_host(node_index where, milli_cpu cpu, mib memory) const noexcept;
+    [[nodiscard]] rejection_detail why_not_host(node_index where, milli_cpu cpu, bytes memory) const noexcept;
+    /// Whether pods together exceed a budget of the device, or overlap on it, because they were adopted that way or the
+    /// device was registered anew with less.
+    [[nodiscard]] bool is_overcommitted(node_index where, device_index which) const noexcept {
+        return overcommitted_.contains({where.value(), which.value()});
+    }
+    /// Whether pods together exceed the node's CPU, memory or number of pods, for the same reasons.
+    [[nodiscard]] bool is_overcommitted(node_index where) const noexcept {
+        return overcommitted_hosts_.contains(where.value());
+    }
 
-    /// Everything that happened, in order. Grows only.
-    [[nodiscard]] std::span<const ledger_event> events() const noexcept { return events_; }
+    // ---- the log
+
+    /// The events since the last checkpoint, in order. They are numbered from 0; first_event() is the first one's
+    /// number.
+    [[nodiscard]] std::span<const ledger_event> events() const noexcept { return events_.items(); }
+    [[nodiscard]] std::uint64_t first_event() const noexcept { return events_.first(); }
+    [[nodiscard]] std::uint64_t next_event() const noexcept { return events_.next(); }
+    [[nodiscard]] const ledger_event& event(std::uint64_t number) const noexcept { return events_[number]; }
+    /// By slot, live or not.
     [[nodiscard]] std::span<const booking> bookings() const noexcept { return bookings_; }
+    /// What an event of a node says.
+    [[nodiscard]] const node_change& change(const ledger_event& event) const noexcept {
+        return changes_[event.subject];
+    }
+    [[nodiscard]] ledger_log log() const noexcept {
+        return {.events = events_.items(),
+                .bookings = bookings_,
+                .changes = changes_.items(),
+                .first_change = changes_.first()};
+    }
+    /// Drops the events before number `read`, which every reader has read, and lets the places of bookings that ended
+    /// there be used again. Nothing is dropped while a trial is open. Costs as much as is dropped, on average.
+    void checkpoint(std::uint64_t read);
 
-    /// The same ledger from its own log: equal state, bit for bit. Fails if the log does not belong to the cluster.
-    [[nodiscard]] static expected<ledger> rebuild(const cluster& owned, std::span<const ledger_event> events,
-                                                  std::span<const booking> bookings);
+    /// The same ledger from a log and the cluster as it was at the log's start: equal state, bit for bit. Fails if the
+    /// log does not belong to the cluster.
+    [[nodiscard]] static expected<ledger> rebuild(cluster start, const ledger_log& log);
     /// The same counted use from the live bookings alone, as a restarted scheduler finds them on the pods.
-    [[nodiscard]] static expected<ledger> rebuild(const cluster& owned, std::span<const booking> live);
+    [[nodiscard]] static expected<ledger> rebuild(cluster now, std::span<const booking> live);
 
-    /// Whether the counted use and the live pods agree; logs may differ.
+    /// Whether the counted use, the live pods and the nodes agree; logs may differ.
     [[nodiscard]] bool same_use(const ledger& other) const;
+    /// The same where nodes may have other indices: they are matched by name.
+    [[nodiscard]] bool same_use_by_name(const ledger& other) const;
 
     /// Recounts everything from the live bookings and aborts if a count differs or a capacity is exceeded.
     void check() const;
 
 private:
+    friend class trial;
+
     enum class status : std::uint8_t { absent, reserved, committed };
     struct live_entry {
-        std::uint32_t booking = 0;
+        std::uint32_t slot = 0;
+        std::uint32_t generation = 0;
         status state = status::absent;
     };
+    /// A node's share of the tables.
+    struct node_record {
+        host_use host;
+        std::vector<std::uint32_t> pods; ///< slots of the live bookings
+        std::size_t first = 0;           ///< of its devices in states_ and services_
+        std::uint32_t count = 0;
+        std::uint32_t version = 0;
+        std::uint64_t rank = 0;
+        std::unique_ptr<node> described; ///< what it was last said to be, where pods keep it from being that
+        std::uint64_t saved_in = 0;      ///< the trial that keeps its former use
+        bool present = true;
+    };
+    /// What a trial needs to take one step back (ledger_trial.cpp).
+    struct undo_log;
 
     [[nodiscard]] status status_of(pod_id pod) const noexcept {
-        return pod.at() < live_.size() ? live_[pod.at()].state : status::absent;
+        const bool known = pod.at() < live_.size() && live_[pod.at()].generation == pod.generation();
+        return known ? live_[pod.at()].state : status::absent;
     }
-    [[nodiscard]] std::size_t device_position(node_index where, device_index which) const noexcept {
-        return first_device_[where.at()] + which.at();
-    }
-    void record(booking what, ledger_event_kind kind, status state);
-    void recount_overcommitted(node_index where);
+    [[nodiscard]] rejection_detail why_misused(const booking& entry) const noexcept;
     [[nodiscard]] bool is_within(node_index where) const noexcept; ///< the host's use its capacity
+    [[nodiscard]] std::uint32_t new_slot(booking entry);
+    [[nodiscard]] booking_id record(booking entry, ledger_event_kind kind, status state);
     [[nodiscard]] rejection_detail add_shares(const placement& where);
     void remove_shares(const placement& where, std::size_t count);
-    void take_back(pod_id pod, ledger_event_kind kind);
-    void check_node(node_index where) const;
-    void verify_step(node_index where) const {
+    result take_back(pod_id pod, ledger_event_kind kind, status needed);
+    void recount(node_index where, std::uint32_t device);
+    void recount_overcommitted(node_index where);
+    void check_use(node_index where) const;
+    void verify_step([[maybe_unused]] node_index where) const {
 #if VGA_VERIFY_ENABLED
-        check_node(where);
-#else
-        static_cast<void>(where);
+        check_use(where);
 #endif
     }
+    // nodes (ledger_nodes.cpp)
+    struct layout;
+    [[nodiscard]] expected<void> check_described(const node& described) const;
+    [[nodiscard]] bool is_described_by(node_index where, const node& described) const;
+    [[nodiscard]] layout plan_layout(node_index where, const node& described) const;
+    void describe(node_index where, const node& described, node_change& change);
+    void lay_out(node_index where, layout planned, node_change& change);
+    void move_shares(node_index where, const layout& planned, node_change& change);
+    void place_devices(node_index where, const std::vector<device>& devices);
+    void settle(node_index where);
+    void note_change(ledger_event_kind kind, node_change change);
+    void free_node(node_index where);
+    [[nodiscard]] node_index new_node_index();
+    void name_nodes();
+    // trials (ledger_trial.cpp)
+    std::size_t begin_trial();
+    void end_trial(std::size_t begin, bool keep);
+    void save_use(node_index where);
+    void save_structure(node_index where);
+    void note_added_node(node_index where);
+    void note_pod(pod_id pod);
+    [[nodiscard]] bool in_trial() const noexcept { return trial_ != 0; }
 
-    const cluster* cluster_;
-    std::vector<std::size_t> first_device_; ///< per node, position of its first device in devices_; one more at the end
-    std::vector<host_use> hosts_;
-    std::vector<device_state> devices_;
-    std::set<std::size_t> overcommitted_hosts_; ///< nodes on which adopted pods exceeded the host's resources
-    std::set<std::size_t> overcommitted_;       ///< positions in devices_; only adopted pods get a device here
-    std::vector<std::vector<std::uint32_t>> pods_on_node_; ///< live bookings per node, unordered
-    std::vector<live_entry> live_;                         ///< by pod id
+    cluster cluster_;
+    std::vector<node_record> records_;                               ///< by node
+    std::vector<device_state> states_;                               ///< by place of the device
+    std::vector<service_state> services_;                            ///< by place of the device
+    std::map<std::uint32_t, std::vector<std::size_t>> free_extents_; ///< by number of devices
+    std::vector<std::uint32_t> free_nodes_;
+    std::map<std::string, std::uint32_t, std::less<>> names_; ///< of nodes; empty until it is needed
+    std::uint64_t next_rank_ = 0;
+    std::vector<live_entry> live_; ///< by pod
     std::size_t live_count_ = 0;
     std::vector<booking> bookings_;
-    std::vector<ledger_event> events_;
+    std::vector<std::uint32_t> generations_; ///< by slot
+    std::vector<std::uint32_t> free_slots_;
+    numbered_log<ledger_event> events_;
+    numbered_log<node_change> changes_;
+    std::set<std::pair<std::uint32_t, std::uint32_t>> overcommitted_; ///< node and device
+    std::set<std::uint32_t> overcommitted_hosts_;                     ///< nodes
+    std::unique_ptr<undo_log> undo_;                                  ///< null while no trial is open
+    std::uint64_t trial_ = 0;       ///< the number of the innermost open trial; 0 = none
+    std::uint64_t trial_count_ = 0; ///< how many there were
 };
 
 } // namespace vgpualloc

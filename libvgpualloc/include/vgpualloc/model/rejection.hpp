@@ -12,6 +12,12 @@ namespace vgpualloc {
 enum class rejection_code : std::uint8_t {
     none,                       ///< it fits
     no_nodes,                   ///< the cluster is empty
+    node_gone,                  ///< the node was removed; what still runs there is counted until it ends
+    node_unschedulable,         ///< cordoned, and the pod does not tolerate that
+    node_not_ready,             ///< the node's condition Ready is not true
+    node_selector_differs,      ///< a label that the pod's nodeSelector wants is missing or has another value
+    node_affinity_differs,      ///< no term of the pod's required node affinity matches
+    taint_not_tolerated,        ///< a NoSchedule or NoExecute taint of the node
     too_many_pods,              ///< the node's pod limit is reached
     insufficient_cpu,           ///< host CPU
     too_few_devices,            ///< the node has fewer devices than the container asks for
@@ -20,7 +26,9 @@ enum class rejection_code : std::uint8_t {
     type_not_accepted,          ///< the model's name contains none of the allowed parts, or a denied one
     uuid_not_accepted,          ///< not one of the devices asked for, or one that was ruled out
     mode_not_offered,           ///< no device is shared in the wanted mode
-    device_unhealthy,           ///<
+    device_unhealthy,           ///< failed, or registered as not healthy
+    device_draining,            ///< it keeps what it has and gets nothing new
+    device_reconfiguring,       ///< its layout is being changed
     device_in_use,              ///< a whole device was asked for and this one has users
     device_taken_whole,         ///< this device is given out as a whole
     device_avoided,             ///< a pod on it carries a tag that this one avoids (its group, an exclusive rule)
@@ -35,6 +43,11 @@ enum class rejection_code : std::uint8_t {
     no_free_instance,           ///< MIG: no place for an instance that is large enough
     instance_memory_unknown,    ///< MIG: nobody knows whether the instance that comes next is large enough
     insufficient_memory,        ///< host memory, which no policy looks at and which is checked last
+    pod_is_live,                ///< misuse: the pod is booked already
+    pod_not_known,              ///< misuse: no such pod is booked, or its number was given to another one
+    node_not_known,             ///< misuse: the placement names a node that the cluster does not have
+    request_not_known,          ///< misuse: the allocator has forgotten the request, or never knew it
+    amount_not_valid,           ///< misuse: a negative amount, or one beyond model/limits.hpp
     count_,                     ///< number of codes
 };
 
@@ -45,6 +58,12 @@ inline constexpr std::size_t rejection_code_count = static_cast<std::size_t>(rej
     constexpr std::array<std::string_view, rejection_code_count> names{
         "",
         "no_nodes",
+        "node_gone",
+        "node_unschedulable",
+        "node_not_ready",
+        "node_selector_differs",
+        "node_affinity_differs",
+        "taint_not_tolerated",
         "too_many_pods",
         "insufficient_cpu",
         "too_few_devices",
@@ -54,6 +73,8 @@ inline constexpr std::size_t rejection_code_count = static_cast<std::size_t>(rej
         "uuid_not_accepted",
         "mode_not_offered",
         "device_unhealthy",
+        "device_draining",
+        "device_reconfiguring",
         "device_in_use",
         "device_taken_whole",
         "device_avoided",
@@ -68,6 +89,11 @@ inline constexpr std::size_t rejection_code_count = static_cast<std::size_t>(rej
         "no_free_instance",
         "instance_memory_unknown",
         "insufficient_memory",
+        "pod_is_live",
+        "pod_not_known",
+        "node_not_known",
+        "request_not_known",
+        "amount_not_valid",
     };
     return names[static_cast<std::size_t>(code)];
 }

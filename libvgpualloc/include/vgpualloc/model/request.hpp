@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "vgpualloc/core/units.hpp"
+#include "vgpualloc/model/host_rules.hpp"
 
 namespace vgpualloc {
 
@@ -41,8 +42,9 @@ struct device_request {
 /// A pod as the allocator sees it: host resources of the whole pod, devices per container.
 struct pod_request {
     milli_cpu cpu;
-    mib memory;
+    bytes memory;
     std::vector<device_request> containers; ///< only those that ask for devices
+    host_rules rules{};                     ///< which nodes the pod may go to
     std::vector<std::string> tags{};        ///< what the pod leaves on every device it takes, for others to avoid
     std::vector<std::string> avoids{};      ///< devices with one of these tags are refused
     bool containers_apart = false;          ///< no two containers on one device

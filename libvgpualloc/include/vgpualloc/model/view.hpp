@@ -15,17 +15,22 @@ namespace vgpualloc {
 /// Marks a view that is not interned: it may not be remembered by its id.
 inline constexpr std::uint32_t not_interned = std::numeric_limits<std::uint32_t>::max();
 
-/// A device in a state. Equal id, equal content, as long as the id is not `not_interned`.
+/// A device of a kind in a state. Equal id, equal content, as long as the id is not `not_interned`.
 struct device_view {
     const device_spec* spec = nullptr;
     device_state state{};
-    std::uint32_t kind = 0; ///< position in cluster::kinds
+    std::uint32_t kind = 0; ///< position in device_kinds::kinds
     std::uint32_t id = not_interned;
     milli_gpu used{};
+    service_state service = service_state::in_service;
 
     [[nodiscard]] milli_gpu free() const noexcept { return whole_gpu - used; }
     [[nodiscard]] bool is_idle() const noexcept { return state == device_state{}; }
 };
+
+[[nodiscard]] inline rejection_detail why_not(const device_view& device, const device_request& request) {
+    return why_not(*device.spec, device.state, device.service, request);
+}
 
 /// The devices of a node as a multiset, in an order without meaning, with their totals.
 struct device_config {

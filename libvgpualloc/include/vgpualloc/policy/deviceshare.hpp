@@ -77,8 +77,7 @@ private:
 /// every container, before the pod; where link groups count, 10 x the share of these cards in one group on top.
 class deviceshare_ascend final : public deviceshare_policy {
 public:
-    deviceshare_ascend(deviceshare_order order, std::int64_t weight, const cluster& owned)
-        : order_{order}, weight_{weight}, cluster_{&owned} {}
+    deviceshare_ascend(deviceshare_order order, std::int64_t weight) : order_{order}, weight_{weight} {}
 
     [[nodiscard]] double device_score(const request_view&, const node_view&, const node_view&,
                                       const step_view& step) override {
@@ -92,7 +91,7 @@ public:
             firsts.push_back(chosen.shares[i].device);
             sum += score_of(*chosen.taken[i]);
         }
-        if (request.request->one_link_group) sum += 10.0 * share_in_one_group(chosen.before.node, firsts);
+        if (request.request->one_link_group) sum += 10.0 * share_in_one_group(*chosen.described, firsts);
         return deviceshare_contribution(sum, weight_);
     }
 
@@ -102,14 +101,14 @@ private:
         if (order_ == deviceshare_order::none) return 0.0;
         return 100.0 * static_cast<double>(card.state.memory.count()) / static_cast<double>(card.spec->memory.count());
     }
-    [[nodiscard]] double share_in_one_group(node_index where, std::span<const device_index> cards) const {
+    [[nodiscard]] static double share_in_one_group(const node& described, std::span<const device_index> cards) {
         std::int64_t most = 0;
         for (const device_index one : cards) {
-            const std::int32_t group = cluster_->nodes[where.at()].devices[one.at()].link_group;
+            const std::int32_t group = described.devices[one.at()].link_group;
             if (group == no_link_group) return 0.0;
             std::int64_t same = 0;
             for (const device_index other : cards) {
-                same += static_cast<int>(cluster_->nodes[where.at()].devices[other.at()].link_group == group);
+                same += static_cast<int>(described.devices[other.at()].link_group == group);
             }
             most = same > most ? same : most;
         }
@@ -118,7 +117,6 @@ private:
 
     deviceshare_order order_;
     std::int64_t weight_;
-    const cluster* cluster_;
 };
 
 /// Ascend 310P in MindCluster mode. Chips: best fit by free AI cores, then by free AI CPUs. Nodes: the one with the
@@ -148,8 +146,10 @@ public:
         return {.view = looks_at::positions, .history = true};
     }
     void observe(const policy_event& event) override {
-        std::int64_t& idle = idle_[event.what->where.node.at()];
-        const std::int64_t cores = booked_ ? booked_(*event.what) : event.what->memory.count();
+        if (event.where.at() >= idle_.size()) idle_.resize(event.where.at() + 1, 0); // a node that came later
+        if (event.entry == nullptr) return;
+        std::int64_t& idle = idle_[event.where.at()];
+        const std::int64_t cores = booked_ ? booked_(*event.entry) : event.entry->memory.count();
         if (books(event.kind)) idle -= cores;
         if (gives_back(event.kind)) idle += cores;
     }

@@ -40,4 +40,23 @@ struct pair_traits {
             .positional = policies.node->positional()};
 }
 
+/// Tells both policies of one event of a ledger's log.
+inline void tell_policies(const ledger& book, const ledger_event& event, const policy_pair& policies) {
+    const auto tell = [&](policy& listener) {
+        if (event.kind == ledger_event_kind::trial_begun) {
+            listener.enter_trial();
+        } else if (event.kind == ledger_event_kind::trial_kept || event.kind == ledger_event_kind::trial_undone) {
+            listener.leave_trial(event.kind == ledger_event_kind::trial_kept);
+        } else if (is_of_pod(event.kind)) {
+            const booking& entry = book.bookings()[event.subject];
+            listener.observe({.kind = event.kind, .entry = &entry, .where = entry.where.node, .book = &book});
+        } else {
+            const node_index where = book.change(event).where;
+            listener.observe({.kind = event.kind, .entry = nullptr, .where = where, .book = &book});
+        }
+    };
+    tell(*policies.node);
+    if (policies.device != policies.node) tell(*policies.device);
+}
+
 } // namespace vgpualloc

@@ -17,11 +17,12 @@ struct request_view {
     std::int64_t devices = 0; ///< over all containers
 };
 
-/// One thing that happened to a pod's booking.
+/// One thing that happened to a pod's booking or to a node.
 struct policy_event {
-    ledger_event_kind kind;
-    const booking* what;
-    const cluster* where;
+    ledger_event_kind kind;         ///< none of those of trials
+    const booking* entry = nullptr; ///< of an event of a pod
+    node_index where;
+    const ledger* book = nullptr; ///< as it is now, which may be after later events
 };
 
 class positional_policy;

@@ -10,6 +10,7 @@ namespace vgpualloc {
 /// A whole placement on one node. Devices are by index.
 struct placement_view {
     node_view before;                           ///< its configuration lists the devices by index
+    const node* described = nullptr;            ///< what the node is: uuids and link groups of its devices
     std::span<const device_share> shares;       ///< in the order chosen
     std::span<const device_view* const> taken;  ///< per share: the device just before it
     std::span<const device_view* const> became; ///< per share: the device with it

@@ -23,7 +23,7 @@ protected:
 
     [[nodiscard]] node_index place(std::size_t pod) {
         const auto request = alloc_.intern(input_.requests[input_.pods[pod].request]);
-        const auto placed = alloc_.place(pod_id{pod}, request);
+        const auto placed = alloc_.place(ledger_, pod_id{pod}, request.value());
         EXPECT_TRUE(placed.has_value());
         gauges_.update(alloc_.view_of(placed->node));
         return placed->node;

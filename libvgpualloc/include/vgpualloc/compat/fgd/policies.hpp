@@ -169,11 +169,11 @@ public:
     [[nodiscard]] policy_traits traits() const noexcept override { return {.view = looks_at::totals, .history = true}; }
 
     void observe(const policy_event& event) override {
-        if (event.kind == ledger_event_kind::commit || event.what->where.shares.empty()) return;
-        const booking& what = *event.what;
-        if (tags_.size() < event.where->nodes.size()) tags_.resize(event.where->nodes.size());
-        const std::int64_t tag = tag_of(what, *event.where);
-        auto& here = tags_[what.where.node.at()];
+        const bool counts = books(event.kind) || gives_back(event.kind);
+        if (!counts || event.entry->where.shares.empty()) return;
+        if (tags_.size() <= event.where.at()) tags_.resize(event.where.at() + 1);
+        const std::int64_t tag = tag_of(*event.entry, event.book->nodes());
+        auto& here = tags_[event.where.at()];
         const auto found = std::ranges::find(here, tag, &tag_count::tag);
         if (books(event.kind)) {
             if (found == here.end()) {

@@ -1,0 +1,120 @@
+// The scores of a group's nodes for one class of requests, and the cache that bounds how many of them are kept.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "vgpualloc/alloc/answer.hpp"
+#include "vgpualloc/alloc/score_tree.hpp"
+#include "vgpualloc/alloc/use_list.hpp"
+#include "vgpualloc/model/rejection.hpp"
+
+namespace vgpualloc {
+
+/// What the nodes of one group answer to one class of requests.
+class class_index {
+public:
+    explicit class_index(std::size_t slots) : scores_{slots} {}
+
+    /// Sets all answers at once: answer_of(slot) for each of `slots`.
+    template <class AnswerOf>
+    void build(std::size_t slots, AnswerOf&& answer_of) {
+        counts_.fill(0);
+        fallbacks_.clear();
+        scores_.grow(slots);
+        scores_.assign(slots, [&](std::size_t slot) {
+            const double key = key_of(slot, answer_of(slot));
+            ++counts_[static_cast<std::size_t>(code_in(key))];
+            return key;
+        });
+    }
+    /// Makes room for that many slots; whether it takes more bytes now.
+    bool grow(std::size_t slots) { return scores_.grow(slots); }
+    void set(std::size_t slot, const node_answer& answer) {
+        const double key = key_of(slot, answer);
+        const double before = scores_.at(slot);
+        if (before == key) return;
+        if (before != score_tree::lowest) --counts_[static_cast<std::size_t>(code_in(before))];
+        ++counts_[static_cast<std::size_t>(code_in(key))];
+        scores_.set(slot, key);
+    }
+
+    [[nodiscard]] node_answer at(std::size_t slot) const noexcept;
+    /// The answer that goes before all others, and the first slot that gives it. Refused if all are.
+    [[nodiscard]] double best_key() const noexcept { return scores_.max(); }
+    [[nodiscard]] node_answer best() const;
+    [[nodiscard]] std::uint32_t first_best() const;
+    /// Calls visit(slot) for the slots whose answers are as good as `best`, ascending.
+    template <class Visit>
+    void for_each_as_good_as(const node_answer& best, Visit&& visit) const {
+        const double key = best.compromise == 0 ? best.score : compromised_key(best.compromise);
+        scores_.for_each_equal(key, [&](std::size_t slot) {
+            if (best.compromise == 0 || fallbacks_[slot].score == best.score) visit(slot);
+        });
+    }
+    /// How many slots gave each code.
+    [[nodiscard]] const std::array<std::int64_t, rejection_code_count>& counts() const noexcept { return counts_; }
+    [[nodiscard]] std::size_t bytes() const noexcept {
+        return scores_.bytes() + fallbacks_.capacity() * sizeof(node_answer) + sizeof *this;
+    }
+
+private:
+    /// Answers that fall short of the request come after all that do not: they share one key per compromise in the
+    /// tree, below every score and above every refusal, and are compared by their scores only where nothing better is
+    /// left.
+    [[nodiscard]] static constexpr double compromised_key(int compromise) noexcept {
+        return -score_magnitude_max * 0x1p10 * static_cast<double>(compromise);
+    }
+    [[nodiscard]] double key_of(std::size_t slot, const node_answer& answer) {
+        if (answer.code != rejection_code::none) return infeasible_because(answer.code);
+        if (answer.compromise == 0) return answer.score;
+        if (slot >= fallbacks_.size()) fallbacks_.resize(slot + 1);
+        fallbacks_[slot] = answer;
+        return compromised_key(answer.compromise);
+    }
+
+    score_tree scores_;
+    std::array<std::int64_t, rejection_code_count> counts_{};
+    std::vector<node_answer> fallbacks_; ///< by slot; as long as the last slot that compromises
+};
+
+/// A class's index of one group, with what every decision looks at in front.
+struct index_head : use_links<index_head> {
+    static constexpr std::uint64_t never_built = ~std::uint64_t{0};
+
+    std::uint64_t changes_read = never_built; ///< the group's change count that the index has followed
+    node_answer best{.code = rejection_code::no_nodes};
+    std::uint32_t first = ~std::uint32_t{0}; ///< the first slot that gives it
+    bool first_known = false;
+    std::unique_ptr<class_index> index{};
+    std::size_t bytes = 0; ///< as the cache counts it
+
+    /// Makes the next decision build the index anew.
+    void invalidate() noexcept { changes_read = never_built; }
+};
+
+/// Counts the bytes of all indexes and drops those that were not used for longest. Making room costs O(1) per index.
+class index_cache {
+public:
+    explicit index_cache(std::size_t bytes_max) : bytes_max_{bytes_max} {}
+
+    /// A new decision begins: the indexes that it uses stay.
+    void begin_decision() noexcept { ++now_; }
+    void use(index_head& head) const noexcept { head.last_use = now_; }
+    /// After an index was made or has grown: counts it and drops others if there is too much.
+    void count(index_head& head);
+    /// Before a head goes.
+    void drop(index_head& head) noexcept;
+    [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+
+private:
+    std::size_t bytes_max_;
+    std::size_t bytes_ = 0;
+    std::uint64_t now_ = 0;
+    use_list<index_head> heads_;
+};
+
+} // namespace vgpualloc

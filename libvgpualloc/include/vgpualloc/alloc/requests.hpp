@@ -1,0 +1,118 @@
+// The requests that an allocator knows: each as the groups of nodes see it, alike ones sharing an index.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "vgpualloc/alloc/index.hpp"
+#include "vgpualloc/alloc/mirror.hpp"
+#include "vgpualloc/alloc/scorer.hpp"
+#include "vgpualloc/alloc/use_list.hpp"
+#include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/model/request.hpp"
+
+namespace vgpualloc {
+
+/// A request known to one allocator. Requests that were not used for long are forgotten, and their numbers are given to
+/// others with another generation.
+class request_id {
+public:
+    constexpr request_id() noexcept = default;
+    constexpr request_id(std::uint32_t index, std::uint32_t generation) noexcept
+        : index_{index}, generation_{generation} {}
+    [[nodiscard]] constexpr std::size_t at() const noexcept { return index_; }
+    [[nodiscard]] constexpr std::uint32_t generation() const noexcept { return generation_; }
+    constexpr bool operator==(const request_id&) const noexcept = default;
+
+private:
+    std::uint32_t index_ = ~std::uint32_t{0};
+    std::uint32_t generation_ = 0;
+};
+
+/// Requests that every node of a group answers alike: model and mode filters that all its devices pass are gone, and so
+/// is the host memory, which no score depends on.
+struct request_class {
+    scored_request scored;                ///< without names of devices
+    std::unique_ptr<pod_request> named{}; ///< with them, where the answer may depend on which device it is
+    bool always_named = false;            ///< it depends on that on every node
+    std::uint64_t epoch = 0;              ///< of the policies when the indexes were built
+    std::uint32_t users = 0;              ///< parts of requests
+    std::deque<index_head> heads{};       ///< by group; stay where they are
+};
+
+/// A request as one group sees it.
+struct request_part {
+    std::uint32_t class_number = 0;
+    rejection_code refused = rejection_code::none; ///< the whole group is out of the question
+    index_head* head = nullptr;                    ///< of the class and the group; null if refused
+};
+
+struct request_record : use_links<request_record> {
+    static constexpr std::uint64_t no_epoch = ~std::uint64_t{0};
+
+    const pod_request* original = nullptr; ///< null: the number is free
+    std::vector<request_part> parts{};     ///< by group
+    std::uint64_t epoch = no_epoch;        ///< of the policies that the classes of the parts have entered
+    std::uint32_t number = 0;
+    std::uint32_t generation = 0;
+};
+
+class request_table {
+public:
+    request_table(const cluster_mirror& mirror, node_scorer& scorer, index_cache& indexes, pair_traits traits,
+                  std::size_t requests_max)
+        : mirror_{&mirror}, scorer_{&scorer}, indexes_{&indexes}, traits_{traits}, requests_max_{requests_max} {}
+
+    /// The number of a request; equal requests have the same one. Errors: those of check_request().
+    [[nodiscard]] expected<request_id> intern(const pod_request& request);
+    /// Null if it was forgotten.
+    [[nodiscard]] request_record* find(request_id id) noexcept {
+        const bool known = id.at() < records_.size() && records_[id.at()].original != nullptr &&
+                           records_[id.at()].generation == id.generation();
+        return known ? &records_[id.at()] : nullptr;
+    }
+    /// Notes that a decision is made for it, of policies in this epoch: it has a part for every group, and scores of
+    /// another epoch are void.
+    void use(request_record& request, std::uint64_t epoch);
+    /// Gives a request a class of its own host memory in one group. Most requests never need it: where the best node
+    /// has the memory anyway, classes that differ in nothing else share one index.
+    void split_class_by_memory(request_record& request, std::uint32_t group);
+    [[nodiscard]] request_class& class_of(const request_part& part) noexcept { return classes_[part.class_number]; }
+
+    [[nodiscard]] std::size_t size() const noexcept { return numbers_.size(); }
+    [[nodiscard]] std::size_t class_count() const noexcept { return class_numbers_.size(); }
+
+private:
+    [[nodiscard]] request_part part_for(const pod_request& request, std::uint32_t group);
+    [[nodiscard]] bool may_compromise(const pod_request& request, const node_group& group) const;
+    void set_class(request_part& part, std::uint32_t group, const pod_request& seen, bool named, bool always_named);
+    void leave_class(const request_part& part);
+    [[nodiscard]] std::uint32_t new_class(const pod_request& seen, bool named, bool always_named);
+    void forget(request_record& request);
+
+    const cluster_mirror* mirror_;
+    node_scorer* scorer_;
+    index_cache* indexes_;
+    pair_traits traits_;
+    std::size_t requests_max_;
+    std::uint64_t now_ = 0;
+    std::map<pod_request, std::uint32_t> numbers_;
+    std::deque<request_record> records_;
+    std::vector<std::uint32_t> free_records_;
+    use_list<request_record> uses_;
+    struct class_key {
+        pod_request request;
+        bool always_named = false;
+        auto operator<=>(const class_key&) const = default;
+    };
+    std::map<class_key, std::uint32_t> class_numbers_;
+    std::deque<request_class> classes_;
+    std::vector<std::map<class_key, std::uint32_t>::iterator> class_keys_; ///< by class
+    std::vector<std::uint32_t> free_classes_;
+};
+
+} // namespace vgpualloc

@@ -1,0 +1,68 @@
+// What a placement on one node is worth to the policies, and which devices it takes: from interned states, remembered.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "vgpualloc/alloc/device_chooser.hpp"
+#include "vgpualloc/alloc/outcome_table.hpp"
+#include "vgpualloc/alloc/part_table.hpp"
+#include "vgpualloc/alloc/totals_chooser.hpp"
+#include "vgpualloc/policy/pair.hpp"
+
+namespace vgpualloc {
+
+/// A request as the scorer knows it.
+struct scored_request {
+    pod_request request;
+    std::int64_t devices = 0;           ///< over all containers
+    std::uint32_t shape = 0;            ///< where a policy looks at whole configurations
+    std::vector<std::uint32_t> parts{}; ///< by container, where both policies score by totals
+
+    [[nodiscard]] request_view view() const noexcept { return {.request = &request, .devices = devices}; }
+    [[nodiscard]] parts_view in_parts() const noexcept { return {.request = view(), .parts = parts}; }
+};
+
+/// Scores nodes for policies that look at states, not at positions. Where both look at totals alone no configuration
+/// afterwards is ever looked up.
+class node_scorer {
+public:
+    node_scorer(state_table& states, policy_pair policies, pair_traits traits);
+
+    /// Fills in what is remembered by. Undone by forget(request).
+    void enter(scored_request& request);
+    void forget(const scored_request& request);
+
+    /// The node score of the best devices, or infeasible_because(code). `before` has an interned configuration.
+    [[nodiscard]] double score(const scored_request& request, const node_view& before);
+    /// Says that score() will soon be asked about this configuration.
+    void expect(const scored_request& request, const device_config& config) const noexcept {
+        if (traits_.by_totals) totals_.expect(request.in_parts(), config);
+    }
+    /// Fills `shares` from the node's devices by index; false if the request does not fit. Draws among equal devices
+    /// only if `may_draw`.
+    [[nodiscard]] bool choose(const scored_request& request, const node_view& before,
+                              std::span<const device_view* const> devices, bool may_draw,
+                              small_vector<device_share, 1>& shares);
+
+    /// Ids of states are about to be given anew.
+    void forget_ids();
+    /// Whether what is remembered takes so much room that ids had better be given anew.
+    [[nodiscard]] bool is_crowded() const noexcept { return outcomes_.is_crowded() || parts_.is_crowded(); }
+
+private:
+    [[nodiscard]] double stepwise_score(const scored_request& request, const node_view& before);
+    [[nodiscard]] double best_score(const scored_request& request, const node_view& before, std::span<outcome> ways);
+
+    policy_pair policies_;
+    pair_traits traits_;
+    outcome_table outcomes_;
+    device_chooser chooser_;
+    part_table parts_;
+    totals_chooser totals_;
+    std::vector<const device_view*> devices_; ///< of the node being scored
+    small_vector<device_share, 1> shares_;
+};
+
+} // namespace vgpualloc

@@ -1,0 +1,89 @@
+// Which nodes a pod may go to whatever is free there, as Kubernetes decides it: cordons, readiness, taints, selectors.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "vgpualloc/model/rejection.hpp"
+
+namespace vgpualloc {
+
+/// NoSchedule and NoExecute keep pods away that do not tolerate them; PreferNoSchedule is a wish and keeps none away.
+enum class taint_effect : std::uint8_t { no_schedule, prefer_no_schedule, no_execute };
+
+struct taint {
+    std::string key;
+    std::string value{};
+    taint_effect effect = taint_effect::no_schedule;
+
+    auto operator<=>(const taint&) const = default;
+};
+
+/// A toleration of a pod. An empty key with `any_value` tolerates every taint.
+struct toleration {
+    std::string key{};
+    std::string value{};
+    bool any_value = false; ///< operator Exists
+    bool any_effect = true; ///< no effect is named
+    taint_effect effect{};  ///< meaningful unless any_effect
+
+    [[nodiscard]] bool tolerates(const taint& repelling) const noexcept {
+        if (!any_effect && effect != repelling.effect) return false;
+        if (key.empty() && any_value) return true;
+        return key == repelling.key && (any_value || value == repelling.value);
+    }
+    auto operator<=>(const toleration&) const = default;
+};
+
+enum class label_operator : std::uint8_t { in, not_in, exists, does_not_exist, greater, less };
+
+/// One requirement on a label. `greater` and `less` compare whole numbers and have one value.
+struct label_requirement {
+    std::string key;
+    label_operator op = label_operator::in;
+    std::vector<std::string> values{};
+
+    auto operator<=>(const label_requirement&) const = default;
+};
+
+/// All requirements of a term have to hold. A term without any matches no node, as in Kubernetes.
+struct node_selector_term {
+    std::vector<label_requirement> labels{};
+    std::vector<label_requirement> names{}; ///< matchFields on metadata.name: `in` or `not_in`
+
+    auto operator<=>(const node_selector_term&) const = default;
+};
+
+/// What a pod requires of its node: spec.nodeSelector, requiredDuringSchedulingIgnoredDuringExecution, tolerations.
+struct host_rules {
+    std::vector<std::pair<std::string, std::string>> node_selector{}; ///< label and value, by label
+    bool has_affinity = false;                                        ///< `affinity` restricts, even if it is empty
+    std::vector<node_selector_term> affinity{};                       ///< one term has to match
+    std::vector<toleration> tolerations{};
+
+    /// Whether a node without taints that is ready and not cordoned takes the pod whatever its labels are.
+    [[nodiscard]] bool restricts() const noexcept { return !node_selector.empty() || has_affinity; }
+    auto operator<=>(const host_rules&) const = default;
+};
+
+/// What of a node the rules look at.
+struct host_facts {
+    std::vector<std::pair<std::string, std::string>> labels{}; ///< by label, each once
+    std::vector<taint> taints{};
+    bool unschedulable = false; ///< spec.unschedulable (cordoned): a taint node.kubernetes.io/unschedulable:NoSchedule
+    bool ready = true;          ///< condition Ready; not: a taint node.kubernetes.io/not-ready:NoSchedule
+
+    /// Whether every pod without host_rules::restricts() may go there.
+    [[nodiscard]] bool is_open() const noexcept { return taints.empty() && !unschedulable && ready; }
+    auto operator<=>(const host_facts&) const = default;
+};
+
+/// The first rule that keeps a pod off a node, in kube-scheduler's order: unschedulable, node name and selector,
+/// affinity, taints. none: it may go there.
+[[nodiscard]] rejection_code why_not_host(const host_rules& rules, const host_facts& facts, std::string_view node_name);
+
+} // namespace vgpualloc

@@ -1,0 +1,30 @@
+// The largest amounts that the library takes, so that no sum or product of them overflows, and what is checked by them.
+#pragma once
+
+#include <cstdint>
+
+#include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/core/units.hpp"
+
+namespace vgpualloc {
+
+struct pod_request;
+struct node;
+
+inline constexpr std::int64_t devices_per_node_max = 1024;
+inline constexpr std::int64_t containers_per_pod_max = 65'536;
+inline constexpr std::uint32_t pod_index_max = (1U << 27U) - 1;  ///< largest pod_id::value()
+inline constexpr mib device_memory_max{std::int64_t{1} << 40U};  ///< of one device
+inline constexpr core_percent device_cores_max{1'000'000};       ///< of one device
+inline constexpr std::int64_t memory_percent_max = 1'000'000;    ///< of a device's memory
+inline constexpr bytes host_memory_max{std::int64_t{1} << 58U};  ///< of one node or pod
+inline constexpr milli_cpu host_cpu_max{std::int64_t{1} << 50U}; ///< of one node or pod
+
+/// Whether a request can be decided: no negative or overflowing amount. Error out_of_range, whose field names the
+/// member ("containers[2].count").
+[[nodiscard]] expected<void> check_request(const pod_request& request);
+
+/// Whether a node can be kept: amounts as above, at most devices_per_node_max devices, no uuid twice.
+[[nodiscard]] expected<void> check_node(const node& described);
+
+} // namespace vgpualloc

@@ -1,0 +1,56 @@
+// Answers read back from an index, and the cache of indexes.
+#include "vgpualloc/alloc/index.hpp"
+
+#include <algorithm>
+
+namespace vgpualloc {
+
+node_answer class_index::at(std::size_t slot) const noexcept {
+    const double key = scores_.at(slot);
+    if (!is_feasible(key)) return {.code = code_in(key)};
+    if (key <= compromised_key(1)) return fallbacks_[slot];
+    return {.score = key};
+}
+
+node_answer class_index::best() const {
+    const double key = scores_.max();
+    if (!is_feasible(key)) return {.code = key == score_tree::lowest ? rejection_code::no_nodes : code_in(key)};
+    if (key > compromised_key(1)) return {.score = key};
+    node_answer best{.code = rejection_code::no_nodes};
+    scores_.for_each_equal(key, [&](std::size_t slot) {
+        const node_answer& answer = fallbacks_[slot];
+        if (best.code != rejection_code::none || answer.score > best.score) best = answer;
+    });
+    return best;
+}
+
+std::uint32_t class_index::first_best() const {
+    if (scores_.max() > compromised_key(1)) return static_cast<std::uint32_t>(scores_.first_max());
+    const node_answer answer = best();
+    auto first = ~std::uint32_t{0};
+    for_each_as_good_as(answer, [&](std::size_t slot) { first = std::min(first, static_cast<std::uint32_t>(slot)); });
+    return first;
+}
+
+void index_cache::count(index_head& head) {
+    const std::size_t bytes = head.index->bytes();
+    bytes_ += bytes - head.bytes;
+    if (head.bytes == 0) heads_.link(head, now_);
+    head.bytes = bytes;
+    while (bytes_ > bytes_max_) {
+        index_head* const victim = heads_.victim(now_);
+        if (victim == nullptr) return; // the decision at hand needs what is left
+        drop(*victim);
+    }
+}
+
+void index_cache::drop(index_head& head) noexcept {
+    if (head.bytes == 0) return;
+    heads_.unlink(head);
+    bytes_ -= head.bytes;
+    head.bytes = 0;
+    head.index.reset();
+    head.invalidate();
+}
+
+} // namespace vgpualloc

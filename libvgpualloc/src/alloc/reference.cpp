@@ -1,0 +1,523 @@
+// The reference path. Shares no structure with the index but the policies, the modes and the draw protocol.
+#include "vgpualloc/alloc/reference.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "step_refusal.hpp"
+#include "vgpualloc/alloc/draw.hpp"
+#include "vgpualloc/core/config.hpp"
+
+namespace vgpualloc {
+
+struct reference_allocator::node_state {
+    node_index node;
+    milli_cpu cpu_capacity;
+    milli_cpu cpu_left;
+    std::vector<device_view> devices; ///< by index
+
+    [[nodiscard]] node_state with(std::size_t index, const partition& part) const {
+        node_state result = *this;
+        device_view& changed = result.devices[index];
+        changed.state = changed.spec->mode->with(*changed.spec, changed.state, part);
+        changed.used = changed.spec->mode->used(*changed.spec, changed.state);
+        changed.id = not_interned;
+        return result;
+    }
+};
+
+struct reference_allocator::step {
+    std::size_t index = 0;
+    partition part;
+    int compromise = 0;
+    double device_score = 0.0;
+    double node_score = 0.0;
+};
+
+struct reference_allocator::choice {
+    node_state state; ///< with what was chosen so far
+    small_vector<device_share, 1> shares{};
+    std::vector<device_view> taken{};  ///< per share
+    std::vector<device_view> became{}; ///< per share
+    int compromise = 0;                ///< the largest of the shares'
+};
+
+struct reference_allocator::question {
+    request_view view;
+    node_state start;
+    std::vector<bool> avoided; ///< by device; empty = none
+    bool may_draw = false;
+    bool positional = false; ///< the policies look at which device it is
+
+    [[nodiscard]] const pod_request& request() const noexcept { return *view.request; }
+};
+
+namespace {
+
+std::int64_t count_devices(const pod_request& request) {
+    std::int64_t sum = 0;
+    for (const device_request& container : request.containers) sum += container.count;
+    return sum;
+}
+
+bool lists(const std::vector<std::string>& list, const std::string& value) {
+    return std::ranges::find(list, value) != list.end();
+}
+
+bool has_avoided_tag(const pod_request& request, const booking& other) {
+    return std::ranges::any_of(other.tags, [&](const std::string& tag) { return lists(request.avoids, tag); });
+}
+
+std::vector<const device_view*> pointers_to(const std::vector<device_view>& devices) {
+    std::vector<const device_view*> pointers;
+    pointers.reserve(devices.size());
+    for (const device_view& device : devices) pointers.push_back(&device);
+    return pointers;
+}
+
+/// A configuration's totals; its devices are those of `pointers`.
+device_config config_of(const std::vector<const device_view*>& pointers) {
+    device_config config{.devices = pointers};
+    for (const device_view* device : pointers) add_to_totals(config, *device);
+    return config;
+}
+
+} // namespace
+
+/// A state with its totals, as policies see it.
+struct reference_allocator::seen_state {
+    std::vector<const device_view*> pointers;
+    device_config config;
+    node_view view;
+
+    seen_state(const reference_allocator& owner, const node_state& state) {
+        pointers.reserve(state.devices.size());
+        for (const device_view& device : state.devices) {
+            pointers.push_back(
+                owner.states_ == nullptr ? &device : &owner.states_->device(device.kind, device.state, device.service));
+        }
+        config = owner.states_ == nullptr ? config_of(pointers) : owner.states_->config(pointers);
+        view = {.node = state.node, .cpu_capacity = state.cpu_capacity, .cpu_left = state.cpu_left, .config = &config};
+        // Positional policies and explanations find devices by index.
+        config.devices = pointers;
+    }
+    seen_state(const seen_state&) = delete;
+    seen_state& operator=(const seen_state&) = delete;
+};
+
+reference_allocator::reference_allocator(const ledger& book, policy_pair policies, state_table* states)
+    : ledger_{&book}, policies_{policies}, traits_{traits_of(policies)}, states_{states} {}
+
+void reference_allocator::observe() {
+    next_event_ = std::max(next_event_, ledger_->first_event());
+    for (; next_event_ < ledger_->next_event(); ++next_event_) {
+        tell_policies(*ledger_, ledger_->event(next_event_), policies_);
+    }
+}
+
+reference_allocator::node_state reference_allocator::state_of(node_index where) const {
+    const node& described = ledger_->nodes().nodes[where.at()];
+    node_state result{.node = where,
+                      .cpu_capacity = described.cpu,
+                      .cpu_left = described.cpu - ledger_->host(where).cpu,
+                      .devices = {}};
+    const auto use = ledger_->devices(where);
+    const auto services = ledger_->services(where);
+    result.devices.reserve(use.size());
+    for (std::size_t d = 0; d < use.size(); ++d) {
+        const device_spec& spec = ledger_->nodes().kinds[described.devices[d].kind];
+        result.devices.push_back({.spec = &spec,
+                                  .state = use[d],
+                                  .kind = described.devices[d].kind,
+                                  .id = not_interned,
+                                  .used = spec.mode->used(spec, use[d]),
+                                  .service = services[d]});
+    }
+    return result;
+}
+
+/// Devices on which a pod runs whose tags this one avoids.
+std::vector<bool> reference_allocator::avoided_devices(const pod_request& request, node_index where) const {
+    if (request.avoids.empty()) return {};
+    std::vector<bool> avoided(ledger_->devices(where).size(), false);
+    for (const std::uint32_t slot : ledger_->live_on(where)) {
+        const booking& other = ledger_->bookings()[slot];
+        if (!has_avoided_tag(request, other)) continue;
+        for (const device_share& share : other.where.shares) avoided[share.device.at()] = true;
+    }
+    return avoided;
+}
+
+bool reference_allocator::names_matter(const pod_request& request, node_index where) const {
+    const auto& devices = ledger_->nodes().nodes[where.at()].devices;
+    for (const device_request& container : request.containers) {
+        if (!container.uuids_allowed.empty()) return true;
+        if (container.uuids_denied.empty()) continue;
+        const auto is_denied = [&](const device& registered) { return lists(container.uuids_denied, registered.uuid); };
+        if (std::ranges::any_of(devices, is_denied)) return true;
+    }
+    const auto has_group = [](const device& registered) { return registered.link_group != no_link_group; };
+    if (request.one_link_group && std::ranges::all_of(devices, has_group)) return true;
+    if (request.avoids.empty()) return false;
+    return std::ranges::any_of(ledger_->live_on(where),
+                               [&](std::uint32_t slot) { return has_avoided_tag(request, ledger_->bookings()[slot]); });
+}
+
+rejection_detail reference_allocator::why_not_device(const question& attempt, const node_state& now, std::size_t index,
+                                                     const device_request& container) const {
+    const device_view& device = now.devices[index];
+    if (const auto code = why_never(*device.spec, container); code != rejection_code::none) return {.code = code};
+    if (!container.uuids_allowed.empty() || !container.uuids_denied.empty()) {
+        const std::string& uuid = ledger_->nodes().nodes[now.node.at()].devices[index].uuid;
+        const bool allowed = container.uuids_allowed.empty() || lists(container.uuids_allowed, uuid);
+        if (!allowed || lists(container.uuids_denied, uuid)) return {.code = rejection_code::uuid_not_accepted};
+    }
+    if (const auto code = why_closed(device.service); code != rejection_code::none) return {.code = code};
+    if (!attempt.avoided.empty() && attempt.avoided[index]) return {.code = rejection_code::device_avoided};
+    return device.spec->mode->why_not(*device.spec, device.state, container);
+}
+
+/// `container` with the amount that depends on the node filled in (device_request::memory_of_first). The order of the
+/// devices is that from before the pod.
+device_request reference_allocator::settled(const question& attempt, const device_request& container) const {
+    if (!container.memory_of_first || container.memory_percent || container.memory > mib{0}) return container;
+    const device_view* first = nullptr;
+    double best = 0.0;
+    const node_state& start = attempt.start;
+    const seen_state seen{*this, start};
+    for (std::size_t d = 0; d < start.devices.size(); ++d) {
+        const device_view& device = start.devices[d];
+        if (!container.family.empty() && device.spec->family != container.family) continue;
+        const double score = policies_.device->device_score(attempt.view, seen.view, seen.view,
+                                                            {.before = &device, .after = &device, .index = d});
+        if (first != nullptr && score <= best) continue;
+        first = &device;
+        best = score;
+    }
+    device_request result = container;
+    if (first != nullptr) result.memory = first->spec->memory;
+    return result;
+}
+
+/// `start` is attempt.start as policies see it.
+void reference_allocator::score(const question& attempt, const seen_state& start, const node_state& now,
+                                step& candidate) const {
+    node_state after = now.with(candidate.index, candidate.part);
+    after.cpu_left = attempt.start.cpu_left - attempt.request().cpu;
+    const seen_state became{*this, after};
+    if (!attempt.positional) {
+        candidate.node_score = policies_.node->node_score(attempt.view, start.view, became.view);
+    }
+    const device_view* before = &now.devices[candidate.index];
+    if (states_ != nullptr) before = &states_->device(before->kind, before->state, before->service);
+    candidate.device_score =
+        traits_.one_score
+            ? candidate.node_score
+            : policies_.device->device_score(
+                  attempt.view, start.view, became.view,
+                  {.before = before, .after = became.pointers[candidate.index], .index = candidate.index});
+}
+
+std::vector<reference_allocator::step>
+reference_allocator::possible_steps(const question& attempt, const node_state& now, const device_request& container,
+                                    const std::vector<bool>& taken, rejection& reasons) const {
+    std::vector<step> possible;
+    const seen_state start{*this, attempt.start};
+    std::vector<partition> parts;
+    for (std::size_t d = 0; d < now.devices.size(); ++d) {
+        if (taken[d]) continue;
+        const device_view& device = now.devices[d];
+        if (const auto code = why_not_device(attempt, now, d, container).code; code != rejection_code::none) {
+            ++reasons.nodes[static_cast<std::size_t>(code)];
+            continue;
+        }
+        parts.clear();
+        device.spec->mode->candidates(*device.spec, device.state, container, parts);
+        for (const partition& part : parts) {
+            step candidate{
+                .index = d, .part = part, .compromise = device.spec->mode->compromise(*device.spec, container, part)};
+            score(attempt, start, now, candidate);
+            possible.push_back(candidate);
+        }
+    }
+    return possible;
+}
+
+const reference_allocator::step& reference_allocator::best_step(const question& attempt, const node_state& now,
+                                                                std::vector<step>& possible) const {
+    const auto rank = [](const step& s) { return std::tuple{-s.compromise, s.device_score, s.node_score}; };
+    const auto best = rank(*std::ranges::max_element(possible, {}, rank));
+    std::vector<step>& tied = possible; // by device index
+    std::erase_if(tied, [&](const step& s) { return rank(s) != best; });
+    if (attempt.may_draw && traits_.draws_devices && policies_.device->draws_device_for(attempt.view)) {
+        std::vector<std::size_t> indices;
+        for (const step& candidate : tied) {
+            if (indices.empty() || indices.back() != candidate.index) indices.push_back(candidate.index);
+        }
+        const std::size_t index = indices[static_cast<std::size_t>(policies_.device->draw(indices.size()))];
+        return *std::ranges::find(tied, index, &step::index);
+    }
+    if (attempt.view.devices <= 1 || attempt.positional) return tied.front();
+    return *std::ranges::min_element(tied, {}, [&](const step& s) {
+        const device_view& device = now.devices[s.index];
+        return std::tuple{device.kind, device.state, device.spec->mode->with(*device.spec, device.state, s.part)};
+    });
+}
+
+/// The devices that a container can have, those of the link group with the most of them first; within a group the best
+/// first. Empty where link groups say nothing: some device of the node has none.
+std::vector<std::size_t> reference_allocator::by_link_group(const question& attempt, const node_state& now,
+                                                            const std::vector<step>& possible) const {
+    if (!attempt.request().one_link_group) return {};
+    const auto& devices = ledger_->nodes().nodes[now.node.at()].devices;
+    const auto has_none = [](const device& registered) { return registered.link_group == no_link_group; };
+    if (std::ranges::any_of(devices, has_none)) return {};
+    std::vector<step> ordered = possible;
+    std::ranges::stable_sort(ordered, [](const step& a, const step& b) { return a.device_score > b.device_score; });
+    std::map<std::int32_t, std::vector<std::size_t>> groups;
+    for (const step& candidate : ordered) {
+        auto& group = groups[devices[candidate.index].link_group];
+        if (std::ranges::find(group, candidate.index) == group.end()) group.push_back(candidate.index);
+    }
+    std::vector<const std::vector<std::size_t>*> by_size;
+    for (const auto& [id, group] : groups) by_size.push_back(&group);
+    std::ranges::stable_sort(by_size, [](const auto* a, const auto* b) { return a->size() > b->size(); });
+    std::vector<std::size_t> order;
+    for (const auto* group : by_size) order.insert(order.end(), group->begin(), group->end());
+    return order;
+}
+
+bool reference_allocator::choose_for(const question& attempt, std::size_t container_number, choice& chosen,
+                                     rejection_code& refused) const {
+    const device_request container = settled(attempt, attempt.request().containers[container_number]);
+    std::vector<bool> taken(chosen.state.devices.size(), false);
+    if (attempt.request().containers_apart) {
+        for (const device_share& share : chosen.shares) taken[share.device.at()] = true;
+    }
+    std::vector<std::size_t> planned;
+    for (std::int64_t n = 0; n < container.count; ++n) {
+        rejection reasons;
+        std::vector<step> possible = possible_steps(attempt, chosen.state, container, taken, reasons);
+        if (n == 0) planned = by_link_group(attempt, chosen.state, possible);
+        if (!planned.empty()) {
+            if (static_cast<std::size_t>(n) >= planned.size()) possible.clear();
+            std::erase_if(possible, [&](const step& s) { return s.index != planned[static_cast<std::size_t>(n)]; });
+        }
+        if (possible.empty()) {
+            refused = step_refusal(reasons, n);
+            return false;
+        }
+        const step& best = best_step(attempt, chosen.state, possible);
+        chosen.taken.push_back(chosen.state.devices[best.index]);
+        chosen.shares.push_back({.container = static_cast<std::uint32_t>(container_number),
+                                 .device = device_index{best.index},
+                                 .part = best.part});
+        chosen.state = chosen.state.with(best.index, best.part);
+        chosen.became.push_back(chosen.state.devices[best.index]);
+        chosen.compromise = std::max(chosen.compromise, best.compromise);
+        taken[best.index] = true;
+    }
+    return true;
+}
+
+bool reference_allocator::choose_all(const question& attempt, choice& chosen, rejection_code& refused) const {
+    chosen = {.state = attempt.start};
+    for (std::size_t c = 0; c < attempt.request().containers.size(); ++c) {
+        if (!choose_for(attempt, c, chosen, refused)) return false;
+    }
+    return true;
+}
+
+double reference_allocator::score_of(const question& attempt, const choice& chosen) const {
+    const seen_state before{*this, attempt.start};
+    if (attempt.positional) {
+        const auto taken = pointers_to(chosen.taken);
+        const auto became = pointers_to(chosen.became);
+        return traits_.positional->placement_score(attempt.view,
+                                                   {.before = before.view,
+                                                    .described = &ledger_->nodes().nodes[attempt.start.node.at()],
+                                                    .shares = {chosen.shares.begin(), chosen.shares.end()},
+                                                    .taken = taken,
+                                                    .became = became,
+                                                    .compromised = chosen.compromise > 0});
+    }
+    node_state state = chosen.state;
+    state.cpu_left = state.cpu_left - attempt.request().cpu;
+    const seen_state after{*this, state};
+    return policies_.node->node_score(attempt.view, before.view, after.view);
+}
+
+/// The checks of a node that do not depend on the use of its devices. Host memory comes last of all, after these.
+rejection_detail reference_allocator::why_not_node(const pod_request& request, node_index where) const {
+    if (!ledger_->is_present(where)) return {.code = rejection_code::node_gone};
+    const node& described = ledger_->nodes().nodes[where.at()];
+    for (const device_request& container : request.containers) {
+        if (described.devices.empty()) {
+            return {.code = rejection_code::too_few_devices, .wanted = container.count, .available = 0};
+        }
+        std::uint32_t lowest_kind = not_interned;
+        rejection_code refused = rejection_code::none;
+        bool accepted = false;
+        for (const device& registered : described.devices) {
+            const rejection_code code = why_never(ledger_->nodes().kinds[registered.kind], container);
+            accepted = accepted || code == rejection_code::none;
+            if (registered.kind < lowest_kind) refused = code;
+            lowest_kind = std::min(lowest_kind, registered.kind);
+        }
+        if (!accepted) return {.code = refused};
+    }
+    if (const auto code = why_not_host(request.rules, described.host, described.name); code != rejection_code::none) {
+        return {.code = code};
+    }
+    if (const auto refusal = ledger_->why_not_host(where, request.cpu, bytes{0});
+        refusal.code != rejection_code::none) {
+        return refusal;
+    }
+    const auto devices = static_cast<std::int64_t>(described.devices.size());
+    for (const device_request& container : request.containers) {
+        if (container.count > devices) {
+            return {.code = rejection_code::too_few_devices, .wanted = container.count, .available = devices};
+        }
+    }
+    return {};
+}
+
+node_answer reference_allocator::attempt_on(const question& attempt, choice& chosen, rejection_detail& refusal) const {
+    const pod_request& request = attempt.request();
+    if (!choose_all(attempt, chosen, refusal.code)) return {.code = refusal.code};
+    refusal = ledger_->why_not_host(attempt.start.node, request.cpu, request.memory);
+    if (refusal.code != rejection_code::none) return {.code = refusal.code};
+    return {.score = score_of(attempt, chosen), .compromise = attempt.positional ? 0 : chosen.compromise};
+}
+
+reference_allocator::question reference_allocator::question_for(const pod_request& request, node_index where) const {
+    return {.view = {.request = &request, .devices = count_devices(request)},
+            .start = state_of(where),
+            .avoided = avoided_devices(request, where),
+            .may_draw = false,
+            .positional = traits_.positional != nullptr};
+}
+
+node_answer reference_allocator::answer(const pod_request& request, node_index where) const {
+    rejection_detail refusal = why_not_node(request, where);
+    if (refusal.code != rejection_code::none) return {.code = refusal.code};
+    choice chosen;
+    return attempt_on(question_for(request, where), chosen, refusal);
+}
+
+std::vector<node_answer> reference_allocator::evaluate(const pod_request& request) const {
+    std::vector<node_answer> answers;
+    const std::size_t nodes = ledger_->nodes().nodes.size();
+    answers.reserve(nodes);
+    for (std::size_t i = 0; i < nodes; ++i) answers.push_back(answer(request, node_index{i}));
+    return answers;
+}
+
+expected<placement, rejection> reference_allocator::decide(const pod_request& request) const {
+    const auto answers = evaluate(request);
+    const auto rank = [](const node_answer& a) { return std::pair{-a.compromise, a.score}; };
+    rejection reasons;
+    std::vector<std::size_t> tied;
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+        if (answers[i].code == rejection_code::node_gone) continue;
+        if (answers[i].code != rejection_code::none) {
+            ++reasons.nodes[static_cast<std::size_t>(answers[i].code)];
+            continue;
+        }
+        if (!tied.empty() && rank(answers[i]) < rank(answers[tied.front()])) continue;
+        if (!tied.empty() && rank(answers[i]) > rank(answers[tied.front()])) tied.clear();
+        tied.push_back(i);
+    }
+    if (tied.empty()) return unexpected(reasons);
+    std::size_t winner =
+        *std::ranges::min_element(tied, {}, [this](std::size_t i) { return ledger_->rank_of(node_index{i}); });
+    if (traits_.draws_nodes) {
+        winner = draw_tied_node(
+            *policies_.node, answers.size(), [&](std::size_t i) { return std::ranges::binary_search(tied, i); },
+            [&](std::vector<std::size_t>& out) { out = tied; });
+    }
+    return choose(request, node_index{winner}, true);
+}
+
+placement reference_allocator::choose(const pod_request& request, node_index where, bool may_draw) const {
+    question attempt = question_for(request, where);
+    attempt.may_draw = may_draw;
+    choice chosen;
+    rejection_code refused = rejection_code::none;
+    bool fits = choose_all(attempt, chosen, refused);
+    if (!fits) { // a drawn device left none for a later container
+        attempt.may_draw = false;
+        fits = choose_all(attempt, chosen, refused);
+    }
+    VGA_ASSERT(fits, "a node that answered yes has devices for the pod");
+    return {.node = where, .shares = std::move(chosen.shares)};
+}
+
+std::vector<device_answer> reference_allocator::ask_devices(const question& attempt, const node_state& now,
+                                                            const device_request& container) const {
+    const device_request wanted = settled(attempt, container);
+    std::vector<device_answer> answers(now.devices.size());
+    for (std::size_t d = 0; d < answers.size(); ++d) answers[d].refusal = why_not_device(attempt, now, d, wanted);
+    rejection ignored;
+    const std::vector<bool> none_taken(answers.size(), false);
+    for (const step& candidate : possible_steps(attempt, now, wanted, none_taken, ignored)) {
+        device_answer& answer = answers[candidate.index];
+        answer.score = answer.parts.empty() ? candidate.device_score : std::max(answer.score, candidate.device_score);
+        answer.parts.push_back(candidate.part);
+    }
+    return answers;
+}
+
+/// Places the containers one after the other up to the one that does not fit.
+void reference_allocator::explain_stop(const question& attempt, node_decision& decision) const {
+    const auto& containers = attempt.request().containers;
+    choice chosen{.state = attempt.start};
+    std::size_t stop = 0;
+    while (stop < containers.size()) {
+        choice next = chosen;
+        rejection_code refused = rejection_code::none;
+        if (!choose_for(attempt, stop, next, refused)) break;
+        chosen = std::move(next);
+        ++stop;
+    }
+    if (stop == containers.size()) return;
+    decision.stopped_at = stop;
+    for (device_answer& answer : ask_devices(attempt, chosen.state, containers[stop])) {
+        decision.stopped_by.emplace_back(std::move(answer));
+    }
+    if (!attempt.request().containers_apart) return;
+    for (const device_share& share : chosen.shares) decision.stopped_by[share.device.at()].reset();
+}
+
+node_decision reference_allocator::ask_node(node_index where, const pod_request& request) const {
+    node_decision decision{.answer = {}, .where = {.node = where, .shares = {}}};
+    decision.refusal = why_not_node(request, where);
+    decision.answer.code = decision.refusal.code;
+    if (!ledger_->is_present(where)) return decision;
+    const question attempt = question_for(request, where);
+    if (decision.refusal.code == rejection_code::none) {
+        choice chosen;
+        decision.answer = attempt_on(attempt, chosen, decision.refusal);
+        if (decision.answer.code == rejection_code::none) decision.where.shares = std::move(chosen.shares);
+    }
+    for (const device_request& container : request.containers) {
+        decision.containers.push_back(ask_devices(attempt, attempt.start, container));
+    }
+    if (decision.answer.code != rejection_code::none) explain_stop(attempt, decision);
+    return decision;
+}
+
+double reference_allocator::score_placement(policy& scorer, const pod_request& request, const placement& where) const {
+    const node_state start = state_of(where.node);
+    node_state state = start;
+    for (const device_share& share : where.shares) state = state.with(share.device.at(), share.part);
+    state.cpu_left = start.cpu_left - request.cpu;
+    const seen_state before{*this, start};
+    const seen_state after{*this, state};
+    const request_view view{.request = &request, .devices = count_devices(request)};
+    return scorer.node_score(view, before.view, after.view);
+}
+
+} // namespace vgpualloc

@@ -1,0 +1,89 @@
+// Scoring a node by what is remembered of its devices' states.
+#include "vgpualloc/alloc/scorer.hpp"
+
+#include "vgpualloc/alloc/score_tree.hpp"
+
+namespace vgpualloc {
+
+node_scorer::node_scorer(state_table& states, policy_pair policies, pair_traits traits)
+    : policies_{policies}, traits_{traits}, outcomes_{states}, chooser_{states, outcomes_, policies},
+      totals_{parts_, policies} {}
+
+void node_scorer::enter(scored_request& request) {
+    request.devices = 0;
+    for (const device_request& container : request.request.containers) request.devices += container.count;
+    if (traits_.by_totals) {
+        for (const device_request& container : request.request.containers) {
+            request.parts.push_back(parts_.add(container));
+        }
+    } else {
+        request.shape = outcomes_.add(request.request.containers);
+    }
+}
+
+void node_scorer::forget(const scored_request& request) {
+    if (traits_.by_totals) {
+        for (const std::uint32_t part : request.parts) parts_.remove(part);
+    } else {
+        outcomes_.remove(request.shape);
+    }
+}
+
+void node_scorer::forget_ids() {
+    outcomes_.clear();
+    parts_.forget();
+    policies_.node->forget_ids();
+    if (policies_.device != policies_.node) policies_.device->forget_ids();
+}
+
+double node_scorer::stepwise_score(const scored_request& request, const node_view& before) {
+    devices_.assign(before.config->devices.begin(), before.config->devices.end());
+    const device_config* next = chooser_.choose(request.view(), before, devices_, {}, false, shares_);
+    if (next == nullptr) return infeasible_because(chooser_.refused());
+    const node_view after{.node = before.node,
+                          .cpu_capacity = before.cpu_capacity,
+                          .cpu_left = before.cpu_left - request.request.cpu,
+                          .config = next};
+    return checked_score(policies_.node->node_score(request.view(), before, after));
+}
+
+/// The score of the best way on one node: by device score, then by node score.
+double node_scorer::best_score(const scored_request& request, const node_view& before, std::span<outcome> ways) {
+    const request_view view = request.view();
+    node_view after = before;
+    after.cpu_left = before.cpu_left - request.request.cpu;
+    const bool compare_devices = ways.size() > 1 && !traits_.one_score;
+    double best = infeasible_score;
+    double best_device = infeasible_score;
+    for (outcome& way : ways) {
+        after.config = &outcomes_.next_of(way, *before.config);
+        const double score = policies_.node->node_score(view, before, after);
+        const double device =
+            compare_devices ? policies_.device->device_score(view, before, after, {way.before, way.after}) : 0.0;
+        if (device > best_device || (device == best_device && score > best)) {
+            best_device = device;
+            best = score;
+        }
+    }
+    return best;
+}
+
+double node_scorer::score(const scored_request& request, const node_view& before) {
+    if (traits_.by_totals) return totals_.score(request.in_parts(), before);
+    const outcome_list outcomes = outcomes_.of(request.shape, before.config->id, *before.config);
+    if (outcomes.code != rejection_code::none) return infeasible_because(outcomes.code);
+    if (outcomes.stepwise) return stepwise_score(request, before);
+    return checked_score(best_score(request, before, outcomes.ways));
+}
+
+bool node_scorer::choose(const scored_request& request, const node_view& before,
+                         std::span<const device_view* const> devices, bool may_draw,
+                         small_vector<device_share, 1>& shares) {
+    if (traits_.by_totals) return totals_.choose(request.in_parts(), before, devices, may_draw, shares);
+    const bool single = request.devices == 1 && request.request.containers.size() == 1;
+    const auto ways =
+        single ? outcomes_.of(request.shape, before.config->id, *before.config).ways : std::span<outcome>{};
+    return chooser_.choose(request.view(), before, devices, ways, may_draw, shares) != nullptr;
+}
+
+} // namespace vgpualloc
