@@ -65,7 +65,7 @@ std::string describe(const device_request& asked) {
 }
 
 /// Equal devices count together.
-void print_devices(const dialect_report& from) {
+void print_devices(const vgpualloc::explaining::dialect_report& from) {
     std::map<std::tuple<std::string, std::string, std::int64_t, bool>, std::size_t> alike;
     for (const device_registration& each : from.devices) {
         ++alike[{each.model, each.mode, each.memory.count(), each.healthy}];
@@ -77,17 +77,17 @@ void print_devices(const dialect_report& from) {
     }
 }
 
-void print(const object_report& from) {
+void print(const vgpualloc::explaining::object_report& from) {
     fmt::print("{} {} {}{}\n", from.place, from.kind, from.ns.empty() ? "" : from.ns + "/", from.name);
     if (from.is_pod) {
         fmt::print("  {} {}, {} mCPU, {} MiB of memory\n", from.replicas, from.replicas == 1 ? "pod" : "pods",
                    from.cpu.count(), from.memory.count());
     }
-    for (const dialect_report& each : from.dialects) {
+    for (const vgpualloc::explaining::dialect_report& each : from.dialects) {
         for (const auto& request : each.requests) {
             fmt::print("  {}: {}{}\n", each.dialect,
                        request.container.empty() ? "" : fmt::format("container {}: ", request.container),
-                       describe(request.asked));
+                       describe(request.request));
         }
         if (each.requests_unread > 0) {
             fmt::print("  {}: {} that cannot be read\n", each.dialect,
@@ -100,8 +100,8 @@ void print(const object_report& from) {
 }
 
 int run(const options& chosen) {
-    const auto with = load_dialects(chosen.dialects);
-    if (!with) return report_error(with.error());
+    auto config = load_dialects(chosen.dialects);
+    if (!config) return report_error(config.error());
     const auto objects = load_objects(chosen.files);
     if (!objects) return report_error(objects.error());
     if (objects->empty()) {
@@ -111,15 +111,15 @@ int run(const options& chosen) {
                              .value = "",
                              .expected = "at least one object"});
     }
-    const auto reports = validate(*objects, *with);
+    const auto reports = vgpualloc::explaining::validate(*objects, vgpualloc::dialect_set{*std::move(config)});
     std::size_t errors = 0;
     std::size_t wrong = 0;
-    for (const object_report& each : reports) {
+    for (const vgpualloc::explaining::object_report& each : reports) {
         errors += each.errors.size();
         if (!each.errors.empty()) ++wrong;
         if (!chosen.json) print(each);
     }
-    if (chosen.json) fmt::print("{}", validate_json(reports));
+    if (chosen.json) fmt::print("{}", vgpualloc::explaining::validate_json(reports));
     if (errors == 0) return exit_done;
     fmt::print(stderr, "vgpusim: {} {} in {} of {} objects\n", errors, errors == 1 ? "error" : "errors", wrong,
                reports.size());

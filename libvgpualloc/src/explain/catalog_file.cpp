@@ -9,7 +9,7 @@
 
 #include "vgpualloc/explain/catalog.hpp"
 
-namespace vgpusim {
+namespace vgpualloc::explaining {
 
 namespace {
 
@@ -18,12 +18,12 @@ using json = nlohmann::ordered_json;
 json value_of(const std::optional<std::int64_t>& number) { return number ? json(*number) : json(); }
 
 template <class Tag>
-json value_of(const std::optional<vgpualloc::quantity<Tag>>& amount) {
+json value_of(const std::optional<quantity<Tag>>& amount) {
     return amount ? json(amount->count()) : json();
 }
 
 /// 4.75 is not 475 hundredths exactly, but the double nearest to it prints and reads as 4.75.
-json gib_of(const std::optional<vgpualloc::centi_gib>& amount) {
+json gib_of(const std::optional<centi_gib>& amount) {
     return amount ? json(static_cast<double>(amount->count()) / 100) : json();
 }
 
@@ -33,11 +33,11 @@ json dictionary(const std::map<std::string, std::string, std::less<>>& words) {
     return made;
 }
 
-void add_engines(json& to, const vgpualloc::mig_engines& engines) {
-    for (const auto& [name, field] : vgpualloc::mig_engine_fields) to[std::string{name}] = value_of(engines.*field);
+void add_engines(json& to, const mig_engines& engines) {
+    for (const auto& [name, field] : mig_engine_fields) to[std::string{name}] = value_of(engines.*field);
 }
 
-json profile_of(const vgpualloc::mig_profile& profile) {
+json profile_of(const mig_profile& profile) {
     json made;
     made["name"] = profile.name;
     made["kind"] = name_of(profile.kind);
@@ -57,7 +57,7 @@ json profile_of(const vgpualloc::mig_profile& profile) {
     return made;
 }
 
-json model_of(const vgpualloc::mig_model& model) {
+json model_of(const mig_model& model) {
     json made;
     made["key"] = model.name;
     made["description"] = model.description;
@@ -75,7 +75,7 @@ json model_of(const vgpualloc::mig_model& model) {
     return made;
 }
 
-json chip_of(const vgpualloc::ascend_chip& chip) {
+json chip_of(const ascend_chip& chip) {
     json made;
     made["name"] = chip.name;
     made["chip_name"] = chip.chip_name;
@@ -99,11 +99,11 @@ json chip_of(const vgpualloc::ascend_chip& chip) {
     return made;
 }
 
-json ascend_of(const vgpualloc::ascend_catalog& catalog) {
+json ascend_of(const ascend_catalog& catalog) {
     json made;
-    if (catalog.soft_core_total > vgpualloc::core_percent{0}) {
+    if (catalog.soft_core_total > core_percent{0}) {
         const auto& keys = catalog.annotations;
-        const auto seconds = [](vgpualloc::ticks time) { return time.count() / vgpualloc::ticks_per_second.count(); };
+        const auto seconds = [](ticks time) { return time.count() / ticks_per_second.count(); };
         made["soft_core_total"] = catalog.soft_core_total.count();
         made["soft_by_default"] = catalog.soft_by_default;
         made["annotations"] = {{"node_register", keys.node_register},       {"node_handshake", keys.node_handshake},
@@ -119,18 +119,18 @@ json ascend_of(const vgpualloc::ascend_catalog& catalog) {
     return made;
 }
 
-std::string_view dvpp_name(const std::optional<vgpualloc::dvpp_use>& use) {
+std::string_view dvpp_name(const std::optional<dvpp_use>& use) {
     constexpr std::array<std::string_view, 3> names{"null", "yes", "no"};
     return use ? names[static_cast<std::size_t>(*use)] : "any";
 }
 
-json names_of(const std::vector<vgpualloc::dvpp_use>& uses) {
+json names_of(const std::vector<dvpp_use>& uses) {
     json made = json::array();
     for (const auto use : uses) made.push_back(dvpp_name(use));
     return made;
 }
 
-json mindcluster_chip_of(const vgpualloc::mindcluster_chip& chip) {
+json mindcluster_chip_of(const mindcluster_chip& chip) {
     json made;
     made["kind"] = chip.kind;
     made["provenance"] = chip.from;
@@ -143,20 +143,20 @@ json mindcluster_chip_of(const vgpualloc::mindcluster_chip& chip) {
     return made;
 }
 
-json selection_of(const vgpualloc::mindcluster_selection& rule) {
+json selection_of(const mindcluster_selection& rule) {
     json made;
     made["chip"] = rule.chip;
     if (rule.ai_core) made["ai_core"] = *rule.ai_core;
     if (rule.ai_core_multiple_of) made["ai_core_multiple_of"] = *rule.ai_core_multiple_of;
     made["dvpp"] = dvpp_name(rule.dvpp);
-    made["level"] = !rule.level ? "any" : *rule.level == vgpualloc::vnpu_level::low ? "low" : "high";
+    made["level"] = !rule.level ? "any" : *rule.level == vnpu_level::low ? "low" : "high";
     made["downgrade"] = rule.downgrade ? json(*rule.downgrade) : json();
     made["template"] = rule.template_name ? json(*rule.template_name) : json();
     made["provenance"] = rule.from;
     return made;
 }
 
-json mindcluster_of(const vgpualloc::mindcluster_catalog& catalog) {
+json mindcluster_of(const mindcluster_catalog& catalog) {
     json made;
     made["resource"] = catalog.resource;
     for (const auto& each : catalog.chips) made["chips"].push_back(mindcluster_chip_of(each));
@@ -182,10 +182,10 @@ json mindcluster_of(const vgpualloc::mindcluster_catalog& catalog) {
 
 } // namespace
 
-std::string catalog_file(const vgpualloc::hardware_catalog& catalog) {
+std::string catalog_file(const hardware_catalog& catalog) {
     json root;
     root["schema"] = "vgpualloc-catalog/1";
-    vgpualloc::source_list sources = catalog.mig.sources;
+    source_list sources = catalog.mig.sources;
     sources.insert(catalog.ascend.sources.begin(), catalog.ascend.sources.end());
     root["sources"] = dictionary(sources);
     if (!catalog.mig.left_out.empty()) root["left_out"] = dictionary(catalog.mig.left_out);
@@ -195,4 +195,4 @@ std::string catalog_file(const vgpualloc::hardware_catalog& catalog) {
     return root.dump(1) + "\n";
 }
 
-} // namespace vgpusim
+} // namespace vgpualloc::explaining

@@ -9,21 +9,20 @@
 
 #include <fmt/format.h>
 
-#include "../kube/annotations.hpp"
-#include "../kube/dialects.hpp"
 #include "node.hpp"
 #include "part_words.hpp"
 #include "vgpualloc/alloc/allocator.hpp"
 #include "vgpualloc/compat/all.hpp"
+#include "vgpualloc/explain/deviceshare.hpp"
+#include "vgpualloc/kube/annotations.hpp"
 
-namespace vgpusim {
+namespace vgpualloc::explaining {
 
-using vgpualloc::node_index;
-using vgpualloc::policy;
-using vgpualloc::rejection_code;
+using kube::snapshot;
+using kube::snapshot_pod;
 
 std::string refusal::text() const {
-    std::string made{vgpualloc::to_string(code)};
+    std::string made{to_string(code)};
     if (code == rejection_code::device_in_use) {
         return fmt::format("{}: {} {} on it", made, available, available == 1 ? "container" : "containers");
     }
@@ -34,7 +33,7 @@ std::string refusal::text() const {
     return fmt::format("{}: wanted {}{}, {} {}{}", made, wanted, of, has, available, of);
 }
 
-std::string scheduling_message(const vgpualloc::rejection& reasons, std::size_t nodes) {
+std::string scheduling_message(const rejection& reasons, std::size_t nodes) {
     std::vector<std::pair<std::int64_t, std::size_t>> counts; // negated, so that sorting puts the most frequent first
     for (std::size_t code = 1; code < reasons.nodes.size(); ++code) {
         if (reasons.nodes[code] > 0) counts.emplace_back(-reasons.nodes[code], code);
@@ -42,8 +41,7 @@ std::string scheduling_message(const vgpualloc::rejection& reasons, std::size_t 
     std::ranges::sort(counts);
     std::string list;
     for (const auto& [count, code] : counts) {
-        list += fmt::format("{}{} {}", list.empty() ? " " : ", ", -count,
-                            vgpualloc::to_string(static_cast<rejection_code>(code)));
+        list += fmt::format("{}{} {}", list.empty() ? " " : ", ", -count, to_string(static_cast<rejection_code>(code)));
     }
     return fmt::format("0/{} nodes are available:{}.", nodes, list);
 }
@@ -71,7 +69,7 @@ public:
         }
         to.chosen = decided->node.at();
         to.nodes[*to.chosen].shares = shares(*decided, decided->node);
-        if (auto written = annotations_of(*in_, *pod_, *decided))
+        if (auto written = kube::annotations_of(*in_, *pod_, *decided, "<time>"))
             to.annotations = *std::move(written);
         else
             to.notes.push_back("no annotations: " + written.error().message());
@@ -80,16 +78,16 @@ public:
     }
 
 private:
-    void note_fault_domains(const vgpualloc::placement& decided, explanation& to) const {
+    void note_fault_domains(const placement& decided, explanation& to) const {
         std::map<std::size_t, std::int64_t> containers; // by device: with those that run there
-        for (const vgpualloc::device_share& share : decided.shares) {
+        for (const device_share& share : decided.shares) {
             if (!in_->nodes->spec_of(decided.node, share.device).mode->shares_faults()) continue;
             const auto running = in_->book->devices(decided.node)[share.device.at()].slots;
             ++containers.try_emplace(share.device.at(), running).first->second;
         }
         for (const auto& [device, count] : containers) {
             if (count < 2) continue;
-            const auto& on = in_->device(decided.node, vgpualloc::device_index{device}).registered;
+            const auto& on = in_->device(decided.node, device_index{device}).registered;
             to.notes.push_back(fmt::format("{} (mode {}): a fatal fault of one container takes all {} on it with it",
                                            on.uuid, on.mode, count));
         }
@@ -97,13 +95,12 @@ private:
 
     /// Whether a node alone decides as it does among others, without draws or a history.
     [[nodiscard]] bool decides_alone() const {
-        const vgpualloc::policy_traits traits = scorer_->traits();
-        return !traits.history && traits.view != vgpualloc::looks_at::positions &&
-               traits.nodes == vgpualloc::ties::in_order &&
-               (traits.devices == vgpualloc::ties::in_order || !scorer_->draws_device_for(view_));
+        const policy_traits traits = scorer_->traits();
+        return !traits.history && traits.view != looks_at::positions && traits.nodes == ties::in_order &&
+               (traits.devices == ties::in_order || !scorer_->draws_device_for(view_));
     }
 
-    [[nodiscard]] explained_node node(node_index where, const vgpualloc::node_answer& answer) {
+    [[nodiscard]] explained_node node(node_index where, const node_answer& answer) {
         explained_node made{.name = in_->nodes->nodes[where.at()].name,
                             .refused = {},
                             .score = answer.score,
@@ -128,7 +125,7 @@ private:
         return made;
     }
 
-    [[nodiscard]] std::vector<explained_share> shares(const vgpualloc::placement& of, node_index where) const {
+    [[nodiscard]] std::vector<explained_share> shares(const placement& of, node_index where) const {
         std::vector<explained_share> made;
         for (const auto& each : of.shares) {
             const auto& from = in_->device(where, each.device);
@@ -144,18 +141,18 @@ private:
     [[nodiscard]] std::vector<explained_device> devices(node_index where) {
         std::vector<explained_device> made;
         for (std::size_t d = 0; d < in_->devices[where.at()].size(); ++d) {
-            made.push_back(device(where, vgpualloc::device_index{d}));
+            made.push_back(device(where, device_index{d}));
         }
         for (std::size_t c = 0; c < pod_->request.containers.size(); ++c) {
             const auto answers = asks_.ask_devices(where, pod_->request, c);
             for (std::size_t d = 0; d < answers.size(); ++d) {
-                made[d].containers.push_back(answer(where, vgpualloc::device_index{d}, c, answers[d]));
+                made[d].containers.push_back(answer(where, device_index{d}, c, answers[d]));
             }
         }
         return made;
     }
 
-    [[nodiscard]] explained_device device(node_index where, vgpualloc::device_index which) const {
+    [[nodiscard]] explained_device device(node_index where, device_index which) const {
         const auto& spec = in_->nodes->spec_of(where, which);
         const auto& state = in_->book->devices(where)[which.at()];
         const auto& from = in_->device(where, which);
@@ -178,8 +175,8 @@ private:
                 .containers = {}};
     }
 
-    [[nodiscard]] explained_answer answer(node_index where, vgpualloc::device_index which, std::size_t container,
-                                          const vgpualloc::device_answer& from) const {
+    [[nodiscard]] explained_answer answer(node_index where, device_index which, std::size_t container,
+                                          const device_answer& from) const {
         const auto& spec = in_->nodes->spec_of(where, which);
         explained_answer made{
             .refused = {.code = from.refused.code,
@@ -215,8 +212,7 @@ private:
         if (to.fitting == 1)
             to.reason = choice_reason::only_one_fits;
         else if (to.tied > 1)
-            to.reason = scorer_->traits().nodes == vgpualloc::ties::drawn ? choice_reason::drawn
-                                                                          : choice_reason::first_of_equals;
+            to.reason = scorer_->traits().nodes == ties::drawn ? choice_reason::drawn : choice_reason::first_of_equals;
         else
             to.reason = compromise_decided ? choice_reason::less_compromise : choice_reason::highest_score;
     }
@@ -225,10 +221,10 @@ private:
     const snapshot_pod* pod_;
     policy* scorer_;
     lone_scorer of_lone_nodes_;
-    vgpualloc::policy_pair pair_;
-    vgpualloc::allocator decides_;
-    vgpualloc::naive_allocator asks_;
-    vgpualloc::request_view view_;
+    policy_pair pair_;
+    allocator decides_;
+    naive_allocator asks_;
+    request_view view_;
 };
 
 std::string summary_of(const std::string& policy) {
@@ -238,73 +234,95 @@ std::string summary_of(const std::string& policy) {
     return "a sum of scores, each times its weight";
 }
 
-/// AI cores that Kubernetes counts for a bound pod: all that its containers ask for.
-std::int64_t ai_cores_booked(const snapshot& in, const vgpualloc::booking& of) {
-    const snapshot_pod& pod = in.bound[of.pod.at()].pod;
-    std::int64_t cores = 0;
-    for (const auto& each : pod.request.containers) {
-        if (pod.dialect == "mindcluster") cores += each.count * each.cores.count();
+/// How plugin deviceshare ranks for the pods of one dialect.
+class deviceshare_scorers {
+public:
+    deviceshare_scorers(const snapshot& state, const snapshot_pod& pod,
+                        const dialects::volcano::plugin_arguments& arguments)
+        : state_{&state}, spoken_{state.dialects.find(pod.dialect)},
+          ranking_{spoken_ == nullptr ? deviceshare_ranking::first_fit : spoken_->deviceshare(pod.object).ranking},
+          options_{.policy = arguments.schedule_policy, .weight = arguments.schedule_weight} {
+        if (spoken_ == nullptr) return;
+        for (std::size_t i = 0; i < state.dialects.size(); ++i) {
+            if (&state.dialects[i] == spoken_) extended_ = state.extended[i];
+        }
     }
-    return cores;
+
+    [[nodiscard]] std::unique_ptr<policy> among_all() const {
+        auto options = options_;
+        options.extended = extended_;
+        options.extended_booked = [state = state_, spoken = spoken_](const booking& booked) {
+            const snapshot_pod& pod = state->bound[booked.pod.at()].pod;
+            return spoken != nullptr && pod.dialect == spoken->name() ? spoken->extended_of(pod.object) : 0;
+        };
+        return make_deviceshare_policy(ranking_, std::move(options), *state_->nodes);
+    }
+    [[nodiscard]] std::unique_ptr<policy> alone(const cluster& lone, node_index where) const {
+        auto options = options_;
+        if (!extended_.empty()) options.extended = {extended_[where.at()]};
+        return make_deviceshare_policy(ranking_, std::move(options), lone);
+    }
+
+private:
+    const snapshot* state_;
+    const dialect* spoken_; ///< null: the pod asks for no device
+    deviceshare_ranking ranking_;
+    deviceshare_options options_;
+    std::vector<std::int64_t> extended_; ///< by node
+};
+
+expected<explanation> by_deviceshare(snapshot& state, const snapshot_pod& pod,
+                                     const dialects::volcano::plugin_arguments& arguments) {
+    if (auto enabled = state.dialects.check_enabled(arguments, pod.dialect, pod.object); !enabled) {
+        enabled.error().where = pod.place + ": pod " + pod.full_name();
+        return unexpected(std::move(enabled).error());
+    }
+    const deviceshare_scorers scorers{state, pod, arguments};
+    const auto scorer = scorers.among_all();
+    const std::string& order = arguments.schedule_policy;
+    const std::int64_t weight = arguments.schedule_weight;
+    explanation result{.pod = pod,
+                       .policy = std::string{scorer->name()},
+                       .policy_summary = fmt::format("as Volcano's plugin ranks, SchedulePolicy {}, ScheduleWeight {}",
+                                                     order.empty() ? "none" : order, weight),
+                       .message = {}};
+    if (weight <= 0 && scorer->name() == "deviceshare") {
+        result.notes.emplace_back("deviceshare.ScheduleWeight is not above 0: the plugin ranks cards, but no nodes");
+    }
+    const lone_scorer alone = [&](const cluster& lone, node_index where) { return scorers.alone(lone, where); };
+    explainer{state, pod, *scorer, alone}.explain(result);
+    return result;
 }
 
-vgpualloc::expected<explanation> by_deviceshare(snapshot& in, const snapshot_pod& pod,
-                                                const vgpualloc::dialect::volcano::plugin_arguments& arguments) {
-    const auto enabled = check_enabled(arguments, pod.dialect, pod.object);
-    if (!enabled) {
-        auto failure = enabled.error();
-        failure.where = pod.place + ": pod " + pod.full_name();
-        return vgpualloc::unexpected(std::move(failure));
-    }
-    deviceshare_ranking ranking{.policy = arguments.schedule_policy, .weight = arguments.schedule_weight};
-    const lone_scorer alone = [&](const vgpualloc::cluster& lone, node_index where) {
-        auto with = ranking;
-        with.ai_cores = {in.ai_cores[where.at()]};
-        return make_deviceshare_policy(pod.dialect, std::move(with), lone);
-    };
-    auto among_all = ranking;
-    among_all.ai_cores = in.ai_cores;
-    among_all.ai_cores_booked = [&in](const vgpualloc::booking& of) { return ai_cores_booked(in, of); };
-    const auto scorer = make_deviceshare_policy(pod.dialect, std::move(among_all), *in.nodes);
-    explanation made{.pod = pod,
-                     .policy = std::string{scorer->name()},
-                     .policy_summary = fmt::format("as Volcano's plugin ranks, SchedulePolicy {}, ScheduleWeight {}",
-                                                   ranking.policy.empty() ? "none" : ranking.policy, ranking.weight),
-                     .message = {}};
-    if (ranking.weight <= 0 && scorer->name() == "deviceshare") {
-        made.notes.emplace_back("deviceshare.ScheduleWeight is not above 0: the plugin ranks cards, but no nodes");
-    }
-    explainer{in, pod, *scorer, alone}.explain(made);
-    return made;
-}
-
-vgpualloc::expected<explanation> by_policy(snapshot& in, const snapshot_pod& pod, const explain_options& with) {
-    vgpualloc::policy_parameters parameters{.target = in.typical(), .seed = with.seed};
+expected<explanation> by_policy(snapshot& state, const snapshot_pod& pod, const explain_options& options) {
+    policy_parameters parameters{.target = state.typical(), .seed = options.seed};
     if (parameters.target.typical.empty()) {
         parameters.target.typical = {
             {.cpu = pod.request.cpu, .containers = pod.request.containers, .frequency = 1.0, .weight = 1}};
     }
-    const auto scorer = make_policy(with.policy, parameters);
-    if (!scorer) return vgpualloc::unexpected(scorer.error());
-    explanation made{.pod = pod, .policy = with.policy, .policy_summary = summary_of(with.policy), .message = {}};
-    explainer{in, pod, **scorer, {}}.explain(made);
-    return made;
+    const auto scorer = make_policy(options.policy, parameters);
+    if (!scorer) return unexpected(scorer.error());
+    explanation result{
+        .pod = pod, .policy = options.policy, .policy_summary = summary_of(options.policy), .message = {}};
+    explainer{state, pod, **scorer, {}}.explain(result);
+    return result;
 }
 
 } // namespace
 
-vgpualloc::expected<explanation> explain(snapshot& in, const snapshot_pod& pod, const explain_options& with) {
-    if (pod.failure) return vgpualloc::unexpected(*pod.failure);
-    if (auto unread = resources_not_read(manifest_dialects(in.with), pod.object); !unread.empty()) {
+expected<explanation> explain(snapshot& state, const snapshot_pod& pod, const explain_options& options) {
+    if (pod.failure) return unexpected(*pod.failure);
+    if (auto unread = state.dialects.resources_not_read(pod.object); !unread.empty()) {
         unread.front().where = pod.place + ": " + unread.front().where;
-        return vgpualloc::unexpected(std::move(unread.front()));
+        return unexpected(std::move(unread.front()));
     }
-    auto made = with.deviceshare ? by_deviceshare(in, pod, *with.deviceshare) : by_policy(in, pod, with);
-    if (made && with.memory_factor != 1) {
-        made->notes.push_back(fmt::format(
-            "memory of GPUs in dialect volcano_vgpu is in units of {} MiB (gpuMemoryFactor)", with.memory_factor));
+    auto result =
+        options.deviceshare ? by_deviceshare(state, pod, *options.deviceshare) : by_policy(state, pod, options);
+    if (!result) return result;
+    for (const auto& spoken : state.dialects) {
+        for (std::string& note : spoken->notes()) result->notes.push_back(std::move(note));
     }
-    return made;
+    return result;
 }
 
-} // namespace vgpusim
+} // namespace vgpualloc::explaining

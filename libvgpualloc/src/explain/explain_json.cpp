@@ -6,7 +6,7 @@
 #include "request_json.hpp"
 #include "vgpualloc/explain/explain.hpp"
 
-namespace vgpusim {
+namespace vgpualloc::explaining {
 
 namespace {
 
@@ -14,7 +14,7 @@ using json = nlohmann::ordered_json;
 
 json refusal_json(const refusal& from) {
     if (from.fits()) return nullptr;
-    json made{{"code", vgpualloc::to_string(from.code)},
+    json made{{"code", to_string(from.code)},
               {"wanted", from.wanted},
               {"available", from.available},
               {"unit", from.unit},
@@ -22,8 +22,7 @@ json refusal_json(const refusal& from) {
     if (!from.device.empty()) made["device"] = from.device;
     if (from.container) made["container"] = *from.container;
     for (const auto& [code, count] : from.devices) {
-        made["devices"][code == vgpualloc::rejection_code::none ? "fit" : std::string{vgpualloc::to_string(code)}] =
-            count;
+        made["devices"][code == rejection_code::none ? "fit" : std::string{to_string(code)}] = count;
     }
     return made;
 }
@@ -36,13 +35,13 @@ json part_json(const explained_part& from) {
     return made;
 }
 
-json request_json(const snapshot_pod& pod, std::size_t container) {
+json request_json(const kube::snapshot_pod& pod, std::size_t container) {
     json made{{"container", pod.container_names[container]}};
     add_request(pod.request.containers[container], made);
     return made;
 }
 
-json pod_json(const snapshot_pod& pod) {
+json pod_json(const kube::snapshot_pod& pod) {
     json made{{"namespace", pod.ns},
               {"name", pod.name},
               {"place", pod.place},
@@ -157,4 +156,4 @@ std::string explanation_json(const explanation& of, const explain_layout& layout
     return out.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
-} // namespace vgpusim
+} // namespace vgpualloc::explaining

@@ -10,7 +10,7 @@
 #include "text_table.hpp"
 #include "vgpualloc/explain/explain.hpp"
 
-namespace vgpusim {
+namespace vgpualloc::explaining {
 
 namespace {
 
@@ -41,8 +41,8 @@ std::string refusal_words(const explanation& of, const refusal& why) {
     if (why.devices.size() < 2) return text;
     std::string others; // the node's own reason is only the most frequent one
     for (const auto& [code, count] : why.devices) {
-        const bool fits = code == vgpualloc::rejection_code::none;
-        others += fmt::format("{}{} {}", others.empty() ? "" : ", ", count, fits ? "fit" : vgpualloc::to_string(code));
+        const bool fits = code == rejection_code::none;
+        others += fmt::format("{}{} {}", others.empty() ? "" : ", ", count, fits ? "fit" : to_string(code));
     }
     return text + fmt::format("; devices: {}", others);
 }
@@ -200,4 +200,4 @@ std::string explanation_text(const explanation& of, const explain_layout& layout
     return text + term_table(of, shown) + device_table(of, shown);
 }
 
-} // namespace vgpusim
+} // namespace vgpualloc::explaining

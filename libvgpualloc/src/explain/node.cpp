@@ -7,25 +7,17 @@
 #include "part_words.hpp"
 #include "vgpualloc/policy/weighted.hpp"
 
-namespace vgpusim {
-
-using vgpualloc::device_view;
-using vgpualloc::node_index;
-using vgpualloc::node_view;
-using vgpualloc::pod_id;
-using vgpualloc::pod_request;
-using vgpualloc::policy;
-using vgpualloc::rejection_code;
+namespace vgpualloc::explaining {
 
 namespace {
 
 constexpr node_index here{std::size_t{0}};
 
-vgpualloc::ledger with_what_runs(const snapshot& in, node_index where, const vgpualloc::cluster& alone) {
-    vgpualloc::ledger made{alone};
+ledger with_what_runs(const kube::snapshot& in, node_index where, const cluster& alone) {
+    ledger made{alone};
     std::size_t pods = 0;
     for (const std::uint32_t position : in.book->live_on(where)) {
-        vgpualloc::booking each = in.book->bookings()[position];
+        booking each = in.book->bookings()[position];
         each.pod = pod_id{pods++};
         each.where.node = here;
         const bool adopted = made.adopt(std::move(each)).has_value();
@@ -48,10 +40,10 @@ pod_request containers_before(const pod_request& request, std::size_t end) {
 struct seen_node {
     std::vector<device_view> devices;
     std::vector<const device_view*> pointers;
-    vgpualloc::device_config config;
+    device_config config;
     node_view view;
 
-    seen_node(const vgpualloc::ledger& book, vgpualloc::milli_cpu taken) {
+    seen_node(const ledger& book, milli_cpu taken) {
         const auto& owned = book.nodes().nodes[here.at()];
         const auto states = book.devices(here);
         for (std::size_t d = 0; d < states.size(); ++d) {
@@ -73,13 +65,13 @@ struct seen_node {
 
 } // namespace
 
-lone_node::lone_node(const snapshot& in, node_index where, policy& scorer, const lone_scorer& make)
+lone_node::lone_node(const kube::snapshot& in, node_index where, policy& scorer, const lone_scorer& make)
     : nodes_{.kinds = in.nodes->kinds, .nodes = {in.nodes->nodes[where.at()]}, .modes = in.nodes->modes},
       own_scorer_{make ? make(nodes_, where) : nullptr}, scorer_{own_scorer_ ? own_scorer_.get() : &scorer},
       book_{with_what_runs(in, where, nodes_)}, asks_{book_, {.node = scorer_, .device = scorer_}, false},
       pods_{book_.live_count()} {}
 
-std::optional<vgpualloc::placement> lone_node::best(const pod_request& request) {
+std::optional<placement> lone_node::best(const pod_request& request) {
     auto decided = asks_.decide(request);
     if (!decided) return std::nullopt;
     return *std::move(decided);
@@ -87,7 +79,7 @@ std::optional<vgpualloc::placement> lone_node::best(const pod_request& request) 
 
 refusal lone_node::of_host(const pod_request& request, rejection_code code) const {
     const bool memory_too = code == rejection_code::insufficient_memory;
-    const auto detail = book_.why_not_host(here, request.cpu, memory_too ? request.memory : vgpualloc::mib{0});
+    const auto detail = book_.why_not_host(here, request.cpu, memory_too ? request.memory : mib{0});
     return {.code = code,
             .wanted = detail.code == code ? detail.wanted : 0,
             .available = detail.code == code ? detail.available : 0,
@@ -137,7 +129,7 @@ refusal lone_node::refused(const pod_request& request, rejection_code code) {
     return of_devices(request, fits, code, taken);
 }
 
-std::vector<score_term> lone_node::terms(const pod_request& request, const vgpualloc::placement& made) const {
+std::vector<score_term> lone_node::terms(const pod_request& request, const placement& made) const {
     seen_node before{book_, {}};
     seen_node after{book_, request.cpu};
     for (const auto& share : made.shares) {
@@ -146,10 +138,10 @@ std::vector<score_term> lone_node::terms(const pod_request& request, const vgpua
     }
     before.finish();
     after.finish();
-    vgpualloc::request_view view{.request = &request};
+    request_view view{.request = &request};
     for (const auto& each : request.containers) view.devices += each.count;
     const auto score = [&](policy& of) { return of.node_score(view, before.view, after.view); };
-    const auto* sum = dynamic_cast<const vgpualloc::policies::weighted*>(scorer_);
+    const auto* sum = dynamic_cast<const policies::weighted*>(scorer_);
     if (sum == nullptr) return {{.policy = std::string{scorer_->name()}, .weight = 1.0, .score = score(*scorer_)}};
     std::vector<score_term> terms;
     for (const auto& each : sum->terms()) {
@@ -159,4 +151,4 @@ std::vector<score_term> lone_node::terms(const pod_request& request, const vgpua
     return terms;
 }
 
-} // namespace vgpusim
+} // namespace vgpualloc::explaining

@@ -11,42 +11,40 @@
 #include "vgpualloc/explain/explain.hpp"
 #include "vgpualloc/policy/policy.hpp"
 
-namespace vgpusim {
+namespace vgpualloc::explaining {
 
 /// Makes the scorer of a lone node, for policies that know nodes by their position in the cluster. `where` is the
 /// node's in the snapshot.
-using lone_scorer =
-    std::function<std::unique_ptr<vgpualloc::policy>(const vgpualloc::cluster& lone, vgpualloc::node_index where)>;
+using lone_scorer = std::function<std::unique_ptr<policy>(const cluster& lone, node_index where)>;
 
 /// A node of a snapshot in a cluster of its own, with what runs there: so that its own best placement can be asked
 /// for, and containers placed one after the other, without touching the snapshot.
 class lone_node {
 public:
     /// `make`: empty for a scorer that serves lone nodes as well.
-    lone_node(const snapshot& in, vgpualloc::node_index where, vgpualloc::policy& scorer, const lone_scorer& make);
+    lone_node(const kube::snapshot& in, node_index where, policy& scorer, const lone_scorer& make);
 
     /// The best placement of `request` here. Its node is 0.
-    [[nodiscard]] std::optional<vgpualloc::placement> best(const vgpualloc::pod_request& request);
+    [[nodiscard]] std::optional<placement> best(const pod_request& request);
 
     /// Numbers for the code with which the node refused: of the device that comes closest, once the containers before
     /// the one that does not fit have their devices.
-    [[nodiscard]] refusal refused(const vgpualloc::pod_request& request, vgpualloc::rejection_code code);
+    [[nodiscard]] refusal refused(const pod_request& request, rejection_code code);
 
     /// Terms of the node's score for a placement here.
-    [[nodiscard]] std::vector<score_term> terms(const vgpualloc::pod_request& request,
-                                                const vgpualloc::placement& made) const;
+    [[nodiscard]] std::vector<score_term> terms(const pod_request& request, const placement& made) const;
 
 private:
-    [[nodiscard]] refusal of_host(const vgpualloc::pod_request& request, vgpualloc::rejection_code code) const;
-    [[nodiscard]] refusal of_devices(const vgpualloc::pod_request& request, std::size_t container,
-                                     vgpualloc::rejection_code code, const std::vector<bool>& taken);
+    [[nodiscard]] refusal of_host(const pod_request& request, rejection_code code) const;
+    [[nodiscard]] refusal of_devices(const pod_request& request, std::size_t container, rejection_code code,
+                                     const std::vector<bool>& taken);
 
-    vgpualloc::cluster nodes_;
-    std::unique_ptr<vgpualloc::policy> own_scorer_;
-    vgpualloc::policy* scorer_;
-    vgpualloc::ledger book_;
-    vgpualloc::naive_allocator asks_;
+    cluster nodes_;
+    std::unique_ptr<policy> own_scorer_;
+    policy* scorer_;
+    ledger book_;
+    naive_allocator asks_;
     std::size_t pods_ = 0;
 };
 
-} // namespace vgpusim
+} // namespace vgpualloc::explaining

@@ -1,9 +1,9 @@
 // Requests and errors in JSON.
 #include "request_json.hpp"
 
-namespace vgpusim {
+namespace vgpualloc::explaining {
 
-void add_request(const vgpualloc::device_request& asked, nlohmann::ordered_json& to) {
+void add_request(const device_request& asked, nlohmann::ordered_json& to) {
     to["count"] = asked.count;
     if (asked.memory_percent)
         to["memory_percent"] = *asked.memory_percent;
@@ -22,13 +22,13 @@ void add_request(const vgpualloc::device_request& asked, nlohmann::ordered_json&
     add("uuids_allowed", asked.uuids_allowed);
     add("uuids_denied", asked.uuids_denied);
     if (asked.soft) to["soft"] = true;
-    if (asked.dvpp != vgpualloc::dvpp_use::unstated) {
-        to["dvpp"] = asked.dvpp == vgpualloc::dvpp_use::yes ? "yes" : "no";
+    if (asked.dvpp != dvpp_use::unstated) {
+        to["dvpp"] = asked.dvpp == dvpp_use::yes ? "yes" : "no";
     }
     if (asked.high_level) to["high_level"] = true;
 }
 
-nlohmann::ordered_json error_json(const vgpualloc::error& from) {
+nlohmann::ordered_json error_json(const error& from) {
     return {{"where", from.where},
             {"field", from.field},
             {"value", from.value},
@@ -36,4 +36,4 @@ nlohmann::ordered_json error_json(const vgpualloc::error& from) {
             {"message", from.message()}};
 }
 
-} // namespace vgpusim
+} // namespace vgpualloc::explaining

@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-namespace vgpusim {
+namespace vgpualloc::explaining {
 
-std::string request_words(const vgpualloc::device_request& asked) {
+std::string request_words(const device_request& asked) {
     const bool several = asked.count != 1;
     const char* each = several ? " each" : "";
     std::string text = fmt::format("{} {}", asked.count, several ? "devices" : "device");
@@ -36,10 +36,10 @@ std::string request_words(const vgpualloc::device_request& asked) {
     list("uuids", asked.uuids_allowed);
     list("uuids not", asked.uuids_denied);
     if (asked.soft) text += ", limited in software";
-    if (asked.dvpp == vgpualloc::dvpp_use::yes) text += ", dvpp yes";
-    if (asked.dvpp == vgpualloc::dvpp_use::no) text += ", dvpp no";
+    if (asked.dvpp == dvpp_use::yes) text += ", dvpp yes";
+    if (asked.dvpp == dvpp_use::no) text += ", dvpp no";
     if (asked.high_level) text += ", level high";
     return text;
 }
 
-} // namespace vgpusim
+} // namespace vgpualloc::explaining

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace vgpusim {
+namespace vgpualloc::explaining {
 
 /// Rows of as many cells as there are headings. Columns are as wide as their widest cell and two spaces apart; the last
 /// one ends the line. UTF-8 counts by characters.
@@ -47,4 +47,4 @@ private:
     std::vector<std::vector<std::string>> rows_;
 };
 
-} // namespace vgpusim
+} // namespace vgpualloc::explaining

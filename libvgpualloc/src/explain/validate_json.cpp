@@ -9,7 +9,7 @@
 #include "request_json.hpp"
 #include "vgpualloc/explain/validate.hpp"
 
-namespace vgpusim {
+namespace vgpualloc::explaining {
 
 namespace {
 
@@ -18,11 +18,11 @@ using json = nlohmann::ordered_json;
 json request_json(const understood_request& from) {
     json made;
     if (!from.container.empty()) made["container"] = from.container;
-    add_request(from.asked, made);
+    add_request(from.request, made);
     return made;
 }
 
-json device_json(const vgpualloc::device_registration& from) {
+json device_json(const device_registration& from) {
     return {{"uuid", from.uuid},   {"model", from.model},    {"mode", from.mode}, {"memory_mib", from.memory.count()},
             {"slots", from.slots}, {"healthy", from.healthy}};
 }
@@ -60,4 +60,4 @@ std::string validate_json(const std::vector<object_report>& reports) {
     return out.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
-} // namespace vgpusim
+} // namespace vgpualloc::explaining

@@ -16,16 +16,17 @@ using testing::SizeIs;
 using testing::StartsWith;
 using vgpualloc::error_code;
 using vgpualloc::rejection_code;
-using vgpusim::choice_reason;
-using namespace vgpusim_test;
+using vgpualloc::explaining::choice_reason;
+using namespace kube_test;
+namespace explaining = vgpualloc::explaining;
 
 /// The explanation of the last pending pod.
-vgpusim::explanation explained(const std::string& yaml, const std::string& policy = "best_fit",
-                               const vgpusim::validate_options& with = dialects()) {
-    auto in = snapshot_of(yaml, with);
-    const auto made = vgpusim::explain(in, in.pending.back(), {.policy = policy});
+explaining::explanation explained(const std::string& yaml, const std::string& policy = "best_fit",
+                                  const vgpualloc::dialect_set& spoken = dialects()) {
+    auto in = snapshot_of(yaml, spoken);
+    const auto made = explaining::explain(in, in.pending.back(), {.policy = policy});
     EXPECT_TRUE(made.has_value()) << made.error().message();
-    return made.value_or(vgpusim::explanation{});
+    return made.value_or(explaining::explanation{});
 }
 
 std::string bound(const std::string& name, const std::string& node, const std::string& uuid, int memory,
@@ -143,12 +144,12 @@ TEST(explain, a_group_that_spreads_avoids_the_cards_of_its_members) {
     const auto made = explained(gpu_node("n0", card("A")) + bound("b", "n0", "A", 1000, ", " + group) +
                                 pod("p", vgpu(1, 1000), "", group));
     EXPECT_EQ(made.nodes[0].refused.code, rejection_code::device_avoided);
-    auto with = dialects();
-    with.vgpu.exclusive_rules = {{{"app", "x"}}};
+    auto config = dialects().config();
+    config.exclusive_rules = {{{"app", "x"}}};
     const auto labelled = [](std::string of) { return of.insert(of.find("  annotations"), "  labels: {app: x}\n"); };
     const auto ruled =
         explained(gpu_node("n0", card("A")) + labelled(bound("b", "n0", "A", 1000)) + labelled(pod("p", vgpu(1, 1000))),
-                  "best_fit", with);
+                  "best_fit", vgpualloc::dialect_set{config});
     EXPECT_EQ(ruled.nodes[0].refused.code, rejection_code::device_avoided);
 }
 
@@ -201,7 +202,7 @@ TEST(explain, drawn_choices_are_called_so) {
 
 TEST(explain, nothing_is_booked) {
     auto in = snapshot_of(core_and_mig + pod("p", vgpu(1, 3000)));
-    ASSERT_TRUE(vgpusim::explain(in, in.pending[0], {.policy = "best_fit"}).has_value());
+    ASSERT_TRUE(explaining::explain(in, in.pending[0], {.policy = "best_fit"}).has_value());
     EXPECT_EQ(in.book->live_count(), 0U);
     EXPECT_THAT(in.book->events(), IsEmpty());
 }
@@ -209,23 +210,23 @@ TEST(explain, nothing_is_booked) {
 TEST(explain, errors_are_the_pods_and_the_policys) {
     auto in =
         snapshot_of(gpu_node("n0", card("A")) + pod("p", vgpu(1, 1) + ", nvidia.com/gpu: 1") + pod("q", vgpu(1, 1)));
-    EXPECT_EQ(vgpusim::explain(in, in.pending[0], {}).error().code, error_code::unsupported);
-    EXPECT_EQ(vgpusim::explain(in, in.pending[1], {.policy = "worst"}).error().code, error_code::unknown_name);
+    EXPECT_EQ(explaining::explain(in, in.pending[0], {}).error().code, error_code::unsupported);
+    EXPECT_EQ(explaining::explain(in, in.pending[1], {.policy = "worst"}).error().code, error_code::unknown_name);
 }
 
 TEST(explain, a_long_cluster_shows_its_first_nodes_and_the_chosen_one) {
     std::string yaml;
     for (int i = 0; i < 30; ++i) yaml += gpu_node("node-" + std::to_string(i), card("A"));
     const auto made = explained(yaml + bound("b", "node-28", "A", 30000) + pod("p", vgpu(1, 3000)));
-    const auto text = vgpusim::explanation_text(made, {});
+    const auto text = explaining::explanation_text(made, {});
     EXPECT_THAT(text, StartsWith("pod ns/p (f.yaml:"));
     EXPECT_THAT(text, HasSubstr("chosen: node-28, the highest score; next node-0, "));
     EXPECT_THAT(text, HasSubstr("\nnode-19 "));
     EXPECT_THAT(text, Not(HasSubstr("\nnode-20 ")));
     EXPECT_THAT(text, HasSubstr("\nnode-28 "));
     EXPECT_THAT(text, HasSubstr("and 9 more nodes"));
-    EXPECT_THAT(vgpusim::explanation_text(made, {.nodes_max = 100}), HasSubstr("\nnode-20 "));
-    EXPECT_THAT(vgpusim::explanation_text(made, {.node = "node-20"}), Not(HasSubstr("\nnode-19 ")));
+    EXPECT_THAT(explaining::explanation_text(made, {.nodes_max = 100}), HasSubstr("\nnode-20 "));
+    EXPECT_THAT(explaining::explanation_text(made, {.node = "node-20"}), Not(HasSubstr("\nnode-19 ")));
 }
 
 } // namespace
