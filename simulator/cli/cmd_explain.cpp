@@ -12,7 +12,7 @@
 
 #include "cluster_inputs.hpp"
 #include "commands.hpp"
-#include "vgpualloc/explain/explain.hpp"
+#include "vgpualloc/explain/words.hpp"
 #include "vgpualloc/kube/scheduler_config.hpp"
 #include "vgpuformats/files.hpp"
 

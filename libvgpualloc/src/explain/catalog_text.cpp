@@ -39,7 +39,7 @@ std::string shown_gib(const std::optional<centi_gib>& amount) {
 
 std::string joined(const std::vector<std::string>& texts) {
     std::string all;
-    for (const std::string& each : texts) all += (all.empty() ? "" : ", ") + each;
+    for (const std::string& text : texts) all += (all.empty() ? "" : ", ") + text;
     return or_unknown(all);
 }
 
@@ -80,20 +80,20 @@ std::string marked(std::string value, const mig_profile& profile, std::string_vi
 std::string profile_table(const mig_model& model) {
     std::vector<row> rows{
         {"profile", "id", "g", "units", "GiB", "MiB", "SM", "max", "copy", "dec", "enc", "jpeg", "ofa", "kind"}};
-    for (const auto& each : model.profiles) {
+    for (const auto& profile : model.profiles) {
         row& cells = rows.emplace_back();
-        cells = {each.name,
-                 marked(std::to_string(each.profile_id), each, "profile_id"),
-                 std::to_string(each.compute_slices.count()),
-                 marked(std::to_string(each.size.count()), each, "size"),
-                 marked(shown_gib(each.memory_shown), each, "memory_gib_shown"),
-                 shown(each.memory),
-                 marked(shown(each.sm), each, "sm"),
-                 marked(std::to_string(each.max_instances), each, "max_instances")};
+        cells = {profile.name,
+                 marked(std::to_string(profile.profile_id), profile, "profile_id"),
+                 std::to_string(profile.compute_slices.count()),
+                 marked(std::to_string(profile.size.count()), profile, "size"),
+                 marked(shown_gib(profile.memory_shown), profile, "memory_gib_shown"),
+                 shown(profile.memory),
+                 marked(shown(profile.sm), profile, "sm"),
+                 marked(std::to_string(profile.max_instances), profile, "max_instances")};
         for (const auto& [name, field] : mig_engine_fields) {
-            cells.push_back(marked(shown(each.engines.*field), each, name));
+            cells.push_back(marked(shown(profile.engines.*field), profile, name));
         }
-        cells.emplace_back(name_of(each.kind));
+        cells.emplace_back(name_of(profile.kind));
     }
     return table(rows);
 }
@@ -121,10 +121,10 @@ std::string layout_counts(const mig_model& model) {
          {"core and double memory", mig_profile_set::plain},
          {"all profiles", mig_profile_set::all}}};
     for (const auto& [name, set] : sets) {
-        const auto found = count_layouts(model, {.set = set});
-        const std::string more = found.complete ? "" : "at least ";
+        const auto layouts = count_layouts(model, {.set = set});
+        const std::string more = layouts.complete ? "" : "at least ";
         rows.push_back(
-            {std::string{name}, more + std::to_string(found.legal), more + std::to_string(found.maximal), ""});
+            {std::string{name}, more + std::to_string(layouts.legal), more + std::to_string(layouts.maximal), ""});
     }
     return table(rows);
 }
@@ -162,20 +162,20 @@ std::string yes_or_no(const std::optional<bool>& flag) {
 
 std::string list_models(const mig_catalog& catalog) {
     std::vector<row> rows{{"model", "units", "g", "profiles", "description"}};
-    for (const auto& each : catalog.models) {
-        rows.push_back({each.name, std::to_string(each.units.count()), std::to_string(each.compute_slices.count()),
-                        std::to_string(each.profiles.size()), or_unknown(each.description)});
+    for (const auto& model : catalog.models) {
+        rows.push_back({model.name, std::to_string(model.units.count()), std::to_string(model.compute_slices.count()),
+                        std::to_string(model.profiles.size()), or_unknown(model.description)});
     }
     return table(rows);
 }
 
 std::string list_chips(const ascend_catalog& catalog) {
     std::vector<row> rows{{"chip", "chip name", "MiB", "AI cores", "AI CPUs", "templates"}};
-    for (const auto& each : catalog.chips) {
+    for (const auto& chip : catalog.chips) {
         std::vector<std::string> names;
-        for (const auto& cut : each.templates) names.push_back(cut.name);
-        rows.push_back({each.name, each.chip_name, std::to_string(each.memory_allocatable.count()),
-                        std::to_string(each.ai_core), shown(each.ai_cpu), names.empty() ? "none" : joined(names)});
+        for (const auto& cut : chip.templates) names.push_back(cut.name);
+        rows.push_back({chip.name, chip.chip_name, std::to_string(chip.memory_allocatable.count()),
+                        std::to_string(chip.ai_core), shown(chip.ai_cpu), names.empty() ? "none" : joined(names)});
     }
     return table(rows, 2);
 }
@@ -208,9 +208,9 @@ std::string describe(const ascend_chip& chip) {
                                {"built in of", chip.built_in_of.empty() ? "none" : joined(chip.built_in_of)}});
     if (chip.templates.empty()) return text + "\nno templates: whole cards only\n";
     std::vector<row> rows{{"template", "MiB", "AI cores", "AI CPUs", "by memory"}};
-    for (const auto& each : chip.templates) {
-        rows.push_back({each.name, std::to_string(each.memory.count()), std::to_string(each.ai_core),
-                        shown(each.ai_cpu), std::to_string(chip.memory_allocatable.count() / each.memory.count())});
+    for (const auto& cut : chip.templates) {
+        rows.push_back({cut.name, std::to_string(cut.memory.count()), std::to_string(cut.ai_core), shown(cut.ai_cpu),
+                        std::to_string(chip.memory_allocatable.count() / cut.memory.count())});
     }
     return text + "\n" + table(rows);
 }
@@ -218,16 +218,16 @@ std::string describe(const ascend_chip& chip) {
 std::string describe(const mindcluster_catalog& catalog) {
     std::vector<row> cuts{{"MindCluster chip", "template", "AI cores", "AI CPUs", "dvpp"}};
     for (const auto& chip : catalog.chips) {
-        for (const auto& each : chip.templates) {
-            cuts.push_back({chip.kind, each.name, std::to_string(each.ai_core), std::to_string(each.ai_cpu),
-                            std::string{dvpp_text(each.dvpp)}});
+        for (const auto& cut : chip.templates) {
+            cuts.push_back({chip.kind, cut.name, std::to_string(cut.ai_core), std::to_string(cut.ai_cpu),
+                            std::string{dvpp_text(cut.dvpp)}});
         }
     }
     std::vector<row> rules{{"chosen for", "AI cores", "dvpp", "level", "downgrade", "template"}};
-    for (const auto& each : catalog.selection) {
-        rules.push_back({each.chip, cores_text(each), std::string{dvpp_text(each.dvpp)},
-                         std::string{level_text(each.level)}, yes_or_no(each.downgrade),
-                         each.template_name.value_or("whole chips")});
+    for (const auto& rule : catalog.selection) {
+        rules.push_back({rule.chip, cores_text(rule), std::string{dvpp_text(rule.dvpp)},
+                         std::string{level_text(rule.level)}, yes_or_no(rule.downgrade),
+                         rule.template_name.value_or("whole chips")});
     }
     return table(cuts, 2) + "\n" + table(rules);
 }

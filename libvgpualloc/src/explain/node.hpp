@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "vgpualloc/alloc/naive_allocator.hpp"
-#include "vgpualloc/explain/explain.hpp"
+#include "vgpualloc/explain/answers.hpp"
 #include "vgpualloc/policy/policy.hpp"
 
 namespace vgpualloc::explaining {

@@ -1,7 +1,7 @@
 // Partitions in words.
 #pragma once
 
-#include "vgpualloc/explain/explain.hpp"
+#include "vgpualloc/explain/answers.hpp"
 #include "vgpualloc/model/device.hpp"
 
 namespace vgpualloc::explaining {
@@ -12,6 +12,6 @@ namespace vgpualloc::explaining {
 
 /// What the numbers of a refusal count. `spec` and `asked`: the device and the container it refused, null for a refusal
 /// of the host.
-[[nodiscard]] std::string unit_of(rejection_code code, const device_spec* spec, const device_request* asked);
+[[nodiscard]] std::string unit_of(rejection_code code, const device_spec* spec, const device_request* request);
 
 } // namespace vgpualloc::explaining

@@ -1,4 +1,5 @@
-// Why a pod goes where it goes, or nowhere: what every node and device answers, scores with their terms, the choice.
+// Why a pod goes where it goes, or nowhere, as values: what every node and device answers, scores with their terms, the
+// choice. explain/words.hpp prints them.
 #pragma once
 
 #include <cstddef>
@@ -35,8 +36,6 @@ struct refusal {
     std::map<rejection_code, std::int64_t> devices{};
 
     [[nodiscard]] bool fits() const noexcept { return code == rejection_code::none; }
-    /// "insufficient_device_memory: wanted 3000 MiB, available 1000 MiB"
-    [[nodiscard]] std::string text() const;
 };
 
 /// A part of a device in words and in figures.
@@ -117,7 +116,7 @@ struct explanation {
     std::size_t tied = 0;                   ///< nodes with the highest score
     /// Of the placement chosen, as the component that serves the pod's dialect would write them; "<time>" is the time.
     kubernetes::text_map annotations{};
-    std::string message{}; ///< if nothing fits: "0/5 nodes are available: 3 insufficient_device_memory, …"
+    rejection reasons{}; ///< if nothing fits: how many nodes gave which reason
     std::vector<std::string> notes{};
 };
 
@@ -125,18 +124,5 @@ struct explanation {
 /// could not be read.
 [[nodiscard]] expected<explanation> explain(kube::snapshot& state, const kube::snapshot_pod& pod,
                                             const explain_options& options);
-
-/// "0/5 nodes are available: 3 insufficient_device_memory, 2 family_not_offered."
-[[nodiscard]] std::string scheduling_message(const rejection& reasons, std::size_t nodes);
-
-struct explain_layout {
-    std::size_t nodes_max = 20; ///< rows shown; the chosen node is always shown
-    std::string node{};         ///< only this one; empty = all
-    std::vector<error> warnings{};
-};
-/// Aligned tables as plain text.
-[[nodiscard]] std::string explanation_text(const explanation& of, const explain_layout& layout);
-/// Everything, as one JSON document; docs/explain.md names its members. Of `layout` nodes_max does not count.
-[[nodiscard]] std::string explanation_json(const explanation& of, const explain_layout& layout);
 
 } // namespace vgpualloc::explaining
