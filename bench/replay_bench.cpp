@@ -138,7 +138,7 @@ using measure = void (*)(benchmark::State&, const vgpusim::run_config&);
 
 void add(const std::string& name, measure what, const fs::path& pods, bool manual_time) {
     const std::string list = pods.stem().string().substr(std::string{"openb_pod_list_"}.size());
-    for (const auto& entry : vgpusim::all_policies()) {
+    for (const auto& entry : vgpualloc::all_policies()) {
         const std::string policy{entry.name};
         // Files differ little from policy to policy: all of them on one list, two of them on every list.
         if (manual_time && list != "default" && policy != "compat:fgd" && policy != "fgd") continue;

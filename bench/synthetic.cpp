@@ -39,7 +39,7 @@ std::unique_ptr<vgpualloc::policy> make_policy(std::string_view name, const vgpu
     vgpualloc::policy_parameters parameters;
     parameters.target = input.typical;
     parameters.seed = 1;
-    return or_exit(vgpusim::make_policy(name, parameters));
+    return or_exit(vgpualloc::make_policy(name, parameters));
 }
 
 void filled_cluster::fill(vgpualloc::policy& by) {

@@ -21,7 +21,7 @@ using vgpualloc::pod_id;
 
 struct native_side::session {
     vgpualloc::cluster owned;
-    std::vector<std::vector<device_registration>> registered; ///< by node
+    std::vector<vgpualloc::dialects::node_reading> registered; ///< by node
     std::unique_ptr<vgpualloc::ledger> book;
     std::unique_ptr<vgpualloc::policy> ranking;
     std::unique_ptr<vgpualloc::allocator> alloc;
@@ -66,7 +66,7 @@ void add_registered(vgpualloc::cluster& to, vgpualloc::node& where, device_regis
 } // namespace
 
 native_side::native_side(const json& recorded_case, footing within_sessions)
-    : dialect_{make_native_dialect(recorded_case)}, footing_{within_sessions},
+    : family_{make_native_family(recorded_case)}, footing_{within_sessions},
       node_count_{recorded_case.at("nodes").size()} {
     open_session();
 }
@@ -74,44 +74,44 @@ native_side::native_side(const json& recorded_case, footing within_sessions)
 native_side::~native_side() = default;
 
 void native_side::open_session() {
-    auto made = std::make_unique<session>();
+    auto opened = std::make_unique<session>();
     for (std::size_t i = 0; i < node_count_; ++i) {
         std::vector<const vgpualloc::kubernetes::pod*> here;
-        for (const bound_pod& each : bound_) {
-            if (each.node == i) here.push_back(&each.pod);
+        for (const bound_pod& bound : bound_) {
+            if (bound.node == i) here.push_back(&bound.pod);
         }
         vgpualloc::node node{.name = std::to_string(i),
                              .cpu = {},
-                             .memory = vgpualloc::bytes{dialect_->extended_of_node(i)},
+                             .memory = vgpualloc::bytes{family_->extended_of_node(i)},
                              .pods_max = std::numeric_limits<std::int32_t>::max(),
                              .devices = {}};
-        auto& devices = made->registered.emplace_back(dialect_->read_node(i, here).devices);
-        for (const device_registration& each : devices) {
-            add_registered(made->owned, node, each);
+        const auto& reading = opened->registered.emplace_back(family_->read_node(i, here));
+        for (const device_registration& registered : reading.devices) {
+            add_registered(opened->owned, node, registered);
         }
-        made->owned.nodes.push_back(std::move(node));
+        opened->owned.nodes.push_back(std::move(node));
     }
-    made->book = std::make_unique<vgpualloc::ledger>(made->owned);
-    adopt_bound(*made, *made->book);
-    made->ranking = dialect_->make_policy();
-    made->alloc = std::make_unique<vgpualloc::allocator>(
-        *made->book, vgpualloc::policy_pair{.node = made->ranking.get(), .device = made->ranking.get()});
-    session_ = std::move(made);
+    opened->book = std::make_unique<vgpualloc::ledger>(opened->owned);
+    adopt_bound(*opened, *opened->book);
+    opened->ranking = family_->make_policy();
+    opened->alloc = std::make_unique<vgpualloc::allocator>(
+        *opened->book, vgpualloc::policy_pair{.node = opened->ranking.get(), .device = opened->ranking.get()});
+    session_ = std::move(opened);
 }
 
 /// Books the pods that the recording has bound so far; the last of them has the id before the next.
 void native_side::adopt_bound(session& in, vgpualloc::ledger& book) const {
-    for (const bound_pod& each : bound_) {
-        booking found{.pod = in.next_pod(),
-                      .cpu = {},
-                      .memory = vgpualloc::bytes{dialect_->extended_booked(each.pod)},
-                      .where = {.node = node_index{each.node}, .shares = {}},
-                      .tags = {}};
-        const auto read = dialect_->read_assignment(each.pod, in.registered[each.node]);
-        found.tags = dialect_->tags_of(each.pod, read.shares);
-        for (const device_share& share : read.shares) found.where.shares.push_back(share);
+    for (const bound_pod& bound : bound_) {
+        booking running{.pod = in.next_pod(),
+                        .cpu = {},
+                        .memory = vgpualloc::bytes{family_->spoken().extended_of(bound.pod)},
+                        .where = {.node = node_index{bound.node}, .shares = {}},
+                        .tags = {}};
+        const auto read = family_->spoken().read_assignment(bound.pod, in.registered[bound.node].devices);
+        running.tags = family_->spoken().tags_of(bound.pod, {}, read.shares);
+        for (const device_share& share : read.shares) running.where.shares.push_back(share);
         // What no device of the node can hold is not counted.
-        static_cast<void>(book.adopt(std::move(found)));
+        static_cast<void>(book.adopt(std::move(running)));
     }
 }
 
@@ -127,11 +127,11 @@ booked_devices native_side::booked_in(const vgpualloc::ledger& book, std::size_t
     booked_devices booked;
     const auto states = book.devices(node_index{node});
     for (std::size_t d = 0; d < states.size(); ++d) {
-        const device_registration& on = session_->registered[node][d];
+        const device_registration& registered = session_->registered[node].devices[d];
         if (const booked_use use =
-                dialect_->use_of(book.nodes().spec_of(node_index{node}, device_index{d}), states[d], on);
+                family_->use_of(book.nodes().spec_of(node_index{node}, device_index{d}), states[d], registered);
             use != booked_use{}) {
-            booked[dialect_->number_of(d, on)] = use;
+            booked[session_->registered[node].index_of(d)] = use;
         }
     }
     return booked;
@@ -142,10 +142,10 @@ std::optional<native_side::decision> native_side::decide(const vgpualloc::kubern
                                                          std::vector<bool>& fits) {
     std::optional<decision> best;
     double best_score = 0.0;
-    for (const vgpualloc::pod_request& request : dialect_->read_pod(pod)) {
-        const auto asked = session_->alloc->intern(request);
-        if (!asked) continue; // an amount beyond what any device has
-        const auto answers = session_->alloc->evaluate(*asked);
+    for (const vgpualloc::pod_request& request : family_->read_pod(pod)) {
+        const auto request_id = session_->alloc->intern(request);
+        if (!request_id) continue; // an amount beyond what any device has
+        const auto answers = session_->alloc->evaluate(*request_id);
         bool somewhere = false;
         for (std::size_t i = 0; i < answers.size(); ++i) {
             const bool fits_here = answers[i].code == vgpualloc::rejection_code::none;
@@ -153,7 +153,7 @@ std::optional<native_side::decision> native_side::decide(const vgpualloc::kubern
             somewhere = somewhere || fits_here;
         }
         if (!somewhere) continue;
-        auto placed = session_->alloc->decide(*asked);
+        auto placed = session_->alloc->decide(*request_id);
         if (!placed) throw std::logic_error{"a pod that fits is placed"};
         const double score = answers[placed->node.at()].score;
         const bool better = !best || score > best_score || (score == best_score && placed->node < best->where.node);
@@ -164,44 +164,45 @@ std::optional<native_side::decision> native_side::decide(const vgpualloc::kubern
     return best;
 }
 
-std::vector<taken_part> native_side::parts_of(const decision& made) const {
+std::vector<taken_part> native_side::parts_of(const decision& decided) const {
     std::vector<taken_part> parts;
     std::int64_t position = -1;
     std::uint32_t container = std::numeric_limits<std::uint32_t>::max();
-    for (const device_share& share : made.where.shares) {
+    for (const device_share& share : decided.where.shares) {
         if (share.container != container) ++position;
         container = share.container;
-        const device_registration& on = session_->registered[made.where.node.at()][share.device.at()];
-        taken_part part = dialect_->part_of(share, on, made.request.containers[share.container]);
+        const auto& reading = session_->registered[decided.where.node.at()];
+        const device_registration& registered = reading.devices[share.device.at()];
+        taken_part part = family_->part_of(share, registered, decided.request.containers[share.container]);
         part.container = position;
-        part.device = dialect_->number_of(share.device.at(), on);
+        part.device = reading.index_of(share.device.at());
         parts.push_back(std::move(part));
     }
     return parts;
 }
 
 outcome native_side::add(const json& event) {
-    outcome made;
-    made.fits.resize(node_count_, false);
+    outcome result;
+    result.fits.resize(node_count_, false);
     const auto pod = pod_from(event.at("pod"));
-    if (!dialect_->requests(pod)) return made;
-    const auto decided = decide(pod, made.fits);
-    if (!decided) return made;
-    made.chosen = static_cast<std::int64_t>(decided->where.node.at());
-    made.allocated = true;
-    made.parts = parts_of(*decided);
+    if (!family_->spoken().requests(pod)) return result;
+    const auto decided = decide(pod, result.fits);
+    if (!decided) return result;
+    result.chosen = static_cast<std::int64_t>(decided->where.node.at());
+    result.allocated = true;
+    result.parts = parts_of(*decided);
     const booking booked{.pod = session_->next_pod(),
                          .cpu = {},
-                         .memory = vgpualloc::bytes{dialect_->extended_booked(pod)},
+                         .memory = vgpualloc::bytes{family_->spoken().extended_of(pod)},
                          .where = decided->where,
                          .tags = decided->request.tags};
     // All containers together may exceed what upstream compares (extended_booked): it is booked all the same.
     if (!session_->book->adopt(booked)) throw std::logic_error{"a placement names devices of its node"};
     const bool roll_back = event.value("rollback", false);
     if (roll_back) session_->book->release(booked.pod);
-    made.session = booked_in(*session_->book, decided->where.node.at());
-    if (!roll_back && dialect_->has_cache()) made.cache = cache_with(decided->where);
-    return made;
+    result.session = booked_in(*session_->book, decided->where.node.at());
+    if (!roll_back && family_->has_cache()) result.cache = cache_with(decided->where);
+    return result;
 }
 
 void native_side::follow(const json& event) {
@@ -214,25 +215,25 @@ void native_side::follow(const json& event) {
         bound_.push_back({.pod = pod_from(event.at("pod")), .node = event.at("node").get<std::size_t>()});
     } else if (op == "delete") {
         const auto uid = event.at("pod_uid").get<std::string>();
-        std::erase_if(bound_, [&](const bound_pod& each) { return each.pod.uid == uid; });
+        std::erase_if(bound_, [&](const bound_pod& bound) { return bound.pod.uid == uid; });
     }
 }
 
 outcome native_side::step(const json& event) {
     if (event.at("op").get<std::string>() == "add") {
         if (footing_ == footing::recorded || event.value("new_session", false)) open_session();
-        outcome made = add(event);
+        outcome result = add(event);
         follow(event);
-        return made;
+        return result;
     }
     follow(event);
     open_session();
-    outcome made;
-    made.chosen = event.at("out").value("chosen", std::int64_t{-1});
-    if (made.chosen >= 0 && dialect_->has_cache()) {
-        made.cache = booked_in(*session_->book, static_cast<std::size_t>(made.chosen));
+    outcome result;
+    result.chosen = event.at("out").value("chosen", std::int64_t{-1});
+    if (result.chosen >= 0 && family_->has_cache()) {
+        result.cache = booked_in(*session_->book, static_cast<std::size_t>(result.chosen));
     }
-    return made;
+    return result;
 }
 
 } // namespace vgpusim::conformance

@@ -11,52 +11,50 @@
 
 #include "outcome.hpp"
 #include "vgpualloc/alloc/allocator.hpp"
-#include "vgpualloc/dialect/kubernetes.hpp"
-#include "vgpualloc/dialect/reading.hpp"
+#include "vgpualloc/dialect/dialect.hpp"
+#include "vgpualloc/explain/deviceshare.hpp"
 #include "vgpualloc/model/cluster.hpp"
 #include "vgpualloc/model/ledger.hpp"
 
 namespace vgpusim::conformance {
 
-/// What a family of recordings needs of a dialect, and the ranking that its configuration names.
-class native_dialect {
+/// One family of recordings: the dialect that it is read in, the ranking that its configuration names, and what the
+/// recordings say in words of their own.
+class native_family {
 public:
-    virtual ~native_dialect() = default;
+    native_family(std::shared_ptr<const vgpualloc::dialect> spoken, const json& recorded_case);
+    virtual ~native_family() = default;
 
-    [[nodiscard]] virtual vgpualloc::dialect::node_reading
-    read_node(std::size_t node, std::span<const vgpualloc::kubernetes::pod* const> on_node) const = 0;
-    [[nodiscard]] virtual bool requests(const vgpualloc::kubernetes::pod& pod) const = 0;
-    /// What the pod asks for. Several where nodes differ in how they read it: at most one of them fits a node.
-    [[nodiscard]] virtual std::vector<vgpualloc::pod_request> read_pod(const vgpualloc::kubernetes::pod& pod) const = 0;
-    /// Extended resources that Kubernetes counts per node beside the devices; 0 = none. Booked as the host's memory,
-    /// which the recordings do not use.
-    [[nodiscard]] virtual std::int64_t extended_of_node(std::size_t /*node*/) const { return 0; }
-    [[nodiscard]] virtual std::int64_t extended_booked(const vgpualloc::kubernetes::pod& /*pod*/) const { return 0; }
-    [[nodiscard]] virtual vgpualloc::dialect::assignment_reading
-    read_assignment(const vgpualloc::kubernetes::pod& pod,
-                    std::span<const vgpualloc::device_registration> devices) const = 0;
-    /// Of a bound pod that has so much.
-    [[nodiscard]] virtual std::vector<std::string> tags_of(const vgpualloc::kubernetes::pod& /*pod*/,
-                                                           std::span<const vgpualloc::device_share> /*has*/) const {
-        return {};
-    }
-    [[nodiscard]] virtual std::unique_ptr<vgpualloc::policy> make_policy() const = 0;
+    [[nodiscard]] const vgpualloc::dialect& spoken() const { return *spoken_; }
+    /// The devices of a recorded node, with the pods bound there.
+    [[nodiscard]] virtual vgpualloc::dialects::node_reading
+    read_node(std::size_t position, std::span<const vgpualloc::kubernetes::pod* const> bound) const;
+    /// What the pod asks for; none: it cannot be read and fits nowhere. Several where nodes differ in how they read it:
+    /// at most one of them fits a node.
+    [[nodiscard]] virtual std::vector<vgpualloc::pod_request> read_pod(const vgpualloc::kubernetes::pod& asking) const;
+    /// Extended resources that Kubernetes counts per node are booked as the host's memory, which recordings do not use.
+    [[nodiscard]] std::int64_t extended_of_node(std::size_t position) const { return ranking_.extended[position]; }
+    [[nodiscard]] std::unique_ptr<vgpualloc::policy> make_policy() const;
 
-    // In the words of the recordings:
-    /// Whether these have the cache's devices beside the session's.
+    /// Whether the recordings have the cache's devices beside the session's.
     [[nodiscard]] virtual bool has_cache() const { return true; }
-    [[nodiscard]] virtual std::int64_t number_of(std::size_t device, const vgpualloc::device_registration&) const {
-        return static_cast<std::int64_t>(device);
-    }
     [[nodiscard]] virtual taken_part part_of(const vgpualloc::device_share& share,
-                                             const vgpualloc::device_registration& on,
-                                             const vgpualloc::device_request& wanted) const = 0;
+                                             const vgpualloc::device_registration& registered,
+                                             const vgpualloc::device_request& request) const = 0;
     [[nodiscard]] virtual booked_use use_of(const vgpualloc::device_spec& spec, const vgpualloc::device_state& state,
-                                            const vgpualloc::device_registration& on) const = 0;
+                                            const vgpualloc::device_registration& registered) const = 0;
+
+protected:
+    [[nodiscard]] const vgpualloc::kubernetes::node& node(std::size_t position) const { return nodes_[position]; }
+
+private:
+    std::shared_ptr<const vgpualloc::dialect> spoken_;
+    std::vector<vgpualloc::kubernetes::node> nodes_; ///< as recorded
+    vgpualloc::explaining::deviceshare_options ranking_;
 };
 
-/// The dialect of a case's family. The case must outlive it. Throws what reading a case throws.
-[[nodiscard]] std::unique_ptr<native_dialect> make_native_dialect(const json& recorded_case);
+/// The family of a case. Throws what reading a case throws.
+[[nodiscard]] std::unique_ptr<native_family> make_native_family(const json& recorded_case);
 
 /// From what a decision within a session goes out.
 enum class footing : std::uint8_t {
@@ -89,13 +87,13 @@ private:
     void open_session();
     [[nodiscard]] outcome add(const json& event);
     [[nodiscard]] std::optional<decision> decide(const vgpualloc::kubernetes::pod& pod, std::vector<bool>& fits);
-    [[nodiscard]] std::vector<taken_part> parts_of(const decision& made) const;
+    [[nodiscard]] std::vector<taken_part> parts_of(const decision& decided) const;
     void adopt_bound(session& in, vgpualloc::ledger& book) const;
     [[nodiscard]] booked_devices cache_with(const vgpualloc::placement& placed) const;
     [[nodiscard]] booked_devices booked_in(const vgpualloc::ledger& book, std::size_t node) const;
     void follow(const json& event);
 
-    std::unique_ptr<native_dialect> dialect_;
+    std::unique_ptr<native_family> family_;
     footing footing_;
     std::size_t node_count_;
     std::vector<bound_pod> bound_; ///< as recorded, in the order of binding

@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "vgpualloc/kube/device_config.hpp"
 #include "vgpuformats/files.hpp"
 
 namespace vgpusim::cli {
@@ -37,22 +38,22 @@ expected<vgpualloc::hardware_catalog> load_catalog(const std::vector<std::string
     return catalog;
 }
 
-expected<validate_options> load_dialects(const dialect_files& from) {
-    const auto catalog = load_catalog(from.catalog);
+expected<vgpualloc::dialect_config> load_dialects(const dialect_files& files) {
+    const auto catalog = load_catalog(files.catalog);
     if (!catalog) return unexpected(catalog.error());
-    auto made = default_validate_options(*catalog);
-    if (from.config.empty()) return made;
-    const auto text = vgputraces::read_file(from.config);
+    auto config = vgpualloc::make_dialect_config(*catalog);
+    if (files.config.empty()) return config;
+    const auto text = vgputraces::read_file(files.config);
     if (!text) return unexpected(text.error());
-    return configured(std::move(made), *text, from.config);
+    return vgpualloc::kube::read_device_config(std::move(config), *text, files.config);
 }
 
-expected<std::vector<vgputraces::manifest>> load_objects(const std::vector<std::string>& files) {
-    std::vector<vgputraces::manifest> all;
+expected<std::vector<vgpualloc::kube::manifest>> load_objects(const std::vector<std::string>& files) {
+    std::vector<vgpualloc::kube::manifest> all;
     for (const std::string& path : files) {
         const auto text = vgputraces::read_file(path);
         if (!text) return unexpected(text.error());
-        auto objects = vgputraces::read_manifests(*text, path);
+        auto objects = vgpualloc::kube::read_manifests(*text, path);
         if (!objects) return objects;
         std::ranges::move(*objects, std::back_inserter(all));
     }

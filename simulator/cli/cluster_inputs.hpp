@@ -6,7 +6,7 @@
 
 #include "vgpualloc/catalog/catalog.hpp"
 #include "vgpualloc/core/expected.hpp"
-#include "vgpualloc/explain/validate.hpp"
+#include "vgpualloc/dialect/config.hpp"
 #include "vgpualloc/kube/objects.hpp"
 
 namespace CLI {
@@ -30,10 +30,10 @@ void add_dialect_files(CLI::App& command, dialect_files& to);
 [[nodiscard]] vgpualloc::expected<vgpualloc::hardware_catalog> load_catalog(const std::vector<std::string>& files);
 
 /// What the dialects are configured with. Errors: those of reading the files.
-[[nodiscard]] vgpualloc::expected<validate_options> load_dialects(const dialect_files& from);
+[[nodiscard]] vgpualloc::expected<vgpualloc::dialect_config> load_dialects(const dialect_files& from);
 
 /// The objects of all files, in their order.
-[[nodiscard]] vgpualloc::expected<std::vector<vgputraces::manifest>>
+[[nodiscard]] vgpualloc::expected<std::vector<vgpualloc::kube::manifest>>
 load_objects(const std::vector<std::string>& files);
 
 } // namespace vgpusim::cli

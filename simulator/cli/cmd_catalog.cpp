@@ -14,6 +14,8 @@ namespace vgpusim::cli {
 
 namespace {
 
+namespace explaining = vgpualloc::explaining;
+
 struct options {
     std::string kind; ///< mig, ascend, or empty: both
     std::string name; ///< of a model or chip; empty: all
@@ -45,17 +47,17 @@ struct options {
 void print(const vgpualloc::hardware_catalog& part, const options& chosen) {
     const bool one = !chosen.name.empty();
     if (chosen.json) {
-        fmt::print("{}", catalog_file(part));
+        fmt::print("{}", explaining::catalog_file(part));
     } else if (one && chosen.kind == "mig") {
-        fmt::print("{}", describe(part.mig.models.front()));
+        fmt::print("{}", explaining::describe(part.mig.models.front()));
     } else if (one) {
-        fmt::print("{}", describe(part.ascend.chips.front()));
+        fmt::print("{}", explaining::describe(part.ascend.chips.front()));
     } else if (chosen.kind == "mig") {
-        fmt::print("{}", list_models(part.mig));
+        fmt::print("{}", explaining::list_models(part.mig));
     } else if (chosen.kind == "ascend") {
-        fmt::print("{}\n{}", list_chips(part.ascend), describe(part.ascend.mindcluster));
+        fmt::print("{}\n{}", explaining::list_chips(part.ascend), explaining::describe(part.ascend.mindcluster));
     } else {
-        fmt::print("{}\n{}", list_models(part.mig), list_chips(part.ascend));
+        fmt::print("{}\n{}", explaining::list_models(part.mig), explaining::list_chips(part.ascend));
     }
 }
 

@@ -98,7 +98,7 @@ vgpualloc::expected<void> check_before_replays(const run_flags& flags, const run
                                                const loaded_input& loaded, const std::vector<std::string>& policies) {
     std::vector<std::string> names{"compare.json", "report.html"};
     for (const std::string& policy : policies) {
-        if (const auto made = make_policy(policy, {.target = {}, .seed = 0}); !made) {
+        if (const auto made = vgpualloc::make_policy(policy, {.target = {}, .seed = 0}); !made) {
             return vgpualloc::unexpected(made.error());
         }
         for (const char* file : {"/pods.csv", "/timeseries.csv", "/summary.json"})

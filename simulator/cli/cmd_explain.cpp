@@ -12,7 +12,8 @@
 
 #include "cluster_inputs.hpp"
 #include "commands.hpp"
-#include "vgpualloc/explain/explain.hpp"
+#include "vgpualloc/explain/words.hpp"
+#include "vgpualloc/kube/scheduler_config.hpp"
 #include "vgpuformats/files.hpp"
 
 namespace vgpusim::cli {
@@ -23,6 +24,10 @@ using vgpualloc::error;
 using vgpualloc::error_code;
 using vgpualloc::expected;
 using vgpualloc::unexpected;
+using vgpualloc::kube::snapshot;
+using vgpualloc::kube::snapshot_pod;
+namespace explaining = vgpualloc::explaining;
+namespace kube = vgpualloc::kube;
 
 struct options {
     std::vector<std::string> cluster;
@@ -30,7 +35,7 @@ struct options {
     dialect_files dialects;
     std::string scheduler_config;
     std::string node;
-    explain_options with;
+    explaining::explain_options explain;
     bool json = false;
     bool all = false;
 };
@@ -55,33 +60,35 @@ error unknown(const std::string& option, const std::string& value, std::string a
 bool is_named(const snapshot_pod& pod, const std::string& name) { return name == pod.full_name() || name == pod.name; }
 
 /// The pending pods of that name; a name without namespace may be several.
-expected<std::vector<const snapshot_pod*>> pending_pods(const snapshot& in, const std::string& name) {
-    std::vector<const snapshot_pod*> found;
+expected<std::vector<const snapshot_pod*>> pending_pods(const snapshot& state, const std::string& name) {
+    std::vector<const snapshot_pod*> matches;
     std::vector<std::string> names;
-    for (const snapshot_pod& each : in.pending) {
-        if (is_named(each, name)) found.push_back(&each);
-        names.push_back(each.full_name());
+    for (const snapshot_pod& pod_entry : state.pending) {
+        if (is_named(pod_entry, name)) matches.push_back(&pod_entry);
+        names.push_back(pod_entry.full_name());
     }
-    if (found.size() > 1) {
+    if (matches.size() > 1) {
         names.clear();
-        for (const snapshot_pod* each : found) names.push_back(each->full_name());
+        for (const snapshot_pod* pod_entry : matches) names.push_back(pod_entry->full_name());
         return unexpected(unknown("--pod", name, "one pod of that name, with its namespace: " + some_of(names)));
     }
-    if (!found.empty() || std::filesystem::exists(name)) return found;
-    for (const bound_pod& each : in.bound) {
-        if (!is_named(each.pod, name)) continue;
+    if (!matches.empty() || std::filesystem::exists(name)) return matches;
+    for (const kube::bound_pod& pod_entry : state.bound) {
+        if (!is_named(pod_entry.pod, name)) continue;
         return unexpected(unknown("--pod", name,
-                                  "a pod that waits; this one is on node " + in.nodes().nodes[each.node.at()].name +
+                                  "a pod that waits; this one is on node " +
+                                      state.nodes().nodes[pod_entry.node.at()].name +
                                       " already (pending: " + some_of(names) + ")"));
     }
     return unexpected(unknown("--pod", name, "a file, or a pending pod of the cluster: " + some_of(names)));
 }
 
-expected<snapshot_pod> pod_of_file(const std::string& path, const validate_options& with) {
+expected<snapshot_pod> pod_of_file(const std::string& path, const vgpualloc::dialect_set& dialects) {
     const auto objects = load_objects({path});
     if (!objects) return unexpected(objects.error());
-    const auto found = std::ranges::find_if(*objects, [](const auto& each) { return each.pod.has_value(); });
-    if (found != objects->end()) return read_snapshot_pod(*found, with);
+    const auto matches =
+        std::ranges::find_if(*objects, [](const auto& pod_entry) { return pod_entry.pod.has_value(); });
+    if (matches != objects->end()) return kube::read_snapshot_pod(*matches, dialects);
     return unexpected(error{.code = error_code::missing,
                             .where = path,
                             .field = "",
@@ -89,46 +96,46 @@ expected<snapshot_pod> pod_of_file(const std::string& path, const validate_optio
                             .expected = "a Pod, or an object with a template for pods"});
 }
 
-expected<snapshot_pod> find_pod(const snapshot& in, const options& chosen, const validate_options& with) {
-    const auto found = pending_pods(in, chosen.pod);
-    if (!found) return unexpected(found.error());
-    if (!found->empty()) return *found->front();
-    return pod_of_file(chosen.pod, with);
+expected<snapshot_pod> find_pod(const snapshot& state, const options& chosen) {
+    const auto matches = pending_pods(state, chosen.pod);
+    if (!matches) return unexpected(matches.error());
+    if (!matches->empty()) return *matches->front();
+    return pod_of_file(chosen.pod, state.dialects);
 }
 
-expected<void> check_node(const snapshot& in, const std::string& name) {
+expected<void> check_node(const snapshot& state, const std::string& name) {
     std::vector<std::string> names;
-    for (const auto& each : in.nodes().nodes) {
-        if (name.empty() || each.name == name) return {};
-        names.push_back(each.name);
+    for (const auto& pod_entry : state.nodes().nodes) {
+        if (name.empty() || pod_entry.name == name) return {};
+        names.push_back(pod_entry.name);
     }
     return unexpected(unknown("--node", name, "a node of the cluster: " + some_of(names)));
 }
 
 expected<std::string> explained(options chosen) {
-    auto with = load_dialects(chosen.dialects);
-    if (!with) return unexpected(with.error());
+    auto config = load_dialects(chosen.dialects);
+    if (!config) return unexpected(config.error());
     if (!chosen.scheduler_config.empty()) {
         const auto text = vgputraces::read_file(chosen.scheduler_config);
         if (!text) return unexpected(text.error());
-        auto read = parse_scheduler_config(*text, chosen.scheduler_config);
+        auto read = kube::parse_scheduler_config(*text, chosen.scheduler_config);
         if (!read) return unexpected(read.error());
-        with->vgpu.exclusive_rules = read->exclusive_rules;
-        chosen.with.deviceshare = *std::move(read);
+        config->exclusive_rules = read->exclusive_rules;
+        chosen.explain.deviceshare = *std::move(read);
     }
     const auto objects = load_objects(chosen.cluster);
     if (!objects) return unexpected(objects.error());
-    auto cluster = make_snapshot(*objects, *with);
+    auto cluster = kube::make_snapshot(*objects, vgpualloc::dialect_set{*std::move(config)});
     if (!cluster) return unexpected(cluster.error());
     if (auto known = check_node(*cluster, chosen.node); !known) return unexpected(known.error());
-    const auto pod = find_pod(*cluster, chosen, cluster->with);
+    const auto pod = find_pod(*cluster, chosen);
     if (!pod) return unexpected(pod.error());
-    chosen.with.memory_factor = with->vgpu.memory_factor;
-    const auto made = explain(*cluster, *pod, chosen.with);
-    if (!made) return unexpected(made.error());
-    explain_layout layout{.node = chosen.node, .warnings = cluster->warnings};
+    const auto explanation = explaining::explain(*cluster, *pod, chosen.explain);
+    if (!explanation) return unexpected(explanation.error());
+    explaining::explain_layout layout{.node = chosen.node, .warnings = cluster->warnings};
     if (chosen.all) layout.nodes_max = std::numeric_limits<std::size_t>::max();
-    return chosen.json ? explanation_json(*made, layout) : explanation_text(*made, layout);
+    return chosen.json ? explaining::explanation_json(*explanation, layout)
+                       : explaining::explanation_text(*explanation, layout);
 }
 
 } // namespace
@@ -143,9 +150,10 @@ void add_explain(CLI::App& app, int& exit_code) {
         ->required();
     command->add_option("--pod", chosen->pod, "A pending pod of the cluster (namespace/name, or name) or a manifest")
         ->required();
-    CLI::Option* policy = command->add_option("--policy", chosen->with.policy, "Policy that scores (vgpusim policies)")
-                              ->capture_default_str();
-    command->add_option("--seed", chosen->with.seed, "For policies that draw")->capture_default_str();
+    CLI::Option* policy =
+        command->add_option("--policy", chosen->explain.policy, "Policy that scores (vgpusim policies)")
+            ->capture_default_str();
+    command->add_option("--seed", chosen->explain.seed, "For policies that draw")->capture_default_str();
     add_dialect_files(*command, chosen->dialects);
     command
         ->add_option("--scheduler-config", chosen->scheduler_config,

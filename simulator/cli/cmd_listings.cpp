@@ -11,6 +11,7 @@
 
 #include "commands.hpp"
 #include "vgpualloc/compat/all.hpp"
+#include "vgpualloc/dialect/all.hpp"
 #include "vgpualloc/mode/all.hpp"
 
 namespace vgpusim::cli {
@@ -21,25 +22,21 @@ using listing = std::vector<std::pair<std::string, std::string>>;
 
 listing policies() {
     listing list;
-    for (const auto& each : all_policies()) list.emplace_back(each.name, each.summary);
+    for (const auto& entry : vgpualloc::all_policies()) list.emplace_back(entry.name, entry.summary);
     list.emplace_back("weighted:NAME=WEIGHT,…", "sum of the named policies' scores, each times its weight");
     return list;
 }
 
 listing modes() {
     listing list;
-    for (const auto* each : vgpualloc::all_modes()) list.emplace_back(each->name(), each->summary());
+    for (const auto* mode : vgpualloc::all_modes()) list.emplace_back(mode->name(), mode->summary());
     return list;
 }
 
 listing dialects() {
-    return {{"volcano_vgpu", "NVIDIA GPUs as Volcano's vGPU: volcano.sh/vgpu-number, -memory, -cores"},
-            {"gpushare", "NVIDIA GPUs as Volcano's older sharing: volcano.sh/gpu-memory, gpu-number"},
-            {"hami", "NVIDIA GPUs as HAMi: nvidia.com/gpu, gpumem, gpumem-percentage, gpucores"},
-            {"ascend_hami", "Ascend NPUs as HAMi and Volcano's HAMi mode: huawei.com/Ascend910B4, -memory, -core"},
-            {"mindcluster", "Ascend 310P chips as MindCluster: huawei.com/npu-core, labels vnpu-dvpp, vnpu-level"},
-            {"cce", "Huawei Cloud CCE GPU virtualization: volcano.sh/gpu-mem.128Mi, gpu-core.percentage"},
-            {"openb", "node and pod lists of the Alibaba openb trace (cluster-trace-gpu-v2023), CSV"}};
+    listing list;
+    for (const auto& entry : vgpualloc::dialect_list) list.emplace_back(entry.name, entry.summary);
+    return list;
 }
 
 void print(const listing& list, bool json) {

@@ -33,42 +33,42 @@ const char* word(vgpualloc::dvpp_use use) {
 
 std::string joined(const std::vector<std::string>& words) {
     std::string text;
-    for (const std::string& each : words) text += (text.empty() ? "" : "|") + each;
+    for (const std::string& entry : words) text += (text.empty() ? "" : "|") + entry;
     return text;
 }
 
 /// "2 devices, each 10240 MiB, 50 cores, mode hami_core"
-std::string describe(const device_request& asked) {
-    std::string text = fmt::format("{} {}", asked.count, asked.count == 1 ? "device" : "devices");
-    if (asked.memory_percent)
-        text += fmt::format(", {} % of memory", *asked.memory_percent);
-    else if (asked.memory.count() > 0)
-        text += fmt::format(", {} MiB", asked.memory.count());
+std::string describe(const device_request& request) {
+    std::string text = fmt::format("{} {}", request.count, request.count == 1 ? "device" : "devices");
+    if (request.memory_percent)
+        text += fmt::format(", {} % of memory", *request.memory_percent);
+    else if (request.memory.count() > 0)
+        text += fmt::format(", {} MiB", request.memory.count());
     else
         text += ", all memory";
-    if (asked.cores.count() > 0) text += fmt::format(", cores {}", asked.cores.count());
-    text += asked.mode.empty() ? ", any mode" : ", mode " + asked.mode;
-    if (!asked.family.empty()) text += ", family " + asked.family;
-    const auto list = [&text](const char* name, const std::vector<std::string>& of) {
-        if (!of.empty()) text += fmt::format(", {} {}", name, joined(of));
+    if (request.cores.count() > 0) text += fmt::format(", cores {}", request.cores.count());
+    text += request.mode.empty() ? ", any mode" : ", mode " + request.mode;
+    if (!request.family.empty()) text += ", family " + request.family;
+    const auto list = [&text](const char* name, const std::vector<std::string>& items) {
+        if (!items.empty()) text += fmt::format(", {} {}", name, joined(items));
     };
-    list("models", asked.models);
-    list("types", asked.types_allowed);
-    list("types not", asked.types_denied);
-    list("uuids", asked.uuids_allowed);
-    list("uuids not", asked.uuids_denied);
-    if (!asked.profile.empty()) text += ", profile " + asked.profile;
-    if (asked.soft) text += ", in software";
-    if (asked.dvpp != vgpualloc::dvpp_use::unstated) text += fmt::format(", dvpp {}", word(asked.dvpp));
-    if (asked.high_level) text += ", level high";
+    list("models", request.models);
+    list("types", request.types_allowed);
+    list("types not", request.types_denied);
+    list("uuids", request.uuids_allowed);
+    list("uuids not", request.uuids_denied);
+    if (!request.profile.empty()) text += ", profile " + request.profile;
+    if (request.soft) text += ", in software";
+    if (request.dvpp != vgpualloc::dvpp_use::unstated) text += fmt::format(", dvpp {}", word(request.dvpp));
+    if (request.high_level) text += ", level high";
     return text;
 }
 
 /// Equal devices count together.
-void print_devices(const dialect_report& from) {
+void print_devices(const vgpualloc::explaining::dialect_report& from) {
     std::map<std::tuple<std::string, std::string, std::int64_t, bool>, std::size_t> alike;
-    for (const device_registration& each : from.devices) {
-        ++alike[{each.model, each.mode, each.memory.count(), each.healthy}];
+    for (const device_registration& entry : from.devices) {
+        ++alike[{entry.model, entry.mode, entry.memory.count(), entry.healthy}];
     }
     for (const auto& [what, count] : alike) {
         const auto& [model, mode, memory, healthy] = what;
@@ -77,31 +77,31 @@ void print_devices(const dialect_report& from) {
     }
 }
 
-void print(const object_report& from) {
+void print(const vgpualloc::explaining::object_report& from) {
     fmt::print("{} {} {}{}\n", from.place, from.kind, from.ns.empty() ? "" : from.ns + "/", from.name);
     if (from.is_pod) {
         fmt::print("  {} {}, {} mCPU, {} MiB of memory\n", from.replicas, from.replicas == 1 ? "pod" : "pods",
                    from.cpu.count(), from.memory.count());
     }
-    for (const dialect_report& each : from.dialects) {
-        for (const auto& request : each.requests) {
-            fmt::print("  {}: {}{}\n", each.dialect,
+    for (const vgpualloc::explaining::dialect_report& entry : from.dialects) {
+        for (const auto& request : entry.requests) {
+            fmt::print("  {}: {}{}\n", entry.dialect,
                        request.container.empty() ? "" : fmt::format("container {}: ", request.container),
-                       describe(request.asked));
+                       describe(request.request));
         }
-        if (each.requests_unread > 0) {
-            fmt::print("  {}: {} that cannot be read\n", each.dialect,
-                       each.requests_unread == 1 ? "a request" : fmt::format("{} requests", each.requests_unread));
+        if (entry.requests_unread > 0) {
+            fmt::print("  {}: {} that cannot be read\n", entry.dialect,
+                       entry.requests_unread == 1 ? "a request" : fmt::format("{} requests", entry.requests_unread));
         }
-        print_devices(each);
+        print_devices(entry);
     }
-    for (const std::string& each : from.notes) fmt::print("  note: {}\n", each);
-    for (const auto& each : from.errors) fmt::print("  error: {}\n", each.message());
+    for (const std::string& entry : from.notes) fmt::print("  note: {}\n", entry);
+    for (const auto& entry : from.errors) fmt::print("  error: {}\n", entry.message());
 }
 
 int run(const options& chosen) {
-    const auto with = load_dialects(chosen.dialects);
-    if (!with) return report_error(with.error());
+    auto config = load_dialects(chosen.dialects);
+    if (!config) return report_error(config.error());
     const auto objects = load_objects(chosen.files);
     if (!objects) return report_error(objects.error());
     if (objects->empty()) {
@@ -111,15 +111,15 @@ int run(const options& chosen) {
                              .value = "",
                              .expected = "at least one object"});
     }
-    const auto reports = validate(*objects, *with);
+    const auto reports = vgpualloc::explaining::validate(*objects, vgpualloc::dialect_set{*std::move(config)});
     std::size_t errors = 0;
     std::size_t wrong = 0;
-    for (const object_report& each : reports) {
-        errors += each.errors.size();
-        if (!each.errors.empty()) ++wrong;
-        if (!chosen.json) print(each);
+    for (const vgpualloc::explaining::object_report& entry : reports) {
+        errors += entry.errors.size();
+        if (!entry.errors.empty()) ++wrong;
+        if (!chosen.json) print(entry);
     }
-    if (chosen.json) fmt::print("{}", validate_json(reports));
+    if (chosen.json) fmt::print("{}", vgpualloc::explaining::validate_json(reports));
     if (errors == 0) return exit_done;
     fmt::print(stderr, "vgpusim: {} {} in {} of {} objects\n", errors, errors == 1 ? "error" : "errors", wrong,
                reports.size());

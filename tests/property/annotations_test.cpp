@@ -3,7 +3,7 @@
 #include "support.hpp"
 
 #include <functional>
-#include <span>
+#include <memory>
 #include <utility>
 
 #include "vgpualloc/catalog/ascend.hpp"
@@ -21,18 +21,14 @@
 namespace vgpualloc::property {
 namespace {
 
-using kubernetes::text_map;
 using registrations = std::vector<device_registration>;
 
-/// One dialect with its options: how nodes and pods are drawn in it, and its four ways.
+/// One dialect with its options, and how nodes and pods are drawn in it.
 struct spelling {
     std::string name; ///< for people
+    std::shared_ptr<const dialect> spoken;
     std::function<device_registration()> draw_device;
     std::function<kubernetes::pod()> draw_pod;
-    std::function<dialect::node_reading(std::span<const device_registration>, kubernetes::node)> register_and_read;
-    std::function<expected<pod_request>(const kubernetes::pod&)> read_pod;
-    std::function<text_map(const kubernetes::pod&, const registrations&, const dialect::decision&)> write;
-    std::function<dialect::assignment_reading(const kubernetes::pod&, const registrations&)> read;
 };
 void PrintTo(const spelling& each, std::ostream* out) { *out << each.name; }
 
@@ -54,28 +50,10 @@ kubernetes::pod pod_with(const std::function<kubernetes::amount_map()>& limits) 
     return made;
 }
 
-/// What is the same in all dialects whose functions take the pod and the options.
-template <class Options, class ReadNode, class WriteNode, class ReadPod, class Write, class Read>
-spelling plain(std::string name, const Options& with, ReadNode read_node, WriteNode write_node, ReadPod read_pod,
-               Write write, Read read) {
-    spelling made;
-    made.name = std::move(name);
-    made.register_and_read = [=](std::span<const device_registration> devices, kubernetes::node node) {
-        write_node(devices, node);
-        return read_node(node, with);
-    };
-    made.read_pod = [=](const kubernetes::pod& of) { return read_pod(of, with); };
-    made.write = [=](const kubernetes::pod& of, const registrations& devices, const dialect::decision& what) {
-        return write(of, devices, what, with);
-    };
-    made.read = [=](const kubernetes::pod& of, const registrations& devices) { return read(of, devices, with); };
-    return made;
-}
-
 // ---- volcano_vgpu
 
 spelling volcano() {
-    namespace vgpu = dialect::volcano_vgpu;
+    namespace vgpu = dialects::volcano_vgpu;
     vgpu::options with;
     with.geometries.push_back(
         {.models = {"A100"},
@@ -84,10 +62,7 @@ spelling volcano() {
                      .kinds = {{.name = "3g.20gb", .memory = mib{20480}, .count = 1},
                                {.name = "1g.5gb", .memory = mib{5120}, .count = 2},
                                {.name = "2g.10gb", .memory = mib{10240}, .count = 1}}}}});
-    spelling made = plain(
-        "volcano_vgpu", with, vgpu::read_node,
-        [](std::span<const device_registration> devices, kubernetes::node& to) { vgpu::write_node(devices, to); },
-        vgpu::read_pod, vgpu::write_assignment, vgpu::read_assignment);
+    spelling made{.name = "volcano_vgpu", .spoken = vgpu::make(with), .draw_device = {}, .draw_pod = {}};
     made.draw_device = [geometry = with.geometries.front().groups] {
         device_registration drawn;
         drawn.mode = one_of<std::string>({"hami_core", "mig"});
@@ -114,14 +89,8 @@ spelling volcano() {
 // ---- hami
 
 spelling hami() {
-    namespace nvidia = dialect::hami;
-    const nvidia::options with;
-    spelling made = plain(
-        "hami", with, nvidia::read_node,
-        [=](std::span<const device_registration> devices, kubernetes::node& to) {
-            nvidia::write_node(devices, with, to);
-        },
-        nvidia::read_pod, nvidia::write_assignment, nvidia::read_assignment);
+    namespace nvidia = dialects::hami;
+    spelling made{.name = "hami", .spoken = nvidia::make({}), .draw_device = {}, .draw_pod = {}};
     made.draw_device = [] {
         device_registration drawn;
         drawn.mode = one_of<std::string>({"hami_core", "mig"});
@@ -150,16 +119,16 @@ spelling hami() {
 
 /// One chip of the catalog, cut by its templates or, where `soft`, in software as well.
 spelling ascend(const ascend_chip& chip, bool soft) {
-    namespace npu = dialect::ascend_hami;
+    namespace npu = dialects::ascend_hami;
     npu::options with;
     with.kinds.push_back({.npu = npu_of(chip.name),
                           .resource = chip.resource,
                           .resource_memory = chip.resource_memory,
                           .resource_core = chip.resource_core});
-    spelling made = plain(
-        "ascend_hami_" + chip.name + (soft ? "_soft" : ""), with, npu::read_node,
-        [=](std::span<const device_registration> devices, kubernetes::node& to) { npu::write_node(devices, with, to); },
-        npu::read_pod, npu::write_assignment, npu::read_assignment);
+    spelling made{.name = "ascend_hami_" + chip.name + (soft ? "_soft" : ""),
+                  .spoken = npu::make(with),
+                  .draw_device = {},
+                  .draw_pod = {}};
     made.draw_device = [=, kind = with.kinds.front().npu] {
         device_registration drawn;
         drawn.mode = npu::mode_name;
@@ -189,12 +158,14 @@ spelling ascend(const ascend_chip& chip, bool soft) {
 // ---- mindcluster
 
 spelling mindcluster(std::int64_t cores_per_chip) {
-    namespace chips = dialect::mindcluster;
+    namespace chips = dialects::mindcluster;
     chips::options with;
     with.chip_cores = {cores_per_chip};
     with.slots = cores_per_chip;
-    spelling made;
-    made.name = "mindcluster_" + std::to_string(cores_per_chip) + "_cores";
+    spelling made{.name = "mindcluster_" + std::to_string(cores_per_chip) + "_cores",
+                  .spoken = chips::make(with),
+                  .draw_device = {},
+                  .draw_pod = {}};
     made.draw_device = [=] {
         device_registration drawn;
         drawn.mode = chips::mode_name;
@@ -214,32 +185,15 @@ spelling mindcluster(std::int64_t cores_per_chip) {
         drawn.labels["vnpu-level"] = one_of<std::string>({"low", "high"});
         return drawn;
     };
-    made.register_and_read = [=](std::span<const device_registration> devices, kubernetes::node node) {
-        chips::device_info info;
-        chips::write_node(devices, with, node, info);
-        return chips::read_node(node, info, {}, with);
-    };
-    made.read_pod = [=](const kubernetes::pod& of) { return chips::read_pod(of, with); };
-    made.write = [](const kubernetes::pod&, const registrations& devices, const dialect::decision& what) {
-        return chips::write_assignment(devices, what);
-    };
-    made.read = [=](const kubernetes::pod& of, const registrations& devices) {
-        return chips::read_assignment(of, devices, with);
-    };
     return made;
 }
 
 // ---- cce
 
 spelling cce() {
-    namespace cloud = dialect::cce;
+    namespace cloud = dialects::cce;
     const cloud::options with;
-    spelling made = plain(
-        "cce", with, cloud::read_node,
-        [=](std::span<const device_registration> devices, kubernetes::node& to) {
-            cloud::write_node(devices, with, to);
-        },
-        cloud::read_pod, cloud::write_assignment, cloud::read_assignment);
+    spelling made{.name = "cce", .spoken = cloud::make(with), .draw_device = {}, .draw_pod = {}};
     made.draw_device = [] {
         device_registration drawn;
         drawn.mode = cloud::mode_name;
@@ -262,20 +216,14 @@ spelling cce() {
 // ---- gpushare
 
 spelling gpushare(bool by_memory) {
-    namespace cards = dialect::gpushare;
+    namespace cards = dialects::gpushare;
     cards::options with;
     with.memory_enabled = by_memory;
     with.number_enabled = !by_memory;
-    spelling made = plain(
-        by_memory ? "gpushare_by_memory" : "gpushare_by_number", with, cards::read_node,
-        [=](std::span<const device_registration> devices, kubernetes::node& to) {
-            cards::write_node(devices, with, to);
-        },
-        cards::read_pod,
-        [](const kubernetes::pod&, const registrations&, const dialect::decision& what, const cards::options&) {
-            return cards::write_assignment(what);
-        },
-        cards::read_assignment);
+    spelling made{.name = by_memory ? "gpushare_by_memory" : "gpushare_by_number",
+                  .spoken = cards::make(with),
+                  .draw_device = {},
+                  .draw_pod = {}};
     made.draw_device = [] {
         device_registration drawn;
         drawn.mode = "hami_core";
@@ -325,7 +273,9 @@ registered_cluster draw_cluster(const spelling& in) {
         }
         kubernetes::node registering;
         registering.name = "n" + std::to_string(n);
-        auto read = in.register_and_read(written, registering);
+        kubernetes::text_map config_map;
+        in.spoken->write_node(written, registering, config_map);
+        auto read = in.spoken->read_node({.object = registering, .config_map = &config_map});
         RC_ASSERT(read.problems.empty());
         RC_ASSERT(read.devices.size() == written.size());
         node offered{.name = registering.name,
@@ -351,9 +301,10 @@ struct bound_pod {
 bound_pod bind(const spelling& in, const registered_cluster& to, pod_id id, kubernetes::pod manifest,
                const placement& given) {
     const registrations& devices = to.devices[given.node.at()];
-    const dialect::decision what{
+    const dialects::decision what{
         .node = to.owned.nodes[given.node.at()].name, .time = "1700000000", .shares = given.shares};
-    for (const auto& [key, text] : in.write(manifest, devices, what)) manifest.annotations[key] = text;
+    for (const auto& [key, text] : in.spoken->write_assignment(manifest, devices, what))
+        manifest.annotations[key] = text;
     return {.id = id, .where = given.node, .manifest = std::move(manifest)};
 }
 
@@ -361,7 +312,7 @@ bound_pod bind(const spelling& in, const registered_cluster& to, pod_id id, kube
 ledger restarted(const spelling& in, const registered_cluster& of, const std::vector<bound_pod>& pods) {
     ledger book{of.owned};
     for (const bound_pod& each : pods) {
-        const auto read = in.read(each.manifest, of.devices[each.where.at()]);
+        const auto read = in.spoken->read_assignment(each.manifest, of.devices[each.where.at()]);
         RC_ASSERT(read.problems.empty());
         booking found{.pod = each.id, .cpu = {}, .memory = {}, .where = {}};
         found.where.node = each.where;
@@ -390,7 +341,7 @@ TEST_P(annotations_property, a_ledger_read_from_the_annotations_is_the_one_that_
                 continue;
             }
             kubernetes::pod manifest = in.draw_pod();
-            const auto request = in.read_pod(manifest);
+            const auto request = in.spoken->read_pod(manifest);
             if (!request || request->containers.empty()) continue;
             const pod_id id{static_cast<std::size_t>(step)};
             const auto given = decides.place(book, id, decides.intern(*request).value());

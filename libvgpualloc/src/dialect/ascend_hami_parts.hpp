@@ -1,29 +1,62 @@
-// The ascend_hami dialect: what its two sources share.
+// The ascend_hami dialect: what its sources share.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "vgpualloc/dialect/ascend_hami.hpp"
 
-namespace vgpualloc::dialect::ascend_hami {
+namespace vgpualloc::dialects::ascend_hami {
 
-[[nodiscard]] inline std::string resource_of(const kind& of) {
-    return of.resource.empty() ? "huawei.com/" + of.npu.name : of.resource;
+[[nodiscard]] inline std::string resource_of(const kind& npus) {
+    return npus.resource.empty() ? "huawei.com/" + npus.npu.name : npus.resource;
 }
-[[nodiscard]] inline std::string memory_resource_of(const kind& of) {
-    return of.resource_memory.empty() ? resource_of(of) + "-memory" : of.resource_memory;
+[[nodiscard]] inline std::string memory_resource_of(const kind& npus) {
+    return npus.resource_memory.empty() ? resource_of(npus) + "-memory" : npus.resource_memory;
 }
-[[nodiscard]] inline std::string core_resource_of(const kind& of) {
-    return of.resource_core.empty() ? resource_of(of) + "-core" : of.resource_core;
+[[nodiscard]] inline std::string core_resource_of(const kind& npus) {
+    return npus.resource_core.empty() ? resource_of(npus) + "-core" : npus.resource_core;
 }
-[[nodiscard]] inline std::string register_key(const kind& of) { return "hami.io/node-register-" + of.npu.name; }
+[[nodiscard]] inline std::string register_key(const kind& npus) { return "hami.io/node-register-" + npus.npu.name; }
 
 /// Whether the pod's NPUs are limited in software instead of by a template.
-[[nodiscard]] bool soft_pod(const kubernetes::pod& of);
+[[nodiscard]] bool soft_pod(const kubernetes::pod& pod);
 
 /// What one container asks of one kind; none if it does not ask.
-[[nodiscard]] expected<std::optional<device_request>>
-read_container(const kubernetes::pod& of, const kubernetes::container& in, const kind& which, const options& with);
+[[nodiscard]] expected<std::optional<device_request>> read_container(const kubernetes::pod& pod,
+                                                                     const kubernetes::container& container,
+                                                                     const kind& npus, const options& configured);
 
-} // namespace vgpualloc::dialect::ascend_hami
+class ascend_dialect final : public dialect {
+public:
+    explicit ascend_dialect(options configured) : options_{std::move(configured)} {}
+
+    [[nodiscard]] std::string_view name() const noexcept override { return list_entry.name; }
+    [[nodiscard]] std::vector<std::string> resources() const override;
+    [[nodiscard]] std::vector<std::string> resource_prefixes() const override { return {"huawei.com/"}; }
+    [[nodiscard]] std::string binding_node(const kubernetes::pod& pod) const override;
+    [[nodiscard]] request_findings check(const device_request& request, const std::string& container,
+                                         const idle_answer& ask) const override;
+    [[nodiscard]] deviceshare_service deviceshare(const kubernetes::pod&) const override {
+        return {.argument = "AscendHAMiVNPUEnable", .ranking = deviceshare_ranking::npus};
+    }
+
+    [[nodiscard]] bool requests(const kubernetes::pod& pod) const override;
+    [[nodiscard]] expected<pod_request> read_pod(const kubernetes::pod& pod) const override;
+
+    [[nodiscard]] node_reading read_node(const node_source& node) const override;
+    void write_node(std::span<const device_registration> devices, kubernetes::node& node,
+                    kubernetes::text_map& config_map) const override;
+
+    [[nodiscard]] assignment_reading read_assignment(const kubernetes::pod& pod,
+                                                     std::span<const device_registration> devices) const override;
+    [[nodiscard]] kubernetes::text_map write_assignment(const kubernetes::pod& pod,
+                                                        std::span<const device_registration> devices,
+                                                        const decision& decided) const override;
+
+private:
+    options options_;
+};
+
+} // namespace vgpualloc::dialects::ascend_hami

@@ -11,15 +11,15 @@
 #include "text.hpp"
 #include "vgpualloc/core/config.hpp"
 
-namespace vgpualloc::dialect::cce {
+namespace vgpualloc::dialects::cce {
 
 namespace {
 
 constexpr std::string_view whole_word = "whole";
 
-hami_text::askers askers_of(const kubernetes::pod& of, const options& with) {
+hami_text::askers askers_of(const kubernetes::pod& pod, const options& configured) {
     hami_text::askers result;
-    for (const kubernetes::container& in : of.containers) result.regular.push_back(asks(in, with));
+    for (const kubernetes::container& container : pod.containers) result.regular.push_back(asks(container, configured));
     return result;
 }
 
@@ -38,14 +38,14 @@ std::optional<partition> part_of(std::string_view entry) {
 
 } // namespace
 
-assignment_reading read_assignment(const kubernetes::pod& of, std::span<const device_registration> devices,
-                                   const options& with) {
+assignment_reading cce_dialect::read_assignment(const kubernetes::pod& pod,
+                                                std::span<const device_registration> devices) const {
     assignment_reading result;
-    const auto found = of.annotations.find(assignment_annotation);
-    if (found == of.annotations.end()) return result;
-    const std::string where = hami_text::place(of, "annotation", assignment_annotation);
-    const auto parts = text::split_closed(found->second, ';');
-    const auto owners = hami_text::owners_of_parts(parts.size(), askers_of(of, with), where, result.problems);
+    const auto annotation = pod.annotations.find(assignment_annotation);
+    if (annotation == pod.annotations.end()) return result;
+    const std::string where = hami_text::place(pod, "annotation", assignment_annotation);
+    const auto parts = text::split_closed(annotation->second, ';');
+    const auto owners = hami_text::owners_of_parts(parts.size(), askers_of(pod, options_), where, result.problems);
     for (std::size_t i = 0; i < parts.size(); ++i) {
         const auto problem = [&](error_code code, std::string_view value, std::string expected_text) {
             result.problems.push_back({.code = code,
@@ -74,19 +74,21 @@ assignment_reading read_assignment(const kubernetes::pod& of, std::span<const de
     return result;
 }
 
-kubernetes::text_map write_assignment(const kubernetes::pod& of, std::span<const device_registration> devices,
-                                      const decision& made, const options& with) {
-    const auto askers = askers_of(of, with);
+kubernetes::text_map cce_dialect::write_assignment(const kubernetes::pod& pod,
+                                                   std::span<const device_registration> devices,
+                                                   const decision& decided) const {
+    const auto askers = askers_of(pod, options_);
     if (std::ranges::count(askers.regular, true) == 0) return {};
     std::string list;
     std::uint32_t container = 0;
     for (const bool asking : askers.regular) {
-        for (const device_share& share : made.shares) {
+        for (const device_share& share : decided.shares) {
             if (!asking || share.container != container) continue;
             VGA_ASSERT(share.device.at() < devices.size(), "a share is of a device of its node");
             list += devices[share.device.at()].uuid + ",";
-            if (const auto* given = std::get_if<slice>(&share.part)) {
-                list += std::to_string(given->memory.count()) + "," + std::to_string(given->cores.count()) + ":";
+            if (const auto* part_slice = std::get_if<slice>(&share.part)) {
+                list +=
+                    std::to_string(part_slice->memory.count()) + "," + std::to_string(part_slice->cores.count()) + ":";
             } else {
                 VGA_ASSERT(std::holds_alternative<whole_device>(share.part),
                            "a share of a GPU is a slice or all of it");
@@ -99,4 +101,4 @@ kubernetes::text_map write_assignment(const kubernetes::pod& of, std::span<const
     return {{assignment_annotation, list}};
 }
 
-} // namespace vgpualloc::dialect::cce
+} // namespace vgpualloc::dialects::cce

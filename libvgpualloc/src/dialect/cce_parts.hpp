@@ -2,15 +2,42 @@
 #pragma once
 
 #include <optional>
+#include <utility>
 
 #include "vgpualloc/dialect/cce.hpp"
 
-namespace vgpualloc::dialect::cce {
+namespace vgpualloc::dialects::cce {
 
 /// Whether the container's limits or requests name one of the resources.
-[[nodiscard]] inline bool asks(const kubernetes::container& in, const options& with) {
-    return in.limits.contains(with.memory_name) || in.limits.contains(with.cores_name) ||
-           in.requests.contains(with.memory_name) || in.requests.contains(with.cores_name);
+[[nodiscard]] inline bool asks(const kubernetes::container& container, const options& configured) {
+    return container.limits.contains(configured.memory_name) || container.limits.contains(configured.cores_name) ||
+           container.requests.contains(configured.memory_name) || container.requests.contains(configured.cores_name);
 }
 
-} // namespace vgpualloc::dialect::cce
+class cce_dialect final : public dialect {
+public:
+    explicit cce_dialect(options configured) : options_{std::move(configured)} {}
+
+    [[nodiscard]] std::string_view name() const noexcept override { return list_entry.name; }
+    [[nodiscard]] std::vector<std::string> resources() const override;
+    [[nodiscard]] std::vector<std::string> resource_prefixes() const override { return {"volcano.sh/"}; }
+    [[nodiscard]] std::string_view scheduler() const noexcept override { return "volcano"; } // SPEC-cce, rule 12
+
+    [[nodiscard]] bool requests(const kubernetes::pod& pod) const override;
+    [[nodiscard]] expected<pod_request> read_pod(const kubernetes::pod& pod) const override;
+
+    [[nodiscard]] node_reading read_node(const node_source& node) const override;
+    void write_node(std::span<const device_registration> devices, kubernetes::node& node,
+                    kubernetes::text_map& config_map) const override;
+
+    [[nodiscard]] assignment_reading read_assignment(const kubernetes::pod& pod,
+                                                     std::span<const device_registration> devices) const override;
+    [[nodiscard]] kubernetes::text_map write_assignment(const kubernetes::pod& pod,
+                                                        std::span<const device_registration> devices,
+                                                        const decision& decided) const override;
+
+private:
+    options options_;
+};
+
+} // namespace vgpualloc::dialects::cce

@@ -10,151 +10,201 @@
 
 #include "text.hpp"
 
-namespace vgpualloc::dialect::gpushare {
+namespace vgpualloc::dialects::gpushare {
 
 namespace {
 
 constexpr std::int64_t whole_percent = 100;
 
-error out_of_range(const kubernetes::pod& of, const std::string& name, std::string value) {
-    return {error_code::out_of_range, "pod " + of.ns + "/" + of.name, name, std::move(value),
+error out_of_range(const kubernetes::pod& pod, const std::string& name, std::string value) {
+    return {error_code::out_of_range, "pod " + pod.ns + "/" + pod.name, name, std::move(value),
             "whole numbers from 0, their sum below 2^63"};
 }
 
 /// The larger of the sum of the containers and of the largest init container.
-expected<std::int64_t> amount_of(const kubernetes::pod& of, const std::string& name) {
+expected<std::int64_t> amount_of(const kubernetes::pod& pod, const std::string& name) {
     std::int64_t sum = 0;
     std::int64_t largest = 0;
-    for (const auto* const list : {&of.containers, &of.init_containers}) {
-        for (const kubernetes::container& each : *list) {
-            const auto found = each.limits.find(name);
-            if (found == each.limits.end()) continue;
-            if (found->second < 0) return unexpected(out_of_range(of, name, std::to_string(found->second)));
-            if (list == &of.init_containers) {
-                largest = std::max(largest, found->second);
-            } else if (__builtin_add_overflow(sum, found->second, &sum)) {
-                return unexpected(out_of_range(of, name, std::to_string(found->second)));
+    for (const auto* const list : {&pod.containers, &pod.init_containers}) {
+        for (const kubernetes::container& container : *list) {
+            const auto limit = container.limits.find(name);
+            if (limit == container.limits.end()) continue;
+            if (limit->second < 0) return unexpected(out_of_range(pod, name, std::to_string(limit->second)));
+            if (list == &pod.init_containers) {
+                largest = std::max(largest, limit->second);
+            } else if (__builtin_add_overflow(sum, limit->second, &sum)) {
+                return unexpected(out_of_range(pod, name, std::to_string(limit->second)));
             }
         }
     }
     return std::max(sum, largest);
 }
 
-void mark_unhealthy(const kubernetes::node& of, node_reading& made) {
-    const auto listed = of.annotations.find(unhealthy_annotation);
-    if (listed == of.annotations.end()) return;
+void mark_unhealthy(const kubernetes::node& node, node_reading& reading) {
+    const auto listed = node.annotations.find(unhealthy_annotation);
+    if (listed == node.annotations.end()) return;
     for (const std::string& item : text::items(listed->second)) {
         const auto position = text::whole_number(item, cards_max);
-        if (position && static_cast<std::size_t>(*position) < made.devices.size()) {
-            made.devices[static_cast<std::size_t>(*position)].healthy = false;
+        if (position && static_cast<std::size_t>(*position) < reading.devices.size()) {
+            reading.devices[static_cast<std::size_t>(*position)].healthy = false;
         } else {
-            made.problems.push_back({error_code::malformed, "node " + of.name, unhealthy_annotation, item,
-                                     "the position of a card, below " + std::to_string(made.devices.size())});
+            reading.problems.push_back({error_code::malformed, "node " + node.name, unhealthy_annotation, item,
+                                        "the position of a card, below " + std::to_string(reading.devices.size())});
         }
     }
 }
 
-} // namespace
+class gpushare_dialect final : public dialect {
+public:
+    explicit gpushare_dialect(options configured) : options_{std::move(configured)} {}
 
-node_reading read_node(const kubernetes::node& of, const options& with) {
-    node_reading made;
-    if (!of.capacity.contains(with.memory_name) && !of.capacity.contains(with.number_name)) return made;
-    const auto read = [&](const std::string& name, std::int64_t most) -> std::optional<std::int64_t> {
-        const std::string& written = kubernetes::value_of(of.capacity, name);
-        const auto amount = text::quantity(written);
-        if (amount && *amount <= most) return amount;
-        made.problems.push_back({error_code::malformed, "node " + of.name, "capacity " + name, written,
-                                 "a quantity up to " + std::to_string(most)});
-        return std::nullopt;
+    [[nodiscard]] std::string_view name() const noexcept override { return list_entry.name; }
+    [[nodiscard]] std::vector<std::string> resources() const override {
+        return {options_.memory_name, options_.number_name};
+    }
+    [[nodiscard]] std::vector<std::string> resource_prefixes() const override { return {"volcano.sh/"}; }
+    [[nodiscard]] bool asks_as_one() const noexcept override { return true; }
+
+    [[nodiscard]] bool requests(const kubernetes::pod& pod) const override;
+    [[nodiscard]] expected<pod_request> read_pod(const kubernetes::pod& pod) const override;
+
+    [[nodiscard]] node_reading read_node(const node_source& source) const override;
+    void write_node(std::span<const device_registration> devices, kubernetes::node& node,
+                    kubernetes::text_map& config_map) const override;
+
+    [[nodiscard]] assignment_reading read_assignment(const kubernetes::pod& pod,
+                                                     std::span<const device_registration> devices) const override;
+    [[nodiscard]] kubernetes::text_map write_assignment(const kubernetes::pod& pod,
+                                                        std::span<const device_registration> devices,
+                                                        const decision& decided) const override;
+    [[nodiscard]] deviceshare_service deviceshare(const kubernetes::pod& pod) const override {
+        return {.argument = ways_for(pod).memory ? "GPUSharingEnable" : "GPUNumberEnable"};
+    }
+
+private:
+    struct ways {
+        bool memory = false;
+        bool number = false;
     };
-    const auto memory = read(with.memory_name, std::numeric_limits<std::int64_t>::max());
-    const auto number = read(with.number_name, cards_max);
-    if (!memory || !number || *number == 0) return made;
-    const mib each{*memory / *number};
-    const bool too_small = each == mib{0};
-    if (too_small) {
-        made.problems.push_back({error_code::out_of_range, "node " + of.name, "capacity " + with.memory_name,
-                                 std::to_string(*memory), "at least 1 for every card"});
+    /// The ways in which this pod is read.
+    [[nodiscard]] ways ways_for(const kubernetes::pod& pod) const;
+
+    options options_;
+};
+
+gpushare_dialect::ways gpushare_dialect::ways_for(const kubernetes::pod& pod) const {
+    if (!options_.way_by_pod) return {.memory = options_.memory_enabled, .number = options_.number_enabled};
+    bool number = false;
+    for (const kubernetes::container& container : pod.containers) {
+        if (container.limits.contains(options_.memory_name)) return {.memory = true};
+        number = number || container.limits.contains(options_.number_name);
     }
-    for (std::int64_t i = 0; i < *number; ++i) {
-        made.devices.push_back({.uuid = of.name + "/" + std::to_string(i),
-                                .model = "",
-                                .family = std::string{family},
-                                .mode = "hami_core",
-                                .memory = too_small ? mib{1} : each, // the ledger counts shares of it
-                                .slots = slots,
-                                .healthy = !too_small,
-                                .geometry = {},
-                                .npu = {}});
-    }
-    mark_unhealthy(of, made);
-    return made;
+    return {.memory = !number, .number = number};
 }
 
-void write_node(std::span<const device_registration> devices, const options& with, kubernetes::node& to) {
-    mib each;
+node_reading gpushare_dialect::read_node(const node_source& source) const {
+    const kubernetes::node& node = source.object;
+    node_reading reading;
+    if (!node.capacity.contains(options_.memory_name) && !node.capacity.contains(options_.number_name)) return reading;
+    const auto read = [&](const std::string& name, std::int64_t most) -> std::optional<std::int64_t> {
+        const std::string& written = kubernetes::value_of(node.capacity, name);
+        const auto amount = text::quantity(written);
+        if (amount && *amount <= most) return amount;
+        reading.problems.push_back({error_code::malformed, "node " + node.name, "capacity " + name, written,
+                                    "a quantity up to " + std::to_string(most)});
+        return std::nullopt;
+    };
+    const auto memory = read(options_.memory_name, std::numeric_limits<std::int64_t>::max());
+    const auto number = read(options_.number_name, cards_max);
+    if (!memory || !number || *number == 0) return reading;
+    const mib per_card{*memory / *number};
+    const bool too_small = per_card == mib{0};
+    if (too_small) {
+        reading.problems.push_back({error_code::out_of_range, "node " + node.name, "capacity " + options_.memory_name,
+                                    std::to_string(*memory), "at least 1 for every card"});
+    }
+    for (std::int64_t i = 0; i < *number; ++i) {
+        reading.devices.push_back({.uuid = node.name + "/" + std::to_string(i),
+                                   .model = "",
+                                   .family = std::string{family},
+                                   .mode = "hami_core",
+                                   .memory = too_small ? mib{1} : per_card, // the ledger counts shares of it
+                                   .slots = slots,
+                                   .healthy = !too_small,
+                                   .geometry = {},
+                                   .npu = {}});
+    }
+    mark_unhealthy(node, reading);
+    return reading;
+}
+
+void gpushare_dialect::write_node(std::span<const device_registration> devices, kubernetes::node& node,
+                                  kubernetes::text_map& /*config_map*/) const {
+    mib per_card;
     std::string unhealthy;
     for (std::size_t i = 0; i < devices.size(); ++i) {
-        each = i == 0 ? devices[i].memory : std::min(each, devices[i].memory);
+        per_card = i == 0 ? devices[i].memory : std::min(per_card, devices[i].memory);
         if (!devices[i].healthy) unhealthy += (unhealthy.empty() ? "" : ",") + std::to_string(i);
     }
     const auto number = static_cast<std::int64_t>(devices.size());
-    for (auto* const offered : {&to.capacity, &to.allocatable}) {
-        (*offered)[with.memory_name] = std::to_string(each.count() * number);
-        (*offered)[with.number_name] = std::to_string(number);
+    for (auto* const offered : {&node.capacity, &node.allocatable}) {
+        (*offered)[options_.memory_name] = std::to_string(per_card.count() * number);
+        (*offered)[options_.number_name] = std::to_string(number);
     }
-    to.annotations.erase(unhealthy_annotation);
-    if (!unhealthy.empty()) to.annotations[unhealthy_annotation] = unhealthy;
+    node.annotations.erase(unhealthy_annotation);
+    if (!unhealthy.empty()) node.annotations[unhealthy_annotation] = unhealthy;
 }
 
-bool requests(const kubernetes::pod& of, const options& with) {
+bool gpushare_dialect::requests(const kubernetes::pod& pod) const {
+    const ways enabled = ways_for(pod);
     // An amount that cannot be read asks for something too: read_pod() says what is wrong with it.
-    const auto asked = [&of](bool enabled, const std::string& name) {
-        return enabled && amount_of(of, name).value_or(1) > 0;
+    const auto asks = [&pod](bool counts, const std::string& name) {
+        return counts && amount_of(pod, name).value_or(1) > 0;
     };
-    return asked(with.memory_enabled, with.memory_name) || asked(with.number_enabled, with.number_name);
+    return asks(enabled.memory, options_.memory_name) || asks(enabled.number, options_.number_name);
 }
 
-expected<pod_request> read_pod(const kubernetes::pod& of, const options& with) {
-    if (with.memory_enabled && with.number_enabled) {
+expected<pod_request> gpushare_dialect::read_pod(const kubernetes::pod& pod) const {
+    const ways enabled = ways_for(pod);
+    if (enabled.memory && enabled.number) {
         return unexpected(error{error_code::unsupported, "gpushare", "", "",
                                 "sharing by memory and by number cannot be enabled together"});
     }
-    pod_request made;
-    if (!with.memory_enabled && !with.number_enabled) return made;
-    const auto amount = amount_of(of, with.memory_enabled ? with.memory_name : with.number_name);
+    pod_request request;
+    if (!enabled.memory && !enabled.number) return request;
+    const auto amount = amount_of(pod, enabled.memory ? options_.memory_name : options_.number_name);
     if (!amount) return unexpected(amount.error());
-    if (*amount == 0) return made;
-    device_request wanted;
-    wanted.family = family;
-    if (with.memory_enabled) {
-        wanted.count = 1;
-        wanted.memory = mib{*amount};
+    if (*amount == 0) return request;
+    device_request entry;
+    entry.family = family;
+    if (enabled.memory) {
+        entry.count = 1;
+        entry.memory = mib{*amount};
     } else {
-        wanted.count = *amount;
-        wanted.memory_percent = whole_percent;
-        wanted.cores = whole_compute;
+        entry.count = *amount;
+        entry.memory_percent = whole_percent;
+        entry.cores = whole_compute;
     }
-    made.containers.push_back(std::move(wanted));
-    return made;
+    request.containers.push_back(std::move(entry));
+    return request;
 }
 
-assignment_reading read_assignment(const kubernetes::pod& of, std::span<const device_registration> devices,
-                                   const options& with) {
-    assignment_reading made;
-    const auto written = of.annotations.find(index_annotation);
-    if (written == of.annotations.end()) return made;
+assignment_reading gpushare_dialect::read_assignment(const kubernetes::pod& pod,
+                                                     std::span<const device_registration> devices) const {
+    assignment_reading reading;
+    const auto written = pod.annotations.find(index_annotation);
+    if (written == pod.annotations.end()) return reading;
     const auto problem = [&](error_code code, std::string_view value, std::string expected) {
-        made.problems.push_back(
-            {code, "pod " + of.ns + "/" + of.name, index_annotation, std::string{value}, std::move(expected)});
+        reading.problems.push_back(
+            {code, "pod " + pod.ns + "/" + pod.name, index_annotation, std::string{value}, std::move(expected)});
     };
-    const auto request = read_pod(of, with);
+    const auto request = read_pod(pod);
     if (!request) {
-        made.problems.push_back(request.error());
-        return made;
+        reading.problems.push_back(request.error());
+        return reading;
     }
-    if (request->containers.empty()) return made; // upstream books nothing for a pod that asks for nothing
-    const device_request& wanted = request->containers.front();
+    if (request->containers.empty()) return reading; // upstream books nothing for a pod that asks for nothing
+    const device_request& entry = request->containers.front();
     for (const auto item : text::split(written->second, ',')) {
         const auto position = text::whole_number(text::trimmed(item), cards_max);
         if (!position || static_cast<std::size_t>(*position) >= devices.size()) {
@@ -162,25 +212,35 @@ assignment_reading read_assignment(const kubernetes::pod& of, std::span<const de
             continue;
         }
         const device_index card{static_cast<std::size_t>(*position)};
-        if (std::ranges::find(made.shares, card, &device_share::device) != made.shares.end()) {
+        if (std::ranges::find(reading.shares, card, &device_share::device) != reading.shares.end()) {
             problem(error_code::duplicate, item, "every card once");
             continue;
         }
-        const mib memory = with.memory_enabled ? wanted.memory : devices[card.at()].memory;
-        made.shares.push_back({.device = card, .part = slice{.memory = memory, .cores = wanted.cores}});
+        const mib memory = ways_for(pod).memory ? entry.memory : devices[card.at()].memory;
+        reading.shares.push_back({.device = card, .part = slice{.memory = memory, .cores = entry.cores}});
     }
-    if (static_cast<std::int64_t>(made.shares.size()) != wanted.count && made.problems.empty()) {
-        problem(error_code::mismatch, written->second, std::to_string(wanted.count) + " cards, as the pod asks for");
+    if (static_cast<std::int64_t>(reading.shares.size()) != entry.count && reading.problems.empty()) {
+        problem(error_code::mismatch, written->second, std::to_string(entry.count) + " cards, as the pod asks for");
     }
-    return made;
+    return reading;
 }
 
-kubernetes::text_map write_assignment(const decision& made) {
+kubernetes::text_map gpushare_dialect::write_assignment(const kubernetes::pod& /*pod*/,
+                                                        std::span<const device_registration> /*devices*/,
+                                                        const decision& decided) const {
     std::string cards;
-    for (const device_share& each : made.shares) {
-        cards += (cards.empty() ? "" : ",") + std::to_string(each.device.value());
+    for (const device_share& share : decided.shares) {
+        cards += (cards.empty() ? "" : ",") + std::to_string(share.device.value());
     }
-    return {{"volcano.sh/predicate-time", made.time}, {index_annotation, cards}};
+    return {{"volcano.sh/predicate-time", decided.time}, {index_annotation, cards}};
 }
 
-} // namespace vgpualloc::dialect::gpushare
+} // namespace
+
+std::shared_ptr<const dialect> make(options configured) {
+    return std::make_shared<const gpushare_dialect>(std::move(configured));
+}
+
+std::shared_ptr<const dialect> make_configured(const dialect_config& /*config*/) { return make({.way_by_pod = true}); }
+
+} // namespace vgpualloc::dialects::gpushare

@@ -10,8 +10,9 @@
 #include "hami_parts.hpp"
 #include "text.hpp"
 #include "vgpualloc/core/config.hpp"
+#include "vgpualloc/dialect/config.hpp"
 
-namespace vgpualloc::dialect::hami {
+namespace vgpualloc::dialects::hami {
 
 namespace {
 
@@ -27,60 +28,61 @@ struct amounts {
     [[nodiscard]] bool none() const { return !count && !memory && !percent && !cores; }
 };
 
-expected<amounts> read_amounts(const kubernetes::pod& of, const kubernetes::container& in, const options& with) {
-    amounts found;
+expected<amounts> read_amounts(const kubernetes::pod& pod, const kubernetes::container& container,
+                               const options& configured) {
+    amounts read;
     const std::array<std::pair<const std::string*, std::optional<std::int64_t>*>, 4> fields{
-        {{&with.count_name, &found.count},
-         {&with.memory_name, &found.memory},
-         {&with.memory_percentage_name, &found.percent},
-         {&with.cores_name, &found.cores}}};
-    for (const auto& [name, into] : fields) {
-        const auto amount = hami_text::amount(of, in, *name);
+        {{&configured.count_name, &read.count},
+         {&configured.memory_name, &read.memory},
+         {&configured.memory_percentage_name, &read.percent},
+         {&configured.cores_name, &read.cores}}};
+    for (const auto& [name, amount_read] : fields) {
+        const auto amount = hami_text::amount(pod, container, *name);
         if (!amount) return unexpected(amount.error());
-        *into = *amount;
+        *amount_read = *amount;
     }
-    if (found.percent.value_or(0) > percent_max) { // the webhook refuses such a pod
+    if (read.percent.value_or(0) > percent_max) { // the webhook refuses such a pod
         return unexpected(error{.code = error_code::out_of_range,
-                                .where = hami_text::place(of, "container", in.name),
-                                .field = with.memory_percentage_name,
-                                .value = std::to_string(*found.percent),
+                                .where = hami_text::place(pod, "container", container.name),
+                                .field = configured.memory_percentage_name,
+                                .value = std::to_string(*read.percent),
                                 .expected = "a percentage from 0 to 100"});
     }
-    return found;
+    return read;
 }
 
 /// Memory wins over percentage; an amount of 0 is as good as none.
-void set_memory(device_request& asked, const amounts& from, const options& with) {
+void set_memory(device_request& entry, const amounts& from, const options& configured) {
     if (from.memory.value_or(0) > 0) {
-        asked.memory = mib{*from.memory * with.memory_factor};
+        entry.memory = mib{*from.memory * configured.memory_factor};
     } else if (from.percent.value_or(0) > 0) {
-        asked.memory_percent = from.percent;
+        entry.memory_percent = from.percent;
     } else {
-        asked.memory = with.memory_default;
+        entry.memory = configured.memory_default;
     }
 }
 
 /// The mode that the annotation's list comes to; empty: any. Both modes of HAMi's device plugin together are any.
-expected<std::string> read_mode(const kubernetes::pod& of) {
-    const std::string& list = value_of(of.annotations, mode_annotation);
+expected<std::string> read_mode(const kubernetes::pod& pod) {
+    const std::string& list = value_of(pod.annotations, mode_annotation);
     bool core = false;
     bool mig = false;
     bool mps = false;
-    for (const std::string& each : text::items(list)) {
-        core = core || each == "hami-core";
-        mig = mig || each == "mig";
-        mps = mps || each == "mps";
-        if (each == "hami-core" || each == "mig" || each == "mps") continue;
+    for (const std::string& word : text::items(list)) {
+        core = core || word == "hami-core";
+        mig = mig || word == "mig";
+        mps = mps || word == "mps";
+        if (word == "hami-core" || word == "mig" || word == "mps") continue;
         return unexpected(error{.code = error_code::unknown_name,
-                                .where = hami_text::place(of, "annotation", mode_annotation),
+                                .where = hami_text::place(pod, "annotation", mode_annotation),
                                 .field = "",
-                                .value = each,
+                                .value = word,
                                 .expected = "hami-core, mig or mps"});
     }
     if (core && mig) return std::string{};
     if (mps && (core || mig)) {
         return unexpected(error{.code = error_code::unsupported,
-                                .where = hami_text::place(of, "annotation", mode_annotation),
+                                .where = hami_text::place(pod, "annotation", mode_annotation),
                                 .field = "",
                                 .value = list,
                                 .expected = "one mode, or both hami-core and mig"});
@@ -91,56 +93,76 @@ expected<std::string> read_mode(const kubernetes::pod& of) {
 }
 
 /// What the annotations of a pod say for all its containers.
-expected<device_request> read_filters(const kubernetes::pod& of) {
-    device_request asked;
-    auto mode = read_mode(of);
+expected<device_request> read_filters(const kubernetes::pod& pod) {
+    device_request entry;
+    auto mode = read_mode(pod);
     if (!mode) return unexpected(std::move(mode).error());
-    asked.mode = *std::move(mode);
-    asked.family = family;
-    asked.types_allowed = text::items(value_of(of.annotations, "nvidia.com/use-gputype"));
-    asked.types_denied = text::items(value_of(of.annotations, "nvidia.com/nouse-gputype"));
-    asked.uuids_allowed = text::items(value_of(of.annotations, "nvidia.com/use-gpuuuid"));
-    asked.uuids_denied = text::items(value_of(of.annotations, "nvidia.com/nouse-gpuuuid"));
-    return asked;
+    entry.mode = *std::move(mode);
+    entry.family = family;
+    entry.types_allowed = text::items(value_of(pod.annotations, "nvidia.com/use-gputype"));
+    entry.types_denied = text::items(value_of(pod.annotations, "nvidia.com/nouse-gputype"));
+    entry.uuids_allowed = text::items(value_of(pod.annotations, "nvidia.com/use-gpuuuid"));
+    entry.uuids_denied = text::items(value_of(pod.annotations, "nvidia.com/nouse-gpuuuid"));
+    return entry;
 }
 
 } // namespace
 
-bool requests(const kubernetes::pod& of, const options& with) {
-    return std::ranges::any_of(of.containers, [&with](const kubernetes::container& in) {
-        const auto limited = [&in](const std::string& name) { return in.limits.contains(name); };
-        if (limited(with.count_name) || in.requests.contains(with.count_name)) return true;
-        return with.admission &&
-               (limited(with.memory_name) || limited(with.memory_percentage_name) || limited(with.cores_name));
+std::vector<std::string> hami_dialect::resources() const {
+    return {options_.count_name, options_.memory_name, options_.memory_percentage_name, options_.cores_name,
+            "nvidia.com/priority"};
+}
+
+std::string hami_dialect::binding_node(const kubernetes::pod& pod) const { return hami_text::binding_node(pod); }
+
+bool hami_dialect::requests(const kubernetes::pod& pod) const {
+    return std::ranges::any_of(pod.containers, [&configured = options_](const kubernetes::container& container) {
+        const auto limited = [&container](const std::string& name) { return container.limits.contains(name); };
+        if (limited(configured.count_name) || container.requests.contains(configured.count_name)) return true;
+        return configured.admission && (limited(configured.memory_name) || limited(configured.memory_percentage_name) ||
+                                        limited(configured.cores_name));
     });
 }
 
-expected<std::optional<device_request>> read_container(const kubernetes::pod& of, const kubernetes::container& in,
-                                                       const options& with) {
-    VGA_ASSERT(with.memory_factor >= 1 && with.memory_factor <= std::int64_t{1} << 20U, "a unit is 1 MiB to 1 TiB");
-    auto from = read_amounts(of, in, with);
+expected<std::optional<device_request>>
+read_container(const kubernetes::pod& pod, const kubernetes::container& container, const options& configured) {
+    VGA_ASSERT(configured.memory_factor >= 1 && configured.memory_factor <= std::int64_t{1} << 20U,
+               "a unit is 1 MiB to 1 TiB");
+    auto from = read_amounts(pod, container, configured);
     if (!from) return unexpected(std::move(from).error());
-    if (from->none() || (!from->count && !with.admission)) return std::nullopt;
-    if (!from->count) from->count = with.count_default;
+    if (from->none() || (!from->count && !configured.admission)) return std::nullopt;
+    if (!from->count) from->count = configured.count_default;
     if (*from->count == 0) return std::nullopt;
-    auto asked = read_filters(of);
-    if (!asked) return unexpected(std::move(asked).error());
-    asked->count = *from->count;
-    set_memory(*asked, *from, with);
+    auto entry = read_filters(pod);
+    if (!entry) return unexpected(std::move(entry).error());
+    entry->count = *from->count;
+    set_memory(*entry, *from, configured);
     const bool all_memory = from->percent == percent_max || (!from->percent && !from->memory);
-    const std::int64_t cores_default = with.admission && all_memory ? percent_max : with.cores_default.count();
-    asked->cores = core_percent{std::min(from->cores.value_or(cores_default), percent_max)};
-    return *std::move(asked);
+    const std::int64_t cores_default =
+        configured.admission && all_memory ? percent_max : configured.cores_default.count();
+    entry->cores = core_percent{std::min(from->cores.value_or(cores_default), percent_max)};
+    return *std::move(entry);
 }
 
-expected<pod_request> read_pod(const kubernetes::pod& of, const options& with) {
+expected<pod_request> hami_dialect::read_pod(const kubernetes::pod& pod) const {
     pod_request request;
-    for (const kubernetes::container& in : of.containers) {
-        auto asked = read_container(of, in, with);
-        if (!asked) return unexpected(std::move(asked).error());
-        if (*asked) request.containers.push_back(**std::move(asked));
+    for (const kubernetes::container& container : pod.containers) {
+        auto entry = read_container(pod, container, options_);
+        if (!entry) return unexpected(std::move(entry).error());
+        if (*entry) request.containers.push_back(**std::move(entry));
     }
     return request;
 }
 
-} // namespace vgpualloc::dialect::hami
+std::shared_ptr<const dialect> make(options configured) {
+    VGA_ASSERT(configured.catalog != nullptr, "models are looked up in a catalog");
+    return std::make_shared<const hami_dialect>(std::move(configured));
+}
+
+std::shared_ptr<const dialect> make_configured(const dialect_config& config) {
+    options configured = config.devices.hami.value_or(options{});
+    configured.catalog = config.mig;
+    return make(std::move(configured));
+}
+
+} // namespace vgpualloc::dialects::hami

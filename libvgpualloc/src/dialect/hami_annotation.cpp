@@ -6,7 +6,7 @@
 
 #include "text.hpp"
 
-namespace vgpualloc::dialect::hami_text {
+namespace vgpualloc::dialects::hami_text {
 
 namespace {
 
@@ -116,4 +116,8 @@ std::optional<device_index> find_device(std::span<const device_registration> dev
     return std::nullopt;
 }
 
-} // namespace vgpualloc::dialect::hami_text
+std::string binding_node(const kubernetes::pod& pod) {
+    return text::binding_node(pod, "hami.io/vgpu-node", "hami.io/bind-phase");
+}
+
+} // namespace vgpualloc::dialects::hami_text

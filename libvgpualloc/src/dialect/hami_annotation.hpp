@@ -16,7 +16,7 @@
 #include "vgpualloc/dialect/kubernetes.hpp"
 #include "vgpualloc/model/registration.hpp"
 
-namespace vgpualloc::dialect::hami_text {
+namespace vgpualloc::dialects::hami_text {
 
 /// The components hold amounts in 32 bits.
 inline constexpr std::int64_t amount_max = std::numeric_limits<std::int32_t>::max();
@@ -55,9 +55,12 @@ struct askers {
 [[nodiscard]] std::vector<std::optional<std::uint32_t>>
 owners_of_parts(std::size_t parts, const askers& containers, const std::string& where, std::vector<error>& problems);
 
+/// The node that HAMi's scheduler is binding the pod to; empty: none.
+[[nodiscard]] std::string binding_node(const kubernetes::pod& pod);
+
 /// The device of this family and uuid; none is a problem (unknown_name).
 [[nodiscard]] std::optional<device_index> find_device(std::span<const device_registration> devices,
                                                       std::string_view family, std::string_view uuid,
                                                       const std::string& where, std::vector<error>& problems);
 
-} // namespace vgpualloc::dialect::hami_text
+} // namespace vgpualloc::dialects::hami_text

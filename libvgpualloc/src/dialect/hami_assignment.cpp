@@ -15,7 +15,7 @@
 #include "vgpualloc/catalog/mig_offers.hpp"
 #include "vgpualloc/core/config.hpp"
 
-namespace vgpualloc::dialect::hami {
+namespace vgpualloc::dialects::hami {
 
 namespace {
 
@@ -26,11 +26,11 @@ constexpr const char* allocated_key = "hami.io/vgpu-devices-allocated";
 constexpr const char* to_allocate_key = "hami.io/vgpu-devices-to-allocate";
 constexpr const char* mig_key = "hami.io/vgpu-mig-allocations";
 
-hami_text::askers askers_of(const kubernetes::pod& of, const options& with) {
-    hami_text::askers result{.init_containers = of.init_containers.size(), .regular = {}};
-    for (const kubernetes::container& in : of.containers) {
-        const auto asked = read_container(of, in, with);
-        result.regular.push_back(asked && asked->has_value());
+hami_text::askers askers_of(const kubernetes::pod& pod, const options& configured) {
+    hami_text::askers result{.init_containers = pod.init_containers.size(), .regular = {}};
+    for (const kubernetes::container& container : pod.containers) {
+        const auto request = read_container(pod, container, configured);
+        result.regular.push_back(request && request->has_value());
     }
     return result;
 }
@@ -44,12 +44,12 @@ struct mig_entry {
     std::int64_t start = 0;
 };
 
-std::vector<mig_entry> read_mig_entries(const kubernetes::pod& of, std::vector<error>& problems) {
+std::vector<mig_entry> read_mig_entries(const kubernetes::pod& pod, std::vector<error>& problems) {
     std::vector<mig_entry> entries;
-    const auto found = of.annotations.find(mig_key);
-    if (found == of.annotations.end()) return entries;
-    const std::string where = hami_text::place(of, "annotation", mig_key);
-    const auto list = detail::parse_json(found->second, where);
+    const auto annotation = pod.annotations.find(mig_key);
+    if (annotation == pod.annotations.end()) return entries;
+    const std::string where = hami_text::place(pod, "annotation", mig_key);
+    const auto list = detail::parse_json(annotation->second, where);
     if (!list) {
         problems.push_back(list.error());
         return entries;
@@ -57,14 +57,14 @@ std::vector<mig_entry> read_mig_entries(const kubernetes::pod& of, std::vector<e
     std::optional<error> failure;
     const detail::json_reader reader{*list, where, failure};
     constexpr detail::number_range position{0, amount_max};
-    for (const auto& each : reader.items(0)) {
-        mig_entry made;
-        made.part = each.maybe_integer("containerIndex", position).value_or(0);
-        made.record = each.maybe_integer("deviceIndex", position).value_or(0);
-        made.uuid = each.at("gpuUUID").filled_text();
-        made.profile = each.at("profile").filled_text();
-        made.start = each.at("placement").maybe_integer("start", position).value_or(0);
-        entries.push_back(std::move(made));
+    for (const auto& item : reader.items(0)) {
+        mig_entry instance;
+        instance.part = item.maybe_integer("containerIndex", position).value_or(0);
+        instance.record = item.maybe_integer("deviceIndex", position).value_or(0);
+        instance.uuid = item.at("gpuUUID").filled_text();
+        instance.profile = item.at("profile").filled_text();
+        instance.start = item.at("placement").maybe_integer("start", position).value_or(0);
+        entries.push_back(std::move(instance));
     }
     if (!failure) return entries;
     problems.push_back(*std::move(failure));
@@ -93,16 +93,16 @@ expected<mig_instance> instance_of(const device_registration& device, const mig_
 /// Reads the records of a pod's annotation, each with the instance that goes with it.
 class record_reader {
 public:
-    record_reader(const kubernetes::pod& of, std::span<const device_registration> devices, const mig_catalog& catalog)
-        : where_{hami_text::place(of, "annotation", allocated_key)}, devices_{devices}, catalog_{&catalog},
-          mig_{read_mig_entries(of, made_.problems)} {}
+    record_reader(const kubernetes::pod& pod, std::span<const device_registration> devices, const mig_catalog& catalog)
+        : where_{hami_text::place(pod, "annotation", allocated_key)}, devices_{devices}, catalog_{&catalog},
+          mig_{read_mig_entries(pod, reading_.problems)} {}
 
-    [[nodiscard]] assignment_reading take() { return std::move(made_); }
+    [[nodiscard]] assignment_reading take() { return std::move(reading_); }
     [[nodiscard]] const std::string& where() const { return where_; }
-    [[nodiscard]] std::vector<error>& problems() { return made_.problems; }
+    [[nodiscard]] std::vector<error>& problems() { return reading_.problems; }
 
     void read(const hami_text::record& from, std::size_t part, std::size_t record, std::uint32_t container) {
-        const auto device = hami_text::find_device(devices_, family, from.uuid, where_, made_.problems);
+        const auto device = hami_text::find_device(devices_, family, from.uuid, where_, reading_.problems);
         if (!device) return;
         const device_registration& gpu = devices_[device->at()];
         if (gpu.mode == mig_mode) {
@@ -112,28 +112,28 @@ public:
         const auto same = [&](const device_share& other) {
             return other.container == container && other.device == *device;
         };
-        if (std::ranges::any_of(made_.shares, same)) {
+        if (std::ranges::any_of(reading_.shares, same)) {
             problem(error_code::duplicate, from, "different GPUs in a container");
             return;
         }
-        made_.shares.push_back({.container = container,
-                                .device = *device,
-                                .part = slice{.memory = mib{from.memory}, .cores = core_percent{from.cores}}});
+        reading_.shares.push_back({.container = container,
+                                   .device = *device,
+                                   .part = slice{.memory = mib{from.memory}, .cores = core_percent{from.cores}}});
     }
 
 private:
     void problem(error_code code, const hami_text::record& from, std::string expected_text) {
-        made_.problems.push_back({.code = code,
-                                  .where = where_,
-                                  .field = "device",
-                                  .value = std::string{from.uuid},
-                                  .expected = std::move(expected_text)});
+        reading_.problems.push_back({.code = code,
+                                     .where = where_,
+                                     .field = "device",
+                                     .value = std::string{from.uuid},
+                                     .expected = std::move(expected_text)});
     }
 
     void read_instance(const device_registration& gpu, device_index device, const hami_text::record& from,
                        std::size_t part, std::size_t record, std::uint32_t container) {
-        const auto entry = std::ranges::find_if(mig_, [&](const mig_entry& each) {
-            return std::cmp_equal(each.part, part) && std::cmp_equal(each.record, record) && each.uuid == from.uuid;
+        const auto entry = std::ranges::find_if(mig_, [&](const mig_entry& item) {
+            return std::cmp_equal(item.part, part) && std::cmp_equal(item.record, record) && item.uuid == from.uuid;
         });
         if (entry == mig_.end()) {
             problem(error_code::missing, from, std::string{"its instance in annotation "} + mig_key);
@@ -144,18 +144,18 @@ private:
             problem(instance.error().code, from, instance.error().message());
             return;
         }
-        made_.shares.push_back({.container = container, .device = device, .part = *instance});
+        reading_.shares.push_back({.container = container, .device = device, .part = *instance});
     }
 
     std::string where_;
     std::span<const device_registration> devices_;
     const mig_catalog* catalog_;
-    assignment_reading made_;
+    assignment_reading reading_;
     std::vector<mig_entry> mig_; // after made_, whose problems its reading adds to
 };
 
-mig_model model_for(const device_registration& device, const options& with) {
-    auto model = model_of(*with.catalog, device);
+mig_model model_for(const device_registration& device, const options& configured) {
+    auto model = model_of(*configured.catalog, device);
     VGA_ASSERT(model.has_value(), "a MIG share is of a GPU whose model is known");
     return *std::move(model);
 }
@@ -172,8 +172,8 @@ std::int64_t cores_of(const device_registration& device, const mig_model& model,
     if (offered != device.offers.end() && offered->cores > core_percent{0}) return offered->cores.count();
     std::int64_t part = own.compute_slices.count();
     std::int64_t whole = model.compute_slices.count();
-    const auto all = std::ranges::find_if(model.profiles, [&model](const mig_profile& each) {
-        return each.compute_slices == model.compute_slices && each.sm;
+    const auto all = std::ranges::find_if(model.profiles, [&model](const mig_profile& candidate) {
+        return candidate.compute_slices == model.compute_slices && candidate.sm;
     });
     if (own.sm && all != model.profiles.end()) {
         part = *own.sm;
@@ -182,25 +182,25 @@ std::int64_t cores_of(const device_registration& device, const mig_model& model,
     return (whole_compute.count() * part + whole - 1) / whole;
 }
 
-hami_text::record record_of(const device_registration& device, const partition& part, const options& with) {
-    hami_text::record made{.uuid = device.uuid, .word = family};
+hami_text::record record_of(const device_registration& device, const partition& part, const options& configured) {
+    hami_text::record result{.uuid = device.uuid, .word = family};
     if (const auto* instance = std::get_if<mig_instance>(&part)) {
-        const mig_model model = model_for(device, with);
+        const mig_model model = model_for(device, configured);
         const mig_profile& profile = profile_of(model, *instance);
-        made.memory = charged_memory(model, profile, model.memory.value_or(device.memory)).count();
-        made.cores = cores_of(device, model, profile);
-        return made;
+        result.memory = charged_memory(model, profile, model.memory.value_or(device.memory)).count();
+        result.cores = cores_of(device, model, profile);
+        return result;
     }
-    const auto* given = std::get_if<slice>(&part);
-    VGA_ASSERT(given != nullptr, "a share of a GPU is a slice or a MIG instance");
-    made.memory = given->memory.count();
-    made.cores = given->cores.count();
-    return made;
+    const auto* part_slice = std::get_if<slice>(&part);
+    VGA_ASSERT(part_slice != nullptr, "a share of a GPU is a slice or a MIG instance");
+    result.memory = part_slice->memory.count();
+    result.cores = part_slice->cores.count();
+    return result;
 }
 
 nlohmann::ordered_json mig_json(const device_registration& device, const mig_instance& part, std::size_t container,
-                                std::size_t record, const options& with) {
-    const mig_model model = model_for(device, with);
+                                std::size_t record, const options& configured) {
+    const mig_model model = model_for(device, configured);
     const mig_profile& profile = profile_of(model, part);
     return {{"containerIndex", container},
             {"deviceIndex", record},
@@ -211,13 +211,13 @@ nlohmann::ordered_json mig_json(const device_registration& device, const mig_ins
 
 } // namespace
 
-assignment_reading read_assignment(const kubernetes::pod& of, std::span<const device_registration> devices,
-                                   const options& with) {
-    const auto found = of.annotations.find(allocated_key);
-    if (found == of.annotations.end()) return {};
-    record_reader reader{of, devices, *with.catalog};
-    const auto askers = askers_of(of, with);
-    const auto parts = hami_text::read_parts(found->second, reader.where(), reader.problems());
+assignment_reading hami_dialect::read_assignment(const kubernetes::pod& pod,
+                                                 std::span<const device_registration> devices) const {
+    const auto annotation = pod.annotations.find(allocated_key);
+    if (annotation == pod.annotations.end()) return {};
+    record_reader reader{pod, devices, *options_.catalog};
+    const auto askers = askers_of(pod, options_);
+    const auto parts = hami_text::read_parts(annotation->second, reader.where(), reader.problems());
     const auto owners = hami_text::owners_of_parts(parts.size(), askers, reader.where(), reader.problems());
     for (std::size_t part = 0; part < parts.size(); ++part) {
         if (!owners[part]) continue;
@@ -226,9 +226,10 @@ assignment_reading read_assignment(const kubernetes::pod& of, std::span<const de
     return reader.take();
 }
 
-kubernetes::text_map write_assignment(const kubernetes::pod& of, std::span<const device_registration> devices,
-                                      const decision& made, const options& with) {
-    const auto askers = askers_of(of, with);
+kubernetes::text_map hami_dialect::write_assignment(const kubernetes::pod& pod,
+                                                    std::span<const device_registration> devices,
+                                                    const decision& decided) const {
+    const auto askers = askers_of(pod, options_);
     if (std::ranges::count(askers.regular, true) == 0) return {};
     std::string list(askers.init_containers, ';');
     auto instances = nlohmann::ordered_json::array();
@@ -236,13 +237,13 @@ kubernetes::text_map write_assignment(const kubernetes::pod& of, std::span<const
     std::uint32_t container = 0;
     for (const bool asks : askers.regular) {
         std::size_t record = 0;
-        for (const device_share& share : made.shares) {
+        for (const device_share& share : decided.shares) {
             if (!asks || share.container != container) continue;
             VGA_ASSERT(share.device.at() < devices.size(), "a share is of a device of its node");
             const device_registration& device = devices[share.device.at()];
-            hami_text::append(list, record_of(device, share.part, with));
+            hami_text::append(list, record_of(device, share.part, options_));
             if (const auto* instance = std::get_if<mig_instance>(&share.part)) {
-                instances.push_back(mig_json(device, *instance, part, record, with));
+                instances.push_back(mig_json(device, *instance, part, record, options_));
             }
             ++record;
         }
@@ -250,13 +251,16 @@ kubernetes::text_map write_assignment(const kubernetes::pod& of, std::span<const
         ++part;
         if (asks) ++container;
     }
-    kubernetes::text_map written{{to_allocate_key, list},          {allocated_key, list},
-                                 {"hami.io/vgpu-node", made.node}, {"hami.io/vgpu-time", made.time},
-                                 {"hami.io/bind-time", made.time}, {"hami.io/bind-phase", "allocating"}};
+    kubernetes::text_map written{{to_allocate_key, list},
+                                 {allocated_key, list},
+                                 {"hami.io/vgpu-node", decided.node},
+                                 {"hami.io/vgpu-time", decided.time},
+                                 {"hami.io/bind-time", decided.time},
+                                 {"hami.io/bind-phase", "allocating"}};
     if (!instances.empty()) {
         written[mig_key] = instances.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
     }
     return written;
 }
 
-} // namespace vgpualloc::dialect::hami
+} // namespace vgpualloc::dialects::hami

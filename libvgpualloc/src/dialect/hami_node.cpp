@@ -15,7 +15,7 @@
 #include "text.hpp"
 #include "vgpualloc/catalog/mig_offers.hpp"
 
-namespace vgpualloc::dialect::hami {
+namespace vgpualloc::dialects::hami {
 
 namespace {
 
@@ -52,7 +52,7 @@ error bad_field(const std::string& where, const char* field, std::string_view va
             .expected = std::move(expected_text)};
 }
 
-expected<registered> finished(device_registration made, std::int64_t index, const std::string& where,
+expected<registered> finished(device_registration device, std::int64_t index, const std::string& where,
                               std::string_view mode) {
     const auto spelled = std::ranges::find(mode_spellings, mode, &mode_spelling::written);
     if (spelled == mode_spellings.end()) {
@@ -62,57 +62,57 @@ expected<registered> finished(device_registration made, std::int64_t index, cons
                                 .value = std::string{mode},
                                 .expected = "hami-core, mig or mps"});
     }
-    if (made.uuid.empty() || made.uuid.find_first_of(hami_text::separators) != std::string::npos) {
-        return unexpected(bad_field(where, "id", made.uuid, "an id without separators"));
+    if (device.uuid.empty() || device.uuid.find_first_of(hami_text::separators) != std::string::npos) {
+        return unexpected(bad_field(where, "id", device.uuid, "an id without separators"));
     }
-    made.mode = spelled->mode;
-    made.family = family;
-    return registered{.device = std::move(made), .index = index};
+    device.mode = spelled->mode;
+    device.family = family;
+    return registered{.device = std::move(device), .index = index};
 }
 
 /// Where instances of a profile may start, and their size, which is the same everywhere.
-void read_placements(const json_reader& list, mig_offer& to) {
-    for (const json_reader& each : list.items(1)) {
-        const std::int64_t start = each.maybe_integer("start", {0, mig_units_max.count() - 1}).value_or(0);
-        const std::int64_t size = each.at("size").integer({1, mig_units_max.count() - start});
-        if (to.starts.empty()) to.size = size;
-        if (size != to.size) each.at("size").fail(error_code::mismatch, "the same size in every placement");
-        if (std::ranges::find(to.starts, start) != to.starts.end()) {
-            each.fail(error_code::duplicate, "a start that no placement before has");
+void read_placements(const json_reader& list, mig_offer& offer) {
+    for (const json_reader& placement : list.items(1)) {
+        const std::int64_t start = placement.maybe_integer("start", {0, mig_units_max.count() - 1}).value_or(0);
+        const std::int64_t size = placement.at("size").integer({1, mig_units_max.count() - start});
+        if (offer.starts.empty()) offer.size = size;
+        if (size != offer.size) placement.at("size").fail(error_code::mismatch, "the same size in every placement");
+        if (std::ranges::find(offer.starts, start) != offer.starts.end()) {
+            placement.fail(error_code::duplicate, "a start that no placement before has");
         }
-        to.starts.push_back(start);
+        offer.starts.push_back(start);
     }
-    std::ranges::sort(to.starts);
+    std::ranges::sort(offer.starts);
 }
 
 /// What the driver told of the GPU's instances; nothing if the plugin does not say it (before 2.10).
 std::vector<mig_offer> read_offers(const json_reader& gpu) {
     std::vector<mig_offer> offers;
     if (!gpu.has("migProfiles")) return offers;
-    for (const json_reader& each : gpu.at("migProfiles").items(0)) {
-        mig_offer made;
-        made.name = each.at("name").filled_text();
-        made.memory = mib{each.at("memoryMB").integer(some_amount)};
-        made.cores = core_percent{each.maybe_integer("core", any_amount).value_or(0)};
-        made.compute_slices = each.at("sliceCount").integer({1, mig_units_max.count()});
-        read_placements(each.at("placements"), made);
-        if (std::ranges::find(offers, made.name, &mig_offer::name) != offers.end() && !each.failed()) {
-            each.at("name").fail(error_code::duplicate, "a name that no profile before has");
+    for (const json_reader& profile : gpu.at("migProfiles").items(0)) {
+        mig_offer offer;
+        offer.name = profile.at("name").filled_text();
+        offer.memory = mib{profile.at("memoryMB").integer(some_amount)};
+        offer.cores = core_percent{profile.maybe_integer("core", any_amount).value_or(0)};
+        offer.compute_slices = profile.at("sliceCount").integer({1, mig_units_max.count()});
+        read_placements(profile.at("placements"), offer);
+        if (std::ranges::find(offers, offer.name, &mig_offer::name) != offers.end() && !profile.failed()) {
+            profile.at("name").fail(error_code::duplicate, "a name that no profile before has");
         }
-        offers.push_back(std::move(made));
+        offers.push_back(std::move(offer));
     }
     return offers;
 }
 
 nlohmann::ordered_json offers_json(const std::vector<mig_offer>& offers) {
     auto list = nlohmann::ordered_json::array();
-    for (const mig_offer& each : offers) {
+    for (const mig_offer& offer : offers) {
         auto placements = nlohmann::ordered_json::array();
-        for (const std::int64_t start : each.starts) placements.push_back({{"start", start}, {"size", each.size}});
-        list.push_back({{"name", each.name},
-                        {"memoryMB", each.memory.count()},
-                        {"core", each.cores.count()},
-                        {"sliceCount", each.compute_slices},
+        for (const std::int64_t start : offer.starts) placements.push_back({{"start", start}, {"size", offer.size}});
+        list.push_back({{"name", offer.name},
+                        {"memoryMB", offer.memory.count()},
+                        {"core", offer.cores.count()},
+                        {"sliceCount", offer.compute_slices},
                         {"placements", std::move(placements)}});
     }
     return list;
@@ -123,22 +123,22 @@ nlohmann::ordered_json offers_json(const std::vector<mig_offer>& offers) {
 expected<registered> read_entry(const json& entry, std::int64_t position, const std::string& where) {
     std::optional<error> failure;
     const json_reader gpu{entry, where, failure};
-    device_registration made;
-    made.uuid = gpu.at("id").filled_text();
-    made.slots = gpu.maybe_integer("count", any_amount).value_or(0);
-    made.memory = mib{gpu.at("devmem").integer(some_amount)};
-    made.cores = core_percent{gpu.at("devcore").integer(some_amount)};
-    made.model = gpu.maybe_text("type");
-    made.healthy = gpu.has("health") && gpu.at("health").flag();
+    device_registration device;
+    device.uuid = gpu.at("id").filled_text();
+    device.slots = gpu.maybe_integer("count", any_amount).value_or(0);
+    device.memory = mib{gpu.at("devmem").integer(some_amount)};
+    device.cores = core_percent{gpu.at("devcore").integer(some_amount)};
+    device.model = gpu.maybe_text("type");
+    device.healthy = gpu.has("health") && gpu.at("health").flag();
     const std::string mode = gpu.maybe_text("mode");
-    made.offers = read_offers(gpu);
-    for (const mig_offer& each : made.offers) {
-        if (each.memory <= made.memory) continue;
-        gpu.at("migProfiles").fail(error_code::out_of_range, each.name + ": no more memory than devmem");
+    device.offers = read_offers(gpu);
+    for (const mig_offer& offer : device.offers) {
+        if (offer.memory <= device.memory) continue;
+        gpu.at("migProfiles").fail(error_code::out_of_range, offer.name + ": no more memory than devmem");
     }
     const std::int64_t index = gpu.maybe_integer("index", any_amount).value_or(position);
     if (failure) return unexpected(*std::move(failure));
-    return finished(std::move(made), index, where, mode);
+    return finished(std::move(device), index, where, mode);
 }
 
 /// A piece of the older text: uuid,count,memory,cores,type,numa,health[,index,mode].
@@ -155,19 +155,19 @@ expected<registered> read_text(std::string_view piece, std::int64_t position, co
     if (cores.value_or(0) == 0) return unexpected(bad_field(where, "cores", fields[3], "a whole number above 0"));
     const auto health = text::truth(fields[6]);
     if (!health) return unexpected(bad_field(where, "health", fields[6], "true or false"));
-    device_registration made;
-    made.uuid = fields[0];
-    made.slots = *count;
-    made.memory = mib{*memory};
-    made.cores = core_percent{*cores};
-    made.model = fields[4];
-    made.healthy = *health;
-    return finished(std::move(made), position, where, fields.size() > 8 ? fields[8] : std::string_view{});
+    device_registration device;
+    device.uuid = fields[0];
+    device.slots = *count;
+    device.memory = mib{*memory};
+    device.cores = core_percent{*cores};
+    device.model = fields[4];
+    device.healthy = *health;
+    return finished(std::move(device), position, where, fields.size() > 8 ? fields[8] : std::string_view{});
 }
 
 /// Gives a GPU that does not say its profiles those of the catalog that the configuration allows.
-expected<void> allow_profiles(device_registration& gpu, const options& with, const std::string& where) {
-    if (gpu.mode != mig_mode || !gpu.offers.empty() || with.mig_allowlist.empty()) return {};
+expected<void> allow_profiles(device_registration& gpu, const options& configured, const std::string& where) {
+    if (gpu.mode != mig_mode || !gpu.offers.empty() || configured.mig_allowlist.empty()) return {};
     const auto refuse = [&](error_code code, std::string value, std::string expected_text) {
         return unexpected(error{.code = code,
                                 .where = where,
@@ -175,14 +175,14 @@ expected<void> allow_profiles(device_registration& gpu, const options& with, con
                                 .value = std::move(value),
                                 .expected = std::move(expected_text)});
     };
-    const auto allowed = std::ranges::find_if(with.mig_allowlist, [&gpu](const mig_allowed& each) {
+    const auto allowed = std::ranges::find_if(configured.mig_allowlist, [&gpu](const mig_allowed& allowance) {
         return std::ranges::any_of(
-            each.models, [&gpu](const std::string& model) { return gpu.model.find(model) != std::string::npos; });
+            allowance.models, [&gpu](const std::string& model) { return gpu.model.find(model) != std::string::npos; });
     });
-    if (allowed == with.mig_allowlist.end()) {
+    if (allowed == configured.mig_allowlist.end()) {
         return refuse(error_code::missing, gpu.model, "profiles, or an entry of migProfileAllowlist for this model");
     }
-    const auto model = find_model(*with.catalog, gpu.model);
+    const auto model = find_model(*configured.catalog, gpu.model);
     if (!model) return refuse(model.error().code, gpu.model, "profiles, or a model that the catalog knows");
     auto offers = offers_of(**model, allowed->profiles);
     if (!offers) return unexpected(std::move(offers).error());
@@ -205,61 +205,63 @@ std::vector<expected<registered>> read_list(std::string_view annotation, const s
     }
     const auto parsed = detail::parse_json(annotation, where);
     if (!parsed) return {unexpected(parsed.error())};
-    for (const json& each : *parsed) list.push_back(read_entry(each, position(), place_of()));
+    for (const json& gpu : *parsed) list.push_back(read_entry(gpu, position(), place_of()));
     return list;
 }
 
 } // namespace
 
-node_reading read_node(const kubernetes::node& of, const options& with) {
+node_reading hami_dialect::read_node(const node_source& source) const {
+    const kubernetes::node& node = source.object;
     node_reading result;
-    const auto found = of.annotations.find(register_key);
-    if (found == of.annotations.end()) return result;
-    const std::string where = hami_text::place(of, "annotation", register_key);
-    const auto cordoned = text::items(kubernetes::value_of(of.annotations, cordon_key));
+    const auto annotation = node.annotations.find(register_key);
+    if (annotation == node.annotations.end()) return result;
+    const std::string where = hami_text::place(node, "annotation", register_key);
+    const auto cordoned = text::items(kubernetes::value_of(node.annotations, cordon_key));
     std::set<std::string> ids;
-    for (auto& each : read_list(found->second, where)) {
+    for (auto& gpu : read_list(annotation->second, where)) {
         const auto allowed =
-            each ? allow_profiles(each->device, with, where + ", " + each->device.uuid) : expected<void>{};
-        if (!each || !allowed) {
-            result.problems.push_back(each ? allowed.error() : std::move(each).error());
-        } else if (!ids.insert(each->device.uuid).second) {
+            gpu ? allow_profiles(gpu->device, options_, where + ", " + gpu->device.uuid) : expected<void>{};
+        if (!gpu || !allowed) {
+            result.problems.push_back(gpu ? allowed.error() : std::move(gpu).error());
+        } else if (!ids.insert(gpu->device.uuid).second) {
             result.problems.push_back({.code = error_code::duplicate,
                                        .where = where,
                                        .field = "id",
-                                       .value = each->device.uuid,
+                                       .value = gpu->device.uuid,
                                        .expected = "an id that no GPU before it has"});
         } else {
-            if (std::ranges::find(cordoned, each->device.uuid) != cordoned.end()) each->device.healthy = false;
-            result.indices.push_back(each->index);
-            result.devices.push_back(std::move(each->device));
+            if (std::ranges::find(cordoned, gpu->device.uuid) != cordoned.end()) gpu->device.healthy = false;
+            result.indices.push_back(gpu->index);
+            result.devices.push_back(std::move(gpu->device));
         }
     }
     return result;
 }
 
-void write_node(std::span<const device_registration> devices, const options& with, kubernetes::node& to) {
+void hami_dialect::write_node(std::span<const device_registration> devices, kubernetes::node& node,
+                              kubernetes::text_map& /*config_map*/) const {
     auto list = nlohmann::ordered_json::array();
     std::int64_t ids = 0;
-    for (const device_registration& each : devices) {
-        const auto spelled = std::ranges::find(mode_spellings, each.mode, &mode_spelling::mode);
-        if (each.family != family || spelled == mode_spellings.end()) continue;
-        nlohmann::ordered_json entry{{"id", each.uuid}};
+    for (const device_registration& gpu : devices) {
+        const auto spelled = std::ranges::find(mode_spellings, gpu.mode, &mode_spelling::mode);
+        if (gpu.family != family || spelled == mode_spellings.end()) continue;
+        nlohmann::ordered_json entry{{"id", gpu.uuid}};
         if (!list.empty()) entry["index"] = list.size();
-        entry["count"] = each.slots;
-        entry["devmem"] = each.memory.count();
-        entry["devcore"] = each.cores.count();
-        entry["type"] = each.model;
+        entry["count"] = gpu.slots;
+        entry["devmem"] = gpu.memory.count();
+        entry["devcore"] = gpu.cores.count();
+        entry["type"] = gpu.model;
         entry["mode"] = spelled->written;
-        entry["health"] = each.healthy;
-        if (!each.offers.empty()) entry["migProfiles"] = offers_json(each.offers);
+        entry["health"] = gpu.healthy;
+        if (!gpu.offers.empty()) entry["migProfiles"] = offers_json(gpu.offers);
         list.push_back(std::move(entry));
-        ids += each.slots;
+        ids += gpu.slots;
     }
     if (list.empty()) return;
-    to.annotations[register_key] = list.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-    to.allocatable[with.count_name] = std::to_string(ids);
-    to.capacity[with.count_name] = std::to_string(ids);
+    node.annotations[register_key] = list.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+    node.allocatable[options_.count_name] = std::to_string(ids);
+    node.capacity[options_.count_name] = std::to_string(ids);
 }
 
-} // namespace vgpualloc::dialect::hami
+} // namespace vgpualloc::dialects::hami

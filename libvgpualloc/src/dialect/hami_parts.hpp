@@ -2,15 +2,42 @@
 #pragma once
 
 #include <optional>
+#include <utility>
 
 #include "vgpualloc/dialect/hami.hpp"
 
-namespace vgpualloc::dialect::hami {
+namespace vgpualloc::dialects::hami {
 
 inline constexpr const char* mig_mode = "mig";
 
 /// What one container asks for; none if it does not ask.
 [[nodiscard]] expected<std::optional<device_request>>
-read_container(const kubernetes::pod& of, const kubernetes::container& in, const options& with);
+read_container(const kubernetes::pod& pod, const kubernetes::container& container, const options& configured);
 
-} // namespace vgpualloc::dialect::hami
+class hami_dialect final : public dialect {
+public:
+    explicit hami_dialect(options configured) : options_{std::move(configured)} {}
+
+    [[nodiscard]] std::string_view name() const noexcept override { return list_entry.name; }
+    [[nodiscard]] std::vector<std::string> resources() const override;
+    [[nodiscard]] std::vector<std::string> resource_prefixes() const override { return {"nvidia.com/"}; }
+    [[nodiscard]] std::string binding_node(const kubernetes::pod& pod) const override;
+
+    [[nodiscard]] bool requests(const kubernetes::pod& pod) const override;
+    [[nodiscard]] expected<pod_request> read_pod(const kubernetes::pod& pod) const override;
+
+    [[nodiscard]] node_reading read_node(const node_source& node) const override;
+    void write_node(std::span<const device_registration> devices, kubernetes::node& node,
+                    kubernetes::text_map& config_map) const override;
+
+    [[nodiscard]] assignment_reading read_assignment(const kubernetes::pod& pod,
+                                                     std::span<const device_registration> devices) const override;
+    [[nodiscard]] kubernetes::text_map write_assignment(const kubernetes::pod& pod,
+                                                        std::span<const device_registration> devices,
+                                                        const decision& decided) const override;
+
+private:
+    options options_;
+};
+
+} // namespace vgpualloc::dialects::hami

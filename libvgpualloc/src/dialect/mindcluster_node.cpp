@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -11,9 +12,8 @@
 #include "hami_annotation.hpp"
 #include "mindcluster_parts.hpp"
 #include "text.hpp"
-#include "vgpualloc/dialect/mindcluster.hpp"
 
-namespace vgpualloc::dialect::mindcluster {
+namespace vgpualloc::dialects::mindcluster {
 
 namespace {
 
@@ -23,6 +23,7 @@ using kubernetes::value_of;
 constexpr const char* chip_name_label = "node.kubernetes.io/npu.chip.name";
 constexpr const char* server_label = "servertype";
 constexpr const char* infos_annotation = "baseDeviceInfos";
+constexpr const char* info_key = "DeviceInfoCfg"; // of the ConfigMap
 constexpr std::int64_t ai_cpus = 7;
 constexpr std::int64_t cores_max = 1'000'000;
 
@@ -33,33 +34,33 @@ struct chip_facts {
 };
 
 /// The first check that the node fails is the error.
-expected<chip_facts> read_facts(const kubernetes::node& of) {
-    const auto bad = [&of](std::string_view kind, std::string_view name, const std::string& value,
-                           std::string expected_text) {
+expected<chip_facts> read_facts(const kubernetes::node& node) {
+    const auto bad = [&node](std::string_view kind, std::string_view name, const std::string& value,
+                             std::string expected_text) {
         return unexpected(error{.code = value.empty() ? error_code::missing : error_code::malformed,
-                                .where = place(of, kind, name),
+                                .where = place(node, kind, name),
                                 .field = "",
                                 .value = value,
                                 .expected = std::move(expected_text)});
     };
-    const std::string& written = value_of(of.capacity, core_resource);
+    const std::string& written = value_of(node.capacity, core_resource);
     const auto capacity = text::whole_number(written, cores_max);
     if (capacity.value_or(0) == 0) return bad("capacity", core_resource, written, "a whole number of AI cores above 0");
-    const std::string& offered = value_of(of.allocatable, core_resource);
+    const std::string& offered = value_of(node.allocatable, core_resource);
     if (!text::whole_number(offered, cores_max)) {
         return bad("allocatable", core_resource, offered, "a whole number of AI cores");
     }
-    const std::string& accelerator = value_of(of.labels, "accelerator");
+    const std::string& accelerator = value_of(node.labels, "accelerator");
     const auto words = text::split(accelerator, '-');
     if (words.size() < 2 || words[1] != family) {
         return bad("label", "accelerator", accelerator, "<vendor>-" + std::string{family});
     }
-    const std::string& server = value_of(of.labels, server_label);
-    const auto cores = cores_per_chip(of);
+    const std::string& server = value_of(node.labels, server_label);
+    const auto cores = cores_per_chip(node);
     if (!cores) {
         return bad("label", server_label, server, "Ascend310P-<AI cores per chip, 8 or 10>");
     }
-    const std::string& chip = value_of(of.labels, chip_name_label);
+    const std::string& chip = value_of(node.labels, chip_name_label);
     if (chip.empty()) return bad("label", chip_name_label, chip, "the chip's name, like 310P3");
     if (*capacity % *cores != 0) {
         return bad("capacity", core_resource, written,
@@ -92,10 +93,10 @@ void add(std::string_view name, bool healthy, const std::string& where, chip_hea
 }
 
 /// The chips that the device plugin lists on the Node object. False: there is no list, and the node is not valid.
-bool read_infos(const kubernetes::node& of, chip_health& chips, std::vector<error>& problems) {
-    const std::string where = place(of, "annotation", infos_annotation);
-    const auto found = of.annotations.find(infos_annotation);
-    if (found == of.annotations.end()) {
+bool read_infos(const kubernetes::node& node, chip_health& chips, std::vector<error>& problems) {
+    const std::string where = place(node, "annotation", infos_annotation);
+    const auto annotation = node.annotations.find(infos_annotation);
+    if (annotation == node.annotations.end()) {
         problems.push_back({.code = error_code::missing,
                             .where = where,
                             .field = "",
@@ -103,7 +104,7 @@ bool read_infos(const kubernetes::node& of, chip_health& chips, std::vector<erro
                             .expected = "a JSON object by chip"});
         return false;
     }
-    const auto infos = detail::parse_json(found->second, where);
+    const auto infos = detail::parse_json(annotation->second, where);
     if (!infos || !infos->is_object()) {
         problems.push_back(infos ? error{.code = error_code::malformed,
                                          .where = where,
@@ -129,10 +130,10 @@ void read_list(const device_info& info, const std::string& key, bool healthy, ch
 
 /// Chips in use. One that is not listed has to be there to count the use, but is nothing to give out. While the device
 /// plugin has not said which virtual NPU a pod really got, its chip is not settled and takes no other.
-void add_used(std::span<const kubernetes::pod* const> on_node, chip_health& chips) {
-    for (const kubernetes::pod* each : on_node) {
-        const bool settled = !value_of(each->annotations, "huawei.com/AscendReal").empty();
-        for (const std::string_view entry : text::split(value_of(each->annotations, core_resource), ';')) {
+void add_used(std::span<const kubernetes::pod* const> pods, chip_health& chips) {
+    for (const kubernetes::pod* pod : pods) {
+        const bool settled = !value_of(pod->annotations, "huawei.com/AscendReal").empty();
+        for (const std::string_view entry : text::split(value_of(pod->annotations, core_resource), ';')) {
             for (const std::string_view piece : text::split(entry, ',')) {
                 const auto number = text::whole_number(text::split(piece, '-').front(), chip_number_max);
                 if (!number) continue;
@@ -143,101 +144,141 @@ void add_used(std::span<const kubernetes::pod* const> on_node, chip_health& chip
     }
 }
 
-device_registration registration(std::int64_t number, bool healthy, const chip_facts& facts, const options& with) {
-    device_registration made;
-    made.uuid = std::string{uuid_prefix} + std::to_string(number);
-    made.model = facts.model;
-    made.family = family;
-    made.mode = mode_name;
-    made.memory = with.memory;
-    made.cores = core_percent{facts.cores};
-    made.slots = with.slots;
-    made.healthy = healthy;
-    made.npu.name = family;
-    made.npu.memory_allocatable = with.memory;
-    made.npu.memory_capacity = with.memory;
-    made.npu.ai_core = facts.cores;
-    made.npu.ai_cpu = ai_cpus;
-    for (const mindcluster_310p_template& each : mindcluster_310p_templates) {
-        made.npu.templates.push_back(
-            {.name = std::string{each.name}, .memory = mib{0}, .ai_core = each.ai_core, .ai_cpu = each.ai_cpu});
+device_registration registration(std::int64_t number, bool healthy, const chip_facts& facts,
+                                 const options& configured) {
+    device_registration chip;
+    chip.uuid = std::string{uuid_prefix} + std::to_string(number);
+    chip.model = facts.model;
+    chip.family = family;
+    chip.mode = mode_name;
+    chip.memory = configured.memory;
+    chip.cores = core_percent{facts.cores};
+    chip.slots = configured.slots;
+    chip.healthy = healthy;
+    chip.npu.name = family;
+    chip.npu.memory_allocatable = configured.memory;
+    chip.npu.memory_capacity = configured.memory;
+    chip.npu.ai_core = facts.cores;
+    chip.npu.ai_cpu = ai_cpus;
+    for (const mindcluster_310p_template& row : mindcluster_310p_templates) {
+        chip.npu.templates.push_back(
+            {.name = std::string{row.name}, .memory = mib{0}, .ai_core = row.ai_core, .ai_cpu = row.ai_cpu});
     }
-    return made;
+    return chip;
 }
 
 } // namespace
 
-std::optional<std::int64_t> cores_per_chip(const kubernetes::node& of) {
-    if (!of.capacity.contains(core_resource)) return std::nullopt;
-    const auto parts = text::split(value_of(of.labels, server_label), '-');
+std::optional<std::int64_t> cores_per_chip(const kubernetes::node& node) {
+    if (!node.capacity.contains(core_resource)) return std::nullopt;
+    const auto parts = text::split(value_of(node.labels, server_label), '-');
     const auto cores = parts.size() < 2 ? std::nullopt : text::whole_number(parts[1], cores_max);
     return cores == 8 || cores == 10 ? cores : std::nullopt;
 }
 
-node_reading read_node(const kubernetes::node& of, const device_info& info,
-                       std::span<const kubernetes::pod* const> on_node, const options& with) {
+std::optional<device_info> read_device_info(const kubernetes::text_map& config_map) {
+    const auto written = config_map.find(info_key);
+    if (written == config_map.end()) return std::nullopt;
+    const auto parsed = nlohmann::json::parse(written->second, nullptr, false);
+    const nlohmann::json::json_pointer list_at{"/DeviceInfo/DeviceList"};
+    if (!parsed.is_object() || !parsed.contains(list_at) || !parsed.at(list_at).is_object()) return std::nullopt;
+    device_info info;
+    for (const auto& [key, chips] : parsed.at(list_at).items()) {
+        if (!chips.is_string()) return std::nullopt;
+        info.device_list[key] = chips.get<std::string>();
+    }
+    return info;
+}
+
+node_reading read_node(const kubernetes::node& node, const device_info& info,
+                       std::span<const kubernetes::pod* const> pods, const options& configured) {
     node_reading result;
-    const auto facts = read_facts(of);
+    const auto facts = read_facts(node);
     if (!facts) {
         result.problems.push_back(facts.error());
         return result;
     }
     if (!info.device_list.contains(list_key)) {
         result.problems.push_back({.code = error_code::missing,
-                                   .where = place(of, "device list", list_key),
+                                   .where = place(node, "device list", list_key),
                                    .field = "",
                                    .value = "",
-                                   .expected = "the list of chips (ConfigMap mindx-dl-deviceinfo-" + of.name + ")"});
+                                   .expected = "the list of chips (ConfigMap mindx-dl-deviceinfo-" + node.name + ")"});
         return result;
     }
     chip_health chips;
-    if (with.self_maintain) {
-        if (!read_infos(of, chips, result.problems)) return result;
+    if (configured.self_maintain) {
+        if (!read_infos(node, chips, result.problems)) return result;
     } else {
         read_list(info, list_key, true, chips, result.problems);
     }
     read_list(info, list_key + "-Unhealthy", false, chips, result.problems);
     read_list(info, list_key + "-Recovering", false, chips, result.problems);
-    add_used(on_node, chips);
+    add_used(pods, chips);
     const bool separating = info.noded_status == "PreSeparate";
     if (separating) {
         result.problems.push_back({.code = error_code::unsupported,
-                                   .where = place(of, "NodeD status", ""),
+                                   .where = place(node, "NodeD status", ""),
                                    .field = "",
                                    .value = info.noded_status,
                                    .expected = "no status: the node takes no new pods"});
     }
     for (const auto& [number, healthy] : chips) {
         result.indices.push_back(number);
-        result.devices.push_back(registration(number, healthy && !separating, *facts, with));
+        result.devices.push_back(registration(number, healthy && !separating, *facts, configured));
     }
     return result;
 }
 
-void write_node(std::span<const device_registration> devices, const options& with, kubernetes::node& to,
-                device_info& info) {
+node_reading chip_dialect::read_node(const node_source& source) const {
+    // Nodes without such chips are none of its business; a chip's node says so in its capacity.
+    if (!source.object.capacity.contains(core_resource)) return {};
+    auto info = source.config_map == nullptr ? std::nullopt : read_device_info(*source.config_map);
+    return mindcluster::read_node(source.object, std::move(info).value_or(device_info{}), source.pods, options_);
+}
+
+std::shared_ptr<const dialect> chip_dialect::for_nodes(std::span<const kubernetes::node* const> nodes) const {
+    std::set<std::int64_t> sizes;
+    for (const kubernetes::node* node : nodes) {
+        if (const auto cores = cores_per_chip(*node)) sizes.insert(*cores);
+    }
+    if (sizes.empty()) return nullptr;
+    options adapted = options_;
+    adapted.chip_cores.assign(sizes.begin(), sizes.end());
+    adapted.usual_chips = false;
+    return make(std::move(adapted));
+}
+
+std::int64_t chip_dialect::extended_of(const kubernetes::node& node) const {
+    return text::whole_number(value_of(node.allocatable, core_resource), cores_max).value_or(0);
+}
+
+void chip_dialect::write_node(std::span<const device_registration> devices, kubernetes::node& node,
+                              kubernetes::text_map& config_map) const {
     auto infos = nlohmann::ordered_json::object();
     std::string healthy;
     std::string unhealthy;
     std::int64_t cores = 0;
-    for (const device_registration& each : devices) {
-        if (each.family != family || each.mode != mode_name) continue;
-        infos[each.uuid] = nlohmann::ordered_json::object();
-        std::string& list = each.healthy ? healthy : unhealthy;
-        list += (list.empty() ? "" : ",") + each.uuid;
-        cores += each.cores.count();
-        to.labels[server_label] = std::string{uuid_prefix} + std::to_string(each.cores.count());
-        to.labels[chip_name_label] = each.model;
+    for (const device_registration& chip : devices) {
+        if (chip.family != family || chip.mode != mode_name) continue;
+        infos[chip.uuid] = nlohmann::ordered_json::object();
+        std::string& list = chip.healthy ? healthy : unhealthy;
+        list += (list.empty() ? "" : ",") + chip.uuid;
+        cores += chip.cores.count();
+        node.labels[server_label] = std::string{uuid_prefix} + std::to_string(chip.cores.count());
+        node.labels[chip_name_label] = chip.model;
     }
     if (infos.empty()) return;
-    to.labels["accelerator"] = "huawei-" + std::string{family};
-    to.capacity[core_resource] = std::to_string(cores);
-    to.allocatable[core_resource] = std::to_string(cores);
-    if (with.self_maintain) {
-        to.annotations[infos_annotation] = infos.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+    node.labels["accelerator"] = "huawei-" + std::string{family};
+    node.capacity[core_resource] = std::to_string(cores);
+    node.allocatable[core_resource] = std::to_string(cores);
+    if (options_.self_maintain) {
+        node.annotations[infos_annotation] =
+            infos.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
     }
-    info.device_list[list_key] = healthy;
-    info.device_list[list_key + "-Unhealthy"] = unhealthy;
+    const nlohmann::ordered_json info{
+        {"DeviceInfo", {{"DeviceList", {{list_key, healthy}, {list_key + "-Unhealthy", unhealthy}}}}}};
+    config_map[info_key] = info.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-} // namespace vgpualloc::dialect::mindcluster
+} // namespace vgpualloc::dialects::mindcluster

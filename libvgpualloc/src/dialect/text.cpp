@@ -8,7 +8,7 @@
 
 #include "vgpualloc/dialect/quantity.hpp"
 
-namespace vgpualloc::dialect::text {
+namespace vgpualloc::dialects::text {
 
 namespace {
 
@@ -106,4 +106,20 @@ std::optional<std::int64_t> quantity(std::string_view written) {
     return amount ? std::optional{*amount} : std::nullopt;
 }
 
-} // namespace vgpualloc::dialect::text
+std::string binding_node(const kubernetes::pod& pod, const std::string& node_key, const std::string& phase_key) {
+    if (kubernetes::value_of(pod.annotations, phase_key) == "failed") return {};
+    return kubernetes::value_of(pod.annotations, node_key);
+}
+
+void check_percent(const std::string& resource, std::int64_t value, const std::string& container,
+                   request_findings& findings) {
+    constexpr std::int64_t most = 100;
+    if (value <= most) return;
+    findings.errors.push_back({.code = error_code::out_of_range,
+                               .where = "container " + container,
+                               .field = resource,
+                               .value = std::to_string(value),
+                               .expected = "at most 100, percent of one card; no card serves more"});
+}
+
+} // namespace vgpualloc::dialects::text

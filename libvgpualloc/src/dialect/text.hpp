@@ -1,4 +1,5 @@
-// Pieces of text that annotations are made of: lists, whole numbers, truth values, Kubernetes quantities.
+// Pieces of text that annotations are made of (lists, whole numbers, truth values, Kubernetes quantities), and what
+// several dialects read of them alike.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +8,10 @@
 #include <string_view>
 #include <vector>
 
-namespace vgpualloc::dialect::text {
+#include "vgpualloc/dialect/dialect.hpp"
+#include "vgpualloc/dialect/kubernetes.hpp"
+
+namespace vgpualloc::dialects::text {
 
 /// The parts between separators; always at least one.
 [[nodiscard]] std::vector<std::string_view> split(std::string_view whole, char separator);
@@ -35,4 +39,13 @@ namespace vgpualloc::dialect::text {
 /// does; none if it is no quantity, negative or above 2^63 - 1.
 [[nodiscard]] std::optional<std::int64_t> quantity(std::string_view written);
 
-} // namespace vgpualloc::dialect::text
+/// The node that annotation `node_key` names, unless annotation `phase_key` says that binding there failed: such a pod
+/// is to be scheduled anew, but its annotations stay. Empty: none.
+[[nodiscard]] std::string binding_node(const kubernetes::pod& pod, const std::string& node_key,
+                                       const std::string& phase_key);
+
+/// Percent of one card: more than all of it fits nowhere.
+void check_percent(const std::string& resource, std::int64_t value, const std::string& container,
+                   request_findings& findings);
+
+} // namespace vgpualloc::dialects::text

@@ -12,7 +12,7 @@
 #include "../catalog/json_reader.hpp"
 #include "text.hpp"
 
-namespace vgpualloc::dialect::volcano {
+namespace vgpualloc::dialects::volcano {
 
 namespace {
 
@@ -337,6 +337,11 @@ expected<device_config> parse_device_config(std::string_view json, std::string_v
     return made;
 }
 
+bool is_enabled(const plugin_arguments& arguments, std::string_view name) {
+    const auto* const flag = std::ranges::find(flag_arguments, name, &flag_argument::name);
+    return flag != flag_arguments.end() && arguments.*(flag->field);
+}
+
 expected<plugin_arguments> parse_plugin_arguments(const kubernetes::text_map& arguments) {
     plugin_arguments made;
     for (const auto& [name, written] : arguments) {
@@ -354,4 +359,4 @@ expected<plugin_arguments> parse_plugin_arguments(const kubernetes::text_map& ar
     return made;
 }
 
-} // namespace vgpualloc::dialect::volcano
+} // namespace vgpualloc::dialects::volcano

@@ -7,11 +7,10 @@
 
 #include "text.hpp"
 #include "vgpualloc/core/config.hpp"
-#include "vgpualloc/dialect/volcano_vgpu.hpp"
 #include "vgpualloc/model/device.hpp"
-#include "volcano_vgpu_text.hpp"
+#include "volcano_vgpu_parts.hpp"
 
-namespace vgpualloc::dialect::volcano_vgpu {
+namespace vgpualloc::dialects::volcano_vgpu {
 
 namespace {
 
@@ -43,25 +42,25 @@ std::optional<card_id> parse_id(std::string_view id) {
 std::optional<mig_instance> instance_at(const device_registration& card, std::string_view group,
                                         std::int64_t position) {
     std::uint32_t profile = 0;
-    for (const mig_group& each : card.geometry) {
-        for (const mig_kind& kind : each.kinds) {
-            if (each.name == group && position < kind.count) {
+    for (const mig_group& candidate : card.geometry) {
+        for (const mig_kind& kind : candidate.kinds) {
+            if (candidate.name == group && position < kind.count) {
                 return mig_instance{.profile = profile, .start = static_cast<std::uint32_t>(position)};
             }
-            if (each.name == group) position -= kind.count;
+            if (candidate.name == group) position -= kind.count;
             ++profile;
         }
-        if (each.name == group) return std::nullopt;
+        if (candidate.name == group) return std::nullopt;
     }
     return std::nullopt;
 }
 
-std::string id_of(const device_registration& card, const mig_instance& given) {
+std::string id_of(const device_registration& card, const mig_instance& instance) {
     std::uint32_t profile = 0;
     for (const mig_group& group : card.geometry) {
-        std::int64_t position = given.start;
+        std::int64_t position = instance.start;
         for (const mig_kind& kind : group.kinds) {
-            if (profile++ == given.profile) {
+            if (profile++ == instance.profile) {
                 return card.uuid + "[" + group.name + "-" + std::to_string(position) + "]";
             }
             position += kind.count;
@@ -73,26 +72,27 @@ std::string id_of(const device_registration& card, const mig_instance& given) {
 /// Reads the parts of one pod's assignment.
 class assignment_reader {
 public:
-    assignment_reader(const kubernetes::pod& of, std::span<const device_registration> devices)
-        : devices_{devices}, where_{"pod " + of.ns + "/" + of.name + ": " + assignment_annotation} {}
+    assignment_reader(const kubernetes::pod& pod, std::span<const device_registration> devices)
+        : devices_{devices}, where_{"pod " + pod.ns + "/" + pod.name + ": " + assignment_annotation} {}
 
-    [[nodiscard]] assignment_reading take() { return std::move(made_); }
+    [[nodiscard]] assignment_reading take() { return std::move(reading_); }
 
     void problem(error_code code, std::string field, std::string_view value, std::string expected) {
-        made_.problems.push_back({code, where_, std::move(field), std::string{value}, std::move(expected)});
+        reading_.problems.push_back({code, where_, std::move(field), std::string{value}, std::move(expected)});
     }
 
     void add_part(std::string_view part, std::uint32_t container, const std::string& label) {
-        const std::size_t first = made_.shares.size();
+        const std::size_t first = reading_.shares.size();
         for (const auto entry : text::split_closed(part, ':')) {
             const auto share = read_entry(entry, container, label);
             if (!share) continue;
             const auto same_card = [&](const device_share& other) { return other.device == share->device; };
-            if (std::any_of(made_.shares.begin() + static_cast<std::ptrdiff_t>(first), made_.shares.end(), same_card)) {
+            if (std::any_of(reading_.shares.begin() + static_cast<std::ptrdiff_t>(first), reading_.shares.end(),
+                            same_card)) {
                 problem(error_code::duplicate, label, entry,
                         "every card once in a container"); // it is used all the same
             }
-            made_.shares.push_back(*share);
+            reading_.shares.push_back(*share);
         }
     }
 
@@ -151,21 +151,21 @@ private:
 
     std::span<const device_registration> devices_;
     std::string where_;
-    assignment_reading made_;
+    assignment_reading reading_;
 };
 
-std::string entry_of(const device_registration& card, const partition& part, const device_request& wanted) {
+std::string entry_of(const device_registration& card, const partition& part, const device_request& request) {
     std::string id = card.uuid;
     mib memory;
     core_percent cores;
-    if (const auto* given = std::get_if<slice>(&part)) {
-        memory = given->memory;
-        cores = given->cores;
+    if (const auto* part_slice = std::get_if<slice>(&part)) {
+        memory = part_slice->memory;
+        cores = part_slice->cores;
     } else {
         const auto* instance = std::get_if<mig_instance>(&part);
         VGA_ASSERT(instance != nullptr, "a share of the volcano_vgpu dialect is a slice or a MIG instance");
         id = id_of(card, *instance);
-        memory = memory_wanted(device_spec{.model = card.model, .memory = card.memory}, wanted);
+        memory = memory_wanted(device_spec{.model = card.model, .memory = card.memory}, request);
         cores = instance->cores;
     }
     return id + "," + std::string{family} + "," + std::to_string(memory.count()) + "," + std::to_string(cores.count()) +
@@ -174,24 +174,24 @@ std::string entry_of(const device_registration& card, const partition& part, con
 
 } // namespace
 
-assignment_reading read_assignment(const kubernetes::pod& of, std::span<const device_registration> devices,
-                                   const options& with) {
-    const auto written = of.annotations.find(assignment_annotation);
-    if (written == of.annotations.end()) return {};
-    assignment_reader reader{of, devices};
+assignment_reading vgpu_dialect::read_assignment(const kubernetes::pod& pod,
+                                                 std::span<const device_registration> devices) const {
+    const auto written = pod.annotations.find(assignment_annotation);
+    if (written == pod.annotations.end()) return {};
+    assignment_reader reader{pod, devices};
     const auto parts = text::split(written->second, ';');
     const auto asking = static_cast<std::size_t>(
-        std::ranges::count_if(of.containers, [&with](const auto& each) { return asks(each, with); }));
-    const bool by_position = parts.size() == of.containers.size();
+        std::ranges::count_if(pod.containers, [this](const auto& container) { return asks(container); }));
+    const bool by_position = parts.size() == pod.containers.size();
     if (!by_position && parts.size() != asking) {
         reader.problem(error_code::mismatch, "parts", std::to_string(parts.size()),
-                       "one part for each of " + std::to_string(of.containers.size()) + " containers or of the " +
+                       "one part for each of " + std::to_string(pod.containers.size()) + " containers or of the " +
                            std::to_string(asking) + " that ask for cards");
     }
     std::uint32_t rank = 0; // among those that ask
     for (std::size_t i = 0; i < parts.size(); ++i) {
         const std::string label = "part " + std::to_string(i);
-        const bool has_rank = !by_position || asks(of.containers[i], with);
+        const bool has_rank = !by_position || asks(pod.containers[i]);
         if (!has_rank && !parts[i].empty()) {
             reader.problem(error_code::mismatch, label, parts[i], "nothing: the container asks for no card");
         }
@@ -201,30 +201,32 @@ assignment_reading read_assignment(const kubernetes::pod& of, std::span<const de
     return reader.take();
 }
 
-kubernetes::text_map write_assignment(const kubernetes::pod& of, std::span<const device_registration> devices,
-                                      const decision& made, const options& with) {
-    const auto wanted = read_pod(of, with);
-    VGA_ASSERT(wanted.has_value(), "a decision is made for a pod that could be read");
-    std::vector<std::string> entries(wanted->containers.size());
-    for (const device_share& each : made.shares) {
-        VGA_ASSERT(each.container < entries.size(), "a share's container is one of its request");
-        VGA_ASSERT(each.device.at() < devices.size(), "a share's device is one of its node");
-        entries[each.container] += entry_of(devices[each.device.at()], each.part, wanted->containers[each.container]);
+kubernetes::text_map vgpu_dialect::write_assignment(const kubernetes::pod& pod,
+                                                    std::span<const device_registration> devices,
+                                                    const decision& decided) const {
+    const auto request = read_pod(pod);
+    VGA_ASSERT(request.has_value(), "a decision is made for a pod that could be read");
+    std::vector<std::string> entries(request->containers.size());
+    for (const device_share& share : decided.shares) {
+        VGA_ASSERT(share.container < entries.size(), "a share's container is one of its request");
+        VGA_ASSERT(share.device.at() < devices.size(), "a share's device is one of its node");
+        entries[share.container] +=
+            entry_of(devices[share.device.at()], share.part, request->containers[share.container]);
     }
     std::string written;
     std::size_t rank = 0;
     std::size_t parts = 0;
-    for (const kubernetes::container& each : of.containers) {
-        const bool asking = asks(each, with);
-        if (!asking && !with.positions_of_containers) continue;
+    for (const kubernetes::container& container : pod.containers) {
+        const bool asking = asks(container);
+        if (!asking && !options_.positions_of_containers) continue;
         if (parts++ > 0) written += ";";
         if (asking) written += entries[rank++];
     }
     return {
-        {"volcano.sh/vgpu-node", made.node},         {"volcano.sh/vgpu-time", made.time},
-        {"volcano.sh/bind-time", made.time},         {assignment_annotation, written},
+        {"volcano.sh/vgpu-node", decided.node},      {"volcano.sh/vgpu-time", decided.time},
+        {"volcano.sh/bind-time", decided.time},      {assignment_annotation, written},
         {"volcano.sh/devices-to-allocate", written}, {"volcano.sh/bind-phase", "allocating"},
     };
 }
 
-} // namespace vgpualloc::dialect::volcano_vgpu
+} // namespace vgpualloc::dialects::volcano_vgpu

@@ -6,10 +6,9 @@
 #include <utility>
 
 #include "text.hpp"
-#include "vgpualloc/dialect/volcano_vgpu.hpp"
-#include "volcano_vgpu_text.hpp"
+#include "volcano_vgpu_parts.hpp"
 
-namespace vgpualloc::dialect::volcano_vgpu {
+namespace vgpualloc::dialects::volcano_vgpu {
 
 namespace {
 
@@ -23,17 +22,21 @@ constexpr const char* memory_resource = "volcano.sh/vgpu-memory";
 /// Reads the cards of one node. A card that is not as it should be is unhealthy and a problem.
 class registration_reader {
 public:
-    registration_reader(const kubernetes::node& of, const options& with)
-        : options_{&with}, where_{"node " + of.name + ": " + register_annotation} {}
+    registration_reader(const kubernetes::node& node, const std::string& written, const options& configured)
+        : options_{&configured}, node_{"node " + node.name}, where_{node_ + ": " + register_annotation},
+          registers_mig_{written.find(",mig:") != std::string::npos} {}
 
-    [[nodiscard]] node_reading take() { return std::move(made_); }
+    [[nodiscard]] node_reading take() {
+        warn_of_unknown_geometry();
+        return std::move(reading_);
+    }
 
     void problem(error_code code, std::string field, std::string_view value, std::string expected) {
-        made_.problems.push_back({code, where_, std::move(field), std::string{value}, std::move(expected)});
+        reading_.problems.push_back({code, where_, std::move(field), std::string{value}, std::move(expected)});
     }
 
     void add_card(const std::vector<std::string_view>& fields) {
-        label_ = "card " + std::to_string(made_.devices.size());
+        label_ = "card " + std::to_string(reading_.devices.size());
         device_registration card;
         card.uuid = fields[0];
         card.slots = number(card, "count", fields[1]);
@@ -45,7 +48,7 @@ public:
         card.healthy = card.healthy && health.value_or(false);
         set_mode(card, fields[5]);
         check_uuid(card);
-        made_.devices.push_back(std::move(card));
+        reading_.devices.push_back(std::move(card));
     }
 
 private:
@@ -84,11 +87,11 @@ private:
     }
 
     [[nodiscard]] const geometry* geometry_of(const std::string& model) const {
-        for (const geometry& each : options_->geometries) {
+        for (const geometry& entry : options_->geometries) {
             const auto names_model = [&model](const std::string& part) {
                 return model.find(part) != std::string::npos;
             };
-            if (std::ranges::any_of(each.models, names_model)) return &each;
+            if (std::ranges::any_of(entry.models, names_model)) return &entry;
         }
         return nullptr;
     }
@@ -97,24 +100,24 @@ private:
     [[nodiscard]] std::optional<std::vector<mig_group>> usable_groups(device_registration& card, const geometry& cut) {
         std::vector<mig_group> groups;
         std::int64_t slots = 0;
-        for (const mig_group& each : cut.groups) {
-            if (std::ranges::find(groups, each.name, &mig_group::name) != groups.end()) {
-                problem(error_code::duplicate, label_ + " geometry", each.name,
+        for (const mig_group& group : cut.groups) {
+            if (std::ranges::find(groups, group.name, &mig_group::name) != groups.end()) {
+                problem(error_code::duplicate, label_ + " geometry", group.name,
                         "one group of this name; the later one is left out");
                 continue;
             }
-            bool readable = each.name.find_first_of(separators) == std::string::npos;
-            for (const mig_kind& kind : each.kinds) {
+            bool readable = group.name.find_first_of(separators) == std::string::npos;
+            for (const mig_kind& kind : group.kinds) {
                 readable = readable && kind.memory >= mib{0} && kind.memory.count() <= amount_max && kind.count >= 0 &&
                            kind.count <= mig_slots_max;
                 slots += readable ? kind.count : 0;
             }
             if (!readable || slots > mig_slots_max) {
-                spoil(card, error_code::out_of_range, "geometry", each.name,
+                spoil(card, error_code::out_of_range, "geometry", group.name,
                       "groups of at most " + std::to_string(mig_slots_max) + " slots in all, no separators in names");
                 return std::nullopt;
             }
-            groups.push_back(each);
+            groups.push_back(group);
         }
         return groups;
     }
@@ -122,15 +125,30 @@ private:
     void check_uuid(device_registration& card) {
         if (card.uuid.empty() || card.uuid.find_first_of(separators) != std::string::npos) {
             spoil(card, error_code::malformed, "uuid", card.uuid, "an id without any of " + std::string{separators});
-        } else if (std::ranges::find(made_.devices, card.uuid, &device_registration::uuid) != made_.devices.end()) {
+        } else if (std::ranges::find(reading_.devices, card.uuid, &device_registration::uuid) !=
+                   reading_.devices.end()) {
             spoil(card, error_code::duplicate, "uuid", card.uuid, "an id that no card before has");
         }
     }
 
+    /// Cards fall back to hami-core as upstream does; here it is most likely that the configuration was forgotten.
+    void warn_of_unknown_geometry() {
+        const auto is_cut = [](const device_registration& card) { return card.mode == mig_mode; };
+        if (!registers_mig_ || std::ranges::any_of(reading_.devices, is_cut)) return;
+        reading_.warnings.push_back({.code = error_code::missing,
+                                     .where = node_,
+                                     .field = register_annotation,
+                                     .value = std::string{mig_mode},
+                                     .expected = "a geometry for these cards in the device configuration (--config); "
+                                                 "served as hami_core"});
+    }
+
     const options* options_;
+    std::string node_; ///< for warnings
     std::string where_;
     std::string label_;
-    node_reading made_;
+    bool registers_mig_;
+    node_reading reading_;
 };
 
 const char* mode_word(const device_registration& card) {
@@ -141,12 +159,12 @@ const char* mode_word(const device_registration& card) {
 
 } // namespace
 
-node_reading read_node(const kubernetes::node& of, const options& with) {
-    const auto written = of.annotations.find(register_annotation);
-    if (written == of.annotations.end()) return {};
-    registration_reader reader{of, with};
+node_reading vgpu_dialect::read_node(const node_source& node) const {
+    const auto written = node.object.annotations.find(register_annotation);
+    if (written == node.object.annotations.end()) return {};
+    registration_reader reader{node.object, written->second, options_};
     for (const char* const name : {number_resource, cores_resource, memory_resource}) {
-        const std::string& offered = kubernetes::value_of(of.allocatable, name);
+        const std::string& offered = kubernetes::value_of(node.object.allocatable, name);
         if (text::quantity(offered).value_or(0) > 0) continue;
         reader.problem(error_code::missing, std::string{"allocatable "} + name, offered,
                        "an amount above 0; without it the node offers no card");
@@ -164,28 +182,29 @@ node_reading read_node(const kubernetes::node& of, const options& with) {
                        "uuid,count,memory,type,health,mode; no card of the node is used");
         return reader.take();
     }
-    for (const auto& each : records) reader.add_card(each);
+    for (const auto& fields : records) reader.add_card(fields);
     return reader.take();
 }
 
-void write_node(std::span<const device_registration> devices, kubernetes::node& to) {
+void vgpu_dialect::write_node(std::span<const device_registration> devices, kubernetes::node& node,
+                              kubernetes::text_map& /*config_map*/) const {
     std::string written;
     std::int64_t number = 0;
     core_percent cores;
     mib memory;
-    for (const device_registration& each : devices) {
-        written += each.uuid + "," + std::to_string(each.slots) + "," + std::to_string(each.memory.count()) + "," +
-                   each.model + "," + (each.healthy ? "true" : "false") + "," + mode_word(each) + ":";
-        number += each.slots;
-        cores += each.cores;
-        memory += each.memory;
+    for (const device_registration& card : devices) {
+        written += card.uuid + "," + std::to_string(card.slots) + "," + std::to_string(card.memory.count()) + "," +
+                   card.model + "," + (card.healthy ? "true" : "false") + "," + mode_word(card) + ":";
+        number += card.slots;
+        cores += card.cores;
+        memory += card.memory;
     }
-    to.annotations[register_annotation] = written;
-    for (auto* const offered : {&to.capacity, &to.allocatable}) {
+    node.annotations[register_annotation] = written;
+    for (auto* const offered : {&node.capacity, &node.allocatable}) {
         (*offered)[number_resource] = std::to_string(number);
         (*offered)[cores_resource] = std::to_string(cores.count());
         (*offered)[memory_resource] = std::to_string(memory.count());
     }
 }
 
-} // namespace vgpualloc::dialect::volcano_vgpu
+} // namespace vgpualloc::dialects::volcano_vgpu

@@ -5,25 +5,26 @@
 #include <utility>
 
 #include "text.hpp"
-#include "vgpualloc/dialect/volcano_vgpu.hpp"
-#include "volcano_vgpu_text.hpp"
+#include "vgpualloc/dialect/config.hpp"
+#include "volcano_vgpu_parts.hpp"
 
-namespace vgpualloc::dialect::volcano_vgpu {
+namespace vgpualloc::dialects::volcano_vgpu {
 
 namespace {
 
 constexpr std::int64_t unset_percentage = 101; // as upstream spells "none"
 
 std::optional<std::int64_t> found_in(const kubernetes::amount_map& amounts, const std::string& name) {
-    const auto found = name.empty() ? amounts.end() : amounts.find(name);
-    if (found == amounts.end()) return std::nullopt;
-    return found->second;
+    const auto amount = name.empty() ? amounts.end() : amounts.find(name);
+    if (amount == amounts.end()) return std::nullopt;
+    return amount->second;
 }
 
 /// Reads the amounts of one container; the first that is out of range is kept.
 class amount_reader {
 public:
-    amount_reader(const kubernetes::pod& pod, const kubernetes::container& of) : pod_{&pod}, container_{&of} {}
+    amount_reader(const kubernetes::pod& pod, const kubernetes::container& container)
+        : pod_{&pod}, container_{&container} {}
 
     /// The limit, or else the request.
     [[nodiscard]] std::optional<std::int64_t> amount(const std::string& name) {
@@ -51,101 +52,143 @@ private:
     std::optional<error> failure_;
 };
 
-std::string wanted_mode(const kubernetes::pod& of, const options& with) {
-    const auto found = of.annotations.find(mode_annotation);
-    if (found == of.annotations.end()) return {};
-    if (found->second == "hami-core") return std::string{hami_core_mode};
-    if (found->second == "mig") return std::string{mig_mode};
-    if (found->second == "mps" && !with.mps_as_hami_core) return std::string{mps_mode};
+std::string wanted_mode(const kubernetes::pod& pod, const options& configured) {
+    const auto annotation = pod.annotations.find(mode_annotation);
+    if (annotation == pod.annotations.end()) return {};
+    const std::string& word = annotation->second;
+    if (word == "hami-core") return std::string{hami_core_mode};
+    if (word == "mig") return std::string{mig_mode};
+    if (word == "mps" && !configured.mps_as_hami_core) return std::string{mps_mode};
     // A text that names no mode is not the same as none: it matches no card.
-    return std::string{mode_annotation} + "=" + found->second;
+    return std::string{mode_annotation} + "=" + word;
 }
 
 /// What the annotations of a pod ask of the cards of every container.
-device_request wishes_of(const kubernetes::pod& of, const options& with) {
-    const auto list = [&of](const char* key) { return text::items(kubernetes::value_of(of.annotations, key)); };
+device_request wishes_of(const kubernetes::pod& pod, const options& configured) {
+    const auto list = [&pod](const char* key) { return text::items(kubernetes::value_of(pod.annotations, key)); };
     device_request wished;
     wished.family = family;
     wished.types_allowed = list("nvidia.com/use-gputype");
     wished.types_denied = list("nvidia.com/nouse-gputype");
     wished.uuids_allowed = list("volcano.sh/vgpu-use-gpuuuid");
     wished.uuids_denied = list("volcano.sh/vgpu-nouse-gpuuuid");
-    wished.mode = wanted_mode(of, with);
+    wished.mode = wanted_mode(pod, configured);
     return wished;
 }
 
 /// Upstream does not see a member that has nothing of a card.
-void add_pod_group(const kubernetes::pod& of, bool has_something, pod_request& to) {
+void add_pod_group(const kubernetes::pod& pod, bool has_something, pod_request& request) {
     for (const char* const key : {"scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name"}) {
-        const std::string& group = kubernetes::value_of(of.annotations, key);
+        const std::string& group = kubernetes::value_of(pod.annotations, key);
         if (group.empty()) continue;
-        const std::string tag = "group:" + of.ns + "/" + group;
-        if (has_something) to.tags.push_back(tag);
-        if (kubernetes::value_of(of.annotations, "volcano.sh/vgpu-podgroup-policy") == "spread") {
-            to.avoids.push_back(tag);
+        const std::string tag = "group:" + pod.ns + "/" + group;
+        if (has_something) request.tags.push_back(tag);
+        if (kubernetes::value_of(pod.annotations, "volcano.sh/vgpu-podgroup-policy") == "spread") {
+            request.avoids.push_back(tag);
         }
         return;
     }
 }
 
-void add_exclusive_rules(const kubernetes::pod& of, const options& with, pod_request& to) {
-    for (std::size_t i = 0; i < with.exclusive_rules.size(); ++i) {
-        const kubernetes::text_map& rule = with.exclusive_rules[i];
-        const auto carried = [&of](const auto& label) {
-            const auto found = of.labels.find(label.first);
-            return found != of.labels.end() && found->second == label.second;
+void add_exclusive_rules(const kubernetes::pod& pod, const options& configured, pod_request& request) {
+    for (std::size_t i = 0; i < configured.exclusive_rules.size(); ++i) {
+        const kubernetes::text_map& rule = configured.exclusive_rules[i];
+        const auto carried = [&pod](const auto& label) {
+            const auto own_label = pod.labels.find(label.first);
+            return own_label != pod.labels.end() && own_label->second == label.second;
         };
         if (rule.empty() || !std::ranges::all_of(rule, carried)) continue;
-        to.tags.push_back("rule:" + std::to_string(i));
-        to.avoids.push_back(to.tags.back());
+        request.tags.push_back("rule:" + std::to_string(i));
+        request.avoids.push_back(request.tags.back());
     }
 }
 
 } // namespace
 
-bool asks(const kubernetes::container& one, const options& with) {
-    return found_in(one.limits, with.count_name) || found_in(one.limits, with.memory_name);
+std::vector<std::string> vgpu_dialect::resources() const {
+    return {options_.count_name, options_.memory_name, options_.cores_name, options_.memory_percentage_name,
+            "volcano.sh/vgpu-priority"};
 }
 
-bool requests(const kubernetes::pod& of, const options& with) {
-    return std::ranges::any_of(of.containers, [&with](const auto& each) { return asks(each, with); });
+std::vector<std::string> vgpu_dialect::notes() const {
+    if (options_.memory_factor == 1) return {};
+    return {"memory of GPUs in dialect " + std::string{name()} + " is in units of " +
+            std::to_string(options_.memory_factor) + " MiB (gpuMemoryFactor)"};
 }
 
-expected<pod_request> read_pod(const kubernetes::pod& of, const options& with) {
-    pod_request made;
-    const device_request wished = wishes_of(of, with);
-    for (const kubernetes::container& each : of.containers) {
-        if (!asks(each, with)) continue;
-        amount_reader amounts{of, each};
-        device_request wanted = wished;
-        wanted.count = amounts.limit(with.count_name).value_or(1);
-        wanted.memory = mib{amounts.amount(with.memory_name).value_or(0)};
-        const std::int64_t percentage = amounts.amount(with.memory_percentage_name).value_or(unset_percentage);
+std::string vgpu_dialect::binding_node(const kubernetes::pod& pod) const {
+    return text::binding_node(pod, "volcano.sh/vgpu-node", "volcano.sh/bind-phase");
+}
+
+bool vgpu_dialect::asks(const kubernetes::container& container) const {
+    return found_in(container.limits, options_.count_name) || found_in(container.limits, options_.memory_name);
+}
+
+bool vgpu_dialect::requests(const kubernetes::pod& pod) const {
+    return std::ranges::any_of(pod.containers, [this](const auto& container) { return asks(container); });
+}
+
+expected<pod_request> vgpu_dialect::read_pod(const kubernetes::pod& pod) const {
+    pod_request request;
+    const device_request wished = wishes_of(pod, options_);
+    for (const kubernetes::container& container : pod.containers) {
+        if (!asks(container)) continue;
+        amount_reader amounts{pod, container};
+        device_request entry = wished;
+        entry.count = amounts.limit(options_.count_name).value_or(1);
+        entry.memory = mib{amounts.amount(options_.memory_name).value_or(0)};
+        const std::int64_t percentage = amounts.amount(options_.memory_percentage_name).value_or(unset_percentage);
         if (percentage != unset_percentage) {
-            wanted.memory_percent = percentage;
-            wanted.memory = mib{0}; // so that requests that mean the same are equal
+            entry.memory_percent = percentage;
+            entry.memory = mib{0}; // so that requests that mean the same are equal
         }
-        wanted.cores = core_percent{amounts.amount(with.cores_name).value_or(0)};
+        entry.cores = core_percent{amounts.amount(options_.cores_name).value_or(0)};
         if (amounts.failure()) return unexpected(*amounts.failure());
-        made.containers.push_back(std::move(wanted));
+        request.containers.push_back(std::move(entry));
     }
-    const bool has_something = std::ranges::any_of(made.containers, [](const device_request& each) {
-        return each.memory_percent.value_or(1) != 0 || each.cores > core_percent{0};
+    const bool has_something = std::ranges::any_of(request.containers, [](const device_request& entry) {
+        return entry.memory_percent.value_or(1) != 0 || entry.cores > core_percent{0};
     });
-    add_pod_group(of, has_something, made);
-    add_exclusive_rules(of, with, made);
-    return made;
+    add_pod_group(pod, has_something, request);
+    add_exclusive_rules(pod, options_, request);
+    return request;
 }
 
-std::vector<std::string> tags_of(const kubernetes::pod& of, std::span<const device_share> has, const options& with) {
-    const bool has_something = std::ranges::any_of(has, [](const device_share& each) {
-        const auto* part = std::get_if<slice>(&each.part);
+std::vector<std::string> vgpu_dialect::tags_of(const kubernetes::pod& pod, const pod_request&,
+                                               std::span<const device_share> shares) const {
+    const bool has_something = std::ranges::any_of(shares, [](const device_share& share) {
+        const auto* part = std::get_if<slice>(&share.part);
         return part == nullptr || part->memory > mib{0} || part->cores > core_percent{0};
     });
-    pod_request made;
-    add_pod_group(of, has_something, made);
-    add_exclusive_rules(of, with, made);
-    return made.tags;
+    pod_request tagged;
+    add_pod_group(pod, has_something, tagged);
+    add_exclusive_rules(pod, options_, tagged);
+    return tagged.tags;
 }
 
-} // namespace vgpualloc::dialect::volcano_vgpu
+request_findings vgpu_dialect::check(const device_request& request, const std::string& container,
+                                     const idle_answer&) const {
+    request_findings findings;
+    text::check_percent(options_.memory_percentage_name, request.memory_percent.value_or(0), container, findings);
+    text::check_percent(options_.cores_name, request.cores.count(), container, findings);
+    const auto equals = request.mode.find('='); // wanted_mode() of a text that names no mode
+    if (equals == std::string::npos) return findings;
+    findings.errors.push_back({.code = error_code::unknown_name,
+                               .where = "container " + container,
+                               .field = request.mode.substr(0, equals),
+                               .value = request.mode.substr(equals + 1),
+                               .expected = "hami-core, mig or mps; no card is in another mode"});
+    return findings;
+}
+
+std::shared_ptr<const dialect> make(options configured) {
+    return std::make_shared<const vgpu_dialect>(std::move(configured));
+}
+
+std::shared_ptr<const dialect> make_configured(const dialect_config& config) {
+    options configured = config.devices.vgpu;
+    configured.exclusive_rules = config.exclusive_rules;
+    return make(std::move(configured));
+}
+
+} // namespace vgpualloc::dialects::volcano_vgpu

@@ -1,22 +1,26 @@
-// Plugin deviceshare's rankings, by dialect.
+// Plugin deviceshare's rankings.
 #include "vgpualloc/explain/deviceshare.hpp"
 
 #include <utility>
 
 #include "vgpualloc/policy/deviceshare.hpp"
 
-namespace vgpusim {
+namespace vgpualloc::explaining {
 
-std::unique_ptr<vgpualloc::policy> make_deviceshare_policy(std::string_view dialect, deviceshare_ranking with) {
-    namespace policies = vgpualloc::policies;
-    const auto order = policies::deviceshare_order_of(with.policy);
-    if (dialect == "volcano_vgpu") return std::make_unique<policies::deviceshare_vgpu>(order, with.weight);
-    if (dialect == "ascend_hami") return std::make_unique<policies::deviceshare_ascend>(order, with.weight);
-    if (dialect == "mindcluster") {
-        return std::make_unique<policies::deviceshare_310p>(with.weight, std::move(with.ai_cores),
-                                                            std::move(with.ai_cores_booked));
+std::unique_ptr<policy> make_deviceshare_policy(deviceshare_ranking ranking, deviceshare_options options) {
+    const auto order = policies::deviceshare_order_of(options.policy);
+    switch (ranking) {
+    case deviceshare_ranking::gpus:
+        return std::make_unique<policies::deviceshare_vgpu>(order, options.weight);
+    case deviceshare_ranking::npus:
+        return std::make_unique<policies::deviceshare_ascend>(order, options.weight);
+    case deviceshare_ranking::npu_chips:
+        return std::make_unique<policies::deviceshare_310p>(options.weight, std::move(options.extended),
+                                                            std::move(options.extended_booked));
+    case deviceshare_ranking::first_fit:
+        break;
     }
     return std::make_unique<policies::first_fit>();
 }
 
-} // namespace vgpusim
+} // namespace vgpualloc::explaining

@@ -7,16 +7,12 @@
 #include "vgpualloc/mode/mig.hpp"
 #include "vgpualloc/mode/mindcluster_310p.hpp"
 
-namespace vgpusim {
-
-using vgpualloc::device_registration;
-using vgpualloc::device_spec;
-using vgpualloc::rejection_code;
+namespace vgpualloc::explaining {
 
 namespace {
 
 /// A slice is software's: its compute is in percent, also on an NPU.
-explained_part slice_words(const vgpualloc::slice& part) {
+explained_part slice_words(const slice& part) {
     const std::string compute =
         part.cores.count() == 0 ? "compute not limited" : fmt::format("{} % of compute", part.cores.count());
     return {.kind = "slice",
@@ -38,70 +34,70 @@ explained_part whole_words(const device_spec& spec) {
 
 /// Kinds are numbered through all groups of the registered geometry; without one, profiles are the model's.
 explained_part instance_words(const device_spec& spec, const device_registration& registered,
-                              const vgpualloc::mig_instance& part) {
-    explained_part made{.kind = "mig_instance",
-                        .name = {},
-                        .group = {},
-                        .start = static_cast<std::int64_t>(part.start),
-                        .memory = {},
-                        .cores = part.cores.count(),
-                        .words = {}};
-    if (const auto* by_model = dynamic_cast<const vgpualloc::modes::mig*>(spec.mode); by_model != nullptr) {
+                              const mig_instance& part) {
+    explained_part result{.kind = "mig_instance",
+                          .name = {},
+                          .group = {},
+                          .start = static_cast<std::int64_t>(part.start),
+                          .memory = {},
+                          .cores = part.cores.count(),
+                          .words = {}};
+    if (const auto* by_model = dynamic_cast<const modes::mig*>(spec.mode); by_model != nullptr) {
         const auto& profile = by_model->model().profiles[part.profile];
-        made.name = profile.name;
-        made.memory = vgpualloc::charged_memory(by_model->model(), profile, spec.memory);
-        made.words = fmt::format("mig {} at placement {}", made.name, part.start);
-        return made;
+        result.name = profile.name;
+        result.memory = charged_memory(by_model->model(), profile, spec.memory);
+        result.words = fmt::format("mig {} at placement {}", result.name, part.start);
+        return result;
     }
     std::size_t number = 0;
     for (const auto& group : registered.geometry) {
         for (const auto& kind : group.kinds) {
             if (number++ != part.profile) continue;
-            made.name = kind.name;
-            made.group = group.name;
-            made.memory = kind.memory;
-            made.words = fmt::format("mig {} at slot {} of group {}", kind.name, part.start, group.name);
+            result.name = kind.name;
+            result.group = group.name;
+            result.memory = kind.memory;
+            result.words = fmt::format("mig {} at slot {} of group {}", kind.name, part.start, group.name);
         }
     }
-    return made;
+    return result;
 }
 
-explained_part template_words(const device_spec& spec, const vgpualloc::vir_template& part) {
-    explained_part made{.kind = "vir_template",
-                        .name = {},
-                        .group = {},
-                        .memory = part.memory,
-                        .cores = part.cores.count(),
-                        .words = {}};
-    if (const auto* npu = dynamic_cast<const vgpualloc::modes::ascend_vir*>(spec.mode); npu != nullptr) {
+explained_part template_words(const device_spec& spec, const vir_template& part) {
+    explained_part result{.kind = "vir_template",
+                          .name = {},
+                          .group = {},
+                          .memory = part.memory,
+                          .cores = part.cores.count(),
+                          .words = {}};
+    if (const auto* npu = dynamic_cast<const modes::ascend_vir*>(spec.mode); npu != nullptr) {
         const auto& known = npu->kind().templates;
-        made.name = part.index < known.size() ? known[part.index].name : "";
-        made.words = made.name.empty() ? fmt::format("the whole card, {} MiB", part.memory.count())
-                                       : fmt::format("template {}, {} MiB", made.name, part.memory.count());
-        return made;
+        result.name = part.index < known.size() ? known[part.index].name : "";
+        result.words = result.name.empty() ? fmt::format("the whole card, {} MiB", part.memory.count())
+                                           : fmt::format("template {}, {} MiB", result.name, part.memory.count());
+        return result;
     }
-    using vgpualloc::modes::mindcluster_310p;
-    if (part.index < mindcluster_310p::rows.size()) made.name = mindcluster_310p::rows[part.index].name;
-    made.words = fmt::format("template {}, {} AI {}", made.name, made.cores, made.cores == 1 ? "core" : "cores");
-    return made;
+    using modes::mindcluster_310p;
+    if (part.index < mindcluster_310p::rows.size()) result.name = mindcluster_310p::rows[part.index].name;
+    result.words =
+        fmt::format("template {}, {} AI {}", result.name, result.cores, result.cores == 1 ? "core" : "cores");
+    return result;
 }
 
 } // namespace
 
-explained_part describe_part(const device_spec& spec, const device_registration& registered,
-                             const vgpualloc::partition& part) {
-    if (const auto* given = std::get_if<vgpualloc::slice>(&part)) return slice_words(*given);
-    if (const auto* given = std::get_if<vgpualloc::mig_instance>(&part))
-        return instance_words(spec, registered, *given);
-    if (const auto* given = std::get_if<vgpualloc::vir_template>(&part)) return template_words(spec, *given);
+explained_part describe_part(const device_spec& spec, const device_registration& registered, const partition& part) {
+    if (const auto* cut = std::get_if<slice>(&part)) return slice_words(*cut);
+    if (const auto* cut = std::get_if<mig_instance>(&part)) return instance_words(spec, registered, *cut);
+    if (const auto* cut = std::get_if<vir_template>(&part)) return template_words(spec, *cut);
     return whole_words(spec);
 }
 
-std::string unit_of(rejection_code code, const device_spec* spec, const vgpualloc::device_request* asked) {
+std::string unit_of(rejection_code code, const device_spec* spec, const device_request* request) {
     const std::string_view mode = spec == nullptr ? "" : spec->mode->name();
-    const bool by_model = spec != nullptr && dynamic_cast<const vgpualloc::modes::mig*>(spec->mode) != nullptr;
-    const bool in_percent = by_model && asked != nullptr && asked->memory_percent.has_value();
-    const bool in_ai_cores = mode == "mindcluster_310p" || (mode == "ascend_vir" && asked != nullptr && !asked->soft);
+    const bool by_model = spec != nullptr && dynamic_cast<const modes::mig*>(spec->mode) != nullptr;
+    const bool in_percent = by_model && request != nullptr && request->memory_percent.has_value();
+    const bool in_ai_cores =
+        mode == "mindcluster_310p" || (mode == "ascend_vir" && request != nullptr && !request->soft);
     switch (code) {
     case rejection_code::too_many_pods:
         return "pods";
@@ -129,4 +125,4 @@ std::string unit_of(rejection_code code, const device_spec* spec, const vgpuallo
     }
 }
 
-} // namespace vgpusim
+} // namespace vgpualloc::explaining

@@ -1,19 +1,17 @@
 // Partitions in words.
 #pragma once
 
-#include "vgpualloc/explain/explain.hpp"
+#include "vgpualloc/explain/answers.hpp"
 #include "vgpualloc/model/device.hpp"
 
-namespace vgpusim {
+namespace vgpualloc::explaining {
 
 /// `part` of a device, with the names that its registration and its mode give to profiles and templates.
-[[nodiscard]] explained_part describe_part(const vgpualloc::device_spec& spec,
-                                           const vgpualloc::device_registration& registered,
-                                           const vgpualloc::partition& part);
+[[nodiscard]] explained_part describe_part(const device_spec& spec, const device_registration& registered,
+                                           const partition& part);
 
 /// What the numbers of a refusal count. `spec` and `asked`: the device and the container it refused, null for a refusal
 /// of the host.
-[[nodiscard]] std::string unit_of(vgpualloc::rejection_code code, const vgpualloc::device_spec* spec,
-                                  const vgpualloc::device_request* asked);
+[[nodiscard]] std::string unit_of(rejection_code code, const device_spec* spec, const device_request* request);
 
-} // namespace vgpusim
+} // namespace vgpualloc::explaining

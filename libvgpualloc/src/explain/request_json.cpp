@@ -1,34 +1,34 @@
 // Requests and errors in JSON.
 #include "request_json.hpp"
 
-namespace vgpusim {
+namespace vgpualloc::explaining {
 
-void add_request(const vgpualloc::device_request& asked, nlohmann::ordered_json& to) {
-    to["count"] = asked.count;
-    if (asked.memory_percent)
-        to["memory_percent"] = *asked.memory_percent;
-    else if (asked.memory.count() > 0)
-        to["memory_mib"] = asked.memory.count();
-    if (asked.cores.count() > 0) to["cores"] = asked.cores.count();
+void add_request(const device_request& request, nlohmann::ordered_json& to) {
+    to["count"] = request.count;
+    if (request.memory_percent)
+        to["memory_percent"] = *request.memory_percent;
+    else if (request.memory.count() > 0)
+        to["memory_mib"] = request.memory.count();
+    if (request.cores.count() > 0) to["cores"] = request.cores.count();
     const auto add = [&to](const char* name, const auto& value) {
         if (!value.empty()) to[name] = value;
     };
-    add("family", asked.family);
-    add("mode", asked.mode);
-    add("profile", asked.profile);
-    add("models", asked.models);
-    add("types_allowed", asked.types_allowed);
-    add("types_denied", asked.types_denied);
-    add("uuids_allowed", asked.uuids_allowed);
-    add("uuids_denied", asked.uuids_denied);
-    if (asked.soft) to["soft"] = true;
-    if (asked.dvpp != vgpualloc::dvpp_use::unstated) {
-        to["dvpp"] = asked.dvpp == vgpualloc::dvpp_use::yes ? "yes" : "no";
+    add("family", request.family);
+    add("mode", request.mode);
+    add("profile", request.profile);
+    add("models", request.models);
+    add("types_allowed", request.types_allowed);
+    add("types_denied", request.types_denied);
+    add("uuids_allowed", request.uuids_allowed);
+    add("uuids_denied", request.uuids_denied);
+    if (request.soft) to["soft"] = true;
+    if (request.dvpp != dvpp_use::unstated) {
+        to["dvpp"] = request.dvpp == dvpp_use::yes ? "yes" : "no";
     }
-    if (asked.high_level) to["high_level"] = true;
+    if (request.high_level) to["high_level"] = true;
 }
 
-nlohmann::ordered_json error_json(const vgpualloc::error& from) {
+nlohmann::ordered_json error_json(const error& from) {
     return {{"where", from.where},
             {"field", from.field},
             {"value", from.value},
@@ -36,4 +36,4 @@ nlohmann::ordered_json error_json(const vgpualloc::error& from) {
             {"message", from.message()}};
 }
 
-} // namespace vgpusim
+} // namespace vgpualloc::explaining

@@ -6,11 +6,11 @@
 #include "vgpualloc/core/error.hpp"
 #include "vgpualloc/model/request.hpp"
 
-namespace vgpusim {
+namespace vgpualloc::explaining {
 
 /// Adds what is asked for; what says nothing is left out, as all of the device's memory or any model.
-void add_request(const vgpualloc::device_request& asked, nlohmann::ordered_json& to);
+void add_request(const device_request& request, nlohmann::ordered_json& to);
 
-[[nodiscard]] nlohmann::ordered_json error_json(const vgpualloc::error& from);
+[[nodiscard]] nlohmann::ordered_json error_json(const error& from);
 
-} // namespace vgpusim
+} // namespace vgpualloc::explaining

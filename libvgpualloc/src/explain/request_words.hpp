@@ -5,9 +5,9 @@
 
 #include "vgpualloc/model/request.hpp"
 
-namespace vgpusim {
+namespace vgpualloc::explaining {
 
 /// "2 devices, 10240 MiB each, cores 50, mode hami_core". What says nothing is left out.
-[[nodiscard]] std::string request_words(const vgpualloc::device_request& asked);
+[[nodiscard]] std::string request_words(const device_request& request);
 
-} // namespace vgpusim
+} // namespace vgpualloc::explaining

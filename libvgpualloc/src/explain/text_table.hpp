@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace vgpusim {
+namespace vgpualloc::explaining {
 
 /// Rows of as many cells as there are headings. Columns are as wide as their widest cell and two spaces apart; the last
 /// one ends the line. UTF-8 counts by characters.
@@ -23,7 +23,7 @@ public:
         for (const auto& row : rows_) {
             for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], length(row[i]));
         }
-        std::string made;
+        std::string result;
         for (const auto& row : rows_) {
             std::string line;
             for (std::size_t i = 0; i < row.size(); ++i) {
@@ -31,20 +31,20 @@ public:
                 if (i + 1 < row.size()) line.append(widths[i] - length(row[i]) + 2, ' ');
             }
             while (line.ends_with(' ')) line.pop_back();
-            made += line + "\n";
+            result += line + "\n";
         }
-        return made;
+        return result;
     }
 
 private:
     [[nodiscard]] static std::size_t length(const std::string& text) {
         std::size_t characters = 0;
-        for (const char each : text)
-            characters += static_cast<std::size_t>((static_cast<unsigned char>(each) & 0xC0U) != 0x80U);
+        for (const char character : text)
+            characters += static_cast<std::size_t>((static_cast<unsigned char>(character) & 0xC0U) != 0x80U);
         return characters;
     }
 
     std::vector<std::vector<std::string>> rows_;
 };
 
-} // namespace vgpusim
+} // namespace vgpualloc::explaining

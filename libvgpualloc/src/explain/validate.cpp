@@ -2,172 +2,176 @@
 #include "vgpualloc/explain/validate.hpp"
 
 #include <algorithm>
-#include <map>
-#include <set>
 #include <utility>
 
-#include "../kube/device_info.hpp"
-#include "../kube/dialects.hpp"
-#include "request_limits.hpp"
+#include "vgpualloc/kube/cluster_objects.hpp"
+#include "vgpualloc/kube/device_config.hpp"
+#include "vgpualloc/mode/factory.hpp"
+#include "vgpualloc/model/cluster.hpp"
 
-namespace vgpusim {
-
-using vgpualloc::error;
-using vgpualloc::error_code;
-using vgputraces::manifest;
-namespace kubernetes = vgpualloc::kubernetes;
+namespace vgpualloc::explaining {
 
 namespace {
 
-using bound_pods = std::map<std::string, std::vector<const kubernetes::pod*>>; ///< by node
+using kube::cluster_objects;
+using kube::manifest;
 
-struct cluster_facts {
-    bound_pods on_node;
-    std::map<std::string, const kubernetes::node*> nodes;
-    std::map<std::string, vgpualloc::dialect::mindcluster::device_info> device_infos; ///< by node
+/// What the objects are checked with.
+struct checks {
+    const dialect_set* dialects;
+    const cluster_objects* objects;
+    idle_answer ask;
 };
 
-cluster_facts facts_of(const std::vector<manifest>& objects) {
-    cluster_facts facts;
-    for (const manifest& each : objects) {
-        if (each.node) facts.nodes.emplace(each.name, &*each.node);
-        if (each.pod && !each.node_name.empty()) facts.on_node[each.node_name].push_back(&*each.pod);
-    }
-    facts.device_infos = read_device_infos(objects);
-    return facts;
+/// Answers for devices that nothing runs on; a registration that makes no device refuses nothing.
+idle_answer idle_devices(const mig_catalog& catalog) {
+    return [&catalog](const device_registration& registered, const device_request& request) -> rejection_detail {
+        cluster owner;
+        node alone;
+        if (!add_device(owner, alone, registered, catalog)) return {};
+        const device_spec& spec = owner.kinds[alone.devices.front().kind];
+        return spec.mode->why_not(spec, {}, request);
+    };
 }
 
-const std::vector<const kubernetes::pod*>& pods_on(const cluster_facts& facts, const std::string& node) {
-    static const std::vector<const kubernetes::pod*> none;
-    const auto found = facts.on_node.find(node);
-    return found == facts.on_node.end() ? none : found->second;
-}
-
-vgpualloc::dialect::node_reading read_node(const manifest_dialect& dialect, const kubernetes::node& of,
-                                           const cluster_facts& facts) {
-    const auto info = facts.device_infos.find(of.name);
-    return dialect.read_node(of, info == facts.device_infos.end() ? manifest_dialect::device_info{} : info->second,
-                             pods_on(facts, of.name));
+void add_findings(request_findings findings, object_report& report) {
+    for (error& problem : findings.errors) add_error(report, std::move(problem));
+    for (std::string& note : findings.notes) report.notes.push_back(std::move(note));
 }
 
 /// Container by container, so that each has its own name and all errors are told and not the first alone.
-void read_requests(const manifest_dialect& dialect, const kubernetes::pod& of, const validate_options& with,
-                   object_report& to) {
-    dialect_report report{.dialect = dialect.name, .requests = {}, .requests_unread = 0, .devices = {}};
+void read_requests(const dialect& spoken, const kubernetes::pod& pod, const checks& with_checks,
+                   object_report& report) {
+    dialect_report understood{
+        .dialect = std::string{spoken.name()}, .requests = {}, .requests_unread = 0, .devices = {}};
     const auto read = [&](const kubernetes::pod& part, const std::string& container) {
-        const auto request = dialect.read_pod(part);
+        const auto request = spoken.read_pod(part);
         if (!request) {
-            add_error(to, request.error());
-            ++report.requests_unread;
+            add_error(report, request.error());
+            ++understood.requests_unread;
             return;
         }
-        for (const auto& each : request->containers) report.requests.push_back({container, each});
+        for (const auto& entry : request->containers) understood.requests.push_back({container, entry});
     };
-    if (dialect.whole_pod) {
-        read(of, {});
+    if (spoken.asks_as_one()) {
+        read(pod, {});
     } else {
-        for (const kubernetes::container& in : of.containers) {
-            kubernetes::pod part = of;
-            part.containers = {in};
-            read(part, in.name);
+        for (const kubernetes::container& container : pod.containers) {
+            kubernetes::pod part = pod;
+            part.containers = {container};
+            read(part, container.name);
         }
     }
-    for (const understood_request& each : report.requests) check_limits(dialect.name, each, with, to);
-    to.dialects.push_back(std::move(report));
-}
-
-void check_assignment(const manifest_dialect& dialect, const manifest& from, const cluster_facts& facts,
-                      object_report& to) {
-    const auto node = facts.nodes.find(from.node_name);
-    if (node == facts.nodes.end()) return;
-    const auto devices = read_node(dialect, *node->second, facts).devices;
-    for (const error& each : dialect.read_assignment(*from.pod, devices).problems) add_error(to, each);
-}
-
-void validate_pod(const manifest& from, const std::vector<manifest_dialect>& dialects, const cluster_facts& facts,
-                  const validate_options& with, object_report& to) {
-    std::set<std::string> speaking;
-    for (const manifest_dialect& each : dialects) {
-        if (!each.requests(*from.pod)) continue;
-        speaking.insert(each.name);
-        read_requests(each, *from.pod, with, to);
-        check_assignment(each, from, facts, to);
-        if (!each.scheduler.empty() && from.scheduler_name != each.scheduler) {
-            add_error(to, {.code = error_code::mismatch,
-                           .where = {},
-                           .field = "spec.schedulerName",
-                           .value = from.scheduler_name,
-                           .expected = "'" + each.scheduler + "', which alone serves dialect " + each.name});
-        }
+    for (const understood_request& entry : understood.requests) {
+        add_findings(spoken.check(entry.request, entry.container, with_checks.ask), report);
     }
-    for (error& each : resources_not_read(dialects, *from.pod)) add_error(to, std::move(each));
-    if (speaking.empty()) to.notes.emplace_back("asks for no device");
-    if (speaking.size() < 2) return;
+    report.dialects.push_back(std::move(understood));
+}
+
+void check_assignment(const dialect& spoken, const manifest& object, const cluster_objects& objects,
+                      object_report& report) {
+    const auto node = objects.nodes_by_name.find(object.node_name);
+    if (node == objects.nodes_by_name.end()) return;
+    const auto devices = spoken.read_node(objects.source_of(spoken, *node->second)).devices;
+    for (const error& problem : spoken.read_assignment(*object.pod, devices).problems) add_error(report, problem);
+}
+
+void check_scheduler(const dialect& spoken, const manifest& object, object_report& report) {
+    if (spoken.scheduler().empty() || object.scheduler_name == spoken.scheduler()) return;
+    add_error(report, {.code = error_code::mismatch,
+                       .where = {},
+                       .field = "spec.schedulerName",
+                       .value = object.scheduler_name,
+                       .expected = "'" + std::string{spoken.scheduler()} + "', which alone serves dialect " +
+                                   std::string{spoken.name()}});
+}
+
+void validate_pod(const manifest& object, const checks& with_checks, object_report& report) {
+    std::vector<std::string> spoken_names;
+    for (const auto& spoken : *with_checks.dialects) {
+        if (!spoken->requests(*object.pod)) continue;
+        spoken_names.emplace_back(spoken->name());
+        read_requests(*spoken, *object.pod, with_checks, report);
+        check_assignment(*spoken, object, *with_checks.objects, report);
+        check_scheduler(*spoken, object, report);
+    }
+    for (error& problem : with_checks.dialects->resources_not_read(*object.pod)) add_error(report, std::move(problem));
+    if (spoken_names.empty()) report.notes.emplace_back("asks for no device");
+    if (spoken_names.size() < 2) return;
+    std::ranges::sort(spoken_names);
     std::string names;
-    for (const std::string& each : speaking) names += (names.empty() ? "" : ", ") + each;
-    to.notes.push_back("several dialects in one pod: " + names + "; every one of them will want to serve it");
+    for (const std::string& name : spoken_names) names += (names.empty() ? "" : ", ") + name;
+    report.notes.push_back("several dialects in one pod: " + names + "; every one of them will want to serve it");
 }
 
-void validate_node(const manifest& from, const std::vector<manifest_dialect>& dialects, const cluster_facts& facts,
-                   object_report& to) {
-    for (const manifest_dialect& each : dialects) {
-        auto reading = read_node(each, *from.node, facts);
-        for (const error& problem : reading.problems) add_error(to, problem);
+void validate_node(const manifest& object, const checks& with_checks, object_report& report) {
+    for (const auto& spoken : *with_checks.dialects) {
+        auto reading = spoken->read_node(with_checks.objects->source_of(*spoken, *object.node));
+        for (const error& problem : reading.problems) add_error(report, problem);
         if (reading.devices.empty()) continue;
-        to.dialects.push_back(
-            {.dialect = each.name, .requests = {}, .requests_unread = 0, .devices = std::move(reading.devices)});
+        report.dialects.push_back({.dialect = std::string{spoken->name()},
+                                   .requests = {},
+                                   .requests_unread = 0,
+                                   .devices = std::move(reading.devices)});
     }
-    if (to.dialects.empty()) to.notes.emplace_back("registers no device");
+    if (report.dialects.empty()) report.notes.emplace_back("registers no device");
+}
+
+void validate_config(const manifest& object, object_report& report) {
+    const auto config = object.data.find(kube::device_config_key);
+    if (config == object.data.end()) return;
+    const auto read = kube::read_device_config(make_dialect_config(), config->second, object.place);
+    if (!read) {
+        report.errors.push_back(read.error());
+        return;
+    }
+    report.notes.emplace_back("device configuration: give it as --config to use its names");
+    for (const error& warning : read->devices.warnings) report.notes.push_back(warning.message());
+}
+
+object_report report_of(const manifest& object, const checks& with_checks) {
+    object_report report{.place = object.place,
+                         .kind = object.kind,
+                         .ns = object.ns,
+                         .name = object.name,
+                         .replicas = object.replicas,
+                         .cpu = object.cpu,
+                         .memory = object.memory,
+                         .is_pod = object.pod.has_value(),
+                         .is_node = object.node.has_value(),
+                         .dialects = {},
+                         .notes = {},
+                         .errors = object.problems};
+    if (object.pod) validate_pod(object, with_checks, report);
+    if (object.node) validate_node(object, with_checks, report);
+    validate_config(object, report);
+    if (!object.pod && !object.node && object.data.empty()) report.notes.emplace_back("makes no pods");
+    return report;
 }
 
 } // namespace
 
-void add_error(object_report& to, error problem) {
-    problem.where = problem.where.empty() ? to.place : to.place + ": " + problem.where;
-    const auto same = [&problem](const error& each) { return each.message() == problem.message(); };
-    if (std::ranges::none_of(to.errors, same)) to.errors.push_back(std::move(problem));
+void add_error(object_report& report, error problem) {
+    problem.where = problem.where.empty() ? report.place : report.place + ": " + problem.where;
+    const auto same = [&problem](const error& known) { return known.message() == problem.message(); };
+    if (std::ranges::none_of(report.errors, same)) report.errors.push_back(std::move(problem));
 }
 
-std::vector<object_report> validate(const std::vector<manifest>& objects, const validate_options& given) {
-    validate_options with = given;
-    with.mindcluster = options_for(given.mindcluster, objects);
-    const auto dialects = manifest_dialects(with);
-    const cluster_facts facts = facts_of(objects);
+std::vector<object_report> validate(std::span<const manifest> manifests, const dialect_set& dialects) {
+    std::vector<error> warnings; // of objects that are there twice: each has a report of its own
+    const cluster_objects objects = kube::sort_out(manifests, dialects, warnings);
+    const dialect_set adapted = dialects.for_nodes(objects.node_objects());
+    const checks with_checks{.dialects = &adapted, .objects = &objects, .ask = idle_devices(*adapted.config().mig)};
     std::vector<object_report> reports;
-    if (!with.warnings.empty()) {
-        object_report& told = reports.emplace_back();
-        told.place = with.warnings.front().where;
-        told.kind = "device configuration";
-        for (const error& each : with.warnings) told.notes.push_back(each.message());
+    const std::vector<error>& doubts = adapted.config().devices.warnings;
+    if (!doubts.empty()) {
+        object_report& of_config = reports.emplace_back();
+        of_config.place = doubts.front().where;
+        of_config.kind = "device configuration";
+        for (const error& doubt : doubts) of_config.notes.push_back(doubt.message());
     }
-    for (const manifest& each : objects) {
-        object_report made{.place = each.place,
-                           .kind = each.kind,
-                           .ns = each.ns,
-                           .name = each.name,
-                           .replicas = each.replicas,
-                           .cpu = each.cpu,
-                           .memory = each.memory,
-                           .is_pod = each.pod.has_value(),
-                           .is_node = each.node.has_value(),
-                           .dialects = {},
-                           .notes = {},
-                           .errors = each.problems};
-        if (each.pod) validate_pod(each, dialects, facts, with, made);
-        if (each.node) validate_node(each, dialects, facts, made);
-        if (const auto config = each.data.find("device-config.yaml"); config != each.data.end()) {
-            const auto read = configured(default_validate_options(), config->second, each.place);
-            if (!read) {
-                made.errors.push_back(read.error());
-            } else {
-                made.notes.emplace_back("device configuration: give it as --config to use its names");
-                for (const error& warning : read->warnings) made.notes.push_back(warning.message());
-            }
-        }
-        if (!each.pod && !each.node && each.data.empty()) made.notes.emplace_back("makes no pods");
-        reports.push_back(std::move(made));
-    }
+    for (const manifest& object : manifests) reports.push_back(report_of(object, with_checks));
     return reports;
 }
 
-} // namespace vgpusim
+} // namespace vgpualloc::explaining

@@ -11,11 +11,7 @@
 
 #include "objects_parts.hpp"
 
-namespace vgputraces {
-
-using vgpualloc::error;
-using vgpualloc::error_code;
-using vgpualloc::unexpected;
+namespace vgpualloc::kube {
 
 namespace {
 
@@ -95,14 +91,14 @@ std::optional<std::int64_t> object_cursor::quantity(quantity_unit unit, rounding
         fail(error_code::malformed, shown(*value_), "a quantity");
         return std::nullopt;
     }
-    const auto amount = vgpualloc::kubernetes::parse_quantity(value_->text, unit, rest);
+    const auto amount = kubernetes::parse_quantity(value_->text, unit, rest);
     if (amount) return *amount;
     fail(amount.error().code, amount.error().value, amount.error().expected);
     return std::nullopt;
 }
 
-vgpualloc::kubernetes::text_map object_cursor::texts() const {
-    vgpualloc::kubernetes::text_map map;
+kubernetes::text_map object_cursor::texts() const {
+    kubernetes::text_map map;
     for (const auto& [key, each] : entries()) {
         std::string text = each.text();
         // What is no text is a problem already, and better absent than empty.
@@ -111,8 +107,8 @@ vgpualloc::kubernetes::text_map object_cursor::texts() const {
     return map;
 }
 
-vgpualloc::kubernetes::text_map object_cursor::scalars() const {
-    vgpualloc::kubernetes::text_map map;
+kubernetes::text_map object_cursor::scalars() const {
+    kubernetes::text_map map;
     for (const auto& [key, each] : entries()) map[key] = each.scalar();
     return map;
 }
@@ -258,8 +254,8 @@ private:
 
 } // namespace
 
-vgpualloc::expected<std::vector<manifest>> read_manifests(std::string_view text, const std::string& name) {
-    const auto documents = parse_documents(text, name);
+expected<std::vector<manifest>> read_manifests(std::string_view text, const std::string& name) {
+    const auto documents = vgputraces::parse_documents(text, name);
     if (!documents) return unexpected(documents.error());
     manifest_reader reader{name};
     for (const document_value& each : *documents) {
@@ -272,11 +268,11 @@ vgpualloc::expected<std::vector<manifest>> read_manifests(std::string_view text,
     return reader.take();
 }
 
-vgpualloc::expected<std::string> yaml_to_json_text(std::string_view text, const std::string& name) {
-    const auto documents = parse_documents(text, name);
+expected<std::string> yaml_to_json_text(std::string_view text, const std::string& name) {
+    const auto documents = vgputraces::parse_documents(text, name);
     if (!documents) return unexpected(documents.error());
-    if (documents->size() == 1) return to_json_text(documents->front());
+    if (documents->size() == 1) return vgputraces::to_json_text(documents->front());
     return unexpected(error{error_code::malformed, name, "", std::to_string(documents->size()) + " documents", "one"});
 }
 
-} // namespace vgputraces
+} // namespace vgpualloc::kube

@@ -12,16 +12,18 @@
 #include "vgpualloc/kube/objects.hpp"
 #include "vgpuformats/document.hpp"
 
-namespace vgputraces {
+namespace vgpualloc::kube {
 
-using vgpualloc::kubernetes::quantity_unit;
-using vgpualloc::kubernetes::rounding;
+using kubernetes::quantity_unit;
+using kubernetes::rounding;
+using vgputraces::document_value;
+using vgputraces::value_kind;
 
 /// Points at one value of an object, or at nothing. What is wrong becomes a problem with place and path; what is absent
 /// is silently empty.
 class object_cursor {
 public:
-    object_cursor(const document_value* value, std::string place, std::vector<vgpualloc::error>& problems)
+    object_cursor(const document_value* value, std::string place, std::vector<error>& problems)
         : value_{value}, place_{std::move(place)}, problems_{&problems} {}
 
     [[nodiscard]] bool present() const { return value_ != nullptr && value_->kind != value_kind::null; }
@@ -37,11 +39,11 @@ public:
     [[nodiscard]] std::int64_t integer(std::int64_t least, std::int64_t most, std::int64_t otherwise) const;
     [[nodiscard]] std::optional<std::int64_t> quantity(quantity_unit unit, rounding rest) const;
     /// All values have to be texts: a number or a word for truth needs quotes.
-    [[nodiscard]] vgpualloc::kubernetes::text_map texts() const;
+    [[nodiscard]] kubernetes::text_map texts() const;
     /// The same, but numbers do too: quantities.
-    [[nodiscard]] vgpualloc::kubernetes::text_map scalars() const;
+    [[nodiscard]] kubernetes::text_map scalars() const;
 
-    void fail(vgpualloc::error_code code, const std::string& value, const std::string& expected) const;
+    void fail(error_code code, const std::string& value, const std::string& expected) const;
     [[nodiscard]] const document_value* value() const { return value_; }
 
 private:
@@ -50,7 +52,7 @@ private:
     const document_value* value_;
     std::string place_;
     std::string path_;
-    std::vector<vgpualloc::error>* problems_;
+    std::vector<error>* problems_;
 };
 
 /// Names, labels and annotations are the caller's. Also sets the host amounts and the fields of manifest from the
@@ -58,4 +60,4 @@ private:
 void read_pod_spec(const object_cursor& spec, manifest& into);
 void read_node_status(const object_cursor& status, manifest& into);
 
-} // namespace vgputraces
+} // namespace vgpualloc::kube

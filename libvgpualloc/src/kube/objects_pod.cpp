@@ -3,14 +3,8 @@
 
 #include "objects_parts.hpp"
 
-namespace vgputraces {
+namespace vgpualloc::kube {
 namespace {
-
-using vgpualloc::error;
-using vgpualloc::error_code;
-using vgpualloc::mib;
-using vgpualloc::milli_cpu;
-namespace kubernetes = vgpualloc::kubernetes;
 
 struct host_amount {
     std::int64_t cpu_milli = 0;
@@ -96,4 +90,4 @@ void read_node_status(const object_cursor& status, manifest& into) {
     into.memory = mib{host_quantity(allocatable.at("memory"), quantity_unit::mebi, rounding::down)};
 }
 
-} // namespace vgputraces
+} // namespace vgpualloc::kube

@@ -134,11 +134,11 @@ expected<run_record> replay(const run_config& config, const loaded_input& loaded
     const vgpualloc::policy_parameters parameters{.target = loaded.input.typical,
                                                   .seed = static_cast<std::uint64_t>(config.seed),
                                                   .fragmentation = fragmentation};
-    const auto node_policy = make_policy(config.policy, parameters);
+    const auto node_policy = vgpualloc::make_policy(config.policy, parameters);
     if (!node_policy) return unexpected(node_policy.error());
     std::unique_ptr<vgpualloc::policy> device_policy;
     if (!config.device_policy.empty()) {
-        auto made = make_policy(config.device_policy, parameters);
+        auto made = vgpualloc::make_policy(config.device_policy, parameters);
         if (!made) {
             made.error().field = "device_policy";
             return unexpected(made.error());

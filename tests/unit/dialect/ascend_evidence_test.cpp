@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "dialect/recorded.hpp"
+#include "dialect/support.hpp"
 #include "vgpualloc/dialect/ascend_hami.hpp"
 #include "vgpualloc/dialect/mindcluster.hpp"
 
@@ -21,8 +22,8 @@ using nlohmann::json;
 using test::node_of;
 using test::pod_of;
 using testing::IsEmpty;
-namespace hami = dialect::ascend_hami;
-namespace mindcluster = dialect::mindcluster;
+namespace hami = dialects::ascend_hami;
+namespace mindcluster = dialects::mindcluster;
 
 hami::options options_of(const json& config) {
     hami::options made;
@@ -52,7 +53,7 @@ protected:
     }
 };
 
-void expect_as_loaded(const json& loaded, const dialect::node_reading& read) {
+void expect_as_loaded(const json& loaded, const dialects::node_reading& read) {
     // Some cases register what is no list: both read nothing, and it is a problem here.
     if (loaded.value("present", false)) {
         EXPECT_THAT(read.problems, IsEmpty());
@@ -76,7 +77,7 @@ TEST_F(ascend_evidence, hami_registrations_are_read_as_volcano_read_them) {
         SCOPED_TRACE(recorded["id"].get<std::string>());
         const auto options = options_of(recorded["config"]);
         for (const json& each : recorded["nodes"]) {
-            expect_as_loaded(each["loaded"], hami::read_node(node_of(each), options));
+            expect_as_loaded(each["loaded"], test::spoken<hami::options>::read_node(node_of(each), options));
         }
     }
 }
@@ -92,14 +93,14 @@ TEST_F(ascend_evidence, hami_annotations_are_read_and_written_as_volcano_wrote_t
             SCOPED_TRACE(recorded["id"].get<std::string>() + " " + event["pod"]["name"].get<std::string>());
             const json& alloc = event["out"]["alloc"];
             const auto node = node_of(recorded["nodes"][event["out"]["chosen"].get<std::size_t>()]);
-            const auto devices = hami::read_node(node, options).devices;
+            const auto devices = test::spoken<hami::options>::read_node(node, options).devices;
             auto pod = pod_of(event["pod"]);
-            const auto request = hami::read_pod(pod, options);
+            const auto request = test::spoken<hami::options>::read_pod(pod, options);
             ASSERT_TRUE(request.has_value()) << request.error().message();
             ASSERT_EQ(request->containers.size(), alloc["containers"].size());
             for (const auto& [key, value] : test::map_at<kubernetes::text_map>(alloc, "annotations"))
                 pod.annotations[key] = value;
-            const auto read = hami::read_assignment(pod, devices, options);
+            const auto read = test::spoken<hami::options>::read_assignment(pod, devices, options);
             bool none = false; // Q11: too much memory becomes 0 MiB, which is no template and counts as a slice
             std::size_t next = 0;
             for (std::uint32_t i = 0; i < alloc["containers"].size(); ++i) {
@@ -121,7 +122,8 @@ TEST_F(ascend_evidence, hami_annotations_are_read_and_written_as_volcano_wrote_t
             EXPECT_EQ(next, read.shares.size());
             EXPECT_EQ(read.problems.empty(), !none);
             if (none) continue;
-            EXPECT_EQ(hami::write_assignment(pod, devices, {node.name, "<time>", read.shares}, options),
+            EXPECT_EQ(test::spoken<hami::options>::write_assignment(pod, devices, {node.name, "<time>", read.shares},
+                                                                    options),
                       test::map_at<kubernetes::text_map>(alloc, "annotations"));
             ++checked;
         }
@@ -137,7 +139,6 @@ TEST_F(ascend_evidence, mindcluster_nodes_annotations_and_requests) {
         std::vector<std::vector<device_registration>> devices;
         for (const json& each : recorded["nodes"]) {
             const mindcluster::device_info info{.device_list = test::map_at<kubernetes::text_map>(each, "device_list"),
-                                                .update_time = each.value("device_list_update_time", std::int64_t{0}),
                                                 .noded_status = each.value("noded_status", "")};
             const auto read = mindcluster::read_node(node_of(each), info, {}, {});
             const json& loaded = each["loaded"];
@@ -167,7 +168,7 @@ TEST_F(ascend_evidence, mindcluster_nodes_annotations_and_requests) {
             auto pod = pod_of(event["pod"]);
             for (const auto& [key, value] : test::map_at<kubernetes::text_map>(alloc, "annotations"))
                 pod.annotations[key] = value;
-            const auto read = mindcluster::read_assignment(pod, on, {});
+            const auto read = test::spoken<mindcluster::options>::read_assignment(pod, on, {});
             if (on.empty()) continue; // Q26: valid upstream only from its second session on
             EXPECT_THAT(read.problems, IsEmpty()) << pod.name;
             ASSERT_EQ(read.shares.size(), alloc["chips"].size()) << pod.name;
@@ -176,7 +177,7 @@ TEST_F(ascend_evidence, mindcluster_nodes_annotations_and_requests) {
                           "Ascend310P-" + std::to_string(alloc["chips"][i].get<int>()));
                 EXPECT_EQ(std::holds_alternative<whole_device>(read.shares[i].part), !alloc.contains("template"));
             }
-            EXPECT_EQ(mindcluster::write_assignment(on, {"", "<time>", read.shares}),
+            EXPECT_EQ(test::spoken<mindcluster::options>::write_assignment({}, on, {"", "<time>", read.shares}, {}),
                       test::map_at<kubernetes::text_map>(alloc, "annotations"));
             ++checked;
         }

@@ -9,6 +9,7 @@
 
 #include "dialect/support.hpp"
 #include "requirements.hpp"
+#include "support.hpp"
 #include "vgpualloc/dialect/ascend_hami.hpp"
 
 namespace {
@@ -17,7 +18,7 @@ using namespace vgpualloc;
 using vgpualloc::test::covers;
 using vgpualloc::test::limited;
 using vgpualloc::test::pod_of;
-using namespace vgpualloc::dialect::ascend_hami;
+using namespace vgpualloc::dialects::ascend_hami;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::Field;
@@ -25,6 +26,12 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
+constexpr auto& read_pod = test::spoken<options>::read_pod;
+constexpr auto& read_node = test::spoken<options>::read_node;
+constexpr auto& requests = test::spoken<options>::requests;
+constexpr auto& read_assignment = test::spoken<options>::read_assignment;
+constexpr auto& write_assignment = test::spoken<options>::write_assignment;
+constexpr auto& write_node = test::spoken<options>::write_node;
 
 constexpr const char* register_310p = "hami.io/node-register-Ascend310P";
 constexpr const char* allocated_310p = "hami.io/Ascend310P-devices-allocated";

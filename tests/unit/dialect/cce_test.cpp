@@ -9,6 +9,7 @@
 
 #include "dialect/support.hpp"
 #include "requirements.hpp"
+#include "support.hpp"
 #include "vgpualloc/dialect/cce.hpp"
 
 namespace {
@@ -17,12 +18,18 @@ using namespace vgpualloc;
 using vgpualloc::test::covers;
 using vgpualloc::test::limited;
 using vgpualloc::test::pod_of;
-using namespace vgpualloc::dialect::cce;
+using namespace vgpualloc::dialects::cce;
 using testing::ElementsAre;
 using testing::Field;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
+constexpr auto& read_pod = test::spoken<options>::read_pod;
+constexpr auto& read_node = test::spoken<options>::read_node;
+constexpr auto& requests = test::spoken<options>::requests;
+constexpr auto& read_assignment = test::spoken<options>::read_assignment;
+constexpr auto& write_assignment = test::spoken<options>::write_assignment;
+constexpr auto& write_node = test::spoken<options>::write_node;
 
 constexpr const char* memory_name = "volcano.sh/gpu-mem.128Mi";
 constexpr const char* cores_name = "volcano.sh/gpu-core.percentage";

@@ -8,14 +8,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support.hpp"
 #include "vgpualloc/dialect/gpushare.hpp"
 
 namespace {
 
 using namespace vgpualloc;
-using namespace vgpualloc::dialect::gpushare;
+using namespace vgpualloc::dialects::gpushare;
 using testing::IsEmpty;
 using testing::SizeIs;
+constexpr auto& read_pod = test::spoken<options>::read_pod;
+constexpr auto& read_node = test::spoken<options>::read_node;
+constexpr auto& requests = test::spoken<options>::requests;
+constexpr auto& read_assignment = test::spoken<options>::read_assignment;
+constexpr auto& write_assignment = test::spoken<options>::write_assignment;
+constexpr auto& write_node = test::spoken<options>::write_node;
 
 constexpr const char* memory_resource = "volcano.sh/gpu-memory";
 constexpr const char* number_resource = "volcano.sh/gpu-number";
@@ -160,7 +167,7 @@ protected:
     std::vector<device_registration> devices = read_node(node_of("400", "4"), options{}).devices;
     kubernetes::pod pod = pod_of({limited(memory_resource, 30), limited(number_resource, 2)});
 
-    dialect::assignment_reading read(const std::string& text, const options& with = {}) {
+    dialects::assignment_reading read(const std::string& text, const options& with = {}) {
         pod.annotations[index_annotation] = text;
         return read_assignment(pod, devices, with);
     }
@@ -168,7 +175,7 @@ protected:
 
 TEST_F(gpushare_assignment, a_memory_pod_has_its_memory_on_the_card_listed) {
     const std::vector<device_share> shares{{.device = device_index{2U}, .part = slice{.memory = mib{30}, .cores = {}}}};
-    const auto written = write_assignment({.node = "n0", .time = "17", .shares = shares});
+    const auto written = write_assignment({}, {}, {.node = "n0", .time = "17", .shares = shares}, {});
     EXPECT_EQ(written, (kubernetes::text_map{{"volcano.sh/predicate-time", "17"}, {"volcano.sh/gpu-index", "2"}}));
     EXPECT_EQ(read(written.at(index_annotation)).shares, shares);
     EXPECT_THAT(read("2").problems, IsEmpty());
@@ -178,7 +185,7 @@ TEST_F(gpushare_assignment, a_number_pod_has_whole_cards) {
     const slice whole{.memory = mib{100}, .cores = core_percent{100}};
     const std::vector<device_share> shares{{.device = device_index{0U}, .part = whole},
                                            {.device = device_index{3U}, .part = whole}};
-    const auto written = write_assignment({.node = "n0", .time = "17", .shares = shares});
+    const auto written = write_assignment({}, {}, {.node = "n0", .time = "17", .shares = shares}, {});
     EXPECT_EQ(written.at(index_annotation), "0,3");
     EXPECT_EQ(read("0,3", by_number()).shares, shares);
     EXPECT_THAT(read("0,3", by_number()).problems, IsEmpty());

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "dialect/support.hpp"
+#include "support.hpp"
 #include "vgpualloc/catalog/mig.hpp"
 #include "vgpualloc/dialect/hami.hpp"
 #include "vgpualloc/mode/factory.hpp"
@@ -21,13 +22,19 @@ namespace {
 using namespace vgpualloc;
 using vgpualloc::test::limited;
 using vgpualloc::test::pod_of;
-using namespace vgpualloc::dialect::hami;
+using namespace vgpualloc::dialects::hami;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::Field;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
+constexpr auto& read_pod = test::spoken<options>::read_pod;
+constexpr auto& read_node = test::spoken<options>::read_node;
+constexpr auto& requests = test::spoken<options>::requests;
+constexpr auto& read_assignment = test::spoken<options>::read_assignment;
+constexpr auto& write_assignment = test::spoken<options>::write_assignment;
+constexpr auto& write_node = test::spoken<options>::write_node;
 
 constexpr const char* register_key = "hami.io/node-nvidia-register";
 constexpr const char* allocated_key = "hami.io/vgpu-devices-allocated";
@@ -407,7 +414,7 @@ TEST(hami, gpus_keep_the_index_that_they_are_registered_with) {
     const auto text = read_node(node_with("A,x,1000,100,T4,0,true:B,1,1000,100,T4,0,true:"), {});
     ASSERT_THAT(text.devices, SizeIs(1));
     EXPECT_EQ(text.index_of(0), 1);
-    EXPECT_EQ((vgpualloc::dialect::node_reading{.devices = {{}, {}}, .problems = {}}.index_of(1)), 1);
+    EXPECT_EQ((vgpualloc::dialects::node_reading{.devices = {{}, {}}, .problems = {}}.index_of(1)), 1);
 }
 
 TEST(hami, models_of_a_users_catalog_are_cut) {
@@ -422,7 +429,7 @@ TEST(hami, models_of_a_users_catalog_are_cut) {
     const auto catalog = merge(built_in_mig_catalog(), *more);
     ASSERT_TRUE(catalog.has_value());
     options with;
-    with.catalog = &*catalog;
+    with.catalog = std::make_shared<const mig_catalog>(*catalog);
     device_registration card;
     card.uuid = "M";
     card.model = "NVIDIA MY-GPU";

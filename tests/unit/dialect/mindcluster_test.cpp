@@ -8,18 +8,23 @@
 #include <gtest/gtest.h>
 
 #include "requirements.hpp"
+#include "support.hpp"
 #include "vgpualloc/dialect/mindcluster.hpp"
 
 namespace {
 
 using namespace vgpualloc;
 using vgpualloc::test::covers;
-using namespace vgpualloc::dialect::mindcluster;
+using namespace vgpualloc::dialects::mindcluster;
 using testing::ElementsAre;
 using testing::Field;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
+constexpr auto& read_pod = test::spoken<options>::read_pod;
+constexpr auto& requests = test::spoken<options>::requests;
+constexpr auto& read_assignment = test::spoken<options>::read_assignment;
+constexpr auto& write_assignment = test::spoken<options>::write_assignment;
 
 constexpr const char* core = "huawei.com/npu-core";
 
@@ -41,7 +46,7 @@ device_info good_info() {
                             {"huawei.com/Ascend310P-Unhealthy", "Ascend310P-10"}}};
 }
 
-std::vector<std::string> healthy(const dialect::node_reading& read) {
+std::vector<std::string> healthy(const dialects::node_reading& read) {
     std::vector<std::string> names;
     for (const auto& each : read.devices) {
         if (each.healthy) names.push_back(each.uuid);
@@ -250,7 +255,7 @@ TEST(mindcluster, every_container_counts_unless_read_as_upstream) {
 
 std::vector<device_registration> devices() { return read_node(good_node(), good_info(), {}, {}).devices; }
 
-dialect::assignment_reading assigned(const std::string& text) {
+dialects::assignment_reading assigned(const std::string& text) {
     auto pod = pod_with({2});
     pod.annotations[core] = text;
     return read_assignment(pod, devices(), {});
@@ -302,14 +307,43 @@ TEST(mindcluster, what_is_written_is_what_is_read) {
     for (const char* text : {"10-vir04_4c_dvpp", "0,2", "0-vir01;2,10", ";2"}) {
         const auto read = assigned(text);
         EXPECT_THAT(read.problems, IsEmpty());
-        const auto written = write_assignment(devices(), {"n0", "18", read.shares});
+        const auto written = write_assignment({}, devices(), {"n0", "18", read.shares}, {});
         EXPECT_EQ(written, (kubernetes::text_map{{core, text}, {"predicate-time", "18"}}));
     }
-    kubernetes::node to;
-    to.name = "n0";
-    device_info info;
-    write_node(devices(), {}, to, info);
-    EXPECT_EQ(read_node(to, info, {}, {}).devices, devices());
+    const auto spoken = make({});
+    kubernetes::node node;
+    node.name = "n0";
+    kubernetes::text_map config_map;
+    spoken->write_node(devices(), node, config_map);
+    EXPECT_EQ(spoken->read_node({.object = node, .config_map = &config_map}).devices, devices());
+}
+
+TEST(mindcluster, a_node_without_chips_or_without_its_config_map_has_none) {
+    const auto spoken = make({});
+    EXPECT_EQ(spoken->config_map_of("n0"), "mindx-dl-deviceinfo-n0");
+    EXPECT_THAT(spoken->read_node({.object = kubernetes::node{}}).problems, IsEmpty());
+    const auto node = good_node();
+    EXPECT_THAT(spoken->read_node({.object = node}).problems, SizeIs(1));
+    for (const char* text :
+         {"", "{", "[]", R"({"DeviceInfo":{"DeviceList":[]}})", R"({"DeviceInfo":{"DeviceList":{"a":1}}})"}) {
+        EXPECT_FALSE(read_device_info({{"DeviceInfoCfg", text}})) << text;
+    }
+}
+
+TEST(mindcluster, chips_are_of_the_sizes_that_the_nodes_have) {
+    const auto spoken = make({});
+    auto small = good_node();
+    auto large = good_node();
+    large.labels["servertype"] = "Ascend310P-10";
+    const kubernetes::node other;
+    const kubernetes::node* none[] = {&other};
+    const kubernetes::node* one_size[] = {&large, &other};
+    const kubernetes::node* both[] = {&large, &small};
+    EXPECT_EQ(spoken->for_nodes(none), nullptr);
+    EXPECT_EQ(spoken->for_nodes(one_size)->read_pod(pod_with({40}))->containers[0].count, 4);
+    EXPECT_EQ(spoken->for_nodes(both)->read_pod(pod_with({40})).error().code, error_code::unsupported);
+    EXPECT_EQ(spoken->extended_of(small), 24);
+    EXPECT_EQ(spoken->extended_of(pod_with({2, 0, 8})), 10);
 }
 
 } // namespace

@@ -13,7 +13,7 @@ namespace {
 
 using namespace vgpualloc;
 using vgpualloc::test::covers;
-using namespace vgpualloc::dialect::volcano;
+using namespace vgpualloc::dialects::volcano;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -109,17 +109,17 @@ TEST(volcano_config, the_file_that_hami_ships) {
     const auto read = parsed(std::string{of_hami});
     EXPECT_THAT(read.warnings, IsEmpty());
     ASSERT_TRUE(read.hami);
-    const dialect::hami::options names{.count_name = "x/gpu",
-                                       .memory_name = "x/gpumem",
-                                       .memory_percentage_name = "x/percent",
-                                       .cores_name = "x/gpucores",
-                                       .memory_factor = 4,
-                                       .memory_default = mib{100},
-                                       .cores_default = core_percent{5},
-                                       .count_default = 2,
-                                       .mig_allowlist = {{.models = {"A30"}, .profiles = {"1g.6gb"}}}};
+    const dialects::hami::options names{.count_name = "x/gpu",
+                                        .memory_name = "x/gpumem",
+                                        .memory_percentage_name = "x/percent",
+                                        .cores_name = "x/gpucores",
+                                        .memory_factor = 4,
+                                        .memory_default = mib{100},
+                                        .cores_default = core_percent{5},
+                                        .count_default = 2,
+                                        .mig_allowlist = {{.models = {"A30"}, .profiles = {"1g.6gb"}}}};
     EXPECT_EQ(*read.hami, names);
-    EXPECT_EQ(read.vgpu, dialect::volcano_vgpu::options{}) << "Volcano's names are not in HAMi's file";
+    EXPECT_EQ(read.vgpu, dialects::volcano_vgpu::options{}) << "Volcano's names are not in HAMi's file";
     ASSERT_THAT(read.vnpus, SizeIs(1));
     EXPECT_EQ(read.vnpus[0].resource_core_name, "x/910C-core");
     EXPECT_EQ(read.vnpus[0].memory_factor, 2);

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "dialect/recorded.hpp"
+#include "dialect/support.hpp"
 #include "vgpualloc/dialect/gpushare.hpp"
 #include "vgpualloc/dialect/volcano_vgpu.hpp"
 
@@ -23,8 +24,8 @@ using test::map_at;
 using test::node_of;
 using test::pod_of;
 using testing::IsEmpty;
-namespace vgpu = dialect::volcano_vgpu;
-namespace gpushare = dialect::gpushare;
+namespace vgpu = dialects::volcano_vgpu;
+namespace gpushare = dialects::gpushare;
 
 vgpu::options options_of(const json& config) {
     vgpu::options made;
@@ -77,7 +78,7 @@ public:
 
 private:
     void add_node(const json& from) {
-        const auto read = vgpu::read_node(node_of(from), with_);
+        const auto read = test::spoken<vgpu::options>::read_node(node_of(from), with_);
         const json& loaded = from["loaded"];
         const json cards = loaded.value("devices", json::array());
         // Q6: upstream has one mode a node, that of its last card; its ids then are not those of the other cards'
@@ -110,13 +111,13 @@ private:
             bool req = false;
             for (const json& each : out["nodes"]) req = req || each.value("req", false);
             if (req) {
-                EXPECT_TRUE(vgpu::requests(pod, with_));
+                EXPECT_TRUE(test::spoken<vgpu::options>::requests(pod, with_));
             }
         }
-        EXPECT_TRUE(vgpu::read_pod(pod, with_));
+        EXPECT_TRUE(test::spoken<vgpu::options>::read_pod(pod, with_));
         if (event["op"] == "restore") {
             const auto node = event["node"].get<std::size_t>();
-            const auto read = vgpu::read_assignment(pod, devices_[node], with_);
+            const auto read = test::spoken<vgpu::options>::read_assignment(pod, devices_[node], with_);
             for (const error& each : read.problems) EXPECT_FALSE(each.message().empty());
         }
         if (!out.contains("alloc") || !out["alloc"].value("ok", false)) return;
@@ -125,11 +126,11 @@ private:
         if (!one_mode_[node]) return;
         auto written = alloc["annotations"].get<kubernetes::text_map>();
         pod.annotations.insert(written.begin(), written.end());
-        const auto read = vgpu::read_assignment(pod, devices_[node], with_);
+        const auto read = test::spoken<vgpu::options>::read_assignment(pod, devices_[node], with_);
         for (const error& each : read.problems) ADD_FAILURE() << each.message();
         check_shares(alloc.value("containers", json::array()), read.shares, devices_[node]);
-        EXPECT_EQ(vgpu::write_assignment(pod, devices_[node],
-                                         {.node = names_[node], .time = "<time>", .shares = read.shares}, with_),
+        EXPECT_EQ(test::spoken<vgpu::options>::write_assignment(
+                      pod, devices_[node], {.node = names_[node], .time = "<time>", .shares = read.shares}, with_),
                   written);
         ++assignments;
     }
@@ -184,7 +185,7 @@ TEST_F(volcano_evidence, gpushare_nodes_and_assignments) {
         std::vector<std::vector<device_registration>> devices;
         bool present = false; // a node without cards says of no pod that it asks for them
         for (const json& node : each["nodes"]) {
-            const auto read = gpushare::read_node(node_of(node), with);
+            const auto read = test::spoken<gpushare::options>::read_node(node_of(node), with);
             devices.push_back(read.devices);
             present = present || node["loaded"].value("present", false);
             EXPECT_EQ(node["loaded"].value("present", false), !read.devices.empty());
@@ -199,19 +200,23 @@ TEST_F(volcano_evidence, gpushare_nodes_and_assignments) {
             if (!event.contains("pod")) continue;
             kubernetes::pod pod = pod_of(event["pod"]);
             const json& out = event["out"];
-            const auto wanted = gpushare::read_pod(pod, with);
+            const auto wanted = test::spoken<gpushare::options>::read_pod(pod, with);
             EXPECT_TRUE(wanted);
             if (event["op"] == "add") {
-                EXPECT_EQ(present && gpushare::requests(pod, with), out.value("has_request", false));
+                EXPECT_EQ(present && test::spoken<gpushare::options>::requests(pod, with),
+                          out.value("has_request", false));
             }
             if (!out.contains("alloc") || !out["alloc"].value("ok", false)) continue;
             const auto annotations = out["alloc"]["annotations"].get<kubernetes::text_map>();
             pod.annotations.insert(annotations.begin(), annotations.end());
-            const auto read = gpushare::read_assignment(pod, devices[out["chosen"].get<std::size_t>()], with);
+            const auto read =
+                test::spoken<gpushare::options>::read_assignment(pod, devices[out["chosen"].get<std::size_t>()], with);
             std::vector<std::size_t> chips;
             for (const device_share& share : read.shares) chips.push_back(share.device.at());
             EXPECT_EQ(chips, out["alloc"]["chips"].get<std::vector<std::size_t>>());
-            EXPECT_EQ(gpushare::write_assignment({.node = "", .time = "<time>", .shares = read.shares}), annotations);
+            EXPECT_EQ(test::spoken<gpushare::options>::write_assignment(
+                          {}, {}, {.node = "", .time = "<time>", .shares = read.shares}, {}),
+                      annotations);
             // Q25: upstream gives a pod with both resources one card, also where the number counts.
             if (chips.size() == static_cast<std::size_t>(wanted->containers[0].count)) {
                 EXPECT_THAT(read.problems, IsEmpty());

@@ -7,19 +7,25 @@
 #include <gtest/gtest.h>
 
 #include "requirements.hpp"
+#include "support.hpp"
 #include "vgpualloc/dialect/volcano_vgpu.hpp"
 
 namespace {
 
 using namespace vgpualloc;
 using vgpualloc::test::covers;
-using namespace vgpualloc::dialect::volcano_vgpu;
-using dialect::assignment_reading;
-using dialect::decision;
-using dialect::node_reading;
+using namespace vgpualloc::dialects::volcano_vgpu;
+using dialects::assignment_reading;
+using dialects::decision;
+using dialects::node_reading;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
+constexpr auto& read_pod = test::spoken<options>::read_pod;
+constexpr auto& read_node = test::spoken<options>::read_node;
+constexpr auto& requests = test::spoken<options>::requests;
+constexpr auto& read_assignment = test::spoken<options>::read_assignment;
+constexpr auto& write_assignment = test::spoken<options>::write_assignment;
 
 const std::string a100 = "NVIDIA-NVIDIA A100-SXM4-40GB";
 
@@ -211,7 +217,7 @@ TEST(volcano_vgpu_node, what_is_written_reads_back) {
                                  with);
     kubernetes::node written;
     written.name = "n0";
-    write_node(first.devices, written);
+    test::spoken<options>::write_node(first.devices, with, written);
     EXPECT_EQ(written.allocatable["volcano.sh/vgpu-memory"], "204800");
     EXPECT_EQ(written.allocatable["volcano.sh/vgpu-cores"], "300");
     EXPECT_EQ(written.capacity["volcano.sh/vgpu-number"], "18");
@@ -342,9 +348,9 @@ TEST(volcano_vgpu_pod, a_bound_pod_is_seen_by_its_group_where_it_has_something) 
     EXPECT_THAT(read_pod(pod, options{})->tags, IsEmpty()) << "it asks for nothing of a card";
     const auto tags_with = [&pod](const partition& part) {
         const device_share has{.container = 0, .device = device_index{0U}, .part = part};
-        return tags_of(pod, {&has, 1}, options{});
+        return test::spoken<options>::tags_of(pod, {&has, 1}, options{});
     };
-    EXPECT_THAT(tags_of(pod, {}, options{}), IsEmpty());
+    EXPECT_THAT(test::spoken<options>::tags_of(pod, {}, options{}), IsEmpty());
     EXPECT_THAT(tags_with(slice{}), IsEmpty());
     EXPECT_THAT(tags_with(slice{mib{0}, core_percent{1}}), ElementsAre("group:default/g"));
     EXPECT_THAT(tags_with(mig_instance{}), ElementsAre("group:default/g"));

@@ -11,7 +11,7 @@
 
 namespace {
 
-using namespace vgputraces;
+using namespace vgpualloc::kube;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::Field;

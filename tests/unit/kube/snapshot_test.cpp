@@ -20,7 +20,7 @@ using vgpualloc::error_code;
 using vgpualloc::mib;
 using vgpualloc::milli_cpu;
 using vgpualloc::node_index;
-using namespace vgpusim_test;
+using namespace kube_test;
 
 constexpr node_index first{std::size_t{0}};
 
@@ -155,7 +155,7 @@ TEST(snapshot, what_cannot_be_read_is_a_warning_with_its_place) {
 }
 
 TEST(snapshot, cards_cut_without_a_geometry_are_told) {
-    const auto made = snapshot_of(gpu_node("n0", card("A", "mig")), vgpusim::default_validate_options());
+    const auto made = snapshot_of(gpu_node("n0", card("A", "mig")), vgpualloc::dialect_set{});
     ASSERT_THAT(made.warnings, SizeIs(1));
     EXPECT_THAT(made.warnings[0].message(), HasSubstr("--config"));
 }
@@ -188,7 +188,7 @@ TEST(snapshot, typical_requests_are_those_of_all_pods) {
 }
 
 TEST(snapshot, a_cluster_has_nodes) {
-    const auto made = vgpusim::make_snapshot(objects(pod("p", "cpu: 1")), dialects());
+    const auto made = kube::make_snapshot(objects(pod("p", "cpu: 1")), dialects());
     ASSERT_FALSE(made.has_value());
     EXPECT_EQ(made.error().code, error_code::missing);
 }

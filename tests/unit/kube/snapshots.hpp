@@ -2,13 +2,16 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "vgpualloc/kube/snapshot.hpp"
 
-namespace vgpusim_test {
+namespace kube_test {
+
+namespace kube = vgpualloc::kube;
 
 inline constexpr const char* a100 = "NVIDIA A100-SXM4-40GB";
 
@@ -40,28 +43,28 @@ inline std::string vgpu(int count, int memory, int cores = 0) {
 }
 
 /// The names of the components, and the first geometry groups of an A100.
-inline vgpusim::validate_options dialects() {
-    auto made = vgpusim::default_validate_options();
+inline vgpualloc::dialect_set dialects() {
+    auto config = vgpualloc::make_dialect_config();
     using vgpualloc::mib;
-    made.vgpu.geometries = {
+    config.devices.vgpu.geometries = {
         {.models = {"A100"},
          .groups = {{.name = "group1", .kinds = {{.name = "1g.5gb", .memory = mib{5120}, .count = 7}}},
                     {.name = "group2",
                      .kinds = {{.name = "2g.10gb", .memory = mib{10240}, .count = 3},
                                {.name = "1g.5gb", .memory = mib{5120}, .count = 1}}}}}};
-    return made;
+    return vgpualloc::dialect_set{std::move(config)};
 }
 
-inline std::vector<vgputraces::manifest> objects(const std::string& yaml) {
-    auto read = vgputraces::read_manifests(yaml, "f.yaml");
+inline std::vector<kube::manifest> objects(const std::string& yaml) {
+    auto read = kube::read_manifests(yaml, "f.yaml");
     EXPECT_TRUE(read.has_value()) << read.error().message();
-    return read ? *std::move(read) : std::vector<vgputraces::manifest>{};
+    return read ? *std::move(read) : std::vector<kube::manifest>{};
 }
 
-inline vgpusim::snapshot snapshot_of(const std::string& yaml, const vgpusim::validate_options& with = dialects()) {
-    auto made = vgpusim::make_snapshot(objects(yaml), with);
-    EXPECT_TRUE(made.has_value()) << made.error().message();
-    return made ? *std::move(made) : vgpusim::snapshot{};
+inline kube::snapshot snapshot_of(const std::string& yaml, const vgpualloc::dialect_set& spoken = dialects()) {
+    auto state = kube::make_snapshot(objects(yaml), spoken);
+    EXPECT_TRUE(state.has_value()) << state.error().message();
+    return state ? *std::move(state) : kube::snapshot{};
 }
 
-} // namespace vgpusim_test
+} // namespace kube_test

@@ -1,4 +1,5 @@
 // CCE's rules by the numbers of SPEC-cce's acceptance checks. C11 is about pods, so that the dialect answers it.
+#include "dialect/support.hpp"
 #include "requirements.hpp"
 #include "support.hpp"
 
@@ -138,11 +139,11 @@ TEST(cce, C11_init_containers_have_no_virtual_gpu) {
     kubernetes::pod asked;
     asked.name = "p";
     asked.containers = {{.name = "main", .limits = {{"volcano.sh/gpu-mem.128Mi", 40}}, .requests = {}}};
-    const auto accepted = dialect::cce::read_pod(asked, {});
+    const auto accepted = test::spoken<dialects::cce::options>::read_pod(asked, {});
     ASSERT_TRUE(accepted) << accepted.error().message();
     EXPECT_EQ(v100{}.why(accepted->containers.at(0)).code, none);
     asked.init_containers = asked.containers;
-    const auto refused = dialect::cce::read_pod(asked, {});
+    const auto refused = test::spoken<dialects::cce::options>::read_pod(asked, {});
     ASSERT_FALSE(refused.has_value());
     EXPECT_EQ(refused.error().code, error_code::unsupported);
 }

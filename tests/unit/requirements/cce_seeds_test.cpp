@@ -7,13 +7,13 @@ namespace vgpualloc {
 namespace {
 
 using namespace test;
-namespace cce = dialect::cce;
+namespace cce = dialects::cce;
 
 constexpr const char* memory_name = "volcano.sh/gpu-mem.128Mi";
 constexpr const char* cores_name = "volcano.sh/gpu-core.percentage";
 
 /// A node of the seed's V100 of 16160 MiB.
-dialect::node_reading v100_node(int gpus) {
+dialects::node_reading v100_node(int gpus) {
     kubernetes::node made;
     made.name = "n";
     std::string list;
@@ -22,7 +22,7 @@ dialect::node_reading v100_node(int gpus) {
                 R"(","model":"Tesla V100-SXM2","memory":16160,"health":true})";
     }
     made.annotations[cce::register_annotation] = "[" + list + "]";
-    return cce::read_node(made, {});
+    return test::spoken<cce::options>::read_node(made, {});
 }
 site v100s(int gpus) {
     site here;
@@ -38,7 +38,7 @@ kubernetes::pod units_pod(std::int64_t units, std::int64_t cores = -1) {
     return pod_with(limits);
 }
 expected<pod_request> units_ask(std::int64_t units, std::int64_t cores = -1) {
-    return cce::read_pod(units_pod(units, cores), {});
+    return test::spoken<cce::options>::read_pod(units_pod(units, cores), {});
 }
 partition isolated(std::int64_t memory_mib, std::int64_t cores = 0) { return partition{part(memory_mib, cores)}; }
 
@@ -53,10 +53,10 @@ TEST(seeds_cce, init_containers_have_none) {
     covers({"R102"});
     for (const char* name : {memory_name, cores_name}) {
         auto pod = units_pod(40);
-        EXPECT_EQ(v100s(1).place(cce::read_pod(pod, {})), "n");
+        EXPECT_EQ(v100s(1).place(test::spoken<cce::options>::read_pod(pod, {})), "n");
         pod.init_containers.resize(1);
         pod.init_containers[0].limits[name] = 5;
-        EXPECT_EQ(v100s(1).place(cce::read_pod(pod, {})), "error") << name;
+        EXPECT_EQ(v100s(1).place(test::spoken<cce::options>::read_pod(pod, {})), "error") << name;
     }
 }
 
@@ -118,7 +118,7 @@ TEST(seeds_cce, memory_is_a_positive_multiple_of_128_mib) {
     }
     auto pod = units_pod(1);
     pod.containers[0].limits[memory_name] = -1;
-    EXPECT_EQ(v100s(1).place(cce::read_pod(pod, {})), "error");
+    EXPECT_EQ(v100s(1).place(test::spoken<cce::options>::read_pod(pod, {})), "error");
     auto odd = *units_ask(40); // as a console takes it, in MiB
     for (const std::int64_t memory : {100, 5000, 5121}) {
         odd.containers[0].memory = mib{memory};
@@ -173,8 +173,8 @@ TEST(seeds_cce, compute_is_not_isolated_without_memory) {
 
 TEST(seeds_cce, both_amounts_are_optional) {
     covers({"R120"});
-    EXPECT_FALSE(cce::requests(units_pod(-1), {})) << "neither: no virtual GPU";
-    EXPECT_TRUE(cce::requests(units_pod(1), {}));
+    EXPECT_FALSE(test::spoken<cce::options>::requests(units_pod(-1), {})) << "neither: no virtual GPU";
+    EXPECT_TRUE(test::spoken<cce::options>::requests(units_pod(1), {}));
     EXPECT_EQ(v100s(1).place(units_ask(1)), "n") << "no compute";
     EXPECT_EQ(v100s(1).place(units_ask(1, 5)), "n");
 }

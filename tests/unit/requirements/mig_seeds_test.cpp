@@ -16,7 +16,7 @@ using namespace test;
 const mig_model& model(std::string_view name) { return **find_model(built_in_mig_catalog(), name); }
 
 /// A GPU cut by the catalog's placements, as a node without geometry groups registers it.
-dialect::node_reading by_catalog(const std::string& type) {
+dialects::node_reading by_catalog(const std::string& type) {
     device_registration made;
     made.uuid = "A";
     made.model = type;
@@ -74,7 +74,7 @@ TEST(seeds_mig, needs_a_gpu_that_has_it) {
 TEST(seeds_mig, users_may_write_their_own_geometry) {
     covers({"R029"});
     const auto config = [](const char* kinds) {
-        const auto read = dialect::volcano::parse_device_config(
+        const auto read = dialects::volcano::parse_device_config(
             R"({"nvidia":{"resourceCountName":"volcano.sh/vgpu-number","resourceMemoryName":"volcano.sh/vgpu-memory",
                 "knownMigGeometries":[{"models":["A100-SXM4-40GB"],"allowedGeometries":[{"group":"mine","geometries":[)" +
                 std::string{kinds} + "]}]}]}}",
@@ -97,8 +97,8 @@ TEST(seeds_mig, the_mig_example) {
     here.add("n_mig", vgpu_node(card("M", "mig"), a100_geometry()));
     EXPECT_EQ(here.place(vgpu_ask(1, 30000, 0, "hami-core")), "n_hami"); // where binpack would put the next one
     const auto pod = vgpu_pod(1, 3000, 0, "mig");                        // no vgpu-cores
-    EXPECT_EQ(here.place(vgpu::read_pod(pod, {})), "n_mig");
-    const auto written = vgpu::write_assignment(
+    EXPECT_EQ(here.place(test::spoken<vgpu::options>::read_pod(pod, {})), "n_mig");
+    const auto written = test::spoken<vgpu::options>::write_assignment(
         pod, here.registered(), {.node = "n_mig", .time = "1", .shares = here.shares()}, a100_geometry());
     EXPECT_EQ(written.at(vgpu::assignment_annotation), "M[group1-0],NVIDIA,3000,0:");
 }
@@ -309,9 +309,9 @@ TEST(seeds_mig, an_instance_is_told_by_its_name) {
     const auto pod = vgpu_pod(1, 3000, 0, "mig");
     std::set<std::string> names;
     for (int i = 0; i < 7; ++i) {
-        EXPECT_EQ(here.place(vgpu::read_pod(pod, {})), "n");
-        names.insert(vgpu::write_assignment(pod, here.registered(), {.node = "n", .time = "1", .shares = here.shares()},
-                                            a100_geometry())
+        EXPECT_EQ(here.place(test::spoken<vgpu::options>::read_pod(pod, {})), "n");
+        names.insert(test::spoken<vgpu::options>::write_assignment(
+                         pod, here.registered(), {.node = "n", .time = "1", .shares = here.shares()}, a100_geometry())
                          .at(vgpu::assignment_annotation));
     }
     EXPECT_EQ(names.size(), 7U);

@@ -12,8 +12,8 @@ namespace vgpualloc {
 namespace {
 
 using namespace test;
-namespace mc = dialect::mindcluster;
-namespace hami = dialect::ascend_hami;
+namespace mc = dialects::mindcluster;
+namespace hami = dialects::ascend_hami;
 
 // --- MindCluster ---------------------------------------------------------------------------------------------------
 
@@ -39,7 +39,7 @@ mc::device_info all_healthy(int chips) {
     made.device_list["huawei.com/Ascend310P"] = list;
     return made;
 }
-dialect::node_reading chips_on_node(int chips) {
+dialects::node_reading chips_on_node(int chips) {
     return mc::read_node(chips_of_310p(chips), all_healthy(chips), {}, {});
 }
 
@@ -53,11 +53,13 @@ kubernetes::pod cores_pod(std::int64_t cores, const std::string& dvpp = "", cons
     return made;
 }
 expected<pod_request> cores_ask(std::int64_t cores, const std::string& dvpp = "", const std::string& level = "") {
-    return mc::read_pod(cores_pod(cores, dvpp, level), {});
+    return test::spoken<mc::options>::read_pod(cores_pod(cores, dvpp, level), {});
 }
 /// What annotation huawei.com/npu-core says of the pod placed last.
 std::string annotation(const site& here) {
-    return mc::write_assignment(here.registered(), {.node = "n", .time = "1", .shares = here.shares()}).at(npu_core);
+    return test::spoken<mc::options>::write_assignment({}, here.registered(),
+                                                       {.node = "n", .time = "1", .shares = here.shares()}, {})
+        .at(npu_core);
 }
 /// The template that an asking pod gets on the first chip of `here`; "whole", or why there is none.
 std::string given(site& here, const expected<pod_request>& asked) {
@@ -109,18 +111,18 @@ TEST(seeds_npu, the_mindcluster_example) {
 
 TEST(seeds_npu, a_pod_is_told_by_label_and_resource) {
     covers({"R089", "R094"});
-    EXPECT_TRUE(mc::requests(cores_pod(4), {}));
+    EXPECT_TRUE(test::spoken<mc::options>::requests(cores_pod(4), {}));
     for (const char* label : {"ascend-910", "ascend-910b", "ascend-310", ""}) {
         auto other = cores_pod(4);
         other.labels["ring-controller.atlas"] = label;
-        EXPECT_FALSE(mc::requests(other, {})) << label;
+        EXPECT_FALSE(test::spoken<mc::options>::requests(other, {})) << label;
     }
     auto unlabelled = cores_pod(4);
     unlabelled.labels.clear();
-    EXPECT_FALSE(mc::requests(unlabelled, {}));
+    EXPECT_FALSE(test::spoken<mc::options>::requests(unlabelled, {}));
     auto other_resource = cores_pod(4);
     other_resource.containers[0].limits = {{"huawei.com/Ascend310P", 1}};
-    EXPECT_FALSE(mc::requests(other_resource, {}));
+    EXPECT_FALSE(test::spoken<mc::options>::requests(other_resource, {}));
 }
 
 TEST(seeds_npu, level_low_is_the_default_and_takes_the_lowest_template) {
@@ -266,7 +268,7 @@ hami::options all_kinds() {
 }
 
 /// A node of two cards of that chip.
-dialect::node_reading cards_of(const char* name) {
+dialects::node_reading cards_of(const char* name) {
     const ascend_chip& of = chip(name);
     kubernetes::node made;
     made.name = name;
@@ -279,7 +281,7 @@ dialect::node_reading cards_of(const char* name) {
     }
     made.annotations["hami.io/node-register-" + of.name] = "[" + list + "]";
     made.allocatable["huawei.com/" + of.name] = "8";
-    return hami::read_node(made, all_kinds());
+    return test::spoken<hami::options>::read_node(made, all_kinds());
 }
 site every_chip() {
     site here;
@@ -293,7 +295,7 @@ TEST(seeds_npu, hami_serves_310_and_910_in_one_cluster) {
     for (const char* name : {"910A", "910B2", "910B3", "310P3"}) {
         const auto pod =
             pod_with({{"huawei.com/" + chip(name).name, 1}, {"huawei.com/" + chip(name).name + "-memory", 1}});
-        EXPECT_EQ(here.place(hami::read_pod(pod, all_kinds())), name);
+        EXPECT_EQ(here.place(test::spoken<hami::options>::read_pod(pod, all_kinds())), name);
         EXPECT_EQ(here.mode(), "ascend_vir");
         EXPECT_EQ(std::get<vir_template>(here.part()).memory, chip(name).templates.at(0).memory) << name;
     }
@@ -303,10 +305,10 @@ TEST(seeds_npu, the_hami_example) {
     covers({"R098"});
     auto here = every_chip();
     const auto pod = pod_with({{"huawei.com/Ascend310P", 1}, {"huawei.com/Ascend310P-memory", 4096}});
-    EXPECT_EQ(here.place(hami::read_pod(pod, all_kinds())), "310P3");
+    EXPECT_EQ(here.place(test::spoken<hami::options>::read_pod(pod, all_kinds())), "310P3");
     EXPECT_EQ(std::get<vir_template>(here.part()).memory, mib{6144}) << "vir02: the smallest with 4096 MiB";
-    const auto written = hami::write_assignment(pod, here.registered(),
-                                                {.node = "310P3", .time = "1", .shares = here.shares()}, all_kinds());
+    const auto written = test::spoken<hami::options>::write_assignment(
+        pod, here.registered(), {.node = "310P3", .time = "1", .shares = here.shares()}, all_kinds());
     EXPECT_EQ(written.at("huawei.com/Ascend310P"), R"([{"UUID":"A","temp":"vir02"}])");
 }
 
@@ -318,10 +320,11 @@ TEST(seeds_npu, every_chip_has_its_resource_names) {
         auto here = every_chip(); // by the names that the dialect makes of the common word
         const std::int64_t memory = chip(each.chip).templates.at(0).memory.count() + 1;
         const auto pod = pod_with({{each.resource, 1}, {each.memory_resource, memory}});
-        EXPECT_EQ(here.place(hami::read_pod(pod, all_kinds())), each.chip);
+        EXPECT_EQ(here.place(test::spoken<hami::options>::read_pod(pod, all_kinds())), each.chip);
         EXPECT_EQ(std::get<vir_template>(here.part()).memory, chip(each.chip).templates.at(1).memory) << each.chip;
     }
-    EXPECT_FALSE(hami::requests(pod_with({{"huawei.com/Ascend910B", 1}}), all_kinds())) << "no such chip";
+    EXPECT_FALSE(test::spoken<hami::options>::requests(pod_with({{"huawei.com/Ascend910B", 1}}), all_kinds()))
+        << "no such chip";
 }
 
 } // namespace

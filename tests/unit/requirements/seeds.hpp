@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include "dialect/support.hpp"
 #include "requirements.hpp"
 #include "support.hpp"
 #include "vgpualloc/catalog/mig.hpp"
@@ -27,7 +28,7 @@ class site {
 public:
     explicit site(std::string_view policy = "binpack") : policy_{policy} {}
 
-    site& add(const std::string& name, const dialect::node_reading& read) {
+    site& add(const std::string& name, const dialects::node_reading& read) {
         EXPECT_TRUE(placing_ == nullptr);
         for (const error& each : read.problems) ADD_FAILURE() << name << ": " << each.message();
         node made{.name = name, .cpu = milli_cpu{64000}, .memory = to_bytes(mib{512000}), .pods_max = 110};
@@ -84,7 +85,7 @@ private:
 
 // --- Volcano's vGPU ------------------------------------------------------------------------------------------------
 
-namespace vgpu = dialect::volcano_vgpu;
+namespace vgpu = dialects::volcano_vgpu;
 
 inline constexpr std::string_view a100 = "NVIDIA-NVIDIA A100-SXM4-40GB";
 inline constexpr std::string_view v100 = "NVIDIA-Tesla V100-PCIE-32GB";
@@ -94,14 +95,14 @@ inline constexpr std::string_view v100 = "NVIDIA-Tesla V100-PCIE-32GB";
     return uuid + ",10,40960," + std::string{type} + ",true," + std::string{mode} + ":";
 }
 
-[[nodiscard]] inline dialect::node_reading vgpu_node(const std::string& cards, const vgpu::options& with = {}) {
+[[nodiscard]] inline dialects::node_reading vgpu_node(const std::string& cards, const vgpu::options& with = {}) {
     kubernetes::node made;
     made.name = "n";
     made.annotations[vgpu::register_annotation] = cards;
     made.allocatable = {{"volcano.sh/vgpu-number", "8"},
                         {"volcano.sh/vgpu-cores", "800"},
                         {"volcano.sh/vgpu-memory", "89424"}}; // number and memory as in seeds 000, 001, 003
-    return vgpu::read_node(made, with);
+    return test::spoken<vgpu::options>::read_node(made, with);
 }
 
 [[nodiscard]] inline kubernetes::pod pod_with(kubernetes::amount_map limits) {
@@ -126,7 +127,7 @@ inline constexpr std::string_view v100 = "NVIDIA-Tesla V100-PCIE-32GB";
 }
 [[nodiscard]] inline expected<pod_request> vgpu_ask(std::int64_t number, std::int64_t memory, std::int64_t cores = 0,
                                                     const std::string& mode = "") {
-    return vgpu::read_pod(vgpu_pod(number, memory, cores, mode), {});
+    return test::spoken<vgpu::options>::read_pod(vgpu_pod(number, memory, cores, mode), {});
 }
 
 /// What an A100-40GB may be cut into, as the device plugin's shipped configuration orders it.

@@ -13,8 +13,8 @@ using namespace test;
 using testing::HasSubstr;
 
 std::string ids_of(const site& here, const kubernetes::pod& pod, const vgpu::options& with = {}) {
-    const auto written =
-        vgpu::write_assignment(pod, here.registered(), {.node = "n", .time = "1", .shares = here.shares()}, with);
+    const auto written = test::spoken<vgpu::options>::write_assignment(
+        pod, here.registered(), {.node = "n", .time = "1", .shares = here.shares()}, with);
     return written.at(vgpu::assignment_annotation);
 }
 
@@ -90,7 +90,7 @@ TEST(seeds, nodes_of_both_modes_make_one_cluster) {
 TEST(seeds, schedule_policy_is_binpack_or_spread) {
     covers({"R021"});
     const auto policy = [](const char* text) {
-        return dialect::volcano::parse_plugin_arguments({{"deviceshare.SchedulePolicy", text}});
+        return dialects::volcano::parse_plugin_arguments({{"deviceshare.SchedulePolicy", text}});
     };
     EXPECT_FALSE(policy("best").has_value());
     for (const auto& [text, nodes] : {std::pair{"binpack", 1U}, std::pair{"spread", 2U}}) {
@@ -107,7 +107,7 @@ TEST(seeds, the_hami_core_example) {
     covers({"R023"});
     auto here = mixed();
     const auto pod = vgpu_pod(1, 3000, 50, "hami-core");
-    EXPECT_EQ(here.place(vgpu::read_pod(pod, {})), "n_hami");
+    EXPECT_EQ(here.place(test::spoken<vgpu::options>::read_pod(pod, {})), "n_hami");
     EXPECT_EQ(here.shares().size(), 1U);
     EXPECT_EQ(here.part(), (partition{slice{.memory = mib{3000}, .cores = core_percent{50}}}));
     EXPECT_EQ(ids_of(here, pod), "H,NVIDIA,3000,50:");
@@ -243,10 +243,11 @@ TEST(seeds, the_slides_have_three_sharing_modes) {
     site here;
     for (const char* mode : {"hami-core", "mig", "mps"}) here.add(mode, vgpu_node(card("A", mode), with));
     for (const auto& [text, mode] : {std::pair{"hami-core", "hami_core"}, {"mig", "mig"}, {"mps", "mps"}}) {
-        EXPECT_EQ(here.place(vgpu::read_pod(vgpu_pod(1, 3000, 10, text), with)), text);
+        EXPECT_EQ(here.place(test::spoken<vgpu::options>::read_pod(vgpu_pod(1, 3000, 10, text), with)), text);
         EXPECT_EQ(here.mode(), mode);
     }
-    EXPECT_EQ(here.place(vgpu::read_pod(vgpu_pod(1, 3000, 10, "mps"), with)), "mps") << "and shared";
+    EXPECT_EQ(here.place(test::spoken<vgpu::options>::read_pod(vgpu_pod(1, 3000, 10, "mps"), with)), "mps")
+        << "and shared";
 }
 
 TEST(seeds, modes_come_from_a_factory) {

@@ -63,7 +63,7 @@ inline std::unique_ptr<vgpualloc::policy> policy_for(const vgpusim::simulation_i
     vgpualloc::policy_parameters parameters;
     parameters.target = input.typical;
     parameters.seed = 1;
-    return vgpusim::make_policy(name, parameters).value();
+    return vgpualloc::make_policy(name, parameters).value();
 }
 
 inline std::shared_ptr<vgpualloc::fragmentation_model> measure_for(const vgpusim::simulation_input& input) {

@@ -8,13 +8,13 @@
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/policy/factory.hpp"
 
-namespace vgpusim {
+namespace vgpualloc {
 
 /// All entries, native first, each part sorted by name.
-[[nodiscard]] const std::vector<vgpualloc::policy_entry>& all_policies();
+[[nodiscard]] const std::vector<policy_entry>& all_policies();
 
 /// parse_policy() over all_policies().
-[[nodiscard]] vgpualloc::expected<std::unique_ptr<vgpualloc::policy>>
-make_policy(std::string_view spelling, const vgpualloc::policy_parameters& parameters);
+[[nodiscard]] expected<std::unique_ptr<policy>> make_policy(std::string_view spelling,
+                                                            const policy_parameters& parameters);
 
-} // namespace vgpusim
+} // namespace vgpualloc

@@ -3,19 +3,14 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "vgpualloc/core/expected.hpp"
-#include "vgpualloc/dialect/decision.hpp"
-#include "vgpualloc/dialect/kubernetes.hpp"
-#include "vgpualloc/dialect/reading.hpp"
-#include "vgpualloc/model/placement.hpp"
+#include "vgpualloc/dialect/dialect.hpp"
 #include "vgpualloc/model/registration.hpp"
-#include "vgpualloc/model/request.hpp"
 
-namespace vgpualloc::dialect::ascend_hami {
+namespace vgpualloc::dialects::ascend_hami {
 
 /// The sharing mode of these devices (mode/all.hpp).
 inline constexpr const char* mode_name = "ascend_vir";
@@ -44,31 +39,27 @@ struct options {
     bool empty_parts = false;
 };
 
-/// The chips that a node registers: those of every kind whose resource is allocatable, by kind and registered index.
-/// A chip that cannot be read is left out and a problem. Source: HAMi, pkg/device/ascend; Volcano, ascend/hami.
-[[nodiscard]] node_reading read_node(const kubernetes::node& of, const options& with);
+/// The dialect with these options. What its functions do beside what dialect.hpp says of them:
+///
+/// - read_node: the chips of every kind whose resource is allocatable, by kind and registered index. A chip that cannot
+///   be read is left out and a problem. Source: HAMi, pkg/device/ascend; Volcano, ascend/hami.
+/// - requests: whether a regular container's limits name a count or memory resource of a kind, whatever the amount.
+/// - read_pod: by kind in their order, then by container; a container that asks for 0 devices is left out. Memory 0 is
+///   a whole card, more than the card's is left to the mode. Error out_of_range for an amount that is negative or above
+///   2^31 - 1, and for an odd count of a super_pod kind above 1.
+/// - read_assignment: by annotations hami.io/<word>-devices-allocated. Problems: malformed, duplicate, unknown_name (a
+///   device), mismatch. An amount that no template has is such a problem, but the card has given it out: it counts as a
+///   slice.
+/// - write_assignment: the time is in seconds of Unix time; every share is a vir_template or a slice.
+[[nodiscard]] std::shared_ptr<const dialect> make(options configured);
 
-/// Registers those of `devices` that are of a kind: annotations, allocatable and capacity.
-void write_node(std::span<const device_registration> devices, const options& with, kubernetes::node& to);
+/// With the NPUs of the device configuration.
+[[nodiscard]] std::shared_ptr<const dialect> make_configured(const dialect_config& config);
 
-/// Whether a regular container's limits name a count or memory resource of a kind, whatever the amount.
-[[nodiscard]] bool requests(const kubernetes::pod& of, const options& with);
+inline constexpr dialect_entry list_entry{
+    .name = "ascend_hami",
+    .summary = "Ascend NPUs as HAMi and Volcano's HAMi mode: huawei.com/Ascend910B4, -memory, -core",
+    .make = make_configured,
+};
 
-/// What the pod asks for, by kind in their order, then by container; a container that asks for 0 devices is left out.
-/// Memory 0 is a whole card, more than the card's is left to the mode. Host amounts stay 0. Error out_of_range for an
-/// amount that is negative or above 2^31 - 1, and for an odd count of a super_pod kind above 1.
-[[nodiscard]] expected<pod_request> read_pod(const kubernetes::pod& of, const options& with);
-
-/// What a bound pod has of `devices`, those of its node, by its annotations hami.io/<word>-devices-allocated. Problems:
-/// malformed, duplicate, unknown_name (a device), mismatch. An amount that no template has is such a problem, but the
-/// card has given it out: it counts as a slice.
-[[nodiscard]] assignment_reading read_assignment(const kubernetes::pod& of,
-                                                 std::span<const device_registration> devices, const options& with);
-
-/// The annotations that carry a decision on read_pod(of), which succeeds, to the device plugin. The time is in seconds
-/// of Unix time; every share is a vir_template or a slice of one of `devices`.
-[[nodiscard]] kubernetes::text_map write_assignment(const kubernetes::pod& of,
-                                                    std::span<const device_registration> devices, const decision& made,
-                                                    const options& with);
-
-} // namespace vgpualloc::dialect::ascend_hami
+} // namespace vgpualloc::dialects::ascend_hami

@@ -6,7 +6,7 @@
 
 #include "vgpualloc/model/placement.hpp"
 
-namespace vgpualloc::dialect {
+namespace vgpualloc::dialects {
 
 struct decision {
     std::string node; ///< its name
@@ -14,4 +14,4 @@ struct decision {
     std::span<const device_share> shares;
 };
 
-} // namespace vgpualloc::dialect
+} // namespace vgpualloc::dialects

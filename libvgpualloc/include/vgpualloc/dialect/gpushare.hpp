@@ -2,18 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
+#include <memory>
 #include <string>
 #include <string_view>
 
-#include "vgpualloc/core/expected.hpp"
-#include "vgpualloc/dialect/decision.hpp"
-#include "vgpualloc/dialect/kubernetes.hpp"
-#include "vgpualloc/dialect/reading.hpp"
-#include "vgpualloc/model/registration.hpp"
-#include "vgpualloc/model/request.hpp"
+#include "vgpualloc/dialect/dialect.hpp"
 
-namespace vgpualloc::dialect::gpushare {
+namespace vgpualloc::dialects::gpushare {
 
 inline constexpr std::string_view family = "gpushare";
 
@@ -31,31 +26,34 @@ struct options {
     std::string number_name = "volcano.sh/gpu-number";
     bool memory_enabled = true;  ///< pods share a card by memory, in MiB
     bool number_enabled = false; ///< pods get whole cards
+    /// Instead of these two: every pod is read by the way whose resource it names, as manifests of any cluster are.
+    bool way_by_pod = false;
 
     bool operator==(const options&) const = default;
 };
 
-/// The cards that a node's capacity tells of: `number` of them, each with an equal part of `memory`, rounded down.
-/// Their uuids are "<node>/<position>".
-[[nodiscard]] node_reading read_node(const kubernetes::node& of, const options& with);
+/// The dialect with these options. What its functions do beside what dialect.hpp says of them:
+///
+/// - read_node: the cards that the node's capacity tells of: `number` of them, each with an equal part of `memory`,
+///   rounded down. Their uuids are "<node>/<position>".
+/// - write_node: capacity, allocatable and the list of unhealthy cards. The cards of a node can only differ in health;
+/// of
+///   different memories the smallest is written.
+/// - requests: whether the pod limits the resource that is enabled.
+/// - read_pod: a pod asks as a whole: the larger of the sum of its containers and of its largest init container, as one
+///   entry. By memory it is one card; by number so many cards with all of their memory and compute, which nobody joins.
+///   Error out_of_range for negative amounts and sums that do not fit, unsupported if both ways are enabled.
+/// - read_assignment: its memory on every card listed, or all of these cards.
+/// - write_assignment: the time is in nanoseconds of Unix time.
+[[nodiscard]] std::shared_ptr<const dialect> make(options configured);
 
-/// Capacity, allocatable and the list of unhealthy cards. The cards of a node can only differ in health; of different
-/// memories the smallest is written.
-void write_node(std::span<const device_registration> devices, const options& with, kubernetes::node& to);
+/// Every pod is read by the way whose resource it names.
+[[nodiscard]] std::shared_ptr<const dialect> make_configured(const dialect_config& config);
 
-/// Whether the pod limits the resource that is enabled.
-[[nodiscard]] bool requests(const kubernetes::pod& of, const options& with);
+inline constexpr dialect_entry list_entry{
+    .name = "gpushare",
+    .summary = "NVIDIA GPUs as Volcano's older sharing: volcano.sh/gpu-memory, gpu-number",
+    .make = make_configured,
+};
 
-/// A pod asks as a whole: the larger of the sum of its containers and of its largest init container, as one entry.
-/// By memory it is one card; by number so many cards with all of their memory and compute, which nobody joins.
-/// Error out_of_range for negative amounts and sums that do not fit, unsupported if both ways are enabled.
-[[nodiscard]] expected<pod_request> read_pod(const kubernetes::pod& of, const options& with);
-
-/// What a bound pod has of `devices`, the cards of its node: its memory on every card listed, or all of these cards.
-[[nodiscard]] assignment_reading read_assignment(const kubernetes::pod& of,
-                                                 std::span<const device_registration> devices, const options& with);
-
-/// The annotations that carry a decision. The time is in nanoseconds of Unix time.
-[[nodiscard]] kubernetes::text_map write_assignment(const decision& made);
-
-} // namespace vgpualloc::dialect::gpushare
+} // namespace vgpualloc::dialects::gpushare

@@ -3,22 +3,16 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "vgpualloc/catalog/mig.hpp"
-#include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/core/units.hpp"
-#include "vgpualloc/dialect/decision.hpp"
-#include "vgpualloc/dialect/kubernetes.hpp"
-#include "vgpualloc/dialect/reading.hpp"
-#include "vgpualloc/model/placement.hpp"
-#include "vgpualloc/model/registration.hpp"
-#include "vgpualloc/model/request.hpp"
+#include "vgpualloc/dialect/dialect.hpp"
 
-namespace vgpualloc::dialect::hami {
+namespace vgpualloc::dialects::hami {
 
 inline constexpr std::string_view family = "NVIDIA";
 
@@ -46,37 +40,34 @@ struct options {
     /// HAMi's device plugin registers what the first entry that names a GPU's type allows. Where a node does not say
     /// its profiles, the catalog's are cut down to the same; empty: they are not.
     std::vector<mig_allowed> mig_allowlist{};
-    /// Where the models of GPUs in mode mig are looked up; outlives the options.
-    const mig_catalog* catalog = &built_in_mig_catalog();
+    /// Where the models of GPUs in mode mig are looked up; not null. The one that is built in needs no owner.
+    std::shared_ptr<const mig_catalog> catalog{std::shared_ptr<void>{}, &built_in_mig_catalog()};
 
     bool operator==(const options&) const = default;
 };
 
-/// The GPUs that a node registers, in the order of its annotation hami.io/node-nvidia-register, which is JSON or, of
-/// older plugins, text. GPUs of hami.io/device-cordon take no new pods. A GPU that cannot be read is left out and a
-/// problem, as is one of mode mig that neither says its profiles nor is allowed any.
-[[nodiscard]] node_reading read_node(const kubernetes::node& of, const options& with);
+/// The dialect with these options. What its functions do beside what dialect.hpp says of them:
+///
+/// - read_node: the GPUs in the order of annotation hami.io/node-nvidia-register, which is JSON or, of older plugins,
+///   text. GPUs of hami.io/device-cordon take no new pods. A GPU that cannot be read is left out and a problem, as is
+///   one of mode mig that neither says its profiles nor is allowed any.
+/// - requests: whether a regular container's limits name one of the resources, or requests the count.
+/// - read_pod: a container that asks for 0 GPUs has no entry. Memory wins over percentage, cores above 100 are 100.
+///   Errors: out_of_range for amounts, unknown_name and unsupported for nvidia.com/vgpu-mode.
+/// - read_assignment: by annotations hami.io/vgpu-devices-allocated and hami.io/vgpu-mig-allocations. What init
+///   containers have is not read: it is free again when the others start.
+/// - write_assignment: the time is in seconds of Unix time; every share is a slice, or a mig_instance of the GPU's
+/// model
+///   (model_of, with options::catalog).
+[[nodiscard]] std::shared_ptr<const dialect> make(options configured);
 
-/// Registers those of `devices` that are NVIDIA's: annotation, allocatable and capacity.
-void write_node(std::span<const device_registration> devices, const options& with, kubernetes::node& to);
+/// As HAMi's device configuration has it, with the catalog of the configuration.
+[[nodiscard]] std::shared_ptr<const dialect> make_configured(const dialect_config& config);
 
-/// Whether a regular container's limits name one of the resources, or requests the count.
-[[nodiscard]] bool requests(const kubernetes::pod& of, const options& with);
+inline constexpr dialect_entry list_entry{
+    .name = "hami",
+    .summary = "NVIDIA GPUs as HAMi: nvidia.com/gpu, gpumem, gpumem-percentage, gpucores",
+    .make = make_configured,
+};
 
-/// What the pod asks for; a container that asks for 0 GPUs has no entry. Memory wins over percentage, cores above 100
-/// are 100. Host amounts stay 0. Errors: out_of_range for amounts, unknown_name and unsupported for
-/// nvidia.com/vgpu-mode.
-[[nodiscard]] expected<pod_request> read_pod(const kubernetes::pod& of, const options& with);
-
-/// What a bound pod has of `devices`, those of its node, by annotations hami.io/vgpu-devices-allocated and
-/// hami.io/vgpu-mig-allocations. What init containers have is not read: it is free again when the others start.
-[[nodiscard]] assignment_reading read_assignment(const kubernetes::pod& of,
-                                                 std::span<const device_registration> devices, const options& with);
-
-/// The annotations that carry a decision on read_pod(of), which succeeds, to the device plugin. The time is in seconds
-/// of Unix time; every share is a slice, or a mig_instance of the GPU's model (model_of, with options::catalog).
-[[nodiscard]] kubernetes::text_map write_assignment(const kubernetes::pod& of,
-                                                    std::span<const device_registration> devices, const decision& made,
-                                                    const options& with);
-
-} // namespace vgpualloc::dialect::hami
+} // namespace vgpualloc::dialects::hami

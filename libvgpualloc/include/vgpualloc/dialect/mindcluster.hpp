@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,14 +11,9 @@
 
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/core/units.hpp"
-#include "vgpualloc/dialect/decision.hpp"
-#include "vgpualloc/dialect/kubernetes.hpp"
-#include "vgpualloc/dialect/reading.hpp"
-#include "vgpualloc/model/placement.hpp"
-#include "vgpualloc/model/registration.hpp"
-#include "vgpualloc/model/request.hpp"
+#include "vgpualloc/dialect/dialect.hpp"
 
-namespace vgpualloc::dialect::mindcluster {
+namespace vgpualloc::dialects::mindcluster {
 
 /// The sharing mode of these devices (mode/all.hpp).
 inline constexpr const char* mode_name = "mindcluster_310p";
@@ -25,7 +21,6 @@ inline constexpr const char* mode_name = "mindcluster_310p";
 /// What is known of a node beside the Node object.
 struct device_info {
     kubernetes::text_map device_list{}; ///< DeviceList of the device-info ConfigMap
-    std::int64_t update_time = 0;       ///< of that list
     std::string noded_status{};         ///< "PreSeparate": NodeD is about to separate the node
 };
 
@@ -41,39 +36,48 @@ struct options {
     bool self_maintain = true; ///< chips are those of node annotation baseDeviceInfos; false: those in the ConfigMap
 };
 
-/// The chips of a node, healthy or not, by number. `on_node` are the pods bound there. A node that fails a check has no
-/// devices and a problem that names the check. Source: Volcano, devices/ascend/mindcluster/ascend310p/vnpu.
-[[nodiscard]] node_reading read_node(const kubernetes::node& of, const device_info& info,
-                                     std::span<const kubernetes::pod* const> on_node, const options& with);
+/// What MindCluster writes into the ConfigMap of a node; none if the data is something else.
+[[nodiscard]] std::optional<device_info> read_device_info(const kubernetes::text_map& config_map);
+
+/// As the dialect's read_node() with `info` for the node's ConfigMap.
+[[nodiscard]] node_reading read_node(const kubernetes::node& node, const device_info& info,
+                                     std::span<const kubernetes::pod* const> pods, const options& configured);
 
 /// The AI cores of each of the node's chips, as its label servertype says; none if it has no such chips or says
 /// something else than 8 or 10.
-[[nodiscard]] std::optional<std::int64_t> cores_per_chip(const kubernetes::node& of);
-
-/// Registers those of `devices` that are such chips: labels, annotation, allocatable and capacity of the node, and the
-/// list of the ConfigMap.
-void write_node(std::span<const device_registration> devices, const options& with, kubernetes::node& to,
-                device_info& info);
-
-/// Whether label ring-controller.atlas is ascend-310P and a regular container's limits name huawei.com/npu-core.
-[[nodiscard]] bool requests(const kubernetes::pod& of, const options& with);
+[[nodiscard]] std::optional<std::int64_t> cores_per_chip(const kubernetes::node& node);
 
 /// What the pod can mean: per container a part of a chip (1, 2 or 4 cores), or whole chips (a multiple of a chip's
-/// cores). One request for each of with.chip_cores, in this order, but only different ones, and none for chips of which
-/// that is no amount. At least one. Host amounts stay 0. Errors, if it is no amount for any chip: out_of_range for
-/// cores, unknown_name or mismatch for vnpu-dvpp.
-[[nodiscard]] expected<std::vector<pod_request>> readings(const kubernetes::pod& of, const options& with);
+/// cores). One request for each of options::chip_cores, in this order, but only different ones, and none for chips of
+/// which that is no amount. At least one. Host amounts stay 0. Errors, if it is no amount for any chip: out_of_range
+/// for cores, unknown_name or mismatch for vnpu-dvpp.
+[[nodiscard]] expected<std::vector<pod_request>> readings(const kubernetes::pod& pod, const options& configured);
 
-/// The one that counts (usual_chips). Error unsupported: the amount is whole chips of more than one size.
-[[nodiscard]] expected<pod_request> read_pod(const kubernetes::pod& of, const options& with);
+/// The dialect with these options. What its functions do beside what dialect.hpp says of them:
+///
+/// - read_node: the chips, healthy or not, by number; none of a node without AI cores in its capacity. A node that
+/// fails
+///   a check has no devices and a problem that names the check. Source: Volcano,
+///   devices/ascend/mindcluster/ascend310p/vnpu.
+/// - write_node: labels, annotation, allocatable and capacity of the node, and the list of the ConfigMap.
+/// - for_nodes: chips are of the sizes that the nodes have; where that are several, an amount that is whole chips of
+/// more
+///   than one size is an error.
+/// - requests: whether label ring-controller.atlas is ascend-310P and a regular container's limits name
+///   huawei.com/npu-core.
+/// - read_pod: the one of readings() that counts (usual_chips). Error unsupported: the amount is whole chips of more
+/// than
+///   one size.
+/// - read_assignment: by annotation huawei.com/npu-core: "<chip>-<template>" or "<chip>,<chip>"; of several containers
+///   separated by ';'. Problems: malformed, duplicate, unknown_name.
+/// - write_assignment: the time is in nanoseconds of Unix time; every share is a vir_template or a whole_device.
+[[nodiscard]] std::shared_ptr<const dialect> make(options configured);
+[[nodiscard]] std::shared_ptr<const dialect> make_configured(const dialect_config& config);
 
-/// What a bound pod has of `devices`, those of its node, by annotation huawei.com/npu-core: "<chip>-<template>" or
-/// "<chip>,<chip>"; of several containers separated by ';'. Problems: malformed, duplicate, unknown_name.
-[[nodiscard]] assignment_reading read_assignment(const kubernetes::pod& of,
-                                                 std::span<const device_registration> devices, const options& with);
+inline constexpr dialect_entry list_entry{
+    .name = "mindcluster",
+    .summary = "Ascend 310P chips as MindCluster: huawei.com/npu-core, labels vnpu-dvpp, vnpu-level",
+    .make = make_configured,
+};
 
-/// The annotations that carry a decision to the device plugin. The time is in nanoseconds of Unix time; every share is
-/// a vir_template or a whole_device of one of `devices`.
-[[nodiscard]] kubernetes::text_map write_assignment(std::span<const device_registration> devices, const decision& made);
-
-} // namespace vgpualloc::dialect::mindcluster
+} // namespace vgpualloc::dialects::mindcluster

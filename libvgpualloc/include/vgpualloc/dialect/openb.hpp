@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "vgpualloc/core/units.hpp"
+#include "vgpualloc/dialect/dialect.hpp"
 #include "vgpualloc/model/cluster.hpp"
 #include "vgpualloc/model/request.hpp"
 
@@ -27,5 +28,11 @@ inline constexpr std::int64_t pods_max = 1001;
 /// Device ids are "<name>-gpu-<index>".
 void add_node(cluster& to, std::string name, milli_cpu cpu, mib memory, std::int64_t gpu_count,
               const std::string& model, const sharing_mode& mode);
+
+inline constexpr dialect_entry list_entry{
+    .name = "openb",
+    .summary = "node and pod lists of the Alibaba openb trace (cluster-trace-gpu-v2023), CSV",
+    .make = nullptr,
+};
 
 } // namespace vgpualloc::openb

@@ -9,13 +9,15 @@
 #include "vgpualloc/model/placement.hpp"
 #include "vgpualloc/model/registration.hpp"
 
-namespace vgpualloc::dialect {
+namespace vgpualloc::dialects {
 
 /// The devices that a node registers. A device that cannot be read is no device to give out: it is unhealthy where its
 /// position counts, absent otherwise, and always a problem.
 struct node_reading {
     std::vector<device_registration> devices; ///< by index
     std::vector<error> problems;
+    /// What could be read, but is most likely not what was meant.
+    std::vector<error> warnings{};
     /// By device, as its node counts it: its place in the registration, those that could not be read counted, or the
     /// index or number given there. Empty: the position in `devices`.
     std::vector<std::int64_t> indices{};
@@ -34,4 +36,4 @@ struct assignment_reading {
     std::vector<error> problems;
 };
 
-} // namespace vgpualloc::dialect
+} // namespace vgpualloc::dialects

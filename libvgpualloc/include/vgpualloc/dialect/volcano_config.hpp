@@ -16,7 +16,7 @@
 #include "vgpualloc/dialect/volcano_vgpu.hpp"
 #include "vgpualloc/model/registration.hpp"
 
-namespace vgpualloc::dialect::volcano {
+namespace vgpualloc::dialects::volcano {
 
 /// What the device plugin reads of the section `nvidia`; the values without an entry are those of the shipped file.
 struct nvidia_plugin_config {
@@ -83,9 +83,12 @@ struct plugin_arguments {
     bool operator==(const plugin_arguments&) const = default;
 };
 
+/// Whether the argument of that name ("deviceshare.VGPUEnable") is one that enables something, and does.
+[[nodiscard]] bool is_enabled(const plugin_arguments& arguments, std::string_view name);
+
 /// Reads the arguments, keyed `deviceshare.<Name>`; `deviceshare.GPUExclusiveRules` is JSON, a list of objects with
 /// text values. Error unknown_name for any other key, unsupported for combinations with which Volcano ends: sharing by
 /// memory and by number together, or one of them beside vGPU.
 [[nodiscard]] expected<plugin_arguments> parse_plugin_arguments(const kubernetes::text_map& arguments);
 
-} // namespace vgpualloc::dialect::volcano
+} // namespace vgpualloc::dialects::volcano

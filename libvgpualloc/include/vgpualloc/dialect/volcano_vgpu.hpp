@@ -3,19 +3,16 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "vgpualloc/core/expected.hpp"
-#include "vgpualloc/dialect/decision.hpp"
+#include "vgpualloc/dialect/dialect.hpp"
 #include "vgpualloc/dialect/kubernetes.hpp"
-#include "vgpualloc/dialect/reading.hpp"
 #include "vgpualloc/model/registration.hpp"
-#include "vgpualloc/model/request.hpp"
 
-namespace vgpualloc::dialect::volcano_vgpu {
+namespace vgpualloc::dialects::volcano_vgpu {
 
 inline constexpr std::string_view family = "NVIDIA";
 
@@ -58,41 +55,33 @@ struct options {
     bool operator==(const options&) const = default;
 };
 
-/// The cards of a node, in registered order. None without the registration, or while the kubelet offers none of
-/// volcano.sh/vgpu-number, -cores and -memory (these names, whatever the options say), or if a record has fewer than
-/// six fields. Source: volcano-vgpu-device-plugin, register.go; Volcano, devices/nvidia/vgpu/utils.go.
-[[nodiscard]] node_reading read_node(const kubernetes::node& of, const options& with);
+/// The dialect with these options. What its functions do beside what dialect.hpp says of them:
+///
+/// - read_node: the cards in registered order. None without the registration, or while the kubelet offers none of
+///   volcano.sh/vgpu-number, -cores and -memory (these names, whatever the options say), or if a record has fewer than
+///   six fields. Source: volcano-vgpu-device-plugin, register.go; Volcano, devices/nvidia/vgpu/utils.go.
+/// - write_node: a mode other than mig, mps and hami_core is written as hami-core.
+/// - requests: whether a regular container limits the count or the memory.
+/// - read_pod: containers that ask for nothing have no entry. Error out_of_range for an amount that is negative or
+/// above
+///   2^31 - 1.
+/// - tags_of: by what the pod has: one that asks for nothing may hold devices all the same, and 0 % of a MIG card's
+///   memory is an instance.
+/// - read_assignment: the parts of the annotation may be those of all regular containers or, as upstream writes them,
+/// of
+///   those that ask only; it is the number of parts that tells. Where it is neither, that is a problem, but what the
+///   parts say of devices counts, with the part's position as container.
+/// - write_assignment: the time is in seconds of Unix time. Every share is a slice of a hami_core or mps card or an
+///   instance of a mig card.
+[[nodiscard]] std::shared_ptr<const dialect> make(options configured);
 
-/// Registers `devices` on a node as the device plugin does: the annotation, allocatable and capacity. A mode other than
-/// mig, mps and hami_core is written as hami-core.
-void write_node(std::span<const device_registration> devices, kubernetes::node& to);
+/// As a device configuration and the exclusive rules of Volcano's scheduler have it.
+[[nodiscard]] std::shared_ptr<const dialect> make_configured(const dialect_config& config);
 
-/// Whether a container limits the count or the memory.
-[[nodiscard]] bool asks(const kubernetes::container& one, const options& with);
+inline constexpr dialect_entry list_entry{
+    .name = "volcano_vgpu",
+    .summary = "NVIDIA GPUs as Volcano's vGPU: volcano.sh/vgpu-number, -memory, -cores",
+    .make = make_configured,
+};
 
-/// Whether a regular container does.
-[[nodiscard]] bool requests(const kubernetes::pod& of, const options& with);
-
-/// The request of a pod; containers that ask for nothing have no entry. Error out_of_range for an amount that is
-/// negative or above 2^31 - 1. Host resources are left 0.
-[[nodiscard]] expected<pod_request> read_pod(const kubernetes::pod& of, const options& with);
-
-/// The tags of a bound pod, by what it has (read_assignment): one that asks for nothing may hold devices all the same,
-/// and 0 % of a MIG card's memory is an instance.
-[[nodiscard]] std::vector<std::string> tags_of(const kubernetes::pod& of, std::span<const device_share> has,
-                                               const options& with);
-
-/// What a bound pod has of `devices`, the registrations of its node. The parts of the annotation may be those of all
-/// regular containers or, as upstream writes them, of those that ask only; it is the number of parts that tells. Where
-/// it is neither, that is a problem, but what the parts say of devices counts, with the part's position as container.
-[[nodiscard]] assignment_reading read_assignment(const kubernetes::pod& of,
-                                                 std::span<const device_registration> devices, const options& with);
-
-/// The annotations that carry a decision to the device plugin. The time is in seconds of Unix time. `of` and `devices`
-/// are those the decision was made for: read_pod(of) succeeds and every share is a slice of a hami_core or mps card or
-/// an instance of a mig card.
-[[nodiscard]] kubernetes::text_map write_assignment(const kubernetes::pod& of,
-                                                    std::span<const device_registration> devices, const decision& made,
-                                                    const options& with);
-
-} // namespace vgpualloc::dialect::volcano_vgpu
+} // namespace vgpualloc::dialects::volcano_vgpu

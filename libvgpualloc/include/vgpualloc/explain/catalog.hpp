@@ -5,24 +5,24 @@
 
 #include "vgpualloc/catalog/catalog.hpp"
 
-namespace vgpusim {
+namespace vgpualloc::explaining {
 
 /// One line for each model, or chip.
-[[nodiscard]] std::string list_models(const vgpualloc::mig_catalog& catalog);
-[[nodiscard]] std::string list_chips(const vgpualloc::ascend_catalog& catalog);
+[[nodiscard]] std::string list_models(const mig_catalog& catalog);
+[[nodiscard]] std::string list_chips(const ascend_catalog& catalog);
 
 /// A model with its profiles, its placements drawn on the grid, and how many layouts it has. A star marks what was
 /// derived and not read from such a board.
-[[nodiscard]] std::string describe(const vgpualloc::mig_model& model);
+[[nodiscard]] std::string describe(const mig_model& model);
 
 /// A chip with its templates.
-[[nodiscard]] std::string describe(const vgpualloc::ascend_chip& chip);
+[[nodiscard]] std::string describe(const ascend_chip& chip);
 
 /// MindCluster's templates and selection table.
-[[nodiscard]] std::string describe(const vgpualloc::mindcluster_catalog& catalog);
+[[nodiscard]] std::string describe(const mindcluster_catalog& catalog);
 
 /// A catalog file (docs/catalog.md) of all that `catalog` holds. Parts that are empty are left out; reading the file
 /// gives the same values again.
-[[nodiscard]] std::string catalog_file(const vgpualloc::hardware_catalog& catalog);
+[[nodiscard]] std::string catalog_file(const hardware_catalog& catalog);
 
-} // namespace vgpusim
+} // namespace vgpualloc::explaining

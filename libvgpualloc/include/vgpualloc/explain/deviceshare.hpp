@@ -1,31 +1,28 @@
-// The ranking that Volcano's plugin deviceshare makes of its arguments, for pods of each dialect.
+// The ranking that Volcano's plugin deviceshare makes of its arguments.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "vgpualloc/model/cluster.hpp"
+#include "vgpualloc/dialect/dialect.hpp"
 #include "vgpualloc/model/ledger.hpp"
 #include "vgpualloc/policy/policy.hpp"
 
-namespace vgpusim {
+namespace vgpualloc::explaining {
 
 /// How plugin deviceshare ranks.
-struct deviceshare_ranking {
+struct deviceshare_options {
     std::string policy{};    ///< deviceshare.SchedulePolicy; any other text than binpack and spread is none
     std::int64_t weight = 0; ///< deviceshare.ScheduleWeight
-    std::vector<std::int64_t> ai_cores{}; ///< by node: huawei.com/npu-core that it offers; for dialect mindcluster
-    /// AI cores that Kubernetes counts for a booking; empty: they are booked as host memory.
-    std::function<std::int64_t(const vgpualloc::booking&)> ai_cores_booked{};
+    std::vector<std::int64_t> extended{}; ///< by node: dialect::extended_of, for npu_chips
+    /// What Kubernetes counts of it for a booking; empty: it is booked as host memory.
+    std::function<std::int64_t(const booking&)> extended_booked{};
 };
 
-/// The ranking of pods that ask in `dialect`; of a dialect that the plugin does not serve, the first node and cards
-/// that fit.
-[[nodiscard]] std::unique_ptr<vgpualloc::policy> make_deviceshare_policy(std::string_view dialect,
-                                                                         deviceshare_ranking with);
+/// The policy that ranks so.
+[[nodiscard]] std::unique_ptr<policy> make_deviceshare_policy(deviceshare_ranking ranking, deviceshare_options options);
 
-} // namespace vgpusim
+} // namespace vgpualloc::explaining

@@ -2,49 +2,50 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "vgpualloc/core/error.hpp"
-#include "vgpualloc/kube/dialect_options.hpp"
+#include "vgpualloc/dialect/all.hpp"
 #include "vgpualloc/kube/objects.hpp"
 #include "vgpualloc/model/registration.hpp"
 #include "vgpualloc/model/request.hpp"
 
-namespace vgpusim {
+namespace vgpualloc::explaining {
 
 struct understood_request {
     std::string container; ///< empty: the pod as a whole
-    vgpualloc::device_request asked;
+    device_request request;
 };
 /// What one dialect makes of an object.
 struct dialect_report {
     std::string dialect;
-    std::vector<understood_request> requests;            ///< of a pod
-    std::size_t requests_unread = 0;                     ///< containers, or the pod, whose request is an error
-    std::vector<vgpualloc::device_registration> devices; ///< of a node
+    std::vector<understood_request> requests; ///< of a pod
+    std::size_t requests_unread = 0;          ///< containers, or the pod, whose request is an error
+    std::vector<device_registration> devices; ///< of a node
 };
 struct object_report {
     std::string place, kind, ns, name;
     std::int64_t replicas = 1;
-    vgpualloc::milli_cpu cpu;
-    vgpualloc::mib memory;
+    milli_cpu cpu;
+    mib memory;
     bool is_pod = false;
     bool is_node = false;
     std::vector<dialect_report> dialects; ///< those whose words the object uses
     std::vector<std::string> notes;       ///< worth knowing, but no mistake
-    std::vector<vgpualloc::error> errors;
+    std::vector<error> errors;
 };
 
 /// Errors of a dialect name the object only: the place in the file comes before. Every error once.
-void add_error(object_report& to, vgpualloc::error problem);
+void add_error(object_report& report, error problem);
 
 /// One report per object, in their order, after one for the configuration if it has warnings. Objects of all files
 /// together, because a pod's node may be in another one.
-[[nodiscard]] std::vector<object_report> validate(const std::vector<vgputraces::manifest>& objects,
-                                                  const validate_options& with);
+[[nodiscard]] std::vector<object_report> validate(std::span<const kube::manifest> manifests,
+                                                  const dialect_set& dialects);
 
 /// The reports and the number of errors in all of them, as one JSON document.
 [[nodiscard]] std::string validate_json(const std::vector<object_report>& reports);
 
-} // namespace vgpusim
+} // namespace vgpualloc::explaining

@@ -11,34 +11,34 @@
 #include "vgpualloc/core/units.hpp"
 #include "vgpualloc/dialect/kubernetes.hpp"
 
-namespace vgputraces {
+namespace vgpualloc::kube {
 
 /// One object, or one task of a Volcano Job. Of other kinds than pods, what makes pods, nodes and ConfigMaps only kind,
 /// names and place are read.
 struct manifest {
     std::string kind;
-    std::string name;                              ///< "<job>/<task>" for a task of a Volcano Job
-    std::string ns;                                ///< namespace, as written
-    std::string place;                             ///< "file:line" in YAML, "file: object <n>" (from 1) in JSON
-    std::int64_t replicas = 1;                     ///< pods like `pod`
-    std::optional<vgpualloc::kubernetes::pod> pod; ///< of the object, or its template
-    std::optional<vgpualloc::kubernetes::node> node;
-    vgpualloc::kubernetes::text_map data; ///< of a ConfigMap
-    vgpualloc::milli_cpu cpu; ///< one pod's request, rounded up (init containers as Kubernetes counts them), or what a
-    vgpualloc::mib memory;    ///< node has allocatable, rounded down
+    std::string name;                   ///< "<job>/<task>" for a task of a Volcano Job
+    std::string ns;                     ///< namespace, as written
+    std::string place;                  ///< "file:line" in YAML, "file: object <n>" (from 1) in JSON
+    std::int64_t replicas = 1;          ///< pods like `pod`
+    std::optional<kubernetes::pod> pod; ///< of the object, or its template
+    std::optional<kubernetes::node> node;
+    kubernetes::text_map data; ///< of a ConfigMap
+    milli_cpu cpu;             ///< one pod's request, rounded up (init containers as Kubernetes counts them), or what a
+    mib memory;                ///< node has allocatable, rounded down
     std::string scheduler_name;
-    std::string node_name;                  ///< a bound pod's
-    std::string phase;                      ///< of a pod
-    std::vector<vgpualloc::error> problems; ///< what of it could not be read; the rest was
+    std::string node_name;       ///< a bound pod's
+    std::string phase;           ///< of a pod
+    std::vector<error> problems; ///< what of it could not be read; the rest was
 };
 
 /// The objects of a file, in its order: YAML documents or one JSON document, lists (kind List, PodList, …) taken apart.
 /// Amounts of resources with a '/' in their name have to be whole numbers (Kubernetes: extended resources). Requests
 /// that are not given are the limits. Errors: the text cannot be parsed, is too large or nested too deeply, or a
 /// document is no object.
-[[nodiscard]] vgpualloc::expected<std::vector<manifest>> read_manifests(std::string_view text, const std::string& name);
+[[nodiscard]] expected<std::vector<manifest>> read_manifests(std::string_view text, const std::string& name);
 
 /// One YAML (or JSON) document as JSON text. Errors as above, and malformed for none or several documents.
-[[nodiscard]] vgpualloc::expected<std::string> yaml_to_json_text(std::string_view text, const std::string& name);
+[[nodiscard]] expected<std::string> yaml_to_json_text(std::string_view text, const std::string& name);
 
-} // namespace vgputraces
+} // namespace vgpualloc::kube

@@ -12,19 +12,19 @@
 #include "vgpualloc/core/error.hpp"
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/core/ids.hpp"
-#include "vgpualloc/kube/dialect_options.hpp"
+#include "vgpualloc/dialect/all.hpp"
 #include "vgpualloc/kube/objects.hpp"
 #include "vgpualloc/model/cluster.hpp"
 #include "vgpualloc/model/ledger.hpp"
 #include "vgpualloc/model/registration.hpp"
 #include "vgpualloc/model/request.hpp"
 
-namespace vgpusim {
+namespace vgpualloc::kube {
 
 /// What a device of the cluster was registered as.
 struct snapshot_device {
     std::string dialect;
-    vgpualloc::device_registration registered;
+    device_registration registered;
     std::int64_t index = 0; ///< as its node counts the devices of the dialect
 };
 
@@ -33,48 +33,45 @@ struct snapshot_pod {
     std::string name;
     std::string place;   ///< file and line of the object
     std::string dialect; ///< that it asks for devices in; empty: it asks for none
-    vgpualloc::kubernetes::pod object;
-    vgpualloc::pod_request request;
-    std::vector<std::string> container_names;  ///< by request.containers; empty text: the pod as a whole
-    std::optional<vgpualloc::error> failure{}; ///< why the request cannot be read; it then asks for the host part only
+    kubernetes::pod object;
+    pod_request request;
+    std::vector<std::string> container_names; ///< by request.containers; empty text: the pod as a whole
+    std::optional<error> failure{};           ///< why the request cannot be read; it then asks for the host part only
 
     [[nodiscard]] std::string full_name() const { return ns + "/" + name; }
 };
 
 struct bound_pod {
     snapshot_pod pod;
-    vgpualloc::node_index node;
+    node_index node;
 };
 
 /// Allocators keep the ledger's address, so it has one of its own and a snapshot may be moved.
 struct snapshot {
-    std::unique_ptr<vgpualloc::ledger> book; ///< of the nodes in the order found, with every bound pod adopted
+    std::unique_ptr<ledger> book; ///< of the nodes in the order found, with every bound pod adopted
     std::vector<std::vector<snapshot_device>> devices; ///< by node, then device index
-    std::vector<std::int64_t> ai_cores;                ///< by node: huawei.com/npu-core that it offers
+    std::vector<std::vector<std::int64_t>> extended;   ///< by position in `dialects`, then node: dialect::extended_of
     std::vector<bound_pod> bound;                      ///< by pod_id
     std::vector<snapshot_pod> pending;                 ///< in the order found
-    std::vector<vgpualloc::error> warnings;            ///< what could not be read, or cannot be true
-    validate_options with;                             ///< how the dialects were read, and how other pods are to be
+    std::vector<error> warnings;                       ///< what could not be read, or cannot be true
+    dialect_set dialects;                              ///< as the nodes have them; other pods are to be read so too
 
-    [[nodiscard]] const vgpualloc::cluster& nodes() const { return book->nodes(); }
-    [[nodiscard]] const snapshot_device& device(vgpualloc::node_index where, vgpualloc::device_index which) const {
+    [[nodiscard]] const cluster& nodes() const { return book->nodes(); }
+    [[nodiscard]] const snapshot_device& device(node_index where, device_index which) const {
         return devices[where.at()][which.at()];
     }
     /// The requests of all pods, bound and pending, each as often as it occurs: what policies take for typical.
-    [[nodiscard]] vgpualloc::workload typical() const;
+    [[nodiscard]] workload typical() const;
 };
 
-/// The snapshot that objects of any files make together. Kinds other than Node, Pod and ConfigMap (MindCluster's
-/// device lists) are passed over. A pod is bound by spec.nodeName or, while the scheduler is still binding, by the node
-/// annotation of its dialect; pods that have ended are not there. What runs is counted even if it is too much (a
-/// warning says so); what cannot be read, or is there twice, is a warning and counts for nothing. Error: missing, if
-/// there is no node.
-[[nodiscard]] vgpualloc::expected<snapshot> make_snapshot(std::span<const vgputraces::manifest> objects,
-                                                          const validate_options& with);
+/// The snapshot that objects of any files make together. Kinds other than Node, Pod and ConfigMap are passed over. A
+/// pod is bound by spec.nodeName or, while the scheduler is still binding, by the annotations of a dialect; pods that
+/// have ended are not there. What runs is counted even if it is too much (a warning says so); what cannot be read, or
+/// is there twice, is a warning and counts for nothing. Error: missing, if there is no node.
+[[nodiscard]] expected<snapshot> make_snapshot(std::span<const manifest> objects, const dialect_set& dialects);
 
-/// What a pod, or a pod of a template, asks for. Errors: those of its dialect and of the object, unsupported for a pod
-/// that asks in more than one dialect. `of` has a pod.
-[[nodiscard]] vgpualloc::expected<snapshot_pod> read_snapshot_pod(const vgputraces::manifest& of,
-                                                                  const validate_options& with);
+/// What a pod, or a pod of a template, asks for. Errors: those of its dialect and of the object, mismatch for a pod
+/// that is bound already, unsupported for one that asks in more than one dialect. `object` has a pod.
+[[nodiscard]] expected<snapshot_pod> read_snapshot_pod(const manifest& object, const dialect_set& dialects);
 
-} // namespace vgpusim
+} // namespace vgpualloc::kube

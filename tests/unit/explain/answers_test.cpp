@@ -1,5 +1,5 @@
 // Explanations: answers, scores with their terms, the choice, and what nothing fits sounds like.
-#include "vgpualloc/explain/explain.hpp"
+#include "vgpualloc/explain/words.hpp"
 
 #include <string>
 
@@ -16,16 +16,17 @@ using testing::SizeIs;
 using testing::StartsWith;
 using vgpualloc::error_code;
 using vgpualloc::rejection_code;
-using vgpusim::choice_reason;
-using namespace vgpusim_test;
+using vgpualloc::explaining::choice_reason;
+using namespace kube_test;
+namespace explaining = vgpualloc::explaining;
 
 /// The explanation of the last pending pod.
-vgpusim::explanation explained(const std::string& yaml, const std::string& policy = "best_fit",
-                               const vgpusim::validate_options& with = dialects()) {
-    auto in = snapshot_of(yaml, with);
-    const auto made = vgpusim::explain(in, in.pending.back(), {.policy = policy});
-    EXPECT_TRUE(made.has_value()) << made.error().message();
-    return made.value_or(vgpusim::explanation{});
+explaining::explanation explained(const std::string& yaml, const std::string& policy = "best_fit",
+                                  const vgpualloc::dialect_set& spoken = dialects()) {
+    auto in = snapshot_of(yaml, spoken);
+    const auto result = explaining::explain(in, in.pending.back(), {.policy = policy});
+    EXPECT_TRUE(result.has_value()) << result.error().message();
+    return result.value_or(explaining::explanation{});
 }
 
 std::string bound(const std::string& name, const std::string& node, const std::string& uuid, int memory,
@@ -66,21 +67,22 @@ TEST(explain, r033_and_r067_without_a_mode_the_node_score_decides) {
 }
 
 TEST(explain, r059_two_devices_that_differ) {
-    const auto made =
+    const auto result =
         explained(gpu_node("one", card("A")) + gpu_node("two", card("B") + card("C")) + pod("p", vgpu(2, 10240)));
-    ASSERT_EQ(made.chosen, 1U);
-    ASSERT_THAT(made.nodes[1].shares, SizeIs(2));
-    EXPECT_NE(made.nodes[1].shares[0].uuid, made.nodes[1].shares[1].uuid);
-    EXPECT_EQ(made.nodes[0].refused.code, rejection_code::too_few_devices);
-    EXPECT_EQ(made.nodes[0].refused.text(), "too_few_devices: wanted 2 devices, available 1 devices");
+    ASSERT_EQ(result.chosen, 1U);
+    ASSERT_THAT(result.nodes[1].shares, SizeIs(2));
+    EXPECT_NE(result.nodes[1].shares[0].uuid, result.nodes[1].shares[1].uuid);
+    EXPECT_EQ(result.nodes[0].refused.code, rejection_code::too_few_devices);
+    EXPECT_EQ(explaining::words_of(result.nodes[0].refused), "too_few_devices: wanted 2 devices, available 1 devices");
 }
 
 TEST(explain, terms_add_up_to_the_score) {
     for (const std::string policy : {"best_fit", "fgd", "weighted:best_fit=0.7,binpack=0.3,fgd=-2"}) {
-        const auto made = explained(core_and_mig + bound("b", "core", "A", 9000) + pod("p", vgpu(1, 3000, 20)), policy);
-        for (const auto& node : made.nodes) {
+        const auto result =
+            explained(core_and_mig + bound("b", "core", "A", 9000) + pod("p", vgpu(1, 3000, 20)), policy);
+        for (const auto& node : result.nodes) {
             double sum = 0.0;
-            for (const auto& each : node.terms) sum += each.weight * each.score;
+            for (const auto& entry : node.terms) sum += entry.weight * entry.score;
             EXPECT_EQ(sum, node.score) << policy << " on " << node.name;
             EXPECT_THAT(node.terms, SizeIs(policy.starts_with("weighted") ? 3 : 1));
         }
@@ -88,77 +90,80 @@ TEST(explain, terms_add_up_to_the_score) {
 }
 
 TEST(explain, equal_nodes_go_by_order) {
-    const auto made = explained(gpu_node("x0", card("A")) + gpu_node("y0", card("B")) + pod("p", vgpu(1, 3000)));
-    EXPECT_EQ(made.chosen, 0U);
-    EXPECT_EQ(made.reason, choice_reason::first_of_equals);
-    EXPECT_EQ(made.tied, 2U);
-    EXPECT_EQ(made.runner_up, 1U);
-    EXPECT_EQ(made.margin, 0.0);
+    const auto result = explained(gpu_node("x0", card("A")) + gpu_node("y0", card("B")) + pod("p", vgpu(1, 3000)));
+    EXPECT_EQ(result.chosen, 0U);
+    EXPECT_EQ(result.reason, choice_reason::first_of_equals);
+    EXPECT_EQ(result.tied, 2U);
+    EXPECT_EQ(result.runner_up, 1U);
+    EXPECT_EQ(result.margin, 0.0);
 }
 
 TEST(explain, the_runner_up_is_the_best_of_the_others) {
-    const auto made = explained(gpu_node("a", card("A")) + gpu_node("b", card("B")) + gpu_node("c", card("C")) +
-                                bound("b1", "b", "B", 10000) + bound("c1", "c", "C", 20000) + pod("p", vgpu(1, 3000)));
-    EXPECT_EQ(made.chosen, 2U);
-    EXPECT_EQ(made.runner_up, 1U);
-    EXPECT_DOUBLE_EQ(made.margin, made.nodes[2].score - made.nodes[1].score);
+    const auto result =
+        explained(gpu_node("a", card("A")) + gpu_node("b", card("B")) + gpu_node("c", card("C")) +
+                  bound("b1", "b", "B", 10000) + bound("c1", "c", "C", 20000) + pod("p", vgpu(1, 3000)));
+    EXPECT_EQ(result.chosen, 2U);
+    EXPECT_EQ(result.runner_up, 1U);
+    EXPECT_DOUBLE_EQ(result.margin, result.nodes[2].score - result.nodes[1].score);
 }
 
 TEST(explain, unhealthy_full_and_missing_devices_say_so) {
-    const auto made =
+    const auto result =
         explained(gpu_node("ill", card("A", "hami-core", "false")) + gpu_node("full", card("B") + card("C")) +
                   "---\nkind: Node\nmetadata: {name: none}\nstatus: {allocatable: {cpu: 1}}\n" +
                   bound("b", "full", "B", 38000) + bound("c", "full", "C", 39000) + pod("p", vgpu(1, 3000)));
-    EXPECT_FALSE(made.chosen.has_value());
-    EXPECT_EQ(made.message,
+    EXPECT_FALSE(result.chosen.has_value());
+    EXPECT_EQ(explaining::scheduling_message(result),
               "0/3 nodes are available: 1 too_few_devices, 1 device_unhealthy, 1 insufficient_device_memory.");
-    EXPECT_EQ(made.nodes[0].refused.code, rejection_code::device_unhealthy);
-    EXPECT_EQ(made.nodes[1].refused.text(), "insufficient_device_memory: wanted 3000 MiB, available 2960 MiB");
-    EXPECT_EQ(made.nodes[1].refused.device, "B"); // the card that comes closest
-    EXPECT_EQ(made.nodes[1].devices[1].containers[0].refused.available, 1960);
+    EXPECT_EQ(result.nodes[0].refused.code, rejection_code::device_unhealthy);
+    EXPECT_EQ(explaining::words_of(result.nodes[1].refused),
+              "insufficient_device_memory: wanted 3000 MiB, available 2960 MiB");
+    EXPECT_EQ(result.nodes[1].refused.device, "B"); // the card that comes closest
+    EXPECT_EQ(result.nodes[1].devices[1].containers[0].refused.available, 1960);
 }
 
 TEST(explain, host_resources_have_their_numbers) {
     const std::string node = gpu_node("n0", card("A"), "1");
-    EXPECT_EQ(explained(node + pod("b", "cpu: 1", "n0") + pod("p", vgpu(1, 1))).nodes[0].refused.text(),
+    EXPECT_EQ(explaining::words_of(explained(node + pod("b", "cpu: 1", "n0") + pod("p", vgpu(1, 1))).nodes[0].refused),
               "too_many_pods: wanted 1 pods, available 0 pods");
-    EXPECT_EQ(explained(node + pod("p", "cpu: 20, " + vgpu(1, 1))).nodes[0].refused.text(),
+    EXPECT_EQ(explaining::words_of(explained(node + pod("p", "cpu: 20, " + vgpu(1, 1))).nodes[0].refused),
               "insufficient_cpu: wanted 20000 mCPU, available 16000 mCPU");
-    EXPECT_EQ(explained(node + pod("p", "memory: 65Gi, " + vgpu(1, 1))).nodes[0].refused.text(),
+    EXPECT_EQ(explaining::words_of(explained(node + pod("p", "memory: 65Gi, " + vgpu(1, 1))).nodes[0].refused),
               "insufficient_memory: wanted 66560 MiB, available 65536 MiB");
 }
 
 TEST(explain, a_later_container_is_asked_after_those_before_it) {
     std::string two = pod("p", vgpu(1, 40000));
     two += "  - name: second\n    resources: {limits: {" + vgpu(1, 8000) + "}}\n";
-    const auto made = explained(gpu_node("n0", card("A")) + two);
-    EXPECT_TRUE(made.nodes[0].devices[0].containers[1].refused.fits()); // alone it would
-    EXPECT_EQ(made.nodes[0].refused.container, 1U);
-    EXPECT_EQ(made.nodes[0].refused.text(), "insufficient_device_memory: wanted 8000 MiB, available 960 MiB");
-    EXPECT_EQ(made.pod.container_names[1], "second");
+    const auto result = explained(gpu_node("n0", card("A")) + two);
+    EXPECT_TRUE(result.nodes[0].devices[0].containers[1].refused.fits()); // alone it would
+    EXPECT_EQ(result.nodes[0].refused.container, 1U);
+    EXPECT_EQ(explaining::words_of(result.nodes[0].refused),
+              "insufficient_device_memory: wanted 8000 MiB, available 960 MiB");
+    EXPECT_EQ(result.pod.container_names[1], "second");
 }
 
 TEST(explain, a_group_that_spreads_avoids_the_cards_of_its_members) {
     const std::string group = "scheduling.k8s.io/group-name: g, volcano.sh/vgpu-podgroup-policy: spread";
-    const auto made = explained(gpu_node("n0", card("A")) + bound("b", "n0", "A", 1000, ", " + group) +
-                                pod("p", vgpu(1, 1000), "", group));
-    EXPECT_EQ(made.nodes[0].refused.code, rejection_code::device_avoided);
-    auto with = dialects();
-    with.vgpu.exclusive_rules = {{{"app", "x"}}};
+    const auto result = explained(gpu_node("n0", card("A")) + bound("b", "n0", "A", 1000, ", " + group) +
+                                  pod("p", vgpu(1, 1000), "", group));
+    EXPECT_EQ(result.nodes[0].refused.code, rejection_code::device_avoided);
+    auto config = dialects().config();
+    config.exclusive_rules = {{{"app", "x"}}};
     const auto labelled = [](std::string of) { return of.insert(of.find("  annotations"), "  labels: {app: x}\n"); };
     const auto ruled =
         explained(gpu_node("n0", card("A")) + labelled(bound("b", "n0", "A", 1000)) + labelled(pod("p", vgpu(1, 1000))),
-                  "best_fit", with);
+                  "best_fit", vgpualloc::dialect_set{config});
     EXPECT_EQ(ruled.nodes[0].refused.code, rejection_code::device_avoided);
 }
 
 TEST(explain, an_overcommitted_device_gives_nothing_more) {
-    const auto made = explained(gpu_node("n0", card("A")) + bound("b", "n0", "A", 30000) +
-                                bound("c", "n0", "A", 30000) + pod("p", vgpu(1, 1)));
-    EXPECT_TRUE(made.nodes[0].devices[0].overcommitted);
-    EXPECT_EQ(made.nodes[0].devices[0].memory_used, vgpualloc::mib{60000});
-    EXPECT_EQ(made.nodes[0].refused.code, rejection_code::insufficient_device_memory);
-    EXPECT_EQ(made.nodes[0].refused.available, -19040);
+    const auto result = explained(gpu_node("n0", card("A")) + bound("b", "n0", "A", 30000) +
+                                  bound("c", "n0", "A", 30000) + pod("p", vgpu(1, 1)));
+    EXPECT_TRUE(result.nodes[0].devices[0].overcommitted);
+    EXPECT_EQ(result.nodes[0].devices[0].memory_used, vgpualloc::mib{60000});
+    EXPECT_EQ(result.nodes[0].refused.code, rejection_code::insufficient_device_memory);
+    EXPECT_EQ(result.nodes[0].refused.available, -19040);
 }
 
 /// A node with one 310P chip in MindCluster's words, and the ConfigMap beside it.
@@ -178,30 +183,30 @@ TEST(explain, less_than_asked_comes_after_any_score) {
         return of.insert(of.find("  annotations"),
                          "  labels: {ring-controller.atlas: ascend-310P, vnpu-dvpp: 'null', vnpu-level: high}\n");
     };
-    const auto made = explained(
+    const auto result = explained(
         chip_node("used") + chip_node("idle") +
             high(pod("b", "huawei.com/npu-core: 4", "used", "huawei.com/npu-core: 0-vir04, huawei.com/AscendReal: x")) +
             high(pod("p", "huawei.com/npu-core: 4")),
         "binpack");
-    EXPECT_GT(made.nodes[0].score, made.nodes[1].score);
-    EXPECT_EQ(made.chosen, 1U);
-    EXPECT_EQ(made.reason, choice_reason::less_compromise);
-    EXPECT_EQ(made.nodes[0].shares[0].part.name, "vir04_3c");
-    EXPECT_EQ(made.nodes[1].shares[0].part.words, "template vir04, 4 AI cores");
+    EXPECT_GT(result.nodes[0].score, result.nodes[1].score);
+    EXPECT_EQ(result.chosen, 1U);
+    EXPECT_EQ(result.reason, choice_reason::less_compromise);
+    EXPECT_EQ(result.nodes[0].shares[0].part.name, "vir04_3c");
+    EXPECT_EQ(result.nodes[1].shares[0].part.words, "template vir04, 4 AI cores");
 }
 
 TEST(explain, drawn_choices_are_called_so) {
-    const auto made =
+    const auto result =
         explained(gpu_node("x0", card("A")) + gpu_node("y0", card("B")) + pod("p", vgpu(1, 3000)), "random");
-    EXPECT_EQ(made.reason, choice_reason::drawn);
-    ASSERT_TRUE(made.chosen.has_value());
-    EXPECT_THAT(made.nodes[*made.chosen].shares, SizeIs(1));
-    EXPECT_THAT(made.nodes[1 - *made.chosen].shares, IsEmpty());
+    EXPECT_EQ(result.reason, choice_reason::drawn);
+    ASSERT_TRUE(result.chosen.has_value());
+    EXPECT_THAT(result.nodes[*result.chosen].shares, SizeIs(1));
+    EXPECT_THAT(result.nodes[1 - *result.chosen].shares, IsEmpty());
 }
 
 TEST(explain, nothing_is_booked) {
     auto in = snapshot_of(core_and_mig + pod("p", vgpu(1, 3000)));
-    ASSERT_TRUE(vgpusim::explain(in, in.pending[0], {.policy = "best_fit"}).has_value());
+    ASSERT_TRUE(explaining::explain(in, in.pending[0], {.policy = "best_fit"}).has_value());
     EXPECT_EQ(in.book->live_count(), 0U);
     EXPECT_THAT(in.book->events(), IsEmpty());
 }
@@ -209,23 +214,23 @@ TEST(explain, nothing_is_booked) {
 TEST(explain, errors_are_the_pods_and_the_policys) {
     auto in =
         snapshot_of(gpu_node("n0", card("A")) + pod("p", vgpu(1, 1) + ", nvidia.com/gpu: 1") + pod("q", vgpu(1, 1)));
-    EXPECT_EQ(vgpusim::explain(in, in.pending[0], {}).error().code, error_code::unsupported);
-    EXPECT_EQ(vgpusim::explain(in, in.pending[1], {.policy = "worst"}).error().code, error_code::unknown_name);
+    EXPECT_EQ(explaining::explain(in, in.pending[0], {}).error().code, error_code::unsupported);
+    EXPECT_EQ(explaining::explain(in, in.pending[1], {.policy = "worst"}).error().code, error_code::unknown_name);
 }
 
 TEST(explain, a_long_cluster_shows_its_first_nodes_and_the_chosen_one) {
     std::string yaml;
     for (int i = 0; i < 30; ++i) yaml += gpu_node("node-" + std::to_string(i), card("A"));
-    const auto made = explained(yaml + bound("b", "node-28", "A", 30000) + pod("p", vgpu(1, 3000)));
-    const auto text = vgpusim::explanation_text(made, {});
+    const auto result = explained(yaml + bound("b", "node-28", "A", 30000) + pod("p", vgpu(1, 3000)));
+    const auto text = explaining::explanation_text(result, {});
     EXPECT_THAT(text, StartsWith("pod ns/p (f.yaml:"));
     EXPECT_THAT(text, HasSubstr("chosen: node-28, the highest score; next node-0, "));
     EXPECT_THAT(text, HasSubstr("\nnode-19 "));
     EXPECT_THAT(text, Not(HasSubstr("\nnode-20 ")));
     EXPECT_THAT(text, HasSubstr("\nnode-28 "));
     EXPECT_THAT(text, HasSubstr("and 9 more nodes"));
-    EXPECT_THAT(vgpusim::explanation_text(made, {.nodes_max = 100}), HasSubstr("\nnode-20 "));
-    EXPECT_THAT(vgpusim::explanation_text(made, {.node = "node-20"}), Not(HasSubstr("\nnode-19 ")));
+    EXPECT_THAT(explaining::explanation_text(result, {.nodes_max = 100}), HasSubstr("\nnode-20 "));
+    EXPECT_THAT(explaining::explanation_text(result, {.node = "node-20"}), Not(HasSubstr("\nnode-19 ")));
 }
 
 } // namespace

@@ -1,4 +1,5 @@
-// Why a pod goes where it goes, or nowhere: what every node and device answers, scores with their terms, the choice.
+// Why a pod goes where it goes, or nowhere, as values: what every node and device answers, scores with their terms, the
+// choice. explain/words.hpp prints them.
 #pragma once
 
 #include <cstddef>
@@ -9,36 +10,32 @@
 #include <vector>
 
 #include "vgpualloc/core/expected.hpp"
-#include "vgpualloc/explain/deviceshare.hpp"
-#include "vgpualloc/kube/scheduler_config.hpp"
+#include "vgpualloc/dialect/volcano_config.hpp"
 #include "vgpualloc/kube/snapshot.hpp"
 #include "vgpualloc/model/rejection.hpp"
 
-namespace vgpusim {
+namespace vgpualloc::explaining {
 
 struct explain_options {
     std::string policy = "fgd"; ///< a spelling of make_policy(); its workload is the pods of the cluster
     std::uint64_t seed = 0;     ///< for policies that draw
     /// Of Volcano's scheduler configuration: plugin deviceshare ranks instead of `policy`. Its exclusive rules are
-    /// those of the snapshot's dialects (validate_options::vgpu).
-    std::optional<vgpualloc::dialect::volcano::plugin_arguments> deviceshare{};
-    std::int64_t memory_factor = 1; ///< MiB per unit in which the vGPU dialect was told to keep memory
+    /// those of the snapshot's dialects (dialect_config::exclusive_rules).
+    std::optional<dialects::volcano::plugin_arguments> deviceshare{};
 };
 
 /// The first check that failed. Amounts are in `unit`; both are 0 where the check is not about an amount.
 struct refusal {
-    vgpualloc::rejection_code code = vgpualloc::rejection_code::none;
+    rejection_code code = rejection_code::none;
     std::int64_t wanted = 0;
     std::int64_t available = 0;
     std::string unit{};
     std::string device{}; ///< of a node's refusal: uuid of the device that comes closest; may be empty
     std::optional<std::size_t> container{}; ///< of a node's refusal: position of the container that does not fit
     /// Of a node's refusal: what its devices answered to that container, those before it having theirs.
-    std::map<vgpualloc::rejection_code, std::int64_t> devices{};
+    std::map<rejection_code, std::int64_t> devices{};
 
-    [[nodiscard]] bool fits() const noexcept { return code == vgpualloc::rejection_code::none; }
-    /// "insufficient_device_memory: wanted 3000 MiB, available 1000 MiB"
-    [[nodiscard]] std::string text() const;
+    [[nodiscard]] bool fits() const noexcept { return code == rejection_code::none; }
 };
 
 /// A part of a device in words and in figures.
@@ -47,7 +44,7 @@ struct explained_part {
     std::string name;        ///< of a profile or template
     std::string group;       ///< of a MIG geometry
     std::int64_t start = -1; ///< of a MIG instance: first placement unit, or slot in its group; -1 = none
-    vgpualloc::mib memory;
+    mib memory;
     std::int64_t cores = 0; ///< percent, or AI cores for NPUs
     std::string words;      ///< "slice 3000 MiB, 50 % of compute", "mig 1g.5gb at slot 0 of group g", …
 };
@@ -65,10 +62,10 @@ struct explained_device {
     bool healthy = true;
     bool overcommitted = false; ///< by what runs there
     bool shares_faults = false; ///< a fatal fault of one container takes the others with it
-    vgpualloc::mib memory, memory_used;
+    mib memory, memory_used;
     std::int64_t cores = 0, cores_used = 0;
     std::int64_t slots = 0, slots_used = 0;
-    vgpualloc::milli_gpu used;
+    milli_gpu used;
     std::vector<explained_answer> containers; ///< by container of the request
 };
 
@@ -107,7 +104,7 @@ enum class choice_reason : std::uint8_t {
 };
 
 struct explanation {
-    snapshot_pod pod;
+    kube::snapshot_pod pod;
     std::string policy;
     std::string policy_summary;
     std::vector<explained_node> nodes{}; ///< in the cluster's order
@@ -118,27 +115,14 @@ struct explanation {
     std::size_t fitting = 0;                ///< nodes
     std::size_t tied = 0;                   ///< nodes with the highest score
     /// Of the placement chosen, as the component that serves the pod's dialect would write them; "<time>" is the time.
-    vgpualloc::kubernetes::text_map annotations{};
-    std::string message{}; ///< if nothing fits: "0/5 nodes are available: 3 insufficient_device_memory, …"
+    kubernetes::text_map annotations{};
+    rejection reasons{}; ///< if nothing fits: how many nodes gave which reason
     std::vector<std::string> notes{};
 };
 
-/// Nothing is booked. Errors: those of make_policy() and check_enabled(), and the pod's own if its request could not be
-/// read.
-[[nodiscard]] vgpualloc::expected<explanation> explain(const snapshot& in, const snapshot_pod& pod,
-                                                       const explain_options& with);
+/// Nothing is booked. Errors: those of make_policy() and dialect_set::check_enabled(), and the pod's own if its request
+/// could not be read.
+[[nodiscard]] expected<explanation> explain(const kube::snapshot& state, const kube::snapshot_pod& pod,
+                                            const explain_options& options);
 
-/// "0/5 nodes are available: 3 insufficient_device_memory, 2 family_not_offered."
-[[nodiscard]] std::string scheduling_message(const vgpualloc::rejection& reasons, std::size_t nodes);
-
-struct explain_layout {
-    std::size_t nodes_max = 20; ///< rows shown; the chosen node is always shown
-    std::string node{};         ///< only this one; empty = all
-    std::vector<vgpualloc::error> warnings{};
-};
-/// Aligned tables as plain text.
-[[nodiscard]] std::string explanation_text(const explanation& of, const explain_layout& layout);
-/// Everything, as one JSON document; docs/explain.md names its members. Of `layout` nodes_max does not count.
-[[nodiscard]] std::string explanation_json(const explanation& of, const explain_layout& layout);
-
-} // namespace vgpusim
+} // namespace vgpualloc::explaining

@@ -1,0 +1,73 @@
+// The list of dialects, and those of one cluster. A new dialect is one pair of files and one line here.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vgpualloc/dialect/ascend_hami.hpp"
+#include "vgpualloc/dialect/cce.hpp"
+#include "vgpualloc/dialect/config.hpp"
+#include "vgpualloc/dialect/dialect.hpp"
+#include "vgpualloc/dialect/gpushare.hpp"
+#include "vgpualloc/dialect/hami.hpp"
+#include "vgpualloc/dialect/mindcluster.hpp"
+#include "vgpualloc/dialect/openb.hpp"
+#include "vgpualloc/dialect/volcano_vgpu.hpp"
+
+namespace vgpualloc {
+
+/// Every dialect. Where a device is registered in several, it counts in the one that comes first.
+inline constexpr std::array dialect_list{
+    dialects::volcano_vgpu::list_entry,
+    dialects::gpushare::list_entry,
+    dialects::hami::list_entry,
+    dialects::ascend_hami::list_entry,
+    dialects::mindcluster::list_entry,
+    dialects::cce::list_entry,
+    openb::list_entry,
+};
+
+/// The dialects of one cluster, in the order of the list. A value: copies share the dialects, which never change.
+class dialect_set {
+public:
+    using members = std::vector<std::shared_ptr<const dialect>>;
+
+    /// Those of the list, as they are without a configuration, or as `config` has them.
+    dialect_set() : dialect_set{make_dialect_config()} {}
+    explicit dialect_set(dialect_config config);
+    /// These only; names are different.
+    dialect_set(members dialects, dialect_config config);
+
+    [[nodiscard]] const dialect_config& config() const noexcept { return *config_; }
+    [[nodiscard]] std::size_t size() const noexcept { return dialects_.size(); }
+    [[nodiscard]] const dialect& operator[](std::size_t position) const { return *dialects_[position]; }
+    [[nodiscard]] members::const_iterator begin() const noexcept { return dialects_.begin(); }
+    [[nodiscard]] members::const_iterator end() const noexcept { return dialects_.end(); }
+
+    /// The dialect of that name; null: there is none.
+    [[nodiscard]] const dialect* find(std::string_view name) const;
+    /// Those in which a pod asks for devices, by their positions.
+    [[nodiscard]] std::vector<std::size_t> asked_by(const kubernetes::pod& pod) const;
+    /// dialect::binding_node(), of the first that knows one.
+    [[nodiscard]] std::string binding_node(const kubernetes::pod& pod) const;
+    /// These dialects for a cluster of these nodes (dialect::for_nodes).
+    [[nodiscard]] dialect_set for_nodes(std::span<const kubernetes::node* const> nodes) const;
+
+    /// Resources of accelerators that no dialect reads, or that the dialect they belong to does not take for a request.
+    /// The errors name the container.
+    [[nodiscard]] std::vector<error> resources_not_read(const kubernetes::pod& pod) const;
+    /// Whether plugin deviceshare is told to serve this pod, which asks in the dialect of that name; empty: it asks for
+    /// no device. Error unsupported, which names the argument; where is empty.
+    [[nodiscard]] expected<void> check_enabled(const dialects::volcano::plugin_arguments& arguments,
+                                               std::string_view name, const kubernetes::pod& pod) const;
+
+private:
+    members dialects_;
+    std::shared_ptr<const dialect_config> config_;
+};
+
+} // namespace vgpualloc

@@ -1,0 +1,149 @@
+// A dialect: how a cluster spells devices, requests for them and their assignment to pods. It reads and writes, and it
+// never decides. Implementations are in dialect/, one pair of files each; all.hpp lists them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vgpualloc/core/error.hpp"
+#include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/dialect/decision.hpp"
+#include "vgpualloc/dialect/kubernetes.hpp"
+#include "vgpualloc/dialect/reading.hpp"
+#include "vgpualloc/model/registration.hpp"
+#include "vgpualloc/model/rejection.hpp"
+#include "vgpualloc/model/request.hpp"
+
+namespace vgpualloc {
+
+class dialect;
+struct dialect_config; // dialect/config.hpp
+
+/// One entry of the list of dialects.
+struct dialect_entry {
+    std::string_view name;
+    std::string_view summary; ///< one sentence for lists
+    /// The dialect as a cluster configures it. Null: it spells lists of a trace, and no Kubernetes objects.
+    std::shared_ptr<const dialect> (*make)(const dialect_config& config);
+};
+
+/// What is known of a node when its devices are read.
+struct node_source {
+    const kubernetes::node& object;
+    /// Data of the ConfigMap that dialect::config_map_of() names; null: there is none.
+    const kubernetes::text_map* config_map = nullptr;
+    std::span<const kubernetes::pod* const> pods{}; ///< bound to the node
+};
+
+/// What a device that nothing runs on answers to one device's worth of a request. Dialects do not know the sharing
+/// modes; whoever asks them to check a request hands this in.
+using idle_answer = std::function<rejection_detail(const device_registration& device, const device_request& request)>;
+
+/// What of a request no cluster, or only some nodes can serve.
+struct request_findings {
+    std::vector<error> errors;
+    std::vector<std::string> notes;
+};
+
+/// How Volcano's plugin deviceshare ranks nodes and devices.
+enum class deviceshare_ranking : std::uint8_t {
+    first_fit, ///< the first devices that fit, on the first node
+    gpus,      ///< by memory and containers of every card taken
+    npus,      ///< by memory share of the first card of every container, and link groups
+    npu_chips, ///< best fit by AI cores, nodes by idle AI cores (dialect::extended_of)
+};
+
+/// What plugin deviceshare has for the pods of a dialect.
+struct deviceshare_service {
+    std::string_view argument{}; ///< that enables it, without "deviceshare."; empty: the plugin does not serve them
+    deviceshare_ranking ranking = deviceshare_ranking::first_fit;
+};
+
+/// Immutable and without state beside its options, so that one serves any number of clusters and threads.
+class dialect {
+public:
+    virtual ~dialect() = default;
+
+    [[nodiscard]] virtual std::string_view name() const noexcept = 0; ///< as the list has it
+
+    // --- its words
+
+    /// The resources that its pods can name.
+    [[nodiscard]] virtual std::vector<std::string> resources() const = 0;
+    /// What resources of its vendor begin with ("volcano.sh/"): a resource that begins so and that no dialect reads is
+    /// most likely a mistake.
+    [[nodiscard]] virtual std::vector<std::string> resource_prefixes() const { return {}; }
+    /// What a pod that names `resource` lacks to be a request in this dialect.
+    [[nodiscard]] virtual std::string what_else_it_takes(const std::string& /*resource*/) const {
+        return "what else makes it a request of dialect " + std::string{name()};
+    }
+    /// The only scheduler that serves its pods; empty: not said.
+    [[nodiscard]] virtual std::string_view scheduler() const noexcept { return {}; }
+    /// What a reader of its amounts has to know, such as their unit where that is configured.
+    [[nodiscard]] virtual std::vector<std::string> notes() const { return {}; }
+
+    // --- what pods ask for
+
+    /// Whether a pod asks as one, and not container by container.
+    [[nodiscard]] virtual bool asks_as_one() const noexcept { return false; }
+    /// Whether the pod asks for devices in this dialect.
+    [[nodiscard]] virtual bool requests(const kubernetes::pod& pod) const = 0;
+    /// What the pod asks for; the host's part stays 0. Errors: what of it cannot be read; where names the pod.
+    [[nodiscard]] virtual expected<pod_request> read_pod(const kubernetes::pod& pod) const = 0;
+    /// What of `request`, one entry of a pod's that read_pod() read, can be served nowhere or only on some nodes.
+    /// `container` is its name.
+    [[nodiscard]] virtual request_findings check(const device_request& /*request*/, const std::string& /*container*/,
+                                                 const idle_answer& /*ask*/) const {
+        return {};
+    }
+
+    // --- what nodes offer
+
+    /// The name of the ConfigMap in which components say more of a node's devices; empty: there is none.
+    [[nodiscard]] virtual std::string config_map_of(std::string_view /*node*/) const { return {}; }
+    /// The devices that the node registers; none, and no problem, for a node of other dialects.
+    [[nodiscard]] virtual dialects::node_reading read_node(const node_source& node) const = 0;
+    /// Registers those of `devices` that are of this dialect on `node`, as its device plugin does; what that plugin
+    /// writes into the node's ConfigMap goes to `config_map`.
+    virtual void write_node(std::span<const device_registration> devices, kubernetes::node& node,
+                            kubernetes::text_map& config_map) const = 0;
+    /// This dialect for a cluster of these nodes, where what a pod means depends on them; null: it does not.
+    [[nodiscard]] virtual std::shared_ptr<const dialect>
+    for_nodes(std::span<const kubernetes::node* const> /*nodes*/) const {
+        return nullptr;
+    }
+
+    // --- what pods have
+
+    /// The node that a scheduler is binding the pod to, before spec.nodeName says it; empty: none.
+    [[nodiscard]] virtual std::string binding_node(const kubernetes::pod& /*pod*/) const { return {}; }
+    /// What a bound pod has of `devices`, those that its node registers in this dialect.
+    [[nodiscard]] virtual dialects::assignment_reading
+    read_assignment(const kubernetes::pod& pod, std::span<const device_registration> devices) const = 0;
+    /// The annotations that carry a decision on a pod that read_pod() reads to the device plugin. Shares are of
+    /// `devices`, as above.
+    [[nodiscard]] virtual kubernetes::text_map write_assignment(const kubernetes::pod& pod,
+                                                                std::span<const device_registration> devices,
+                                                                const dialects::decision& decided) const = 0;
+    /// The tags of a bound pod that asks for `request` and has `shares`.
+    [[nodiscard]] virtual std::vector<std::string> tags_of(const kubernetes::pod& /*pod*/, const pod_request& request,
+                                                           std::span<const device_share> /*shares*/) const {
+        return request.tags;
+    }
+
+    // --- what others count
+
+    /// An extended resource that Kubernetes itself counts per node beside the devices: what a node has of it, and what
+    /// a pod takes of it. 0 = there is none.
+    [[nodiscard]] virtual std::int64_t extended_of(const kubernetes::node& /*node*/) const { return 0; }
+    [[nodiscard]] virtual std::int64_t extended_of(const kubernetes::pod& /*pod*/) const { return 0; }
+    /// What Volcano's plugin deviceshare has for `pod`, which asks in this dialect.
+    [[nodiscard]] virtual deviceshare_service deviceshare(const kubernetes::pod& /*pod*/) const { return {}; }
+};
+
+} // namespace vgpualloc

@@ -1,0 +1,41 @@
+// The objects of one cluster, sorted out: which nodes and pods there are, and what belongs to which node.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "vgpualloc/core/error.hpp"
+#include "vgpualloc/dialect/all.hpp"
+#include "vgpualloc/dialect/dialect.hpp"
+#include "vgpualloc/kube/objects.hpp"
+
+namespace vgpualloc::kube {
+
+/// Points into the objects that it was made of, which outlive it.
+struct cluster_objects {
+    std::vector<const manifest*> nodes; ///< each once, in the order found
+    std::map<std::string, const kubernetes::node*> nodes_by_name;
+    std::vector<const manifest*> pods; ///< each once, in the order found; those that have ended are left out
+    std::map<std::string, std::vector<const kubernetes::pod*>> pods_on_node; ///< bound, or being bound
+    std::map<std::string, const kubernetes::text_map*> config_maps;          ///< data by name; the last one counts
+
+    /// What a dialect reads of a node; `node` outlives the result.
+    [[nodiscard]] node_source source_of(const dialect& reader, const kubernetes::node& node) const;
+    /// The Node objects themselves.
+    [[nodiscard]] std::vector<const kubernetes::node*> node_objects() const;
+};
+
+/// Kinds other than Node, Pod and ConfigMap are passed over. An object that is there twice counts once and is a
+/// warning.
+[[nodiscard]] cluster_objects sort_out(std::span<const manifest> objects, const dialect_set& dialects,
+                                       std::vector<error>& warnings);
+
+/// The name of the node that a pod is bound to, or is being bound to; empty: to none.
+[[nodiscard]] std::string node_of(const manifest& pod, const dialect_set& dialects);
+
+/// The object's namespace, "default" where it names none.
+[[nodiscard]] std::string namespace_of(const manifest& object);
+
+} // namespace vgpualloc::kube

@@ -1,0 +1,108 @@
+// The dialects of one cluster.
+#include "vgpualloc/dialect/all.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace vgpualloc {
+
+namespace {
+
+dialect_set::members made_of_list(const dialect_config& config) {
+    dialect_set::members dialects;
+    for (const dialect_entry& entry : dialect_list) {
+        if (entry.make != nullptr) dialects.push_back(entry.make(config));
+    }
+    return dialects;
+}
+
+} // namespace
+
+dialect_set::dialect_set(dialect_config config) : dialect_set{made_of_list(config), config} {}
+
+dialect_set::dialect_set(members dialects, dialect_config config)
+    : dialects_{std::move(dialects)}, config_{std::make_shared<const dialect_config>(std::move(config))} {}
+
+const dialect* dialect_set::find(std::string_view name) const {
+    const auto same = [name](const auto& candidate) { return candidate->name() == name; };
+    const auto known = std::ranges::find_if(dialects_, same);
+    return known == dialects_.end() ? nullptr : known->get();
+}
+
+std::vector<std::size_t> dialect_set::asked_by(const kubernetes::pod& pod) const {
+    std::vector<std::size_t> positions;
+    for (std::size_t i = 0; i < dialects_.size(); ++i) {
+        if (dialects_[i]->requests(pod)) positions.push_back(i);
+    }
+    return positions;
+}
+
+std::string dialect_set::binding_node(const kubernetes::pod& pod) const {
+    for (const auto& candidate : dialects_) {
+        if (std::string node = candidate->binding_node(pod); !node.empty()) return node;
+    }
+    return {};
+}
+
+dialect_set dialect_set::for_nodes(std::span<const kubernetes::node* const> nodes) const {
+    dialect_set adapted = *this;
+    for (auto& member : adapted.dialects_) {
+        if (auto own = member->for_nodes(nodes)) member = std::move(own);
+    }
+    return adapted;
+}
+
+std::vector<error> dialect_set::resources_not_read(const kubernetes::pod& pod) const {
+    const auto names_prefix_of = [](const std::string& resource) {
+        return [&resource](const auto& candidate) {
+            const auto starts = [&resource](const std::string& prefix) { return resource.starts_with(prefix); };
+            return std::ranges::any_of(candidate->resource_prefixes(), starts);
+        };
+    };
+    std::vector<error> problems;
+    for (const kubernetes::container& container : pod.containers) {
+        for (const auto& [resource, amount] : container.requests) {
+            if (std::ranges::none_of(dialects_, names_prefix_of(resource))) continue;
+            const auto owner = std::ranges::find_if(dialects_, [&name = resource](const auto& candidate) {
+                const auto names = candidate->resources();
+                return std::ranges::find(names, name) != names.end();
+            });
+            if (owner != dialects_.end() && (*owner)->requests(pod)) continue;
+            problems.push_back({.code = error_code::unknown_name,
+                                .where = "container " + container.name,
+                                .field = "resources",
+                                .value = resource,
+                                .expected = owner != dialects_.end()
+                                                ? (*owner)->what_else_it_takes(resource)
+                                                : "a resource that a dialect knows (see --config for other names)"});
+        }
+    }
+    return problems;
+}
+
+expected<void> dialect_set::check_enabled(const dialects::volcano::plugin_arguments& arguments, std::string_view name,
+                                          const kubernetes::pod& pod) const {
+    const dialect* const asked_in = find(name);
+    if (asked_in == nullptr) return {};
+    const auto refuse = [name](std::string expected_text) {
+        return unexpected(error{.code = error_code::unsupported,
+                                .where = {},
+                                .field = "dialect",
+                                .value = std::string{name},
+                                .expected = std::move(expected_text)});
+    };
+    const std::string_view argument = asked_in->deviceshare(pod).argument;
+    if (argument.empty()) {
+        std::string served;
+        for (const auto& candidate : dialects_) {
+            if (candidate->deviceshare(pod).argument.empty()) continue;
+            served += (served.empty() ? "" : ", ") + std::string{candidate->name()};
+        }
+        return refuse("a dialect that plugin deviceshare serves: " + served);
+    }
+    const std::string full_name = "deviceshare." + std::string{argument};
+    if (dialects::volcano::is_enabled(arguments, full_name)) return {};
+    return refuse("argument " + full_name + ": true");
+}
+
+} // namespace vgpualloc

@@ -1,0 +1,69 @@
+// The ascend_hami dialect: requests that can be read, but that no card, or only some nodes serve.
+#include <algorithm>
+#include <utility>
+
+#include "ascend_hami_parts.hpp"
+#include "text.hpp"
+
+namespace vgpualloc::dialects::ascend_hami {
+
+namespace {
+
+/// What an idle card of that kind answers, on a node that can limit in software as well or not.
+rejection_detail answer_of(const npu_kind& npu, bool soft, const device_request& request, const idle_answer& ask) {
+    device_registration card;
+    card.family = npu.name;
+    card.mode = mode_name;
+    card.memory = npu.memory_allocatable;
+    if (soft || npu.ai_core > 0) card.cores = soft ? whole_compute : core_percent{npu.ai_core};
+    card.npu = npu;
+    card.soft = soft;
+    return ask(card, request);
+}
+
+void check_kind(const kind& npus, const device_request& request, const std::string& container, const idle_answer& ask,
+                request_findings& findings) {
+    const auto refuse = [&](const std::string& field, std::int64_t value, std::string expected_text) {
+        findings.errors.push_back({.code = error_code::out_of_range,
+                                   .where = "container " + container,
+                                   .field = field,
+                                   .value = std::to_string(value),
+                                   .expected = std::move(expected_text)});
+    };
+    const auto at_best = answer_of(npus.npu, true, request, ask).code;
+    if (at_best == rejection_code::insufficient_device_cores) {
+        text::check_percent(core_resource_of(npus), request.cores.count(), container, findings);
+        return;
+    }
+    if (request.memory > npus.npu.memory_capacity) {
+        refuse(memory_resource_of(npus), request.memory.count(),
+               "at most " + std::to_string(npus.npu.memory_capacity.count()) + " MiB, what one " + npus.npu.name +
+                   " has");
+        return;
+    }
+    if (at_best == rejection_code::request_not_valid) {
+        refuse(resource_of(npus), request.count,
+               "1 where " + memory_resource_of(npus) + " asks for a part of a card (" +
+                   std::to_string(request.memory.count()) + " MiB); several are only given whole");
+        return;
+    }
+    const auto by_template = answer_of(npus.npu, false, request, ask);
+    if (request.soft || by_template.code != rejection_code::insufficient_device_cores) return;
+    findings.notes.push_back("container " + container + ": " + core_resource_of(npus) + " " +
+                             std::to_string(request.cores.count()) +
+                             ": only nodes that can limit in software (hami-vnpu-core) give it; on others a card has " +
+                             std::to_string(by_template.available) + " AI cores");
+}
+
+} // namespace
+
+request_findings ascend_dialect::check(const device_request& request, const std::string& container,
+                                       const idle_answer& ask) const {
+    request_findings findings;
+    for (const kind& npus : options_.kinds) {
+        if (npus.npu.name == request.family) check_kind(npus, request, container, ask, findings);
+    }
+    return findings;
+}
+
+} // namespace vgpualloc::dialects::ascend_hami

@@ -1,0 +1,285 @@
+// What every node and device answers, and the choice.
+#include "vgpualloc/explain/answers.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "node.hpp"
+#include "part_words.hpp"
+#include "vgpualloc/alloc/allocator.hpp"
+#include "vgpualloc/compat/all.hpp"
+#include "vgpualloc/explain/deviceshare.hpp"
+#include "vgpualloc/kube/annotations.hpp"
+
+namespace vgpualloc::explaining {
+
+using kube::snapshot;
+using kube::snapshot_pod;
+
+namespace {
+
+/// Asks all nodes about one pod.
+class explainer {
+public:
+    explainer(const snapshot& state, const snapshot_pod& pod, policy& scorer)
+        : state_{&state}, pod_{&pod}, scorer_{&scorer}, decider_{*state.book, {.node = &scorer, .device = &scorer}} {
+        for (const auto& entry : pod.request.containers) view_.devices += entry.count;
+        view_.request = &pod.request;
+    }
+
+    void explain(explanation& explained) {
+        const auto request = decider_.intern(pod_->request);
+        VGA_ASSERT(request.has_value(), "what a dialect reads is within the core's limits");
+        const auto decided = decider_.decide(*request);
+        for (std::size_t n = 0; n < state_->nodes().nodes.size(); ++n) explained.nodes.push_back(node(node_index{n}));
+        if (!decided) {
+            explained.reasons = decided.error();
+            return;
+        }
+        explained.chosen = decided->node.at();
+        explained.nodes[*explained.chosen].shares = shares(*decided, decided->node);
+        if (auto written = kube::annotations_of(*state_, *pod_, *decided, "<time>"))
+            explained.annotations = *std::move(written);
+        else
+            explained.notes.push_back("no annotations: " + written.error().message());
+        note_fault_domains(*decided, explained);
+        explain_choice(explained);
+    }
+
+private:
+    void note_fault_domains(const placement& decided, explanation& explained) const {
+        std::map<std::size_t, std::int64_t> containers; // by device: with those that run there
+        for (const device_share& share : decided.shares) {
+            if (!state_->nodes().spec_of(decided.node, share.device).mode->shares_faults()) continue;
+            const auto running = state_->book->devices(decided.node)[share.device.at()].slots;
+            ++containers.try_emplace(share.device.at(), running).first->second;
+        }
+        for (const auto& [device, count] : containers) {
+            if (count < 2) continue;
+            const auto& on = state_->device(decided.node, device_index{device}).registered;
+            explained.notes.push_back(fmt::format(
+                "{} (mode {}): a fatal fault of one container takes all {} on it with it", on.uuid, on.mode, count));
+        }
+    }
+
+    /// Whether which of equal devices a node gives is only known when it is drawn.
+    [[nodiscard]] bool draws_devices() const {
+        return scorer_->traits().devices == ties::drawn && scorer_->draws_device_for(view_);
+    }
+
+    [[nodiscard]] explained_node node(node_index where) {
+        const node_decision decision = decider_.ask_node(where, pod_->request);
+        explained_node result{.name = state_->nodes().nodes[where.at()].name,
+                              .refused = {},
+                              .score = decision.answer.score,
+                              .compromise = decision.answer.compromise,
+                              .terms = {},
+                              .shares = {},
+                              .devices = devices(where, decision)};
+        if (decision.answer.code != rejection_code::none) {
+            result.refused = refusal_of(*state_, where, pod_->request, decision);
+            return result;
+        }
+        result.terms = terms_of(decider_, *scorer_, pod_->request, decision);
+        if (!draws_devices()) result.shares = shares(decision.where, where);
+        return result;
+    }
+
+    [[nodiscard]] std::vector<explained_share> shares(const placement& decided, node_index where) const {
+        std::vector<explained_share> result;
+        for (const device_share& share : decided.shares) {
+            const auto& device = state_->device(where, share.device);
+            result.push_back(
+                {.container = share.container,
+                 .device = device.index,
+                 .uuid = device.registered.uuid,
+                 .part = describe_part(state_->nodes().spec_of(where, share.device), device.registered, share.part)});
+        }
+        return result;
+    }
+
+    [[nodiscard]] std::vector<explained_device> devices(node_index where, const node_decision& decision) const {
+        std::vector<explained_device> result;
+        for (std::size_t d = 0; d < state_->devices[where.at()].size(); ++d) {
+            result.push_back(device(where, device_index{d}));
+        }
+        for (std::size_t c = 0; c < decision.containers.size(); ++c) {
+            const auto& answers = decision.containers[c];
+            for (std::size_t d = 0; d < answers.size(); ++d) {
+                result[d].containers.push_back(answer(where, device_index{d}, c, answers[d]));
+            }
+        }
+        return result;
+    }
+
+    [[nodiscard]] explained_device device(node_index where, device_index which) const {
+        const auto& spec = state_->nodes().spec_of(where, which);
+        const auto& use = state_->book->devices(where)[which.at()];
+        const auto& known = state_->device(where, which);
+        return {.index = known.index,
+                .uuid = known.registered.uuid,
+                .model = spec.model,
+                .family = spec.family,
+                .mode = std::string{spec.mode->name()},
+                .dialect = known.dialect,
+                .healthy = state_->book->services(where)[which.at()] == service_state::in_service,
+                .overcommitted = state_->book->is_overcommitted(where, which),
+                .shares_faults = spec.mode->shares_faults(),
+                .memory = spec.memory,
+                .memory_used = use.memory,
+                .cores = spec.cores.count(),
+                .cores_used = use.cores.count(),
+                .slots = spec.slots,
+                .slots_used = use.slots,
+                .used = spec.mode->used(spec, use),
+                .containers = {}};
+    }
+
+    [[nodiscard]] explained_answer answer(node_index where, device_index which, std::size_t container,
+                                          const device_answer& own) const {
+        const auto& spec = state_->nodes().spec_of(where, which);
+        explained_answer result{
+            .refused = {.code = own.refusal.code,
+                        .wanted = own.refusal.wanted,
+                        .available = own.refusal.available,
+                        .unit = unit_of(own.refusal.code, &spec, &pod_->request.containers[container]),
+                        .device = {},
+                        .container = {}},
+            .score = own.score,
+            .parts = {}};
+        for (const partition& part : own.parts) {
+            result.parts.push_back(describe_part(spec, state_->device(where, which).registered, part));
+        }
+        return result;
+    }
+
+    /// Ranks the nodes as the allocator does: the smallest compromise, then the highest score, then the first.
+    void explain_choice(explanation& explained) const {
+        const auto rank = [&](std::size_t n) {
+            return std::pair{-explained.nodes[n].compromise, explained.nodes[n].score};
+        };
+        const std::size_t chosen = *explained.chosen;
+        bool compromise_decided = false;
+        for (std::size_t n = 0; n < explained.nodes.size(); ++n) {
+            if (!explained.nodes[n].refused.fits()) continue;
+            ++explained.fitting;
+            explained.tied += static_cast<std::size_t>(rank(n) == rank(chosen));
+            if (n == chosen) continue;
+            if (!explained.runner_up || rank(n) > rank(*explained.runner_up)) explained.runner_up = n;
+        }
+        if (explained.runner_up) {
+            explained.margin = explained.nodes[chosen].score - explained.nodes[*explained.runner_up].score;
+            compromise_decided = explained.nodes[*explained.runner_up].compromise > explained.nodes[chosen].compromise;
+        }
+        if (explained.fitting == 1)
+            explained.reason = choice_reason::only_one_fits;
+        else if (explained.tied > 1)
+            explained.reason =
+                scorer_->traits().nodes == ties::drawn ? choice_reason::drawn : choice_reason::first_of_equals;
+        else
+            explained.reason = compromise_decided ? choice_reason::less_compromise : choice_reason::highest_score;
+    }
+
+    const snapshot* state_;
+    const snapshot_pod* pod_;
+    policy* scorer_;
+    allocator decider_;
+    request_view view_;
+};
+
+std::string summary_of(const std::string& policy) {
+    for (const auto& entry : all_policies()) {
+        if (entry.name == policy) return std::string{entry.summary};
+    }
+    return "a sum of scores, each times its weight";
+}
+
+/// How plugin deviceshare ranks for the pods of one dialect.
+class deviceshare_scorers {
+public:
+    deviceshare_scorers(const snapshot& state, const snapshot_pod& pod,
+                        const dialects::volcano::plugin_arguments& arguments)
+        : state_{&state}, spoken_{state.dialects.find(pod.dialect)},
+          ranking_{spoken_ == nullptr ? deviceshare_ranking::first_fit : spoken_->deviceshare(pod.object).ranking},
+          options_{.policy = arguments.schedule_policy, .weight = arguments.schedule_weight} {
+        if (spoken_ == nullptr) return;
+        for (std::size_t i = 0; i < state.dialects.size(); ++i) {
+            if (&state.dialects[i] == spoken_) extended_ = state.extended[i];
+        }
+    }
+
+    [[nodiscard]] std::unique_ptr<policy> among_all() const {
+        auto options = options_;
+        options.extended = extended_;
+        options.extended_booked = [state = state_, spoken = spoken_](const booking& booked) {
+            const snapshot_pod& pod = state->bound[booked.pod.at()].pod;
+            return spoken != nullptr && pod.dialect == spoken->name() ? spoken->extended_of(pod.object) : 0;
+        };
+        return make_deviceshare_policy(ranking_, std::move(options));
+    }
+
+private:
+    const snapshot* state_;
+    const dialect* spoken_; ///< null: the pod asks for no device
+    deviceshare_ranking ranking_;
+    deviceshare_options options_;
+    std::vector<std::int64_t> extended_; ///< by node
+};
+
+expected<explanation> by_deviceshare(const snapshot& state, const snapshot_pod& pod,
+                                     const dialects::volcano::plugin_arguments& arguments) {
+    if (auto enabled = state.dialects.check_enabled(arguments, pod.dialect, pod.object); !enabled) {
+        enabled.error().where = pod.place + ": pod " + pod.full_name();
+        return unexpected(std::move(enabled).error());
+    }
+    const deviceshare_scorers scorers{state, pod, arguments};
+    const auto scorer = scorers.among_all();
+    const std::string& order = arguments.schedule_policy;
+    const std::int64_t weight = arguments.schedule_weight;
+    explanation result{.pod = pod,
+                       .policy = std::string{scorer->name()},
+                       .policy_summary = fmt::format("as Volcano's plugin ranks, SchedulePolicy {}, ScheduleWeight {}",
+                                                     order.empty() ? "none" : order, weight)};
+    if (weight <= 0 && scorer->name() == "deviceshare") {
+        result.notes.emplace_back("deviceshare.ScheduleWeight is not above 0: the plugin ranks cards, but no nodes");
+    }
+    explainer{state, pod, *scorer}.explain(result);
+    return result;
+}
+
+expected<explanation> by_policy(const snapshot& state, const snapshot_pod& pod, const explain_options& options) {
+    policy_parameters parameters{.target = state.typical(), .seed = options.seed};
+    if (parameters.target.typical.empty()) {
+        parameters.target.typical = {
+            {.cpu = pod.request.cpu, .containers = pod.request.containers, .frequency = 1.0, .weight = 1}};
+    }
+    const auto scorer = make_policy(options.policy, parameters);
+    if (!scorer) return unexpected(scorer.error());
+    explanation result{.pod = pod, .policy = options.policy, .policy_summary = summary_of(options.policy)};
+    explainer{state, pod, **scorer}.explain(result);
+    return result;
+}
+
+} // namespace
+
+expected<explanation> explain(const snapshot& state, const snapshot_pod& pod, const explain_options& options) {
+    if (pod.failure) return unexpected(*pod.failure);
+    if (auto unread = state.dialects.resources_not_read(pod.object); !unread.empty()) {
+        unread.front().where = pod.place + ": " + unread.front().where;
+        return unexpected(std::move(unread.front()));
+    }
+    auto result =
+        options.deviceshare ? by_deviceshare(state, pod, *options.deviceshare) : by_policy(state, pod, options);
+    if (!result) return result;
+    for (const auto& spoken : state.dialects) {
+        for (std::string& note : spoken->notes()) result->notes.push_back(std::move(note));
+    }
+    return result;
+}
+
+} // namespace vgpualloc::explaining

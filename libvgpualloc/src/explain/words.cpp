@@ -1,0 +1,40 @@
+// Refusals in words.
+#include "vgpualloc/explain/words.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace vgpualloc::explaining {
+
+std::string words_of(const refusal& refused) {
+    const std::string code{to_string(refused.code)};
+    const std::int64_t wanted = refused.wanted;
+    const std::int64_t available = refused.available;
+    if (refused.code == rejection_code::device_in_use) {
+        return fmt::format("{}: {} {} on it", code, available, available == 1 ? "container" : "containers");
+    }
+    if (refused.code == rejection_code::device_taken_whole || (wanted == 0 && available == 0)) return code;
+    const std::string unit = refused.unit.empty() ? "" : " " + refused.unit;
+    if (refused.code == rejection_code::no_free_instance) return fmt::format("{}: wanted {}{}", code, wanted, unit);
+    const auto* const has = refused.code == rejection_code::instance_memory_unknown ? "known to have" : "available";
+    return fmt::format("{}: wanted {}{}, {} {}{}", code, wanted, unit, has, available, unit);
+}
+
+std::string scheduling_message(const explanation& explained) {
+    if (explained.chosen) return {};
+    std::vector<std::pair<std::int64_t, std::size_t>> counts; // negated, so that sorting puts the most frequent first
+    for (std::size_t code = 1; code < explained.reasons.nodes.size(); ++code) {
+        if (explained.reasons.nodes[code] > 0) counts.emplace_back(-explained.reasons.nodes[code], code);
+    }
+    std::ranges::sort(counts);
+    std::string list;
+    for (const auto& [count, code] : counts) {
+        list += fmt::format("{}{} {}", list.empty() ? " " : ", ", -count, to_string(static_cast<rejection_code>(code)));
+    }
+    return fmt::format("0/{} nodes are available:{}.", explained.nodes.size(), list);
+}
+
+} // namespace vgpualloc::explaining

@@ -1,0 +1,207 @@
+// An explanation as plain text.
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "request_words.hpp"
+#include "text_table.hpp"
+#include "vgpualloc/explain/words.hpp"
+
+namespace vgpualloc::explaining {
+
+namespace {
+
+/// Nodes that get rows: the first ones, the chosen one and the runner-up.
+std::vector<std::size_t> shown_nodes(const explanation& explained, const explain_layout& layout) {
+    std::set<std::size_t> shown;
+    for (std::size_t n = 0; n < explained.nodes.size(); ++n) {
+        if (layout.node.empty() ? n < layout.nodes_max : explained.nodes[n].name == layout.node) shown.insert(n);
+    }
+    if (layout.node.empty() && explained.chosen) shown.insert(*explained.chosen);
+    if (layout.node.empty() && explained.runner_up) shown.insert(*explained.runner_up);
+    return {shown.begin(), shown.end()};
+}
+
+std::string container_name(const explanation& explained, std::size_t container) {
+    const std::string& name = explained.pod.container_names[container];
+    return name.empty() ? "the pod" : name;
+}
+
+std::string refusal_words(const explanation& explained, const refusal& why) {
+    std::string text = words_of(why);
+    if (!why.device.empty() && (why.wanted != 0 || why.available != 0)) text += fmt::format(" ({})", why.device);
+    const bool several = explained.pod.request.containers.size() > 1;
+    if (why.container && several) {
+        text += fmt::format(", container {}{}", container_name(explained, *why.container),
+                            *why.container > 0 ? ", those before it placed" : "");
+    }
+    if (why.devices.size() < 2) return text;
+    std::string others; // the node's own reason is only the most frequent one
+    for (const auto& [code, count] : why.devices) {
+        const bool fits = code == rejection_code::none;
+        others += fmt::format("{}{} {}", others.empty() ? "" : ", ", count, fits ? "fit" : to_string(code));
+    }
+    return text + fmt::format("; devices: {}", others);
+}
+
+std::string shares_words(const explanation& explained, const explained_node& node) {
+    std::string text;
+    for (const explained_share& share : node.shares) {
+        const bool several = explained.pod.request.containers.size() > 1;
+        text += (text.empty() ? "" : "; ") + (several ? container_name(explained, share.container) + ": " : "");
+        text += fmt::format("{}: {}", share.uuid, share.part.words);
+    }
+    return text;
+}
+
+std::string score_words(double score) { return fmt::format("{:.6g}", score == 0.0 ? 0.0 : score); }
+
+std::string header(const explanation& explained) {
+    std::string text =
+        fmt::format("pod {} ({})\n  host: {} mCPU, {} MiB of memory\n", explained.pod.full_name(), explained.pod.place,
+                    explained.pod.request.cpu.count(), explained.pod.request.memory.count());
+    for (std::size_t c = 0; c < explained.pod.request.containers.size(); ++c) {
+        const std::string& name = explained.pod.container_names[c];
+        text += fmt::format("  {}: {} (dialect {})\n", name.empty() ? "the pod as a whole" : "container " + name,
+                            request_words(explained.pod.request.containers[c]), explained.pod.dialect);
+    }
+    if (explained.pod.request.containers.empty()) text += "  no device\n";
+    return text + fmt::format("policy {}: {}\n", explained.policy, explained.policy_summary);
+}
+
+std::string choice_words(const explanation& explained) {
+    if (!explained.chosen) return scheduling_message(explained) + "\n";
+    const std::string& node = explained.nodes[*explained.chosen].name;
+    std::string text = fmt::format("chosen: {}, ", node);
+    switch (explained.reason) {
+    case choice_reason::only_one_fits:
+        text += "the only node that fits";
+        break;
+    case choice_reason::less_compromise:
+        text += "because the others fall shorter of what was asked";
+        break;
+    case choice_reason::first_of_equals:
+        text += fmt::format("the first of {} nodes with the highest score", explained.tied);
+        break;
+    case choice_reason::drawn:
+        text += fmt::format("drawn among {} nodes", explained.tied);
+        break;
+    case choice_reason::nothing_fits:
+    case choice_reason::highest_score:
+        text += "the highest score";
+        break;
+    }
+    if (explained.runner_up) {
+        text += fmt::format("; next {}, {} {}", explained.nodes[*explained.runner_up].name,
+                            score_words(std::abs(explained.margin)), explained.margin < 0.0 ? "more" : "less");
+    }
+    text += fmt::format(" ({} of {} nodes fit)\n", explained.fitting, explained.nodes.size());
+    for (const explained_share& share : explained.nodes[*explained.chosen].shares) {
+        text += fmt::format("  {} gets of device {} ({}): {}\n", container_name(explained, share.container),
+                            share.device, share.uuid, share.part.words);
+    }
+    for (const auto& [key, value] : explained.annotations) text += fmt::format("  annotation {}: {}\n", key, value);
+    return text;
+}
+
+std::string node_table(const explanation& explained, const std::vector<std::size_t>& shown) {
+    text_table table{{"NODE", "ANSWER", "SCORE", "DEVICES OR REASON"}};
+    for (const std::size_t n : shown) {
+        const explained_node& node = explained.nodes[n];
+        if (node.refused.fits()) {
+            table.add({node.name, explained.chosen == n ? "chosen" : "fits", score_words(node.score),
+                       shares_words(explained, node)});
+        } else {
+            table.add({node.name, "no", "", refusal_words(explained, node.refused)});
+        }
+    }
+    return table.text();
+}
+
+/// How the scores add up. A policy with one term has its score in the table of nodes already.
+std::string term_table(const explanation& explained, const std::vector<std::size_t>& shown) {
+    std::vector<std::string> headings{"NODE"};
+    for (const std::size_t n : shown) {
+        if (explained.nodes[n].terms.size() < 2) continue;
+        for (const score_term& term : explained.nodes[n].terms)
+            headings.push_back(fmt::format("{} x {}", term.weight, term.policy));
+        break;
+    }
+    if (headings.size() == 1) return {};
+    headings.emplace_back("SUM");
+    text_table table{std::move(headings)};
+    for (const std::size_t n : shown) {
+        const explained_node& node = explained.nodes[n];
+        if (!node.refused.fits()) continue;
+        std::vector<std::string> row{node.name};
+        for (const score_term& term : node.terms) {
+            row.push_back(fmt::format("{} x {} = {}", term.weight, score_words(term.score),
+                                      score_words(term.weight * term.score)));
+        }
+        row.push_back(score_words(node.score));
+        table.add(std::move(row));
+    }
+    return "\n" + table.text();
+}
+
+std::string used_words(const explained_device& device) {
+    std::string text =
+        fmt::format("{} of {} MiB, cores {} of {}, {} of {} slots", device.memory_used.count(), device.memory.count(),
+                    device.cores_used, device.cores, device.slots_used, device.slots);
+    if (!device.healthy) text += ", not healthy";
+    if (device.overcommitted) text += ", overcommitted";
+    return text;
+}
+
+std::string parts_words(const explained_answer& answer) {
+    constexpr std::size_t parts_max = 3; // the rest is in the JSON
+    std::string text;
+    for (std::size_t i = 0; i < std::min(answer.parts.size(), parts_max); ++i) {
+        text += (i == 0 ? "" : "; or ") + answer.parts[i].words;
+    }
+    if (answer.parts.size() > parts_max) text += fmt::format("; or {} more", answer.parts.size() - parts_max);
+    return text;
+}
+
+std::string device_table(const explanation& explained, const std::vector<std::size_t>& shown) {
+    const bool several = explained.pod.request.containers.size() > 1;
+    std::vector<std::string> headings{"NODE", "DEVICE", "MODEL", "MODE", "USED"};
+    if (several) headings.emplace_back("CONTAINER");
+    headings.insert(headings.end(), {"ANSWER", "SCORE", "PART OR REASON"});
+    text_table table{std::move(headings)};
+    for (const std::size_t n : shown) {
+        for (const explained_device& device : explained.nodes[n].devices) {
+            for (std::size_t c = 0; c < device.containers.size(); ++c) {
+                const explained_answer& answer = device.containers[c];
+                std::vector<std::string> row{explained.nodes[n].name, device.uuid, device.model, device.mode,
+                                             used_words(device)};
+                if (several) row.push_back(container_name(explained, c));
+                const bool fits = answer.refused.fits();
+                row.insert(row.end(), {fits ? "fits" : "no", fits ? score_words(answer.score) : "",
+                                       fits ? parts_words(answer) : refusal_words(explained, answer.refused)});
+                table.add(std::move(row));
+            }
+        }
+    }
+    return table.empty() ? "" : "\n" + table.text();
+}
+
+} // namespace
+
+std::string explanation_text(const explanation& explained, const explain_layout& layout) {
+    const auto shown = shown_nodes(explained, layout);
+    std::string text = header(explained);
+    for (const std::string& note : explained.notes) text += "note: " + note + "\n";
+    for (const auto& warning : layout.warnings) text += "warning: " + warning.message() + "\n";
+    text += "\n" + choice_words(explained) + "\n" + node_table(explained, shown);
+    if (layout.node.empty() && shown.size() < explained.nodes.size()) {
+        text +=
+            fmt::format("… and {} more nodes (--all shows them, --node one)\n", explained.nodes.size() - shown.size());
+    }
+    return text + term_table(explained, shown) + device_table(explained, shown);
+}
+
+} // namespace vgpualloc::explaining

@@ -1,0 +1,127 @@
+// The list of dialects, the set of one cluster, and what a configuration makes of them.
+#include "vgpualloc/dialect/all.hpp"
+
+#include <set>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support.hpp"
+
+namespace {
+
+using namespace vgpualloc;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using vgpualloc::test::limited;
+using vgpualloc::test::pod_of;
+
+TEST(dialect_list, names_are_different_and_those_of_the_dialects) {
+    const dialect_config config;
+    std::set<std::string_view> names;
+    for (const dialect_entry& entry : dialect_list) {
+        EXPECT_TRUE(names.insert(entry.name).second) << entry.name;
+        EXPECT_FALSE(entry.summary.empty()) << entry.name;
+        if (entry.make == nullptr) continue;
+        EXPECT_EQ(entry.make(config)->name(), entry.name);
+    }
+}
+
+TEST(dialect_list, a_set_has_those_that_spell_kubernetes_objects_in_the_order_of_the_list) {
+    const dialect_set dialects;
+    std::size_t position = 0;
+    for (const dialect_entry& entry : dialect_list) {
+        if (entry.make == nullptr) {
+            EXPECT_EQ(dialects.find(entry.name), nullptr) << entry.name;
+            continue;
+        }
+        EXPECT_EQ(&dialects[position++], dialects.find(entry.name)) << entry.name;
+    }
+    EXPECT_EQ(position, dialects.size());
+    EXPECT_EQ(dialects.find("unknown"), nullptr);
+}
+
+TEST(dialect_list, every_dialect_reads_nothing_from_objects_of_others) {
+    const dialect_set dialects;
+    const kubernetes::node node{.name = "n", .labels = {}, .annotations = {}, .allocatable = {}, .capacity = {}};
+    const auto pod = pod_of({limited({})});
+    for (const auto& spoken : dialects) {
+        const auto reading = spoken->read_node({.object = node});
+        EXPECT_THAT(reading.devices, IsEmpty()) << spoken->name();
+        EXPECT_THAT(reading.problems, IsEmpty()) << spoken->name();
+        EXPECT_THAT(reading.warnings, IsEmpty()) << spoken->name();
+        EXPECT_FALSE(spoken->requests(pod)) << spoken->name();
+        EXPECT_THAT(spoken->read_assignment(pod, {}).problems, IsEmpty()) << spoken->name();
+        EXPECT_EQ(spoken->binding_node(pod), "") << spoken->name();
+        EXPECT_EQ(spoken->extended_of(node), 0) << spoken->name();
+        EXPECT_EQ(spoken->extended_of(pod), 0) << spoken->name();
+        EXPECT_THAT(spoken->resources(), Not(IsEmpty())) << spoken->name();
+    }
+}
+
+TEST(dialect_set, a_pod_may_ask_in_several) {
+    const dialect_set dialects;
+    const auto both = dialects.asked_by(pod_of({limited({{"volcano.sh/vgpu-number", 1}, {"nvidia.com/gpu", 1}})}));
+    ASSERT_THAT(both, SizeIs(2));
+    EXPECT_EQ(dialects[both[0]].name(), "volcano_vgpu");
+    EXPECT_EQ(dialects[both[1]].name(), "hami");
+}
+
+TEST(dialect_set, a_pod_is_being_bound_where_an_annotation_says_unless_that_failed) {
+    const dialect_set dialects;
+    auto pod = pod_of({});
+    pod.annotations = {{"hami.io/vgpu-node", "n1"}, {"volcano.sh/vgpu-node", "n0"}};
+    EXPECT_EQ(dialects.binding_node(pod), "n0") << "the first of the list";
+    pod.annotations["volcano.sh/bind-phase"] = "failed";
+    EXPECT_EQ(dialects.binding_node(pod), "n1");
+    pod.annotations["hami.io/bind-phase"] = "failed";
+    EXPECT_EQ(dialects.binding_node(pod), "");
+}
+
+TEST(dialect_set, resources_of_a_vendor_that_nobody_reads_are_told) {
+    const dialect_set dialects;
+    const auto words_of = [&](const std::string& resource) {
+        auto pod = pod_of({{.name = "c", .limits = {{resource, 1}}, .requests = {{resource, 1}}}});
+        const auto problems = dialects.resources_not_read(pod);
+        return problems.empty() ? std::string{} : problems.front().message();
+    };
+    EXPECT_EQ(words_of("volcano.sh/vgpu-number"), "");
+    EXPECT_EQ(words_of("example.com/anything"), "");
+    EXPECT_THAT(words_of("volcano.sh/vgpu-numbr"), HasSubstr("a resource that a dialect knows"));
+    EXPECT_THAT(words_of("volcano.sh/vgpu-cores"), HasSubstr("a request of dialect volcano_vgpu"));
+    EXPECT_THAT(words_of("huawei.com/npu-core"), HasSubstr("label ring-controller.atlas"));
+}
+
+TEST(dialect_set, deviceshare_serves_what_its_arguments_enable) {
+    const dialect_set dialects;
+    dialects::volcano::plugin_arguments arguments;
+    const auto pod = pod_of({limited({{"volcano.sh/gpu-number", 1}})});
+    EXPECT_TRUE(dialects.check_enabled(arguments, "", pod).has_value()) << "it asks for no device";
+    EXPECT_EQ(dialects.check_enabled(arguments, "gpushare", pod).error().expected,
+              "argument deviceshare.GPUNumberEnable: true");
+    arguments.gpu_number = true;
+    EXPECT_TRUE(dialects.check_enabled(arguments, "gpushare", pod).has_value());
+    EXPECT_EQ(dialects.check_enabled(arguments, "hami", pod).error().expected,
+              "a dialect that plugin deviceshare serves: volcano_vgpu, gpushare, ascend_hami, mindcluster");
+}
+
+TEST(dialect_config, a_device_configuration_replaces_names_and_npus) {
+    const auto base = make_dialect_config();
+    EXPECT_FALSE(base.devices.vnpus.empty()) << "those of the catalog";
+    const auto changed = with_device_config(
+        base, R"({"nvidia":{"resourceCountName":"example.com/gpus","resourceMemoryName":"example.com/mem",
+                  "gpuMemoryFactor":10},"vnpus":[]})",
+        "f.json");
+    ASSERT_TRUE(changed.has_value()) << changed.error().message();
+    EXPECT_THAT(changed->devices.vnpus, IsEmpty());
+    const dialect_set dialects{*changed};
+    EXPECT_TRUE(dialects.find("volcano_vgpu")->requests(pod_of({limited({{"example.com/gpus", 1}})})));
+    EXPECT_THAT(dialects.find("volcano_vgpu")->notes(), ElementsAre(HasSubstr("units of 10 MiB")));
+    EXPECT_THAT(dialects.find("ascend_hami")->resources(), IsEmpty());
+    EXPECT_FALSE(with_device_config(base, "{", "f.json").has_value());
+}
+
+} // namespace
