@@ -30,7 +30,7 @@ struct spelling {
     std::function<device_registration()> draw_device;
     std::function<kubernetes::pod()> draw_pod;
 };
-void PrintTo(const spelling& each, std::ostream* out) { *out << each.name; }
+void PrintTo(const spelling& entry, std::ostream* out) { *out << entry.name; }
 
 template <class T>
 T one_of(std::vector<T> values) {
@@ -40,14 +40,15 @@ std::int64_t number(std::int64_t least, std::int64_t most) { return *rc::gen::in
 
 /// A pod of one to three containers, each of which asks by `limits`, or for nothing.
 kubernetes::pod pod_with(const std::function<kubernetes::amount_map()>& limits) {
-    kubernetes::pod made;
-    made.name = "p";
-    made.ns = "default";
+    kubernetes::pod result;
+    result.name = "p";
+    result.ns = "default";
     for (std::int64_t i = number(1, 3); i > 0; --i) {
         const bool asks = number(0, 4) > 0;
-        made.containers.push_back({.name = "c", .limits = asks ? limits() : kubernetes::amount_map{}, .requests = {}});
+        result.containers.push_back(
+            {.name = "c", .limits = asks ? limits() : kubernetes::amount_map{}, .requests = {}});
     }
-    return made;
+    return result;
 }
 
 // ---- volcano_vgpu
@@ -62,8 +63,8 @@ spelling volcano() {
                      .kinds = {{.name = "3g.20gb", .memory = mib{20480}, .count = 1},
                                {.name = "1g.5gb", .memory = mib{5120}, .count = 2},
                                {.name = "2g.10gb", .memory = mib{10240}, .count = 1}}}}});
-    spelling made{.name = "volcano_vgpu", .spoken = vgpu::make(with), .draw_device = {}, .draw_pod = {}};
-    made.draw_device = [geometry = with.geometries.front().groups] {
+    spelling result{.name = "volcano_vgpu", .spoken = vgpu::make(with), .draw_device = {}, .draw_pod = {}};
+    result.draw_device = [geometry = with.geometries.front().groups] {
         device_registration drawn;
         drawn.mode = one_of<std::string>({"hami_core", "mig"});
         drawn.model = drawn.mode == "mig" ? "NVIDIA-A100" : one_of<std::string>({"NVIDIA-A100", "Tesla-V100"});
@@ -73,7 +74,7 @@ spelling volcano() {
         if (drawn.mode == "mig") drawn.geometry = geometry;
         return drawn;
     };
-    made.draw_pod = [] {
+    result.draw_pod = [] {
         kubernetes::pod drawn = pod_with([] {
             return kubernetes::amount_map{{"volcano.sh/vgpu-number", number(1, 2)},
                                           {"volcano.sh/vgpu-memory", number(0, 40) * 512},
@@ -83,15 +84,15 @@ spelling volcano() {
         if (!mode.empty()) drawn.annotations[vgpu::mode_annotation] = mode;
         return drawn;
     };
-    return made;
+    return result;
 }
 
 // ---- hami
 
 spelling hami() {
     namespace nvidia = dialects::hami;
-    spelling made{.name = "hami", .spoken = nvidia::make({}), .draw_device = {}, .draw_pod = {}};
-    made.draw_device = [] {
+    spelling result{.name = "hami", .spoken = nvidia::make({}), .draw_device = {}, .draw_pod = {}};
+    result.draw_device = [] {
         device_registration drawn;
         drawn.mode = one_of<std::string>({"hami_core", "mig"});
         drawn.model = one_of<std::string>({"NVIDIA A100-SXM4-40GB", "NVIDIA A30", "NVIDIA B200"});
@@ -100,7 +101,7 @@ spelling hami() {
         drawn.slots = number(1, 10);
         return drawn;
     };
-    made.draw_pod = [] {
+    result.draw_pod = [] {
         kubernetes::pod drawn = pod_with([] {
             kubernetes::amount_map limits{{"nvidia.com/gpu", number(1, 2)}};
             if (number(0, 3) > 0) limits["nvidia.com/gpumem"] = number(1, 40) * 512;
@@ -112,7 +113,7 @@ spelling hami() {
         if (!mode.empty()) drawn.annotations["nvidia.com/vgpu-mode"] = mode;
         return drawn;
     };
-    return made;
+    return result;
 }
 
 // ---- ascend_hami
@@ -125,11 +126,11 @@ spelling ascend(const ascend_chip& chip, bool soft) {
                           .resource = chip.resource,
                           .resource_memory = chip.resource_memory,
                           .resource_core = chip.resource_core});
-    spelling made{.name = "ascend_hami_" + chip.name + (soft ? "_soft" : ""),
-                  .spoken = npu::make(with),
-                  .draw_device = {},
-                  .draw_pod = {}};
-    made.draw_device = [=, kind = with.kinds.front().npu] {
+    spelling result{.name = "ascend_hami_" + chip.name + (soft ? "_soft" : ""),
+                    .spoken = npu::make(with),
+                    .draw_device = {},
+                    .draw_pod = {}};
+    result.draw_device = [=, kind = with.kinds.front().npu] {
         device_registration drawn;
         drawn.mode = npu::mode_name;
         drawn.model = chip.name;
@@ -142,7 +143,7 @@ spelling ascend(const ascend_chip& chip, bool soft) {
         drawn.soft = soft;
         return drawn;
     };
-    made.draw_pod = [=] {
+    result.draw_pod = [=] {
         kubernetes::pod drawn = pod_with([&] {
             kubernetes::amount_map limits{{chip.resource, number(1, 2)}};
             if (number(0, 3) > 0) limits[chip.resource_memory] = number(1, 64) * 1024;
@@ -152,7 +153,7 @@ spelling ascend(const ascend_chip& chip, bool soft) {
         if (soft && number(0, 3) > 0) drawn.annotations["huawei.com/vnpu-mode"] = "hami-core";
         return drawn;
     };
-    return made;
+    return result;
 }
 
 // ---- mindcluster
@@ -162,11 +163,11 @@ spelling mindcluster(std::int64_t cores_per_chip) {
     chips::options with;
     with.chip_cores = {cores_per_chip};
     with.slots = cores_per_chip;
-    spelling made{.name = "mindcluster_" + std::to_string(cores_per_chip) + "_cores",
-                  .spoken = chips::make(with),
-                  .draw_device = {},
-                  .draw_pod = {}};
-    made.draw_device = [=] {
+    spelling result{.name = "mindcluster_" + std::to_string(cores_per_chip) + "_cores",
+                    .spoken = chips::make(with),
+                    .draw_device = {},
+                    .draw_pod = {}};
+    result.draw_device = [=] {
         device_registration drawn;
         drawn.mode = chips::mode_name;
         drawn.model = "310P3";
@@ -175,7 +176,7 @@ spelling mindcluster(std::int64_t cores_per_chip) {
         drawn.cores = core_percent{cores_per_chip};
         return drawn;
     };
-    made.draw_pod = [=] {
+    result.draw_pod = [=] {
         kubernetes::pod drawn = pod_with([&] {
             return kubernetes::amount_map{
                 {"huawei.com/npu-core", one_of<std::int64_t>({1, 1, 2, 2, 4, cores_per_chip, 2 * cores_per_chip})}};
@@ -185,7 +186,7 @@ spelling mindcluster(std::int64_t cores_per_chip) {
         drawn.labels["vnpu-level"] = one_of<std::string>({"low", "high"});
         return drawn;
     };
-    return made;
+    return result;
 }
 
 // ---- cce
@@ -193,8 +194,8 @@ spelling mindcluster(std::int64_t cores_per_chip) {
 spelling cce() {
     namespace cloud = dialects::cce;
     const cloud::options with;
-    spelling made{.name = "cce", .spoken = cloud::make(with), .draw_device = {}, .draw_pod = {}};
-    made.draw_device = [] {
+    spelling result{.name = "cce", .spoken = cloud::make(with), .draw_device = {}, .draw_pod = {}};
+    result.draw_device = [] {
         device_registration drawn;
         drawn.mode = cloud::mode_name;
         drawn.model = "V100";
@@ -203,14 +204,14 @@ spelling cce() {
         drawn.slots = cloud::slots;
         return drawn;
     };
-    made.draw_pod = [=] {
+    result.draw_pod = [=] {
         return pod_with([&] {
             kubernetes::amount_map limits{{with.memory_name, one_of<std::int64_t>({1, 8, 30, 60, 126})}};
             if (number(0, 1) == 0) limits[with.cores_name] = 5 * number(1, 20);
             return limits;
         });
     };
-    return made;
+    return result;
 }
 
 // ---- gpushare
@@ -220,11 +221,11 @@ spelling gpushare(bool by_memory) {
     cards::options with;
     with.memory_enabled = by_memory;
     with.number_enabled = !by_memory;
-    spelling made{.name = by_memory ? "gpushare_by_memory" : "gpushare_by_number",
-                  .spoken = cards::make(with),
-                  .draw_device = {},
-                  .draw_pod = {}};
-    made.draw_device = [] {
+    spelling result{.name = by_memory ? "gpushare_by_memory" : "gpushare_by_number",
+                    .spoken = cards::make(with),
+                    .draw_device = {},
+                    .draw_pod = {}};
+    result.draw_device = [] {
         device_registration drawn;
         drawn.mode = "hami_core";
         drawn.family = cards::family;
@@ -232,23 +233,23 @@ spelling gpushare(bool by_memory) {
         drawn.slots = cards::slots;
         return drawn;
     };
-    made.draw_pod = [=] {
+    result.draw_pod = [=] {
         return pod_with([&] {
             return by_memory ? kubernetes::amount_map{{with.memory_name, number(1, 16) * 512}}
                              : kubernetes::amount_map{{with.number_name, number(1, 2)}};
         });
     };
-    return made;
+    return result;
 }
 
 std::vector<spelling> spellings() {
-    std::vector<spelling> made{volcano(), hami(),         mindcluster(8), mindcluster(10),
-                               cce(),     gpushare(true), gpushare(false)};
+    std::vector<spelling> result{volcano(), hami(),         mindcluster(8), mindcluster(10),
+                                 cce(),     gpushare(true), gpushare(false)};
     for (const ascend_chip& chip : built_in_ascend_catalog().chips) {
-        made.push_back(ascend(chip, false));
-        made.push_back(ascend(chip, true));
+        result.push_back(ascend(chip, false));
+        result.push_back(ascend(chip, true));
     }
-    return made;
+    return result;
 }
 
 // ---- the property
@@ -260,7 +261,7 @@ struct registered_cluster {
 };
 
 registered_cluster draw_cluster(const spelling& in) {
-    registered_cluster made;
+    registered_cluster result;
     const std::int64_t nodes = number(1, 3);
     for (std::int64_t n = 0; n < nodes; ++n) {
         registrations written;
@@ -282,13 +283,13 @@ registered_cluster draw_cluster(const spelling& in) {
                      .cpu = milli_cpu{1'000'000},
                      .memory = to_bytes(mib{1'000'000}),
                      .pods_max = 1'000};
-        for (const device_registration& each : read.devices) {
-            RC_ASSERT(add_device(made.owned, offered, each, built_in_mig_catalog()).has_value());
+        for (const device_registration& entry : read.devices) {
+            RC_ASSERT(add_device(result.owned, offered, entry, built_in_mig_catalog()).has_value());
         }
-        made.owned.nodes.push_back(std::move(offered));
-        made.devices.push_back(std::move(read.devices));
+        result.owned.nodes.push_back(std::move(offered));
+        result.devices.push_back(std::move(read.devices));
     }
-    return made;
+    return result;
 }
 
 /// A pod as it is bound, and where.
@@ -311,11 +312,11 @@ bound_pod bind(const spelling& in, const registered_cluster& to, pod_id id, kube
 /// An empty ledger that has read the pods in the order given.
 ledger restarted(const spelling& in, const registered_cluster& of, const std::vector<bound_pod>& pods) {
     ledger book{of.owned};
-    for (const bound_pod& each : pods) {
-        const auto read = in.spoken->read_assignment(each.manifest, of.devices[each.where.at()]);
+    for (const bound_pod& entry : pods) {
+        const auto read = in.spoken->read_assignment(entry.manifest, of.devices[entry.where.at()]);
         RC_ASSERT(read.problems.empty());
-        booking found{.pod = each.id, .cpu = {}, .memory = {}, .where = {}};
-        found.where.node = each.where;
+        booking found{.pod = entry.id, .cpu = {}, .memory = {}, .where = {}};
+        found.where.node = entry.where;
         for (const device_share& share : read.shares) found.where.shares.push_back(share);
         RC_ASSERT(book.adopt(std::move(found)).has_value());
     }
@@ -352,14 +353,14 @@ TEST_P(annotations_property, a_ledger_read_from_the_annotations_is_the_one_that_
         rng{static_cast<std::uint64_t>(steps)}.shuffle(live);
         ledger again = restarted(in, world, live);
         RC_ASSERT(use_of(again).devices == use_of(book).devices);
-        for (const bound_pod& each : live) again.release(each.id);
+        for (const bound_pod& entry : live) again.release(entry.id);
         RC_ASSERT(use_of(again) == use_of(ledger{world.owned}));
     });
     EXPECT_GT(placed, 0) << "the property is about nothing if nothing is placed";
 }
 
-INSTANTIATE_TEST_SUITE_P(all, annotations_property, testing::ValuesIn(spellings()), [](const auto& each) {
-    std::string name = each.param.name;
+INSTANTIATE_TEST_SUITE_P(all, annotations_property, testing::ValuesIn(spellings()), [](const auto& entry) {
+    std::string name = entry.param.name;
     for (char& c : name) c = c == '-' ? '_' : c;
     return name;
 });

@@ -28,25 +28,25 @@ std::vector<std::optional<std::uint32_t>> owners_by_position(std::size_t before,
 
 } // namespace
 
-std::string place(const kubernetes::pod& of, std::string_view kind, std::string_view name) {
-    return joined("pod " + (of.ns.empty() ? "" : of.ns + "/") + of.name, kind, name);
+std::string place(const kubernetes::pod& pod, std::string_view kind, std::string_view name) {
+    return joined("pod " + (pod.ns.empty() ? "" : pod.ns + "/") + pod.name, kind, name);
 }
 
-std::string place(const kubernetes::node& of, std::string_view kind, std::string_view name) {
-    return joined("node " + of.name, kind, name);
+std::string place(const kubernetes::node& node, std::string_view kind, std::string_view name) {
+    return joined("node " + node.name, kind, name);
 }
 
-expected<std::optional<std::int64_t>> amount(const kubernetes::pod& of, const kubernetes::container& in,
+expected<std::optional<std::int64_t>> amount(const kubernetes::pod& pod, const kubernetes::container& container,
                                              const std::string& resource) {
     if (resource.empty()) return std::nullopt;
-    for (const kubernetes::amount_map* each : {&in.limits, &in.requests}) {
-        const auto found = each->find(resource);
-        if (found == each->end()) continue;
-        if (found->second >= 0 && found->second <= amount_max) return found->second;
+    for (const kubernetes::amount_map* amounts : {&container.limits, &container.requests}) {
+        const auto entry = amounts->find(resource);
+        if (entry == amounts->end()) continue;
+        if (entry->second >= 0 && entry->second <= amount_max) return entry->second;
         return unexpected(error{.code = error_code::out_of_range,
-                                .where = place(of, "container", in.name),
+                                .where = place(pod, "container", container.name),
                                 .field = resource,
-                                .value = std::to_string(found->second),
+                                .value = std::to_string(entry->second),
                                 .expected = "a whole number from 0 to " + std::to_string(amount_max)});
     }
     return std::nullopt;

@@ -25,13 +25,13 @@ inline constexpr std::int64_t amount_max = std::numeric_limits<std::int32_t>::ma
 inline constexpr std::string_view separators = ",:;[]";
 
 /// "pod <namespace>/<name>" with what follows: the place of an error.
-[[nodiscard]] std::string place(const kubernetes::pod& of, std::string_view kind, std::string_view name);
-[[nodiscard]] std::string place(const kubernetes::node& of, std::string_view kind, std::string_view name);
+[[nodiscard]] std::string place(const kubernetes::pod& pod, std::string_view kind, std::string_view name);
+[[nodiscard]] std::string place(const kubernetes::node& node, std::string_view kind, std::string_view name);
 
 /// The amount of a resource by limits, or else by requests; none if neither names it. Error out_of_range below 0 or
 /// above amount_max.
-[[nodiscard]] expected<std::optional<std::int64_t>> amount(const kubernetes::pod& of, const kubernetes::container& in,
-                                                           const std::string& resource);
+[[nodiscard]] expected<std::optional<std::int64_t>>
+amount(const kubernetes::pod& pod, const kubernetes::container& container, const std::string& resource);
 
 struct record {
     std::string_view uuid;

@@ -49,8 +49,8 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// The suffix's powers; none for an unknown one or an exponent that no amount has.
 std::optional<suffix> suffix_of(std::string_view text) {
-    const auto found = std::ranges::find(suffixes, text, &suffix::text);
-    if (found != suffixes.end()) return *found;
+    const auto known = std::ranges::find(suffixes, text, &suffix::text);
+    if (known != suffixes.end()) return *known;
     if (text.size() < 2 || (text.front() != 'e' && text.front() != 'E')) return std::nullopt;
     text.remove_prefix(text[1] == '+' ? 2 : 1);
     int exponent = 0;
@@ -67,7 +67,7 @@ constexpr std::int64_t digits_max = 30; // no amount needs more, and so many fit
 
 /// None: no quantity. Of at most digits_max digits.
 std::optional<scaled_number> parse_number(std::string_view text) {
-    scaled_number made;
+    scaled_number number;
     bool digits = false;
     int decimals = 0;
     bool point = false;
@@ -77,15 +77,15 @@ std::optional<scaled_number> parse_number(std::string_view text) {
             point = true;
             continue;
         }
-        made.digits = made.digits * 10 + static_cast<unsigned>(text[at] - '0');
+        number.digits = number.digits * 10 + static_cast<unsigned>(text[at] - '0');
         digits = true;
         if (point) ++decimals;
     }
     const auto scale = suffix_of(text.substr(at));
     if (!digits || !scale) return std::nullopt;
-    made.fives = scale->tens - decimals;
-    made.twos = made.fives + scale->twos;
-    return made;
+    number.fives = scale->tens - decimals;
+    number.twos = number.fives + scale->twos;
+    return number;
 }
 
 void multiply(wide& value, unsigned factor, int times) {
@@ -104,9 +104,9 @@ bool divide(wide& value, unsigned divisor, int times) {
 } // namespace
 
 expected<std::int64_t> parse_quantity(std::string_view text, quantity_unit unit, rounding rest) {
-    const auto bad = [text](error_code code, const char* wanted) {
+    const auto bad = [text](error_code code, const char* expected_text) {
         return unexpected(
-            error{.code = code, .where = "", .field = "", .value = std::string{text}, .expected = wanted});
+            error{.code = code, .where = "", .field = "", .value = std::string{text}, .expected = expected_text});
     };
     if (std::ranges::count_if(text, is_digit) > digits_max) {
         return bad(error_code::out_of_range, "a quantity of at most 30 digits");

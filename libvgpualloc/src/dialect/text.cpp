@@ -15,11 +15,11 @@ namespace {
 constexpr std::size_t short_word = 6;
 
 std::string in_lower_case(std::string_view word) {
-    std::string made{word};
-    for (char& c : made) {
+    std::string lower{word};
+    for (char& c : lower) {
         if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
     }
-    return made;
+    return lower;
 }
 
 /// How many letters have to be put in, left out or changed (Levenshtein).
@@ -65,11 +65,11 @@ std::string_view trimmed(std::string_view whole) {
 }
 
 std::vector<std::string> items(std::string_view list) {
-    std::vector<std::string> found;
+    std::vector<std::string> parts;
     for (const auto part : split(list, ',')) {
-        if (const auto item = trimmed(part); !item.empty()) found.emplace_back(item);
+        if (const auto item = trimmed(part); !item.empty()) parts.emplace_back(item);
     }
-    return found;
+    return parts;
 }
 
 std::optional<std::int64_t> whole_number(std::string_view digits, std::int64_t most) {
@@ -94,9 +94,9 @@ std::optional<bool> truth(std::string_view word) {
     return std::nullopt;
 }
 
-bool is_misspelled(std::string_view given, std::string_view known) {
-    const std::string left = in_lower_case(given);
-    const std::string right = in_lower_case(known);
+bool is_misspelled(std::string_view written, std::string_view meant) {
+    const std::string left = in_lower_case(written);
+    const std::string right = in_lower_case(meant);
     if (left.size() * 2 >= right.size() && right.starts_with(left)) return true;
     return distance(left, right) <= (right.size() < short_word ? 1U : 2U);
 }

@@ -31,9 +31,9 @@ namespace vgpualloc::dialects::text {
 /// The truth values that Go's strconv.ParseBool knows.
 [[nodiscard]] std::optional<bool> truth(std::string_view word);
 
-/// Whether `given` looks like `known` mistyped: other letters' case, cut short, or up to two letters wrong (one in
+/// Whether `written` looks like `meant` mistyped: other letters' case, cut short, or up to two letters wrong (one in
 /// words below six letters).
-[[nodiscard]] bool is_misspelled(std::string_view given, std::string_view known);
+[[nodiscard]] bool is_misspelled(std::string_view written, std::string_view meant);
 
 /// The value of a Kubernetes quantity ("16", "100k", "2Ti", "1e3", "500m"), rounded up to a whole number as Kubernetes
 /// does; none if it is no quantity, negative or above 2^63 - 1.

@@ -62,9 +62,9 @@ void check_keys(const json_reader& from, key_list ours, key_list others, std::ve
 }
 
 std::vector<std::string> read_texts(const json_reader& list) {
-    std::vector<std::string> made;
-    for (const json_reader& each : list.items(1)) made.push_back(each.filled_text());
-    return made;
+    std::vector<std::string> texts;
+    for (const json_reader& item : list.items(1)) texts.push_back(item.filled_text());
+    return texts;
 }
 
 mig_kind read_kind(const json_reader& from) {
@@ -76,29 +76,29 @@ mig_kind read_kind(const json_reader& from) {
 
 mig_group read_group(const json_reader& from) {
     from.only({"group", "geometries"});
-    mig_group made{.name = from.at("group").filled_text(), .kinds = {}};
-    if (made.name.find_first_of("[]:;,") != std::string::npos) {
+    mig_group group{.name = from.at("group").filled_text(), .kinds = {}};
+    if (group.name.find_first_of("[]:;,") != std::string::npos) {
         from.at("group").fail(error_code::malformed, "a name without any of []:;, because ids of instances have it");
     }
-    for (const json_reader& each : from.at("geometries").items(1)) made.kinds.push_back(read_kind(each));
-    return made;
+    for (const json_reader& kind : from.at("geometries").items(1)) group.kinds.push_back(read_kind(kind));
+    return group;
 }
 
 volcano_vgpu::geometry read_geometry(const json_reader& from) {
     from.only({"models", "allowedGeometries"});
-    volcano_vgpu::geometry made;
-    made.models = read_texts(from.at("models"));
+    volcano_vgpu::geometry result;
+    result.models = read_texts(from.at("models"));
     std::int64_t slots = 0;
-    for (const json_reader& each : from.at("allowedGeometries").items(1)) {
-        made.groups.push_back(read_group(each));
-        for (const mig_kind& kind : made.groups.back().kinds) slots += kind.count;
+    for (const json_reader& group : from.at("allowedGeometries").items(1)) {
+        result.groups.push_back(read_group(group));
+        for (const mig_kind& kind : result.groups.back().kinds) slots += kind.count;
     }
     if (slots > volcano_vgpu::mig_slots_max) {
         from.at("allowedGeometries")
             .fail(error_code::out_of_range,
                   "at most " + std::to_string(volcano_vgpu::mig_slots_max) + " instances over all groups");
     }
-    return made;
+    return result;
 }
 
 /// A factor such as 1 or 1.8, in percent.
@@ -147,21 +147,21 @@ void read_names(const json_reader& from, Options& to) {
 }
 
 void read_allowlist(const json_reader& list, hami::options& to) {
-    for (const json_reader& each : list.items(0)) {
-        each.only({"models", "profiles"});
+    for (const json_reader& entry : list.items(0)) {
+        entry.only({"models", "profiles"});
         to.mig_allowlist.push_back(
-            {.models = read_texts(each.at("models")), .profiles = read_texts(each.at("profiles"))});
+            {.models = read_texts(entry.at("models")), .profiles = read_texts(entry.at("profiles"))});
     }
 }
 
 void read_hami(const json_reader& from, device_config& to) {
-    hami::options& made = to.hami.emplace();
-    read_names(from, made);
-    made.memory_factor = read_factor(from, "memoryFactor", factors);
-    made.memory_default = to.nvidia.memory_default; // HAMi's factor is for what pods say
-    made.cores_default = to.nvidia.cores_default;
-    made.count_default = to.nvidia.count_default;
-    if (from.has("migProfileAllowlist")) read_allowlist(from.at("migProfileAllowlist"), made);
+    hami::options& configured = to.hami.emplace();
+    read_names(from, configured);
+    configured.memory_factor = read_factor(from, "memoryFactor", factors);
+    configured.memory_default = to.nvidia.memory_default; // HAMi's factor is for what pods say
+    configured.cores_default = to.nvidia.cores_default;
+    configured.count_default = to.nvidia.count_default;
+    if (from.has("migProfileAllowlist")) read_allowlist(from.at("migProfileAllowlist"), configured);
     for (const std::string_view key : {"gpuMemoryFactor", "knownMigGeometries"}) {
         if (!from.has(key)) continue;
         to.warnings.push_back(
@@ -173,7 +173,8 @@ void read_volcano(const json_reader& from, volcano_vgpu::options& to) {
     read_names(from, to);
     to.memory_factor = read_factor(from, "gpuMemoryFactor", amounts);
     if (!from.has("knownMigGeometries")) return;
-    for (const json_reader& each : from.at("knownMigGeometries").items(0)) to.geometries.push_back(read_geometry(each));
+    for (const json_reader& geometry : from.at("knownMigGeometries").items(0))
+        to.geometries.push_back(read_geometry(geometry));
 }
 
 void read_nvidia(const json_reader& from, device_config& to) {
@@ -196,35 +197,35 @@ npu_template read_template(const json_reader& from) {
 
 vnpu_config read_vnpu(const json_reader& from, std::vector<error>& warnings) {
     check_keys(from, vnpu_keys, other_vnpu_keys, warnings);
-    vnpu_config made{.chip_name = from.maybe_text("chipName"),
-                     .resource_name = from.at("resourceName").filled_text(),
-                     .resource_memory_name = from.maybe_text("resourceMemoryName"),
-                     .resource_core_name = from.maybe_text("resourceCoreName"),
-                     .memory_factor = read_factor(from, "memoryFactor", factors),
-                     .super_pod = read_flag(from, "superPod"),
-                     .kind = {.name = from.at("commonWord").filled_text(),
-                              .memory_allocatable = mib{from.at("memoryAllocatable").integer(positive)},
-                              .memory_capacity = mib{from.at("memoryCapacity").integer(positive)},
-                              .ai_core = from.at("aiCore").integer(amounts),
-                              .ai_cpu = from.maybe_integer("aiCPU", amounts).value_or(0),
-                              .templates = {}}};
-    if (!from.has("templates")) return made;
+    vnpu_config entry{.chip_name = from.maybe_text("chipName"),
+                      .resource_name = from.at("resourceName").filled_text(),
+                      .resource_memory_name = from.maybe_text("resourceMemoryName"),
+                      .resource_core_name = from.maybe_text("resourceCoreName"),
+                      .memory_factor = read_factor(from, "memoryFactor", factors),
+                      .super_pod = read_flag(from, "superPod"),
+                      .kind = {.name = from.at("commonWord").filled_text(),
+                               .memory_allocatable = mib{from.at("memoryAllocatable").integer(positive)},
+                               .memory_capacity = mib{from.at("memoryCapacity").integer(positive)},
+                               .ai_core = from.at("aiCore").integer(amounts),
+                               .ai_cpu = from.maybe_integer("aiCPU", amounts).value_or(0),
+                               .templates = {}}};
+    if (!from.has("templates")) return entry;
     std::set<std::string> names;
-    for (const json_reader& each : from.at("templates").items(0)) {
-        made.kind.templates.push_back(read_template(each));
-        if (!names.insert(made.kind.templates.back().name).second && !each.failed()) {
-            each.at("name").fail(error_code::duplicate, "a name that no template before has");
+    for (const json_reader& item : from.at("templates").items(0)) {
+        entry.kind.templates.push_back(read_template(item));
+        if (!names.insert(entry.kind.templates.back().name).second && !item.failed()) {
+            item.at("name").fail(error_code::duplicate, "a name that no template before has");
         }
     }
-    return made;
+    return entry;
 }
 
 void read_vnpus(const json_reader& list, device_config& to) {
     std::set<std::string> words;
-    for (const json_reader& each : list.items(0)) {
-        to.vnpus.push_back(read_vnpu(each, to.warnings));
-        if (!words.insert(to.vnpus.back().kind.name).second && !each.failed()) {
-            each.at("commonWord").fail(error_code::duplicate, "a word that no entry before has");
+    for (const json_reader& item : list.items(0)) {
+        to.vnpus.push_back(read_vnpu(item, to.warnings));
+        if (!words.insert(to.vnpus.back().kind.name).second && !item.failed()) {
+            item.at("commonWord").fail(error_code::duplicate, "a word that no entry before has");
         }
     }
 }
@@ -280,8 +281,8 @@ std::optional<error> read_weight(const std::string& written, plugin_arguments& t
 
 std::string known_arguments() {
     std::string all;
-    for (const auto& each : flag_arguments) all += std::string{each.name} + ", ";
-    for (const auto& each : text_arguments) all += std::string{each.name} + ", ";
+    for (const auto& argument : flag_arguments) all += std::string{argument.name} + ", ";
+    for (const auto& argument : text_arguments) all += std::string{argument.name} + ", ";
     return all + std::string{weight_argument} + ", " + std::string{rules_argument};
 }
 
@@ -311,30 +312,31 @@ expected<device_config> parse_device_config(std::string_view json, std::string_v
     if (!document) return unexpected(document.error());
     std::optional<error> failure;
     const json_reader root{*document, name, failure};
-    device_config made;
-    check_keys(root, root_keys, other_vendors, made.warnings);
+    device_config config;
+    check_keys(root, root_keys, other_vendors, config.warnings);
     // Some other file, whose keys would all be passed over with a warning.
-    if (!document->empty() && made.warnings.size() == document->size()) {
+    if (!document->empty() && config.warnings.size() == document->size()) {
         root.fail(error_code::missing, "a device configuration, which has a section nvidia or vnpus");
     }
     if (root.has("nvidia")) {
-        read_nvidia(root.at("nvidia"), made);
+        read_nvidia(root.at("nvidia"), config);
     } else if (!failure) {
         // A present file replaces the defaults as a whole.
-        made.vgpu.count_name = made.vgpu.memory_name = made.vgpu.cores_name = made.vgpu.memory_percentage_name = "";
+        config.vgpu.count_name = config.vgpu.memory_name = config.vgpu.cores_name = config.vgpu.memory_percentage_name =
+            "";
     }
     if (root.has("vnpus")) {
         const json_reader vnpus = root.at("vnpus");
         if ((*document)["vnpus"].is_array()) {
-            read_vnpus(vnpus, made);
+            read_vnpus(vnpus, config);
         } else {
-            check_keys(vnpus, vnpus_keys, {}, made.warnings);
-            made.hami_vnpu_core = read_flag(vnpus, "hamiVnpuCore");
-            if (vnpus.has("configs")) read_vnpus(vnpus.at("configs"), made);
+            check_keys(vnpus, vnpus_keys, {}, config.warnings);
+            config.hami_vnpu_core = read_flag(vnpus, "hamiVnpuCore");
+            if (vnpus.has("configs")) read_vnpus(vnpus.at("configs"), config);
         }
     }
     if (failure) return unexpected(*failure);
-    return made;
+    return config;
 }
 
 bool is_enabled(const plugin_arguments& arguments, std::string_view name) {
@@ -343,20 +345,20 @@ bool is_enabled(const plugin_arguments& arguments, std::string_view name) {
 }
 
 expected<plugin_arguments> parse_plugin_arguments(const kubernetes::text_map& arguments) {
-    plugin_arguments made;
+    plugin_arguments result;
     for (const auto& [name, written] : arguments) {
-        if (const auto failure = read_argument(name, written, made)) return unexpected(*failure);
+        if (const auto failure = read_argument(name, written, result)) return unexpected(*failure);
     }
-    const std::string& policy = made.schedule_policy;
+    const std::string& policy = result.schedule_policy;
     if (!policy.empty() && policy != "binpack" && policy != "spread") {
         return unexpected(
             argument_error(error_code::unknown_name, "deviceshare.SchedulePolicy", policy, "binpack or spread"));
     }
-    if ((made.gpu_sharing && made.gpu_number) || (made.vgpu && (made.gpu_sharing || made.gpu_number))) {
+    if ((result.gpu_sharing && result.gpu_number) || (result.vgpu && (result.gpu_sharing || result.gpu_number))) {
         return unexpected(argument_error(error_code::unsupported, "deviceshare", "",
                                          "at most one of GPUSharingEnable, GPUNumberEnable and VGPUEnable"));
     }
-    return made;
+    return result;
 }
 
 } // namespace vgpualloc::dialects::volcano

@@ -31,9 +31,9 @@ std::string place_at(const std::string& place, const document_value& value) {
 } // namespace
 
 object_cursor object_cursor::inner(const document_value* value, const std::string& path) const {
-    object_cursor made{value, value == nullptr ? place_ : place_at(place_, *value), *problems_};
-    made.path_ = path_.empty() || path.starts_with('[') ? path_ + path : path_ + "." + path;
-    return made;
+    object_cursor cursor{value, value == nullptr ? place_ : place_at(place_, *value), *problems_};
+    cursor.path_ = path_.empty() || path.starts_with('[') ? path_ + path : path_ + "." + path;
+    return cursor;
 }
 
 object_cursor object_cursor::at(std::string_view key) const {
@@ -46,8 +46,8 @@ std::vector<object_cursor> object_cursor::items() const {
     std::vector<object_cursor> list;
     if (!present()) return list;
     if (value_->kind != value_kind::list) fail(error_code::malformed, shown(*value_), "a list");
-    for (const document_value& each : value_->items) {
-        list.push_back(inner(&each, "[" + std::to_string(list.size()) + "]"));
+    for (const document_value& item : value_->items) {
+        list.push_back(inner(&item, "[" + std::to_string(list.size()) + "]"));
     }
     return list;
 }
@@ -56,7 +56,7 @@ std::vector<std::pair<std::string, object_cursor>> object_cursor::entries() cons
     std::vector<std::pair<std::string, object_cursor>> list;
     if (!present()) return list;
     if (value_->kind != value_kind::map) fail(error_code::malformed, shown(*value_), "an object");
-    for (const auto& [key, each] : value_->members) list.emplace_back(key, inner(&each, key));
+    for (const auto& [key, member] : value_->members) list.emplace_back(key, inner(&member, key));
     return list;
 }
 
@@ -99,24 +99,24 @@ std::optional<std::int64_t> object_cursor::quantity(quantity_unit unit, rounding
 
 kubernetes::text_map object_cursor::texts() const {
     kubernetes::text_map map;
-    for (const auto& [key, each] : entries()) {
-        std::string text = each.text();
+    for (const auto& [key, member] : entries()) {
+        std::string text = member.text();
         // What is no text is a problem already, and better absent than empty.
-        if (!each.present() || each.value_->kind == value_kind::text) map[key] = std::move(text);
+        if (!member.present() || member.value_->kind == value_kind::text) map[key] = std::move(text);
     }
     return map;
 }
 
 kubernetes::text_map object_cursor::scalars() const {
     kubernetes::text_map map;
-    for (const auto& [key, each] : entries()) map[key] = each.scalar();
+    for (const auto& [key, member] : entries()) map[key] = member.scalar();
     return map;
 }
 
 void object_cursor::fail(error_code code, const std::string& value, const std::string& expected) const {
     constexpr std::size_t problems_max = 100; // of an object; and each is told once
-    const auto told = [this](const error& each) { return each.where == place_ && each.field == path_; };
-    if (problems_->size() >= problems_max || std::ranges::any_of(*problems_, told)) return;
+    const auto is_known = [this](const error& known) { return known.where == place_ && known.field == path_; };
+    if (problems_->size() >= problems_max || std::ranges::any_of(*problems_, is_known)) return;
     problems_->push_back({code, place_, path_, value, expected});
 }
 
@@ -146,36 +146,37 @@ public:
         ++objects_;
         if (const auto* items = object.find("items"); items != nullptr && is_list(object)) {
             const std::string kind = object.find("kind")->text;
-            for (const document_value& each : items->items) read(each, kind.substr(0, kind.size() - 4));
+            for (const document_value& item : items->items) read(item, kind.substr(0, kind.size() - 4));
             return;
         }
-        manifest made = headed(object, kind_in_list);
-        const auto spec = cursor(object, made).at("spec");
-        if (made.kind == "Pod") {
-            read_pod(object, made);
-        } else if (made.kind == "Node") {
-            made.node.emplace();
-            made.node->name = made.name;
-            made.node->labels = cursor(object, made).at("metadata").at("labels").texts();
-            made.node->annotations = cursor(object, made).at("metadata").at("annotations").texts();
-            read_node_status(cursor(object, made).at("status"), made);
-        } else if (made.kind == "ConfigMap") {
-            made.data = cursor(object, made).at("data").texts();
-        } else if (made.kind == "Job" && cursor(object, made).at("apiVersion").scalar().starts_with("batch.volcano")) {
-            read_tasks(object, made);
+        manifest result = headed(object, kind_in_list);
+        const auto spec = cursor(object, result).at("spec");
+        if (result.kind == "Pod") {
+            read_pod(object, result);
+        } else if (result.kind == "Node") {
+            result.node.emplace();
+            result.node->name = result.name;
+            result.node->labels = cursor(object, result).at("metadata").at("labels").texts();
+            result.node->annotations = cursor(object, result).at("metadata").at("annotations").texts();
+            read_node_status(cursor(object, result).at("status"), result);
+        } else if (result.kind == "ConfigMap") {
+            result.data = cursor(object, result).at("data").texts();
+        } else if (result.kind == "Job" &&
+                   cursor(object, result).at("apiVersion").scalar().starts_with("batch.volcano")) {
+            read_tasks(object, result);
             return;
-        } else if (const auto maker = std::ranges::find(pod_makers, made.kind, &pod_maker::kind);
+        } else if (const auto maker = std::ranges::find(pod_makers, result.kind, &pod_maker::kind);
                    maker != pod_makers.end()) {
-            object_cursor holder = cursor(object, made).at("spec");
+            object_cursor holder = cursor(object, result).at("spec");
             for (const std::string_view step : maker->path) {
                 if (!step.empty()) holder = holder.at(step);
             }
-            if (!maker->replicas.empty()) made.replicas = holder.at(maker->replicas).integer(0, replicas_max, 1);
-            read_template(holder.at("template"), made);
+            if (!maker->replicas.empty()) result.replicas = holder.at(maker->replicas).integer(0, replicas_max, 1);
+            read_template(holder.at("template"), result);
         }
-        made_.push_back(std::move(made));
+        manifests_.push_back(std::move(result));
     }
-    [[nodiscard]] std::vector<manifest> take() { return std::move(made_); }
+    [[nodiscard]] std::vector<manifest> take() { return std::move(manifests_); }
 
 private:
     static bool is_list(const document_value& object) {
@@ -183,46 +184,46 @@ private:
         return kind != nullptr && kind->text.ends_with("List") && object.find("items")->kind == value_kind::list;
     }
 
-    object_cursor cursor(const document_value& object, manifest& made) const {
-        return {&object, made.place, made.problems};
+    object_cursor cursor(const document_value& object, manifest& target) const {
+        return {&object, target.place, target.problems};
     }
 
     /// Kind, names and place.
     manifest headed(const document_value& object, const std::string& kind_in_list) {
-        manifest made;
-        made.place = object.line > 0 ? *name_ + ":" + std::to_string(object.line)
-                                     : *name_ + ": object " + std::to_string(objects_);
-        const auto at = cursor(object, made);
-        made.kind = at.at("kind").text();
-        if (made.kind.empty()) made.kind = kind_in_list;
-        if (made.kind.empty()) at.at("kind").fail(error_code::missing, "", "the object's kind");
+        manifest result;
+        result.place = object.line > 0 ? *name_ + ":" + std::to_string(object.line)
+                                       : *name_ + ": object " + std::to_string(objects_);
+        const auto at = cursor(object, result);
+        result.kind = at.at("kind").text();
+        if (result.kind.empty()) result.kind = kind_in_list;
+        if (result.kind.empty()) at.at("kind").fail(error_code::missing, "", "the object's kind");
         const auto metadata = at.at("metadata");
-        made.name = metadata.at("name").text();
-        if (made.name.empty()) made.name = metadata.at("generateName").text();
-        if (made.name.empty()) metadata.at("name").fail(error_code::missing, "", "a name");
-        made.ns = metadata.at("namespace").text();
-        return made;
+        result.name = metadata.at("name").text();
+        if (result.name.empty()) result.name = metadata.at("generateName").text();
+        if (result.name.empty()) metadata.at("name").fail(error_code::missing, "", "a name");
+        result.ns = metadata.at("namespace").text();
+        return result;
     }
 
-    void read_pod(const document_value& object, manifest& made) const {
-        made.pod.emplace();
-        made.pod->name = made.name;
-        made.pod->ns = made.ns;
-        const auto metadata = cursor(object, made).at("metadata");
-        made.pod->uid = metadata.at("uid").text();
-        made.pod->labels = metadata.at("labels").texts();
-        made.pod->annotations = metadata.at("annotations").texts();
-        made.phase = cursor(object, made).at("status").at("phase").text();
-        read_pod_spec(cursor(object, made).at("spec"), made);
+    void read_pod(const document_value& object, manifest& target) const {
+        target.pod.emplace();
+        target.pod->name = target.name;
+        target.pod->ns = target.ns;
+        const auto metadata = cursor(object, target).at("metadata");
+        target.pod->uid = metadata.at("uid").text();
+        target.pod->labels = metadata.at("labels").texts();
+        target.pod->annotations = metadata.at("annotations").texts();
+        target.phase = cursor(object, target).at("status").at("phase").text();
+        read_pod_spec(cursor(object, target).at("spec"), target);
     }
 
-    static void read_template(const object_cursor& from, manifest& made) {
-        made.pod.emplace();
-        made.pod->name = made.name;
-        made.pod->ns = made.ns;
-        made.pod->labels = from.at("metadata").at("labels").texts();
-        made.pod->annotations = from.at("metadata").at("annotations").texts();
-        read_pod_spec(from.at("spec"), made);
+    static void read_template(const object_cursor& from, manifest& target) {
+        target.pod.emplace();
+        target.pod->name = target.name;
+        target.pod->ns = target.ns;
+        target.pod->labels = from.at("metadata").at("labels").texts();
+        target.pod->annotations = from.at("metadata").at("annotations").texts();
+        read_pod_spec(from.at("spec"), target);
     }
 
     /// A Volcano Job: a manifest for each of its tasks, whose pods have the job's scheduler unless they name one.
@@ -230,26 +231,26 @@ private:
         const auto tasks = cursor(object, job).at("spec").at("tasks");
         if (!tasks.present()) tasks.fail(error_code::missing, "", "a list of tasks");
         const std::string scheduler = cursor(object, job).at("spec").at("schedulerName").text();
-        std::vector<manifest> made;
+        std::vector<manifest> tasks_read;
         auto own_problems = std::exchange(job.problems, {});
         for (const object_cursor& at : tasks.items()) {
             manifest task = job;
             const std::string name = at.at("name").text();
-            task.name += "/" + (name.empty() ? std::to_string(made.size()) : name);
+            task.name += "/" + (name.empty() ? std::to_string(tasks_read.size()) : name);
             task.replicas = at.at("replicas").integer(0, replicas_max, 1);
             read_template(at.at("template"), task);
             if (task.scheduler_name.empty()) task.scheduler_name = scheduler;
             task.problems = std::exchange(job.problems, {}); // where the cursor puts them
-            made.push_back(std::move(task));
+            tasks_read.push_back(std::move(task));
         }
         job.problems = std::move(own_problems);
-        if (made.empty() || !job.problems.empty()) made_.push_back(std::move(job));
-        std::ranges::move(made, std::back_inserter(made_));
+        if (tasks_read.empty() || !job.problems.empty()) manifests_.push_back(std::move(job));
+        std::ranges::move(tasks_read, std::back_inserter(manifests_));
     }
 
     const std::string* name_;
     std::size_t objects_ = 0;
-    std::vector<manifest> made_;
+    std::vector<manifest> manifests_;
 };
 
 } // namespace
@@ -258,12 +259,12 @@ expected<std::vector<manifest>> read_manifests(std::string_view text, const std:
     const auto documents = vgputraces::parse_documents(text, name);
     if (!documents) return unexpected(documents.error());
     manifest_reader reader{name};
-    for (const document_value& each : *documents) {
-        if (each.kind != value_kind::map) {
-            const std::string place = each.line > 0 ? name + ":" + std::to_string(each.line) : name;
-            return unexpected(error{error_code::malformed, place, "", shown(each), "a Kubernetes object"});
+    for (const document_value& document : *documents) {
+        if (document.kind != value_kind::map) {
+            const std::string place = document.line > 0 ? name + ":" + std::to_string(document.line) : name;
+            return unexpected(error{error_code::malformed, place, "", shown(document), "a Kubernetes object"});
         }
-        reader.read(each, {});
+        reader.read(document, {});
     }
     return reader.take();
 }

@@ -57,7 +57,7 @@ private:
 
 /// Names, labels and annotations are the caller's. Also sets the host amounts and the fields of manifest from the
 /// specification.
-void read_pod_spec(const object_cursor& spec, manifest& into);
-void read_node_status(const object_cursor& status, manifest& into);
+void read_pod_spec(const object_cursor& spec, manifest& target);
+void read_node_status(const object_cursor& status, manifest& target);
 
 } // namespace vgpualloc::kube

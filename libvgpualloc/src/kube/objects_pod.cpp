@@ -24,9 +24,9 @@ std::int64_t host_quantity(const object_cursor& from, quantity_unit unit, roundi
 /// Amounts of extended resources, which are whole and have a '/' in their names; host amounts are read apart.
 kubernetes::amount_map read_amounts(const object_cursor& from) {
     kubernetes::amount_map amounts;
-    for (const auto& [name, each] : from.entries()) {
+    for (const auto& [name, entry] : from.entries()) {
         if (name.find('/') == std::string::npos) continue;
-        const auto amount = each.quantity(quantity_unit::one, rounding::refuse);
+        const auto amount = entry.quantity(quantity_unit::one, rounding::refuse);
         if (amount) amounts[name] = *amount;
     }
     return amounts;
@@ -38,56 +38,56 @@ struct read_container {
 };
 
 read_container container_from(const object_cursor& from) {
-    read_container made;
-    made.container.name = from.at("name").text();
+    read_container result;
+    result.container.name = from.at("name").text();
     const auto resources = from.at("resources");
-    made.container.limits = read_amounts(resources.at("limits"));
-    made.container.requests = read_amounts(resources.at("requests"));
+    result.container.limits = read_amounts(resources.at("limits"));
+    result.container.requests = read_amounts(resources.at("requests"));
     // As the API server sets them.
-    for (const auto& [name, amount] : made.container.limits) made.container.requests.try_emplace(name, amount);
+    for (const auto& [name, amount] : result.container.limits) result.container.requests.try_emplace(name, amount);
     const auto host = [&resources](const char* name, quantity_unit unit) {
-        const auto asked = resources.at("requests").at(name);
-        return host_quantity(asked.present() ? asked : resources.at("limits").at(name), unit, rounding::up);
+        const auto request = resources.at("requests").at(name);
+        return host_quantity(request.present() ? request : resources.at("limits").at(name), unit, rounding::up);
     };
-    made.host = {.cpu_milli = host("cpu", quantity_unit::thousandth),
-                 .memory_mib = host("memory", quantity_unit::mebi)};
-    return made;
+    result.host = {.cpu_milli = host("cpu", quantity_unit::thousandth),
+                   .memory_mib = host("memory", quantity_unit::mebi)};
+    return result;
 }
 
 } // namespace
 
-void read_pod_spec(const object_cursor& spec, manifest& into) {
+void read_pod_spec(const object_cursor& spec, manifest& target) {
     host_amount sum;
     host_amount largest_init;
     const auto containers = spec.at("containers");
     if (!containers.present()) containers.fail(error_code::missing, "", "a list of containers");
-    for (const auto& each : containers.items()) {
-        auto made = container_from(each);
-        sum.cpu_milli += made.host.cpu_milli;
-        sum.memory_mib += made.host.memory_mib;
-        into.pod->containers.push_back(std::move(made.container));
+    for (const auto& container : containers.items()) {
+        auto read = container_from(container);
+        sum.cpu_milli += read.host.cpu_milli;
+        sum.memory_mib += read.host.memory_mib;
+        target.pod->containers.push_back(std::move(read.container));
     }
-    for (const auto& each : spec.at("initContainers").items()) {
-        auto made = container_from(each);
-        largest_init.cpu_milli = std::max(largest_init.cpu_milli, made.host.cpu_milli);
-        largest_init.memory_mib = std::max(largest_init.memory_mib, made.host.memory_mib);
-        into.pod->init_containers.push_back(std::move(made.container));
+    for (const auto& container : spec.at("initContainers").items()) {
+        auto read = container_from(container);
+        largest_init.cpu_milli = std::max(largest_init.cpu_milli, read.host.cpu_milli);
+        largest_init.memory_mib = std::max(largest_init.memory_mib, read.host.memory_mib);
+        target.pod->init_containers.push_back(std::move(read.container));
     }
     const auto overhead = spec.at("overhead");
-    into.cpu = milli_cpu{std::max(sum.cpu_milli, largest_init.cpu_milli) +
-                         host_quantity(overhead.at("cpu"), quantity_unit::thousandth, rounding::up)};
-    into.memory = mib{std::max(sum.memory_mib, largest_init.memory_mib) +
-                      host_quantity(overhead.at("memory"), quantity_unit::mebi, rounding::up)};
-    into.scheduler_name = spec.at("schedulerName").text();
-    into.node_name = spec.at("nodeName").text();
+    target.cpu = milli_cpu{std::max(sum.cpu_milli, largest_init.cpu_milli) +
+                           host_quantity(overhead.at("cpu"), quantity_unit::thousandth, rounding::up)};
+    target.memory = mib{std::max(sum.memory_mib, largest_init.memory_mib) +
+                        host_quantity(overhead.at("memory"), quantity_unit::mebi, rounding::up)};
+    target.scheduler_name = spec.at("schedulerName").text();
+    target.node_name = spec.at("nodeName").text();
 }
 
-void read_node_status(const object_cursor& status, manifest& into) {
-    into.node->allocatable = status.at("allocatable").scalars();
-    into.node->capacity = status.at("capacity").scalars();
+void read_node_status(const object_cursor& status, manifest& target) {
+    target.node->allocatable = status.at("allocatable").scalars();
+    target.node->capacity = status.at("capacity").scalars();
     const auto allocatable = status.at("allocatable");
-    into.cpu = milli_cpu{host_quantity(allocatable.at("cpu"), quantity_unit::thousandth, rounding::down)};
-    into.memory = mib{host_quantity(allocatable.at("memory"), quantity_unit::mebi, rounding::down)};
+    target.cpu = milli_cpu{host_quantity(allocatable.at("cpu"), quantity_unit::thousandth, rounding::down)};
+    target.memory = mib{host_quantity(allocatable.at("memory"), quantity_unit::mebi, rounding::down)};
 }
 
 } // namespace vgpualloc::kube

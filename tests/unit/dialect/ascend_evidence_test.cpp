@@ -26,30 +26,30 @@ namespace hami = dialects::ascend_hami;
 namespace mindcluster = dialects::mindcluster;
 
 hami::options options_of(const json& config) {
-    hami::options made;
-    made.soft_by_default = config.value("hami_vnpu_core", false);
-    for (const json& each : config.value("vnpus", json::array())) {
-        hami::kind& to = made.kinds.emplace_back();
-        to.npu.name = each["common_word"];
-        to.npu.memory_allocatable = mib{each.value("memory_allocatable", std::int64_t{0})};
-        to.resource = each["resource_name"];
-        to.resource_memory = each["resource_memory_name"];
-        for (const json& part : each.value("templates", json::array())) {
+    hami::options result;
+    result.soft_by_default = config.value("hami_vnpu_core", false);
+    for (const json& item : config.value("vnpus", json::array())) {
+        hami::kind& to = result.kinds.emplace_back();
+        to.npu.name = item["common_word"];
+        to.npu.memory_allocatable = mib{item.value("memory_allocatable", std::int64_t{0})};
+        to.resource = item["resource_name"];
+        to.resource_memory = item["resource_memory_name"];
+        for (const json& part : item.value("templates", json::array())) {
             to.npu.templates.push_back(
                 {.name = part["name"], .memory = mib{part["memory"].get<std::int64_t>()}, .ai_core = 0, .ai_cpu = 0});
         }
     }
-    return made;
+    return result;
 }
 
 class ascend_evidence : public test::recorded_evidence {
 protected:
     [[nodiscard]] std::vector<json> cases(const std::string& family) const {
-        std::vector<json> made;
+        std::vector<json> result;
         std::ifstream file{file_of(family)};
-        for (std::string line; std::getline(file, line);) made.push_back(json::parse(line));
-        EXPECT_FALSE(made.empty()) << family;
-        return made;
+        for (std::string line; std::getline(file, line);) result.push_back(json::parse(line));
+        EXPECT_FALSE(result.empty()) << family;
+        return result;
     }
 };
 
@@ -76,8 +76,8 @@ TEST_F(ascend_evidence, hami_registrations_are_read_as_volcano_read_them) {
     for (const json& recorded : cases("ascend-hami")) {
         SCOPED_TRACE(recorded["id"].get<std::string>());
         const auto options = options_of(recorded["config"]);
-        for (const json& each : recorded["nodes"]) {
-            expect_as_loaded(each["loaded"], test::spoken<hami::options>::read_node(node_of(each), options));
+        for (const json& item : recorded["nodes"]) {
+            expect_as_loaded(item["loaded"], test::spoken<hami::options>::read_node(node_of(item), options));
         }
     }
 }
@@ -137,13 +137,13 @@ TEST_F(ascend_evidence, mindcluster_nodes_annotations_and_requests) {
     for (const json& recorded : cases("ascend-mindcluster-310p")) {
         SCOPED_TRACE(recorded["id"].get<std::string>());
         std::vector<std::vector<device_registration>> devices;
-        for (const json& each : recorded["nodes"]) {
-            const mindcluster::device_info info{.device_list = test::map_at<kubernetes::text_map>(each, "device_list"),
-                                                .noded_status = each.value("noded_status", "")};
-            const auto read = mindcluster::read_node(node_of(each), info, {}, {});
-            const json& loaded = each["loaded"];
+        for (const json& item : recorded["nodes"]) {
+            const mindcluster::device_info info{.device_list = test::map_at<kubernetes::text_map>(item, "device_list"),
+                                                .noded_status = item.value("noded_status", "")};
+            const auto read = mindcluster::read_node(node_of(item), info, {}, {});
+            const json& loaded = item["loaded"];
             // A node that offers no npu-core is valid upstream and refused at the next step.
-            const bool offers = test::map_at<kubernetes::text_map>(each, "allocatable").contains("huawei.com/npu-core");
+            const bool offers = test::map_at<kubernetes::text_map>(item, "allocatable").contains("huawei.com/npu-core");
             std::vector<std::string> usable;
             for (const auto& device : read.devices) {
                 if (device.healthy) usable.push_back(device.uuid);

@@ -37,30 +37,31 @@ constexpr const char* register_310p = "hami.io/node-register-Ascend310P";
 constexpr const char* allocated_310p = "hami.io/Ascend310P-devices-allocated";
 
 options with_kinds() {
-    options made;
-    made.kinds.push_back({.npu = {.name = "Ascend310P",
-                                  .memory_allocatable = mib{21527},
-                                  .memory_capacity = mib{24576},
-                                  .ai_core = 8,
-                                  .ai_cpu = 7,
-                                  .templates = {{.name = "vir02", .memory = mib{6144}, .ai_core = 2, .ai_cpu = 2},
-                                                {.name = "vir01", .memory = mib{3072}, .ai_core = 1, .ai_cpu = 1},
-                                                {.name = "vir04", .memory = mib{12288}, .ai_core = 4, .ai_cpu = 4}}}});
-    made.kinds.push_back({.npu = {.name = "Ascend910B4",
-                                  .memory_allocatable = mib{32768},
-                                  .memory_capacity = mib{32768},
-                                  .ai_core = 20,
-                                  .ai_cpu = 7,
-                                  .templates = {}}});
-    return made;
+    options result;
+    result.kinds.push_back(
+        {.npu = {.name = "Ascend310P",
+                 .memory_allocatable = mib{21527},
+                 .memory_capacity = mib{24576},
+                 .ai_core = 8,
+                 .ai_cpu = 7,
+                 .templates = {{.name = "vir02", .memory = mib{6144}, .ai_core = 2, .ai_cpu = 2},
+                               {.name = "vir01", .memory = mib{3072}, .ai_core = 1, .ai_cpu = 1},
+                               {.name = "vir04", .memory = mib{12288}, .ai_core = 4, .ai_cpu = 4}}}});
+    result.kinds.push_back({.npu = {.name = "Ascend910B4",
+                                    .memory_allocatable = mib{32768},
+                                    .memory_capacity = mib{32768},
+                                    .ai_core = 20,
+                                    .ai_cpu = 7,
+                                    .templates = {}}});
+    return result;
 }
 
 kubernetes::node node_with(const std::string& list) {
-    kubernetes::node made;
-    made.name = "n0";
-    made.annotations[register_310p] = list;
-    made.allocatable["huawei.com/Ascend310P"] = "14";
-    return made;
+    kubernetes::node result;
+    result.name = "n0";
+    result.annotations[register_310p] = list;
+    result.allocatable["huawei.com/Ascend310P"] = "14";
+    return result;
 }
 
 kubernetes::node two_cards() {
@@ -99,31 +100,31 @@ TEST(ascend_hami, a_node_that_offers_none_has_none) {
 }
 
 options with_pairs() {
-    options made;
-    made.kinds.push_back({.npu = {.name = "Ascend910C",
-                                  .memory_allocatable = mib{65536},
-                                  .memory_capacity = mib{65536},
-                                  .ai_core = 20,
-                                  .ai_cpu = 7,
-                                  .templates = {}},
-                          .super_pod = true});
-    return made;
+    options result;
+    result.kinds.push_back({.npu = {.name = "Ascend910C",
+                                    .memory_allocatable = mib{65536},
+                                    .memory_capacity = mib{65536},
+                                    .ai_core = 20,
+                                    .ai_cpu = 7,
+                                    .templates = {}},
+                            .super_pod = true});
+    return result;
 }
 
 TEST(ascend_hami, a_super_pod_kind_comes_in_pairs) {
-    const auto asked = [](std::int64_t count) {
+    const auto read_count = [](std::int64_t count) {
         return read_pod(pod_of({limited({{"huawei.com/Ascend910C", count}})}), with_pairs());
     };
-    EXPECT_EQ(asked(1)->containers[0].count, 2) << "HAMi's webhook makes it 2";
-    EXPECT_EQ(asked(2)->containers[0].count, 2);
-    EXPECT_EQ(asked(6)->containers[0].count, 6);
-    EXPECT_TRUE(asked(2)->one_link_group);
-    EXPECT_THAT(asked(0)->containers, IsEmpty());
+    EXPECT_EQ(read_count(1)->containers[0].count, 2) << "HAMi's webhook makes it 2";
+    EXPECT_EQ(read_count(2)->containers[0].count, 2);
+    EXPECT_EQ(read_count(6)->containers[0].count, 6);
+    EXPECT_TRUE(read_count(2)->one_link_group);
+    EXPECT_THAT(read_count(0)->containers, IsEmpty());
     for (const std::int64_t odd : {3, 15}) {
-        ASSERT_FALSE(asked(odd)) << odd;
-        EXPECT_EQ(asked(odd).error().code, error_code::out_of_range);
-        EXPECT_EQ(asked(odd).error().value, std::to_string(odd));
-        EXPECT_THAT(asked(odd).error().expected, HasSubstr("even number"));
+        ASSERT_FALSE(read_count(odd)) << odd;
+        EXPECT_EQ(read_count(odd).error().code, error_code::out_of_range);
+        EXPECT_EQ(read_count(odd).error().value, std::to_string(odd));
+        EXPECT_THAT(read_count(odd).error().expected, HasSubstr("even number"));
     }
     auto single = with_pairs();
     single.kinds[0].super_pod = false; // as Volcano
@@ -143,11 +144,11 @@ TEST(ascend_hami, only_complete_pairs_are_given_out) {
     node.annotations["hami.io/node-register-Ascend910C"] = "[" + list + "]";
     const auto read = read_node(node, with_pairs());
     EXPECT_THAT(read.problems, IsEmpty());
-    std::string given;
-    for (const device_registration& each : read.devices) {
-        if (each.healthy) given += each.uuid + ":" + std::to_string(each.link_group) + " ";
+    std::string usable;
+    for (const device_registration& item : read.devices) {
+        if (item.healthy) usable += item.uuid + ":" + std::to_string(item.link_group) + " ";
     }
-    EXPECT_EQ(given, "N0:0 N1:0 N6:3 N7:3 ");
+    EXPECT_EQ(usable, "N0:0 N1:0 N6:3 N7:3 ");
     kubernetes::node to;
     write_node(read.devices, with_pairs(), to);
     EXPECT_THAT(to.annotations.at("hami.io/node-register-Ascend910C"), Not(HasSubstr(R"("NetworkID":3)")));

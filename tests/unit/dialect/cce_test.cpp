@@ -119,11 +119,11 @@ TEST(cce, every_container_is_one_virtual_gpu) {
 }
 
 kubernetes::node by_amounts(const std::string& memory, const std::string& cores) {
-    kubernetes::node made;
-    made.name = "n0";
-    made.labels["accelerator"] = "nvidia-v100";
-    made.allocatable = {{memory_name, memory}, {cores_name, cores}};
-    return made;
+    kubernetes::node result;
+    result.name = "n0";
+    result.labels["accelerator"] = "nvidia-v100";
+    result.allocatable = {{memory_name, memory}, {cores_name, cores}};
+    return result;
 }
 
 TEST(cce, a_node_by_its_amounts) {
@@ -146,11 +146,11 @@ TEST(cce, a_node_by_its_amounts) {
 }
 
 std::vector<device_registration> devices() {
-    kubernetes::node made;
-    made.name = "n0";
-    made.annotations[register_annotation] = R"([{"id":"A","model":"V100","memory":16160,"health":true},
+    kubernetes::node result;
+    result.name = "n0";
+    result.annotations[register_annotation] = R"([{"id":"A","model":"V100","memory":16160,"health":true},
                                                 {"id":"B","model":"V100","memory":16160,"health":false}])";
-    const auto read = read_node(made, {});
+    const auto read = read_node(result, {});
     EXPECT_THAT(read.problems, IsEmpty());
     return read.devices;
 }

@@ -30,10 +30,10 @@ constexpr const char* number_resource = "volcano.sh/gpu-number";
 options by_number() { return {.memory_enabled = false, .number_enabled = true}; }
 
 kubernetes::node node_of(const std::string& memory, const std::string& number) {
-    kubernetes::node made;
-    made.name = "n0";
-    made.capacity = {{memory_resource, memory}, {number_resource, number}};
-    return made;
+    kubernetes::node result;
+    result.name = "n0";
+    result.capacity = {{memory_resource, memory}, {number_resource, number}};
+    return result;
 }
 
 kubernetes::container limited(const char* resource, std::int64_t amount) {
@@ -42,12 +42,12 @@ kubernetes::container limited(const char* resource, std::int64_t amount) {
 
 kubernetes::pod pod_of(std::vector<kubernetes::container> containers,
                        std::vector<kubernetes::container> init_containers = {}) {
-    kubernetes::pod made;
-    made.name = "p";
-    made.ns = "default";
-    made.containers = std::move(containers);
-    made.init_containers = std::move(init_containers);
-    return made;
+    kubernetes::pod result;
+    result.name = "p";
+    result.ns = "default";
+    result.containers = std::move(containers);
+    result.init_containers = std::move(init_containers);
+    return result;
 }
 
 TEST(gpushare_node, capacity_is_divided_among_the_cards) {

@@ -55,10 +55,10 @@ device_request first_of(const kubernetes::pod& pod, const options& with = {}) {
 }
 
 kubernetes::node node_with(const std::string& list) {
-    kubernetes::node made;
-    made.name = "n0";
-    made.annotations[register_key] = list;
-    return made;
+    kubernetes::node result;
+    result.name = "n0";
+    result.annotations[register_key] = list;
+    return result;
 }
 
 TEST(hami, a_registration_in_json) {
@@ -263,17 +263,17 @@ kubernetes::node node_with_mig(const std::string& model, std::string_view offers
 
 /// The parts that an empty GPU of this registration has for one of this much memory.
 std::vector<partition> parts_for(const device_registration& from, std::int64_t memory_mib) {
-    device_request asked;
-    asked.count = 1;
-    asked.memory = mib{memory_mib};
-    cluster made;
+    device_request request;
+    request.count = 1;
+    request.memory = mib{memory_mib};
+    cluster owner;
     node where;
-    const auto added = add_device(made, where, from, built_in_mig_catalog());
+    const auto added = add_device(owner, where, from, built_in_mig_catalog());
     EXPECT_TRUE(added) << added.error().message();
     if (!added) return {};
-    const device_spec& spec = made.kinds[where.devices[0].kind];
+    const device_spec& spec = owner.kinds[where.devices[0].kind];
     std::vector<partition> parts;
-    spec.mode->candidates(spec, {}, asked, parts);
+    spec.mode->candidates(spec, {}, request, parts);
     return parts;
 }
 
@@ -353,7 +353,7 @@ TEST(hami, an_allowlist_is_for_gpus_that_do_not_say_their_profiles) {
         std::string names;
         EXPECT_EQ(read.problems.size() + read.devices.size(), 1U) << model;
         for (const device_registration& gpu : read.devices) {
-            for (const mig_offer& each : gpu.offers) names += each.name + " ";
+            for (const mig_offer& item : gpu.offers) names += item.name + " ";
         }
         return names;
     };

@@ -29,16 +29,16 @@ constexpr auto& write_assignment = test::spoken<options>::write_assignment;
 constexpr const char* core = "huawei.com/npu-core";
 
 kubernetes::node good_node() {
-    kubernetes::node made;
-    made.name = "n0";
-    made.labels = {{"accelerator", "huawei-Ascend310P"},
-                   {"servertype", "Ascend310P-8-dual"},
-                   {"node.kubernetes.io/npu.chip.name", "310P3"}};
-    made.annotations["baseDeviceInfos"] = R"({"Ascend310P-0":{},"Ascend310P-10":{},"Ascend310P-2":{},
+    kubernetes::node result;
+    result.name = "n0";
+    result.labels = {{"accelerator", "huawei-Ascend310P"},
+                     {"servertype", "Ascend310P-8-dual"},
+                     {"node.kubernetes.io/npu.chip.name", "310P3"}};
+    result.annotations["baseDeviceInfos"] = R"({"Ascend310P-0":{},"Ascend310P-10":{},"Ascend310P-2":{},
                                               "Ascend310P-2c-100-0":{}})";
-    made.capacity[core] = "24";
-    made.allocatable[core] = "24";
-    return made;
+    result.capacity[core] = "24";
+    result.allocatable[core] = "24";
+    return result;
 }
 
 device_info good_info() {
@@ -48,8 +48,8 @@ device_info good_info() {
 
 std::vector<std::string> healthy(const dialects::node_reading& read) {
     std::vector<std::string> names;
-    for (const auto& each : read.devices) {
-        if (each.healthy) names.push_back(each.uuid);
+    for (const auto& item : read.devices) {
+        if (item.healthy) names.push_back(item.uuid);
     }
     return names;
 }
@@ -130,17 +130,17 @@ TEST(mindcluster, the_list_of_the_config_map_is_an_option) {
 }
 
 kubernetes::pod pod_with(std::vector<std::int64_t> cores, kubernetes::text_map labels = {}) {
-    kubernetes::pod made;
-    made.name = "p";
-    made.labels = std::move(labels);
-    made.labels["ring-controller.atlas"] = "ascend-310P";
-    for (const std::int64_t each : cores) {
+    kubernetes::pod result;
+    result.name = "p";
+    result.labels = std::move(labels);
+    result.labels["ring-controller.atlas"] = "ascend-310P";
+    for (const std::int64_t item : cores) {
         kubernetes::amount_map amounts;
-        if (each != 0) amounts[core] = each;
-        made.containers.push_back(
-            {.name = "c" + std::to_string(made.containers.size()), .limits = amounts, .requests = amounts});
+        if (item != 0) amounts[core] = item;
+        result.containers.push_back(
+            {.name = "c" + std::to_string(result.containers.size()), .limits = amounts, .requests = amounts});
     }
-    return made;
+    return result;
 }
 
 TEST(mindcluster, label_and_limit_make_a_request) {

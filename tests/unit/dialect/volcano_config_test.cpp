@@ -141,10 +141,10 @@ TEST(volcano_config, keys_that_nobody_knows_are_a_warning) {
         "vnpus":{"note":1,"configs":[{"commonWord":"A","resourceName":"a/A","memoryAllocatable":1,"memoryCapacity":1,
         "aiCore":1,"shape":null}]}})");
     std::vector<std::string> fields;
-    for (const error& each : read.warnings) {
-        EXPECT_EQ(each.code, error_code::unknown_name);
-        EXPECT_EQ(each.where, "device-config.yaml");
-        fields.push_back(each.field);
+    for (const error& item : read.warnings) {
+        EXPECT_EQ(item.code, error_code::unknown_name);
+        EXPECT_EQ(item.where, "device-config.yaml");
+        fields.push_back(item.field);
     }
     EXPECT_THAT(fields, ElementsAre("tenstorrent", "nvidia.colour", "vnpus.note", "vnpus.configs[0].shape"));
     const auto old = parsed(R"({"nvidia":{"memoryFactor":1,"knownMigGeometries":[{"allowedGeometries":[[]]}]}})");
@@ -201,11 +201,11 @@ TEST(volcano_config, what_is_wrong_is_named_by_its_path) {
         {R"({"vnpus":[{"commonWord":"A"}]})", "vnpus[0]", error_code::missing},
         {R"({"vnpus":[{"resourceCorename":"A"}]})", "the key resourceCoreName", error_code::unknown_name},
     };
-    for (const wrong& each : all) {
-        const auto read = parse_device_config(each.json, "device-config.yaml");
-        ASSERT_FALSE(read) << each.json;
-        EXPECT_EQ(read.error().code, each.code) << read.error().message();
-        EXPECT_THAT(read.error().message(), HasSubstr(each.part));
+    for (const wrong& item : all) {
+        const auto read = parse_device_config(item.json, "device-config.yaml");
+        ASSERT_FALSE(read) << item.json;
+        EXPECT_EQ(read.error().code, item.code) << read.error().message();
+        EXPECT_THAT(read.error().message(), HasSubstr(item.part));
         EXPECT_EQ(read.error().where, "device-config.yaml");
     }
 }
@@ -281,11 +281,11 @@ TEST(volcano_arguments, what_is_wrong_is_named) {
         {"deviceshare.GPUExclusiveRules", R"([{"a":1}])", error_code::malformed},
         {"deviceshare.GPUExclusiveRules", R"([["a"]])", error_code::malformed},
     };
-    for (const wrong& each : all) {
-        const auto read = parse_plugin_arguments({{each.name, each.value}});
-        ASSERT_FALSE(read) << each.name << each.value;
-        EXPECT_EQ(read.error().code, each.code) << read.error().message();
-        EXPECT_THAT(read.error().message(), HasSubstr(each.name));
+    for (const wrong& item : all) {
+        const auto read = parse_plugin_arguments({{item.name, item.value}});
+        ASSERT_FALSE(read) << item.name << item.value;
+        EXPECT_EQ(read.error().code, item.code) << read.error().message();
+        EXPECT_THAT(read.error().message(), HasSubstr(item.name));
     }
 }
 

@@ -28,14 +28,14 @@ namespace vgpu = dialects::volcano_vgpu;
 namespace gpushare = dialects::gpushare;
 
 vgpu::options options_of(const json& config) {
-    vgpu::options made;
-    made.count_name = config.value("count_name", "");
-    made.memory_name = config.value("memory_name", "");
-    made.cores_name = config.value("core_name", "");
-    made.memory_percentage_name = config.value("percent_name", "");
-    made.memory_factor = config.value("gpu_memory_factor", 1);
+    vgpu::options result;
+    result.count_name = config.value("count_name", "");
+    result.memory_name = config.value("memory_name", "");
+    result.cores_name = config.value("core_name", "");
+    result.memory_percentage_name = config.value("percent_name", "");
+    result.memory_factor = config.value("gpu_memory_factor", 1);
     for (const json& entry : config.value("mig_geometries", json::array())) {
-        vgpu::geometry& geometry = made.geometries.emplace_back();
+        vgpu::geometry& geometry = result.geometries.emplace_back();
         geometry.models = entry["models"].get<std::vector<std::string>>();
         for (const json& group : entry["geometries"]) {
             mig_group& to = geometry.groups.emplace_back(mig_group{.name = group["group"], .kinds = {}});
@@ -44,7 +44,7 @@ vgpu::options options_of(const json& config) {
             }
         }
     }
-    return made;
+    return result;
 }
 
 class volcano_evidence : public test::recorded_evidence {
@@ -55,9 +55,9 @@ protected:
         std::string line;
         std::size_t cases = 0;
         while (std::getline(file, line)) {
-            const json each = json::parse(line);
-            SCOPED_TRACE(each["id"].get<std::string>());
-            act(each);
+            const json item = json::parse(line);
+            SCOPED_TRACE(item["id"].get<std::string>());
+            act(item);
             ++cases;
             if (HasFailure()) return; // one case says enough
         }
@@ -71,8 +71,8 @@ public:
     explicit vgpu_case(const json& from) : with_{options_of(from["config"])} {
         with_.positions_of_containers = false; // as upstream writes
         with_.mps_as_hami_core = true;
-        for (const json& each : from["nodes"]) add_node(each);
-        for (const json& each : from["events"]) check_event(each);
+        for (const json& item : from["nodes"]) add_node(item);
+        for (const json& item : from["events"]) check_event(item);
     }
     std::size_t assignments = 0; ///< compared
 
@@ -84,7 +84,7 @@ private:
         // Q6: upstream has one mode a node, that of its last card; its ids then are not those of the other cards'
         // modes.
         bool one_mode = true;
-        for (const device_registration& each : read.devices) one_mode = one_mode && each.mode == read.devices[0].mode;
+        for (const device_registration& item : read.devices) one_mode = one_mode && item.mode == read.devices[0].mode;
         one_mode_.push_back(one_mode);
         devices_.push_back(read.devices);
         names_.push_back(from["name"]);
@@ -109,7 +109,7 @@ private:
         const json& out = event["out"];
         if (event["op"] == "add") {
             bool req = false;
-            for (const json& each : out["nodes"]) req = req || each.value("req", false);
+            for (const json& item : out["nodes"]) req = req || item.value("req", false);
             if (req) {
                 EXPECT_TRUE(test::spoken<vgpu::options>::requests(pod, with_));
             }
@@ -118,7 +118,7 @@ private:
         if (event["op"] == "restore") {
             const auto node = event["node"].get<std::size_t>();
             const auto read = test::spoken<vgpu::options>::read_assignment(pod, devices_[node], with_);
-            for (const error& each : read.problems) EXPECT_FALSE(each.message().empty());
+            for (const error& item : read.problems) EXPECT_FALSE(item.message().empty());
         }
         if (!out.contains("alloc") || !out["alloc"].value("ok", false)) return;
         const json& alloc = out["alloc"];
@@ -127,7 +127,7 @@ private:
         auto written = alloc["annotations"].get<kubernetes::text_map>();
         pod.annotations.insert(written.begin(), written.end());
         const auto read = test::spoken<vgpu::options>::read_assignment(pod, devices_[node], with_);
-        for (const error& each : read.problems) ADD_FAILURE() << each.message();
+        for (const error& item : read.problems) ADD_FAILURE() << item.message();
         check_shares(alloc.value("containers", json::array()), read.shares, devices_[node]);
         EXPECT_EQ(test::spoken<vgpu::options>::write_assignment(
                       pod, devices_[node], {.node = names_[node], .time = "<time>", .shares = read.shares}, with_),
@@ -170,7 +170,7 @@ private:
 TEST_F(volcano_evidence, vgpu_registrations_and_assignments) {
     for (const char* const family : {"hamicore", "hamicore-exclusive", "mig", "mixed"}) {
         std::size_t assignments = 0;
-        for_each_case(family, [&](const json& each) { assignments += vgpu_case{each}.assignments; });
+        for_each_case(family, [&](const json& item) { assignments += vgpu_case{item}.assignments; });
         EXPECT_GT(assignments, 100U) << family;
         RecordProperty(std::string{"assignments_"} + family, static_cast<int>(assignments));
     }
@@ -178,13 +178,13 @@ TEST_F(volcano_evidence, vgpu_registrations_and_assignments) {
 
 TEST_F(volcano_evidence, gpushare_nodes_and_assignments) {
     std::size_t assignments = 0;
-    for_each_case("gpushare", [&](const json& each) {
+    for_each_case("gpushare", [&](const json& item) {
         gpushare::options with;
-        with.number_enabled = each["gpushare_mode"] == "number";
+        with.number_enabled = item["gpushare_mode"] == "number";
         with.memory_enabled = !with.number_enabled;
         std::vector<std::vector<device_registration>> devices;
         bool present = false; // a node without cards says of no pod that it asks for them
-        for (const json& node : each["nodes"]) {
+        for (const json& node : item["nodes"]) {
             const auto read = test::spoken<gpushare::options>::read_node(node_of(node), with);
             devices.push_back(read.devices);
             present = present || node["loaded"].value("present", false);
@@ -196,12 +196,12 @@ TEST_F(volcano_evidence, gpushare_nodes_and_assignments) {
                 EXPECT_EQ(read.devices[i].memory.count(), card.value("memory", std::int64_t{0}));
             }
         }
-        for (const json& event : each["events"]) {
+        for (const json& event : item["events"]) {
             if (!event.contains("pod")) continue;
             kubernetes::pod pod = pod_of(event["pod"]);
             const json& out = event["out"];
-            const auto wanted = test::spoken<gpushare::options>::read_pod(pod, with);
-            EXPECT_TRUE(wanted);
+            const auto request = test::spoken<gpushare::options>::read_pod(pod, with);
+            EXPECT_TRUE(request);
             if (event["op"] == "add") {
                 EXPECT_EQ(present && test::spoken<gpushare::options>::requests(pod, with),
                           out.value("has_request", false));
@@ -218,7 +218,7 @@ TEST_F(volcano_evidence, gpushare_nodes_and_assignments) {
                           {}, {}, {.node = "", .time = "<time>", .shares = read.shares}, {}),
                       annotations);
             // Q25: upstream gives a pod with both resources one card, also where the number counts.
-            if (chips.size() == static_cast<std::size_t>(wanted->containers[0].count)) {
+            if (chips.size() == static_cast<std::size_t>(request->containers[0].count)) {
                 EXPECT_THAT(read.problems, IsEmpty());
             }
             ++assignments;

@@ -32,8 +32,8 @@ const std::string a100 = "NVIDIA-NVIDIA A100-SXM4-40GB";
 mig_group group(const std::string& name, std::vector<mig_kind> kinds) { return {name, std::move(kinds)}; }
 
 options with_geometry() {
-    options made;
-    made.geometries = {
+    options result;
+    result.geometries = {
         {{"A30"}, {group("group1", {{"1g.6gb", mib{6144}, 4}})}},
         {{"A100-40GB-PCIe", "A100-SXM4-40GB"},
          {group("group1", {{"1g.5gb", mib{5120}, 7}}),
@@ -41,16 +41,16 @@ options with_geometry() {
           group("group3", {{"3g.20gb", mib{20480}, 2}})}},
         {{"A100"}, {group("never reached by an A100-SXM4-40GB", {{"7g", mib{40960}, 1}})}},
     };
-    return made;
+    return result;
 }
 
 kubernetes::node registered(const std::string& text) {
-    kubernetes::node made;
-    made.name = "n0";
-    made.annotations[register_annotation] = text;
-    made.allocatable = {
+    kubernetes::node result;
+    result.name = "n0";
+    result.annotations[register_annotation] = text;
+    result.allocatable = {
         {"volcano.sh/vgpu-number", "10"}, {"volcano.sh/vgpu-cores", "100"}, {"volcano.sh/vgpu-memory", "100k"}};
-    return made;
+    return result;
 }
 
 kubernetes::container container(const std::string& name, kubernetes::amount_map limits) {
@@ -58,11 +58,11 @@ kubernetes::container container(const std::string& name, kubernetes::amount_map 
 }
 
 kubernetes::pod pod_of(std::vector<kubernetes::container> containers) {
-    kubernetes::pod made;
-    made.name = "p";
-    made.ns = "default";
-    made.containers = std::move(containers);
-    return made;
+    kubernetes::pod result;
+    result.name = "p";
+    result.ns = "default";
+    result.containers = std::move(containers);
+    return result;
 }
 
 kubernetes::pod one_card(kubernetes::amount_map limits) { return pod_of({container("c", std::move(limits))}); }
@@ -173,15 +173,15 @@ TEST(volcano_vgpu_node, a_card_that_cannot_be_read_is_unhealthy) {
         {"GPU[1],7,5,NVIDIA,true,x", "card 1 uuid", 7, 5},
         {"GPU;1,7,5,NVIDIA,true,x", "card 1 uuid", 7, 5},
     };
-    for (const wrong& each : all) {
-        const auto read = read_node(registered("GPU-0,10,40960,NVIDIA,true,hami-core:" + each.record + ":"), options{});
-        ASSERT_THAT(read.devices, SizeIs(2)) << each.record;
+    for (const wrong& item : all) {
+        const auto read = read_node(registered("GPU-0,10,40960,NVIDIA,true,hami-core:" + item.record + ":"), options{});
+        ASSERT_THAT(read.devices, SizeIs(2)) << item.record;
         EXPECT_TRUE(read.devices[0].healthy);
-        EXPECT_FALSE(read.devices[1].healthy) << each.record;
-        EXPECT_EQ(read.devices[1].slots, each.slots);
-        EXPECT_EQ(read.devices[1].memory, mib{each.memory_mib});
-        ASSERT_THAT(read.problems, SizeIs(1)) << each.record;
-        EXPECT_EQ(read.problems[0].field, each.field);
+        EXPECT_FALSE(read.devices[1].healthy) << item.record;
+        EXPECT_EQ(read.devices[1].slots, item.slots);
+        EXPECT_EQ(read.devices[1].memory, mib{item.memory_mib});
+        ASSERT_THAT(read.problems, SizeIs(1)) << item.record;
+        EXPECT_EQ(read.problems[0].field, item.field);
     }
 }
 
@@ -233,13 +233,13 @@ TEST(volcano_vgpu_pod, the_documented_example) { // seeds 000, 001, 003
     pod.annotations[mode_annotation] = "hami-core";
     ASSERT_TRUE(requests(pod, options{}));
     const auto read = read_pod(pod, options{});
-    const device_request& wanted = only(read);
-    EXPECT_EQ(wanted.count, 1);
-    EXPECT_EQ(wanted.memory, mib{3000});
-    EXPECT_EQ(wanted.cores, core_percent{50});
-    EXPECT_EQ(wanted.mode, "hami_core");
-    EXPECT_EQ(wanted.family, "NVIDIA");
-    EXPECT_EQ(wanted.memory_percent, std::nullopt);
+    const device_request& request = only(read);
+    EXPECT_EQ(request.count, 1);
+    EXPECT_EQ(request.memory, mib{3000});
+    EXPECT_EQ(request.cores, core_percent{50});
+    EXPECT_EQ(request.mode, "hami_core");
+    EXPECT_EQ(request.family, "NVIDIA");
+    EXPECT_EQ(request.memory_percent, std::nullopt);
     EXPECT_THAT(read->tags, IsEmpty());
 }
 
@@ -427,8 +427,8 @@ TEST_F(volcano_vgpu_assignment, all_keys_are_written) {
 TEST_F(volcano_vgpu_assignment, every_instance_of_a_geometry_is_told_by_its_id) {
     pod = one_card({{"volcano.sh/vgpu-memory", 1}});
     std::uint32_t profile = 0;
-    for (const mig_group& each : devices[0].geometry) {
-        for (const mig_kind& kind : each.kinds) {
+    for (const mig_group& item : devices[0].geometry) {
+        for (const mig_kind& kind : item.kinds) {
             for (std::uint32_t start = 0; start < kind.count; ++start) {
                 const std::vector<device_share> shares{{.container = 0,
                                                         .device = device_index{0U},

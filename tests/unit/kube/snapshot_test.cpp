@@ -30,27 +30,27 @@ const std::string npu_node =
     "status:\n  allocatable: {cpu: '64', memory: 256Gi, huawei.com/Ascend310P: '7'}\n";
 
 TEST(snapshot, a_mixed_cluster) {
-    const auto made =
+    const auto state =
         snapshot_of(gpu_node("core", card("A") + card("B", "hami-core", "false")) + gpu_node("mig", card("M", "mig")) +
                     npu_node + "---\nkind: Service\nmetadata: {name: s}\n");
-    EXPECT_THAT(made.warnings, IsEmpty());
-    ASSERT_THAT(made.nodes().nodes, SizeIs(3));
-    EXPECT_EQ(made.nodes().nodes[0].cpu, milli_cpu{16000});
-    EXPECT_EQ(made.nodes().nodes[0].memory, vgpualloc::to_bytes(mib{65536}));
-    EXPECT_EQ(made.nodes().nodes[0].pods_max, 110);
-    const auto& good = made.nodes().spec_of(first, device_index{std::size_t{0}});
+    EXPECT_THAT(state.warnings, IsEmpty());
+    ASSERT_THAT(state.nodes().nodes, SizeIs(3));
+    EXPECT_EQ(state.nodes().nodes[0].cpu, milli_cpu{16000});
+    EXPECT_EQ(state.nodes().nodes[0].memory, to_bytes(mib{65536}));
+    EXPECT_EQ(state.nodes().nodes[0].pods_max, 110);
+    const auto& good = state.nodes().spec_of(first, device_index{std::size_t{0}});
     EXPECT_EQ(good.mode->name(), "hami_core");
-    EXPECT_EQ(made.book->services(first)[0], vgpualloc::service_state::in_service);
-    EXPECT_EQ(made.book->services(first)[1], vgpualloc::service_state::failed);
-    EXPECT_EQ(made.nodes().spec_of(node_index{std::size_t{1}}, device_index{std::size_t{0}}).mode->name(), "mig");
-    EXPECT_EQ(made.nodes().spec_of(node_index{std::size_t{2}}, device_index{std::size_t{0}}).mode->name(),
+    EXPECT_EQ(state.book->services(first)[0], service_state::in_service);
+    EXPECT_EQ(state.book->services(first)[1], service_state::failed);
+    EXPECT_EQ(state.nodes().spec_of(node_index{std::size_t{1}}, device_index{std::size_t{0}}).mode->name(), "mig");
+    EXPECT_EQ(state.nodes().spec_of(node_index{std::size_t{2}}, device_index{std::size_t{0}}).mode->name(),
               "ascend_vir");
-    EXPECT_EQ(made.devices[2][0].dialect, "ascend_hami");
-    EXPECT_EQ(made.devices[1][0].registered.geometry.size(), 2U);
+    EXPECT_EQ(state.devices[2][0].dialect, "ascend_hami");
+    EXPECT_EQ(state.devices[1][0].registered.geometry.size(), 2U);
 }
 
 TEST(snapshot, bound_pods_are_counted_and_ended_ones_are_not) {
-    const auto made =
+    const auto state =
         snapshot_of(gpu_node("n0", card("A") + card("B")) +
                     pod("runs", "cpu: 2, memory: 1Gi, " + vgpu(1, 3000, 50), "n0",
                         "volcano.sh/vgpu-ids-new: 'B,NVIDIA,3000,50:'", "Running") +
@@ -58,17 +58,17 @@ TEST(snapshot, bound_pods_are_counted_and_ended_ones_are_not) {
                     pod("ended", vgpu(1, 1000), "n0", "volcano.sh/vgpu-ids-new: 'B,NVIDIA,1000,0:'", "Succeeded") +
                     pod("failed", vgpu(1, 1000), "n0", "volcano.sh/vgpu-ids-new: 'B,NVIDIA,1000,0:'", "Failed") +
                     pod("plain", "cpu: 500m", "n0", "", "Running"));
-    EXPECT_THAT(made.warnings, IsEmpty());
-    EXPECT_THAT(made.bound, SizeIs(3));
-    EXPECT_THAT(made.pending, IsEmpty());
-    EXPECT_EQ(made.book->host(first).pods, 3);
-    EXPECT_EQ(made.book->host(first).cpu, milli_cpu{2500});
-    EXPECT_EQ(made.book->host(first).memory, mib{1024});
-    EXPECT_EQ(made.book->devices(first)[0], vgpualloc::device_state{});
-    EXPECT_EQ(made.book->devices(first)[1].memory, mib{4000});
-    EXPECT_EQ(made.book->devices(first)[1].cores, core_percent{50});
-    EXPECT_EQ(made.book->devices(first)[1].slots, 2);
-    made.book->check();
+    EXPECT_THAT(state.warnings, IsEmpty());
+    EXPECT_THAT(state.bound, SizeIs(3));
+    EXPECT_THAT(state.pending, IsEmpty());
+    EXPECT_EQ(state.book->host(first).pods, 3);
+    EXPECT_EQ(state.book->host(first).cpu, milli_cpu{2500});
+    EXPECT_EQ(state.book->host(first).memory, mib{1024});
+    EXPECT_EQ(state.book->devices(first)[0], vgpualloc::device_state{});
+    EXPECT_EQ(state.book->devices(first)[1].memory, mib{4000});
+    EXPECT_EQ(state.book->devices(first)[1].cores, core_percent{50});
+    EXPECT_EQ(state.book->devices(first)[1].slots, 2);
+    state.book->check();
 }
 
 TEST(snapshot, a_pod_that_is_being_bound_is_where_its_annotation_says) {
@@ -84,25 +84,25 @@ TEST(snapshot, a_pod_that_is_being_bound_is_where_its_annotation_says) {
 }
 
 TEST(snapshot, instances_and_templates_are_counted) {
-    const auto made =
+    const auto state =
         snapshot_of(gpu_node("mig", card("M", "mig")) + npu_node +
                     pod("instance", vgpu(1, 3000), "mig", "volcano.sh/vgpu-ids-new: 'M[group1-2],NVIDIA,3000,0:'") +
                     pod("npu-pod", "huawei.com/Ascend310P: 1, huawei.com/Ascend310P-memory: 6144", "npu",
                         "hami.io/Ascend310P-devices-allocated: 'npu-a,Ascend310P,6144,0:;'"));
-    EXPECT_THAT(made.warnings, IsEmpty());
-    EXPECT_EQ(made.book->devices(first)[0].memory, mib{5120});
-    EXPECT_EQ(made.book->devices(first)[0].layout, 0b100U);
-    EXPECT_EQ(made.book->devices(node_index{std::size_t{1}})[0].memory, mib{6144});
+    EXPECT_THAT(state.warnings, IsEmpty());
+    EXPECT_EQ(state.book->devices(first)[0].memory, mib{5120});
+    EXPECT_EQ(state.book->devices(first)[0].layout, 0b100U);
+    EXPECT_EQ(state.book->devices(node_index{std::size_t{1}})[0].memory, mib{6144});
 }
 
 TEST(snapshot, what_runs_counts_even_if_it_is_too_much) {
     const std::string ids = "volcano.sh/vgpu-ids-new: 'A,NVIDIA,30000,0:'";
-    const auto made = snapshot_of(gpu_node("n0", card("A")) + pod("p", vgpu(1, 30000), "n0", ids) +
-                                  pod("q", vgpu(1, 30000), "n0", ids));
-    EXPECT_EQ(made.book->devices(first)[0].memory, mib{60000});
-    EXPECT_TRUE(made.book->is_overcommitted(first, device_index{std::size_t{0}}));
-    ASSERT_THAT(made.warnings, SizeIs(1));
-    EXPECT_THAT(made.warnings[0].message(), AllOf(HasSubstr("node n0"), HasSubstr("'A'"), HasSubstr("60000 MiB")));
+    const auto state = snapshot_of(gpu_node("n0", card("A")) + pod("p", vgpu(1, 30000), "n0", ids) +
+                                   pod("q", vgpu(1, 30000), "n0", ids));
+    EXPECT_EQ(state.book->devices(first)[0].memory, mib{60000});
+    EXPECT_TRUE(state.book->is_overcommitted(first, device_index{std::size_t{0}}));
+    ASSERT_THAT(state.warnings, SizeIs(1));
+    EXPECT_THAT(state.warnings[0].message(), AllOf(HasSubstr("node n0"), HasSubstr("'A'"), HasSubstr("60000 MiB")));
 }
 
 TEST(snapshot, a_device_of_two_dialects_counts_once) {
@@ -110,24 +110,24 @@ TEST(snapshot, a_device_of_two_dialects_counts_once) {
     node.insert(node.find("    volcano.sh/node"),
                 "    hami.io/node-nvidia-register: '[{\"id\":\"A\",\"count\":10,\"devmem\":40960,\"devcore\":100,"
                 "\"type\":\"NVIDIA A100\",\"health\":true}]'\n");
-    const auto made = snapshot_of(node + pod("p", vgpu(1, 3000), "n0", "volcano.sh/vgpu-ids-new: 'A,NVIDIA,3000,0:'") +
-                                  pod("q", "nvidia.com/gpu: 1, nvidia.com/gpumem: 2000", "n0",
-                                      "hami.io/vgpu-devices-allocated: 'A,NVIDIA,2000,0:;'"));
-    ASSERT_THAT(made.devices[0], SizeIs(1));
-    EXPECT_EQ(made.devices[0][0].dialect, "volcano_vgpu");
-    EXPECT_EQ(made.book->devices(first)[0].memory, mib{5000});
-    ASSERT_THAT(made.warnings, SizeIs(1));
-    EXPECT_EQ(made.warnings[0].code, error_code::duplicate);
-    EXPECT_THAT(made.warnings[0].message(), AllOf(HasSubstr("'A'"), HasSubstr("hami"), HasSubstr("volcano_vgpu")));
+    const auto state = snapshot_of(node + pod("p", vgpu(1, 3000), "n0", "volcano.sh/vgpu-ids-new: 'A,NVIDIA,3000,0:'") +
+                                   pod("q", "nvidia.com/gpu: 1, nvidia.com/gpumem: 2000", "n0",
+                                       "hami.io/vgpu-devices-allocated: 'A,NVIDIA,2000,0:;'"));
+    ASSERT_THAT(state.devices[0], SizeIs(1));
+    EXPECT_EQ(state.devices[0][0].dialect, "volcano_vgpu");
+    EXPECT_EQ(state.book->devices(first)[0].memory, mib{5000});
+    ASSERT_THAT(state.warnings, SizeIs(1));
+    EXPECT_EQ(state.warnings[0].code, error_code::duplicate);
+    EXPECT_THAT(state.warnings[0].message(), AllOf(HasSubstr("'A'"), HasSubstr("hami"), HasSubstr("volcano_vgpu")));
 }
 
 TEST(snapshot, the_same_object_twice_counts_once) {
     const std::string node = gpu_node("n0", card("A"));
     const std::string bound = pod("p", vgpu(1, 3000), "n0", "volcano.sh/vgpu-ids-new: 'A,NVIDIA,3000,0:'");
-    const auto made = snapshot_of(node + bound + node + bound);
-    EXPECT_THAT(made.nodes().nodes, SizeIs(1));
-    EXPECT_EQ(made.book->devices(first)[0].memory, mib{3000});
-    EXPECT_THAT(made.warnings, SizeIs(2));
+    const auto state = snapshot_of(node + bound + node + bound);
+    EXPECT_THAT(state.nodes().nodes, SizeIs(1));
+    EXPECT_EQ(state.book->devices(first)[0].memory, mib{3000});
+    EXPECT_THAT(state.warnings, SizeIs(2));
 }
 
 TEST(snapshot, what_cannot_be_read_is_a_warning_with_its_place) {
@@ -146,51 +146,51 @@ TEST(snapshot, what_cannot_be_read_is_a_warning_with_its_place) {
                     "volcano.sh/vgpu-ids-new: 'A,NVIDIA,3000,0:'"),
          "f.yaml:10", "3000000000"},
     };
-    for (const wrong& each : cases) {
-        const auto made = snapshot_of(each.yaml);
-        ASSERT_THAT(made.warnings, SizeIs(1)) << each.yaml;
-        EXPECT_THAT(made.warnings[0].where, HasSubstr(each.place));
-        EXPECT_THAT(made.warnings[0].message(), HasSubstr(each.word));
+    for (const wrong& wrong_case : cases) {
+        const auto state = snapshot_of(wrong_case.yaml);
+        ASSERT_THAT(state.warnings, SizeIs(1)) << wrong_case.yaml;
+        EXPECT_THAT(state.warnings[0].where, HasSubstr(wrong_case.place));
+        EXPECT_THAT(state.warnings[0].message(), HasSubstr(wrong_case.word));
     }
 }
 
 TEST(snapshot, cards_cut_without_a_geometry_are_told) {
-    const auto made = snapshot_of(gpu_node("n0", card("A", "mig")), vgpualloc::dialect_set{});
-    ASSERT_THAT(made.warnings, SizeIs(1));
-    EXPECT_THAT(made.warnings[0].message(), HasSubstr("--config"));
+    const auto state = snapshot_of(gpu_node("n0", card("A", "mig")), vgpualloc::dialect_set{});
+    ASSERT_THAT(state.warnings, SizeIs(1));
+    EXPECT_THAT(state.warnings[0].message(), HasSubstr("--config"));
 }
 
 TEST(snapshot, pending_pods_keep_their_request_or_its_error) {
-    const auto made = snapshot_of(gpu_node("n0", card("A")) + pod("good", "cpu: 1, " + vgpu(2, 3000, 50)) +
-                                  pod("both", vgpu(1, 1) + ", nvidia.com/gpu: 1"));
-    EXPECT_THAT(made.warnings, IsEmpty());
-    ASSERT_THAT(made.pending, SizeIs(2));
-    const auto& good = made.pending[0];
+    const auto state = snapshot_of(gpu_node("n0", card("A")) + pod("good", "cpu: 1, " + vgpu(2, 3000, 50)) +
+                                   pod("both", vgpu(1, 1) + ", nvidia.com/gpu: 1"));
+    EXPECT_THAT(state.warnings, IsEmpty());
+    ASSERT_THAT(state.pending, SizeIs(2));
+    const auto& good = state.pending[0];
     EXPECT_EQ(good.full_name(), "ns/good");
     EXPECT_EQ(good.dialect, "volcano_vgpu");
     EXPECT_EQ(good.request.cpu, milli_cpu{1000});
     ASSERT_THAT(good.request.containers, SizeIs(1));
     EXPECT_EQ(good.request.containers[0].count, 2);
     EXPECT_EQ(good.container_names, std::vector<std::string>{"main"});
-    ASSERT_TRUE(made.pending[1].failure.has_value());
-    EXPECT_EQ(made.pending[1].failure->code, error_code::unsupported);
-    EXPECT_THAT(made.pending[1].failure->message(), HasSubstr("volcano_vgpu, hami"));
+    ASSERT_TRUE(state.pending[1].failure.has_value());
+    EXPECT_EQ(state.pending[1].failure->code, error_code::unsupported);
+    EXPECT_THAT(state.pending[1].failure->message(), HasSubstr("volcano_vgpu, hami"));
 }
 
 TEST(snapshot, typical_requests_are_those_of_all_pods) {
-    const auto made = snapshot_of(gpu_node("n0", card("A")) +
-                                  pod("p", vgpu(1, 3000), "n0", "volcano.sh/vgpu-ids-new: 'A,NVIDIA,3000,0:'") +
-                                  pod("q", vgpu(1, 3000)) + pod("r", "cpu: 1"));
-    const auto typical = made.typical().typical;
+    const auto state = snapshot_of(gpu_node("n0", card("A")) +
+                                   pod("p", vgpu(1, 3000), "n0", "volcano.sh/vgpu-ids-new: 'A,NVIDIA,3000,0:'") +
+                                   pod("q", vgpu(1, 3000)) + pod("r", "cpu: 1"));
+    const auto typical = state.typical().typical;
     ASSERT_THAT(typical, SizeIs(2));
     EXPECT_EQ(typical[0].weight + typical[1].weight, 3);
     EXPECT_DOUBLE_EQ(typical[0].frequency + typical[1].frequency, 1.0);
 }
 
 TEST(snapshot, a_cluster_has_nodes) {
-    const auto made = kube::make_snapshot(objects(pod("p", "cpu: 1")), dialects());
-    ASSERT_FALSE(made.has_value());
-    EXPECT_EQ(made.error().code, error_code::missing);
+    const auto state = kube::make_snapshot(objects(pod("p", "cpu: 1")), dialects());
+    ASSERT_FALSE(state.has_value());
+    EXPECT_EQ(state.error().code, error_code::missing);
 }
 
 } // namespace
