@@ -117,7 +117,7 @@ int compare(const run_flags& flags, const std::vector<std::string>& policies) {
         return report_error(checked.error());
     }
     std::vector<run_record> records;
-    std::vector<report_run> shown;
+    std::vector<vgpureport::report_run> shown;
     for (const std::string& policy : policies) {
         run_config one = *config;
         one.policy = policy;
@@ -138,7 +138,7 @@ int compare(const run_flags& flags, const std::vector<std::string>& policies) {
         texts.emplace_back(folder + "summary.json", std::move(summary));
     }
     texts.emplace_back("compare.json", all.dump(2) + "\n");
-    texts.emplace_back("report.html", render_report(shown));
+    texts.emplace_back("report.html", vgpureport::render_report(shown));
     std::vector<vgputraces::output_file> files;
     for (const auto& [name, text] : texts) files.push_back({.name = name, .content = text});
     if (const auto written = vgputraces::write_files(config->out, files); !written)

@@ -42,7 +42,7 @@ int run(const run_flags& flags) {
     const auto record = replay(*config, *loaded, progress_bar(config->policy, loaded->input.pods.size()));
     end_progress();
     if (!record) return report_error(record.error());
-    const std::string report = render_report({describe(*record, *loaded)});
+    const std::string report = vgpureport::render_report({describe(*record, *loaded)});
     const std::string pods = pods_csv(*record, loaded->input);
     const std::string series = timeseries_csv(*record);
     const std::string summary = summary_json(*record, *loaded);

@@ -184,8 +184,8 @@ std::string summary_json(const run_record& record, const loaded_input& loaded) {
     return summary.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-report_run describe(const run_record& record, const loaded_input& loaded) {
-    report_run shown;
+vgpureport::report_run describe(const run_record& record, const loaded_input& loaded) {
+    vgpureport::report_run shown;
     shown.policy = record.config.policy;
     shown.total = vgpualloc::milli_gpu{record.total_milli};
     shown.pods_arrived = static_cast<std::int64_t>(record.result.pods.size());
@@ -203,7 +203,8 @@ report_run describe(const run_record& record, const loaded_input& loaded) {
     const auto& cluster = loaded.input.nodes;
     for (const std::uint32_t position : loaded.input.node_list_order) {
         const auto& node = cluster.nodes[position];
-        report_node line{.name = node.name, .model = "", .used = {}, .cpu_used_ratio = record.cpu_used_ratio[position]};
+        vgpureport::report_node line{
+            .name = node.name, .model = "", .used = {}, .cpu_used_ratio = record.cpu_used_ratio[position]};
         const auto states = record.ledger->devices(vgpualloc::node_index{position});
         for (std::size_t d = 0; d < states.size(); ++d) {
             const auto& spec = cluster.kinds[node.devices[d].kind];

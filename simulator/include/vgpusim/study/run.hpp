@@ -94,6 +94,6 @@ struct run_record {
 [[nodiscard]] std::string pods_csv(const run_record& record, const simulation_input& input);
 [[nodiscard]] std::string timeseries_csv(const run_record& record);
 [[nodiscard]] std::string summary_json(const run_record& record, const loaded_input& loaded);
-[[nodiscard]] report_run describe(const run_record& record, const loaded_input& loaded);
+[[nodiscard]] vgpureport::report_run describe(const run_record& record, const loaded_input& loaded);
 
 } // namespace vgpusim
