@@ -17,6 +17,10 @@
 #include "vgpuformats/files.hpp"
 #include "vgpuformats/locate.hpp"
 #include "vgpureport/report.hpp"
+#include "vgpusim/outputs/pods_csv.hpp"
+#include "vgpusim/outputs/report.hpp"
+#include "vgpusim/outputs/summary_json.hpp"
+#include "vgpusim/outputs/timeseries_csv.hpp"
 #include "vgpusim/study/run.hpp"
 
 namespace {
