@@ -17,6 +17,10 @@
 #include "vgpuformats/files.hpp"
 #include "vgpuformats/locate.hpp"
 #include "vgpureport/report.hpp"
+#include "vgpusim/outputs/pods_csv.hpp"
+#include "vgpusim/outputs/report.hpp"
+#include "vgpusim/outputs/summary_json.hpp"
+#include "vgpusim/outputs/timeseries_csv.hpp"
 #include "vgpusim/study/run.hpp"
 
 namespace {
@@ -100,7 +104,7 @@ void files(benchmark::State& state, const vgpusim::run_config& config) {
     if (loaded == nullptr) return;
     const auto record = vgpusim::replay(config, *loaded, {});
     if (!record) return state.SkipWithError(record.error().message().c_str());
-    const std::string report = vgpusim::render_report({vgpusim::describe(*record, *loaded)});
+    const std::string report = vgpureport::render_report({vgpusim::describe(*record, *loaded)});
     const std::string pods = vgpusim::pods_csv(*record, loaded->input);
     const std::string series = vgpusim::timeseries_csv(*record);
     const std::string summary = vgpusim::summary_json(*record, *loaded);

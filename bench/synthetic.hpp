@@ -11,7 +11,7 @@
 #include "vgpualloc/core/rng.hpp"
 #include "vgpualloc/model/ledger.hpp"
 #include "vgpualloc/policy/policy.hpp"
-#include "vgpusim/workload/workload.hpp"
+#include "vgpusim/workload/openb.hpp"
 
 namespace vgpubench {
 

@@ -1,5 +1,6 @@
 # vga_embed(<target> <namespace> <variable>=<file>...): makes each file's bytes available as
-# `extern const std::string_view <namespace>::<variable>` in the generated header "<target>_embedded.hpp".
+# `extern const std::string_view <namespace>::<variable>` in the generated header "<target>_embedded.hpp". Without a
+# file ("<variable>=") the text is empty.
 function(vga_embed target namespace)
   set(dir ${CMAKE_CURRENT_BINARY_DIR}/embedded)
   set(header ${dir}/${target}_embedded.hpp)

@@ -15,7 +15,7 @@ foreach(sanitizer IN LISTS VGA_SANITIZE)
   target_link_options(vga_options INTERFACE -fsanitize=${sanitizer})
 endforeach()
 if(VGA_COVERAGE)
-  target_compile_options(vga_options INTERFACE --coverage -O0)
+  target_compile_options(vga_options INTERFACE --coverage)
   target_link_options(vga_options INTERFACE --coverage)
 endif()
 

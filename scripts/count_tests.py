@@ -2,7 +2,8 @@
 """Adds up what scripts/test.sh ran and prints 'N passed, N failed, N skipped' as the last line.
 
 Each argument is one outcome:
-  ctest:NAME:EXIT:JUNIT   one ctest run and the JUnit file it wrote
+  ctest:NAME:EXIT:JUNIT   one ctest run and the JUnit file it wrote; a test that left a GoogleTest report gtest/TEST.xml
+                          beside that file counts as the cases in the report
   check:NAME:EXIT         a command that counts as one test
   step:NAME:EXIT          a command that counts only when it failed (a build, say)
 --exit STATUS is the status the script ends with: a failure that nothing above counted still counts as one.
@@ -12,6 +13,7 @@ import argparse
 import sys
 import xml.etree.ElementTree as xml
 from collections import Counter
+from pathlib import Path
 
 
 def verdict(case):
@@ -26,17 +28,42 @@ def verdict(case):
     return "skipped" if asked_to else "failed"
 
 
+def case_verdict(case):
+    """The verdict of one case of a GoogleTest report."""
+    if case.find("failure") is not None:
+        return "failed"
+    return "passed" if case.get("result") == "completed" else "skipped"
+
+
+def cases_of(test, reports):
+    """(name, verdict) of every case that one ctest test stands for: itself, or those of the report it left."""
+    name, result = test.get("name"), verdict(test)
+    report = reports / f"{name}.xml"
+    if not report.is_file():
+        return [(name, result)]
+    try:
+        cases = [(f"{name}: {case.get('classname')}.{case.get('name')}", case_verdict(case))
+                 for case in xml.parse(report).iter("testcase")]
+    except xml.ParseError:
+        cases = []
+    if not cases:
+        return [(f"{name}: its report has no case", "failed")]
+    if result != "passed" and all(outcome != "failed" for _, outcome in cases):
+        cases.append((f"{name}: {result}, although none of its cases failed", "failed"))
+    return cases
+
+
 def count_ctest(name, status, junit):
     counts = Counter()
     try:
-        cases = list(xml.parse(junit).iter("testcase"))
+        tests = list(xml.parse(junit).iter("testcase"))
     except (OSError, xml.ParseError):
-        cases = []
-    for case in cases:
-        result = verdict(case)
+        tests = []
+    cases = [case for test in tests for case in cases_of(test, Path(junit).parent / "gtest")]
+    for case, result in cases:
         counts[result] += 1
         if result != "passed":
-            print(f"  {result}: {name}: {case.get('name')}")
+            print(f"  {result}: {name}: {case}")
     if (status != 0 or not cases) and counts["failed"] == 0:
         counts["failed"] += 1
         print(f"  failed: {name}: ctest ended with {status} and {len(cases)} results")

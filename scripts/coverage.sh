@@ -5,7 +5,8 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 install_packages test
-build coverage --target core_tests
-forget_coverage
-run_ctest coverage -L '^(unit|property)$'
-coverage_gate
+use_ccache
+forget_coverage checked
+build checked --target core_tests
+run_ctest checked -L "$core_tests"
+coverage_gate checked

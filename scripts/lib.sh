@@ -98,14 +98,17 @@ build() {
 
 # ------------------------------------------------------------------------------------------------------- testing
 
+# strict PRESET: in CI the preset of the same build in which a warning is an error.
+strict() { if [ "${CI:-}" = true ]; then echo "ci-$1"; else echo "$1"; fi; }
+
 junit_of() { echo "$root/build/$1/junit.xml"; }
 
-# run_ctest PRESET [ctest arguments]: the counts are read from the JUnit file afterwards.
+# run_ctest PRESET [ctest arguments]: the counts are read afterwards, from the JUnit file and from the reports in gtest/.
 run_ctest() {
     local preset=$1
     shift
     say "testing $preset"
-    rm -f "$(junit_of "$preset")"
+    rm -rf "$(junit_of "$preset")" "$root/build/$preset/gtest"
     (cd "$root/build/$preset" &&
         ctest --parallel "$jobs" --output-on-failure --no-tests=error --output-junit "$(junit_of "$preset")" "$@")
 }
@@ -114,12 +117,14 @@ run_ctest() {
 
 coverage_line_minimum=90
 
-# Old counters would be added to the new ones, or refused when the code changed.
-forget_coverage() { find "$root/build/coverage" -name '*.gcda' -delete; }
+core_tests='^(unit|property)$'
 
-# Fails when less than the minimum of libvgpualloc's lines ran.
+# forget_coverage PRESET: old counters would be added to the new ones, or refused when the code changed.
+forget_coverage() { if [ -d "$root/build/$1" ]; then find "$root/build/$1" -name '*.gcda' -delete; fi; }
+
+# coverage_gate PRESET: fails when less than the minimum of libvgpualloc's lines ran.
 coverage_gate() {
     say "line coverage of libvgpualloc (at least $coverage_line_minimum %)"
-    (cd "$root" && gcovr --root . --object-directory build/coverage --filter 'libvgpualloc/(include|src)/' \
-        --sort-percentage --print-summary --fail-under-line "$coverage_line_minimum" build/coverage)
+    (cd "$root" && gcovr -j "$jobs" --root . --object-directory "build/$1" --filter 'libvgpualloc/(include|src)/' \
+        --sort-percentage --print-summary --fail-under-line "$coverage_line_minimum" "build/$1")
 }

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Everything for the tests: packages, builds, all tests in release, the core's tests under the address and
-# undefined-behaviour sanitizers, and the core's line coverage. The last line counts them all.
+# Everything for the tests: packages, builds, the core's tests in a build that checks itself (address and
+# undefined-behaviour sanitizers, invariants after every step, line coverage), then all tests in release. The last line
+# counts them all. With CI=true a warning is an error.
 # Usage: scripts/test.sh [--quick]        --quick: the release build only
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-core_tests='^(unit|property)$'
 quick=no
 case ${1:-} in
     '') ;;
@@ -50,25 +50,27 @@ find_evidence() {
     say "evidence: ${VGPUALLOC_EVIDENCE:-none (golden tests will be skipped)}"
 }
 
-coverage_stage() {
-    # The counter files' place is compiled in, so an object from another clone's cache would write there.
-    export CCACHE_DISABLE=1
-    if [ -d "$root/build/coverage" ]; then forget_coverage; fi
-    stage coverage core_tests -L "$core_tests" || return 1
-    outcome_of check "line coverage of libvgpualloc" coverage_gate
+# The sanitizers and the counters share one build: each alone costs about as much to compile as both together.
+checked_stage() {
+    local preset failed=0
+    preset=$(strict checked)
+    forget_coverage "$preset"
+    if stage "$preset" core_tests -L "$core_tests"; then
+        outcome_of check "line coverage of libvgpualloc" coverage_gate "$preset" || failed=1
+    else
+        failed=1
+    fi
+    # One test of the release build compares what this one writes with its own, byte by byte.
+    outcome_of step "the checked vgpusim" build "$preset" --target vgpusim || failed=1
+    export VGPUALLOC_CHECKED_VGPUSIM=$root/build/$preset/bin/vgpusim
+    return "$failed"
 }
 
 all_stages() {
     local failed=0
     outcome_of step "the evidence" find_evidence || failed=1
-    if [ "$quick" = no ]; then
-        stage asan-ubsan core_tests -L "$core_tests" || failed=1
-        # One test of the release build compares what this one writes with its own, byte by byte.
-        outcome_of step "the checked vgpusim" build asan-ubsan --target vgpusim || failed=1
-        export VGPUALLOC_CHECKED_VGPUSIM=$root/build/asan-ubsan/bin/vgpusim
-    fi
-    stage release all || failed=1
-    if [ "$quick" = no ]; then coverage_stage || failed=1; fi
+    if [ "$quick" = no ]; then checked_stage || failed=1; fi
+    stage "$(strict release)" all || failed=1
     return "$failed"
 }
 

@@ -8,8 +8,10 @@
 
 #include "commands.hpp"
 #include "run_flags.hpp"
-#include "vgpuformats/files.hpp"
 #include "vgpureport/report.hpp"
+#include "vgpusim/outputs/report.hpp"
+#include "vgpusim/outputs/run_files.hpp"
+#include "vgpusim/study/run.hpp"
 
 namespace vgpusim::cli {
 
@@ -37,21 +39,17 @@ int run(const run_flags& flags) {
     if (!config) return report_error(config.error());
     const auto loaded = load_input(*config);
     if (!loaded) return report_error(loaded.error());
-    const std::vector<std::string> names{"pods.csv", "timeseries.csv", "summary.json", "report.html"};
+    std::vector<std::string> names{run_file_names.begin(), run_file_names.end()};
+    names.emplace_back("report.html");
     if (const auto kept = keep_inputs(flags, *config, *loaded, names); !kept) return report_error(kept.error());
     const auto record = replay(*config, *loaded, progress_bar(config->policy, loaded->input.pods.size()));
     end_progress();
     if (!record) return report_error(record.error());
-    const std::string report = render_report({describe(*record, *loaded)});
-    const std::string pods = pods_csv(*record, loaded->input);
-    const std::string series = timeseries_csv(*record);
-    const std::string summary = summary_json(*record, *loaded);
-    const auto written = vgputraces::write_files(
-        config->out,
-        {{"pods.csv", pods}, {"timeseries.csv", series}, {"summary.json", summary}, {"report.html", report}});
-    if (!written) return report_error(written.error());
+    named_texts files = run_files(*record, *loaded);
+    files.emplace_back("report.html", vgpureport::render_report({describe(*record, *loaded)}));
+    if (const auto written = write_texts(config->out, files); !written) return report_error(written.error());
     if (flags.json) {
-        fmt::print("{}", summary);
+        fmt::print("{}", text_of(files, "summary.json"));
     } else {
         print_summary(*record);
     }

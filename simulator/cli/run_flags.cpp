@@ -1,6 +1,7 @@
 // Shared flags and the progress display.
 #include "run_flags.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 
@@ -8,6 +9,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "vgpualloc/core/config.hpp"
 #include "vgpuformats/files.hpp"
 
 namespace vgpusim::cli {
@@ -71,9 +73,21 @@ expected<run_config> config_from(const run_flags& flags) {
 expected<void> keep_inputs(const run_flags& flags, const run_config& config, const loaded_input& loaded,
                            const std::vector<std::string>& outputs) {
     std::vector<std::string> inputs;
-    for (const input_file& each : loaded.files) inputs.push_back(each.path);
+    for (const input_file& file : loaded.files) inputs.push_back(file.path);
     if (!flags.scenario.empty()) inputs.push_back(flags.scenario);
     return vgputraces::keep_inputs(config.out, outputs, inputs);
+}
+
+expected<void> write_texts(const std::string& folder, const named_texts& files) {
+    std::vector<vgputraces::output_file> outputs;
+    for (const auto& [name, text] : files) outputs.push_back({.name = name, .content = text});
+    return vgputraces::write_files(folder, outputs);
+}
+
+const std::string& text_of(const named_texts& files, std::string_view name) {
+    const auto file = std::ranges::find(files, name, [](const auto& named) { return std::string_view{named.first}; });
+    VGA_ASSERT(file != files.end(), "a file that is asked for by name is among those written");
+    return file->second;
 }
 
 simulation::progress progress_bar(std::string label, std::size_t total) {

@@ -3,10 +3,12 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "vgpualloc/core/expected.hpp"
+#include "vgpusim/outputs/run_files.hpp"
 #include "vgpusim/study/run.hpp"
 
 namespace CLI {
@@ -32,6 +34,11 @@ void add_run_flags(CLI::App& command, const std::shared_ptr<run_flags>& flags);
 [[nodiscard]] vgpualloc::expected<void> keep_inputs(const run_flags& flags, const run_config& config,
                                                     const loaded_input& loaded,
                                                     const std::vector<std::string>& outputs);
+
+/// Writes the texts into the folder, all of them or none.
+[[nodiscard]] vgpualloc::expected<void> write_texts(const std::string& folder, const named_texts& files);
+/// The text of that name, which is among the files.
+[[nodiscard]] const std::string& text_of(const named_texts& files, std::string_view name);
 
 /// A progress display on a terminal: arrivals done of `total`, rate, time left. Silent on a pipe.
 [[nodiscard]] simulation::progress progress_bar(std::string label, std::size_t total);

@@ -17,7 +17,7 @@
 #include "vgpualloc/dialect/openb.hpp"
 #include "vgpualloc/metrics/fragmentation.hpp"
 #include "vgpualloc/mode/all.hpp"
-#include "vgpusim/workload/workload.hpp"
+#include "vgpusim/workload/openb.hpp"
 #include "vgputraces/openb.hpp"
 
 namespace {

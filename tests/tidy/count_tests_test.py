@@ -47,6 +47,31 @@ class Counting(unittest.TestCase):
         self.assertEqual(("2 passed, 1 failed, 3 skipped", 1),
                          count("--exit", "1", f"ctest:release:8:{self.junit(FAILED)}"))
 
+    def report(self, cases, test="a"):
+        """Leaves the report of a GoogleTest program beside the JUnit file."""
+        folder = Path(self.folder.name) / "gtest"
+        folder.mkdir(exist_ok=True)
+        (folder / f"{test}.xml").write_text(f"<testsuites><testsuite>{cases}</testsuite></testsuites>",
+                                            encoding="utf-8")
+
+    def test_a_program_counts_as_the_cases_of_its_report(self):
+        run = f"ctest:release:0:{self.junit()}"
+        self.report('<testcase name="x" classname="s" status="run" result="completed"/>' * 3 +
+                    '<testcase name="y" classname="s" status="run" result="skipped"><skipped message=""/></testcase>')
+        self.assertEqual(("4 passed, 0 failed, 4 skipped", 0), count(run))
+
+    def test_a_case_that_failed_is_a_failure_and_named(self):
+        self.report('<testcase name="x" classname="s" status="run" result="completed"><failure message=""/></testcase>')
+        self.assertEqual(("1 passed, 1 failed, 3 skipped", 1), count(f"ctest:release:8:{self.junit()}"))
+
+    def test_a_program_that_failed_after_its_cases_passed_is_a_failure(self):
+        self.report('<testcase name="x" classname="s" status="run" result="completed"/>', "f")
+        self.assertEqual(("3 passed, 1 failed, 3 skipped", 1), count(f"ctest:release:8:{self.junit(FAILED)}"))
+
+    def test_a_report_without_cases_is_a_failure(self):
+        self.report("")
+        self.assertEqual(("1 passed, 1 failed, 3 skipped", 1), count(f"ctest:release:0:{self.junit()}"))
+
     def test_what_could_not_start_is_a_failure(self):
         self.assertEqual(("2 passed, 1 failed, 3 skipped", 1), count(f"ctest:release:8:{self.junit(NOT_BUILT)}"))
 

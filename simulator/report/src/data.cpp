@@ -9,7 +9,7 @@
 #include "text.hpp"
 #include "thin.hpp"
 
-namespace vgpusim::report {
+namespace vgpureport {
 namespace {
 
 using vgpualloc::milli_gpu;
@@ -144,4 +144,4 @@ void append_data(std::string& out, const std::vector<report_run>& runs, const st
     out += "]}";
 }
 
-} // namespace vgpusim::report
+} // namespace vgpureport

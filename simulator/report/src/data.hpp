@@ -7,7 +7,7 @@
 
 #include "vgpureport/report.hpp"
 
-namespace vgpusim::report {
+namespace vgpureport {
 
 /// No curve has more points than this; a screen shows no more.
 inline constexpr std::size_t points_max = 1'200;
@@ -27,4 +27,4 @@ struct timeline {
 
 void append_data(std::string& out, const std::vector<report_run>& runs, const std::vector<std::string>& labels);
 
-} // namespace vgpusim::report
+} // namespace vgpureport

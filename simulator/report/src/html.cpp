@@ -1,4 +1,4 @@
-// Puts the page together: the template of report/page.html with its places filled in.
+// Puts the page together: the template html/page.html with its places filled in.
 #include "vgpureport/report.hpp"
 
 #include <string_view>
@@ -10,8 +10,12 @@
 #include "vgpualloc/core/config.hpp"
 #include "vgpureport_embedded.hpp"
 
-namespace vgpusim {
+namespace vgpureport {
 namespace {
+
+constexpr std::string_view curves_left_out = "<p class=\"card note\">The curves are left out, because this vgpusim was "
+                                             "built without dygraphs, which draws them. "
+                                             "The numbers are in the tables below and in timeseries.csv.</p>\n";
 
 /// A minified file without its last line that names a source map: a browser's tools would look for that file.
 std::string_view without_source_map(std::string_view file) {
@@ -25,44 +29,70 @@ std::string_view without_source_map(std::string_view file) {
 void append_title(std::string& out, const std::vector<std::string>& labels) {
     for (std::size_t i = 0; i < labels.size(); ++i) {
         if (i != 0) out += i + 1 == labels.size() ? " and " : ", ";
-        report::append_html(out, labels[i]);
+        append_html(out, labels[i]);
     }
 }
 
 void append_subtitle(std::string& out, const std::vector<report_run>& runs) {
     const report_run& first = runs.front();
     const auto whole = vgpualloc::whole_gpu.count();
-    out += report::fixed(static_cast<double>(first.total.count()) / static_cast<double>(whole), 0) + " GPUs";
-    if (!first.nodes.empty()) out += " on " + report::grouped(static_cast<std::int64_t>(first.nodes.size())) + " nodes";
-    out += " · " + report::grouped(first.pods_arrived) + " pods arrived";
-    if (runs.size() > 1) out += " · " + report::grouped(static_cast<std::int64_t>(runs.size())) + " runs compared";
+    out += fixed(static_cast<double>(first.total.count()) / static_cast<double>(whole), 0) + " GPUs";
+    if (!first.nodes.empty()) out += " on " + grouped(static_cast<std::int64_t>(first.nodes.size())) + " nodes";
+    out += " · " + grouped(first.pods_arrived) + " pods arrived";
+    if (runs.size() > 1) out += " · " + grouped(static_cast<std::int64_t>(runs.size())) + " runs compared";
 }
 
+void append_licence(std::string& out, const chart_library& charts) {
+    if (charts.script.empty()) return;
+    out += "<details><summary>Licence of dygraphs, which draws the curves</summary><pre>";
+    append_html(out, charts.licence);
+    out += "</pre></details>\n";
+}
+
+void append_scripts(std::string& out, const chart_library& charts) {
+    if (!charts.script.empty()) {
+        out += "<script>\n";
+        out += without_source_map(charts.script);
+        out += "\n</script>\n";
+    }
+    out += "<script>\n";
+    if (!charts.script.empty()) out += embedded::charts_js;
+    out += embedded::occupancy_js;
+    out += "\n</script>\n";
+}
+
+/// What every place of the template is filled from.
+struct page_content {
+    const std::vector<report_run>& runs;
+    const chart_library& charts;
+    std::vector<std::string> labels;
+    std::vector<measure> rows;
+};
+
 /// Appends what stands at the template's place `name`.
-void append_place(std::string& out, std::string_view name, const std::vector<report_run>& runs,
-                  const std::vector<std::string>& labels, const std::vector<report::measure>& rows) {
+void append_place(std::string& out, std::string_view name, const page_content& content) {
+    const auto& [runs, charts, labels, rows] = content;
     if (name == "title") return append_title(out, labels);
     if (name == "subtitle") return append_subtitle(out, runs);
     if (name == "style") {
-        out += without_source_map(embedded::dygraphs_css);
+        out += without_source_map(charts.style);
         out += embedded::report_css;
     } else if (name == "cards") {
-        report::append_cards(out, runs, labels, rows);
+        append_cards(out, runs, labels, rows);
     } else if (name == "comparison") {
-        report::append_comparison(out, labels, rows);
+        append_comparison(out, labels, rows);
+    } else if (name == "curves") {
+        out += charts.script.empty() ? curves_left_out : embedded::curves_html;
     } else if (name == "tables") {
-        report::append_models(out, runs, labels);
-        report::append_failures(out, runs, labels);
-        report::append_facts(out, runs, labels);
+        append_models(out, runs, labels);
+        append_failures(out, runs, labels);
+        append_facts(out, runs, labels);
     } else if (name == "data") {
-        report::append_data(out, runs, labels);
+        append_data(out, runs, labels);
     } else if (name == "licence") {
-        report::append_html(out, embedded::dygraphs_licence);
-    } else if (name == "dygraphs") {
-        out += without_source_map(embedded::dygraphs_js);
+        append_licence(out, charts);
     } else if (name == "scripts") {
-        out += embedded::charts_js;
-        out += embedded::occupancy_js;
+        append_scripts(out, charts);
     } else {
         VGA_ASSERT(false, "every place of the report's template is known");
     }
@@ -70,11 +100,14 @@ void append_place(std::string& out, std::string_view name, const std::vector<rep
 
 } // namespace
 
-std::string render_report(const std::vector<report_run>& runs) {
-    VGA_ASSERT(!runs.empty(), "a report has at least one run");
-    const auto labels = report::labels_of(runs);
-    const auto rows = report::measures_of(runs, report::timeline_of(runs));
+chart_library built_in_charts() {
+    return {.script = embedded::dygraphs_js, .style = embedded::dygraphs_css, .licence = embedded::dygraphs_licence};
+}
 
+std::string render_report(const std::vector<report_run>& runs, const chart_library& charts) {
+    VGA_ASSERT(!runs.empty(), "a report has at least one run");
+    const page_content content{
+        .runs = runs, .charts = charts, .labels = labels_of(runs), .rows = measures_of(runs, timeline_of(runs))};
     std::string out;
     out.reserve(512 * 1024); // a typical page fits, so that nothing is copied while it grows
     // One pass over the template: what is filled in is never looked at again, so no input can name a place.
@@ -83,11 +116,11 @@ std::string render_report(const std::vector<report_run>& runs) {
         const auto close = rest.find("}}", open);
         VGA_ASSERT(close != std::string_view::npos, "a place of the report's template is closed");
         out += rest.substr(0, open);
-        append_place(out, rest.substr(open + 2, close - open - 2), runs, labels, rows);
+        append_place(out, rest.substr(open + 2, close - open - 2), content);
         rest.remove_prefix(close + 2);
     }
     out += rest;
     return out;
 }
 
-} // namespace vgpusim
+} // namespace vgpureport

@@ -5,7 +5,7 @@
 
 #include "text.hpp"
 
-namespace vgpusim::report {
+namespace vgpureport {
 namespace {
 
 using number = std::optional<double>;
@@ -140,4 +140,4 @@ verdict judge(const measure& row) {
     return result;
 }
 
-} // namespace vgpusim::report
+} // namespace vgpureport

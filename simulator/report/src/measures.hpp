@@ -11,7 +11,7 @@
 #include "data.hpp"
 #include "vgpureport/report.hpp"
 
-namespace vgpusim::report {
+namespace vgpureport {
 
 enum class better { higher, lower, neither };
 
@@ -40,4 +40,4 @@ struct verdict {
 
 [[nodiscard]] inline std::int64_t failed(const report_run& run) { return run.pods_arrived - run.pods_placed; }
 
-} // namespace vgpusim::report
+} // namespace vgpureport

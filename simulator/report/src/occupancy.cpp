@@ -9,7 +9,7 @@
 
 #include "text.hpp"
 
-namespace vgpusim::report {
+namespace vgpureport {
 namespace {
 
 constexpr std::int64_t full = 1000;
@@ -176,4 +176,4 @@ occupancy picture_of(const std::vector<report_node>& nodes, std::size_t columns_
     return out;
 }
 
-} // namespace vgpusim::report
+} // namespace vgpureport

@@ -7,7 +7,7 @@
 
 #include "vgpureport/report.hpp"
 
-namespace vgpusim::report {
+namespace vgpureport {
 
 struct occupancy {
     std::string cluster_json; ///< groups of columns and node names: the same for every run on one cluster
@@ -19,4 +19,4 @@ struct occupancy {
 /// above that the nodes of a group are ranked by use and neighbours share a column, which shows their mean.
 [[nodiscard]] occupancy picture_of(const std::vector<report_node>& nodes, std::size_t columns_limit);
 
-} // namespace vgpusim::report
+} // namespace vgpureport

@@ -8,7 +8,7 @@
 
 #include "text.hpp"
 
-namespace vgpusim::report {
+namespace vgpureport {
 namespace {
 
 void open_section(std::string& out, std::string_view id, std::string_view title) {
@@ -253,4 +253,4 @@ void append_facts(std::string& out, const std::vector<report_run>& runs, const s
     close_section(out);
 }
 
-} // namespace vgpusim::report
+} // namespace vgpureport

@@ -7,7 +7,7 @@
 #include "measures.hpp"
 #include "vgpureport/report.hpp"
 
-namespace vgpusim::report {
+namespace vgpureport {
 
 /// Each function appends one section, or nothing where it would be empty.
 void append_cards(std::string& out, const std::vector<report_run>& runs, const std::vector<std::string>& labels,
@@ -17,4 +17,4 @@ void append_models(std::string& out, const std::vector<report_run>& runs, const 
 void append_failures(std::string& out, const std::vector<report_run>& runs, const std::vector<std::string>& labels);
 void append_facts(std::string& out, const std::vector<report_run>& runs, const std::vector<std::string>& labels);
 
-} // namespace vgpusim::report
+} // namespace vgpureport

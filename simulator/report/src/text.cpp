@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace vgpusim::report {
+namespace vgpureport {
 namespace {
 
 constexpr std::string_view replacement = "\xEF\xBF\xBD"; // U+FFFD
@@ -137,4 +137,4 @@ std::string fixed(double value, int decimals) {
     return number;
 }
 
-} // namespace vgpusim::report
+} // namespace vgpureport

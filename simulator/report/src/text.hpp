@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace vgpusim::report {
+namespace vgpureport {
 
 /// Escaped for element content and quoted attributes. Bytes that are not UTF-8 become U+FFFD, so that a trace in
 /// another encoding cannot spoil the page.
@@ -26,4 +26,4 @@ void append_integer(std::string& out, std::int64_t value);
 /// What stands where a value is missing.
 inline constexpr std::string_view no_value = "–";
 
-} // namespace vgpusim::report
+} // namespace vgpureport

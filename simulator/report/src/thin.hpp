@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace vgpusim::report {
+namespace vgpureport {
 
 /// At most `limit` (at least 4) of the indices 0 .. count-1, ascending: the first, the last, and of each of
 /// equally many neighbours the one with the least and the one with the greatest value. So no peak and no dip is lost,
@@ -47,4 +47,4 @@ template <class Value>
     return kept;
 }
 
-} // namespace vgpusim::report
+} // namespace vgpureport

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -12,6 +14,8 @@
 #include "vgpuformats/files.hpp"
 #include "vgpuformats/locate.hpp"
 #include "vgpuformats/sha256.hpp"
+#include "vgpusim/discipline/all.hpp"
+#include "vgpusim/workload/openb.hpp"
 #include "vgputraces/openb.hpp"
 
 namespace vgpusim {
@@ -84,9 +88,9 @@ expected<loaded_input> load_input(const run_config& config) {
                                 .value = config.mode,
                                 .expected = "one of exclusive, hami_core, mps for openb lists"});
     }
-    if (const auto given = needs_path(config.nodes, "nodes"); !given) return unexpected(given.error());
-    if (const auto given = needs_path(config.pods, "pods"); !given) return unexpected(given.error());
-    if (const auto given = needs_path(config.out, "out"); !given) return unexpected(given.error());
+    for (const auto& [path, key] : {std::pair{&config.nodes, "nodes"}, {&config.pods, "pods"}, {&config.out, "out"}}) {
+        if (const auto present = needs_path(*path, key); !present) return unexpected(present.error());
+    }
     const std::string nodes_path = vgputraces::resolve_trace_path(config.nodes);
     const std::string pods_path = vgputraces::resolve_trace_path(config.pods);
     const auto nodes = vgputraces::read_openb_nodes(nodes_path);
@@ -138,12 +142,12 @@ expected<run_record> replay(const run_config& config, const loaded_input& loaded
     if (!node_policy) return unexpected(node_policy.error());
     std::unique_ptr<vgpualloc::policy> device_policy;
     if (!config.device_policy.empty()) {
-        auto made = vgpualloc::make_policy(config.device_policy, parameters);
-        if (!made) {
-            made.error().field = "device_policy";
-            return unexpected(made.error());
+        auto second_policy = vgpualloc::make_policy(config.device_policy, parameters);
+        if (!second_policy) {
+            second_policy.error().field = "device_policy";
+            return unexpected(second_policy.error());
         }
-        device_policy = std::move(*made);
+        device_policy = *std::move(second_policy);
     }
     run_record record;
     record.config = config;
@@ -153,9 +157,9 @@ expected<run_record> replay(const run_config& config, const loaded_input& loaded
         *record.ledger,
         {.node = node_policy->get(), .device = device_policy ? device_policy.get() : node_policy->get()},
         {.requests_max = loaded.input.requests.size() + 1}};
-    try_once rules;
+    const auto rules = all_disciplines.front().make();
     simulation sim{loaded.input,  *record.ledger,
-                   alloc,         rules,
+                   alloc,         *rules,
                    fragmentation, {.sample_interval = config.sample_interval_s * vgpualloc::ticks_per_second}};
     record.result = sim.run(tell);
     count_end_state(record, loaded.input, alloc, sim.state());

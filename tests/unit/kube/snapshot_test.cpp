@@ -40,8 +40,8 @@ TEST(snapshot, a_mixed_cluster) {
     EXPECT_EQ(state.nodes().nodes[0].pods_max, 110);
     const auto& good = state.nodes().spec_of(first, device_index{std::size_t{0}});
     EXPECT_EQ(good.mode->name(), "hami_core");
-    EXPECT_EQ(state.book->services(first)[0], service_state::in_service);
-    EXPECT_EQ(state.book->services(first)[1], service_state::failed);
+    EXPECT_EQ(state.book->services(first)[0], vgpualloc::service_state::in_service);
+    EXPECT_EQ(state.book->services(first)[1], vgpualloc::service_state::failed);
     EXPECT_EQ(state.nodes().spec_of(node_index{std::size_t{1}}, device_index{std::size_t{0}}).mode->name(), "mig");
     EXPECT_EQ(state.nodes().spec_of(node_index{std::size_t{2}}, device_index{std::size_t{0}}).mode->name(),
               "ascend_vir");
@@ -63,7 +63,7 @@ TEST(snapshot, bound_pods_are_counted_and_ended_ones_are_not) {
     EXPECT_THAT(state.pending, IsEmpty());
     EXPECT_EQ(state.book->host(first).pods, 3);
     EXPECT_EQ(state.book->host(first).cpu, milli_cpu{2500});
-    EXPECT_EQ(state.book->host(first).memory, mib{1024});
+    EXPECT_EQ(state.book->host(first).memory, vgpualloc::to_bytes(mib{1024}));
     EXPECT_EQ(state.book->devices(first)[0], vgpualloc::device_state{});
     EXPECT_EQ(state.book->devices(first)[1].memory, mib{4000});
     EXPECT_EQ(state.book->devices(first)[1].cores, core_percent{50});

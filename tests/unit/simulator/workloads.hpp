@@ -10,7 +10,7 @@
 #include "vgpualloc/compat/all.hpp"
 #include "vgpualloc/metrics/fragmentation.hpp"
 #include "vgpualloc/mode/all.hpp"
-#include "vgpusim/workload/workload.hpp"
+#include "vgpusim/workload/openb.hpp"
 #include "vgputraces/openb.hpp"
 
 namespace vgpusim_test {

@@ -3,12 +3,13 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "vgpualloc/core/units.hpp"
 
-namespace vgpusim {
+namespace vgpureport {
 
 /// The cluster after one event.
 struct report_sample {
@@ -43,9 +44,20 @@ struct report_run {
     double latency_p99_us = 0.0;
 };
 
+/// The script library that draws the curves, as the text of its files. An empty script: the page has no curves.
+struct chart_library {
+    std::string_view script;
+    std::string_view style;
+    std::string_view licence;
+};
+
+/// The library that this program was built with; empty where the build found none.
+[[nodiscard]] chart_library built_in_charts();
+
 /// The page: curves of allocation and fragmentation against arrived load, the node × GPU occupancy picture, placed and
 /// failed pods with reasons, the configuration. Opens without a network. `runs` is not empty; two runs or more are
-/// drawn in the same axes and compared in one table.
-[[nodiscard]] std::string render_report(const std::vector<report_run>& runs);
+/// drawn in the same axes and compared in one table. Without a chart library a sentence stands in place of the curves.
+[[nodiscard]] std::string render_report(const std::vector<report_run>& runs,
+                                        const chart_library& charts = built_in_charts());
 
-} // namespace vgpusim
+} // namespace vgpureport

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "../workloads.hpp"
+#include "vgpusim/discipline/try_once.hpp"
 
 namespace {
 

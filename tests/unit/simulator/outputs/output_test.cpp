@@ -8,6 +8,11 @@
 
 #include "../workloads.hpp"
 #include "vgpualloc/version.hpp"
+#include "vgpusim/outputs/pods_csv.hpp"
+#include "vgpusim/outputs/report.hpp"
+#include "vgpusim/outputs/run_files.hpp"
+#include "vgpusim/outputs/summary_json.hpp"
+#include "vgpusim/outputs/timeseries_csv.hpp"
 #include "vgpusim/study/run.hpp"
 
 namespace {

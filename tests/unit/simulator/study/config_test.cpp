@@ -1,3 +1,5 @@
+#include "vgpusim/study/config.hpp"
+
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -8,8 +10,6 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
-
-#include "vgpusim/study/run.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // The reference workload builder.
-#include "vgpusim/workload/workload.hpp"
+#include "vgpusim/workload/openb.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,4 +1,4 @@
-#include "vgpusim/workload/workload.hpp"
+#include "vgpusim/workload/openb.hpp"
 
 #include <algorithm>
 #include <string>

@@ -1,4 +1,6 @@
 // Configuration of a run: keys, scenario files, their checks.
+#include "vgpusim/study/config.hpp"
+
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -10,7 +12,6 @@
 
 #include "vgpuformats/files.hpp"
 #include "vgpuformats/locate.hpp"
-#include "vgpusim/study/run.hpp"
 
 namespace vgpusim {
 

@@ -1,4 +1,4 @@
-#include "vgpusim/discipline/discipline.hpp"
+#include "vgpusim/discipline/try_once.hpp"
 
 #include <vector>
 

@@ -1,0 +1,20 @@
+// vgpusim fetch where the build found no network library: the command is there and says why it cannot work.
+#include <CLI/CLI.hpp>
+
+#include "commands.hpp"
+
+namespace vgpusim::cli {
+
+void add_fetch(CLI::App& app, int& exit_code) {
+    CLI::App* command = app.add_subcommand("fetch", "Download a public trace (not in this build)");
+    command->allow_extras();
+    command->callback([&exit_code] {
+        exit_code = report_error({.code = vgpualloc::error_code::unsupported,
+                                  .where = "fetch",
+                                  .field = "",
+                                  .value = "",
+                                  .expected = "a vgpusim built with libcurl and OpenSSL; this one was built without"});
+    });
+}
+
+} // namespace vgpusim::cli

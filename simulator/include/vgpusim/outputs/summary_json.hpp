@@ -1,0 +1,19 @@
+// summary.json: a run in numbers, with everything that it was made from.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "vgpusim/study/record.hpp"
+
+namespace vgpusim {
+
+/// The text of summary.json (docs/formats.md).
+[[nodiscard]] std::string summary_json(const run_record& record, const loaded_input& loaded);
+
+/// Failed pods by the name of the rejection code, most frequent first.
+[[nodiscard]] std::vector<std::pair<std::string, std::int64_t>> failures_of(const run_record& record);
+
+} // namespace vgpusim

@@ -1,0 +1,43 @@
+// The same workload under several policies.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "vgpualloc/core/expected.hpp"
+#include "vgpusim/outputs/run_files.hpp"
+#include "vgpusim/study/run.hpp"
+
+namespace vgpusim {
+
+/// Refuses fewer than two policies, and policies whose folders would be one. The field of the errors is "--policy".
+[[nodiscard]] vgpualloc::expected<void> check_policies(const std::vector<std::string>& policies);
+
+/// Refuses spellings that no policy has. A replay refuses them too, but others may have run for long before it.
+[[nodiscard]] vgpualloc::expected<void> check_policy_names(const std::vector<std::string>& policies);
+
+/// Makes the progress display of one policy's replay; may be empty.
+using progress_maker = std::function<simulation::progress(const std::string& policy)>;
+
+/// Replays the workload under each of the policies. The first replay that fails ends it.
+[[nodiscard]] vgpualloc::expected<std::vector<run_record>> compare(const run_config& config, const loaded_input& loaded,
+                                                                   const std::vector<std::string>& policies,
+                                                                   const progress_maker& make_progress);
+
+/// The names of the files of a comparison: compare.json, report.html, and a folder per policy with the files of its
+/// run.
+[[nodiscard]] std::vector<std::string> comparison_file_names(const std::vector<std::string>& policies);
+
+/// These files, in another order.
+[[nodiscard]] named_texts comparison_files(const std::vector<run_record>& records, const loaded_input& loaded);
+
+/// By what the runs are ranked: GPU allocation in percent of all GPUs. With arrivals only, that at the end; where pods
+/// leave, the mean over time.
+struct standings {
+    bool over_time = false;
+    std::vector<double> allocation_pct; ///< per run
+};
+[[nodiscard]] standings standings_of(const std::vector<run_record>& records);
+
+} // namespace vgpusim

@@ -1,0 +1,35 @@
+// The workload of openb lists, as the FGD reference simulator builds it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/model/device.hpp"
+#include "vgpualloc/model/request.hpp"
+#include "vgpusim/workload/workload.hpp"
+#include "vgputraces/openb.hpp"
+
+namespace vgpusim {
+
+struct workload_options {
+    double tune = 0.0; ///< requested milli-GPU over the cluster's; <= 0 leaves the list as it is
+    std::int64_t seed = 42;
+    bool departures = false; ///< arrivals and stays from the trace's times instead of one pod a second that stays
+    const vgpualloc::sharing_mode* mode = nullptr; ///< of every GPU; not null
+};
+
+/// Builds the workload as the FGD reference simulator does, draw by draw (SPEC-fgd §2): pods sorted by name and
+/// shuffled, tuned up with copies or down by removals, nodes given random tie ranks, typical pods from the untuned
+/// list. Without departures pod i arrives at second i. With departures pods arrive at their creation_time (pods of
+/// equal time in name order, copies after originals) and stay until deletion_time; a pod without creation_time is an
+/// error.
+[[nodiscard]] vgpualloc::expected<simulation_input>
+build_openb_workload(const std::vector<vgputraces::openb_node>& nodes, std::vector<vgputraces::openb_pod> pods,
+                     const workload_options& options);
+
+/// The typical pods of a list: the most frequent (cpu, gpu_milli, num_gpu, gpu_spec) until 95 % of the pods are
+/// covered.
+[[nodiscard]] vgpualloc::workload typical_pods(const std::vector<vgputraces::openb_pod>& pods);
+
+} // namespace vgpusim

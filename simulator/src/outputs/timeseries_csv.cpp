@@ -1,0 +1,51 @@
+#include "vgpusim/outputs/timeseries_csv.hpp"
+
+#include "csv_numbers.hpp"
+
+namespace vgpusim {
+
+namespace {
+
+/// Seconds, with a fraction only where there is one.
+void append_time(std::string& out, vgpualloc::ticks time) {
+    const std::int64_t per_second = vgpualloc::ticks_per_second.count();
+    if (time.count() % per_second == 0) {
+        append_number(out, time.count() / per_second);
+    } else {
+        append_fixed<6>(out, time.count());
+    }
+}
+
+std::int64_t divide_rounded(std::int64_t value, std::int64_t by) { return (value + by / 2) / by; }
+
+/// Percent of the idle capacity that is fragmented, in units of 10^-4 percent; 0 when nothing is idle.
+std::int64_t fragmentation_pct_e4(const run_record& record, const sample& at) {
+    const std::int64_t idle = record.total_milli - at.allocated_milli;
+    return idle <= 0 ? 0 : divide_rounded(at.unusable_micro, idle);
+}
+
+} // namespace
+
+std::string timeseries_csv(const run_record& record) {
+    std::string out =
+        "event,time,arrived_milli,allocated_milli,used_nodes,used_gpus,fragmentation_milli,fragmentation_pct\n";
+    out.reserve(record.result.samples.size() * 64);
+    std::int64_t number = 0;
+    for (const sample& at : record.result.samples) {
+        append_number(out, number++);
+        out += ',';
+        append_time(out, at.time);
+        for (const std::int64_t value : {at.arrived_milli, at.allocated_milli, at.used_nodes, at.used_gpus}) {
+            out += ',';
+            append_number(out, value);
+        }
+        out += ',';
+        append_fixed<4>(out, divide_rounded(at.unusable_micro, 100));
+        out += ',';
+        append_fixed<4>(out, fragmentation_pct_e4(record, at));
+        out += '\n';
+    }
+    return out;
+}
+
+} // namespace vgpusim

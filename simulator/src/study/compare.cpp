@@ -1,0 +1,129 @@
+#include "vgpusim/study/compare.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <set>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "vgpualloc/compat/all.hpp"
+#include "vgpureport/report.hpp"
+#include "vgpusim/outputs/report.hpp"
+
+namespace vgpusim {
+
+using vgpualloc::error;
+using vgpualloc::error_code;
+using vgpualloc::expected;
+using vgpualloc::unexpected;
+
+namespace {
+
+constexpr const char* summaries_name = "compare.json";
+constexpr const char* report_name = "report.html";
+
+/// A policy's spelling as a folder name.
+std::string folder_of(std::string policy) {
+    for (char& c : policy) {
+        const bool plain =
+            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
+        if (!plain) c = '-';
+    }
+    return policy;
+}
+
+double end_allocation_pct(const run_record& record) {
+    return record.total_milli == 0
+               ? 0.0
+               : 100.0 * static_cast<double>(record.last.allocated_milli) / static_cast<double>(record.total_milli);
+}
+
+double mean_allocation_pct(const run_record& record) {
+    const auto& samples = record.result.samples;
+    if (samples.size() < 2) return end_allocation_pct(record);
+    double area = 0.0;
+    for (std::size_t i = 1; i < samples.size(); ++i) {
+        area += static_cast<double>(samples[i - 1].allocated_milli) *
+                static_cast<double>((samples[i].time - samples[i - 1].time).count());
+    }
+    const auto span = static_cast<double>((samples.back().time - samples.front().time).count());
+    return span > 0.0 && record.total_milli > 0 ? 100.0 * area / span / static_cast<double>(record.total_milli)
+                                                : end_allocation_pct(record);
+}
+
+error bad_policies(const std::string& value, const char* expectation) {
+    return {.code = error_code::malformed, .where = "", .field = "--policy", .value = value, .expected = expectation};
+}
+
+} // namespace
+
+expected<void> check_policies(const std::vector<std::string>& policies) {
+    if (policies.size() < 2) {
+        return unexpected(bad_policies("", "two policies or more to compare, each with its own --policy"));
+    }
+    std::set<std::string> folders;
+    for (const std::string& policy : policies) {
+        if (!folders.insert(folder_of(policy)).second) return unexpected(bad_policies(policy, "policies that differ"));
+    }
+    return {};
+}
+
+expected<void> check_policy_names(const std::vector<std::string>& policies) {
+    for (const std::string& policy : policies) {
+        if (const auto known = vgpualloc::make_policy(policy, {.target = {}, .seed = 0}); !known) {
+            return unexpected(known.error());
+        }
+    }
+    return {};
+}
+
+expected<std::vector<run_record>> compare(const run_config& config, const loaded_input& loaded,
+                                          const std::vector<std::string>& policies,
+                                          const progress_maker& make_progress) {
+    std::vector<run_record> records;
+    for (const std::string& policy : policies) {
+        run_config policy_config = config;
+        policy_config.policy = policy;
+        auto record = replay(policy_config, loaded, make_progress ? make_progress(policy) : simulation::progress{});
+        if (!record) return unexpected(std::move(record.error()));
+        records.push_back(*std::move(record));
+    }
+    return records;
+}
+
+std::vector<std::string> comparison_file_names(const std::vector<std::string>& policies) {
+    std::vector<std::string> names{summaries_name, report_name};
+    for (const std::string& policy : policies) {
+        for (const std::string_view file : run_file_names) names.push_back(folder_of(policy) + "/" + std::string{file});
+    }
+    return names;
+}
+
+named_texts comparison_files(const std::vector<run_record>& records, const loaded_input& loaded) {
+    named_texts files;
+    nlohmann::ordered_json summaries = nlohmann::ordered_json::array();
+    std::vector<vgpureport::report_run> shown;
+    for (const run_record& record : records) {
+        shown.push_back(describe(record, loaded));
+        for (auto& [name, text] : run_files(record, loaded)) {
+            if (name == "summary.json") summaries.push_back(nlohmann::ordered_json::parse(text));
+            files.emplace_back(folder_of(record.config.policy) + "/" + name, std::move(text));
+        }
+    }
+    files.emplace_back(summaries_name, summaries.dump(2) + "\n");
+    files.emplace_back(report_name, vgpureport::render_report(shown));
+    return files;
+}
+
+standings standings_of(const std::vector<run_record>& records) {
+    standings result;
+    result.over_time =
+        std::ranges::any_of(records, [](const run_record& record) { return record.result.finished > 0; });
+    for (const run_record& record : records) {
+        result.allocation_pct.push_back(result.over_time ? mean_allocation_pct(record) : end_allocation_pct(record));
+    }
+    return result;
+}
+
+} // namespace vgpusim
