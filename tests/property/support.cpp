@@ -42,13 +42,13 @@ auto draw_list(int least, int most, Draw&& draw) {
 }
 
 /// Up to five kinds; a node has one kind of device, or any.
-void draw_nodes(cluster& to, const sharing_mode* mode) {
+void draw_nodes(cluster& to, const sharing_mode* mode, int nodes_max) {
     const auto kinds = draw_list(1, 5, [&] { return to.kind_of(draw_spec(mode)); });
     const auto draw_device = [&](std::uint32_t kind) {
         return device{
             .uuid = "", .kind = kind, .service = chance(8) ? service_state::failed : service_state::in_service};
     };
-    to.nodes = draw_list(1, 6, [&] {
+    to.nodes = draw_list(1, nodes_max, [&] {
         node made{.name = "n",
                   .cpu = milli_cpu{amount(16000, 1000)},
                   .memory = bytes{amount(32000, 2000)},
@@ -194,6 +194,7 @@ device_spec draw_spec(const sharing_mode* mode) {
         }
     }
     const device_spec drawn{.model = one_of<std::string>({"A", "B", "C"}),
+                            .family = one_of<std::string>({"F", "F", "G"}),
                             .memory = mib{one_of<std::int64_t>({8000, 12000, 24576})},
                             .cores = core_percent{one_of<std::int64_t>({100, 100, 100, 60})},
                             .slots = *rc::gen::inRange<std::int64_t>(1, 5),
@@ -246,17 +247,84 @@ device_request draw_device_request() {
     return made;
 }
 
+namespace {
+
+const std::vector<std::string>& label_values() {
+    static const std::vector<std::string> values{"a", "b", "7"};
+    return values;
+}
+
+void draw_host_facts(node& to) {
+    if (chance(2)) to.host.labels.emplace_back("zone", one_of(label_values()));
+    if (chance(5)) {
+        to.host.taints.push_back({.key = one_of(label_values()),
+                                  .effect = chance(3) ? taint_effect::prefer_no_schedule : taint_effect::no_schedule});
+    }
+    to.host.unschedulable = chance(12);
+    to.host.ready = !chance(12);
+}
+
+host_rules draw_host_rules() {
+    host_rules rules;
+    if (chance(6)) rules.node_selector.emplace_back("zone", one_of(label_values()));
+    if (chance(6)) {
+        rules.has_affinity = true;
+        const auto op = static_cast<label_operator>(*rc::gen::inRange(0, 6));
+        rules.affinity.push_back({.labels = {{.key = "zone", .op = op, .values = {one_of(label_values())}}}});
+        if (chance(3)) rules.affinity.push_back({.names = {{.key = "metadata.name", .values = {"n1"}}}});
+    }
+    if (chance(3)) rules.tolerations.push_back({.key = chance(2) ? "" : one_of(label_values()), .any_value = true});
+    return rules;
+}
+
+std::string some_uuid() {
+    return "n" + std::to_string(*rc::gen::inRange(0, 4)) + "-" + std::to_string(*rc::gen::inRange(0, 3));
+}
+
+/// Names of devices, tags, link groups and host rules.
+void draw_names(pod_request& to) {
+    to.rules = draw_host_rules();
+    if (chance(5)) to.tags = {one_of(label_values())};
+    if (chance(5)) to.avoids = {one_of(label_values())};
+    to.containers_apart = chance(8);
+    to.one_link_group = chance(8);
+    for (device_request& container : to.containers) {
+        if (chance(8)) container.uuids_allowed = draw_list(1, 4, some_uuid);
+        if (chance(8)) container.uuids_denied = draw_list(1, 2, some_uuid);
+        if (chance(8)) container.types_allowed = {one_of<std::string>({"a", "B", "z"})};
+        if (chance(8)) container.types_denied = {one_of<std::string>({"a", "c"})};
+        if (chance(8)) container.family = one_of<std::string>({"", "F", "G"});
+    }
+}
+
+void name_devices(cluster& to) {
+    for (node& named : to.nodes) {
+        draw_host_facts(named);
+        const bool linked = chance(2);
+        for (std::size_t d = 0; d < named.devices.size(); ++d) {
+            named.devices[d].uuid = named.name + "-" + std::to_string(d);
+            if (linked) named.devices[d].link_group = *rc::gen::inRange(0, 2);
+        }
+    }
+}
+
+} // namespace
+
 world draw_world(const world_kind& kind) {
     world made;
     if (kind.openb) {
         draw_openb_nodes(made.owned);
         made.requests = draw_list(1, 6, draw_openb_request);
     } else {
-        draw_nodes(made.owned, kind.mode);
+        draw_nodes(made.owned, kind.mode, kind.nodes_max);
         made.requests = draw_list(1, 6, [&] { return draw_request(kind.contains_devices_only); });
     }
     for (std::size_t i = 0; i < made.owned.nodes.size(); ++i) made.owned.nodes[i].name = "n" + std::to_string(i);
-    made.operations = draw_list(0, 24, [] {
+    if (kind.names) {
+        name_devices(made.owned);
+        for (pod_request& request : made.requests) draw_names(request);
+    }
+    made.operations = draw_list(0, kind.operations_max, [] {
         const auto draw = [] { return *rc::gen::inRange<std::uint32_t>(0, 1000); };
         operation drawn;
         drawn.kind = draw();

@@ -42,6 +42,10 @@ struct world_kind {
     bool openb = false;                 ///< devices of 1000 units and the trace's requests, as compat policies assume
     const sharing_mode* mode = nullptr; ///< if set, all devices are shared in this mode
     bool contains_devices_only = false; ///< every container asks for at least one device
+    /// Devices have uuids and link groups, nodes labels and taints, and requests name all of these.
+    bool names = false;
+    int nodes_max = 6;
+    int operations_max = 24;
 };
 
 /// How a chip of the built-in catalog is cut.

@@ -201,7 +201,7 @@ void cluster_mirror::enter_group(node_index where, slot_place& place) {
     if (after == group.facts.end()) {
         group.slots.emplace_back();
         group.facts.push_back(facts);
-    } else if (after->rank == facts.rank) { // its own hole
+    } else if (after->rank == facts.rank) { // the hole that it left
         --group.holes;
     } else {
         put_between(group, facts, position);

@@ -66,7 +66,6 @@ void ledger::save_structure(node_index where) {
                                   .present = owner.present,
                                   .named = named != names_.end() && named->second == where.value(),
                                   .rank = owner.rank,
-                                  .next_rank = next_rank_,
                                   .free_nodes = free_nodes_.size(),
                                   .event = events_.next()};
     undo_->steps.emplace_back(std::move(step));
@@ -75,7 +74,7 @@ void ledger::save_structure(node_index where) {
 /// After a node was put at the end, before anything is said of it.
 void ledger::note_added_node(node_index where) {
     if (!in_trial()) return;
-    undo_->steps.emplace_back(undo_log::added_step{.where = where, .next_rank = next_rank_, .event = events_.next()});
+    undo_->steps.emplace_back(undo_log::added_step{.where = where, .event = events_.next()});
 }
 
 void ledger::undo_log::undo(ledger& book, const pod_step& step) {
@@ -135,7 +134,6 @@ void ledger::undo_log::undo(ledger& book, const structure_step& step) {
     owner.present = step.present;
     owner.rank = step.rank;
     ++owner.version;
-    book.next_rank_ = step.next_rank;
     undo(book, step.use);
     if (book.free_nodes_.size() > step.free_nodes) book.free_nodes_.pop_back();
     if (book.free_nodes_.size() < step.free_nodes) book.free_nodes_.push_back(where.value());
@@ -150,7 +148,6 @@ void ledger::undo_log::undo(ledger& book, const added_step& step) {
     book.place_devices(step.where, {});
     book.cluster_.nodes.pop_back();
     book.records_.pop_back();
-    book.next_rank_ = step.next_rank;
     note_undone(book, step.event, {.where = step.where});
 }
 

@@ -35,14 +35,12 @@ struct ledger::undo_log {
         bool present = true;
         bool named = false;
         std::uint64_t rank = 0;
-        std::uint64_t next_rank = 0;
         std::size_t free_nodes = 0; ///< how many there were
         std::uint64_t event = 0;
     };
     /// A node that was put at the end.
     struct added_step {
         node_index where;
-        std::uint64_t next_rank = 0;
         std::uint64_t event = 0;
     };
     using step = std::variant<pod_step, use_step, structure_step, added_step>;

@@ -215,7 +215,7 @@ TEST_F(ledger_test, misuse_is_a_value_and_changes_nothing) {
     EXPECT_EQ(code(book->rollback(one)), pod_not_known);
     ASSERT_TRUE(book->release(one));
     EXPECT_EQ(code(book->release(one)), pod_not_known) << "an event that comes twice";
-    ASSERT_TRUE(book->reserve({.pod = pod_id{1, 7}, .where = {.node = where}}));
+    ASSERT_TRUE(book->reserve({.pod = pod_id{1, 7}, .where = {.node = where, .shares = {}}}));
     EXPECT_EQ(code(book->commit(one)), pod_not_known) << "the number is another pod's now";
     ASSERT_TRUE(book->rollback(pod_id{1, 7}));
     EXPECT_EQ(code(book->reserve(book_on(1, where))), pod_not_known) << "a late event of the pod that had it before";

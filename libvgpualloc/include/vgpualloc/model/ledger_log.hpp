@@ -17,9 +17,9 @@ namespace vgpualloc {
 /// One booking of one pod. A pod that was rolled back or released may be booked again, under a new booking.
 struct booking {
     pod_id pod;
-    milli_cpu cpu;
-    bytes memory;
-    placement where;
+    milli_cpu cpu{};
+    bytes memory{};
+    placement where{};
     std::vector<std::string> tags{}; ///< of pod_request::tags: what other pods may avoid
     bool operator==(const booking&) const = default;
 };
@@ -78,8 +78,8 @@ struct node_change {
 /// A ledger's log, or an edited copy of one.
 struct ledger_log {
     std::span<const ledger_event> events;
-    std::span<const booking> bookings;    ///< by slot
-    std::span<const node_change> changes; ///< the first one has number `first_change`
+    std::span<const booking> bookings;      ///< by slot
+    std::span<const node_change> changes{}; ///< the first one has number `first_change`
     std::uint64_t first_change = 0;
 };
 

@@ -172,7 +172,7 @@ public:
         const bool counts = books(event.kind) || gives_back(event.kind);
         if (!counts || event.entry->where.shares.empty()) return;
         if (tags_.size() <= event.where.at()) tags_.resize(event.where.at() + 1);
-        const std::int64_t tag = tag_of(*event.entry, event.book->nodes());
+        const std::int64_t tag = tag_of(*event.entry);
         auto& here = tags_[event.where.at()];
         const auto found = std::ranges::find(here, tag, &tag_count::tag);
         if (books(event.kind)) {
@@ -194,11 +194,11 @@ private:
     [[nodiscard]] static std::int64_t tag_of(const reference_request& asked) noexcept {
         return asked.is_share() ? 0 : asked.num_gpu;
     }
-    [[nodiscard]] static std::int64_t tag_of(const booking& what, const cluster& where) {
-        const auto& shares = what.where.shares;
-        const device_spec& spec = where.spec_of(what.where.node, shares[0].device);
-        const device_state alone = spec.mode->with(spec, {}, shares[0].part);
-        return tag_of(reference_request{.gpu_milli = spec.mode->used(spec, alone).count(),
+    /// From the booking alone: the node may have other devices by now. openb's GPUs have 1000 units of memory.
+    [[nodiscard]] static std::int64_t tag_of(const booking& booked) {
+        const auto& shares = booked.where.shares;
+        const auto* const part = std::get_if<slice>(&shares[0].part);
+        return tag_of(reference_request{.gpu_milli = part == nullptr ? whole_gpu.count() : part->memory.count(),
                                         .num_gpu = static_cast<std::int64_t>(shares.size())});
     }
 
