@@ -194,7 +194,7 @@ error bad_line(const std::string& path, std::size_t line, const std::string& wha
 
 /// Calls `handle` with every line that is not empty. What it throws about a line becomes an error that names the line.
 expected<void> for_each_line(const std::string& path, const std::function<void(std::string_view)>& handle) {
-    const auto text = vgputraces::read_file(path);
+    const auto text = vgpuformats::read_file(path);
     if (!text) return unexpected(text.error());
     std::string_view rest{*text};
     for (std::size_t line = 1; !rest.empty(); ++line) {

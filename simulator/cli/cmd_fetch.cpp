@@ -16,7 +16,7 @@
 #include "commands.hpp"
 #include "vgpufetch/fetch.hpp"
 #include "vgpuformats/files.hpp"
-#include "vgpuformats/locate.hpp"
+#include "vgputraces/locate.hpp"
 
 namespace vgpusim::cli {
 
@@ -25,10 +25,10 @@ namespace {
 using nlohmann::ordered_json;
 using vgpualloc::error;
 using vgpualloc::error_code;
-using vgputraces::fetch_status;
-using vgputraces::fetched_file;
-using vgputraces::public_file;
-using vgputraces::public_trace;
+using vgpufetch::fetch_status;
+using vgpufetch::fetched_file;
+using vgpufetch::public_file;
+using vgpufetch::public_trace;
 
 struct options {
     std::string trace; // empty: list the known ones
@@ -139,10 +139,10 @@ template <class Named>
 }
 
 [[nodiscard]] vgpualloc::expected<std::vector<public_trace>> read_list(const options& chosen) {
-    if (chosen.list_path.empty()) return vgputraces::parse_trace_list(vgputraces::built_in_trace_list(), "public.json");
-    const auto text = vgputraces::read_file(chosen.list_path);
+    if (chosen.list_path.empty()) return vgpufetch::parse_trace_list(vgpufetch::built_in_trace_list(), "public.json");
+    const auto text = vgpuformats::read_file(chosen.list_path);
     if (!text) return vgpualloc::unexpected(text.error());
-    return vgputraces::parse_trace_list(*text, chosen.list_path);
+    return vgpufetch::parse_trace_list(*text, chosen.list_path);
 }
 
 /// The files of the trace, or those of them that --file names.
@@ -168,7 +168,7 @@ void print_results(const std::string& trace, const std::string& folder, const st
                            {"path", result.path},
                            {"bytes", result.file.size_bytes},
                            {"sha256", result.file.sha256},
-                           {"status", vgputraces::name_of(result.status)}};
+                           {"status", vgpufetch::name_of(result.status)}};
         if (result.failure) entry["error"] = result.failure->message();
         files.push_back(std::move(entry));
     }
@@ -190,7 +190,7 @@ void print_results(const std::string& trace, const std::string& folder, const st
     const auto files = wanted_files(*trace, chosen.file_names);
     if (!files) return report_error(files.error());
 
-    vgputraces::fetch_options how;
+    vgpufetch::fetch_options how;
     how.folder = chosen.folder.empty() ? vgputraces::default_trace_folder() : chosen.folder;
     if (how.folder.empty()) {
         return report_error({error_code::missing, "fetch", "--out", {}, "needed, because HOME is not set"});
@@ -201,12 +201,12 @@ void print_results(const std::string& trace, const std::string& folder, const st
         progress.clear();
         if (result.failure) fmt::print(stderr, "vgpusim: {}\n", result.failure->message());
         if (chosen.json) return;
-        std::string status{vgputraces::name_of(result.status)};
+        std::string status{vgpufetch::name_of(result.status)};
         std::replace(status.begin(), status.end(), '_', ' ');
         fmt::print("{}: {}\n", result.path, status);
         std::fflush(stdout); // the next file may take long
     };
-    const auto results = vgputraces::fetch_files(*files, how);
+    const auto results = vgpufetch::fetch_files(*files, how);
     if (!results) return report_error(results.error());
     if (chosen.json) print_results(trace->name, how.folder, *results);
     const bool all_there = std::all_of(results->begin(), results->end(), [](const fetched_file& result) {

@@ -77,12 +77,12 @@ void print_json(const generated_trace& trace, const options& chosen) {
 }
 
 int run(const options& chosen) {
-    const auto text = vgputraces::read_file(chosen.model_path);
+    const auto text = vgpuformats::read_file(chosen.model_path);
     if (!text) return report_error(text.error());
     const auto model = vgputraces::parse_trace_model(*text, chosen.model_path);
     if (!model) return report_error(model.error());
     const auto kept =
-        vgputraces::keep_inputs(chosen.folder, {"nodes.csv", "pods.csv", "model.json"}, {chosen.model_path});
+        vgpuformats::keep_inputs(chosen.folder, {"nodes.csv", "pods.csv", "model.json"}, {chosen.model_path});
     if (!kept) return report_error(kept.error());
     const auto trace = vgputraces::generate(*model, chosen.draw);
     if (!trace) return report_error(trace.error());
@@ -91,7 +91,7 @@ int run(const options& chosen) {
     const std::string pods = vgputraces::write_openb_pods(trace->pods);
     const std::string used_model = vgputraces::write_trace_model(trace->effective);
     const auto written =
-        vgputraces::write_files(chosen.folder, {{"nodes.csv", nodes}, {"pods.csv", pods}, {"model.json", used_model}});
+        vgpuformats::write_files(chosen.folder, {{"nodes.csv", nodes}, {"pods.csv", pods}, {"model.json", used_model}});
     if (!written) return report_error(written.error());
 
     chosen.json ? print_json(*trace, chosen) : print_summary(*trace, chosen);
