@@ -9,17 +9,18 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "commands.hpp"
 #include "vgpualloc/compat/volcano/quirks.hpp"
 #include "vgpuconformance/conformance.hpp"
+#include "vgpuformats/json.hpp"
 
 namespace vgpusim::cli {
 
 namespace {
 
 using vgpuconformance::event_difference;
+using vgpuformats::document;
 
 struct options {
     std::string implementation;
@@ -52,26 +53,24 @@ void print_table(const std::vector<file_result>& files, std::size_t show) {
 }
 
 void print_json(const std::vector<file_result>& files, std::int64_t passed, std::int64_t failed) {
-    nlohmann::ordered_json root;
-    root["files"] = nlohmann::ordered_json::array();
+    document file_list = document::list();
     for (const file_result& file : files) {
-        nlohmann::ordered_json differences = nlohmann::ordered_json::array();
+        document differences = document::list();
         for (const event_difference& difference : file.result.differences) {
-            differences.push_back({{"case", difference.case_id},
-                                   {"event", difference.event},
-                                   {"at", difference.at},
-                                   {"recorded", difference.recorded},
-                                   {"decided", difference.decided},
-                                   {"explained_by", difference.explained_by}});
+            differences.push_back(document::map({{"case", difference.case_id},
+                                                 {"event", difference.event},
+                                                 {"at", difference.at},
+                                                 {"recorded", difference.recorded},
+                                                 {"decided", difference.decided},
+                                                 {"explained_by", document::list_of(difference.explained_by)}}));
         }
-        root["files"].push_back({{"path", file.path},
-                                 {"passed", file.result.passed},
-                                 {"failed", file.result.failed},
-                                 {"differences", std::move(differences)}});
+        file_list.push_back(document::map({{"path", file.path},
+                                           {"passed", file.result.passed},
+                                           {"failed", file.result.failed},
+                                           {"differences", std::move(differences)}}));
     }
-    root["passed"] = passed;
-    root["failed"] = failed;
-    fmt::print("{}\n", root.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    const document root = document::map({{"files", std::move(file_list)}, {"passed", passed}, {"failed", failed}});
+    fmt::print("{}\n", vgpuformats::print_json(root, 2));
 }
 
 /// "N equal, M explained (Q1 a, Q2 b), K unexplained"; an event that several quirks explain together counts for each.

@@ -7,17 +7,17 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "commands.hpp"
 #include "vgpuformats/files.hpp"
+#include "vgpuformats/json.hpp"
 #include "vgputraces/generator.hpp"
 
 namespace vgpusim::cli {
 
 namespace {
 
-using nlohmann::ordered_json;
+using vgpuformats::document;
 using vgputraces::generated_trace;
 
 struct options {
@@ -60,7 +60,7 @@ void print_summary(const generated_trace& trace, const options& chosen) {
 void print_json(const generated_trace& trace, const options& chosen) {
     const totals sum = totals_of(trace);
     const auto last = trace.pods.back().creation_time.value_or(vgpualloc::ticks{});
-    ordered_json root;
+    document root;
     root["nodes"] = trace.nodes.size();
     root["gpus"] = sum.gpus;
     root["pods"] = trace.pods.size();
@@ -73,7 +73,7 @@ void print_json(const generated_trace& trace, const options& chosen) {
     root["seed"] = trace.effective.seed;
     root["out"] = chosen.folder;
     // A path may hold bytes that are no UTF-8; a summary is no reason to stop at them.
-    fmt::print("{}\n", root.dump(2, ' ', false, ordered_json::error_handler_t::replace));
+    fmt::print("{}\n", vgpuformats::print_json(root, 2));
 }
 
 int run(const options& chosen) {
