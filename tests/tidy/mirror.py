@@ -59,8 +59,6 @@ HOLDS = {
     "tests/cli/scheduler_config_test.py": ["explain/deviceshare", "kube/scheduler_config"],
     "tests/cli/fetch_test.py": ["vgpufetch/fetch"],
     "tests/conformance/cases_test.py": ["vgpuconformance/conformance"],
-    "tests/unit/formats/files_test.cpp": ["vgpuformats/locate", "vgpuformats/posix_io"],
-    "tests/unit/kube/objects_test.cpp": ["vgpuformats/document", "vgpuformats/json_cursor"],
     "tests/unit/simulator/engine/simulation_test.cpp": [
         "vgpusim/discipline/discipline", "vgpusim/workload/workload"],
     "tests/unit/simulator/outputs/output_test.cpp": [
