@@ -15,13 +15,13 @@
 #include "child.hpp"
 #include "vgpualloc/compat/all.hpp"
 #include "vgpuformats/files.hpp"
-#include "vgpuformats/locate.hpp"
 #include "vgpureport/report.hpp"
 #include "vgpusim/outputs/pods_csv.hpp"
 #include "vgpusim/outputs/report.hpp"
 #include "vgpusim/outputs/summary_json.hpp"
 #include "vgpusim/outputs/timeseries_csv.hpp"
 #include "vgpusim/study/run.hpp"
+#include "vgputraces/locate.hpp"
 
 namespace {
 
@@ -112,12 +112,12 @@ void files(benchmark::State& state, const vgpusim::run_config& config) {
     for (auto unused : state) {
         static_cast<void>(unused);
         const std::clock_t begin = std::clock();
-        const auto nodes_text = vgputraces::read_file(config.nodes);
-        const auto pods_text = vgputraces::read_file(config.pods);
-        const auto written = vgputraces::write_files(config.out, {{.name = "pods.csv", .content = pods},
-                                                                  {.name = "timeseries.csv", .content = series},
-                                                                  {.name = "summary.json", .content = summary},
-                                                                  {.name = "report.html", .content = report}});
+        const auto nodes_text = vgpuformats::read_file(config.nodes);
+        const auto pods_text = vgpuformats::read_file(config.pods);
+        const auto written = vgpuformats::write_files(config.out, {{.name = "pods.csv", .content = pods},
+                                                                   {.name = "timeseries.csv", .content = series},
+                                                                   {.name = "summary.json", .content = summary},
+                                                                   {.name = "report.html", .content = report}});
         if (!nodes_text || !pods_text || !written) return state.SkipWithError("reading or writing failed");
         state.SetIterationTime(static_cast<double>(std::clock() - begin) / static_cast<double>(CLOCKS_PER_SEC));
         bytes = nodes_text->size() + pods_text->size() + pods.size() + series.size() + summary.size() + report.size();

@@ -28,7 +28,7 @@ vgpusim::simulation_input make_input(std::int64_t nodes, double load) {
     constexpr int gpus_per_node = 8;
     static const vgpualloc::modes::hami_core mode;
     const std::string path = VGA_SOURCE_DIR "/traces/models/openb-like.json";
-    auto model = or_exit(vgputraces::parse_trace_model(or_exit(vgputraces::read_file(path)), path));
+    auto model = or_exit(vgputraces::parse_trace_model(or_exit(vgpuformats::read_file(path)), path));
     for (auto& kind : model.kinds) kind.gpu_count = gpus_per_node;
     const auto made = or_exit(vgputraces::generate(model, {.seed = 1, .nodes = nodes, .pods = {}, .load = load}));
     return or_exit(vgpusim::build_openb_workload(made.nodes, made.pods,

@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <cerrno>
-#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 
@@ -10,85 +9,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "vgpuformats/locate.hpp"
-#include "vgpuformats/posix_io.hpp"
+#include "posix_io.hpp"
 
-namespace vgputraces {
-
-namespace detail {
-
-int unique_fd::close() noexcept {
-    if (fd_ < 0) return 0;
-    // Not retried on EINTR: Linux has released the descriptor by then, and another thread may own its number.
-    return ::close(std::exchange(fd_, -1)) == 0 || errno == EINTR ? 0 : errno;
-}
-
-vgpualloc::error io_failure(const std::string& path, std::string_view action, int error_number) {
-    return {.code = vgpualloc::error_code::io,
-            .where = path,
-            .field = {},
-            .value = {},
-            .expected = "cannot " + std::string{action} + ": " + std::generic_category().message(error_number)};
-}
-
-unique_fd open_file(const std::string& path, int flags) noexcept {
-    int fd = -1;
-    do {
-        fd = ::open(path.c_str(), flags | O_CLOEXEC, 0666);
-    } while (fd < 0 && errno == EINTR);
-    return unique_fd{fd};
-}
-
-ssize_t read_some(int fd, char* to, std::size_t bytes_max) noexcept {
-    ssize_t got = -1;
-    do {
-        got = ::read(fd, to, bytes_max);
-    } while (got < 0 && errno == EINTR);
-    return got;
-}
-
-int write_all(int fd, std::string_view bytes) noexcept {
-    while (!bytes.empty()) {
-        const ssize_t written = ::write(fd, bytes.data(), bytes.size());
-        if (written < 0) {
-            if (errno == EINTR) continue;
-            return errno;
-        }
-        // A disk that fills up takes a part first and says ENOSPC to the next call.
-        bytes.remove_prefix(static_cast<std::size_t>(written));
-    }
-    return 0;
-}
-
-created_folders::~created_folders() {
-    // rmdir refuses what is not empty, so that nobody else's file is lost.
-    for (auto folder = made_.rbegin(); folder != made_.rend(); ++folder) ::rmdir(folder->c_str());
-}
-
-vgpualloc::expected<void> created_folders::create(const std::string& folder) {
-    struct stat found{};
-    // Shortest prefix first: "a", "a/b", "a/b/c". An absolute path starts at "/x".
-    for (std::size_t end = folder.find_first_not_of('/'); end != std::string::npos;
-         end = folder.find_first_not_of('/', end)) {
-        end = folder.find('/', end);
-        const std::string prefix = folder.substr(0, end);
-        if (::mkdir(prefix.c_str(), 0777) == 0) {
-            made_.push_back(prefix);
-        } else if (const int why = errno; ::stat(prefix.c_str(), &found) != 0) {
-            return vgpualloc::unexpected(io_failure(prefix, "create the folder", why));
-        } else if (!S_ISDIR(found.st_mode)) {
-            return vgpualloc::unexpected(io_failure(prefix, "use it as a folder", ENOTDIR));
-        }
-        if (end == std::string::npos) break;
-    }
-    return {};
-}
-
-} // namespace detail
+namespace vgpuformats {
 
 namespace {
 
-using detail::io_failure;
+using posix::io_failure;
 
 /// Names that no other process and no other thread of this one uses.
 [[nodiscard]] std::string temporary_name(const std::string& target, std::string_view suffix) {
@@ -125,17 +52,17 @@ public:
         if (::stat(target_.c_str(), &found) == 0 && S_ISDIR(found.st_mode)) {
             return vgpualloc::unexpected(io_failure(target_, "write", EISDIR));
         }
-        detail::unique_fd file;
+        posix::unique_fd file;
         do { // a name can be taken only by the leftovers of a killed process with the same id
             temporary_ = temporary_name(target_, ".tmp");
-            file = detail::open_file(temporary_, O_WRONLY | O_CREAT | O_EXCL);
+            file = posix::open_file(temporary_, O_WRONLY | O_CREAT | O_EXCL);
         } while (!file && errno == EEXIST);
         if (!file) {
             const int why = errno;
             temporary_.clear();
             return vgpualloc::unexpected(io_failure(target_, "write", why));
         }
-        int why = detail::write_all(file.get(), content);
+        int why = posix::write_all(file.get(), content);
         if (const int closing = file.close(); why == 0) why = closing;
         if (why != 0) return vgpualloc::unexpected(io_failure(target_, "write", why));
         return {};
@@ -175,7 +102,7 @@ private:
 } // namespace
 
 vgpualloc::expected<std::string> read_file(const std::string& path) {
-    const detail::unique_fd file = detail::open_file(path, O_RDONLY);
+    const posix::unique_fd file = posix::open_file(path, O_RDONLY);
     if (!file) return vgpualloc::unexpected(io_failure(path, "open", errno));
     struct stat found{};
     if (::fstat(file.get(), &found) != 0) return vgpualloc::unexpected(io_failure(path, "read", errno));
@@ -189,7 +116,7 @@ vgpualloc::expected<std::string> read_file(const std::string& path) {
     std::size_t filled = 0;
     while (true) {
         if (filled == content.size()) content.resize(content.size() * 2);
-        const ssize_t got = detail::read_some(file.get(), content.data() + filled, content.size() - filled);
+        const ssize_t got = posix::read_some(file.get(), content.data() + filled, content.size() - filled);
         if (got < 0) return vgpualloc::unexpected(io_failure(path, "read", errno));
         if (got == 0) break;
         filled += static_cast<std::size_t>(got);
@@ -221,7 +148,7 @@ vgpualloc::expected<void> write_files(const std::string& folder, const std::vect
         return vgpualloc::unexpected(
             vgpualloc::error{error_code::missing, {}, "out", {}, "needed: the path of a folder to write to"});
     }
-    detail::created_folders folders; // declared first: emptied of our files before it goes away
+    posix::created_folders folders; // declared first: emptied of our files before it goes away
     std::vector<staged_file> staged;
     staged.reserve(files.size());
 
@@ -241,37 +168,4 @@ vgpualloc::expected<void> write_files(const std::string& folder, const std::vect
     return {};
 }
 
-namespace {
-
-[[nodiscard]] std::string environment(const char* name) {
-    const char* value = std::getenv(name);
-    return value == nullptr ? std::string{} : std::string{value};
-}
-
-[[nodiscard]] std::string cache_folder() {
-    // The XDG base directory specification says to ignore a path that is not absolute.
-    if (const std::string cache = environment("XDG_CACHE_HOME"); cache.starts_with('/')) {
-        return cache + "/vgpualloc/traces";
-    }
-    if (const std::string home = environment("HOME"); !home.empty()) return home + "/.cache/vgpualloc/traces";
-    return {};
-}
-
-} // namespace
-
-std::string default_trace_folder() {
-    const std::string named = environment("VGPUALLOC_TRACES");
-    return named.empty() ? cache_folder() : named;
-}
-
-std::string resolve_trace_path(const std::string& path) {
-    if (path.empty() || path.find('/') != std::string::npos) return path;
-    const std::string named = environment("VGPUALLOC_TRACES");
-    if (!named.empty() && exists(named + "/" + path)) return named + "/" + path;
-    if (exists(path)) return path;
-    const std::string cache = cache_folder();
-    if (!cache.empty() && exists(cache + "/" + path)) return cache + "/" + path;
-    return path;
-}
-
-} // namespace vgputraces
+} // namespace vgpuformats

@@ -29,7 +29,7 @@ void add_dialect_files(CLI::App& command, dialect_files& to) {
 expected<vgpualloc::hardware_catalog> load_catalog(const std::vector<std::string>& files) {
     auto catalog = vgpualloc::built_in_catalog();
     for (const std::string& path : files) {
-        const auto text = vgputraces::read_file(path);
+        const auto text = vgpuformats::read_file(path);
         if (!text) return unexpected(text.error());
         auto merged = vgpualloc::merge_file(catalog, *text, path);
         if (!merged) return merged;
@@ -43,7 +43,7 @@ expected<vgpualloc::dialect_config> load_dialects(const dialect_files& files) {
     if (!catalog) return unexpected(catalog.error());
     auto config = vgpualloc::make_dialect_config(*catalog);
     if (files.config.empty()) return config;
-    const auto text = vgputraces::read_file(files.config);
+    const auto text = vgpuformats::read_file(files.config);
     if (!text) return unexpected(text.error());
     return vgpualloc::kube::read_device_config(std::move(config), *text, files.config);
 }
@@ -51,7 +51,7 @@ expected<vgpualloc::dialect_config> load_dialects(const dialect_files& files) {
 expected<std::vector<vgpualloc::kube::manifest>> load_objects(const std::vector<std::string>& files) {
     std::vector<vgpualloc::kube::manifest> all;
     for (const std::string& path : files) {
-        const auto text = vgputraces::read_file(path);
+        const auto text = vgpuformats::read_file(path);
         if (!text) return unexpected(text.error());
         auto objects = vgpualloc::kube::read_manifests(*text, path);
         if (!objects) return objects;

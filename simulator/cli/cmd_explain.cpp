@@ -116,7 +116,7 @@ expected<std::string> explained(options chosen) {
     auto config = load_dialects(chosen.dialects);
     if (!config) return unexpected(config.error());
     if (!chosen.scheduler_config.empty()) {
-        const auto text = vgputraces::read_file(chosen.scheduler_config);
+        const auto text = vgpuformats::read_file(chosen.scheduler_config);
         if (!text) return unexpected(text.error());
         auto read = kube::parse_scheduler_config(*text, chosen.scheduler_config);
         if (!read) return unexpected(read.error());

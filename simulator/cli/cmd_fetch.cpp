@@ -10,25 +10,25 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include "commands.hpp"
 #include "vgpufetch/fetch.hpp"
 #include "vgpuformats/files.hpp"
-#include "vgpuformats/locate.hpp"
+#include "vgpuformats/json.hpp"
+#include "vgputraces/locate.hpp"
 
 namespace vgpusim::cli {
 
 namespace {
 
-using nlohmann::ordered_json;
 using vgpualloc::error;
 using vgpualloc::error_code;
-using vgputraces::fetch_status;
-using vgputraces::fetched_file;
-using vgputraces::public_file;
-using vgputraces::public_trace;
+using vgpufetch::fetch_status;
+using vgpufetch::fetched_file;
+using vgpufetch::public_file;
+using vgpufetch::public_trace;
+using vgpuformats::document;
 
 struct options {
     std::string trace; // empty: list the known ones
@@ -92,34 +92,31 @@ private:
     clock::time_point drawn_;
 };
 
-void print_json(const ordered_json& value) {
-    // A path need not be UTF-8; JSON must be.
-    fmt::print("{}\n", value.dump(2, ' ', false, ordered_json::error_handler_t::replace));
-}
+void print(const document& value) { fmt::print("{}\n", vgpuformats::print_json(value, 2)); }
 
 void list_traces(const std::vector<public_trace>& traces, bool json) {
-    ordered_json all = ordered_json::array();
+    document all = document::list();
     for (const public_trace& trace : traces) {
         std::int64_t total_bytes = 0;
-        ordered_json files = ordered_json::array();
+        document files = document::list();
         for (const public_file& file : trace.files) {
             total_bytes += file.size_bytes;
-            files.push_back(
-                {{"name", file.name}, {"url", file.url}, {"bytes", file.size_bytes}, {"sha256", file.sha256}});
+            files.push_back(document::map(
+                {{"name", file.name}, {"url", file.url}, {"bytes", file.size_bytes}, {"sha256", file.sha256}}));
         }
-        all.push_back({{"name", trace.name},
-                       {"description", trace.description},
-                       {"licence", trace.licence},
-                       {"source", trace.source},
-                       {"note", trace.note},
-                       {"files", files}});
+        all.push_back(document::map({{"name", trace.name},
+                                     {"description", trace.description},
+                                     {"licence", trace.licence},
+                                     {"source", trace.source},
+                                     {"note", trace.note},
+                                     {"files", files}}));
         if (json) continue;
         fmt::print("{}: {} files, {}\n  {}\n  licence: {}\n  source: {}\n", trace.name, trace.files.size(),
                    shown_bytes(static_cast<double>(total_bytes)), trace.description, trace.licence, trace.source);
         if (!trace.note.empty()) fmt::print("  note: {}\n", trace.note);
         for (const public_file& file : trace.files) fmt::print("    {} ({} bytes)\n", file.name, file.size_bytes);
     }
-    if (json) print_json({{"traces", all}});
+    if (json) print(document::map({{"traces", all}}));
 }
 
 /// "one of: a, b": what an unknown name could have been.
@@ -139,10 +136,10 @@ template <class Named>
 }
 
 [[nodiscard]] vgpualloc::expected<std::vector<public_trace>> read_list(const options& chosen) {
-    if (chosen.list_path.empty()) return vgputraces::parse_trace_list(vgputraces::built_in_trace_list(), "public.json");
-    const auto text = vgputraces::read_file(chosen.list_path);
+    if (chosen.list_path.empty()) return vgpufetch::parse_trace_list(vgpufetch::built_in_trace_list(), "public.json");
+    const auto text = vgpuformats::read_file(chosen.list_path);
     if (!text) return vgpualloc::unexpected(text.error());
-    return vgputraces::parse_trace_list(*text, chosen.list_path);
+    return vgpufetch::parse_trace_list(*text, chosen.list_path);
 }
 
 /// The files of the trace, or those of them that --file names.
@@ -162,17 +159,17 @@ template <class Named>
 }
 
 void print_results(const std::string& trace, const std::string& folder, const std::vector<fetched_file>& results) {
-    ordered_json files = ordered_json::array();
+    document files = document::list();
     for (const fetched_file& result : results) {
-        ordered_json entry{{"name", result.file.name},
-                           {"path", result.path},
-                           {"bytes", result.file.size_bytes},
-                           {"sha256", result.file.sha256},
-                           {"status", vgputraces::name_of(result.status)}};
+        document entry = document::map({{"name", result.file.name},
+                                        {"path", result.path},
+                                        {"bytes", result.file.size_bytes},
+                                        {"sha256", result.file.sha256},
+                                        {"status", vgpufetch::name_of(result.status)}});
         if (result.failure) entry["error"] = result.failure->message();
         files.push_back(std::move(entry));
     }
-    print_json({{"trace", trace}, {"folder", folder}, {"files", files}});
+    print(document::map({{"trace", trace}, {"folder", folder}, {"files", files}}));
 }
 
 [[nodiscard]] int run_fetch(const options& chosen) {
@@ -190,7 +187,7 @@ void print_results(const std::string& trace, const std::string& folder, const st
     const auto files = wanted_files(*trace, chosen.file_names);
     if (!files) return report_error(files.error());
 
-    vgputraces::fetch_options how;
+    vgpufetch::fetch_options how;
     how.folder = chosen.folder.empty() ? vgputraces::default_trace_folder() : chosen.folder;
     if (how.folder.empty()) {
         return report_error({error_code::missing, "fetch", "--out", {}, "needed, because HOME is not set"});
@@ -201,12 +198,12 @@ void print_results(const std::string& trace, const std::string& folder, const st
         progress.clear();
         if (result.failure) fmt::print(stderr, "vgpusim: {}\n", result.failure->message());
         if (chosen.json) return;
-        std::string status{vgputraces::name_of(result.status)};
+        std::string status{vgpufetch::name_of(result.status)};
         std::replace(status.begin(), status.end(), '_', ' ');
         fmt::print("{}: {}\n", result.path, status);
         std::fflush(stdout); // the next file may take long
     };
-    const auto results = vgputraces::fetch_files(*files, how);
+    const auto results = vgpufetch::fetch_files(*files, how);
     if (!results) return report_error(results.error());
     if (chosen.json) print_results(trace->name, how.folder, *results);
     const bool all_there = std::all_of(results->begin(), results->end(), [](const fetched_file& result) {

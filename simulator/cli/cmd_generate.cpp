@@ -7,17 +7,17 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "commands.hpp"
 #include "vgpuformats/files.hpp"
+#include "vgpuformats/json.hpp"
 #include "vgputraces/generator.hpp"
 
 namespace vgpusim::cli {
 
 namespace {
 
-using nlohmann::ordered_json;
+using vgpuformats::document;
 using vgputraces::generated_trace;
 
 struct options {
@@ -60,7 +60,7 @@ void print_summary(const generated_trace& trace, const options& chosen) {
 void print_json(const generated_trace& trace, const options& chosen) {
     const totals sum = totals_of(trace);
     const auto last = trace.pods.back().creation_time.value_or(vgpualloc::ticks{});
-    ordered_json root;
+    document root;
     root["nodes"] = trace.nodes.size();
     root["gpus"] = sum.gpus;
     root["pods"] = trace.pods.size();
@@ -73,16 +73,16 @@ void print_json(const generated_trace& trace, const options& chosen) {
     root["seed"] = trace.effective.seed;
     root["out"] = chosen.folder;
     // A path may hold bytes that are no UTF-8; a summary is no reason to stop at them.
-    fmt::print("{}\n", root.dump(2, ' ', false, ordered_json::error_handler_t::replace));
+    fmt::print("{}\n", vgpuformats::print_json(root, 2));
 }
 
 int run(const options& chosen) {
-    const auto text = vgputraces::read_file(chosen.model_path);
+    const auto text = vgpuformats::read_file(chosen.model_path);
     if (!text) return report_error(text.error());
     const auto model = vgputraces::parse_trace_model(*text, chosen.model_path);
     if (!model) return report_error(model.error());
     const auto kept =
-        vgputraces::keep_inputs(chosen.folder, {"nodes.csv", "pods.csv", "model.json"}, {chosen.model_path});
+        vgpuformats::keep_inputs(chosen.folder, {"nodes.csv", "pods.csv", "model.json"}, {chosen.model_path});
     if (!kept) return report_error(kept.error());
     const auto trace = vgputraces::generate(*model, chosen.draw);
     if (!trace) return report_error(trace.error());
@@ -91,7 +91,7 @@ int run(const options& chosen) {
     const std::string pods = vgputraces::write_openb_pods(trace->pods);
     const std::string used_model = vgputraces::write_trace_model(trace->effective);
     const auto written =
-        vgputraces::write_files(chosen.folder, {{"nodes.csv", nodes}, {"pods.csv", pods}, {"model.json", used_model}});
+        vgpuformats::write_files(chosen.folder, {{"nodes.csv", nodes}, {"pods.csv", pods}, {"model.json", used_model}});
     if (!written) return report_error(written.error());
 
     chosen.json ? print_json(*trace, chosen) : print_summary(*trace, chosen);

@@ -7,17 +7,18 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "commands.hpp"
 #include "vgpualloc/compat/all.hpp"
 #include "vgpualloc/dialect/all.hpp"
 #include "vgpualloc/mode/all.hpp"
+#include "vgpuformats/json.hpp"
 
 namespace vgpusim::cli {
 
 namespace {
 
+using vgpuformats::document;
 using listing = std::vector<std::pair<std::string, std::string>>;
 
 listing policies() {
@@ -41,9 +42,11 @@ listing dialects() {
 
 void print(const listing& list, bool json) {
     if (json) {
-        nlohmann::ordered_json out = nlohmann::ordered_json::array();
-        for (const auto& [name, summary] : list) out.push_back({{"name", name}, {"summary", summary}});
-        fmt::print("{}\n", out.dump(2));
+        document entries = document::list();
+        for (const auto& [name, summary] : list) {
+            entries.push_back(document::map({{"name", name}, {"summary", summary}}));
+        }
+        fmt::print("{}\n", vgpuformats::print_json(entries, 2));
         return;
     }
     for (const auto& [name, summary] : list) fmt::print("{:<22} {}\n", name, summary);

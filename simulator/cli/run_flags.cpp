@@ -75,13 +75,13 @@ expected<void> keep_inputs(const run_flags& flags, const run_config& config, con
     std::vector<std::string> inputs;
     for (const input_file& file : loaded.files) inputs.push_back(file.path);
     if (!flags.scenario.empty()) inputs.push_back(flags.scenario);
-    return vgputraces::keep_inputs(config.out, outputs, inputs);
+    return vgpuformats::keep_inputs(config.out, outputs, inputs);
 }
 
 expected<void> write_texts(const std::string& folder, const named_texts& files) {
-    std::vector<vgputraces::output_file> outputs;
+    std::vector<vgpuformats::output_file> outputs;
     for (const auto& [name, text] : files) outputs.push_back({.name = name, .content = text});
-    return vgputraces::write_files(folder, outputs);
+    return vgpuformats::write_files(folder, outputs);
 }
 
 const std::string& text_of(const named_texts& files, std::string_view name) {

@@ -140,10 +140,10 @@ class RefusedTest(CliTest):
     def test_files_that_are_no_catalog(self):
         self.assert_refused(self.vgpusim("catalog", "--file", "none.json"), "none.json")
         self.assert_refused(self.vgpusim("catalog", "--file", str(self.root)))
-        self.assert_file_refused("", "parse error")
-        self.assert_file_refused('{"schema": "vgpualloc-catalog/1", "mig": [', "line 1")
-        self.assert_file_refused(b"\xff\xfe{}", "parse error")
-        self.assert_file_refused("[" * 100000, "parse error")
+        self.assert_file_refused("", "JSON: syntax error")
+        self.assert_file_refused('{"schema": "vgpualloc-catalog/1", "mig": [', "f.json:1:")
+        self.assert_file_refused(b"\xff\xfe{}", "JSON: syntax error")
+        self.assert_file_refused("[" * 100000, "deep")
         self.assert_file_refused("{}", "mig")
         self.assert_file_refused(json.dumps({"schema": "vgpualloc-catalog/2", "mig": [MODEL]}), "schema",
                                  "vgpualloc-catalog/2")

@@ -326,33 +326,33 @@ class FetchTest(CliTest):
     def test_malformed_lists(self):
         good = self.entry()
         cases = {
-            "/traces/0/files/0/sha256": [self.entry(sha256="abc"), self.entry(sha256=SHA256.upper()),
+            "traces[0].files[0].sha256": [self.entry(sha256="abc"), self.entry(sha256=SHA256.upper()),
                                          self.entry(sha256=7), {k: v for k, v in good.items() if k != "sha256"}],
-            "/traces/0/files/0/name": [self.entry(name) for name in
+            "traces[0].files[0].name": [self.entry(name) for name in
                                        ("a/b", "..", "../x", "a..b", "", ".hidden", "a\nb", "x.part", "a\\b")],
-            "/traces/0/files/0/bytes": [self.entry(bytes=b) for b in (0, -1, 1.5, "9", None, 2**60, 2**70)],
-            "/traces/0/files/0/url": [self.entry(url=u) for u in ("file:///etc/passwd", "ftp://x/y", "", 3)],
-            "/traces/0/files/0/mirror": [self.entry(mirror="x")],
-            "/traces/0/files/0": [7, [good]],
+            "traces[0].files[0].bytes": [self.entry(bytes=b) for b in (0, -1, 1.5, "9", None, 2**60, 2**70)],
+            "traces[0].files[0].url": [self.entry(url=u) for u in ("file:///etc/passwd", "ftp://x/y", "", 3)],
+            "traces[0].files[0].mirror": [self.entry(mirror="x")],
+            "traces[0].files[0]": [7, [good]],
         }
-        for pointer, entries in cases.items():
+        for path, entries in cases.items():
             for entry in entries:
-                with self.subTest(pointer=pointer, entry=entry):
-                    self.assert_error_line(self.fetch(files=[entry]), 2, "list.json: " + pointer + ":")
+                with self.subTest(path=path, entry=entry):
+                    self.assert_error_line(self.fetch(files=[entry]), 2, "list.json:1: " + path + ":")
         with self.subTest("the same file twice"):
-            self.assert_error_line(self.fetch(files=[good, good]), 2, "/traces/0/files/1/name")
+            self.assert_error_line(self.fetch(files=[good, good]), 2, "traces[0].files[1].name")
         path = self.root / "list.json"
         for text, words in {
-            "": "parse error",
-            "{": "parse error",
-            "[]": "/: ",
-            "{}": "/traces: missing",
-            '{"traces": []}': "/traces: ",
-            '{"traces": [], "traces": []}': "twice",
-            '{"traces": {"openb": 1}}': "/traces: ",
-            '{"traces": [{"name": "x"}]}': "/traces/0/description: missing",
-            '{"traces": [{"name": "\udc80"}]}': "parse error",
-            '{"traces": ' + "[" * 100_000: "parse error",
+            "": "JSON: syntax error",
+            "{": "JSON: syntax error",
+            "[]": "an object",
+            "{}": "traces: the key is required",
+            '{"traces": []}': ": traces: ",
+            '{"traces": [], "traces": []}': "traces: the key is given twice",
+            '{"traces": {"openb": 1}}': ": traces: ",
+            '{"traces": [{"name": "x"}]}': "traces[0].description: the key is required",
+            '{"traces": [{"name": "\udc80"}]}': "JSON: syntax error",
+            '{"traces": ' + "[" * 100_000: "deep",
         }.items():
             with self.subTest(text=text[:40]):
                 path.write_bytes(text.encode("utf-8", "surrogateescape"))

@@ -115,7 +115,7 @@ def included_part(path, part, target, files):
     if target.endswith("_embedded.hpp"):  # made by vga_embed for the target that includes it
         return part
     beside = normalised(PurePosixPath(path).parent / target)
-    for base in (beside, SOURCE + target, "simulator/src/" + target, "simulator/report/src/" + target):
+    for base in (beside, SOURCE + target, "formats/src/" + target, "simulator/src/" + target, "simulator/report/src/" + target):
         if base in files:
             return part_of(base, files[base])
     return None

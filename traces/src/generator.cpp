@@ -240,7 +240,7 @@ std::optional<error> check_options(const generate_options& options) {
 /// Blames the option if the load came from there, else the model.
 error impossible_load(const trace_model& model, const generate_options& options, const std::string& problem) {
     if (options.load) return {error_code::unsupported, "--load", "", "", problem};
-    return {error_code::unsupported, model.source + ":/pods", "load", "", problem};
+    return {error_code::unsupported, model.source, "pods.load", "", problem};
 }
 
 milli_gpu capacity_of(const trace_model& model, const std::vector<std::int64_t>& counts) {
@@ -254,7 +254,7 @@ milli_gpu capacity_of(const trace_model& model, const std::vector<std::int64_t>&
 vgpualloc::expected<std::vector<std::int64_t>> settle_nodes(const trace_model& model, const generate_options& options) {
     auto total = options.nodes ? options.nodes : model.node_total;
     if (!total && model.shares_are_weights) {
-        return vgpualloc::unexpected(error{error_code::missing, model.source + ":/nodes", "total", "",
+        return vgpualloc::unexpected(error{error_code::missing, model.source, "nodes.total", "",
                                            "kinds with weights need a number of nodes, here or as --nodes"});
     }
     if (!total) {
@@ -262,7 +262,7 @@ vgpualloc::expected<std::vector<std::int64_t>> settle_nodes(const trace_model& m
         for (const auto& kind : model.kinds) *total += kind.share;
     }
     if (*total > limits::nodes_max) {
-        return vgpualloc::unexpected(error{error_code::out_of_range, model.source + ":/nodes", "kinds",
+        return vgpualloc::unexpected(error{error_code::out_of_range, model.source, "nodes.kinds",
                                            std::to_string(*total),
                                            "at most " + std::to_string(limits::nodes_max) + " nodes in all"});
     }
@@ -280,7 +280,7 @@ vgpualloc::expected<settings> settle(const trace_model& model, const generate_op
         return made;
     }
     if (!load) {
-        return vgpualloc::unexpected(error{error_code::missing, model.source + ":/pods", "count", "",
+        return vgpualloc::unexpected(error{error_code::missing, model.source, "pods.count", "",
                                            "a number of pods or a load is needed, here or as --pods or --load"});
     }
     const milli_gpu capacity = capacity_of(model, made.node_counts);

@@ -2,7 +2,8 @@
 #include <algorithm>
 
 #include "generator_limits.hpp"
-#include "vgpuformats/json_cursor.hpp"
+#include "vgpuformats/cursor.hpp"
+#include "vgpuformats/json.hpp"
 #include "vgputraces/generator.hpp"
 
 namespace vgputraces {
@@ -14,44 +15,45 @@ using vgpualloc::mib;
 using vgpualloc::milli_cpu;
 using vgpualloc::milli_gpu;
 using vgpualloc::ticks;
+using vgpuformats::cursor;
 
 constexpr std::string_view prefix_chars = "abcdefghijklmnopqrstuvwxyz0123456789-.";
 constexpr std::string_view model_chars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
 
-std::string read_name(const json_cursor& text, std::string_view allowed, const std::string& expected) {
-    std::string name = text.as_text();
+std::string read_name(const cursor& text, std::string_view allowed, const std::string& expected) {
+    std::string name = text.text();
     const bool fits = !name.empty() && name.size() <= limits::name_chars_max;
     if (!fits || name.find_first_not_of(allowed) != std::string::npos) text.fail(error_code::malformed, expected);
     return name;
 }
 
-std::string read_prefix(const json_cursor& text) {
+std::string read_prefix(const cursor& text) {
     return read_name(text, prefix_chars, "1 to 40 lower-case letters, digits, '-' or '.'");
 }
 
-std::string read_gpu_model(const json_cursor& text) {
+std::string read_gpu_model(const cursor& text) {
     return read_name(text, model_chars, "1 to 40 letters, digits, '-', '.' or '_'");
 }
 
-milli_cpu read_cpu(const json_cursor& amount) { return milli_cpu{amount.as_integer(0, limits::amount_max)}; }
-mib read_memory(const json_cursor& amount) { return mib{amount.as_integer(0, limits::amount_max)}; }
-std::int64_t read_weight(const json_cursor& object) { return object.at("weight").as_integer(0, limits::weight_max); }
+milli_cpu read_cpu(const cursor& amount) { return milli_cpu{amount.integer({0, limits::amount_max})}; }
+mib read_memory(const cursor& amount) { return mib{amount.integer({0, limits::amount_max})}; }
+std::int64_t read_weight(const cursor& object) { return object.at("weight").integer({0, limits::weight_max}); }
 
 /// Fails `list` if nothing in it can ever be drawn.
 template <class Range, class Weight>
-void require_some_weight(const json_cursor& list, const Range& entries, Weight weight_of) {
+void require_some_weight(const cursor& list, const Range& entries, Weight weight_of) {
     const bool some = std::any_of(entries.begin(), entries.end(), [&](const auto& e) { return weight_of(e) > 0; });
     if (!some) list.fail(error_code::out_of_range, "at least one entry above 0");
 }
 
-node_kind read_kind(const json_cursor& object, bool weighted) {
+node_kind read_kind(const cursor& object, bool weighted) {
     object.only({"count", "weight", "prefix", "cpu_milli", "memory_mib", "gpu", "model"});
     node_kind kind;
-    kind.share = weighted ? read_weight(object) : object.at("count").as_integer(0, limits::nodes_max);
+    kind.share = weighted ? read_weight(object) : object.at("count").integer({0, limits::nodes_max});
     if (object.has("prefix")) kind.prefix = read_prefix(object.at("prefix"));
     kind.cpu = read_cpu(object.at("cpu_milli"));
     kind.memory = read_memory(object.at("memory_mib"));
-    kind.gpu_count = static_cast<int>(object.at("gpu").as_integer(0, limits::gpus_per_node_max));
+    kind.gpu_count = static_cast<int>(object.at("gpu").integer({0, limits::gpus_per_node_max}));
     if (kind.gpu_count > 0) {
         kind.model = read_gpu_model(object.at("model"));
     } else if (object.has("model")) {
@@ -60,12 +62,12 @@ node_kind read_kind(const json_cursor& object, bool weighted) {
     return kind;
 }
 
-void read_nodes(const json_cursor& object, trace_model& model) {
+void read_nodes(const cursor& object, trace_model& model) {
     object.only({"total", "kinds"});
-    if (object.has("total")) model.node_total = object.at("total").as_integer(1, limits::nodes_max);
-    const json_cursor list = object.at("kinds");
-    const auto kinds = list.as_list(1, limits::list_entries_max);
-    const auto weighted = [](const json_cursor& kind) { return kind.has("weight"); };
+    if (object.has("total")) model.node_total = object.at("total").integer({1, limits::nodes_max});
+    const cursor list = object.at("kinds");
+    const auto kinds = list.items(1, limits::list_entries_max);
+    const auto weighted = [](const cursor& kind) { return kind.has("weight"); };
     model.shares_are_weights = std::any_of(kinds.begin(), kinds.end(), weighted);
     for (const auto& kind : kinds) {
         if (model.shares_are_weights && kind.has("count")) {
@@ -78,8 +80,8 @@ void read_nodes(const json_cursor& object, trace_model& model) {
 
 /// Every model named must be one that some node kind has: anything else is far more often a typing error than a wish
 /// for pods that can never run.
-std::string read_gpu_spec(const json_cursor& text, const std::vector<node_kind>& kinds) {
-    const std::string spec = text.as_text();
+std::string read_gpu_spec(const cursor& text, const std::vector<node_kind>& kinds) {
+    const std::string spec = text.text();
     std::size_t begin = 0;
     while (!text.failed() && begin <= spec.size()) {
         const std::size_t end = std::min(spec.find('|', begin), spec.size());
@@ -93,26 +95,26 @@ std::string read_gpu_spec(const json_cursor& text, const std::vector<node_kind>&
 }
 
 /// The three keys num_gpu, gpu_milli and gpu_spec of a class or of an entry of the marginals.
-gpu_demand read_gpu_demand(const json_cursor& object, const std::vector<node_kind>& kinds) {
+gpu_demand read_gpu_demand(const cursor& object, const std::vector<node_kind>& kinds) {
     gpu_demand gpu;
-    gpu.num_gpu = static_cast<int>(object.at("num_gpu").as_integer(0, limits::gpus_per_node_max));
+    gpu.num_gpu = static_cast<int>(object.at("num_gpu").integer({0, limits::gpus_per_node_max}));
     const std::int64_t whole = vgpualloc::whole_gpu.count();
     const std::int64_t least = gpu.num_gpu == 0 ? 0 : gpu.num_gpu == 1 ? 1 : whole;
     const std::int64_t most = gpu.num_gpu == 0 ? 0 : whole;
     const bool by_default = gpu.num_gpu != 1 && !object.has("gpu_milli");
-    gpu.gpu_milli = milli_gpu{by_default ? most : object.at("gpu_milli").as_integer(least, most)};
+    gpu.gpu_milli = milli_gpu{by_default ? most : object.at("gpu_milli").integer({least, most})};
     if (!object.has("gpu_spec")) return gpu;
     if (gpu.num_gpu == 0) object.fail_key(error_code::unsupported, "gpu_spec", "a request without GPUs has no model");
     gpu.gpu_spec = read_gpu_spec(object.at("gpu_spec"), kinds);
     return gpu;
 }
 
-duration_quantiles read_durations(const json_cursor& list) {
+duration_quantiles read_durations(const cursor& list) {
     duration_quantiles points;
-    for (const auto& entry : list.as_list(2, limits::list_entries_max)) {
-        const auto pair = entry.as_list(2, 2);
+    for (const auto& entry : list.items(2, limits::list_entries_max)) {
+        const auto pair = entry.items(2, 2);
         if (pair.size() != 2) return {};
-        points.push_back({pair[0].as_number(0, 1), pair[1].as_number(0, limits::seconds_max)});
+        points.push_back({pair[0].real(0, 1), pair[1].real(0, limits::seconds_max)});
         if (points.size() == 1 && points[0].probability > 0) {
             pair[0].fail(error_code::out_of_range, "0 in the first point");
         }
@@ -133,7 +135,7 @@ duration_quantiles read_durations(const json_cursor& list) {
 
 constexpr std::string_view durations_key = "duration_quantiles_s";
 
-pod_class read_class(const json_cursor& object, const std::vector<node_kind>& kinds) {
+pod_class read_class(const cursor& object, const std::vector<node_kind>& kinds) {
     object.only({"weight", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "gpu_spec", durations_key});
     pod_class made;
     made.weight = read_weight(object);
@@ -146,22 +148,22 @@ pod_class read_class(const json_cursor& object, const std::vector<node_kind>& ki
 
 /// A list of {weight, <key>} objects.
 template <class Value>
-std::vector<weighted<Value>> read_amounts(const json_cursor& list, std::string_view key) {
+std::vector<weighted<Value>> read_amounts(const cursor& list, std::string_view key) {
     std::vector<weighted<Value>> choices;
-    for (const auto& entry : list.as_list(1, limits::list_entries_max)) {
+    for (const auto& entry : list.items(1, limits::list_entries_max)) {
         entry.only({"weight", key});
-        choices.push_back({read_weight(entry), Value{entry.at(key).as_integer(0, limits::amount_max)}});
+        choices.push_back({read_weight(entry), Value{entry.at(key).integer({0, limits::amount_max})}});
     }
     require_some_weight(list, choices, [](const auto& choice) { return choice.weight; });
     return choices;
 }
 
-pod_marginals read_marginals(const json_cursor& object, const std::vector<node_kind>& kinds) {
+pod_marginals read_marginals(const cursor& object, const std::vector<node_kind>& kinds) {
     object.only({"weight", "gpus", "cpus", "memories", durations_key});
     pod_marginals made;
     made.weight = read_weight(object);
-    const json_cursor gpus = object.at("gpus");
-    for (const auto& entry : gpus.as_list(1, limits::list_entries_max)) {
+    const cursor gpus = object.at("gpus");
+    for (const auto& entry : gpus.items(1, limits::list_entries_max)) {
         entry.only({"weight", "num_gpu", "gpu_milli", "gpu_spec"});
         made.gpus.push_back({read_weight(entry), read_gpu_demand(entry, kinds)});
     }
@@ -172,34 +174,34 @@ pod_marginals read_marginals(const json_cursor& object, const std::vector<node_k
     return made;
 }
 
-void read_pods(const json_cursor& object, trace_model& model) {
+void read_pods(const cursor& object, trace_model& model) {
     object.only({"count", "load", "classes", "marginals"});
-    if (object.has("count")) model.pod_count = object.at("count").as_integer(1, limits::pods_max);
-    if (object.has("load")) model.load = object.at("load").as_number(limits::load_min, limits::load_max);
+    if (object.has("count")) model.pod_count = object.at("count").integer({1, limits::pods_max});
+    if (object.has("load")) model.load = object.at("load").real(limits::load_min, limits::load_max);
     if (object.has("count") && object.has("load")) {
         object.fail_key(error_code::unsupported, "load", "either count or load, not both");
     }
     if (object.has("classes") || !object.has("marginals")) {
-        for (const auto& entry : object.at("classes").as_list(1, limits::list_entries_max)) {
+        for (const auto& entry : object.at("classes").items(1, limits::list_entries_max)) {
             model.classes.push_back(read_class(entry, model.kinds));
         }
     }
     if (object.has("marginals")) model.marginals = read_marginals(object.at("marginals"), model.kinds);
     if (model.marginals && model.marginals->weight > 0) return;
-    const json_cursor place = object.has("classes") ? object.at("classes") : object.at("marginals");
+    const cursor place = object.has("classes") ? object.at("classes") : object.at("marginals");
     require_some_weight(place, model.classes, [](const pod_class& made) { return made.weight; });
 }
 
 /// Rounded half up to whole microseconds.
-ticks read_interval(const json_cursor& seconds) {
-    const double number = seconds.as_number(limits::interval_s_min, limits::seconds_max);
+ticks read_interval(const cursor& seconds) {
+    const double number = seconds.real(limits::interval_s_min, limits::seconds_max);
     return ticks{static_cast<std::int64_t>(number * 1e6 + 0.5)};
 }
 
-arrival_model read_arrivals(const json_cursor& object) {
+arrival_model read_arrivals(const cursor& object) {
     arrival_model arrivals;
-    const json_cursor process = object.at("process");
-    const std::string name = process.as_text();
+    const cursor process = object.at("process");
+    const std::string name = process.text();
     if (name == "batch") {
         object.only({"process"});
     } else if (name == "fixed") {
@@ -214,22 +216,22 @@ arrival_model read_arrivals(const json_cursor& object) {
         process.fail(error_code::unknown_name, "batch, fixed or poisson");
     }
     if (arrivals.process != arrival_process::poisson || !object.has("hourly_weights")) return arrivals;
-    const json_cursor list = object.at("hourly_weights");
-    const auto hours = list.as_list(24, 24);
+    const cursor list = object.at("hourly_weights");
+    const auto hours = list.items(24, 24);
     if (hours.size() != 24) return arrivals;
     auto& weights = arrivals.hourly_weights.emplace();
-    for (std::size_t hour = 0; hour < 24; ++hour) weights[hour] = hours[hour].as_integer(0, limits::weight_max);
+    for (std::size_t hour = 0; hour < 24; ++hour) weights[hour] = hours[hour].integer({0, limits::weight_max});
     require_some_weight(list, weights, [](std::int64_t weight) { return weight; });
     return arrivals;
 }
 
-trace_model read_model(const json_cursor& root, const std::string& source) {
+trace_model read_model(const cursor& root, const std::string& source) {
     root.only({"description", "prefix", "seed", "nodes", "pods", "arrivals", durations_key});
     trace_model model;
     model.source = source;
-    if (root.has("description")) model.description = root.at("description").as_text();
+    if (root.has("description")) model.description = root.at("description").any_text();
     if (root.has("prefix")) model.prefix = read_prefix(root.at("prefix"));
-    if (root.has("seed")) model.seed = root.at("seed").as_unsigned();
+    if (root.has("seed")) model.seed = root.at("seed").unsigned_integer();
     read_nodes(root.at("nodes"), model);
     read_pods(root.at("pods"), model);
     model.arrivals = read_arrivals(root.at("arrivals"));
@@ -240,10 +242,10 @@ trace_model read_model(const json_cursor& root, const std::string& source) {
 } // namespace
 
 vgpualloc::expected<trace_model> parse_trace_model(std::string_view json_text, const std::string& where) {
-    const auto document = parse_json(json_text, where);
+    const auto document = vgpuformats::parse_json(json_text, where);
     if (!document) return vgpualloc::unexpected(document.error());
     std::optional<error> failure;
-    trace_model model = read_model(json_cursor{*document, where, failure}, where);
+    trace_model model = read_model(cursor{*document, where, failure, vgpuformats::place_style::line}, where);
     if (failure) return vgpualloc::unexpected(*failure);
     return model;
 }

@@ -1,44 +1,46 @@
 // A trace model as JSON text, laid out for people: one line per node kind, class and entry of a list.
-#include <nlohmann/json.hpp>
 
+#include "vgpuformats/json.hpp"
 #include "vgputraces/generator.hpp"
 
 namespace vgputraces {
 namespace {
 
-using nlohmann::ordered_json;
 using vgpualloc::ticks;
+using vgpuformats::document;
 
 constexpr std::size_t line_chars_max = 180;
 
 /// Whole numbers without a fraction: 60 rather than 60.0.
-ordered_json number(double value) {
+document number(double value) {
     const auto whole = static_cast<std::int64_t>(value);
-    return static_cast<double>(whole) == value ? ordered_json(whole) : ordered_json(value);
+    return static_cast<double>(whole) == value ? document{whole} : document{value};
 }
 
-ordered_json seconds(ticks time) {
+document seconds(ticks time) {
     return number(static_cast<double>(time.count()) / static_cast<double>(vgpualloc::ticks_per_second.count()));
 }
 
-void put_durations(ordered_json& object, const duration_quantiles& durations) {
+void put_durations(document& object, const duration_quantiles& durations) {
     if (durations.empty()) return;
-    auto& list = object["duration_quantiles_s"] = ordered_json::array();
-    for (const auto& point : durations) list.push_back({number(point.probability), number(point.seconds)});
+    document& list = object["duration_quantiles_s"];
+    for (const auto& point : durations) {
+        list.push_back(document::list({number(point.probability), number(point.seconds)}));
+    }
 }
 
-void put_gpu_demand(ordered_json& object, const gpu_demand& gpu) {
+void put_gpu_demand(document& object, const gpu_demand& gpu) {
     object["num_gpu"] = gpu.num_gpu;
     object["gpu_milli"] = gpu.gpu_milli.count();
     if (!gpu.gpu_spec.empty()) object["gpu_spec"] = gpu.gpu_spec;
 }
 
-ordered_json nodes_json(const trace_model& model) {
-    ordered_json nodes;
+document nodes_json(const trace_model& model) {
+    document nodes;
     if (model.node_total) nodes["total"] = *model.node_total;
-    auto& kinds = nodes["kinds"] = ordered_json::array();
+    document& kinds = nodes["kinds"] = document::list();
     for (const auto& kind : model.kinds) {
-        ordered_json object;
+        document object;
         object[model.shares_are_weights ? "weight" : "count"] = kind.share;
         if (!kind.prefix.empty()) object["prefix"] = kind.prefix;
         object["cpu_milli"] = kind.cpu.count();
@@ -51,10 +53,10 @@ ordered_json nodes_json(const trace_model& model) {
 }
 
 template <class Value>
-ordered_json amounts_json(const std::vector<weighted<Value>>& choices, const char* key) {
-    ordered_json list = ordered_json::array();
+document amounts_json(const std::vector<weighted<Value>>& choices, const char* key) {
+    document list = document::list();
     for (const auto& choice : choices) {
-        ordered_json object;
+        document object;
         object["weight"] = choice.weight;
         object[key] = choice.value.count();
         list.push_back(std::move(object));
@@ -62,12 +64,12 @@ ordered_json amounts_json(const std::vector<weighted<Value>>& choices, const cha
     return list;
 }
 
-ordered_json marginals_json(const pod_marginals& marginals) {
-    ordered_json object;
+document marginals_json(const pod_marginals& marginals) {
+    document object;
     object["weight"] = marginals.weight;
-    auto& gpus = object["gpus"] = ordered_json::array();
+    document& gpus = object["gpus"] = document::list();
     for (const auto& choice : marginals.gpus) {
-        ordered_json entry;
+        document entry;
         entry["weight"] = choice.weight;
         put_gpu_demand(entry, choice.value);
         gpus.push_back(std::move(entry));
@@ -78,72 +80,77 @@ ordered_json marginals_json(const pod_marginals& marginals) {
     return object;
 }
 
-ordered_json pods_json(const trace_model& model) {
-    ordered_json pods;
+document pods_json(const trace_model& model) {
+    document pods;
     if (model.pod_count) pods["count"] = *model.pod_count;
     if (model.load) pods["load"] = number(*model.load);
-    if (!model.classes.empty()) pods["classes"] = ordered_json::array();
-    for (const auto& made : model.classes) {
-        ordered_json object;
-        object["weight"] = made.weight;
-        object["cpu_milli"] = made.cpu.count();
-        object["memory_mib"] = made.memory.count();
-        put_gpu_demand(object, made.gpu);
-        put_durations(object, made.durations);
+    if (!model.classes.empty()) pods["classes"] = document::list();
+    for (const auto& pods_of_class : model.classes) {
+        document object;
+        object["weight"] = pods_of_class.weight;
+        object["cpu_milli"] = pods_of_class.cpu.count();
+        object["memory_mib"] = pods_of_class.memory.count();
+        put_gpu_demand(object, pods_of_class.gpu);
+        put_durations(object, pods_of_class.durations);
         pods["classes"].push_back(std::move(object));
     }
     if (model.marginals) pods["marginals"] = marginals_json(*model.marginals);
     return pods;
 }
 
-ordered_json arrivals_json(const arrival_model& arrivals) {
-    if (arrivals.process == arrival_process::batch) return {{"process", "batch"}};
+document arrivals_json(const arrival_model& arrivals) {
+    if (arrivals.process == arrival_process::batch) return document::map({{"process", "batch"}});
     if (arrivals.process == arrival_process::fixed) {
-        return {{"process", "fixed"}, {"interval_s", seconds(arrivals.interval)}};
+        return document::map({{"process", "fixed"}, {"interval_s", seconds(arrivals.interval)}});
     }
-    ordered_json object{{"process", "poisson"}, {"mean_interarrival_s", seconds(arrivals.interval)}};
-    if (arrivals.hourly_weights) object["hourly_weights"] = *arrivals.hourly_weights;
+    document object = document::map({{"process", "poisson"}, {"mean_interarrival_s", seconds(arrivals.interval)}});
+    if (arrivals.hourly_weights) object["hourly_weights"] = document::list_of(*arrivals.hourly_weights);
     return object;
 }
 
+/// Calls `print_entry` with the key, or nothing in a list, and the value of every entry.
+template <class PrintEntry>
+void for_each_entry(const document& value, PrintEntry print_entry) {
+    for (const document& item : value.items) print_entry(std::string{}, item);
+    for (const auto& [key, member] : value.members) print_entry(vgpuformats::print_json(key) + ": ", member);
+}
+
 /// A value on one line, with a space after each ',' and ':'. Models nest four deep at most, so recursion is safe.
-std::string one_line(const ordered_json& value) {
-    if (!value.is_structured()) return value.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+std::string one_line(const document& value) {
+    if (!value.is_list() && !value.is_map()) return vgpuformats::print_json(value);
     std::string text;
-    for (const auto& item : value.items()) {
+    for_each_entry(value, [&text](const std::string& key, const document& entry) {
         if (!text.empty()) text += ", ";
-        if (value.is_object()) text += ordered_json(item.key()).dump() + ": ";
-        text += one_line(item.value());
-    }
-    return value.is_object() ? "{" + text + "}" : "[" + text + "]";
+        text += key + one_line(entry);
+    });
+    return value.is_map() ? "{" + text + "}" : "[" + text + "]";
 }
 
 /// Appends a value: on one line if it is short, else its parts on lines of their own.
-void print(const ordered_json& value, std::size_t indent, std::string& text) {
+void print(const document& value, std::size_t indent, std::string& text) {
     const std::string compact = one_line(value);
-    if (compact.size() <= line_chars_max || !value.is_structured()) {
+    if (compact.size() <= line_chars_max || !(value.is_list() || value.is_map())) {
         text += compact;
         return;
     }
-    const bool is_object = value.is_object();
-    text += is_object ? "{" : "[";
+    text += value.is_map() ? "{" : "[";
     const char* separator = "\n";
-    for (const auto& item : value.items()) {
+    for_each_entry(value, [&](const std::string& key, const document& entry) {
         text += separator;
         text.append(indent + 2, ' ');
-        if (is_object) text += ordered_json(item.key()).dump() + ": ";
-        print(item.value(), indent + 2, text);
+        text += key;
+        print(entry, indent + 2, text);
         separator = ",\n";
-    }
+    });
     text += '\n';
     text.append(indent, ' ');
-    text += is_object ? "}" : "]";
+    text += value.is_map() ? "}" : "]";
 }
 
 } // namespace
 
 std::string write_trace_model(const trace_model& model) {
-    ordered_json root;
+    document root;
     if (!model.description.empty()) root["description"] = model.description;
     root["prefix"] = model.prefix;
     root["seed"] = model.seed;

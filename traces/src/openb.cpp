@@ -24,6 +24,7 @@ using vgpualloc::milli_cpu;
 using vgpualloc::milli_gpu;
 using vgpualloc::ticks;
 using vgpualloc::unexpected;
+using vgpuformats::csv_reader;
 
 namespace {
 
@@ -149,7 +150,7 @@ void append_seconds(std::string& out, const std::optional<ticks>& time) {
 } // namespace
 
 expected<std::vector<openb_node>> read_openb_nodes(const std::string& path) {
-    const auto text = read_file(path);
+    const auto text = vgpuformats::read_file(path);
     if (!text) return unexpected(text.error());
     auto csv = csv_reader::open(path, *text);
     if (!csv) return unexpected(csv.error());
@@ -173,7 +174,7 @@ expected<std::vector<openb_node>> read_openb_nodes(const std::string& path) {
 }
 
 expected<std::vector<openb_pod>> read_openb_pods(const std::string& path) {
-    const auto text = read_file(path);
+    const auto text = vgpuformats::read_file(path);
     if (!text) return unexpected(text.error());
     auto csv = csv_reader::open(path, *text);
     if (!csv) return unexpected(csv.error());

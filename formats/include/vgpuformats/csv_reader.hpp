@@ -11,7 +11,7 @@
 
 #include "vgpualloc/core/expected.hpp"
 
-namespace vgputraces {
+namespace vgpuformats {
 
 /// Walks the lines of `text`, which must outlive the reader and its fields. LF and CRLF line ends; empty lines at the
 /// end are passed over; every other line has as many fields as the header. Quotes are refused rather than misread.
@@ -117,4 +117,4 @@ private:
     bool quoted_ = false;
 };
 
-} // namespace vgputraces
+} // namespace vgpuformats

@@ -7,7 +7,7 @@
 
 #include "vgpualloc/core/expected.hpp"
 
-namespace vgputraces {
+namespace vgpuformats {
 
 /// The whole file. Error io: not found, not readable, a folder, a device.
 [[nodiscard]] vgpualloc::expected<std::string> read_file(const std::string& path);
@@ -26,4 +26,4 @@ struct output_file {
 /// is kept.
 [[nodiscard]] vgpualloc::expected<void> write_files(const std::string& folder, const std::vector<output_file>& files);
 
-} // namespace vgputraces
+} // namespace vgpuformats

@@ -1,11 +1,18 @@
-// SHA-256 of inputs and downloads, lower-case hexadecimal.
+// SHA-256 of inputs and downloads, as 64 lower-case hexadecimal digits.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
-namespace vgputraces {
+#include "vgpualloc/core/expected.hpp"
 
-[[nodiscard]] std::string sha256_hex(std::string_view bytes);
+namespace vgpuformats {
 
-} // namespace vgputraces
+/// None in a build without OpenSSL.
+[[nodiscard]] std::optional<std::string> sha256_hex(std::string_view bytes);
+
+/// Of a file of any size, read in pieces. Errors: io, and unsupported in a build without OpenSSL.
+[[nodiscard]] vgpualloc::expected<std::string> sha256_of_file(const std::string& path);
+
+} // namespace vgpuformats

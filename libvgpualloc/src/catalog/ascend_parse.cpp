@@ -6,14 +6,16 @@
 #include "vgpualloc/catalog/ascend.hpp"
 
 #include "ascend_checks.hpp"
-#include "json_reader.hpp"
+#include "file_checks.hpp"
+#include "vgpuformats/cursor.hpp"
+#include "vgpuformats/json.hpp"
 
 namespace vgpualloc {
 
 namespace {
 
-using detail::json_reader;
-using detail::number_range;
+using vgpuformats::cursor;
+using vgpuformats::number_range;
 
 constexpr number_range count_range{.least = 1, .most = 1'000'000};
 constexpr number_range memory_range{.least = 1, .most = 1'000'000'000};
@@ -22,15 +24,15 @@ constexpr std::array<std::string_view, 3> dvpp_names{"null", "yes", "no"};
 constexpr std::array<std::string_view, 4> dvpp_or_any{"null", "yes", "no", "any"};
 constexpr std::array<std::string_view, 3> level_or_any{"low", "high", "any"};
 
-dvpp_use read_dvpp(const json_reader& in) { return static_cast<dvpp_use>(in.one_of(dvpp_names)); }
+dvpp_use read_dvpp(const cursor& in) { return static_cast<dvpp_use>(in.one_of(dvpp_names)); }
 
-std::optional<dvpp_use> read_dvpp_or_any(const json_reader& in) {
+std::optional<dvpp_use> read_dvpp_or_any(const cursor& in) {
     const std::size_t given = in.one_of(dvpp_or_any);
     if (given >= dvpp_names.size()) return std::nullopt;
     return static_cast<dvpp_use>(given);
 }
 
-std::optional<vnpu_level> read_level_or_any(const json_reader& in) {
+std::optional<vnpu_level> read_level_or_any(const cursor& in) {
     const std::size_t given = in.one_of(level_or_any);
     if (given + 1 >= level_or_any.size()) return std::nullopt;
     return static_cast<vnpu_level>(given);
@@ -38,17 +40,17 @@ std::optional<vnpu_level> read_level_or_any(const json_reader& in) {
 
 /// Fails at `name` if an entry of `list` has that name already.
 template <class Named>
-void check_new_name(const json_reader& name, const std::vector<Named>& list, const std::string& value) {
+void check_new_name(const cursor& name, const std::vector<Named>& list, const std::string& value) {
     for (const auto& each : list) {
         if (each.name == value) name.fail(error_code::duplicate, "every name once");
     }
 }
 
-ascend_template read_template(const json_reader& item, const ascend_chip& chip) {
+ascend_template read_template(const cursor& item, const ascend_chip& chip) {
     ascend_template made;
     made.name = item.at("name").filled_text();
     check_new_name(item.at("name"), chip.templates, made.name);
-    const json_reader in = item.called("template '" + made.name + "'");
+    const cursor in = item.called("template '" + made.name + "'");
     in.only({"name", "memory_mib", "ai_core", "ai_cpu"});
     made.memory = mib{in.at("memory_mib").integer({.least = 1, .most = chip.memory_allocatable.count()})};
     if (!chip.templates.empty() && made.memory <= chip.templates.back().memory) {
@@ -60,10 +62,10 @@ ascend_template read_template(const json_reader& item, const ascend_chip& chip) 
     return made;
 }
 
-ascend_chip read_chip(const json_reader& item) {
+ascend_chip read_chip(const cursor& item) {
     ascend_chip made;
     made.name = item.at("name").filled_text();
-    const json_reader in = item.called("chip '" + made.name + "'");
+    const cursor in = item.called("chip '" + made.name + "'");
     in.only({"name", "chip_name", "resource", "resource_memory", "resource_core", "memory_allocatable_mib",
              "memory_capacity_mib", "ai_core", "ai_cpu", "super_pod", "built_in_of", "provenance", "templates"});
     made.chip_name = in.at("chip_name").filled_text();
@@ -78,9 +80,10 @@ ascend_chip read_chip(const json_reader& item) {
     made.super_pod = in.has("super_pod") && in.at("super_pod").flag();
     made.built_in_of = in.maybe_texts("built_in_of");
     made.from = in.maybe_dictionary("provenance");
-    check_provenance(in, made.from,
-                     {"name", "chip_name", "resource", "resource_memory", "resource_core", "memory_allocatable_mib",
-                      "memory_capacity_mib", "ai_core", "ai_cpu", "super_pod", "built_in_of", "templates"});
+    detail::check_provenance(in, made.from,
+                             {"name", "chip_name", "resource", "resource_memory", "resource_core",
+                              "memory_allocatable_mib", "memory_capacity_mib", "ai_core", "ai_cpu", "super_pod",
+                              "built_in_of", "templates"});
     for (const auto& each : in.at("templates").items(0)) {
         ascend_template read = read_template(each, made);
         if (in.failed()) break;
@@ -89,7 +92,7 @@ ascend_chip read_chip(const json_reader& item) {
     return made;
 }
 
-ascend_annotation_keys read_annotations(const json_reader& in) {
+ascend_annotation_keys read_annotations(const cursor& in) {
     in.only({"node_register", "node_handshake", "pod_to_allocate", "pod_allocated", "pod_runtime_info", "pod_use_uuid",
              "pod_no_use_uuid"});
     const auto key = [&in](std::string_view name) {
@@ -108,7 +111,7 @@ ascend_annotation_keys read_annotations(const json_reader& in) {
             .pod_no_use_uuid = key("pod_no_use_uuid")};
 }
 
-ascend_plugin_figures read_plugin(const json_reader& in) {
+ascend_plugin_figures read_plugin(const cursor& in) {
     in.only({"idle_check_interval_s", "register_interval_s", "register_retry_s", "metrics_port"});
     const auto seconds = [&in](std::string_view name) { return ticks_per_second * in.at(name).integer(count_range); };
     constexpr std::int64_t port_max = 65535;
@@ -118,7 +121,7 @@ ascend_plugin_figures read_plugin(const json_reader& in) {
             .metrics_port = in.at("metrics_port").integer({.least = 1, .most = port_max})};
 }
 
-void read_ascend(const json_reader& in, ascend_catalog& made) {
+void read_ascend(const cursor& in, ascend_catalog& made) {
     in.only({"soft_core_total", "soft_by_default", "annotations", "plugin", "chips"});
     // All or none: a file that only adds chips says nothing of the rest.
     if (in.has("soft_core_total") || in.has("soft_by_default") || in.has("annotations") || in.has("plugin")) {
@@ -137,11 +140,11 @@ void read_ascend(const json_reader& in, ascend_catalog& made) {
     }
 }
 
-mindcluster_template read_mindcluster_template(const json_reader& item, const mindcluster_chip& chip) {
+mindcluster_template read_mindcluster_template(const cursor& item, const mindcluster_chip& chip) {
     mindcluster_template made;
     made.name = item.at("name").filled_text();
     check_new_name(item.at("name"), chip.templates, made.name);
-    const json_reader in = item.called("template '" + made.name + "'");
+    const cursor in = item.called("template '" + made.name + "'");
     in.only({"name", "ai_core", "ai_cpu", "dvpp"});
     made.ai_core = in.at("ai_core").integer(count_range);
     made.ai_cpu = in.at("ai_cpu").integer(count_range);
@@ -149,13 +152,13 @@ mindcluster_template read_mindcluster_template(const json_reader& item, const mi
     return made;
 }
 
-mindcluster_chip read_mindcluster_chip(const json_reader& item, const mindcluster_catalog& others) {
+mindcluster_chip read_mindcluster_chip(const cursor& item, const mindcluster_catalog& others) {
     mindcluster_chip made;
     made.kind = item.at("kind").filled_text();
     for (const auto& each : others.chips) {
         if (each.kind == made.kind) item.at("kind").fail(error_code::duplicate, "every kind once");
     }
-    const json_reader in = item.called("MindCluster chip '" + made.kind + "'");
+    const cursor in = item.called("MindCluster chip '" + made.kind + "'");
     in.only({"kind", "provenance", "totals", "templates"});
     made.from = in.maybe_text("provenance");
     for (const auto& each : in.at("totals").items(0)) {
@@ -170,7 +173,7 @@ mindcluster_chip read_mindcluster_chip(const json_reader& item, const mindcluste
     return made;
 }
 
-mindcluster_selection read_selection(const json_reader& in, const mindcluster_catalog& catalog) {
+mindcluster_selection read_selection(const cursor& in, const mindcluster_catalog& catalog) {
     in.only({"chip", "ai_core", "ai_core_multiple_of", "dvpp", "level", "downgrade", "template", "provenance"});
     mindcluster_selection made;
     made.chip = in.at("chip").filled_text();
@@ -195,18 +198,18 @@ mindcluster_selection read_selection(const json_reader& in, const mindcluster_ca
     return made;
 }
 
-std::vector<dvpp_use> read_dvpp_list(const json_reader& in) {
+std::vector<dvpp_use> read_dvpp_list(const cursor& in) {
     std::vector<dvpp_use> made;
     for (const auto& item : in.items(1)) made.push_back(read_dvpp(item));
     return made;
 }
 
-mindcluster_dvpp_rules read_dvpp_rules(const json_reader& in) {
+mindcluster_dvpp_rules read_dvpp_rules(const cursor& in) {
     in.only({"free_at_first", "used_at_first", "free_that_admits", "after"});
     mindcluster_dvpp_rules made;
     made.free_at_first = read_dvpp(in.at("free_at_first"));
     made.used_at_first = read_dvpp(in.at("used_at_first"));
-    const json_reader admits = in.at("free_that_admits");
+    const cursor admits = in.at("free_that_admits");
     admits.only({"null", "yes", "no"});
     made.free_that_admits_null = read_dvpp_list(admits.at("null"));
     made.free_that_admits_yes = read_dvpp_list(admits.at("yes"));
@@ -221,7 +224,7 @@ mindcluster_dvpp_rules read_dvpp_rules(const json_reader& in) {
     return made;
 }
 
-void read_mindcluster(const json_reader& in, mindcluster_catalog& made) {
+void read_mindcluster(const cursor& in, mindcluster_catalog& made) {
     in.only({"resource", "chips", "selection", "dvpp", "group_limits"});
     made.resource = in.at("resource").filled_text();
     for (const auto& item : in.at("chips").items(1)) {
@@ -241,10 +244,10 @@ void read_mindcluster(const json_reader& in, mindcluster_catalog& made) {
 } // namespace
 
 expected<ascend_catalog> parse_ascend_catalog(std::string_view json, std::string_view name) {
-    const auto document = detail::parse_json(json, name);
+    const auto document = vgpuformats::parse_json(json, name);
     if (!document) return unexpected(document.error());
     std::optional<error> failure;
-    const json_reader root{*document, name, failure};
+    const cursor root{*document, name, failure};
     detail::check_header(root);
     ascend_catalog made;
     made.sources = root.maybe_dictionary("sources");

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "json_reader.hpp"
+#include "vgpuformats/json.hpp"
 
 namespace vgpualloc {
 
@@ -20,12 +20,12 @@ error in_file(error failure, std::string_view name) {
 hardware_catalog built_in_catalog() { return {.mig = built_in_mig_catalog(), .ascend = built_in_ascend_catalog()}; }
 
 expected<hardware_catalog> merge_file(const hardware_catalog& base, std::string_view json, std::string_view name) {
-    const auto document = detail::parse_json(json, name);
+    const auto document = vgpuformats::parse_json(json, name);
     if (!document) return unexpected(document.error());
-    const bool has_mig = document->is_object() && document->contains("mig");
-    const bool has_ascend =
-        document->is_object() && (document->contains("ascend") || document->contains("mindcluster"));
-    if (document->is_object() && !has_mig && !has_ascend) {
+    const auto contains = [&document](std::string_view key) { return document->find(key) != nullptr; };
+    const bool has_mig = contains("mig");
+    const bool has_ascend = contains("ascend") || contains("mindcluster");
+    if (document->is_map() && !has_mig && !has_ascend) {
         return unexpected(
             error{error_code::missing, std::string{name}, "", "", "mig (GPUs) or ascend (NPUs) is required"});
     }

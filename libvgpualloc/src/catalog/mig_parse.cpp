@@ -5,15 +5,17 @@
 
 #include "vgpualloc/catalog/mig.hpp"
 
-#include "json_reader.hpp"
+#include "file_checks.hpp"
 #include "mig_checks.hpp"
+#include "vgpuformats/cursor.hpp"
+#include "vgpuformats/json.hpp"
 
 namespace vgpualloc {
 
 namespace {
 
-using detail::json_reader;
-using detail::number_range;
+using vgpuformats::cursor;
+using vgpuformats::number_range;
 
 // Far above every real device; they keep sums of counts from overflowing.
 constexpr number_range count_range{.least = 0, .most = 1'000'000};
@@ -29,13 +31,13 @@ std::optional<Quantity> as(const std::optional<std::int64_t>& number) {
     return Quantity{*number};
 }
 
-mig_engines read_engines(const json_reader& in) {
+mig_engines read_engines(const cursor& in) {
     mig_engines made;
     for (const auto& [name, field] : mig_engine_fields) made.*field = in.maybe_integer(name, count_range);
     return made;
 }
 
-std::vector<mig_units> read_starts(const json_reader& in, const mig_model& model, mig_units size) {
+std::vector<mig_units> read_starts(const cursor& in, const mig_model& model, mig_units size) {
     std::vector<mig_units> starts;
     const std::int64_t last = (model.units - size).count();
     for (const auto& item : in.items(1)) {
@@ -51,7 +53,7 @@ std::vector<mig_units> read_starts(const json_reader& in, const mig_model& model
     return starts;
 }
 
-void check_shown_memory(const json_reader& in, const mig_profile& profile) {
+void check_shown_memory(const cursor& in, const mig_profile& profile) {
     if (!profile.memory || !profile.memory_shown) return;
     const std::int64_t shown_mib = profile.memory_shown->count() * 1024 / 100;
     if (std::abs(shown_mib - profile.memory->count()) <= shown_slack_mib) return;
@@ -59,7 +61,7 @@ void check_shown_memory(const json_reader& in, const mig_profile& profile) {
         .fail(error_code::mismatch, "about the " + std::to_string(shown_mib) + " MiB that memory_gib_shown stands for");
 }
 
-void check_against_gpu(const json_reader& in, const mig_model& model, const mig_profile& profile) {
+void check_against_gpu(const cursor& in, const mig_model& model, const mig_profile& profile) {
     const auto starts = std::ssize(profile.starts);
     if (profile.max_instances > starts) {
         in.at("max_instances")
@@ -76,7 +78,7 @@ void check_against_gpu(const json_reader& in, const mig_model& model, const mig_
 
 /// Units are memory slices: an instance of more of them has no less memory. What is said of a profile whose memory
 /// nobody knows (mode/mig.hpp) rests on it.
-void check_memory_order(const json_reader& in, const std::vector<mig_profile>& before, const mig_profile& profile) {
+void check_memory_order(const cursor& in, const std::vector<mig_profile>& before, const mig_profile& profile) {
     for (const mig_profile& other : before) {
         if (!profile.memory || !other.memory) continue;
         const auto said = std::to_string(other.memory->count()) + " of " + other.name;
@@ -90,10 +92,10 @@ void check_memory_order(const json_reader& in, const std::vector<mig_profile>& b
     }
 }
 
-mig_profile read_profile(const json_reader& item, const mig_model& model) {
+mig_profile read_profile(const cursor& item, const mig_model& model) {
     mig_profile made;
     made.name = item.at("name").filled_text();
-    const json_reader in = item.called("profile '" + made.name + "'");
+    const cursor in = item.called("profile '" + made.name + "'");
     in.only({"name", "kind", "profile_id", "compute_slices", "memory_slices", "starts", "size", "max_instances",
              "memory_mib", "memory_gib_shown", "memory_gib_other_drivers", "sm", "copy", "decoder", "encoder", "jpeg",
              "ofa", "provenance"});
@@ -114,16 +116,16 @@ mig_profile read_profile(const json_reader& item, const mig_model& model) {
     made.sm = in.maybe_integer("sm", positive);
     made.engines = read_engines(in);
     made.from = in.maybe_dictionary("provenance");
-    check_provenance(in, made.from,
-                     {"name", "kind", "profile_id", "compute_slices", "memory_slices", "starts", "size",
-                      "max_instances", "memory_mib", "memory_gib_shown", "memory_gib_other_drivers", "sm", "copy",
-                      "decoder", "encoder", "jpeg", "ofa"});
+    detail::check_provenance(in, made.from,
+                             {"name", "kind", "profile_id", "compute_slices", "memory_slices", "starts", "size",
+                              "max_instances", "memory_mib", "memory_gib_shown", "memory_gib_other_drivers", "sm",
+                              "copy", "decoder", "encoder", "jpeg", "ofa"});
     if (!in.failed()) check_shown_memory(in, made);
     if (!in.failed()) check_against_gpu(in, model, made);
     return made;
 }
 
-std::vector<mig_profile> read_profiles(const json_reader& in, const mig_model& model) {
+std::vector<mig_profile> read_profiles(const cursor& in, const mig_model& model) {
     std::vector<mig_profile> made;
     for (const auto& item : in.items(1)) {
         mig_profile profile = read_profile(item, model);
@@ -142,7 +144,7 @@ std::vector<mig_profile> read_profiles(const json_reader& in, const mig_model& m
     return made;
 }
 
-std::vector<std::string> read_pci_ids(const json_reader& in) {
+std::vector<std::string> read_pci_ids(const cursor& in) {
     if (!in.has("pci_device_ids")) return {};
     std::vector<std::string> ids = in.maybe_texts("pci_device_ids");
     for (const auto& item : in.at("pci_device_ids").items(0)) {
@@ -155,10 +157,10 @@ std::vector<std::string> read_pci_ids(const json_reader& in) {
     return ids;
 }
 
-mig_model read_model(const json_reader& item) {
+mig_model read_model(const cursor& item) {
     mig_model made;
     made.name = item.at("key").filled_text();
-    const json_reader in = item.called("model '" + made.name + "'");
+    const cursor in = item.called("model '" + made.name + "'");
     in.only({"key", "description", "architecture", "memory_gb", "memory_mib", "memory_slices", "compute_slices",
              "card_types", "pci_device_ids", "engines", "provenance", "notes", "profiles"});
     made.description = in.maybe_text("description");
@@ -175,9 +177,9 @@ mig_model read_model(const json_reader& item) {
     }
     made.notes = in.maybe_text("notes");
     made.from = in.maybe_dictionary("provenance");
-    check_provenance(in, made.from,
-                     {"key", "description", "architecture", "memory_gb", "memory_mib", "memory_slices",
-                      "compute_slices", "card_types", "pci_device_ids", "engines", "notes"});
+    detail::check_provenance(in, made.from,
+                             {"key", "description", "architecture", "memory_gb", "memory_mib", "memory_slices",
+                              "compute_slices", "card_types", "pci_device_ids", "engines", "notes"});
     if (!in.failed()) made.profiles = read_profiles(in.at("profiles"), made);
     return made;
 }
@@ -185,10 +187,10 @@ mig_model read_model(const json_reader& item) {
 } // namespace
 
 expected<mig_catalog> parse_mig_catalog(std::string_view json, std::string_view name) {
-    const auto document = detail::parse_json(json, name);
+    const auto document = vgpuformats::parse_json(json, name);
     if (!document) return unexpected(document.error());
     std::optional<error> failure;
-    const json_reader root{*document, name, failure};
+    const cursor root{*document, name, failure};
     detail::check_header(root);
     mig_catalog made;
     made.sources = root.maybe_dictionary("sources");

@@ -8,23 +8,22 @@
 #include <set>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
-#include "../catalog/json_reader.hpp"
 #include "ascend_hami_parts.hpp"
 #include "hami_annotation.hpp"
 #include "text.hpp"
 #include "vgpualloc/dialect/config.hpp"
+#include "vgpuformats/cursor.hpp"
+#include "vgpuformats/json.hpp"
 
 namespace vgpualloc::dialects::ascend_hami {
 
 namespace {
 
-using detail::json_reader;
-using nlohmann::json;
+using vgpuformats::cursor;
+using vgpuformats::document;
 
 constexpr const char* soft_annotation = "hami-vnpu-core";
-constexpr detail::number_range any_amount{0, hami_text::amount_max};
+constexpr vgpuformats::number_range any_amount{0, hami_text::amount_max};
 
 struct registered {
     std::int64_t index = 0;
@@ -32,9 +31,9 @@ struct registered {
 };
 
 /// One entry of the list. Its fields are left out where they are 0, false or empty (Go's omitempty).
-std::optional<registered> read_card(const json& entry, const std::string& where, const kind& npus, error& problem) {
+std::optional<registered> read_card(const document& entry, const std::string& where, const kind& npus, error& problem) {
     std::optional<error> failure;
-    const json_reader fields{entry, where, failure};
+    const cursor fields{entry, where, failure};
     registered card;
     card.device.uuid = fields.at("id").filled_text();
     card.index = fields.maybe_integer("index", any_amount).value_or(0);
@@ -85,8 +84,8 @@ void read_kind(const kubernetes::node& node, const kind& npus, bool soft, node_r
     const auto annotation = node.annotations.find(key);
     if (annotation == node.annotations.end()) return;
     const std::string where = hami_text::place(node, "annotation", key);
-    const auto list = detail::parse_json(annotation->second, where);
-    if (!list || !list->is_array()) {
+    const auto list = vgpuformats::parse_json(annotation->second, where);
+    if (!list || !list->is_list()) {
         reading.problems.push_back(list ? error{.code = error_code::malformed,
                                                 .where = where,
                                                 .field = "",
@@ -99,7 +98,7 @@ void read_kind(const kubernetes::node& node, const kind& npus, bool soft, node_r
     std::set<std::string> ids;
     for (std::size_t i = 0; i < list->size(); ++i) {
         error problem;
-        auto card = read_card((*list)[i], where + "[" + std::to_string(i) + "]", npus, problem);
+        auto card = read_card(list->items[i], where + "[" + std::to_string(i) + "]", npus, problem);
         if (card && !ids.insert(card->device.uuid).second) {
             problem = {.code = error_code::duplicate,
                        .where = where + "[" + std::to_string(i) + "]",
@@ -149,30 +148,30 @@ node_reading ascend_dialect::read_node(const node_source& source) const {
 void ascend_dialect::write_node(std::span<const device_registration> devices, kubernetes::node& node,
                                 kubernetes::text_map& /*config_map*/) const {
     for (const kind& npus : options_.kinds) {
-        auto list = nlohmann::ordered_json::array();
+        document list = document::list();
         std::int64_t ids = 0;
         bool soft = false;
         for (const device_registration& device : devices) {
             if (device.family != npus.npu.name || device.mode != mode_name) continue;
-            nlohmann::ordered_json entry{{"id", device.uuid}};
-            if (!list.empty()) entry["index"] = list.size();
+            document entry = document::map({{"id", device.uuid}});
+            if (list.size() > 0) entry["index"] = list.size();
             entry["count"] = device.slots;
             entry["devmem"] = device.memory.count();
             entry["devcore"] = device.cores.count();
             entry["type"] = device.model;
             entry["health"] = device.healthy;
             if (npus.super_pod) {
-                entry["custominfo"] = {{"NetworkID", 0}}; // ascend-device-plugin: the same for all of them
+                entry["custominfo"] =
+                    document::map({{"NetworkID", 0}}); // ascend-device-plugin: the same for all of them
             } else if (device.link_group != no_link_group) {
-                entry["custominfo"] = {{"NetworkID", device.link_group}};
+                entry["custominfo"] = document::map({{"NetworkID", device.link_group}});
             }
             list.push_back(std::move(entry));
             ids += device.slots;
             soft = soft || device.soft;
         }
-        if (list.empty()) continue;
-        using handler = nlohmann::ordered_json::error_handler_t;
-        node.annotations[register_key(npus)] = list.dump(-1, ' ', false, handler::replace);
+        if (list.size() == 0) continue;
+        node.annotations[register_key(npus)] = vgpuformats::print_json(list);
         if (soft != options_.soft_by_default) node.annotations[soft_annotation] = soft ? "true" : "false";
         node.allocatable[resource_of(npus)] = std::to_string(ids);
         node.capacity[resource_of(npus)] = std::to_string(ids);

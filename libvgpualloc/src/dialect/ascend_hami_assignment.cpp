@@ -7,16 +7,16 @@
 #include <variant>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "ascend_hami_parts.hpp"
 #include "hami_annotation.hpp"
 #include "vgpualloc/core/config.hpp"
+#include "vgpuformats/json.hpp"
 
 namespace vgpualloc::dialects::ascend_hami {
 
 namespace {
 
+using vgpuformats::document;
 constexpr const char* allocated_suffix = "-devices-allocated";
 
 /// By ascending memory: the order that template numbers count in.
@@ -92,8 +92,8 @@ const vir_template& template_in(const partition& part) {
 }
 
 /// An entry of the list that the container runtime reads.
-nlohmann::ordered_json runtime_entry(const device_registration& device, const partition& part) {
-    nlohmann::ordered_json entry{{"UUID", device.uuid}};
+document runtime_entry(const device_registration& device, const partition& part) {
+    document entry = document::map({{"UUID", device.uuid}});
     if (const auto* soft = std::get_if<slice>(&part)) {
         if (soft->memory != mib{0}) entry["memory"] = soft->memory.count();
         if (soft->cores != core_percent{0}) entry["core"] = soft->cores.count();
@@ -143,7 +143,7 @@ kubernetes::text_map ascend_dialect::write_assignment(const kubernetes::pod& pod
         const auto askers = askers_of(pod, npus, options_);
         if (std::ranges::count(askers.regular, true) == 0) continue;
         std::string list(options_.empty_parts ? askers.init_containers : 0, ';');
-        auto runtime = nlohmann::ordered_json::array();
+        document runtime = document::list();
         for (const bool asks : askers.regular) {
             if (!asks && !options_.empty_parts) continue;
             for (const device_share& share : decided.shares) {
@@ -157,8 +157,7 @@ kubernetes::text_map ascend_dialect::write_assignment(const kubernetes::pod& pod
         }
         written["hami.io/" + npus.npu.name + "-devices-to-allocate"] = list;
         written["hami.io/" + npus.npu.name + allocated_suffix] = list;
-        written["huawei.com/" + npus.npu.name] =
-            runtime.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+        written["huawei.com/" + npus.npu.name] = vgpuformats::print_json(runtime);
     }
     if (written.empty()) return written;
     written["predicate-time"] = decided.time;

@@ -6,12 +6,11 @@
 #include <set>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
-#include "../catalog/json_reader.hpp"
 #include "cce_parts.hpp"
 #include "hami_annotation.hpp"
 #include "text.hpp"
+#include "vgpuformats/cursor.hpp"
+#include "vgpuformats/json.hpp"
 
 namespace vgpualloc::dialects::cce {
 
@@ -19,6 +18,7 @@ namespace {
 
 using hami_text::amount_max;
 using hami_text::place;
+using vgpuformats::document;
 
 device_registration gpu(std::string uuid, std::string model, mib memory, bool healthy) {
     device_registration device;
@@ -34,8 +34,8 @@ device_registration gpu(std::string uuid, std::string model, mib memory, bool he
 
 void read_registered(const kubernetes::node& node, const std::string& written, node_reading& reading) {
     const std::string where = place(node, "annotation", register_annotation);
-    const auto list = detail::parse_json(written, where);
-    if (!list || !list->is_array()) {
+    const auto list = vgpuformats::parse_json(written, where);
+    if (!list || !list->is_list()) {
         reading.problems.push_back(list ? error{.code = error_code::malformed,
                                                 .where = where,
                                                 .field = "",
@@ -47,7 +47,7 @@ void read_registered(const kubernetes::node& node, const std::string& written, n
     std::set<std::string> ids;
     for (std::size_t i = 0; i < list->size(); ++i) {
         std::optional<error> failure;
-        const detail::json_reader entry{(*list)[i], where + "[" + std::to_string(i) + "]", failure};
+        const vgpuformats::cursor entry{list->items[i], where + "[" + std::to_string(i) + "]", failure};
         entry.only({"id", "model", "memory", "health"});
         auto registered =
             gpu(entry.at("id").filled_text(), entry.at("model").text(),
@@ -162,16 +162,16 @@ node_reading cce_dialect::read_node(const node_source& source) const {
 
 void cce_dialect::write_node(std::span<const device_registration> devices, kubernetes::node& node,
                              kubernetes::text_map& /*config_map*/) const {
-    auto list = nlohmann::ordered_json::array();
+    document list = document::list();
     std::int64_t units = 0;
     for (const device_registration& gpu : devices) {
         if (gpu.family != family || gpu.mode != mode_name) continue;
-        list.push_back(
-            {{"id", gpu.uuid}, {"model", gpu.model}, {"memory", gpu.memory.count()}, {"health", gpu.healthy}});
+        list.push_back(document::map(
+            {{"id", gpu.uuid}, {"model", gpu.model}, {"memory", gpu.memory.count()}, {"health", gpu.healthy}}));
         units += gpu.memory.count() / memory_unit.count();
     }
-    if (list.empty()) return;
-    node.annotations[register_annotation] = list.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+    if (list.size() == 0) return;
+    node.annotations[register_annotation] = vgpuformats::print_json(list);
     for (kubernetes::text_map* offered : {&node.allocatable, &node.capacity}) {
         (*offered)[options_.memory_name] = std::to_string(units);
         (*offered)[options_.cores_name] = std::to_string(list.size() * static_cast<std::size_t>(whole_compute.count()));

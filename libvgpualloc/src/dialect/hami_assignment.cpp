@@ -7,20 +7,19 @@
 #include <variant>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
-#include "../catalog/json_reader.hpp"
 #include "hami_annotation.hpp"
 #include "hami_parts.hpp"
 #include "vgpualloc/catalog/mig_offers.hpp"
 #include "vgpualloc/core/config.hpp"
+#include "vgpuformats/cursor.hpp"
+#include "vgpuformats/json.hpp"
 
 namespace vgpualloc::dialects::hami {
 
 namespace {
 
 using hami_text::amount_max;
-using nlohmann::json;
+using vgpuformats::document;
 
 constexpr const char* allocated_key = "hami.io/vgpu-devices-allocated";
 constexpr const char* to_allocate_key = "hami.io/vgpu-devices-to-allocate";
@@ -49,14 +48,14 @@ std::vector<mig_entry> read_mig_entries(const kubernetes::pod& pod, std::vector<
     const auto annotation = pod.annotations.find(mig_key);
     if (annotation == pod.annotations.end()) return entries;
     const std::string where = hami_text::place(pod, "annotation", mig_key);
-    const auto list = detail::parse_json(annotation->second, where);
+    const auto list = vgpuformats::parse_json(annotation->second, where);
     if (!list) {
         problems.push_back(list.error());
         return entries;
     }
     std::optional<error> failure;
-    const detail::json_reader reader{*list, where, failure};
-    constexpr detail::number_range position{0, amount_max};
+    const vgpuformats::cursor reader{*list, where, failure};
+    constexpr vgpuformats::number_range position{0, amount_max};
     for (const auto& item : reader.items(0)) {
         mig_entry instance;
         instance.part = item.maybe_integer("containerIndex", position).value_or(0);
@@ -198,15 +197,15 @@ hami_text::record record_of(const device_registration& device, const partition& 
     return result;
 }
 
-nlohmann::ordered_json mig_json(const device_registration& device, const mig_instance& part, std::size_t container,
-                                std::size_t record, const options& configured) {
+document mig_json(const device_registration& device, const mig_instance& part, std::size_t container,
+                  std::size_t record, const options& configured) {
     const mig_model model = model_for(device, configured);
     const mig_profile& profile = profile_of(model, part);
-    return {{"containerIndex", container},
-            {"deviceIndex", record},
-            {"gpuUUID", device.uuid},
-            {"profile", profile.name},
-            {"placement", {{"start", part.start}, {"size", profile.size.count()}}}};
+    return document::map({{"containerIndex", container},
+                          {"deviceIndex", record},
+                          {"gpuUUID", device.uuid},
+                          {"profile", profile.name},
+                          {"placement", document::map({{"start", part.start}, {"size", profile.size.count()}})}});
 }
 
 } // namespace
@@ -232,7 +231,7 @@ kubernetes::text_map hami_dialect::write_assignment(const kubernetes::pod& pod,
     const auto askers = askers_of(pod, options_);
     if (std::ranges::count(askers.regular, true) == 0) return {};
     std::string list(askers.init_containers, ';');
-    auto instances = nlohmann::ordered_json::array();
+    document instances = document::list();
     std::size_t part = askers.init_containers;
     std::uint32_t container = 0;
     for (const bool asks : askers.regular) {
@@ -257,8 +256,8 @@ kubernetes::text_map hami_dialect::write_assignment(const kubernetes::pod& pod,
                                  {"hami.io/vgpu-time", decided.time},
                                  {"hami.io/bind-time", decided.time},
                                  {"hami.io/bind-phase", "allocating"}};
-    if (!instances.empty()) {
-        written[mig_key] = instances.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+    if (instances.size() > 0) {
+        written[mig_key] = vgpuformats::print_json(instances);
     }
     return written;
 }

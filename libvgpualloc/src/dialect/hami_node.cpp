@@ -7,26 +7,25 @@
 #include <utility>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
-#include "../catalog/json_reader.hpp"
 #include "hami_annotation.hpp"
 #include "hami_parts.hpp"
 #include "text.hpp"
 #include "vgpualloc/catalog/mig_offers.hpp"
+#include "vgpuformats/cursor.hpp"
+#include "vgpuformats/json.hpp"
 
 namespace vgpualloc::dialects::hami {
 
 namespace {
 
-using detail::json_reader;
 using hami_text::amount_max;
-using nlohmann::json;
+using vgpuformats::cursor;
+using vgpuformats::document;
 
 constexpr const char* register_key = "hami.io/node-nvidia-register";
 constexpr const char* cordon_key = "hami.io/device-cordon";
-constexpr detail::number_range any_amount{0, amount_max};
-constexpr detail::number_range some_amount{1, amount_max};
+constexpr vgpuformats::number_range any_amount{0, amount_max};
+constexpr vgpuformats::number_range some_amount{1, amount_max};
 
 struct mode_spelling {
     std::string_view written;
@@ -71,8 +70,8 @@ expected<registered> finished(device_registration device, std::int64_t index, co
 }
 
 /// Where instances of a profile may start, and their size, which is the same everywhere.
-void read_placements(const json_reader& list, mig_offer& offer) {
-    for (const json_reader& placement : list.items(1)) {
+void read_placements(const cursor& list, mig_offer& offer) {
+    for (const cursor& placement : list.items(1)) {
         const std::int64_t start = placement.maybe_integer("start", {0, mig_units_max.count() - 1}).value_or(0);
         const std::int64_t size = placement.at("size").integer({1, mig_units_max.count() - start});
         if (offer.starts.empty()) offer.size = size;
@@ -86,10 +85,10 @@ void read_placements(const json_reader& list, mig_offer& offer) {
 }
 
 /// What the driver told of the GPU's instances; nothing if the plugin does not say it (before 2.10).
-std::vector<mig_offer> read_offers(const json_reader& gpu) {
+std::vector<mig_offer> read_offers(const cursor& gpu) {
     std::vector<mig_offer> offers;
     if (!gpu.has("migProfiles")) return offers;
-    for (const json_reader& profile : gpu.at("migProfiles").items(0)) {
+    for (const cursor& profile : gpu.at("migProfiles").items(0)) {
         mig_offer offer;
         offer.name = profile.at("name").filled_text();
         offer.memory = mib{profile.at("memoryMB").integer(some_amount)};
@@ -104,25 +103,27 @@ std::vector<mig_offer> read_offers(const json_reader& gpu) {
     return offers;
 }
 
-nlohmann::ordered_json offers_json(const std::vector<mig_offer>& offers) {
-    auto list = nlohmann::ordered_json::array();
+document offers_json(const std::vector<mig_offer>& offers) {
+    document list = document::list();
     for (const mig_offer& offer : offers) {
-        auto placements = nlohmann::ordered_json::array();
-        for (const std::int64_t start : offer.starts) placements.push_back({{"start", start}, {"size", offer.size}});
-        list.push_back({{"name", offer.name},
-                        {"memoryMB", offer.memory.count()},
-                        {"core", offer.cores.count()},
-                        {"sliceCount", offer.compute_slices},
-                        {"placements", std::move(placements)}});
+        document placements = document::list();
+        for (const std::int64_t start : offer.starts) {
+            placements.push_back(document::map({{"start", start}, {"size", offer.size}}));
+        }
+        list.push_back(document::map({{"name", offer.name},
+                                      {"memoryMB", offer.memory.count()},
+                                      {"core", offer.cores.count()},
+                                      {"sliceCount", offer.compute_slices},
+                                      {"placements", std::move(placements)}}));
     }
     return list;
 }
 
 /// An entry of the JSON list. Fields are left out where they are 0, false or empty (Go's omitempty); without an index
 /// it is the `position` that counts.
-expected<registered> read_entry(const json& entry, std::int64_t position, const std::string& where) {
+expected<registered> read_entry(const document& entry, std::int64_t position, const std::string& where) {
     std::optional<error> failure;
-    const json_reader gpu{entry, where, failure};
+    const cursor gpu{entry, where, failure};
     device_registration device;
     device.uuid = gpu.at("id").filled_text();
     device.slots = gpu.maybe_integer("count", any_amount).value_or(0);
@@ -203,9 +204,9 @@ std::vector<expected<registered>> read_list(std::string_view annotation, const s
         }
         return list;
     }
-    const auto parsed = detail::parse_json(annotation, where);
+    const auto parsed = vgpuformats::parse_json(annotation, where);
     if (!parsed) return {unexpected(parsed.error())};
-    for (const json& gpu : *parsed) list.push_back(read_entry(gpu, position(), place_of()));
+    for (const document& gpu : parsed->items) list.push_back(read_entry(gpu, position(), place_of()));
     return list;
 }
 
@@ -241,13 +242,13 @@ node_reading hami_dialect::read_node(const node_source& source) const {
 
 void hami_dialect::write_node(std::span<const device_registration> devices, kubernetes::node& node,
                               kubernetes::text_map& /*config_map*/) const {
-    auto list = nlohmann::ordered_json::array();
+    document list = document::list();
     std::int64_t ids = 0;
     for (const device_registration& gpu : devices) {
         const auto spelled = std::ranges::find(mode_spellings, gpu.mode, &mode_spelling::mode);
         if (gpu.family != family || spelled == mode_spellings.end()) continue;
-        nlohmann::ordered_json entry{{"id", gpu.uuid}};
-        if (!list.empty()) entry["index"] = list.size();
+        document entry = document::map({{"id", gpu.uuid}});
+        if (list.size() > 0) entry["index"] = list.size();
         entry["count"] = gpu.slots;
         entry["devmem"] = gpu.memory.count();
         entry["devcore"] = gpu.cores.count();
@@ -258,8 +259,8 @@ void hami_dialect::write_node(std::span<const device_registration> devices, kube
         list.push_back(std::move(entry));
         ids += gpu.slots;
     }
-    if (list.empty()) return;
-    node.annotations[register_key] = list.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+    if (list.size() == 0) return;
+    node.annotations[register_key] = vgpuformats::print_json(list);
     node.allocatable[options_.count_name] = std::to_string(ids);
     node.capacity[options_.count_name] = std::to_string(ids);
 }

@@ -6,12 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
-#include "../catalog/json_reader.hpp"
 #include "hami_annotation.hpp"
 #include "mindcluster_parts.hpp"
 #include "text.hpp"
+#include "vgpuformats/json.hpp"
 
 namespace vgpualloc::dialects::mindcluster {
 
@@ -19,6 +17,7 @@ namespace {
 
 using hami_text::place;
 using kubernetes::value_of;
+using vgpuformats::document;
 
 constexpr const char* chip_name_label = "node.kubernetes.io/npu.chip.name";
 constexpr const char* server_label = "servertype";
@@ -104,8 +103,8 @@ bool read_infos(const kubernetes::node& node, chip_health& chips, std::vector<er
                             .expected = "a JSON object by chip"});
         return false;
     }
-    const auto infos = detail::parse_json(annotation->second, where);
-    if (!infos || !infos->is_object()) {
+    const auto infos = vgpuformats::parse_json(annotation->second, where);
+    if (!infos || !infos->is_map()) {
         problems.push_back(infos ? error{.code = error_code::malformed,
                                          .where = where,
                                          .field = "",
@@ -114,7 +113,7 @@ bool read_infos(const kubernetes::node& node, chip_health& chips, std::vector<er
                                  : infos.error());
         return false;
     }
-    for (const auto& [name, info] : infos->items()) {
+    for (const auto& [name, info] : infos->members) {
         if (text::split(name, '-').size() <= 2) add(name, true, where, chips, problems); // more parts: a virtual NPU
     }
     return true;
@@ -179,13 +178,14 @@ std::optional<std::int64_t> cores_per_chip(const kubernetes::node& node) {
 std::optional<device_info> read_device_info(const kubernetes::text_map& config_map) {
     const auto written = config_map.find(info_key);
     if (written == config_map.end()) return std::nullopt;
-    const auto parsed = nlohmann::json::parse(written->second, nullptr, false);
-    const nlohmann::json::json_pointer list_at{"/DeviceInfo/DeviceList"};
-    if (!parsed.is_object() || !parsed.contains(list_at) || !parsed.at(list_at).is_object()) return std::nullopt;
+    const auto config = vgpuformats::parse_json(written->second, info_key);
+    const document* const outer = config ? config->find("DeviceInfo") : nullptr;
+    const document* const list = outer == nullptr ? nullptr : outer->find("DeviceList");
+    if (list == nullptr || !list->is_map()) return std::nullopt;
     device_info info;
-    for (const auto& [key, chips] : parsed.at(list_at).items()) {
-        if (!chips.is_string()) return std::nullopt;
-        info.device_list[key] = chips.get<std::string>();
+    for (const auto& [key, chips] : list->members) {
+        if (!chips.is_text()) return std::nullopt;
+        info.device_list[key] = chips.text;
     }
     return info;
 }
@@ -255,30 +255,29 @@ std::int64_t chip_dialect::extended_of(const kubernetes::node& node) const {
 
 void chip_dialect::write_node(std::span<const device_registration> devices, kubernetes::node& node,
                               kubernetes::text_map& config_map) const {
-    auto infos = nlohmann::ordered_json::object();
+    document infos = document::map();
     std::string healthy;
     std::string unhealthy;
     std::int64_t cores = 0;
     for (const device_registration& chip : devices) {
         if (chip.family != family || chip.mode != mode_name) continue;
-        infos[chip.uuid] = nlohmann::ordered_json::object();
+        infos[chip.uuid] = document::map();
         std::string& list = chip.healthy ? healthy : unhealthy;
         list += (list.empty() ? "" : ",") + chip.uuid;
         cores += chip.cores.count();
         node.labels[server_label] = std::string{uuid_prefix} + std::to_string(chip.cores.count());
         node.labels[chip_name_label] = chip.model;
     }
-    if (infos.empty()) return;
+    if (infos.size() == 0) return;
     node.labels["accelerator"] = "huawei-" + std::string{family};
     node.capacity[core_resource] = std::to_string(cores);
     node.allocatable[core_resource] = std::to_string(cores);
     if (options_.self_maintain) {
-        node.annotations[infos_annotation] =
-            infos.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+        node.annotations[infos_annotation] = vgpuformats::print_json(infos);
     }
-    const nlohmann::ordered_json info{
-        {"DeviceInfo", {{"DeviceList", {{list_key, healthy}, {list_key + "-Unhealthy", unhealthy}}}}}};
-    config_map[info_key] = info.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+    const document list = document::map({{list_key, healthy}, {list_key + "-Unhealthy", unhealthy}});
+    const document info = document::map({{"DeviceInfo", document::map({{"DeviceList", list}})}});
+    config_map[info_key] = vgpuformats::print_json(info);
 }
 
 } // namespace vgpualloc::dialects::mindcluster

@@ -9,15 +9,16 @@
 #include <span>
 #include <utility>
 
-#include "../catalog/json_reader.hpp"
 #include "text.hpp"
+#include "vgpuformats/cursor.hpp"
+#include "vgpuformats/json.hpp"
 
 namespace vgpualloc::dialects::volcano {
 
 namespace {
 
-using detail::json_reader;
-using detail::number_range;
+using vgpuformats::cursor;
+using vgpuformats::number_range;
 
 constexpr number_range amounts{0, std::numeric_limits<std::int32_t>::max()};
 constexpr number_range positive{1, amounts.most};
@@ -48,7 +49,7 @@ constexpr auto other_vnpu_keys = std::to_array<std::string_view>({"overwriteEnv"
 
 /// Fails at a key that looks like one of `ours` mistyped; other unknown keys are a warning, because these files are
 /// made for programs of which each has keys of its own.
-void check_keys(const json_reader& from, key_list ours, key_list others, std::vector<error>& warnings) {
+void check_keys(const cursor& from, key_list ours, key_list others, std::vector<error>& warnings) {
     for (const auto& [key, value] : from.entries()) {
         if (std::ranges::find(ours, key) != ours.end() || std::ranges::find(others, key) != others.end()) continue;
         const auto meant =
@@ -61,35 +62,35 @@ void check_keys(const json_reader& from, key_list ours, key_list others, std::ve
     }
 }
 
-std::vector<std::string> read_texts(const json_reader& list) {
+std::vector<std::string> read_texts(const cursor& list) {
     std::vector<std::string> texts;
-    for (const json_reader& item : list.items(1)) texts.push_back(item.filled_text());
+    for (const cursor& item : list.items(1)) texts.push_back(item.filled_text());
     return texts;
 }
 
-mig_kind read_kind(const json_reader& from) {
+mig_kind read_kind(const cursor& from) {
     from.only({"name", "memory", "count"});
     return {.name = from.at("name").filled_text(),
             .memory = mib{from.at("memory").integer(positive)},
             .count = from.at("count").integer({1, volcano_vgpu::mig_slots_max})};
 }
 
-mig_group read_group(const json_reader& from) {
+mig_group read_group(const cursor& from) {
     from.only({"group", "geometries"});
     mig_group group{.name = from.at("group").filled_text(), .kinds = {}};
     if (group.name.find_first_of("[]:;,") != std::string::npos) {
         from.at("group").fail(error_code::malformed, "a name without any of []:;, because ids of instances have it");
     }
-    for (const json_reader& kind : from.at("geometries").items(1)) group.kinds.push_back(read_kind(kind));
+    for (const cursor& kind : from.at("geometries").items(1)) group.kinds.push_back(read_kind(kind));
     return group;
 }
 
-volcano_vgpu::geometry read_geometry(const json_reader& from) {
+volcano_vgpu::geometry read_geometry(const cursor& from) {
     from.only({"models", "allowedGeometries"});
     volcano_vgpu::geometry result;
     result.models = read_texts(from.at("models"));
     std::int64_t slots = 0;
-    for (const json_reader& group : from.at("allowedGeometries").items(1)) {
+    for (const cursor& group : from.at("allowedGeometries").items(1)) {
         result.groups.push_back(read_group(group));
         for (const mig_kind& kind : result.groups.back().kinds) slots += kind.count;
     }
@@ -102,7 +103,7 @@ volcano_vgpu::geometry read_geometry(const json_reader& from) {
 }
 
 /// A factor such as 1 or 1.8, in percent.
-std::int64_t read_scaling(const json_reader& from, std::string_view key) {
+std::int64_t read_scaling(const cursor& from, std::string_view key) {
     constexpr std::int64_t unscaled = 100;
     if (!from.has(key)) return unscaled;
     const std::int64_t percent = from.at(key).hundredths({0, scaling_max});
@@ -110,16 +111,16 @@ std::int64_t read_scaling(const json_reader& from, std::string_view key) {
     return percent;
 }
 
-bool read_flag(const json_reader& from, std::string_view key) { return from.has(key) && from.at(key).flag(); }
+bool read_flag(const cursor& from, std::string_view key) { return from.has(key) && from.at(key).flag(); }
 
 /// Both schedulers call their section `nvidia` (volcano_config.hpp).
-bool is_of_hami(const json_reader& from) {
+bool is_of_hami(const cursor& from) {
     const auto has = [&from](std::string_view key) { return from.has(key); };
     if (has("memoryFactor") || has("migProfileAllowlist") || std::ranges::any_of(other_nvidia_keys, has)) return true;
     return !has("gpuMemoryFactor") && from.maybe_text("resourceCountName").starts_with(hami_resources);
 }
 
-void read_plugin(const json_reader& from, nvidia_plugin_config& plugin) {
+void read_plugin(const cursor& from, nvidia_plugin_config& plugin) {
     plugin.priority_name = from.maybe_text("resourcePriorityName");
     plugin.overwrite_env = read_flag(from, "overwriteEnv");
     plugin.memory_default = mib{from.maybe_integer("defaultMemory", amounts).value_or(0)};
@@ -133,28 +134,28 @@ void read_plugin(const json_reader& from, nvidia_plugin_config& plugin) {
 }
 
 /// 0 stands for no factor, as it does upstream.
-std::int64_t read_factor(const json_reader& from, std::string_view key, number_range range) {
+std::int64_t read_factor(const cursor& from, std::string_view key, number_range range) {
     return std::max<std::int64_t>(from.maybe_integer(key, range).value_or(1), 1);
 }
 
 /// The names of the resources, which the options of both dialects call alike.
 template <class Options>
-void read_names(const json_reader& from, Options& to) {
+void read_names(const cursor& from, Options& to) {
     to.count_name = from.maybe_text("resourceCountName");
     to.memory_name = from.maybe_text("resourceMemoryName");
     to.cores_name = from.maybe_text("resourceCoreName");
     to.memory_percentage_name = from.maybe_text("resourceMemoryPercentageName");
 }
 
-void read_allowlist(const json_reader& list, hami::options& to) {
-    for (const json_reader& entry : list.items(0)) {
+void read_allowlist(const cursor& list, hami::options& to) {
+    for (const cursor& entry : list.items(0)) {
         entry.only({"models", "profiles"});
         to.mig_allowlist.push_back(
             {.models = read_texts(entry.at("models")), .profiles = read_texts(entry.at("profiles"))});
     }
 }
 
-void read_hami(const json_reader& from, device_config& to) {
+void read_hami(const cursor& from, device_config& to) {
     hami::options& configured = to.hami.emplace();
     read_names(from, configured);
     configured.memory_factor = read_factor(from, "memoryFactor", factors);
@@ -169,15 +170,15 @@ void read_hami(const json_reader& from, device_config& to) {
     }
 }
 
-void read_volcano(const json_reader& from, volcano_vgpu::options& to) {
+void read_volcano(const cursor& from, volcano_vgpu::options& to) {
     read_names(from, to);
     to.memory_factor = read_factor(from, "gpuMemoryFactor", amounts);
     if (!from.has("knownMigGeometries")) return;
-    for (const json_reader& geometry : from.at("knownMigGeometries").items(0))
+    for (const cursor& geometry : from.at("knownMigGeometries").items(0))
         to.geometries.push_back(read_geometry(geometry));
 }
 
-void read_nvidia(const json_reader& from, device_config& to) {
+void read_nvidia(const cursor& from, device_config& to) {
     check_keys(from, nvidia_keys, other_nvidia_keys, to.warnings);
     read_plugin(from, to.nvidia);
     if (is_of_hami(from)) {
@@ -187,7 +188,7 @@ void read_nvidia(const json_reader& from, device_config& to) {
     }
 }
 
-npu_template read_template(const json_reader& from) {
+npu_template read_template(const cursor& from) {
     from.only({"name", "memory", "aiCore", "aiCPU"});
     return {.name = from.at("name").filled_text(),
             .memory = mib{from.at("memory").integer(positive)},
@@ -195,7 +196,7 @@ npu_template read_template(const json_reader& from) {
             .ai_cpu = from.maybe_integer("aiCPU", amounts).value_or(0)};
 }
 
-vnpu_config read_vnpu(const json_reader& from, std::vector<error>& warnings) {
+vnpu_config read_vnpu(const cursor& from, std::vector<error>& warnings) {
     check_keys(from, vnpu_keys, other_vnpu_keys, warnings);
     vnpu_config entry{.chip_name = from.maybe_text("chipName"),
                       .resource_name = from.at("resourceName").filled_text(),
@@ -211,7 +212,7 @@ vnpu_config read_vnpu(const json_reader& from, std::vector<error>& warnings) {
                                .templates = {}}};
     if (!from.has("templates")) return entry;
     std::set<std::string> names;
-    for (const json_reader& item : from.at("templates").items(0)) {
+    for (const cursor& item : from.at("templates").items(0)) {
         entry.kind.templates.push_back(read_template(item));
         if (!names.insert(entry.kind.templates.back().name).second && !item.failed()) {
             item.at("name").fail(error_code::duplicate, "a name that no template before has");
@@ -220,9 +221,9 @@ vnpu_config read_vnpu(const json_reader& from, std::vector<error>& warnings) {
     return entry;
 }
 
-void read_vnpus(const json_reader& list, device_config& to) {
+void read_vnpus(const cursor& list, device_config& to) {
     std::set<std::string> words;
-    for (const json_reader& item : list.items(0)) {
+    for (const cursor& item : list.items(0)) {
         to.vnpus.push_back(read_vnpu(item, to.warnings));
         if (!words.insert(to.vnpus.back().kind.name).second && !item.failed()) {
             item.at("commonWord").fail(error_code::duplicate, "a word that no entry before has");
@@ -260,11 +261,11 @@ error argument_error(error_code code, std::string_view name, std::string_view va
 }
 
 std::optional<error> read_rules(const std::string& written, plugin_arguments& to) {
-    const auto document = detail::parse_json(written, rules_argument);
+    const auto document = vgpuformats::parse_json(written, rules_argument);
     if (!document) return document.error();
     std::optional<error> failure;
-    const json_reader root{*document, rules_argument, failure};
-    for (const json_reader& rule : root.items(0)) {
+    const cursor root{*document, rules_argument, failure};
+    for (const cursor& rule : root.items(0)) {
         kubernetes::text_map& labels = to.exclusive_rules.emplace_back();
         for (const auto& [label, value] : rule.entries()) labels.emplace(label, value.text());
     }
@@ -308,14 +309,14 @@ std::optional<error> read_argument(const std::string& name, const std::string& w
 } // namespace
 
 expected<device_config> parse_device_config(std::string_view json, std::string_view name) {
-    const auto document = detail::parse_json(json, name);
+    const auto document = vgpuformats::parse_json(json, name);
     if (!document) return unexpected(document.error());
     std::optional<error> failure;
-    const json_reader root{*document, name, failure};
+    const cursor root{*document, name, failure};
     device_config config;
     check_keys(root, root_keys, other_vendors, config.warnings);
     // Some other file, whose keys would all be passed over with a warning.
-    if (!document->empty() && config.warnings.size() == document->size()) {
+    if (document->size() > 0 && config.warnings.size() == document->size()) {
         root.fail(error_code::missing, "a device configuration, which has a section nvidia or vnpus");
     }
     if (root.has("nvidia")) {
@@ -326,8 +327,8 @@ expected<device_config> parse_device_config(std::string_view json, std::string_v
             "";
     }
     if (root.has("vnpus")) {
-        const json_reader vnpus = root.at("vnpus");
-        if ((*document)["vnpus"].is_array()) {
+        const cursor vnpus = root.at("vnpus");
+        if (document->find("vnpus")->is_list()) {
             read_vnpus(vnpus, config);
         } else {
             check_keys(vnpus, vnpus_keys, {}, config.warnings);

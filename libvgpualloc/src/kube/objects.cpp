@@ -10,27 +10,32 @@
 #include <utility>
 
 #include "objects_parts.hpp"
+#include "vgpuformats/json.hpp"
+#include "vgpuformats/yaml.hpp"
 
 namespace vgpualloc::kube {
 
 namespace {
 
-std::string shown(const document_value& value) {
+std::string shown(const document& value) {
     if (value.kind == value_kind::list) return "a list";
     if (value.kind == value_kind::map) return "an object";
     return value.kind == value_kind::null ? "null" : value.text;
 }
 
+/// In the place of an object that begins on the line of the one before it: JSON without line ends.
+constexpr std::string_view numbered = ": object ";
+
 /// A cursor at something that is there; its place ends in the line where that is known.
-std::string place_at(const std::string& place, const document_value& value) {
+std::string place_at(const std::string& place, const document& value) {
     const auto colon = place.rfind(':');
-    if (value.line == 0 || colon == std::string::npos) return place;
-    return place.substr(0, colon + 1) + std::to_string(value.line);
+    if (place.find(numbered) != std::string::npos || colon == std::string::npos) return place;
+    return place.substr(0, colon + 1) + std::to_string(value.place.line);
 }
 
 } // namespace
 
-object_cursor object_cursor::inner(const document_value* value, const std::string& path) const {
+object_cursor object_cursor::inner(const document* value, const std::string& path) const {
     object_cursor cursor{value, value == nullptr ? place_ : place_at(place_, *value), *problems_};
     cursor.path_ = path_.empty() || path.starts_with('[') ? path_ + path : path_ + "." + path;
     return cursor;
@@ -46,7 +51,7 @@ std::vector<object_cursor> object_cursor::items() const {
     std::vector<object_cursor> list;
     if (!present()) return list;
     if (value_->kind != value_kind::list) fail(error_code::malformed, shown(*value_), "a list");
-    for (const document_value& item : value_->items) {
+    for (const document& item : value_->items) {
         list.push_back(inner(&item, "[" + std::to_string(list.size()) + "]"));
     }
     return list;
@@ -142,11 +147,12 @@ class manifest_reader {
 public:
     explicit manifest_reader(const std::string& name) : name_{&name} {}
 
-    void read(const document_value& object, const std::string& kind_in_list) {
+    void read(const document& object, const std::string& kind_in_list) {
         ++objects_;
         if (const auto* items = object.find("items"); items != nullptr && is_list(object)) {
             const std::string kind = object.find("kind")->text;
-            for (const document_value& item : items->items) read(item, kind.substr(0, kind.size() - 4));
+            line_ = object.place.line;
+            for (const document& item : items->items) read(item, kind.substr(0, kind.size() - 4));
             return;
         }
         manifest result = headed(object, kind_in_list);
@@ -179,20 +185,21 @@ public:
     [[nodiscard]] std::vector<manifest> take() { return std::move(manifests_); }
 
 private:
-    static bool is_list(const document_value& object) {
+    static bool is_list(const document& object) {
         const auto* kind = object.find("kind");
         return kind != nullptr && kind->text.ends_with("List") && object.find("items")->kind == value_kind::list;
     }
 
-    object_cursor cursor(const document_value& object, manifest& target) const {
+    object_cursor cursor(const document& object, manifest& target) const {
         return {&object, target.place, target.problems};
     }
 
     /// Kind, names and place.
-    manifest headed(const document_value& object, const std::string& kind_in_list) {
+    manifest headed(const document& object, const std::string& kind_in_list) {
         manifest result;
-        result.place = object.line > 0 ? *name_ + ":" + std::to_string(object.line)
-                                       : *name_ + ": object " + std::to_string(objects_);
+        const bool own_line = std::exchange(line_, object.place.line) != object.place.line;
+        result.place = *name_ + (own_line ? ":" + std::to_string(object.place.line)
+                                          : std::string{numbered} + std::to_string(objects_));
         const auto at = cursor(object, result);
         result.kind = at.at("kind").text();
         if (result.kind.empty()) result.kind = kind_in_list;
@@ -205,7 +212,7 @@ private:
         return result;
     }
 
-    void read_pod(const document_value& object, manifest& target) const {
+    void read_pod(const document& object, manifest& target) const {
         target.pod.emplace();
         target.pod->name = target.name;
         target.pod->ns = target.ns;
@@ -227,7 +234,7 @@ private:
     }
 
     /// A Volcano Job: a manifest for each of its tasks, whose pods have the job's scheduler unless they name one.
-    void read_tasks(const document_value& object, manifest& job) {
+    void read_tasks(const document& object, manifest& job) {
         const auto tasks = cursor(object, job).at("spec").at("tasks");
         if (!tasks.present()) tasks.fail(error_code::missing, "", "a list of tasks");
         const std::string scheduler = cursor(object, job).at("spec").at("schedulerName").text();
@@ -250,29 +257,30 @@ private:
 
     const std::string* name_;
     std::size_t objects_ = 0;
+    std::int32_t line_ = 0; ///< of the object before
     std::vector<manifest> manifests_;
 };
 
 } // namespace
 
 expected<std::vector<manifest>> read_manifests(std::string_view text, const std::string& name) {
-    const auto documents = vgputraces::parse_documents(text, name);
+    const auto documents = vgpuformats::parse_documents(text, name);
     if (!documents) return unexpected(documents.error());
     manifest_reader reader{name};
-    for (const document_value& document : *documents) {
-        if (document.kind != value_kind::map) {
-            const std::string place = document.line > 0 ? name + ":" + std::to_string(document.line) : name;
-            return unexpected(error{error_code::malformed, place, "", shown(document), "a Kubernetes object"});
+    for (const document& object : *documents) {
+        if (object.kind != value_kind::map) {
+            const std::string place = name + ":" + std::to_string(object.place.line);
+            return unexpected(error{error_code::malformed, place, "", shown(object), "a Kubernetes object"});
         }
-        reader.read(document, {});
+        reader.read(object, {});
     }
     return reader.take();
 }
 
 expected<std::string> yaml_to_json_text(std::string_view text, const std::string& name) {
-    const auto documents = vgputraces::parse_documents(text, name);
+    const auto documents = vgpuformats::parse_documents(text, name);
     if (!documents) return unexpected(documents.error());
-    if (documents->size() == 1) return vgputraces::to_json_text(documents->front());
+    if (documents->size() == 1) return vgpuformats::print_json(documents->front());
     return unexpected(error{error_code::malformed, name, "", std::to_string(documents->size()) + " documents", "one"});
 }
 

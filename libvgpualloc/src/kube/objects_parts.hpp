@@ -16,14 +16,14 @@ namespace vgpualloc::kube {
 
 using kubernetes::quantity_unit;
 using kubernetes::rounding;
-using vgputraces::document_value;
-using vgputraces::value_kind;
+using vgpuformats::document;
+using vgpuformats::value_kind;
 
 /// Points at one value of an object, or at nothing. What is wrong becomes a problem with place and path; what is absent
 /// is silently empty.
 class object_cursor {
 public:
-    object_cursor(const document_value* value, std::string place, std::vector<error>& problems)
+    object_cursor(const document* value, std::string place, std::vector<error>& problems)
         : value_{value}, place_{std::move(place)}, problems_{&problems} {}
 
     [[nodiscard]] bool present() const { return value_ != nullptr && value_->kind != value_kind::null; }
@@ -44,12 +44,12 @@ public:
     [[nodiscard]] kubernetes::text_map scalars() const;
 
     void fail(error_code code, const std::string& value, const std::string& expected) const;
-    [[nodiscard]] const document_value* value() const { return value_; }
+    [[nodiscard]] const document* value() const { return value_; }
 
 private:
-    [[nodiscard]] object_cursor inner(const document_value* value, const std::string& path) const;
+    [[nodiscard]] object_cursor inner(const document* value, const std::string& path) const;
 
-    const document_value* value_;
+    const document* value_;
     std::string place_;
     std::string path_;
     std::vector<error>* problems_;

@@ -3,14 +3,13 @@
 
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include "vgpualloc/kube/objects.hpp"
+#include "vgpuformats/json.hpp"
 
 namespace vgpualloc::kube {
 
-using json = nlohmann::json;
 using dialects::volcano::plugin_arguments;
+using vgpuformats::document;
 
 namespace {
 
@@ -42,31 +41,32 @@ config_text find_config(const std::string& text, const std::string& name) {
 }
 
 /// Arguments are texts to the plugin, whatever YAML takes them for; a list or map is JSON.
-expected<kubernetes::text_map> arguments_of(const json& plugin, const std::string& place) {
+expected<kubernetes::text_map> arguments_of(const document& plugin, const std::string& place) {
     kubernetes::text_map result;
-    const auto entry = plugin.find("arguments");
-    if (entry == plugin.end() || entry->is_null()) return result;
-    if (!entry->is_object()) return unexpected(malformed(place, "arguments of deviceshare", "a map"));
-    for (const auto& [key, value] : entry->items()) {
-        result[key] =
-            value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, json::error_handler_t::replace);
+    const document* const arguments = plugin.find("arguments");
+    if (arguments == nullptr || arguments->is_null()) return result;
+    if (!arguments->is_map()) return unexpected(malformed(place, "arguments of deviceshare", "a map"));
+    for (const auto& [key, value] : arguments->members) {
+        result[key] = value.is_text() ? value.text : vgpuformats::print_json(value);
     }
     return result;
 }
 
 /// The plugin's entry in the tiers.
-expected<const json*> find_plugin(const json& root, const std::string& place) {
-    const auto tiers = root.is_object() ? root.find("tiers") : root.end();
-    if (!root.is_object() || tiers == root.end() || !tiers->is_array()) {
+expected<const document*> find_plugin(const document& root, const std::string& place) {
+    const document* const tiers = root.find("tiers");
+    if (tiers == nullptr || !tiers->is_list()) {
         return unexpected(malformed(place, "tiers", "a scheduler configuration with a list of tiers"));
     }
-    const json* result = nullptr;
-    for (const json& tier : *tiers) {
-        if (!tier.is_object() || !tier.contains("plugins") || !tier["plugins"].is_array()) {
+    const document* result = nullptr;
+    for (const document& tier : tiers->items) {
+        const document* const plugins = tier.find("plugins");
+        if (plugins == nullptr || !plugins->is_list()) {
             return unexpected(malformed(place, "tiers", "tiers with a list of plugins each"));
         }
-        for (const json& plugin : tier["plugins"]) {
-            if (!plugin.is_object() || !plugin.contains("name") || plugin["name"] != plugin_name) continue;
+        for (const document& plugin : plugins->items) {
+            const document* const name = plugin.find("name");
+            if (name == nullptr || !name->is_text() || name->text != plugin_name) continue;
             if (result != nullptr) {
                 return unexpected(error{.code = error_code::duplicate,
                                         .where = place,
@@ -91,8 +91,9 @@ expected<plugin_arguments> parse_scheduler_config(const std::string& text, const
     const config_text from = find_config(text, name);
     const auto written = yaml_to_json_text(from.text, from.place);
     if (!written) return unexpected(written.error());
-    const json root = json::parse(*written);
-    const auto plugin = find_plugin(root, from.place);
+    const auto root = vgpuformats::parse_json(*written, from.place);
+    if (!root) return unexpected(root.error());
+    const auto plugin = find_plugin(*root, from.place);
     if (!plugin) return unexpected(plugin.error());
     const auto arguments = arguments_of(**plugin, from.place);
     if (!arguments) return unexpected(arguments.error());

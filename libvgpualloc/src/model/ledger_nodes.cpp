@@ -335,9 +335,8 @@ expected<bool> ledger::set_service(node_index where, device_index device, servic
     if (owner.described == nullptr && registered.service == service) return false;
     if (owner.described != nullptr) { // what the device will be when its pods have gone
         node described = *owner.described;
-        const auto at = std::ranges::find(described.devices, registered.uuid, &vgpualloc::device::uuid);
-        if (registered.uuid.empty() || at == described.devices.end()) return false;
-        at->service = service;
+        if (device.at() >= described.devices.size()) return false; // it only waits to go
+        described.devices[device.at()].service = service;
         return update_node(where, std::move(described));
     }
     save_structure(where);

@@ -38,7 +38,10 @@ vgpureport::report_run describe(const run_record& record, const loaded_input& lo
     }
     shown.facts = effective(record.config);
     shown.facts.emplace_back("version", vgpualloc::version);
-    for (const input_file& each : loaded.files) shown.facts.emplace_back(each.path, "sha256 " + each.sha256);
+    for (const input_file& file : loaded.files) {
+        const bool hashed = !file.sha256.empty();
+        shown.facts.emplace_back(file.path, hashed ? "sha256 " + file.sha256 : "no checksum: built without OpenSSL");
+    }
     shown.decisions_per_second = record.result.decisions_per_s();
     shown.latency_p50_us = record.result.decision_latency.quantile_us(0.50);
     shown.latency_p99_us = record.result.decision_latency.quantile_us(0.99);

@@ -5,9 +5,8 @@
 #include <set>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include "vgpualloc/compat/all.hpp"
+#include "vgpuformats/json.hpp"
 #include "vgpureport/report.hpp"
 #include "vgpusim/outputs/report.hpp"
 
@@ -102,16 +101,16 @@ std::vector<std::string> comparison_file_names(const std::vector<std::string>& p
 
 named_texts comparison_files(const std::vector<run_record>& records, const loaded_input& loaded) {
     named_texts files;
-    nlohmann::ordered_json summaries = nlohmann::ordered_json::array();
+    vgpuformats::document summaries = vgpuformats::document::list();
     std::vector<vgpureport::report_run> shown;
     for (const run_record& record : records) {
         shown.push_back(describe(record, loaded));
         for (auto& [name, text] : run_files(record, loaded)) {
-            if (name == "summary.json") summaries.push_back(nlohmann::ordered_json::parse(text));
+            if (name == "summary.json") summaries.push_back(vgpuformats::parse_json(text, name).value());
             files.emplace_back(folder_of(record.config.policy) + "/" + name, std::move(text));
         }
     }
-    files.emplace_back(summaries_name, summaries.dump(2) + "\n");
+    files.emplace_back(summaries_name, vgpuformats::print_json(summaries, 2) + "\n");
     files.emplace_back(report_name, vgpureport::render_report(shown));
     return files;
 }

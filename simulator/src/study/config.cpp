@@ -5,13 +5,11 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
-#include <set>
 #include <system_error>
 
-#include <nlohmann/json.hpp>
-
 #include "vgpuformats/files.hpp"
-#include "vgpuformats/locate.hpp"
+#include "vgpuformats/json.hpp"
+#include "vgputraces/locate.hpp"
 
 namespace vgpusim {
 
@@ -141,23 +139,19 @@ std::string from_folder_of(const std::string& scenario, const std::string& path)
 }
 
 expected<void> take_member(run_config& config, const std::string& path, const std::string& key,
-                           const nlohmann::json& value) {
+                           const vgpuformats::document& value) {
     if (key == "name" || key == "description") return {};
-    const config_key* found = find_key(key);
-    if (found == nullptr) return unexpected(unknown_key(path + ": /" + key, key));
-    std::string text;
-    if (value.is_string()) {
-        text = value.get<std::string>();
-    } else if (value.is_boolean() || value.is_number()) {
-        text = value.dump();
-    } else {
-        error failure = bad_value("/" + key, value.dump(), "a string, a number, true or false");
-        failure.where = path;
+    const std::string where = path + ":" + std::to_string(value.place.line);
+    const config_key* entry = find_key(key);
+    if (entry == nullptr) return unexpected(unknown_key(where, key));
+    if (value.is_null() || value.is_list() || value.is_map()) {
+        error failure = bad_value(key, vgpuformats::print_json(value), "a string, a number, true or false");
+        failure.where = where;
         return unexpected(std::move(failure));
     }
-    if (found->is_path) text = from_folder_of(path, text);
-    if (auto done = found->set(config, "/" + key, text); !done) {
-        done.error().where = path;
+    const std::string text = entry->is_path ? from_folder_of(path, value.text) : value.text;
+    if (auto done = entry->set(config, key, text); !done) {
+        done.error().where = where;
         return done;
     }
     return {};
@@ -172,42 +166,15 @@ expected<void> set_key(run_config& config, std::string_view key, std::string_vie
 }
 
 expected<run_config> read_scenario(const std::string& path) {
-    const auto text = vgputraces::read_file(path);
+    const auto text = vgpuformats::read_file(path);
     if (!text) return unexpected(text.error());
-    const auto malformed = [&](std::string what) {
-        return unexpected(
-            error{.code = error_code::malformed, .where = path, .field = "", .value = "", .expected = std::move(what)});
-    };
-    nlohmann::json scenario;
-    std::string repeated;
-    std::vector<std::set<std::string>> seen;
-    constexpr int depth_max = 8; // a scenario is flat; a file made to be deep must not exhaust the stack
-    bool too_deep = false;
-    const auto watch_keys = [&](int depth, nlohmann::json::parse_event_t event, nlohmann::json& parsed) {
-        too_deep = too_deep || depth > depth_max;
-        if (event == nlohmann::json::parse_event_t::object_start) seen.emplace_back();
-        if (event == nlohmann::json::parse_event_t::object_end) seen.pop_back();
-        if (event == nlohmann::json::parse_event_t::key && !seen.back().insert(parsed.get<std::string>()).second) {
-            repeated = parsed.get<std::string>();
-        }
-        return depth <= depth_max; // what is deeper is not kept
-    };
-    try {
-        scenario = nlohmann::json::parse(*text, watch_keys);
-    } catch (const nlohmann::json::exception& failure) {
-        return malformed("not JSON: " + std::string{failure.what()});
+    const auto scenario = vgpuformats::parse_json(*text, path);
+    if (!scenario) return unexpected(scenario.error());
+    if (!scenario->is_map()) {
+        return unexpected(error{error_code::malformed, path, "", "", "a scenario is a JSON object"});
     }
-    if (too_deep) return malformed("a scenario is a flat JSON object");
-    if (!repeated.empty()) {
-        return unexpected(error{.code = error_code::duplicate,
-                                .where = path,
-                                .field = "/" + repeated,
-                                .value = repeated,
-                                .expected = "keys that occur once"});
-    }
-    if (!scenario.is_object()) return malformed("a scenario is a JSON object");
     run_config config;
-    for (const auto& [key, value] : scenario.items()) {
+    for (const auto& [key, value] : scenario->members) {
         if (auto done = take_member(config, path, key, value); !done) return unexpected(std::move(done.error()));
     }
     return config;

@@ -12,10 +12,10 @@
 #include "vgpualloc/mode/all.hpp"
 #include "vgpualloc/verify/placements.hpp"
 #include "vgpuformats/files.hpp"
-#include "vgpuformats/locate.hpp"
 #include "vgpuformats/sha256.hpp"
 #include "vgpusim/discipline/all.hpp"
 #include "vgpusim/workload/openb.hpp"
+#include "vgputraces/locate.hpp"
 #include "vgputraces/openb.hpp"
 
 namespace vgpusim {
@@ -29,9 +29,9 @@ using vgpualloc::unexpected;
 namespace {
 
 expected<input_file> hashed(const std::string& path) {
-    const auto text = vgputraces::read_file(path);
+    const auto text = vgpuformats::read_file(path);
     if (!text) return unexpected(text.error());
-    return input_file{.path = path, .sha256 = vgputraces::sha256_hex(*text)};
+    return input_file{.path = path, .sha256 = vgpuformats::sha256_hex(*text).value_or("")};
 }
 
 expected<void> needs_path(const std::string& value, const char* field) {

@@ -166,7 +166,7 @@ TEST(volcano_config, what_is_wrong_is_named_by_its_path) {
     };
     const std::string path = "nvidia.knownMigGeometries[0].allowedGeometries";
     const std::vector<wrong> all{
-        {"{", "parse error", error_code::malformed},
+        {"{", "JSON: syntax error", error_code::malformed},
         {"[]", "an object", error_code::malformed},
         {R"({"nvidia":{},"nvidia":{}})", "given twice", error_code::duplicate},
         {R"({"kind":"Pod","metadata":{}})", "section nvidia or vnpus", error_code::missing},
@@ -206,7 +206,7 @@ TEST(volcano_config, what_is_wrong_is_named_by_its_path) {
         ASSERT_FALSE(read) << item.json;
         EXPECT_EQ(read.error().code, item.code) << read.error().message();
         EXPECT_THAT(read.error().message(), HasSubstr(item.part));
-        EXPECT_EQ(read.error().where, "device-config.yaml");
+        EXPECT_THAT(read.error().where, HasSubstr("device-config.yaml"));
     }
 }
 

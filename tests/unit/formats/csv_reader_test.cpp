@@ -9,7 +9,7 @@
 namespace {
 
 using testing::ElementsAre;
-using vgputraces::csv_reader;
+using vgpuformats::csv_reader;
 
 /// All fields of all lines, or the message of the first error.
 struct parsed {

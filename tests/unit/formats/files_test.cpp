@@ -2,18 +2,14 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 #include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
-#include "vgpuformats/locate.hpp"
 
 namespace {
 
@@ -22,9 +18,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using vgpualloc::error_code;
-using vgputraces::output_file;
-using vgputraces::read_file;
-using vgputraces::write_files;
+using vgpuformats::output_file;
+using vgpuformats::read_file;
+using vgpuformats::write_files;
 
 class files : public testing::Test {
 protected:
@@ -211,61 +207,6 @@ TEST_F(files, two_writers_at_once_do_not_mix) {
     ASSERT_TRUE(content);
     EXPECT_TRUE(*content == first || *content == second);
     EXPECT_THAT(present(), ElementsAre("out", "out/x.csv"));
-}
-
-/// Sets or clears a variable, and puts the former value back.
-class scoped_variable {
-public:
-    scoped_variable(const char* name, const char* value) : name_{name} {
-        if (const char* former = std::getenv(name)) former_ = former;
-        set(value);
-    }
-    scoped_variable(const scoped_variable&) = delete;
-    scoped_variable& operator=(const scoped_variable&) = delete;
-    ~scoped_variable() { set(former_ ? former_->c_str() : nullptr); }
-
-private:
-    void set(const char* value) { value == nullptr ? ::unsetenv(name_) : ::setenv(name_, value, 1); }
-
-    const char* name_;
-    std::optional<std::string> former_;
-};
-
-TEST_F(files, the_default_folder_follows_the_environment) {
-    const scoped_variable home{"HOME", "/home/u"};
-    const scoped_variable cache{"XDG_CACHE_HOME", nullptr};
-    const scoped_variable named{"VGPUALLOC_TRACES", nullptr};
-    EXPECT_EQ(vgputraces::default_trace_folder(), "/home/u/.cache/vgpualloc/traces");
-    {
-        const scoped_variable relative{"XDG_CACHE_HOME", "c"}; // to be ignored, says the XDG specification
-        EXPECT_EQ(vgputraces::default_trace_folder(), "/home/u/.cache/vgpualloc/traces");
-    }
-    const scoped_variable absolute{"XDG_CACHE_HOME", "/c"};
-    EXPECT_EQ(vgputraces::default_trace_folder(), "/c/vgpualloc/traces");
-    const scoped_variable traces{"VGPUALLOC_TRACES", "/t"};
-    EXPECT_EQ(vgputraces::default_trace_folder(), "/t");
-}
-
-TEST_F(files, a_bare_name_is_found_in_the_named_folder_then_here_then_in_the_cache) {
-    fs::create_directories(at("cache/vgpualloc/traces"));
-    fs::create_directories(at("named"));
-    const scoped_variable cache{"XDG_CACHE_HOME", at("cache").c_str()};
-    const scoped_variable named{"VGPUALLOC_TRACES", at("named").c_str()};
-    const auto& find = vgputraces::resolve_trace_path;
-    const fs::path former = fs::current_path();
-    fs::current_path(root_);
-
-    EXPECT_EQ(find("x.csv"), "x.csv"); // nowhere
-    put("cache/vgpualloc/traces/x.csv", "");
-    EXPECT_EQ(find("x.csv"), at("cache/vgpualloc/traces/x.csv"));
-    put("x.csv", "");
-    EXPECT_EQ(find("x.csv"), "x.csv");
-    put("named/x.csv", "");
-    EXPECT_EQ(find("x.csv"), at("named/x.csv"));
-    EXPECT_EQ(find("./x.csv"), "./x.csv"); // not a bare name
-    EXPECT_EQ(find(""), "");
-
-    fs::current_path(former);
 }
 
 } // namespace

@@ -6,16 +6,16 @@ namespace {
 
 // The examples of FIPS 180-2, appendix B.
 TEST(sha256, knows_the_published_examples) {
-    EXPECT_EQ(vgputraces::sha256_hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
-    EXPECT_EQ(vgputraces::sha256_hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-    EXPECT_EQ(vgputraces::sha256_hex("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
+    EXPECT_EQ(vgpuformats::sha256_hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    EXPECT_EQ(vgpuformats::sha256_hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    EXPECT_EQ(vgpuformats::sha256_hex("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
               "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
-    EXPECT_EQ(vgputraces::sha256_hex(std::string(1'000'000, 'a')),
+    EXPECT_EQ(vgpuformats::sha256_hex(std::string(1'000'000, 'a')),
               "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
 TEST(sha256, takes_zero_bytes_within) {
-    EXPECT_NE(vgputraces::sha256_hex(std::string_view{"a\0b", 3}), vgputraces::sha256_hex("a"));
+    EXPECT_NE(vgpuformats::sha256_hex(std::string_view{"a\0b", 3}), vgpuformats::sha256_hex("a"));
 }
 
 } // namespace

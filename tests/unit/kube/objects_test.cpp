@@ -230,8 +230,8 @@ TEST(yaml, anchors_aliases_and_merges) {
 }
 
 TEST(yaml, scalars_as_json) {
-    const auto json = yaml_to_json_text("[1, -2.5, yes, Off, ~, null, '5', a b, 1.2.3]", "f");
-    EXPECT_FALSE(json.has_value()); // a bracket begins JSON
+    const auto json = yaml_to_json_text("[yes, 'no', a b]", "f"); // JSON too may begin with a bracket
+    EXPECT_EQ(json.value(), R"([true,"no","a b"])");
     const auto flow = yaml_to_json_text("a: [1, -2.5, yes, Off, ~, null, '5', a b, 1.2.3]", "f");
     ASSERT_TRUE(flow.has_value());
     EXPECT_EQ(*flow, R"({"a":[1,-2.5,true,false,null,null,"5","a b","1.2.3"]})");
@@ -245,7 +245,7 @@ TEST(yaml, scalars_as_json) {
 
 TEST(yaml, errors_name_file_and_line) {
     EXPECT_THAT(refused("kind: Pod\n  bad: indent\n"), HasSubstr("f.yaml:2"));
-    EXPECT_THAT(refused("a: 1\nb: 2\na: 3\n"), AllOf(HasSubstr("f.yaml:3"), HasSubstr("'a'")));
+    EXPECT_THAT(refused("a: 1\nb: 2\na: 3\n"), HasSubstr("f.yaml:3:1: a: the key is given twice"));
     EXPECT_THAT(refused("a: *nowhere\n"), HasSubstr("f.yaml:1"));
     EXPECT_THAT(refused("a: !ruby/object x\n"), HasSubstr("f.yaml:1"));
     EXPECT_THAT(refused("? [a]\n: b\n"), HasSubstr("f.yaml:1"));
@@ -260,7 +260,7 @@ TEST(yaml, bombs_and_depth_are_refused) {
         for (int j = 0; j < 9; ++j) bomb += ", " + before;
         bomb += "]\n";
     }
-    EXPECT_THAT(refused(bomb), HasSubstr("fewer values"));
+    EXPECT_THAT(refused(bomb), HasSubstr("at most 2000000 values"));
     EXPECT_FALSE(refused("a: " + std::string(100, '[') + std::string(100, ']')).empty());
     EXPECT_FALSE(refused("a: " + std::string(100000, '[')).empty());
     EXPECT_FALSE(refused("a: &a [*a]\n").empty());

@@ -312,11 +312,11 @@ TEST(generator, the_effective_model_makes_the_same_again) {
 
 TEST(generator, shipped_quickstart_is_what_its_model_makes) {
     const std::string folder = std::string{VGA_SOURCE_DIR} + "/traces/";
-    const auto text = read_file(folder + "models/quickstart.json");
+    const auto text = vgpuformats::read_file(folder + "models/quickstart.json");
     ASSERT_TRUE(text) << text.error().message();
     const auto trace = made(*text, with_seed(1));
     const auto same = [&](const std::string& name, const std::string& fresh) {
-        const auto shipped = read_file(folder + "quickstart/" + name);
+        const auto shipped = vgpuformats::read_file(folder + "quickstart/" + name);
         ASSERT_TRUE(shipped) << shipped.error().message();
         EXPECT_TRUE(*shipped == fresh) << name << " differs: see traces/quickstart/README.md";
     };
@@ -328,7 +328,7 @@ TEST(generator, shipped_quickstart_is_what_its_model_makes) {
 }
 
 TEST(generator, shipped_openb_model_has_the_counts_of_the_trace) {
-    const auto text = read_file(std::string{VGA_SOURCE_DIR} + "/traces/models/openb-like.json");
+    const auto text = vgpuformats::read_file(std::string{VGA_SOURCE_DIR} + "/traces/models/openb-like.json");
     ASSERT_TRUE(text) << text.error().message();
     const auto trace = made(*text);
     EXPECT_EQ(trace.nodes.size(), 1213U);
@@ -341,56 +341,54 @@ struct bad_model {
     const char* found; ///< replaced in the plain model …
     const char* put;   ///< … by this
     vgpualloc::error_code code;
-    const char* where;
     const char* field;
 };
 
 TEST(generator, bad_models_are_refused_with_the_place) {
     using enum vgpualloc::error_code;
     const std::vector<bad_model> table{
-        {R"("nodes")", R"("knots": 1, "nodes")", unknown_name, "m.json", "knots"},
-        {R"("nodes")", R"("seed": -1, "nodes")", out_of_range, "m.json", "seed"},
-        {R"("nodes")", R"("seed": 1.5, "nodes")", malformed, "m.json", "seed"},
-        {R"("nodes")", R"("seed": 1, "seed": 1, "nodes")", duplicate, "m.json", "seed"},
-        {R"("nodes")", R"("prefix": "Gen", "nodes")", malformed, "m.json", "prefix"},
-        {R"("nodes")", R"("prefix": "", "nodes")", malformed, "m.json", "prefix"},
-        {R"("nodes")", R"("prefix": "a,b", "nodes")", malformed, "m.json", "prefix"},
-        {R"("kinds")", R"("total": 0, "kinds")", out_of_range, "m.json:/nodes", "total"},
-        {R"("kinds")", R"("total": 99999999999999999999, "kinds")", malformed, "m.json:/nodes", "total"},
-        {R"("count": 5)", R"("count": -5)", out_of_range, "m.json:/nodes/kinds/0", "count"},
-        {R"("count": 5)", R"("count": "5")", malformed, "m.json:/nodes/kinds/0", "count"},
-        {R"("count": 5)", R"("count": 18446744073709551615)", out_of_range, "m.json:/nodes/kinds/0", "count"},
-        {R"("count": 5)", R"("weight": 5)", unsupported, "m.json:/nodes/kinds/1", "count"},
-        {R"("count": 3, )", "", missing, "m.json:/nodes/kinds/1", "count"},
-        {R"("gpu": 8, "model": "G2")", R"("gpu": 8)", missing, "m.json:/nodes/kinds/0", "model"},
-        {R"("gpu": 8, "model": "G2")", R"("gpu": 0, "model": "G2")", unsupported, "m.json:/nodes/kinds/0", "model"},
-        {R"("model": "T4")", R"("model": "T|4")", malformed, "m.json:/nodes/kinds/1", "model"},
-        {R"("num_gpu": 2)", R"("num_gpu": 2, "gpu_milli": 500)", out_of_range, "m.json:/pods/classes/1", "gpu_milli"},
-        {R"("num_gpu": 0)", R"("num_gpu": 0, "gpu_milli": 5)", out_of_range, "m.json:/pods/classes/2", "gpu_milli"},
-        {R"("gpu_milli": 300)", R"("gpu_milli": 0)", out_of_range, "m.json:/pods/classes/0", "gpu_milli"},
-        {R"(, "gpu_milli": 300)", "", missing, "m.json:/pods/classes/0", "gpu_milli"},
-        {R"("num_gpu": 2)", R"("num_gpu": 2, "gpu_spec": "G2|A1")", unknown_name, "m.json:/pods/classes/1", "gpu_spec"},
-        {R"("num_gpu": 2)", R"("num_gpu": 2, "gpu_spec": "G2|")", unknown_name, "m.json:/pods/classes/1", "gpu_spec"},
-        {R"("num_gpu": 0)", R"("num_gpu": 0, "gpu_spec": "G2")", unsupported, "m.json:/pods/classes/2", "gpu_spec"},
-        {R"("weight": 3)", R"("weight": -3)", out_of_range, "m.json:/pods/classes/1", "weight"},
-        {R"("weight": 3)", R"("weight": 1e3)", malformed, "m.json:/pods/classes/1", "weight"},
-        {R"("weight": 3)", R"("weight": 3, "color": 1)", unknown_name, "m.json:/pods/classes/1", "color"},
-        {R"("weight": 3)", R"("weight": [[[]]])", malformed, "m.json:/pods/classes/1", "weight"},
-        {R"("classes")", R"("load": 1, "classes")", unsupported, "m.json:/pods", "load"},
-        {R"("count": 1000)", R"("count": 0)", out_of_range, "m.json:/pods", "count"},
-        {R"("count": 1000)", R"("load": 0)", out_of_range, "m.json:/pods", "load"},
-        {R"("classes")", R"("marginals": {"weight": 1}, "classes")", missing, "m.json:/pods/marginals", "gpus"},
-        {R"("poisson")", R"("weekly")", unknown_name, "m.json:/arrivals", "process"},
-        {R"("poisson")", R"("batch")", unknown_name, "m.json:/arrivals", "mean_interarrival_s"},
-        {R"("mean_interarrival_s": 100)", R"("mean_interarrival_s": 0)", out_of_range, "m.json:/arrivals",
-         "mean_interarrival_s"},
-        {R"(_s": 100)", R"(_s": 100, "hourly_weights": [1, 2])", out_of_range, "m.json:/arrivals", "hourly_weights"},
-        {"[0, 10]", "[0.1, 10]", out_of_range, "m.json:/duration_quantiles_s/0", "0"},
-        {"[0.5, 100]", "[0.5, 5]", out_of_range, "m.json:/duration_quantiles_s/1", "1"},
-        {"[0.5, 100]", "[0, 100]", out_of_range, "m.json:/duration_quantiles_s/1", "0"},
-        {"[0.5, 100]", "[0.5]", out_of_range, "m.json:/duration_quantiles_s", "1"},
-        {"[1, 1000]", "[0.9, 1000]", out_of_range, "m.json", "duration_quantiles_s"},
-        {"[1, 1000]", "[1, -1]", out_of_range, "m.json:/duration_quantiles_s/2", "1"},
+        {R"("nodes")", R"("knots": 1, "nodes")", unknown_name, "knots"},
+        {R"("nodes")", R"("seed": -1, "nodes")", out_of_range, "seed"},
+        {R"("nodes")", R"("seed": 1.5, "nodes")", malformed, "seed"},
+        {R"("nodes")", R"("seed": 1, "seed": 1, "nodes")", duplicate, "seed"},
+        {R"("nodes")", R"("prefix": "Gen", "nodes")", malformed, "prefix"},
+        {R"("nodes")", R"("prefix": "", "nodes")", malformed, "prefix"},
+        {R"("nodes")", R"("prefix": "a,b", "nodes")", malformed, "prefix"},
+        {R"("kinds")", R"("total": 0, "kinds")", out_of_range, "nodes.total"},
+        {R"("kinds")", R"("total": 99999999999999999999, "kinds")", out_of_range, "nodes.total"},
+        {R"("count": 5)", R"("count": -5)", out_of_range, "nodes.kinds[0].count"},
+        {R"("count": 5)", R"("count": "5")", malformed, "nodes.kinds[0].count"},
+        {R"("count": 5)", R"("count": 18446744073709551615)", out_of_range, "nodes.kinds[0].count"},
+        {R"("count": 5)", R"("weight": 5)", unsupported, "nodes.kinds[1].count"},
+        {R"("count": 3, )", "", missing, "nodes.kinds[1].count"},
+        {R"("gpu": 8, "model": "G2")", R"("gpu": 8)", missing, "nodes.kinds[0].model"},
+        {R"("gpu": 8, "model": "G2")", R"("gpu": 0, "model": "G2")", unsupported, "nodes.kinds[0].model"},
+        {R"("model": "T4")", R"("model": "T|4")", malformed, "nodes.kinds[1].model"},
+        {R"("num_gpu": 2)", R"("num_gpu": 2, "gpu_milli": 500)", out_of_range, "pods.classes[1].gpu_milli"},
+        {R"("num_gpu": 0)", R"("num_gpu": 0, "gpu_milli": 5)", out_of_range, "pods.classes[2].gpu_milli"},
+        {R"("gpu_milli": 300)", R"("gpu_milli": 0)", out_of_range, "pods.classes[0].gpu_milli"},
+        {R"(, "gpu_milli": 300)", "", missing, "pods.classes[0].gpu_milli"},
+        {R"("num_gpu": 2)", R"("num_gpu": 2, "gpu_spec": "G2|A1")", unknown_name, "pods.classes[1].gpu_spec"},
+        {R"("num_gpu": 2)", R"("num_gpu": 2, "gpu_spec": "G2|")", unknown_name, "pods.classes[1].gpu_spec"},
+        {R"("num_gpu": 0)", R"("num_gpu": 0, "gpu_spec": "G2")", unsupported, "pods.classes[2].gpu_spec"},
+        {R"("weight": 3)", R"("weight": -3)", out_of_range, "pods.classes[1].weight"},
+        {R"("weight": 3)", R"("weight": 1e3)", malformed, "pods.classes[1].weight"},
+        {R"("weight": 3)", R"("weight": 3, "color": 1)", unknown_name, "pods.classes[1].color"},
+        {R"("weight": 3)", R"("weight": [[[]]])", malformed, "pods.classes[1].weight"},
+        {R"("classes")", R"("load": 1, "classes")", unsupported, "pods.load"},
+        {R"("count": 1000)", R"("count": 0)", out_of_range, "pods.count"},
+        {R"("count": 1000)", R"("load": 0)", out_of_range, "pods.load"},
+        {R"("classes")", R"("marginals": {"weight": 1}, "classes")", missing, "pods.marginals.gpus"},
+        {R"("poisson")", R"("weekly")", unknown_name, "arrivals.process"},
+        {R"("poisson")", R"("batch")", unknown_name, "arrivals.mean_interarrival_s"},
+        {R"("mean_interarrival_s": 100)", R"("mean_interarrival_s": 0)", out_of_range, "arrivals.mean_interarrival_s"},
+        {R"(_s": 100)", R"(_s": 100, "hourly_weights": [1, 2])", out_of_range, "arrivals.hourly_weights"},
+        {"[0, 10]", "[0.1, 10]", out_of_range, "duration_quantiles_s[0][0]"},
+        {"[0.5, 100]", "[0.5, 5]", out_of_range, "duration_quantiles_s[1][1]"},
+        {"[0.5, 100]", "[0, 100]", out_of_range, "duration_quantiles_s[1][0]"},
+        {"[0.5, 100]", "[0.5]", out_of_range, "duration_quantiles_s[1]"},
+        {"[1, 1000]", "[0.9, 1000]", out_of_range, "duration_quantiles_s"},
+        {"[1, 1000]", "[1, -1]", out_of_range, "duration_quantiles_s[2][1]"},
     };
     for (const auto& bad : table) {
         std::string json = plain_json();
@@ -399,7 +397,7 @@ TEST(generator, bad_models_are_refused_with_the_place) {
         const auto model = parse_trace_model(json, "m.json");
         ASSERT_FALSE(model) << bad.put;
         EXPECT_EQ(model.error().code, bad.code) << model.error().message();
-        EXPECT_EQ(model.error().where, bad.where) << model.error().message();
+        EXPECT_TRUE(model.error().where.starts_with("m.json:")) << model.error().message();
         EXPECT_EQ(model.error().field, bad.field) << model.error().message();
         EXPECT_EQ(model.error().message().find('\n'), std::string::npos);
     }
@@ -408,15 +406,15 @@ TEST(generator, bad_models_are_refused_with_the_place) {
 TEST(generator, lists_need_an_entry_that_can_be_drawn) {
     const auto place_of_failure = [](const std::string& nodes, const std::string& pods) {
         const auto model = parse_trace_model(model_json(nodes, pods, arrivals_json, durations_json), "m.json");
-        return model ? "" : model.error().where + " " + model.error().field;
+        return model ? "" : model.error().where.substr(0, 6) + " " + model.error().field;
     };
     const std::string class_0 = R"({"weight": 0, "cpu_milli": 1, "memory_mib": 1, "num_gpu": 0})";
-    EXPECT_EQ(place_of_failure(R"({"kinds": []})", pods_json), "m.json:/nodes kinds");
+    EXPECT_EQ(place_of_failure(R"({"kinds": []})", pods_json), "m.json nodes.kinds");
     EXPECT_EQ(place_of_failure(R"({"kinds": [{"count": 0, "cpu_milli": 1, "memory_mib": 1, "gpu": 0}]})", pods_json),
-              "m.json:/nodes kinds");
-    EXPECT_EQ(place_of_failure(kinds_json, R"({"count": 1, "classes": []})"), "m.json:/pods classes");
-    EXPECT_EQ(place_of_failure(kinds_json, R"({"count": 1})"), "m.json:/pods classes");
-    EXPECT_EQ(place_of_failure(kinds_json, R"({"count": 1, "classes": [)" + class_0 + "]}"), "m.json:/pods classes");
+              "m.json nodes.kinds");
+    EXPECT_EQ(place_of_failure(kinds_json, R"({"count": 1, "classes": []})"), "m.json pods.classes");
+    EXPECT_EQ(place_of_failure(kinds_json, R"({"count": 1})"), "m.json pods.classes");
+    EXPECT_EQ(place_of_failure(kinds_json, R"({"count": 1, "classes": [)" + class_0 + "]}"), "m.json pods.classes");
 }
 
 TEST(generator, texts_that_are_no_model_are_refused) {
@@ -427,7 +425,7 @@ TEST(generator, texts_that_are_no_model_are_refused) {
           std::string{"{\"prefix\": \"\xff\"}"}, deep, deep + std::string(deep.size(), ']')}) {
         const auto model = parse_trace_model(text, "m.json");
         ASSERT_FALSE(model) << text.substr(0, 40);
-        EXPECT_EQ(model.error().where, "m.json");
+        EXPECT_TRUE(model.error().where.starts_with("m.json")) << model.error().message();
         EXPECT_LT(model.error().message().size(), 300U);
     }
 }
@@ -449,18 +447,18 @@ TEST(generator, impossible_wishes_are_refused_with_the_option_or_the_key) {
 
     std::string no_count = plain_json();
     no_count.erase(no_count.find(R"("count": 1000, )"), 15);
-    EXPECT_EQ(failure(no_count, {}), "m.json:/pods count");
+    EXPECT_EQ(failure(no_count, {}), "m.json pods.count");
     EXPECT_EQ(failure(no_count, wish({}, 5, {})), "");
 
     const std::string hosts = R"({"kinds": [{"weight": 1, "cpu_milli": 1, "memory_mib": 1, "gpu": 0}]})";
     const std::string on_hosts = model_json(hosts, pods_json, arrivals_json, durations_json);
-    EXPECT_EQ(failure(on_hosts, {}), "m.json:/nodes total");
+    EXPECT_EQ(failure(on_hosts, {}), "m.json nodes.total");
     EXPECT_EQ(failure(on_hosts, wish(3, {}, {})), "");
     EXPECT_EQ(failure(on_hosts, wish(3, {}, 1.0)), "--load");
 
     const std::string idle = R"({"load": 1, "classes": [
         {"weight": 1, "cpu_milli": 1, "memory_mib": 1, "num_gpu": 0}]})";
-    EXPECT_EQ(failure(model_json(kinds_json, idle, arrivals_json, durations_json), {}), "m.json:/pods load");
+    EXPECT_EQ(failure(model_json(kinds_json, idle, arrivals_json, durations_json), {}), "m.json pods.load");
 
     const std::string slow = R"({"process": "fixed", "interval_s": 1e9})";
     EXPECT_EQ(failure(model_json(kinds_json, pods_json, slow, durations_json), wish({}, 2000, {})), "m.json arrivals");

@@ -15,15 +15,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "vgpuformats/posix_io.hpp"
+#include "posix_io.hpp"
+#include "vgpuformats/sha256.hpp"
 
-namespace vgputraces {
+namespace vgpufetch {
 
 namespace {
 
-using detail::io_failure;
 using vgpualloc::error;
 using vgpualloc::error_code;
+using vgpuformats::posix::io_failure;
 
 using curl_handle = std::unique_ptr<CURL, decltype(&curl_easy_cleanup)>;
 
@@ -36,7 +37,7 @@ class part_file {
 public:
     [[nodiscard]] static vgpualloc::expected<part_file> open(std::string path) {
         // O_NOFOLLOW: in a folder that others may write to, a planted link must not lead our bytes elsewhere.
-        detail::unique_fd fd = detail::open_file(path, O_RDWR | O_CREAT | O_NOFOLLOW);
+        vgpuformats::posix::unique_fd fd = vgpuformats::posix::open_file(path, O_RDWR | O_CREAT | O_NOFOLLOW);
         if (!fd) return vgpualloc::unexpected(io_failure(path, "write", errno));
         struct stat mine{};
         struct stat named{};
@@ -58,7 +59,7 @@ public:
 
     /// Returns 0 or errno, as the next two.
     [[nodiscard]] int append(std::string_view bytes) noexcept {
-        const int why = detail::write_all(fd_.get(), bytes);
+        const int why = vgpuformats::posix::write_all(fd_.get(), bytes);
         if (why == 0) size_bytes_ += static_cast<std::int64_t>(bytes.size());
         return why;
     }
@@ -80,11 +81,11 @@ public:
     }
 
 private:
-    part_file(std::string path, detail::unique_fd fd, std::int64_t size_bytes)
+    part_file(std::string path, vgpuformats::posix::unique_fd fd, std::int64_t size_bytes)
         : path_{std::move(path)}, fd_{std::move(fd)}, size_bytes_{size_bytes} {}
 
     std::string path_;
-    detail::unique_fd fd_;
+    vgpuformats::posix::unique_fd fd_;
     std::int64_t size_bytes_;
     bool removed_ = false;
 };
@@ -317,7 +318,7 @@ void set_options(CURL* handle, const public_file& file, const fetch_options& opt
     struct stat found{};
     const bool present = ::stat(path.c_str(), &found) == 0;
     if (present) {
-        const auto sum = detail::sha256_of_file(path);
+        const auto sum = vgpuformats::sha256_of_file(path);
         if (!sum) return vgpualloc::unexpected(sum.error());
         if (*sum == file.sha256) return fetch_status::already_there;
     }
@@ -335,7 +336,7 @@ void set_options(CURL* handle, const public_file& file, const fetch_options& opt
             return vgpualloc::unexpected(*std::move(failure));
         }
     }
-    const auto sum = detail::sha256_of_file(part->path());
+    const auto sum = vgpuformats::sha256_of_file(part->path());
     if (!sum) return vgpualloc::unexpected(sum.error());
     if (*sum != file.sha256) {
         part->remove();
@@ -375,7 +376,7 @@ std::string_view name_of(fetch_status status) {
 vgpualloc::expected<std::vector<fetched_file>> fetch_files(const std::vector<public_file>& files,
                                                            const fetch_options& options) {
     static const CURLcode network = curl_global_init(CURL_GLOBAL_DEFAULT);
-    detail::created_folders folders; // never kept: an empty one goes away again, one with files in it stays
+    vgpuformats::posix::created_folders folders; // never kept: an empty one goes away again, one with files in it stays
     if (auto made = folders.create(options.folder); !made) return vgpualloc::unexpected(made.error());
 
     const curl_handle handle{network == CURLE_OK ? curl_easy_init() : nullptr, &curl_easy_cleanup};
@@ -401,4 +402,4 @@ vgpualloc::expected<std::vector<fetched_file>> fetch_files(const std::vector<pub
     return results;
 }
 
-} // namespace vgputraces
+} // namespace vgpufetch

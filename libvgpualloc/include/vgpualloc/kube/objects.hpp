@@ -19,7 +19,7 @@ struct manifest {
     std::string kind;
     std::string name;                   ///< "<job>/<task>" for a task of a Volcano Job
     std::string ns;                     ///< namespace, as written
-    std::string place;                  ///< "file:line" in YAML, "file: object <n>" (from 1) in JSON
+    std::string place;                  ///< "file:line"; "file: object <n>" (from 1) where it shares a line
     std::int64_t replicas = 1;          ///< pods like `pod`
     std::optional<kubernetes::pod> pod; ///< of the object, or its template
     std::optional<kubernetes::node> node;
@@ -32,7 +32,7 @@ struct manifest {
     std::vector<error> problems; ///< what of it could not be read; the rest was
 };
 
-/// The objects of a file, in its order: YAML documents or one JSON document, lists (kind List, PodList, …) taken apart.
+/// The objects of a file, in its order: YAML documents or JSON values, lists (kind List, PodList, …) taken apart.
 /// Amounts of resources with a '/' in their name have to be whole numbers (Kubernetes: extended resources). Requests
 /// that are not given are the limits. Errors: the text cannot be parsed, is too large or nested too deeply, or a
 /// document is no object.

@@ -1,10 +1,9 @@
 // Ascend HAMi: the annotations' texts.
 #include <algorithm>
 
-#include <nlohmann/json.hpp>
-
 #include "ascend_hami_parts.hpp"
 #include "go_text.hpp"
+#include "vgpuformats/json.hpp"
 
 namespace vgpualloc::compat::volcano::ascend {
 
@@ -12,9 +11,8 @@ namespace {
 
 /// A JSON text as Go's encoding/json writes it, which also escapes what HTML would read.
 std::string json_text(std::string_view text) {
-    using nlohmann::json;
     std::string result;
-    for (const char each : json(text).dump(-1, ' ', false, json::error_handler_t::replace)) {
+    for (const char each : vgpuformats::print_json(text)) {
         if (each == '<') {
             result += "\\u003c";
         } else if (each == '>') {

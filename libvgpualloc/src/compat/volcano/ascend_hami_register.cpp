@@ -2,75 +2,75 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "ascend_hami_parts.hpp"
+#include "vgpuformats/json.hpp"
 
 namespace vgpualloc::compat::volcano::ascend {
 
 namespace {
 
-using nlohmann::json;
+using vgpuformats::document;
 
 char lower(char each) { return each >= 'A' && each <= 'Z' ? static_cast<char>(each - 'A' + 'a') : each; }
 
 /// A field of an object by its name, whatever the case of its letters; null is as good as missing.
-const json* field(const json& object, std::string_view name) {
-    const json* found = nullptr;
-    if (const auto exact = object.find(name); exact != object.end()) {
-        found = &*exact;
-    } else {
-        for (const auto& [key, value] : object.items()) {
-            if (std::ranges::equal(key, name, {}, lower)) found = &value;
+const document* field(const document& object, std::string_view name) {
+    const document* member = object.find(name);
+    if (member == nullptr) {
+        for (const auto& [key, value] : object.members) {
+            if (std::ranges::equal(key, name, {}, lower)) member = &value;
         }
     }
-    return found == nullptr || found->is_null() ? nullptr : found;
+    return member == nullptr || member->is_null() ? nullptr : member;
 }
 
 /// Each reader is false where Go would refuse the whole list, and leaves the value alone where the field is missing.
-bool read(const json& object, std::string_view name, std::int64_t lowest, std::int64_t highest, std::int64_t& into) {
-    const json* const found = field(object, name);
-    if (found == nullptr) return true;
-    if (!found->is_number_integer()) return false;
-    if (found->is_number_unsigned() && found->get<std::uint64_t>() > static_cast<std::uint64_t>(highest)) return false;
-    into = found->get<std::int64_t>();
+bool read(const document& object, std::string_view name, std::int64_t lowest, std::int64_t highest,
+          std::int64_t& into) {
+    const document* const member = field(object, name);
+    if (member == nullptr) return true;
+    const auto number = member->integer();
+    if (!number) return false;
+    into = *number;
     return into >= lowest && into <= highest;
 }
-bool read(const json& object, std::string_view name, std::string& into) {
-    const json* const found = field(object, name);
-    if (found == nullptr) return true;
-    if (!found->is_string()) return false;
-    into = found->get<std::string>();
+bool read(const document& object, std::string_view name, std::string& into) {
+    const document* const member = field(object, name);
+    if (member == nullptr) return true;
+    if (!member->is_text()) return false;
+    into = member->text;
     return true;
 }
-bool read(const json& object, std::string_view name, bool& into) {
-    const json* const found = field(object, name);
-    if (found == nullptr) return true;
-    if (!found->is_boolean()) return false;
-    into = found->get<bool>();
+bool read(const document& object, std::string_view name, bool& into) {
+    const document* const member = field(object, name);
+    if (member == nullptr) return true;
+    const auto truth = member->truth();
+    if (!truth) return false;
+    into = *truth;
     return true;
 }
 /// custominfo is a map of anything, so its own keys are matched exactly and a null counts as there.
-bool read_network(const json& object, std::optional<network>& into) {
-    const json* const info = field(object, "custominfo");
+bool read_network(const document& object, std::optional<network>& into) {
+    const document* const info = field(object, "custominfo");
     if (info == nullptr) return true;
-    if (!info->is_object()) return false;
-    const auto found = info->find("NetworkID");
-    if (found == info->end()) return true;
+    if (!info->is_map()) return false;
+    const document* const network_id = info->find("NetworkID");
+    if (network_id == nullptr) return true;
     into.emplace();
-    if (found->is_number()) {
+    if (const auto number = network_id->real()) {
         constexpr double exact_limit = 9007199254740992.0; // Go holds it as a float64
-        const double value = std::trunc(found->get<double>());
+        const double value = std::trunc(*number);
         if (std::abs(value) <= exact_limit) into->id = static_cast<std::int64_t>(value);
     }
     return true;
 }
 
-bool read(const json& object, card& into) {
+bool read(const document& object, card& into) {
     constexpr std::int64_t low = std::numeric_limits<std::int32_t>::min();
     constexpr std::int64_t high = std::numeric_limits<std::int32_t>::max();
     constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
-    return object.is_object() && read(object, "id", into.uuid) && read(object, "index", 0, largest, into.index) &&
+    return object.is_map() && read(object, "id", into.uuid) && read(object, "index", 0, largest, into.index) &&
            read(object, "count", low, high, into.count) && read(object, "devmem", low, high, into.memory) &&
            read(object, "devcore", low, high, into.cores) && read(object, "type", into.type) &&
            read(object, "health", into.health) && read_network(object, into.place);
@@ -79,18 +79,18 @@ bool read(const json& object, card& into) {
 } // namespace
 
 std::vector<card> parse_register(const std::string& text) {
-    const json list = json::parse(text, nullptr, false);
-    if (!list.is_array()) return {};
+    const auto list = vgpuformats::parse_json(text, "register", vgpuformats::repeated_keys::kept);
+    if (!list || !list->is_list()) return {};
     std::vector<card> cards;
-    for (const json& each : list) {
-        card made;
-        if (!read(each, made)) return {};
+    for (const document& entry : list->items) {
+        card registered;
+        if (!read(entry, registered)) return {};
         // Upstream keeps them by id: of two with one id the later stays.
-        const auto same = std::ranges::find(cards, made.uuid, &card::uuid);
+        const auto same = std::ranges::find(cards, registered.uuid, &card::uuid);
         if (same == cards.end()) {
-            cards.push_back(std::move(made));
+            cards.push_back(std::move(registered));
         } else {
-            *same = std::move(made);
+            *same = std::move(registered);
         }
     }
     std::ranges::stable_sort(cards, {}, &card::index);

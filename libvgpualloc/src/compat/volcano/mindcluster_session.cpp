@@ -2,9 +2,8 @@
 #include <algorithm>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include "mindcluster_node.hpp"
+#include "vgpuformats/json.hpp"
 
 namespace vgpualloc::compat::volcano::mindcluster {
 
@@ -39,10 +38,10 @@ std::vector<std::int64_t> chip_ids(const auto& chip_names) {
 std::optional<names> annotated_chips(const node& where) {
     const auto found = where.annotations.find("baseDeviceInfos");
     if (found == where.annotations.end()) return std::nullopt;
-    const auto infos = nlohmann::json::parse(found->second, nullptr, false);
-    if (!infos.is_object() && !infos.is_null()) return std::nullopt;
+    const auto infos = vgpuformats::parse_json(found->second, "baseDeviceInfos", vgpuformats::repeated_keys::kept);
+    if (!infos || !(infos->is_map() || infos->is_null())) return std::nullopt;
     names chips;
-    for (const auto& [name, info] : infos.items()) {
+    for (const auto& [name, info] : infos->members) {
         if (split(name, '-').size() <= 2) chips.insert(name);
     }
     return chips;

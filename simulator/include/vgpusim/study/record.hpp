@@ -18,7 +18,7 @@ namespace vgpusim {
 
 struct input_file {
     std::string path;
-    std::string sha256;
+    std::string sha256; ///< empty in a build without OpenSSL
 };
 
 /// A workload read once and replayed by several policies.

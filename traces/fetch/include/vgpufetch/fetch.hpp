@@ -10,7 +10,7 @@
 
 #include "vgpualloc/core/expected.hpp"
 
-namespace vgputraces {
+namespace vgpufetch {
 
 struct public_file {
     std::string name; ///< the name it gets; never a path
@@ -29,8 +29,8 @@ struct public_trace {
 };
 
 /// Reads a list of public traces. Strict: an unknown, missing or repeated key, a checksum that is not 64 lower-case
-/// hexadecimal digits, or a file name that could leave the folder is an error whose field is a JSON pointer. `where`
-/// names the list in errors.
+/// hexadecimal digits, or a file name that could leave the folder is an error with its line and the path to the value.
+/// `where` names the list in errors.
 [[nodiscard]] vgpualloc::expected<std::vector<public_trace>> parse_trace_list(std::string_view json,
                                                                               const std::string& where);
 
@@ -73,4 +73,4 @@ struct fetch_options {
 [[nodiscard]] vgpualloc::expected<std::vector<fetched_file>> fetch_files(const std::vector<public_file>& files,
                                                                          const fetch_options& options);
 
-} // namespace vgputraces
+} // namespace vgpufetch

@@ -8,10 +8,10 @@
 #include <fcntl.h>
 #include <openssl/evp.h>
 
+#include "posix_io.hpp"
 #include "vgpualloc/core/config.hpp"
-#include "vgpuformats/posix_io.hpp"
 
-namespace vgputraces {
+namespace vgpuformats {
 
 namespace {
 
@@ -46,23 +46,23 @@ private:
 
 } // namespace
 
-std::string sha256_hex(std::string_view bytes) {
+std::optional<std::string> sha256_hex(std::string_view bytes) {
     hasher sum;
     sum.add(bytes);
     return sum.finish();
 }
 
-vgpualloc::expected<std::string> detail::sha256_of_file(const std::string& path) {
-    const unique_fd file = open_file(path, O_RDONLY);
-    if (!file) return vgpualloc::unexpected(io_failure(path, "open", errno));
+vgpualloc::expected<std::string> sha256_of_file(const std::string& path) {
+    const posix::unique_fd file = posix::open_file(path, O_RDONLY);
+    if (!file) return vgpualloc::unexpected(posix::io_failure(path, "open", errno));
     hasher sum;
     std::vector<char> piece(std::size_t{1} << 18U);
     while (true) {
-        const ssize_t got = read_some(file.get(), piece.data(), piece.size());
-        if (got < 0) return vgpualloc::unexpected(io_failure(path, "read", errno));
-        if (got == 0) return sum.finish();
-        sum.add({piece.data(), static_cast<std::size_t>(got)});
+        const ssize_t bytes = posix::read_some(file.get(), piece.data(), piece.size());
+        if (bytes < 0) return vgpualloc::unexpected(posix::io_failure(path, "read", errno));
+        if (bytes == 0) return sum.finish();
+        sum.add({piece.data(), static_cast<std::size_t>(bytes)});
     }
 }
 
-} // namespace vgputraces
+} // namespace vgpuformats

@@ -1,4 +1,5 @@
-// What files.cpp and fetch.cpp share: descriptors, complete writes, folders that go away again, errors from errno.
+// What files, checksums and downloads share: descriptors, complete writes, folders that go away again, errors from
+// errno.
 #pragma once
 
 #include <string>
@@ -10,7 +11,7 @@
 
 #include "vgpualloc/core/expected.hpp"
 
-namespace vgputraces::detail {
+namespace vgpuformats::posix {
 
 /// Owns a file descriptor.
 class unique_fd {
@@ -50,9 +51,6 @@ private:
 /// Writes everything, in one call unless the system takes less. Returns 0 or errno.
 [[nodiscard]] int write_all(int fd, std::string_view bytes) noexcept;
 
-/// SHA-256 of a file of any size, read in pieces. Defined in sha256.cpp.
-[[nodiscard]] vgpualloc::expected<std::string> sha256_of_file(const std::string& path);
-
 /// Creates folders and, unless told to keep them, removes those it made again if they are empty by then.
 class created_folders {
 public:
@@ -69,4 +67,4 @@ private:
     std::vector<std::string> made_; // parents before children
 };
 
-} // namespace vgputraces::detail
+} // namespace vgpuformats::posix

@@ -1,0 +1,120 @@
+// Documents as JSON texts.
+#include <algorithm>
+#include <charconv>
+
+#include <nlohmann/json.hpp>
+
+#include "vgpuformats/json.hpp"
+
+namespace vgpuformats {
+namespace {
+
+using nlohmann::json;
+
+void print_text(std::string_view text, std::string& to) {
+    const auto plain = [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; };
+    if (std::ranges::all_of(text, plain)) {
+        to += '"';
+        to += text;
+        to += '"';
+    } else {
+        to += json(text).dump(-1, ' ', false, json::error_handler_t::replace);
+    }
+}
+
+/// Prints on one line, or with a line for every entry where there is an indent.
+class printer {
+public:
+    explicit printer(std::size_t indent) : indent_{indent} {}
+
+    void print(const document& value) {
+        switch (value.kind) {
+        case value_kind::null:
+            text_ += "null";
+            return;
+        case value_kind::boolean:
+            text_ += value.text;
+            return;
+        case value_kind::number:
+            text_ += json_number(value.text);
+            return;
+        case value_kind::text:
+            print_text(value.text, text_);
+            return;
+        case value_kind::list:
+            return print_entries(value.items, '[', ']', [this](const document& item) { print(item); });
+        case value_kind::map:
+            return print_entries(value.members, '{', '}', [this](const document::member& member) {
+                print_text(member.first, text_);
+                text_ += indent_ > 0 ? ": " : ":";
+                print(member.second);
+            });
+        }
+    }
+    [[nodiscard]] std::string take() { return std::move(text_); }
+
+private:
+    template <class Entries, class Print>
+    void print_entries(const Entries& entries, char open, char close, Print print_entry) {
+        text_ += open;
+        ++level_;
+        for (std::size_t i = 0; i < entries.size(); ++i) {
+            if (i > 0) text_ += ',';
+            begin_line();
+            print_entry(entries[i]);
+        }
+        --level_;
+        if (!entries.empty()) begin_line();
+        text_ += close;
+    }
+    void begin_line() {
+        if (indent_ == 0) return;
+        text_ += '\n';
+        text_.append(indent_ * level_, ' ');
+    }
+
+    std::size_t indent_;
+    std::size_t level_ = 0;
+    std::string text_;
+};
+
+} // namespace
+
+document::document(double value) : kind{value_kind::number}, text{json(value).dump()} {
+    if (text == "null") *this = document{};
+}
+
+std::string json_number(std::string_view written) {
+    if (written.starts_with('+')) written.remove_prefix(1);
+    const bool negative = written.starts_with('-');
+    const std::string sign = negative ? "-" : "";
+    if (negative) written.remove_prefix(1);
+    const bool hex = written.starts_with("0x");
+    const bool octal =
+        !hex && written.size() > 1 && written[0] == '0' && written.find_first_not_of("01234567") == written.npos;
+    if (hex || octal) {
+        std::uint64_t value = 0;
+        const std::string_view digits = written.substr(hex ? 2 : 1);
+        const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), value, hex ? 16 : 8);
+        if (read.ec == std::errc{}) return sign + std::to_string(value);
+        return "\"" + sign + std::string{written} + "\""; // too large for a number
+    }
+    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+    std::string number{written};
+    while (number.size() > 1 && number[0] == '0' && is_digit(number[1])) number.erase(0, 1);
+    if (number.starts_with('.')) number.insert(0, "0");
+    if (const auto point = number.find('.'); point != std::string::npos) {
+        if (point + 1 == number.size() || !is_digit(number[point + 1])) number.erase(point, 1);
+    }
+    return sign + number;
+}
+
+std::string print_json(const document& value) { return print_json(value, 0); }
+
+std::string print_json(const document& value, std::size_t indent) {
+    printer printing{indent};
+    printing.print(value);
+    return printing.take();
+}
+
+} // namespace vgpuformats

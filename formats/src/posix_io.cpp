@@ -1,0 +1,79 @@
+#include "posix_io.hpp"
+
+#include <cerrno>
+#include <system_error>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace vgpuformats::posix {
+
+int unique_fd::close() noexcept {
+    if (fd_ < 0) return 0;
+    // Not retried on EINTR: Linux has released the descriptor by then, and another thread may own its number.
+    return ::close(std::exchange(fd_, -1)) == 0 || errno == EINTR ? 0 : errno;
+}
+
+vgpualloc::error io_failure(const std::string& path, std::string_view action, int error_number) {
+    return {.code = vgpualloc::error_code::io,
+            .where = path,
+            .field = {},
+            .value = {},
+            .expected = "cannot " + std::string{action} + ": " + std::generic_category().message(error_number)};
+}
+
+unique_fd open_file(const std::string& path, int flags) noexcept {
+    int fd = -1;
+    do {
+        fd = ::open(path.c_str(), flags | O_CLOEXEC, 0666);
+    } while (fd < 0 && errno == EINTR);
+    return unique_fd{fd};
+}
+
+ssize_t read_some(int fd, char* to, std::size_t bytes_max) noexcept {
+    ssize_t got = -1;
+    do {
+        got = ::read(fd, to, bytes_max);
+    } while (got < 0 && errno == EINTR);
+    return got;
+}
+
+int write_all(int fd, std::string_view bytes) noexcept {
+    while (!bytes.empty()) {
+        const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+        if (written < 0) {
+            if (errno == EINTR) continue;
+            return errno;
+        }
+        // A disk that fills up takes a part first and says ENOSPC to the next call.
+        bytes.remove_prefix(static_cast<std::size_t>(written));
+    }
+    return 0;
+}
+
+created_folders::~created_folders() {
+    // rmdir refuses what is not empty, so that nobody else's file is lost.
+    for (auto folder = made_.rbegin(); folder != made_.rend(); ++folder) ::rmdir(folder->c_str());
+}
+
+vgpualloc::expected<void> created_folders::create(const std::string& folder) {
+    struct stat found{};
+    // Shortest prefix first: "a", "a/b", "a/b/c". An absolute path starts at "/x".
+    for (std::size_t end = folder.find_first_not_of('/'); end != std::string::npos;
+         end = folder.find_first_not_of('/', end)) {
+        end = folder.find('/', end);
+        const std::string prefix = folder.substr(0, end);
+        if (::mkdir(prefix.c_str(), 0777) == 0) {
+            made_.push_back(prefix);
+        } else if (const int why = errno; ::stat(prefix.c_str(), &found) != 0) {
+            return vgpualloc::unexpected(io_failure(prefix, "create the folder", why));
+        } else if (!S_ISDIR(found.st_mode)) {
+            return vgpualloc::unexpected(io_failure(prefix, "use it as a folder", ENOTDIR));
+        }
+        if (end == std::string::npos) break;
+    }
+    return {};
+}
+
+} // namespace vgpuformats::posix

@@ -1,0 +1,68 @@
+// Builds a document from the events of a parser, and keeps the limits while it does.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "vgpualloc/core/error.hpp"
+#include "vgpuformats/document.hpp"
+#include "vgpuformats/json.hpp"
+
+namespace vgpuformats::detail {
+
+class tree_builder {
+public:
+    tree_builder(std::string_view name, std::size_t values_max, repeated_keys repeated)
+        : name_{name}, values_max_{values_max}, repeated_{repeated} {}
+
+    // Each is false if a limit or rule is broken; failure() then says which.
+    [[nodiscard]] bool add(value_kind kind, std::string text, text_place place);
+    /// A list or map, which takes what follows until it is closed.
+    [[nodiscard]] bool open(value_kind kind, text_place place);
+    [[nodiscard]] bool key(std::string key, text_place place);
+    void close() { open_.pop_back(); }
+    /// Counts values that are copied into the tree.
+    [[nodiscard]] bool count(std::size_t values, text_place place);
+
+    [[nodiscard]] bool finished() const noexcept { return open_.empty(); }
+    [[nodiscard]] std::size_t depth() const noexcept { return open_.size(); }
+    /// The list or map that takes what comes next.
+    [[nodiscard]] document& innermost() { return *open_.back().value; }
+    /// The value added last, in the innermost list or map or as the root.
+    [[nodiscard]] document& last();
+    [[nodiscard]] document take() { return std::exchange(root_, {}); }
+
+    bool fail(vgpualloc::error_code code, std::string where, std::string field, std::string expected);
+    [[nodiscard]] const std::optional<vgpualloc::error>& failure() const noexcept { return failure_; }
+
+private:
+    struct open_value {
+        document* value;
+        std::set<std::string, std::less<>> keys; ///< of a large map
+    };
+
+    [[nodiscard]] document* append(text_place place);
+    [[nodiscard]] static bool occurs(open_value& map, const std::string& key);
+
+    std::string_view name_;
+    std::size_t values_max_;
+    repeated_keys repeated_;
+    std::size_t values_ = 0;
+    document root_;
+    std::vector<open_value> open_; ///< outermost first
+    std::optional<vgpualloc::error> failure_;
+};
+
+[[nodiscard]] inline std::string at_line(std::string_view name, text_place place) {
+    return std::string{name} + ":" + std::to_string(place.line);
+}
+[[nodiscard]] inline std::string at_column(std::string_view name, text_place place) {
+    return at_line(name, place) + ":" + std::to_string(place.column);
+}
+
+} // namespace vgpuformats::detail

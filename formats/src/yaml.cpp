@@ -1,0 +1,279 @@
+// YAML texts as documents, built while yaml-cpp parses: limits hold before memory is used, and there is one tree.
+#include "vgpuformats/yaml.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <istream>
+#include <optional>
+#include <set>
+#include <streambuf>
+#include <utility>
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/mark.h>
+#include <yaml-cpp/parser.h>
+
+#include "plain_scalar.hpp"
+#include "tree_builder.hpp"
+#include "vgpuformats/json.hpp"
+
+namespace vgpuformats {
+namespace {
+
+using vgpualloc::error;
+using vgpualloc::error_code;
+using vgpualloc::unexpected;
+
+/// Ends the parsing from inside of yaml-cpp. Caught in parse_yaml.
+struct refusal {
+    error failure;
+};
+
+/// The text as a stream that ends the parsing if the parser reads on and on and tells of no value.
+class watched_text : public std::streambuf {
+public:
+    watched_text(std::string_view text, std::string_view name) : name_{name} {
+        char* const begin = const_cast<char*>(text.data()); // the interface of std::streambuf; nothing writes
+        end_ = begin + text.size();
+        told_ = begin;
+        setg(begin, begin, begin);
+    }
+
+    /// The parser has told of a value.
+    void note(text_place place) {
+        told_ = egptr();
+        place_ = place;
+    }
+
+protected:
+    int_type underflow() override {
+        if (gptr() == end_) return traits_type::eof();
+        constexpr std::ptrdiff_t piece_bytes = 4096;
+        if (egptr() - told_ > static_cast<std::ptrdiff_t>(yaml_stretch_bytes_max)) {
+            throw refusal{{error_code::out_of_range, detail::at_line(name_, place_), "", "",
+                           "at most " + std::to_string(yaml_stretch_bytes_max >> 20U) +
+                               " MiB of text for a value, a comment, or a list or map in brackets"}};
+        }
+        setg(eback(), gptr(), gptr() + std::min(end_ - gptr(), piece_bytes));
+        return traits_type::to_int_type(*gptr());
+    }
+
+private:
+    std::string_view name_;
+    char* end_;
+    char* told_;
+    text_place place_{.line = 1, .column = 1};
+};
+
+text_place place_of(const YAML::Mark& mark) { return {.line = mark.line + 1, .column = mark.column + 1}; }
+
+std::size_t values_in(const document& value) {
+    std::size_t values = 1;
+    for (const document& item : value.items) values += values_in(item);
+    for (const auto& member : value.members) values += values_in(member.second);
+    return values;
+}
+
+class yaml_events : public YAML::EventHandler {
+public:
+    yaml_events(watched_text& source, std::string_view name)
+        : source_{&source}, name_{name}, tree_{name, yaml_values_max, repeated_keys::refused} {}
+
+    void OnDocumentStart(const YAML::Mark& mark) override {
+        // yaml-cpp 0.7 takes a stray "," for a document without end: it makes null documents and reads nothing.
+        if (mark.pos == begin_) refuse(error_code::malformed, place_of(mark), "", "YAML: a value");
+        begin_ = mark.pos;
+        anchors_.clear();
+    }
+    void OnDocumentEnd() override {}
+
+    void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+        if (at_key()) refuse(error_code::malformed, place_of(mark), "", "a text for a key");
+        add(value_kind::null, {}, mark, anchor);
+    }
+    void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  const std::string& value) override {
+        const bool quoted = tag == "!" || tag == "tag:yaml.org,2002:str";
+        if (at_key()) {
+            if (anchor != YAML::NullAnchor) remember(anchor, document{value});
+            return begin_member(value, quoted, place_of(mark));
+        }
+        if (!quoted && !tag.empty() && tag != "?") {
+            refuse(error_code::unsupported, place_of(mark), tag, "no tags but !!str");
+        }
+        const plain_scalar scalar = quoted ? plain_scalar{value_kind::text, value} : read_plain_scalar(value);
+        add(scalar.kind, scalar.text, mark, anchor);
+    }
+    void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+        const text_place place = place_of(mark);
+        if (anchor >= anchors_.size() || !anchors_[anchor]) {
+            refuse(error_code::malformed, place, "", "an alias of a value that is complete before it");
+        }
+        if (at_key()) {
+            const document& name = *anchors_[anchor];
+            const bool is_scalar = !name.is_list() && !name.is_map() && !name.is_null();
+            if (!is_scalar) refuse(error_code::malformed, place, "", "a text for a key");
+            return begin_member(name.text, true, place);
+        }
+        check(tree_.count(values_in(*anchors_[anchor]) - 1, place));
+        put(value_kind::null, {}, place);
+        tree_.last() = *anchors_[anchor];
+        end_value();
+    }
+    void OnSequenceStart(const YAML::Mark& mark, const std::string& /*tag*/, YAML::anchor_t anchor,
+                         YAML::EmitterStyle::value /*style*/) override {
+        open(value_kind::list, mark, anchor);
+    }
+    void OnSequenceEnd() override { close(); }
+    void OnMapStart(const YAML::Mark& mark, const std::string& /*tag*/, YAML::anchor_t anchor,
+                    YAML::EmitterStyle::value /*style*/) override {
+        open(value_kind::map, mark, anchor);
+    }
+    void OnMapEnd() override {
+        merge_into(tree_.innermost());
+        close();
+    }
+
+    [[nodiscard]] document take() { return tree_.take(); }
+
+private:
+    /// An open list or map.
+    struct level {
+        YAML::anchor_t anchor;
+        bool in_member = false;         ///< of a map: its key has been read
+        bool merging = false;           ///< of a map: the key was "<<"
+        std::vector<document> merged{}; ///< what "<<" names
+    };
+
+    [[noreturn]] void refuse(error_code code, text_place place, std::string value, std::string expected) const {
+        throw refusal{{code, detail::at_line(name_, place), "", std::move(value), std::move(expected)}};
+    }
+    void check(bool fine) const {
+        if (!fine) throw refusal{*tree_.failure()};
+    }
+    [[nodiscard]] bool at_key() { return !levels_.empty() && tree_.innermost().is_map() && !levels_.back().in_member; }
+
+    void begin_member(const std::string& key, bool quoted, text_place place) {
+        source_->note(place);
+        level& map = levels_.back();
+        map.merging = key == "<<" && !quoted;
+        map.in_member = true;
+        if (map.merging && !map.merged.empty()) refuse(error_code::duplicate, place, key, "the key once");
+        check(tree_.key(key, place));
+    }
+    void put(value_kind kind, std::string text, text_place place) {
+        source_->note(place);
+        check(tree_.add(kind, std::move(text), place));
+    }
+    void add(value_kind kind, std::string text, const YAML::Mark& mark, YAML::anchor_t anchor) {
+        put(kind, std::move(text), place_of(mark));
+        if (anchor != YAML::NullAnchor) remember(anchor, tree_.last());
+        end_value();
+    }
+    void open(value_kind kind, const YAML::Mark& mark, YAML::anchor_t anchor) {
+        if (at_key()) refuse(error_code::malformed, place_of(mark), "", "a text for a key");
+        source_->note(place_of(mark));
+        check(tree_.open(kind, place_of(mark)));
+        levels_.push_back({.anchor = anchor});
+    }
+    void close() {
+        const YAML::anchor_t anchor = levels_.back().anchor;
+        tree_.close();
+        levels_.pop_back();
+        if (anchor != YAML::NullAnchor) remember(anchor, tree_.last());
+        end_value();
+    }
+    /// A value is complete. What "<<" names is kept apart until its map ends.
+    void end_value() {
+        if (levels_.empty()) return;
+        level& parent = levels_.back();
+        if (parent.merging && parent.in_member) {
+            parent.merged.push_back(std::move(tree_.last()));
+            tree_.innermost().members.pop_back();
+        }
+        parent.in_member = parent.merging = false;
+    }
+
+    /// Keeps a copy, which counts: anchors in anchors would make many.
+    void remember(YAML::anchor_t anchor, const document& value) {
+        check(tree_.count(values_in(value), value.place));
+        if (anchor >= anchors_.size()) anchors_.resize(anchor + 1);
+        anchors_[anchor] = value;
+    }
+
+    /// What the map says itself wins over what is merged into it, and the first that is merged over the next.
+    void merge_into(document& map) {
+        if (levels_.back().merged.empty()) return;
+        std::set<std::string> keys;
+        for (const auto& member : map.members) keys.insert(member.first);
+        const auto merge = [&](const document& source) {
+            if (!source.is_map()) refuse(error_code::malformed, source.place, "<<", "a map to merge");
+            for (const auto& member : source.members) {
+                if (keys.insert(member.first).second) map.members.push_back(member);
+            }
+        };
+        for (const document& source : levels_.back().merged) {
+            if (source.is_list()) {
+                std::ranges::for_each(source.items, merge);
+            } else {
+                merge(source);
+            }
+        }
+    }
+
+    watched_text* source_;
+    std::string_view name_;
+    detail::tree_builder tree_;
+    std::vector<level> levels_; ///< as tree_ has them open
+    std::vector<std::optional<document>> anchors_;
+    int begin_ = -1; ///< of the document
+};
+
+bool begins_with_bracket(std::string_view text) {
+    const std::size_t first = text.find_first_not_of(" \t\r\n");
+    return first != text.npos && (text[first] == '{' || text[first] == '[');
+}
+
+/// The line in a place "name:line" or "name:line:column".
+long line_of(const error& failure, std::string_view name) {
+    const std::string& where = failure.where;
+    return where.size() > name.size() + 1 ? std::strtol(where.c_str() + name.size() + 1, nullptr, 10) : 0;
+}
+
+} // namespace
+
+vgpualloc::expected<std::vector<document>> parse_yaml(std::string_view text, std::string_view name) {
+    if (text.size() > document_bytes_max) {
+        return unexpected(error{error_code::out_of_range, std::string{name}, "", "", "at most 256 MiB of text"});
+    }
+    try {
+        watched_text source{text, name};
+        std::istream stream{&source};
+        YAML::Parser parser{stream};
+        yaml_events events{source, name};
+        std::vector<document> documents;
+        while (parser.HandleNextDocument(events)) {
+            document value = events.take();
+            if (!value.is_null()) documents.push_back(std::move(value));
+        }
+        return documents;
+    } catch (const refusal& refused) {
+        return unexpected(refused.failure);
+    } catch (const YAML::Exception& failure) {
+        const std::string line = failure.mark.is_null() ? "" : ":" + std::to_string(failure.mark.line + 1);
+        return unexpected(error{error_code::malformed, std::string{name} + line, "", "", "YAML: " + failure.msg});
+    }
+}
+
+vgpualloc::expected<std::vector<document>> parse_documents(std::string_view text, std::string_view name) {
+    if (!begins_with_bracket(text)) return parse_yaml(text, name);
+    auto from_json = parse_json_stream(text, name);
+    if (from_json || from_json.error().code != error_code::malformed) return from_json;
+    auto from_yaml = parse_yaml(text, name); // which also begins with a bracket: {kind: Pod}
+    if (from_yaml || from_yaml.error().code != error_code::malformed) return from_yaml;
+    // Whatever the text was meant to be, its parser came further.
+    return line_of(from_yaml.error(), name) > line_of(from_json.error(), name) ? from_yaml : from_json;
+}
+
+} // namespace vgpuformats
