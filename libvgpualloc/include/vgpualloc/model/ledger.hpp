@@ -251,8 +251,8 @@ private:
     std::map<std::uint32_t, std::vector<std::size_t>> free_extents_; ///< by number of devices
     std::vector<std::uint32_t> free_nodes_;
     std::map<std::string, std::uint32_t, std::less<>> names_; ///< of nodes; empty until it is needed
-    std::uint64_t next_rank_ = 0; ///< never given twice, not even after a trial was undone
-    std::vector<live_entry> live_; ///< by pod
+    std::uint64_t next_rank_ = 0;                             ///< never given twice, not even after a trial was undone
+    std::vector<live_entry> live_;                            ///< by pod
     std::size_t live_count_ = 0;
     std::vector<booking> bookings_;
     std::vector<std::uint32_t> generations_; ///< by slot
