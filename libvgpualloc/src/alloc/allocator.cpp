@@ -74,20 +74,21 @@ node_answer allocator::answer(const request_class& asked, const node_group& grou
     return result;
 }
 
-/// Brings the index of a request's part up to date.
-void allocator::refresh_index(request_record& request, std::uint32_t group_number) {
-    const request_part& part = request.parts[group_number];
+/// Brings the index of a request's part up to date. The group has changed since.
+void allocator::refresh_index(const request_record& request, const request_part& part, const node_group& group) {
     index_head& head = *part.head;
-    indexes_.use(head);
-    const node_group& group = mirror_.groups()[group_number];
-    if (head.changes_read == group.changes) return;
     const request_class& asked = requests_.class_of(part);
     const bool from_nothing = head.changes_read == index_head::never_built || head.changes_read < group.renumbered;
-    if (!head.index) head.index = std::make_unique<class_index>(group.slots.size());
     if (from_nothing) {
+        for (const request_part& other : request.parts) { // making room must not drop what this decision needs
+            if (other.head != nullptr) indexes_.use(*other.head);
+        }
+        if (!head.index) head.index = std::make_unique<cached_index>(group.slots.size(), head);
         build_index(asked, *head.index, group);
+        indexes_.use(head);
         indexes_.count(head);
     } else {
+        indexes_.use(head);
         if (head.index->grow(group.slots.size())) indexes_.count(head);
         for (std::uint32_t slot = group.newest; slot != no_slot; slot = group.slots[slot].older) {
             const node_slot& changed = group.slots[slot];
@@ -100,7 +101,7 @@ void allocator::refresh_index(request_record& request, std::uint32_t group_numbe
     }
     head.changes_read = group.changes;
     head.best = head.index->best();
-    head.first_known = false;
+    head.index->first_known = false;
 }
 
 /// Neighbours in the same state answer alike, if nothing but their state is looked at.
@@ -124,34 +125,36 @@ void allocator::build_index(const request_class& asked, class_index& index, cons
 
 /// The first slot with a head's best answer.
 std::uint32_t allocator::first_of(index_head& head) {
-    if (!head.first_known) head.first = head.index->first_best();
-    head.first_known = true;
-    return head.first;
+    cached_index& index = *head.index;
+    if (!index.first_known) index.first = index.first_best();
+    index.first_known = true;
+    return index.first;
 }
 
 node_index allocator::best_node(request_record& request, node_answer& best) {
     const std::uint64_t epoch = policies_.node->epoch() + policies_.device->epoch();
+    const std::vector<node_group>& groups = mirror_.groups();
     while (true) {
         requests_.use(request, epoch);
         best = {.code = rejection_code::no_nodes};
-        const auto groups = static_cast<std::uint32_t>(request.parts.size());
-        for (std::uint32_t group = 0; group < groups; ++group) {
-            if (request.parts[group].refused != rejection_code::none) continue;
-            refresh_index(request, group);
-            const node_answer& candidate = request.parts[group].head->best;
+        for (std::size_t g = 0; g < groups.size(); ++g) {
+            const request_part& part = request.parts[g];
+            if (part.head == nullptr) continue;
+            if (part.head->changes_read != groups[g].changes) refresh_index(request, part, groups[g]);
+            const node_answer& candidate = part.head->best;
             if (candidate.code != rejection_code::none) continue;
             if (best.code != rejection_code::none || is_better(candidate, best)) best = candidate;
         }
         if (best.code != rejection_code::none) return node_index::none();
         const node_facts* winner = nullptr;
         bool lacks_memory = false;
-        for (std::uint32_t group = 0; group < groups; ++group) {
-            const request_part& part = request.parts[group];
-            if (part.refused != rejection_code::none || part.head->best.code != rejection_code::none) continue;
+        for (std::size_t g = 0; g < groups.size(); ++g) {
+            const request_part& part = request.parts[g];
+            if (part.head == nullptr || part.head->best.code != rejection_code::none) continue;
             if (!is_equal(part.head->best, best)) continue;
-            const node_facts& first = mirror_.groups()[group].facts[first_of(*part.head)];
+            const node_facts& first = groups[g].facts[first_of(*part.head)];
             if (first.memory_left < request.original->memory) {
-                requests_.split_class_by_memory(request, group);
+                requests_.split_class_by_memory(request, static_cast<std::uint32_t>(g));
                 lacks_memory = true;
             } else if (winner == nullptr || first.rank < winner->rank) {
                 winner = &first;
@@ -256,7 +259,7 @@ std::vector<node_answer> allocator::evaluate(request_id id) {
     for (std::uint32_t g = 0; g < request->parts.size(); ++g) {
         const request_part& part = request->parts[g];
         const node_group& group = mirror_.groups()[g];
-        if (part.refused == rejection_code::none) refresh_index(*request, g);
+        if (part.head != nullptr && part.head->changes_read != group.changes) refresh_index(*request, part, group);
         for (std::size_t slot = 0; slot < group.slots.size(); ++slot) {
             if (group.slots[slot].config == nullptr) continue;
             node_answer& answer = answers[group.facts[slot].node.at()];

@@ -32,25 +32,25 @@ std::uint32_t class_index::first_best() const {
     return first;
 }
 
-void index_cache::count(index_head& head) {
-    const std::size_t bytes = head.index->bytes();
-    bytes_ += bytes - head.bytes;
-    if (head.bytes == 0) heads_.link(head, now_);
-    head.bytes = bytes;
+void index_cache::count(const index_head& head) {
+    cached_index& index = *head.index;
+    const std::size_t bytes = index.bytes();
+    bytes_ += bytes - index.bytes_counted;
+    if (index.bytes_counted == 0) indexes_.link(index, now_);
+    index.bytes_counted = bytes;
     while (bytes_ > bytes_max_) {
-        index_head* const victim = heads_.victim(now_);
+        cached_index* const victim = indexes_.victim(now_);
         if (victim == nullptr) return; // the decision at hand needs what is left
-        drop(*victim);
+        drop(*victim->owner);
     }
 }
 
 void index_cache::drop(index_head& head) noexcept {
-    if (head.bytes == 0) return;
-    heads_.unlink(head);
-    bytes_ -= head.bytes;
-    head.bytes = 0;
-    head.index.reset();
     head.invalidate();
+    if (head.index == nullptr) return;
+    if (head.index->bytes_counted > 0) indexes_.unlink(*head.index);
+    bytes_ -= head.index->bytes_counted;
+    head.index.reset();
 }
 
 } // namespace vgpualloc

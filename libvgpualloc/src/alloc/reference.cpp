@@ -6,61 +6,14 @@
 #include <tuple>
 #include <utility>
 
+#include "reference_parts.hpp"
 #include "step_refusal.hpp"
 #include "vgpualloc/alloc/draw.hpp"
 #include "vgpualloc/core/config.hpp"
 
 namespace vgpualloc {
 
-struct reference_allocator::node_state {
-    node_index node;
-    milli_cpu cpu_capacity;
-    milli_cpu cpu_left;
-    std::vector<device_view> devices; ///< by index
-
-    [[nodiscard]] node_state with(std::size_t index, const partition& part) const {
-        node_state result = *this;
-        device_view& changed = result.devices[index];
-        changed.state = changed.spec->mode->with(*changed.spec, changed.state, part);
-        changed.used = changed.spec->mode->used(*changed.spec, changed.state);
-        changed.id = not_interned;
-        return result;
-    }
-};
-
-struct reference_allocator::step {
-    std::size_t index = 0;
-    partition part;
-    int compromise = 0;
-    double device_score = 0.0;
-    double node_score = 0.0;
-};
-
-struct reference_allocator::choice {
-    node_state state; ///< with what was chosen so far
-    small_vector<device_share, 1> shares{};
-    std::vector<device_view> taken{};  ///< per share
-    std::vector<device_view> became{}; ///< per share
-    int compromise = 0;                ///< the largest of the shares'
-};
-
-struct reference_allocator::question {
-    request_view view;
-    node_state start;
-    std::vector<bool> avoided; ///< by device; empty = none
-    bool may_draw = false;
-    bool positional = false; ///< the policies look at which device it is
-
-    [[nodiscard]] const pod_request& request() const noexcept { return *view.request; }
-};
-
 namespace {
-
-std::int64_t count_devices(const pod_request& request) {
-    std::int64_t sum = 0;
-    for (const device_request& container : request.containers) sum += container.count;
-    return sum;
-}
 
 bool lists(const std::vector<std::string>& list, const std::string& value) {
     return std::ranges::find(list, value) != list.end();
@@ -77,35 +30,7 @@ std::vector<const device_view*> pointers_to(const std::vector<device_view>& devi
     return pointers;
 }
 
-/// A configuration's totals; its devices are those of `pointers`.
-device_config config_of(const std::vector<const device_view*>& pointers) {
-    device_config config{.devices = pointers};
-    for (const device_view* device : pointers) add_to_totals(config, *device);
-    return config;
-}
-
 } // namespace
-
-/// A state with its totals, as policies see it.
-struct reference_allocator::seen_state {
-    std::vector<const device_view*> pointers;
-    device_config config;
-    node_view view;
-
-    seen_state(const reference_allocator& owner, const node_state& state) {
-        pointers.reserve(state.devices.size());
-        for (const device_view& device : state.devices) {
-            pointers.push_back(
-                owner.states_ == nullptr ? &device : &owner.states_->device(device.kind, device.state, device.service));
-        }
-        config = owner.states_ == nullptr ? config_of(pointers) : owner.states_->config(pointers);
-        view = {.node = state.node, .cpu_capacity = state.cpu_capacity, .cpu_left = state.cpu_left, .config = &config};
-        // Positional policies and explanations find devices by index.
-        config.devices = pointers;
-    }
-    seen_state(const seen_state&) = delete;
-    seen_state& operator=(const seen_state&) = delete;
-};
 
 reference_allocator::reference_allocator(const ledger& book, policy_pair policies, state_table* states)
     : ledger_{&book}, policies_{policies}, traits_{traits_of(policies)}, states_{states} {}
@@ -453,71 +378,6 @@ placement reference_allocator::choose(const pod_request& request, node_index whe
     }
     VGA_ASSERT(fits, "a node that answered yes has devices for the pod");
     return {.node = where, .shares = std::move(chosen.shares)};
-}
-
-std::vector<device_answer> reference_allocator::ask_devices(const question& attempt, const node_state& now,
-                                                            const device_request& container) const {
-    const device_request wanted = settled(attempt, container);
-    std::vector<device_answer> answers(now.devices.size());
-    for (std::size_t d = 0; d < answers.size(); ++d) answers[d].refusal = why_not_device(attempt, now, d, wanted);
-    rejection ignored;
-    const std::vector<bool> none_taken(answers.size(), false);
-    for (const step& candidate : possible_steps(attempt, now, wanted, none_taken, ignored)) {
-        device_answer& answer = answers[candidate.index];
-        answer.score = answer.parts.empty() ? candidate.device_score : std::max(answer.score, candidate.device_score);
-        answer.parts.push_back(candidate.part);
-    }
-    return answers;
-}
-
-/// Places the containers one after the other up to the one that does not fit.
-void reference_allocator::explain_stop(const question& attempt, node_decision& decision) const {
-    const auto& containers = attempt.request().containers;
-    choice chosen{.state = attempt.start};
-    std::size_t stop = 0;
-    while (stop < containers.size()) {
-        choice next = chosen;
-        rejection_code refused = rejection_code::none;
-        if (!choose_for(attempt, stop, next, refused)) break;
-        chosen = std::move(next);
-        ++stop;
-    }
-    if (stop == containers.size()) return;
-    decision.stopped_at = stop;
-    for (device_answer& answer : ask_devices(attempt, chosen.state, containers[stop])) {
-        decision.stopped_by.emplace_back(std::move(answer));
-    }
-    if (!attempt.request().containers_apart) return;
-    for (const device_share& share : chosen.shares) decision.stopped_by[share.device.at()].reset();
-}
-
-node_decision reference_allocator::ask_node(node_index where, const pod_request& request) const {
-    node_decision decision{.answer = {}, .where = {.node = where, .shares = {}}};
-    decision.refusal = why_not_node(request, where);
-    decision.answer.code = decision.refusal.code;
-    if (!ledger_->is_present(where)) return decision;
-    const question attempt = question_for(request, where);
-    if (decision.refusal.code == rejection_code::none) {
-        choice chosen;
-        decision.answer = attempt_on(attempt, chosen, decision.refusal);
-        if (decision.answer.code == rejection_code::none) decision.where.shares = std::move(chosen.shares);
-    }
-    for (const device_request& container : request.containers) {
-        decision.containers.push_back(ask_devices(attempt, attempt.start, container));
-    }
-    if (decision.answer.code != rejection_code::none) explain_stop(attempt, decision);
-    return decision;
-}
-
-double reference_allocator::score_placement(policy& scorer, const pod_request& request, const placement& where) const {
-    const node_state start = state_of(where.node);
-    node_state state = start;
-    for (const device_share& share : where.shares) state = state.with(share.device.at(), share.part);
-    state.cpu_left = start.cpu_left - request.cpu;
-    const seen_state before{*this, start};
-    const seen_state after{*this, state};
-    const request_view view{.request = &request, .devices = count_devices(request)};
-    return scorer.node_score(view, before.view, after.view);
 }
 
 } // namespace vgpualloc

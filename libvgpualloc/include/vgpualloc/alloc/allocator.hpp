@@ -83,7 +83,7 @@ public:
 
 private:
     void follow_ledger();
-    void refresh_index(request_record& request, std::uint32_t group);
+    void refresh_index(const request_record& request, const request_part& part, const node_group& group);
     void build_index(const request_class& asked, class_index& index, const node_group& group);
     [[nodiscard]] static std::uint32_t first_of(index_head& head);
     [[nodiscard]] node_answer answer(const request_class& asked, const node_group& group, std::size_t slot);

@@ -11,10 +11,10 @@
 namespace vgpualloc {
 
 struct node_answer {
-    rejection_code code = rejection_code::none;
     double score = 0.0; ///< meaningful if code is none
     /// How far the best placement there falls short of what was asked; less of it goes before a higher score.
     int compromise = 0;
+    rejection_code code = rejection_code::none;
 };
 
 /// What one device answers to one container of a pod that has no device yet.

@@ -81,19 +81,29 @@ private:
     std::vector<node_answer> fallbacks_; ///< by slot; as long as the last slot that compromises
 };
 
-/// A class's index of one group, with what every decision looks at in front.
-struct index_head : use_links<index_head> {
+class cached_index;
+
+/// A class's index of one group: what every decision looks at, and the rest behind a pointer.
+struct index_head {
     static constexpr std::uint64_t never_built = ~std::uint64_t{0};
 
     std::uint64_t changes_read = never_built; ///< the group's change count that the index has followed
     node_answer best{.code = rejection_code::no_nodes};
-    std::uint32_t first = ~std::uint32_t{0}; ///< the first slot that gives it
-    bool first_known = false;
-    std::unique_ptr<class_index> index{};
-    std::size_t bytes = 0; ///< as the cache counts it
+    std::unique_ptr<cached_index> index{};
 
     /// Makes the next decision build the index anew.
     void invalidate() noexcept { changes_read = never_built; }
+};
+
+/// An index as the cache keeps it.
+class cached_index : public class_index, public use_links<cached_index> {
+public:
+    cached_index(std::size_t slots, index_head& head) : class_index{slots}, owner{&head} {}
+
+    index_head* owner;
+    std::size_t bytes_counted = 0;
+    std::uint32_t first = 0; ///< the first slot that gives the best answer
+    bool first_known = false;
 };
 
 /// Counts the bytes of all indexes and drops those that were not used for longest. Making room costs O(1) per index.
@@ -103,9 +113,11 @@ public:
 
     /// A new decision begins: the indexes that it uses stay.
     void begin_decision() noexcept { ++now_; }
-    void use(index_head& head) const noexcept { head.last_use = now_; }
+    void use(const index_head& head) const noexcept {
+        if (head.index != nullptr) head.index->last_use = now_;
+    }
     /// After an index was made or has grown: counts it and drops others if there is too much.
-    void count(index_head& head);
+    void count(const index_head& head);
     /// Before a head goes.
     void drop(index_head& head) noexcept;
     [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
@@ -114,7 +126,7 @@ private:
     std::size_t bytes_max_;
     std::size_t bytes_ = 0;
     std::uint64_t now_ = 0;
-    use_list<index_head> heads_;
+    use_list<cached_index> indexes_;
 };
 
 } // namespace vgpualloc

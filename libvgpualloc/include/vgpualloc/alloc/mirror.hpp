@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <span>
 #include <vector>
@@ -83,7 +82,7 @@ public:
     /// The number of the first event that was not read yet: what ledger::checkpoint() may be given.
     [[nodiscard]] std::uint64_t next_event() const noexcept { return next_event_; }
 
-    [[nodiscard]] const std::deque<node_group>& groups() const noexcept { return groups_; }
+    [[nodiscard]] const std::vector<node_group>& groups() const noexcept { return groups_; }
     [[nodiscard]] std::size_t node_count() const noexcept { return places_.size(); }
     [[nodiscard]] const slot_place& place_of(node_index where) const noexcept { return places_[where.at()]; }
     /// A node as policies see it.
@@ -121,7 +120,7 @@ private:
     std::vector<slot_place> places_; ///< by node
     std::vector<const device_view*> devices_;
     std::size_t devices_unused_ = 0; ///< entries of devices_ that no node has any more
-    std::deque<node_group> groups_;
+    std::vector<node_group> groups_;
     std::map<std::vector<std::uint32_t>, std::uint32_t> group_numbers_; ///< by kinds
     std::uint64_t id_generation_ = 0;
     std::size_t devices_when_fresh_ = 0; ///< device states just after everything was interned
