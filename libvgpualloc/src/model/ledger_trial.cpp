@@ -58,17 +58,20 @@ void ledger::note_pod(pod_id pod) {
 /// Before anything of a node but its use changes; the next event is the change's, if the change has one.
 void ledger::save_structure(node_index where) {
     if (!in_trial()) return;
-    const node_record& owner = records_[where.at()];
+    node_record& owner = records_[where.at()];
     const auto named = names_.find(cluster_.nodes[where.at()].name);
+    const bool counts = owner.present || !owner.pods.empty();
+    const bool is_listed = named != names_.end() && named->second == where.value();
     undo_log::structure_step step{.use = undo_log::use_of(*this, where),
                                   .described = cluster_.nodes[where.at()],
                                   .waiting = owner.described ? std::make_unique<node>(*owner.described) : nullptr,
                                   .present = owner.present,
-                                  .named = named != names_.end() && named->second == where.value(),
+                                  .named = names_.empty() ? counts : is_listed,
                                   .rank = owner.rank,
                                   .free_nodes = free_nodes_.size(),
                                   .event = events_.next()};
     undo_->steps.emplace_back(std::move(step));
+    owner.saved_in = 0; // its use is saved anew after the change
 }
 
 /// After a node was put at the end, before anything is said of it.
@@ -128,7 +131,8 @@ void ledger::undo_log::undo(ledger& book, const structure_step& step) {
         book.names_.erase(named);
     }
     current = step.described;
-    if (step.named) book.names_.emplace(current.name, where.value());
+    // Where no names are listed, all are when the first one is asked for.
+    if (step.named && !book.names_.empty()) book.names_.emplace(current.name, where.value());
     book.place_devices(where, current.devices);
     owner.described = step.waiting ? std::make_unique<node>(*step.waiting) : nullptr;
     owner.present = step.present;

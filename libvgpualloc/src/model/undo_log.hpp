@@ -33,7 +33,7 @@ struct ledger::undo_log {
         node described;
         std::unique_ptr<node> waiting; ///< node_record::described
         bool present = true;
-        bool named = false;
+        bool named = false; ///< found by its name, or would be once names are listed
         std::uint64_t rank = 0;
         std::size_t free_nodes = 0; ///< how many there were
         std::uint64_t event = 0;

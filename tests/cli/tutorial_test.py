@@ -1,0 +1,66 @@
+"""docs/tutorial.md: its commands run, and print what the page shows."""
+
+import re
+import subprocess
+import unittest
+
+from support import SOURCE, VGPUSIM, CliTest
+
+FENCE = re.compile(r"^```console\n(.*?)^```$", re.M | re.S)
+CUT = "…"
+
+
+def steps(page):
+    """(command, lines shown) of every console block, in order."""
+    for block in FENCE.findall(page):
+        for step in re.split(r"^\$ ", block, flags=re.M)[1:]:
+            command, *shown = step.splitlines()
+            yield command, shown
+
+
+class TutorialTest(CliTest):
+    def setUp(self):
+        super().setUp()
+        (self.root / "out").mkdir()
+        for folder in ("traces", "scenarios", "tests"):
+            (self.root / folder).symlink_to(SOURCE / folder)
+
+    def printed_by(self, command):
+        """What goes to the output, then what goes to standard error."""
+        shell = f'vgpusim() {{ "{VGPUSIM}" "$@"; }}\n{command}'
+        result = subprocess.run(["bash", "-c", shell], cwd=self.root, env={**self.environment, "LC_ALL": "C"},
+                                stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False,
+                                encoding="utf-8")
+        return (result.stdout + result.stderr).splitlines()
+
+    def test_every_command_prints_what_the_page_shows(self):
+        commands = list(steps((SOURCE / "docs" / "tutorial.md").read_text(encoding="utf-8")))
+        self.assertGreaterEqual(len(commands), 10)
+        for command, shown in commands:
+            with self.subTest(command=command):
+                self.assert_shows(shown, self.printed_by(command))
+
+    def assert_shows(self, shown, printed):
+        """Line by line; a line that ends in … may go on, and a line … stands for any number of them."""
+        position, skipping = 0, False
+        for line in shown:
+            if line == CUT:
+                skipping = True
+                continue
+            fits = [at for at in range(position, len(printed)) if self.is_line(line, printed[at])]
+            self.assertTrue(fits, f"nowhere: {line}\n" + "\n".join(printed))
+            if not skipping:
+                self.assertEqual(fits[0], position, f"not where it stands: {line}\n" + "\n".join(printed))
+            position, skipping = fits[0] + 1, False
+        if not skipping:
+            self.assertEqual(printed[position:], [])
+
+    @staticmethod
+    def is_line(shown, printed):
+        if shown.endswith(CUT):
+            return printed.startswith(shown.removesuffix(CUT))
+        return printed.rstrip() == shown.rstrip()
+
+
+if __name__ == "__main__":
+    unittest.main()
