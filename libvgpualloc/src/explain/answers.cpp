@@ -98,7 +98,7 @@ private:
                 {.container = share.container,
                  .device = device.index,
                  .uuid = device.registered.uuid,
-                 .part = describe_part(state_->nodes().spec_of(where, share.device), device.registered, share.part)});
+                 .part = describe_part(state_->nodes().spec_of(where, share.device), share.part)});
         }
         return result;
     }
@@ -153,7 +153,7 @@ private:
             .score = own.score,
             .parts = {}};
         for (const partition& part : own.parts) {
-            result.parts.push_back(describe_part(spec, state_->device(where, which).registered, part));
+            result.parts.push_back(describe_part(spec, part));
         }
         return result;
     }

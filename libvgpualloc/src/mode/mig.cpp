@@ -8,8 +8,11 @@
 #include <tuple>
 #include <utility>
 
+#include "vgpualloc/catalog/mig_offers.hpp"
 #include "vgpualloc/core/config.hpp"
 #include "vgpualloc/mode/budget.hpp"
+#include "vgpualloc/mode/mig_groups.hpp"
+#include "vgpualloc/model/limits.hpp"
 
 namespace vgpualloc::modes {
 
@@ -193,15 +196,27 @@ expected<std::shared_ptr<const mig>> make_mig(const mig_model& model) {
     return std::make_shared<const mig>(std::move(table));
 }
 
-const sharing_mode& default_mig() {
-    static const auto only = [] {
-        const auto model = find_model(built_in_mig_catalog(), "A100-40GB");
-        VGA_ASSERT(model.has_value(), "the built-in catalog has an A100-40GB");
-        auto made = make_mig(**model);
-        VGA_ASSERT(made.has_value(), "an A100-40GB has no more places than a word has bits");
-        return *std::move(made);
-    }();
-    return *only;
+expected<shared_mode> mig::make(const device_registration& device, const mig_catalog& catalog) {
+    if (!device.geometry.empty()) return make_mig_groups(device.geometry, device.memory_factor);
+    for (const mig_offer& offer : device.offers) {
+        if (offer.memory >= mib{0} && offer.memory <= device_memory_max) continue;
+        return unexpected(error{.code = error_code::out_of_range,
+                                .where = "MIG model '" + device.model + "'",
+                                .field = offer.name + " memory",
+                                .value = std::to_string(offer.memory.count()),
+                                .expected = "0 to 2^40 MiB"});
+    }
+    const auto model = model_of(catalog, device);
+    if (!model) return unexpected(model.error());
+    return make_mig(*model);
+}
+
+device_registration mig::example() {
+    device_registration gpu;
+    gpu.model = "NVIDIA A100-SXM4-40GB";
+    gpu.mode = id;
+    gpu.memory = mib{40960};
+    return gpu;
 }
 
 struct mig::choice {
@@ -396,6 +411,20 @@ milli_gpu mig::used(const device_spec&, const device_state& state) const {
     });
     const auto share = std::max(share_of(units, table_.model.units), share_of(compute, table_.model.compute_slices));
     return std::min(whole_gpu, share); // adopted instances can overlap
+}
+
+part_description mig::describe(const device_spec& device, const partition& part) const {
+    const auto& instance = std::get<mig_instance>(part);
+    return {.name = table_.model.profiles[instance.profile].name,
+            .group = {},
+            .memory = charge(device, instance.profile),
+            .cores = instance.cores};
+}
+
+amount_unit mig::unit_of(rejection_code code, const device_request& request) const {
+    const bool memory = code == rejection_code::insufficient_device_memory ||
+                        code == rejection_code::no_free_instance || code == rejection_code::instance_memory_unknown;
+    return memory && request.memory_percent ? amount_unit::percent : sharing_mode::unit_of(code, request);
 }
 
 } // namespace vgpualloc::modes

@@ -145,7 +145,7 @@ std::string judge_device(const device_sum& sum, const device_spec& spec, const d
     if (sum.cores_percent > spec.cores.count()) return "device compute is overcommitted";
     if (sum.users > spec.slots && !sum.whole) return "a device has more users than slots";
     if (sum.whole && sum.users > 1) return "a whole device has several users";
-    if (spec.mode->name() == "cce" && sum.with_compute && sum.without_compute) return "a device has two isolations";
+    if (facts.one_isolation && sum.with_compute && sum.without_compute) return "a device has two isolations";
     if (auto broken = judge_instances(sum, facts); !broken.empty()) return broken;
     return judge_templates(sum, facts);
 }

@@ -393,7 +393,11 @@ TEST(ascend_vir, adapts_a_spec_to_the_card) {
     EXPECT_EQ(adapted("Ascend910B2", false).slots, 8);
     const auto uncut = make_ascend_vir({"U", mib{1000}, mib{1000}, 0, 0, {}}, false);
     EXPECT_EQ((*uncut)->adapted({}).slots, 1) << "whole cards only";
-    EXPECT_EQ(ascend_vir{}.kind(), card("Ascend910B3")) << "the instance that lists show";
+    EXPECT_EQ(ascend_vir::example().npu, card("Ascend910B3")) << "the card that lists show";
+    device_spec registered;
+    registered.memory = mib{900};
+    registered.slots = 3;
+    EXPECT_EQ((*uncut)->adapted(registered), registered) << "a registered card says what it has";
 }
 
 TEST(ascend_vir, refuses_bad_tables) {

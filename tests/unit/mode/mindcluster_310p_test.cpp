@@ -369,7 +369,7 @@ TEST(mindcluster_310p, is_made_for_chips_that_exist) {
     EXPECT_EQ(chip{}.spec.cores, core_percent{8});
     EXPECT_EQ(chip{}.spec.slots, 8);
     EXPECT_EQ(chip{10}.spec.cores, core_percent{10});
-    EXPECT_EQ(mindcluster_310p{}.adapted({}).cores, core_percent{8}) << "the instance that lists show";
+    EXPECT_EQ(mindcluster_310p::example().cores, core_percent{8}) << "the chip that lists show";
     EXPECT_EQ(make_mindcluster_310p(core_percent{7}, 7).error().message(),
               "mindcluster_310p: cores_per_chip: got '7', expected 8 or 10");
     EXPECT_EQ(make_mindcluster_310p(core_percent{8}, 0).error().message(),

@@ -120,12 +120,15 @@ TEST(exclusive, a_device_has_one_user_whatever_it_asked_for) {
 
 TEST(all_modes, are_sorted_described_and_found_by_name) {
     covers({"R062"});
-    EXPECT_TRUE(std::ranges::is_sorted(all_modes(), {}, &sharing_mode::name));
-    for (const sharing_mode* each : all_modes()) {
-        EXPECT_FALSE(each->summary().empty());
-        EXPECT_EQ(find_mode(each->name()).value(), each);
+    EXPECT_TRUE(std::ranges::is_sorted(mode_list, {}, &mode_entry::name));
+    EXPECT_EQ(all_modes().size(), mode_list.size());
+    for (const mode_entry& entry : mode_list) {
+        EXPECT_FALSE(entry.summary.empty());
+        EXPECT_EQ(entry.example().mode, entry.name);
+        const sharing_mode* const mode = find_mode(entry.name).value();
+        EXPECT_EQ(mode->name(), entry.name);
+        EXPECT_EQ(std::ranges::count(all_modes(), mode), 1);
     }
-    for (const mode_entry& each : mode_list) EXPECT_EQ(each.get().name(), each.name);
     const auto unknown = find_mode("mps2");
     ASSERT_FALSE(unknown.has_value());
     EXPECT_EQ(unknown.error().code, error_code::unknown_name);

@@ -18,7 +18,6 @@ class lying_mode final : public sharing_mode {
 public:
     explicit lying_mode(bool counts) : counts_{counts} {}
     [[nodiscard]] std::string_view name() const noexcept override { return "lying"; }
-    [[nodiscard]] std::string_view summary() const noexcept override { return "accepts everything"; }
     void candidates(const device_spec&, const device_state&, const device_request&,
                     std::vector<partition>&) const override {}
     [[nodiscard]] rejection_detail why_not(const device_spec&, const device_state&,

@@ -14,6 +14,7 @@
 
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/mode/budget.hpp"
+#include "vgpualloc/mode/entry.hpp"
 #include "vgpualloc/model/device.hpp"
 #include "vgpualloc/model/registration.hpp"
 
@@ -30,28 +31,24 @@ namespace vgpualloc::modes {
 /// counts the users of each index in eight bits; slices are in the sums alone.
 class ascend_vir final : public sharing_mode {
 public:
+    static constexpr std::string_view id = "ascend_vir";
+    static constexpr std::string_view about =
+        "templates of an Ascend NPU by memory, or software slices of it (HAMi vNPU)";
+
     static constexpr std::size_t templates_max = 7; ///< with the whole card the counts fill one word
 
-    /// The card that lists show: a 910B3.
-    ascend_vir()
-        : ascend_vir{{.name = "Ascend910B3",
-                      .memory_allocatable = mib{65536},
-                      .memory_capacity = mib{65536},
-                      .ai_core = 20,
-                      .ai_cpu = 7,
-                      .templates = {{.name = "vir05_1c_16g", .memory = mib{16384}, .ai_core = 5, .ai_cpu = 1},
-                                    {.name = "vir10_3c_32g", .memory = mib{32768}, .ai_core = 10, .ai_cpu = 3}}},
-                     false} {}
+    [[nodiscard]] static expected<shared_mode> make(const device_registration& device, const mig_catalog& catalog);
+    static constexpr auto key = &made_from<&device_registration::npu, &device_registration::soft>;
+    [[nodiscard]] static device_registration example(); ///< a 910B3
 
-    [[nodiscard]] std::string_view name() const noexcept override { return "ascend_vir"; }
-    [[nodiscard]] std::string_view summary() const noexcept override {
-        return "templates of an Ascend NPU by memory, or software slices of it (HAMi vNPU)";
-    }
+    [[nodiscard]] std::string_view name() const noexcept override { return id; }
 
     /// The card, its templates in the order of vir_template::index.
     [[nodiscard]] const npu_kind& kind() const noexcept { return kind_; }
 
+    /// A registered card says what it has; of one that says nothing (no memory) it is what its kind has.
     [[nodiscard]] device_spec adapted(device_spec spec) const override {
+        if (spec.memory > mib{0}) return spec;
         spec.memory = kind_.memory_allocatable;
         if (soft_ || kind_.ai_core > 0) spec.cores = soft_ ? whole_compute : core_percent{kind_.ai_core};
         spec.slots =
@@ -116,6 +113,29 @@ public:
         const core_percent given{sum(state, &npu_template::ai_core, kind_.ai_core)};
         result = std::max(result, share(given, core_percent{kind_.ai_core}));
         return std::min(result, whole_gpu);
+    }
+
+    [[nodiscard]] use_vector use(const device_spec&, const device_state& state) const override {
+        return {.memory = state.memory,
+                .compute = state.cores,
+                .slots = state.slots,
+                .ai_cpus = sum(state, &npu_template::ai_cpu, kind_.ai_cpu)};
+    }
+
+    [[nodiscard]] part_description describe(const device_spec& device, const partition& part) const override {
+        const auto* cut = std::get_if<vir_template>(&part);
+        if (cut == nullptr) return sharing_mode::describe(device, part);
+        const bool whole = cut->index >= kind_.templates.size();
+        return {.name = whole ? "" : kind_.templates[cut->index].name,
+                .group = {},
+                .memory = cut->memory,
+                .cores = cut->cores};
+    }
+
+    /// Compute is in percent where software limits it.
+    [[nodiscard]] amount_unit unit_of(rejection_code code, const device_request& request) const override {
+        const bool by_template = code == rejection_code::insufficient_device_cores && !request.soft;
+        return by_template ? amount_unit::ai_cores : sharing_mode::unit_of(code, request);
     }
 
 private:
@@ -252,46 +272,9 @@ private:
     bool soft_;
 };
 
-/// What is wrong with a table of templates, if anything. Where: "npu <name>".
-[[nodiscard]] inline std::optional<error> why_bad(const npu_kind& kind) {
-    constexpr std::int64_t memory_mib_max = std::int64_t{1} << 40U; // of any device, so that products fit
-    constexpr std::int64_t units_max = 1'000'000;
-    std::optional<error> first;
-    const auto need = [&](const std::string& field, std::int64_t value, std::int64_t least, std::int64_t most) {
-        if (first || (value >= least && value <= most)) return;
-        first = error{.code = error_code::out_of_range,
-                      .where = "npu " + kind.name,
-                      .field = field,
-                      .value = std::to_string(value),
-                      .expected = std::to_string(least) + " to " + std::to_string(most)};
-    };
-    need("memory_allocatable", kind.memory_allocatable.count(), 1, memory_mib_max);
-    need("memory_capacity", kind.memory_capacity.count(), kind.memory_allocatable.count(), memory_mib_max);
-    need("ai_core", kind.ai_core, 0, units_max);
-    need("ai_cpu", kind.ai_cpu, 0, units_max);
-    need("templates", static_cast<std::int64_t>(kind.templates.size()), 0, ascend_vir::templates_max);
-    for (const npu_template& each : kind.templates) {
-        need(each.name + ".memory", each.memory.count(), 1, memory_mib_max);
-        need(each.name + ".ai_core", each.ai_core, 0, units_max);
-        need(each.name + ".ai_cpu", each.ai_cpu, 0, units_max);
-        const bool twice = std::ranges::count(kind.templates, each.name, &npu_template::name) > 1;
-        if (twice && !first) {
-            first = error{.code = error_code::duplicate,
-                          .where = "npu " + kind.name,
-                          .field = "templates",
-                          .value = each.name,
-                          .expected = "every template once"};
-        }
-    }
-    return first;
-}
-
 /// The mode for cards of that kind; `soft`: the node can also limit in software. Errors, with the field of npu_kind:
-/// out_of_range (negative, no memory, less capacity than memory, more than ascend_vir::templates_max templates),
-/// duplicate (a template's name).
-[[nodiscard]] inline expected<std::shared_ptr<const ascend_vir>> make_ascend_vir(npu_kind kind, bool soft) {
-    if (auto bad = why_bad(kind)) return unexpected(*std::move(bad));
-    return std::shared_ptr<const ascend_vir>{new ascend_vir{std::move(kind), soft}};
-}
+/// out_of_range (negative, no memory, less capacity than memory, more than ascend_vir::templates_max templates, more
+/// than model/limits.hpp allows), duplicate (a template's name).
+[[nodiscard]] expected<std::shared_ptr<const ascend_vir>> make_ascend_vir(npu_kind kind, bool soft);
 
 } // namespace vgpualloc::modes

@@ -13,10 +13,10 @@ namespace vgpualloc::modes {
 /// the baseline in which a container that needs 3 GB occupies a GPU of 80 GB.
 class exclusive final : public sharing_mode {
 public:
-    [[nodiscard]] std::string_view name() const noexcept override { return "exclusive"; }
-    [[nodiscard]] std::string_view summary() const noexcept override {
-        return "one container per device, whatever part of it is asked for";
-    }
+    static constexpr std::string_view id = "exclusive";
+    static constexpr std::string_view about = "one container per device, whatever part of it is asked for";
+
+    [[nodiscard]] std::string_view name() const noexcept override { return id; }
 
     void candidates(const device_spec& device, const device_state& state, const device_request& request,
                     std::vector<partition>& out) const override {

@@ -17,10 +17,10 @@ namespace vgpualloc::modes {
 /// set of slices within the budgets is a legal state in whatever order it is counted.
 class hami_core final : public sharing_mode {
 public:
-    [[nodiscard]] std::string_view name() const noexcept override { return "hami_core"; }
-    [[nodiscard]] std::string_view summary() const noexcept override {
-        return "software slices of memory and compute, up to a split count (HAMi-core)";
-    }
+    static constexpr std::string_view id = "hami_core";
+    static constexpr std::string_view about = "software slices of memory and compute, up to a split count (HAMi-core)";
+
+    [[nodiscard]] std::string_view name() const noexcept override { return id; }
 
     void candidates(const device_spec& device, const device_state& state, const device_request& request,
                     std::vector<partition>& out) const override {

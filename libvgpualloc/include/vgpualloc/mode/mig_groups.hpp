@@ -5,12 +5,15 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
 #include "vgpualloc/core/config.hpp"
+#include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/mode/budget.hpp"
 #include "vgpualloc/model/device.hpp"
 #include "vgpualloc/model/registration.hpp"
@@ -37,6 +40,8 @@ public:
             for (const mig_kind& each : groups[g].kinds) {
                 VGA_ASSERT(slot + each.count <= slots_max, "the slots of a device fit in one word");
                 kinds_.push_back({.group = g,
+                                  .name = each.name,
+                                  .group_name = groups[g].name,
                                   .memory = each.memory,
                                   .first_slot = slot,
                                   .count = static_cast<std::uint32_t>(each.count)});
@@ -47,9 +52,6 @@ public:
     }
 
     [[nodiscard]] std::string_view name() const noexcept override { return "mig"; }
-    [[nodiscard]] std::string_view summary() const noexcept override {
-        return "hardware partitions of one GPU, by profile and placement or by configured groups (NVIDIA MIG)";
-    }
 
     void candidates(const device_spec& device, const device_state& state, const device_request& request,
                     std::vector<partition>& out) const override {
@@ -107,9 +109,17 @@ public:
                         std::max(share_of(state.memory, device.memory), share_of(state.cores, device.cores)));
     }
 
+    [[nodiscard]] part_description describe(const device_spec&, const partition& part) const override {
+        const auto& instance = std::get<mig_instance>(part);
+        const kind& cut = kinds_[instance.profile];
+        return {.name = cut.name, .group = cut.group_name, .memory = cut.memory, .cores = instance.cores};
+    }
+
 private:
     struct kind {
         std::size_t group = 0;
+        std::string name;
+        std::string group_name;
         mib memory; ///< of one instance
         std::uint32_t first_slot = 0;
         std::uint32_t count = 0;
@@ -159,5 +169,10 @@ private:
     std::vector<span_of_kinds> groups_;
     std::int64_t factor_;
 };
+
+/// The mode of GPUs that are cut by these groups. Errors with the field of the registration: out_of_range (a factor,
+/// count or memory), unsupported (more than mig_groups::slots_max instances).
+[[nodiscard]] expected<std::shared_ptr<const mig_groups>> make_mig_groups(const std::vector<mig_group>& groups,
+                                                                          std::int64_t factor);
 
 } // namespace vgpualloc::modes

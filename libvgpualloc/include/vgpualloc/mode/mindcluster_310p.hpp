@@ -14,6 +14,7 @@
 #include "vgpualloc/catalog/mindcluster_310p.hpp"
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/mode/budget.hpp"
+#include "vgpualloc/mode/entry.hpp"
 #include "vgpualloc/model/device.hpp"
 
 namespace vgpualloc::modes {
@@ -28,16 +29,18 @@ namespace vgpualloc::modes {
 /// which vGroup a template is, the device plugin says once it has made it; placements do not choose it.
 class mindcluster_310p final : public sharing_mode {
 public:
+    static constexpr std::string_view id = "mindcluster_310p";
+    static constexpr std::string_view about =
+        "templates of an Ascend 310P by AI cores, video engines and level (MindCluster)";
+
     using row = mindcluster_310p_template;
     static constexpr const auto& rows = mindcluster_310p_templates;
 
-    /// The chip that lists show: 8 AI cores, 7 AI CPUs.
-    mindcluster_310p() = default;
+    [[nodiscard]] static expected<shared_mode> make(const device_registration& device, const mig_catalog& catalog);
+    static constexpr auto key = &made_from<&device_registration::cores, &device_registration::npu>;
+    [[nodiscard]] static device_registration example(); ///< 8 AI cores, 7 AI CPUs
 
-    [[nodiscard]] std::string_view name() const noexcept override { return "mindcluster_310p"; }
-    [[nodiscard]] std::string_view summary() const noexcept override {
-        return "templates of an Ascend 310P by AI cores, video engines and level (MindCluster)";
-    }
+    [[nodiscard]] std::string_view name() const noexcept override { return id; }
 
     [[nodiscard]] device_spec adapted(device_spec spec) const override {
         spec.cores = cores_;
@@ -94,6 +97,8 @@ public:
         return wanted && part != wanted->full ? 1 : 0;
     }
 
+    [[nodiscard]] bool may_compromise(const device_request& request) const override { return request.high_level; }
+
     /// Plain sums, so that what overlaps already (ledger::adopt) comes off again as it went on.
     [[nodiscard]] device_state with(const device_spec& device, const device_state& state,
                                     const partition& part) const override {
@@ -120,11 +125,29 @@ public:
         return std::min(whole_gpu, std::max(cpu, core));
     }
 
-    /// AI CPUs that the templates on a chip take.
-    [[nodiscard]] std::int64_t cpu_of(const device_state& state) const {
-        std::int64_t total = 0; // a whole chip has no other users
-        for (std::size_t i = 0; i < rows.size(); ++i) total += count_of(state, i) * rows[i].ai_cpu;
-        return total;
+    [[nodiscard]] use_vector use(const device_spec&, const device_state& state) const override {
+        const std::int64_t of_whole_chips = count_of(state, rows.size()) * ai_cpu_;
+        return {.memory = state.memory,
+                .compute = state.cores,
+                .slots = state.slots,
+                .ai_cpus = cpu_of(state) + of_whole_chips};
+    }
+
+    [[nodiscard]] part_description describe(const device_spec& device, const partition& part) const override {
+        const auto* cut = std::get_if<vir_template>(&part);
+        if (cut == nullptr) return sharing_mode::describe(device, part);
+        const bool known = cut->index < rows.size();
+        return {.name = std::string{known ? rows[cut->index].name : std::string_view{}},
+                .group = {},
+                .memory = cut->memory,
+                .cores = cut->cores};
+    }
+
+    /// Chips are asked for by AI cores alone.
+    [[nodiscard]] amount_unit unit_of(rejection_code code, const device_request& request) const override {
+        const bool compute =
+            code == rejection_code::insufficient_device_cores || code == rejection_code::request_not_valid;
+        return compute ? amount_unit::ai_cores : sharing_mode::unit_of(code, request);
     }
 
 private:
@@ -209,6 +232,13 @@ private:
         return total;
     }
 
+    /// AI CPUs that the templates on a chip take; a whole chip has no templates.
+    [[nodiscard]] std::int64_t cpu_of(const device_state& state) const {
+        std::int64_t total = 0;
+        for (std::size_t i = 0; i < rows.size(); ++i) total += count_of(state, i) * rows[i].ai_cpu;
+        return total;
+    }
+
     [[nodiscard]] rejection_detail why_no_cpu(const device_state& state, const row& wanted) const {
         const std::int64_t left = ai_cpu_ - cpu_of(state);
         if (wanted.ai_cpu <= left) return {};
@@ -238,26 +268,13 @@ private:
         return {.code = rejection_code::insufficient_vgroups, .wanted = wanted.count(), .available = left.count()};
     }
 
-    core_percent cores_{8};
-    std::int64_t ai_cpu_ = 7;
+    core_percent cores_;
+    std::int64_t ai_cpu_;
 };
 
 /// The mode for chips of `cores_per_chip` AI cores (8 or 10) and `ai_cpu` AI CPUs (7 on all that are known). Error
 /// out_of_range with the field's name.
-[[nodiscard]] inline expected<std::shared_ptr<const mindcluster_310p>>
-make_mindcluster_310p(core_percent cores_per_chip, std::int64_t ai_cpu) {
-    const auto refuse = [](const char* field, std::int64_t value, const char* allowed) {
-        return unexpected(error{.code = error_code::out_of_range,
-                                .where = "mindcluster_310p",
-                                .field = field,
-                                .value = std::to_string(value),
-                                .expected = allowed});
-    };
-    if (cores_per_chip != core_percent{8} && cores_per_chip != core_percent{10}) {
-        return refuse("cores_per_chip", cores_per_chip.count(), "8 or 10");
-    }
-    if (ai_cpu < 1 || ai_cpu > 100) return refuse("ai_cpu", ai_cpu, "1 to 100");
-    return std::shared_ptr<const mindcluster_310p>{new mindcluster_310p{cores_per_chip, ai_cpu}};
-}
+[[nodiscard]] expected<std::shared_ptr<const mindcluster_310p>> make_mindcluster_310p(core_percent cores_per_chip,
+                                                                                      std::int64_t ai_cpu);
 
 } // namespace vgpualloc::modes

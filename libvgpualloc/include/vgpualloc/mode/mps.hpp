@@ -20,12 +20,13 @@ namespace vgpualloc::modes {
 /// protection and error containment).
 class mps final : public sharing_mode {
 public:
+    static constexpr std::string_view id = "mps";
+    static constexpr std::string_view about =
+        "memory and thread limits of processes that share a GPU and its faults (NVIDIA MPS)";
+
     static constexpr std::int64_t clients_max = 48; ///< of one GPU since Volta; 16 before, which the slots say
 
-    [[nodiscard]] std::string_view name() const noexcept override { return "mps"; }
-    [[nodiscard]] std::string_view summary() const noexcept override {
-        return "memory and thread limits of processes that share a GPU and its faults (NVIDIA MPS)";
-    }
+    [[nodiscard]] std::string_view name() const noexcept override { return id; }
     /// A fatal fault ends all clients on the GPU (seed 002, R050).
     [[nodiscard]] bool shares_faults() const noexcept override { return true; }
     [[nodiscard]] device_spec adapted(device_spec spec) const override {
