@@ -1,6 +1,8 @@
 // Generators.
 #include "support.hpp"
 
+#include "yielding_mode.hpp"
+
 #include <algorithm>
 #include <cctype>
 #include <iterator>
@@ -173,6 +175,12 @@ const std::vector<known_mode>& known_modes() {
         verify::device_facts facts;
         facts.geometry = groups_of_an_a100();
         made.push_back({.name = "mig_groups", .mode = &grouped, .facts = facts, .memory_least = mib{40960}});
+        static const yielding_mode yielding;
+        made.push_back({.name = "yielding",
+                        .mode = &yielding,
+                        .facts = {},
+                        .memory_least = {},
+                        .in_any_world = worlds_have_yielding_devices});
         return made;
     }();
     return modes;
@@ -190,6 +198,7 @@ device_spec draw_spec(const sharing_mode* mode) {
     std::vector<const sharing_mode*> modes; // half of them listed ones, since there are more NPUs than other modes
     const bool listed = chance(2);
     for (const known_mode& each : known_modes()) {
+        if (!each.in_any_world) continue;
         if (!listed || std::ranges::find(all_modes(), each.mode) != std::ranges::end(all_modes())) {
             modes.push_back(each.mode);
         }
