@@ -61,14 +61,14 @@ TEST(describe, templates_are_named_by_the_table_and_a_whole_card_is_not) {
 TEST(use, is_the_state_and_what_a_mode_counts_besides) {
     const device_spec gpu_spec = spec_in(mode("hami_core"));
     const device_state shared = gpu_spec.mode->with(gpu_spec, {}, part(128, 5));
-    EXPECT_EQ(gpu_spec.mode->use(gpu_spec, shared),
-              uses(128, 5, 1, 0));
+    EXPECT_EQ(gpu_spec.mode->use(gpu_spec, shared), uses(128, 5, 1, 0));
     const device_spec npu = spec_in(mode("ascend_vir"), 65536);
     const device_state cut =
         npu.mode->with(npu, {}, vir_template{.index = 1, .memory = mib{32768}, .cores = core_percent{0}});
     EXPECT_EQ(npu.mode->use(npu, cut), uses(32768, 0, 1, 3));
     const device_spec chip = spec_in(mode("mindcluster_310p"), 0);
-    const device_state one = chip.mode->with(chip, {}, vir_template{.index = 0, .memory = {}, .cores = core_percent{1}});
+    const device_state one =
+        chip.mode->with(chip, {}, vir_template{.index = 0, .memory = {}, .cores = core_percent{1}});
     EXPECT_EQ(chip.mode->use(chip, one), uses(0, 1, 1, 1));
     const device_state whole = chip.mode->with(chip, {}, whole_device{});
     EXPECT_EQ(chip.mode->use(chip, whole), uses(0, 8, 1, 7));

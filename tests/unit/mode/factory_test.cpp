@@ -13,14 +13,14 @@ namespace {
 using namespace test;
 
 device_registration registered(std::string uuid, std::string mode = "hami_core") {
-    device_registration made;
-    made.uuid = std::move(uuid);
-    made.model = "NVIDIA A100-SXM4-40GB";
-    made.family = "NVIDIA";
-    made.mode = std::move(mode);
-    made.memory = mib{40960};
-    made.slots = 10;
-    return made;
+    device_registration device;
+    device.uuid = std::move(uuid);
+    device.model = "NVIDIA A100-SXM4-40GB";
+    device.family = "NVIDIA";
+    device.mode = std::move(mode);
+    device.memory = mib{40960};
+    device.slots = 10;
+    return device;
 }
 
 std::vector<mig_group> groups(std::int64_t count = 7) {
@@ -161,16 +161,16 @@ TEST(add_device, refuses_what_it_cannot_make_and_changes_nothing) {
         {error_code::out_of_range, "memory_allocatable", [](auto& r) { r.mode = "ascend_vir"; }},
         {error_code::duplicate, "uuid", [](auto& r) { r.uuid = "GPU-0"; }},
     };
-    for (const row& each : rows) {
+    for (const row& line : rows) {
         cluster owned;
         node where;
         ASSERT_TRUE(add(owned, where, registered("GPU-0")));
         device_registration bad = registered("GPU-1");
-        each.spoil(bad);
+        line.spoil(bad);
         const auto refused = add(owned, where, bad);
-        ASSERT_FALSE(refused.has_value()) << each.field;
-        EXPECT_EQ(refused.error().code, each.code) << refused.error().message();
-        EXPECT_EQ(refused.error().field, each.field) << refused.error().message();
+        ASSERT_FALSE(refused.has_value()) << line.field;
+        EXPECT_EQ(refused.error().code, line.code) << refused.error().message();
+        EXPECT_EQ(refused.error().field, line.field) << refused.error().message();
         EXPECT_EQ(refused.error().where.substr(0, 10), "device GPU") << refused.error().message();
         EXPECT_EQ(where.devices.size(), 1U);
         EXPECT_EQ(owned.kinds.size(), 1U);

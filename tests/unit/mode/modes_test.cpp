@@ -17,23 +17,23 @@ device_state used(std::int64_t memory, std::int64_t cores, std::int64_t slots) {
 struct rule {
     const char* why;
     device_state state;
-    device_request wanted;
+    device_request request;
     rejection_detail expected;
 };
 
 device_request percent(std::int64_t share, std::int64_t cores = 0) {
-    device_request made = want(1, 0, cores);
-    made.memory_percent = share;
-    return made;
+    device_request request = want(1, 0, cores);
+    request.memory_percent = share;
+    return request;
 }
 
 /// Asks the mode about one request, and checks that candidates() agrees with why_not().
 void expect_rules(const device_spec& device, const std::vector<rule>& rules) {
-    for (const rule& each : rules) {
-        EXPECT_EQ(device.mode->why_not(device, each.state, each.wanted), each.expected) << each.why;
+    for (const rule& rule_row : rules) {
+        EXPECT_EQ(device.mode->why_not(device, rule_row.state, rule_row.request), rule_row.expected) << rule_row.why;
         std::vector<partition> parts;
-        device.mode->candidates(device, each.state, each.wanted, parts);
-        EXPECT_EQ(parts.empty(), each.expected.code != none) << each.why;
+        device.mode->candidates(device, rule_row.state, rule_row.request, parts);
+        EXPECT_EQ(parts.empty(), rule_row.expected.code != none) << rule_row.why;
     }
 }
 
@@ -73,8 +73,8 @@ TEST(hami_core, memory_by_percent_is_of_the_whole_device) {
 
 TEST(hami_core, a_part_is_judged_by_budgets_alone) {
     const device_spec device = gpu("A", 2);
-    const auto why = [&](const device_state& state, const partition& wanted) {
-        return device.mode->why_not(device, state, wanted);
+    const auto why = [&](const device_state& state, const partition& part) {
+        return device.mode->why_not(device, state, part);
     };
     EXPECT_EQ(why(used(0, 100, 1), part(10, 0)).code, none) << "the rules about joining are the request's";
     EXPECT_EQ(why(used(0, 0, 1), part(10, 100)).code, none);

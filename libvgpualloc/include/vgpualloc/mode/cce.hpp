@@ -51,20 +51,19 @@ public:
     /// Isolation is a budget here: whichever of two parts came first, they may not share a GPU.
     [[nodiscard]] rejection_detail why_not(const device_spec& device, const device_state& state,
                                            const partition& part) const override {
-        const auto* wanted = std::get_if<slice>(&part);
+        const auto* cut = std::get_if<slice>(&part);
         const bool whole = std::holds_alternative<whole_device>(part);
-        if (!whole && (wanted == nullptr || !is_known(*wanted))) return {.code = rejection_code::mode_not_offered};
+        if (!whole && (cut == nullptr || !is_known(*cut))) return {.code = rejection_code::mode_not_offered};
         if (state.layout != 0) return {.code = rejection_code::device_taken_whole, .wanted = 1, .available = 0};
         if (whole && state.slots > 0) {
             return {.code = rejection_code::device_in_use, .wanted = 0, .available = state.slots};
         }
         if (whole) return {};
-        if (state.slots > 0 && (state.cores > core_percent{0}) != (wanted->cores > core_percent{0})) {
+        if (state.slots > 0 && (state.cores > core_percent{0}) != (cut->cores > core_percent{0})) {
             return {.code = rejection_code::isolation_differs};
         }
         return first_refusal({why_no_slot(std::min(device.slots, tenants_max), state),
-                              why_no_memory(device, state, wanted->memory),
-                              why_no_cores(device, state, wanted->cores)});
+                              why_no_memory(device, state, cut->memory), why_no_cores(device, state, cut->cores)});
     }
 
     [[nodiscard]] device_state with(const device_spec& device, const device_state& state,

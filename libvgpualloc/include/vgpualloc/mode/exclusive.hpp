@@ -25,9 +25,9 @@ public:
 
     [[nodiscard]] rejection_detail why_not(const device_spec& device, const device_state& state,
                                            const device_request& request) const override {
-        if (const mib wanted = memory_wanted(device, request); wanted > device.memory) {
+        if (const mib memory = memory_wanted(device, request); memory > device.memory) {
             return {.code = rejection_code::insufficient_device_memory,
-                    .wanted = wanted.count(),
+                    .wanted = memory.count(),
                     .available = device.memory.count()};
         }
         if (request.cores > device.cores) {

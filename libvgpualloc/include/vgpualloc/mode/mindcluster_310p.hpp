@@ -51,11 +51,11 @@ public:
     /// The row asked for, or the smaller one in its stead where only that fits.
     void candidates(const device_spec& device, const device_state& state, const device_request& request,
                     std::vector<partition>& out) const override {
-        const auto wanted = parts_for(device, request);
-        if (!wanted) return;
-        for (const partition& each : {wanted->full, wanted->reduced}) {
-            if (why_not(device, state, each).code != rejection_code::none) continue;
-            out.push_back(each);
+        const auto choices = parts_for(device, request);
+        if (!choices) return;
+        for (const partition& part : {choices->full, choices->reduced}) {
+            if (why_not(device, state, part).code != rejection_code::none) continue;
+            out.push_back(part);
             return;
         }
     }
@@ -63,13 +63,13 @@ public:
     /// Where two rows would do, the answer is about the smaller one.
     [[nodiscard]] rejection_detail why_not(const device_spec& device, const device_state& state,
                                            const device_request& request) const override {
-        const auto wanted = parts_for(device, request);
-        if (!wanted) {
+        const auto choices = parts_for(device, request);
+        if (!choices) {
             return {.code = rejection_code::request_not_valid,
                     .wanted = request.cores.count(),
                     .available = device.cores.count()};
         }
-        return why_not(device, state, wanted->reduced);
+        return why_not(device, state, choices->reduced);
     }
 
     [[nodiscard]] rejection_detail why_not(const device_spec& device, const device_state& state,
@@ -78,23 +78,23 @@ public:
             if (state.slots == 0) return {};
             return {.code = rejection_code::device_in_use, .wanted = 0, .available = state.slots};
         }
-        const auto* given = std::get_if<vir_template>(&part);
-        if (given == nullptr || given->index >= rows.size() || given->group > groups_max ||
-            *given != cut(given->index, given->group)) {
+        const auto* cut_part = std::get_if<vir_template>(&part);
+        if (cut_part == nullptr || cut_part->index >= rows.size() || cut_part->group > groups_max ||
+            *cut_part != cut(cut_part->index, cut_part->group)) {
             return {.code = rejection_code::mode_not_offered};
         }
         if (count_of(state, rows.size()) > 0) {
             return {.code = rejection_code::device_taken_whole, .wanted = 1, .available = 0};
         }
-        return first_refusal({why_no_slot(device, state), why_no_cores(device, state, given->cores),
-                              why_no_cpu(state, rows[given->index]), why_dvpp_taken(state, rows[given->index]),
-                              why_no_group(state, given->cores)});
+        return first_refusal({why_no_slot(device, state), why_no_cores(device, state, cut_part->cores),
+                              why_no_cpu(state, rows[cut_part->index]), why_dvpp_taken(state, rows[cut_part->index]),
+                              why_no_group(state, cut_part->cores)});
     }
 
     [[nodiscard]] int compromise(const device_spec& device, const device_request& request,
                                  const partition& part) const override {
-        const auto wanted = parts_for(device, request);
-        return wanted && part != wanted->full ? 1 : 0;
+        const auto choices = parts_for(device, request);
+        return choices && part != choices->full ? 1 : 0;
     }
 
     [[nodiscard]] bool may_compromise(const device_request& request) const override { return request.high_level; }
@@ -211,12 +211,12 @@ private:
     }
 
     [[nodiscard]] static charge charge_of(const device_spec& device, const partition& part) {
-        const auto* given = std::get_if<vir_template>(&part);
-        const std::size_t at = given == nullptr ? rows.size() : given->index;
+        const auto* cut_part = std::get_if<vir_template>(&part);
+        const std::size_t at = cut_part == nullptr ? rows.size() : cut_part->index;
         const std::uint64_t unit = std::uint64_t{1} << (count_bits * at);
-        if (given == nullptr) return {.memory = device.memory, .cores = device.cores, .unit = unit};
-        const std::uint64_t in_group = given->group == 0 ? 0 : group_unit(given->group);
-        return {.memory = given->memory, .cores = given->cores, .unit = unit + in_group};
+        if (cut_part == nullptr) return {.memory = device.memory, .cores = device.cores, .unit = unit};
+        const std::uint64_t in_group = cut_part->group == 0 ? 0 : group_unit(cut_part->group);
+        return {.memory = cut_part->memory, .cores = cut_part->cores, .unit = unit + in_group};
     }
     [[nodiscard]] static constexpr std::uint64_t group_unit(std::uint32_t group) noexcept {
         return std::uint64_t{1} << (groups_at + group_bits * (group - 1));
@@ -239,33 +239,33 @@ private:
         return total;
     }
 
-    [[nodiscard]] rejection_detail why_no_cpu(const device_state& state, const row& wanted) const {
+    [[nodiscard]] rejection_detail why_no_cpu(const device_state& state, const row& cut_row) const {
         const std::int64_t left = ai_cpu_ - cpu_of(state);
-        if (wanted.ai_cpu <= left) return {};
-        return {.code = rejection_code::insufficient_device_cpus, .wanted = wanted.ai_cpu, .available = left};
+        if (cut_row.ai_cpu <= left) return {};
+        return {.code = rejection_code::insufficient_device_cpus, .wanted = cut_row.ai_cpu, .available = left};
     }
 
     /// MindCluster keeps a state of the engines per chip, which comes to this: one user at most, and beside it only
     /// those who say that they do not use them.
-    [[nodiscard]] static rejection_detail why_dvpp_taken(const device_state& state, const row& wanted) {
+    [[nodiscard]] static rejection_detail why_dvpp_taken(const device_state& state, const row& cut_row) {
         const std::int64_t users = users_with(state, dvpp_use::yes);
         const std::int64_t silent = users_with(state, dvpp_use::unstated);
         const bool taken =
-            (wanted.dvpp == dvpp_use::yes && users + silent > 0) || (wanted.dvpp == dvpp_use::unstated && users > 0);
+            (cut_row.dvpp == dvpp_use::yes && users + silent > 0) || (cut_row.dvpp == dvpp_use::unstated && users > 0);
         if (!taken) return {};
         return {.code = rejection_code::dvpp_taken, .wanted = 1, .available = 0};
     }
 
     /// A chip has four vGroups (SPEC-ascend 6): with three in use 4 cores are too many, with four in use 2 are.
-    [[nodiscard]] static rejection_detail why_no_group(const device_state& state, core_percent wanted) {
+    [[nodiscard]] static rejection_detail why_no_group(const device_state& state, core_percent cores) {
         std::uint32_t in_use = 0;
         for (std::uint32_t group = 1; group <= groups_max; ++group) {
             constexpr std::uint64_t mask = (1U << group_bits) - 1;
             if ((state.layout & (mask * group_unit(group))) != 0) ++in_use;
         }
         const core_percent left{in_use < 3 ? 4 : in_use == 3 ? 2 : 1};
-        if (wanted <= left) return {};
-        return {.code = rejection_code::insufficient_vgroups, .wanted = wanted.count(), .available = left.count()};
+        if (cores <= left) return {};
+        return {.code = rejection_code::insufficient_vgroups, .wanted = cores.count(), .available = left.count()};
     }
 
     core_percent cores_;

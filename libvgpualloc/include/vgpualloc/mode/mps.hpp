@@ -48,13 +48,12 @@ public:
 
     [[nodiscard]] rejection_detail why_not(const device_spec& device, const device_state& state,
                                            const partition& part) const override {
-        const auto* wanted = std::get_if<slice>(&part);
-        if (wanted == nullptr || wanted->memory < mib{0} || wanted->cores < core_percent{0}) {
+        const auto* cut = std::get_if<slice>(&part);
+        if (cut == nullptr || cut->memory < mib{0} || cut->cores < core_percent{0}) {
             return {.code = rejection_code::mode_not_offered};
         }
         return first_refusal({why_no_slot(std::min(device.slots, clients_max), state),
-                              why_no_memory(device, state, wanted->memory),
-                              why_no_cores(device, state, wanted->cores)});
+                              why_no_memory(device, state, cut->memory), why_no_cores(device, state, cut->cores)});
     }
 
     [[nodiscard]] device_state with(const device_spec&, const device_state& state,
