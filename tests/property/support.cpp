@@ -176,11 +176,7 @@ const std::vector<known_mode>& known_modes() {
         facts.geometry = groups_of_an_a100();
         made.push_back({.name = "mig_groups", .mode = &grouped, .facts = facts, .memory_least = mib{40960}});
         static const yielding_mode yielding;
-        made.push_back({.name = "yielding",
-                        .mode = &yielding,
-                        .facts = {},
-                        .memory_least = {},
-                        .in_any_world = worlds_have_yielding_devices});
+        made.push_back({.name = "yielding", .mode = &yielding, .facts = {}, .memory_least = {}});
         return made;
     }();
     return modes;
@@ -198,7 +194,6 @@ device_spec draw_spec(const sharing_mode* mode) {
     std::vector<const sharing_mode*> modes; // half of them listed ones, since there are more NPUs than other modes
     const bool listed = chance(2);
     for (const known_mode& each : known_modes()) {
-        if (!each.in_any_world) continue;
         if (!listed || std::ranges::find(all_modes(), each.mode) != std::ranges::end(all_modes())) {
             modes.push_back(each.mode);
         }

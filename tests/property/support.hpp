@@ -53,11 +53,7 @@ struct known_mode {
     const sharing_mode* mode = nullptr;
     verify::device_facts facts; ///< what the independent judge has to know of it
     mib memory_least{};         ///< of a device in this mode
-    bool in_any_world = true;   ///< drawn where a world may have devices of any mode
 };
-/// Whether worlds of any mode have devices in the yielding mode (yielding_mode.hpp). The indexed path has to ask
-/// sharing_mode::may_compromise() before it can decide on these as the reference does.
-inline constexpr bool worlds_have_yielding_devices = false;
 [[nodiscard]] const std::vector<known_mode>& known_modes();
 /// verify::first_violation with the facts of the cluster's kinds.
 [[nodiscard]] std::string violation(const ledger& book);

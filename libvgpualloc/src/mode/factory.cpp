@@ -34,7 +34,8 @@ error out_of_range(const char* field, std::int64_t value, const char* allowed) {
             .expected = allowed};
 }
 
-expected<const sharing_mode*> mode_for(device_kinds& known, const device_registration& device, const mig_catalog& catalog) {
+expected<const sharing_mode*> mode_for(device_kinds& known, const device_registration& device,
+                                       const mig_catalog& catalog) {
     const auto entry = find_mode_entry(device.mode);
     if (!entry) return unexpected(entry.error());
     for (const shared_mode& mode : known.modes) {
@@ -104,7 +105,8 @@ expected<shared_mode> make_mode(const device_registration& device, const mig_cat
     return (*entry)->make(device, catalog);
 }
 
-expected<void> add_device(device_kinds& known, node& where, const device_registration& device, const mig_catalog& catalog) {
+expected<void> add_device(device_kinds& known, node& where, const device_registration& device,
+                          const mig_catalog& catalog) {
     const auto refuse = [&](error why) {
         why.where = "device " + device.uuid + (why.where.empty() ? "" : ": " + why.where);
         return unexpected(std::move(why));

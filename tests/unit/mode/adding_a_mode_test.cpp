@@ -10,7 +10,7 @@
 #include "example/equal_parts.hpp"
 #include "support.hpp"
 #include "vgpualloc/alloc/allocator.hpp"
-#include "vgpualloc/alloc/naive_allocator.hpp"
+#include "vgpualloc/alloc/reference.hpp"
 #include "vgpualloc/core/rng.hpp"
 #include "vgpualloc/mode/all.hpp"
 #include "vgpualloc/policy/best_fit.hpp"
@@ -67,11 +67,13 @@ TEST(adding_a_mode, a_container_gets_one_part) {
     std::vector<partition> candidates;
     device.mode->candidates(device, {}, want(1, 100), candidates);
     EXPECT_EQ(candidates, (std::vector<partition>{part}));
-    EXPECT_EQ(why_not(device, {}, want(1, 2501)), (rejection_detail{insufficient_device_memory, 2501, 2500}));
-    EXPECT_EQ(why_not(device, {}, want(1, 100, 26)), (rejection_detail{insufficient_device_cores, 26, 25}));
+    EXPECT_EQ(device.mode->why_not(device, {}, want(1, 2501)),
+              (rejection_detail{insufficient_device_memory, 2501, 2500}));
+    EXPECT_EQ(device.mode->why_not(device, {}, want(1, 100, 26)),
+              (rejection_detail{insufficient_device_cores, 26, 25}));
     device_state state;
     for (int i = 0; i < 4; ++i) state = device.mode->with(device, state, part);
-    EXPECT_EQ(why_not(device, state, want(1, 100)), (rejection_detail{insufficient_device_slots, 1, 0}));
+    EXPECT_EQ(device.mode->why_not(device, state, want(1, 100)), (rejection_detail{insufficient_device_slots, 1, 0}));
     EXPECT_EQ(device.mode->used(device, state), whole_gpu);
     for (int i = 0; i < 4; ++i) state = device.mode->without(device, state, part);
     EXPECT_EQ(state, device_state{});
@@ -87,15 +89,22 @@ TEST(adding_a_mode, the_index_decides_as_the_reference_does) {
     ledger reference_book{owned};
     policies::best_fit scorer;
     allocator fast{fast_book, {.node = &scorer, .device = &scorer}};
-    naive_allocator reference{reference_book, {.node = &scorer, .device = &scorer}};
+    reference_allocator reference{reference_book, {.node = &scorer, .device = &scorer}};
     rng draw{5};
     std::vector<pod_id> live;
     for (std::uint32_t i = 0; i < 300; ++i) {
         const auto count = static_cast<std::int64_t>(1 + draw.below(3));
         const pod_request request = pod({want(count, static_cast<std::int64_t>(100 + 500 * draw.below(6)))});
-        const auto fast_decision = fast.place(pod_id{i}, fast.intern(request));
-        ASSERT_EQ(fast_decision, reference.place(pod_id{i}, request)) << "pod " << i;
-        if (fast_decision) live.push_back(pod_id{i});
+        const auto fast_decision = fast.place(fast_book, pod_id{i}, fast.intern(request).value());
+        reference.observe();
+        const auto reference_decision = reference.decide(request);
+        ASSERT_EQ(fast_decision.has_value(), reference_decision.has_value()) << "pod " << i;
+        if (fast_decision) {
+            ASSERT_EQ(static_cast<const placement&>(*fast_decision), *reference_decision) << "pod " << i;
+            ASSERT_TRUE(reference_book.reserve(fast_book.booking_of(pod_id{i})));
+            ASSERT_TRUE(reference_book.commit(pod_id{i}));
+            live.push_back(pod_id{i});
+        }
         if (live.empty() || draw.below(3) != 0) continue;
         const auto which = static_cast<std::size_t>(draw.below(live.size()));
         fast_book.release(live[which]);

@@ -195,8 +195,8 @@ TEST(add_device, the_largest_factor_and_amounts_do_not_overflow) {
     device.memory = mib{1LL << 40U};
     ASSERT_TRUE(add(owned, where, device));
     const device_spec& spec = owned.kinds[0];
-    EXPECT_EQ(why_not(spec, {}, want(1, 1LL << 40U)).code, rejection_code::no_free_instance);
-    EXPECT_EQ(why_not(spec, {}, want(1, 1LL << 20U)).code, rejection_code::none);
+    EXPECT_EQ(spec.mode->why_not(spec, {}, want(1, 1LL << 40U)).code, rejection_code::no_free_instance);
+    EXPECT_EQ(spec.mode->why_not(spec, {}, want(1, 1LL << 20U)).code, rejection_code::none);
 }
 
 TEST(add_device, an_unhealthy_device_keeps_its_position) {

@@ -12,10 +12,10 @@ namespace vgpualloc {
 /// The mode of a device that registers so. Errors: unknown_name, and those of the mode's entry (mode/entry.hpp).
 [[nodiscard]] expected<shared_mode> make_mode(const device_registration& device, const mig_catalog& catalog);
 
-/// Appends the device to `where`, a node that is or will be one of a cluster with `known`. Its mode is made if no device of the
-/// cluster has one made from an equal registration, and is kept alive by device_kinds::modes. Memory, compute and slots are
-/// as registered, but for what a mode's hardware fixes (sharing_mode::adapted). `catalog` is the same for all devices
-/// of a cluster and is needed for mig without groups.
+/// Appends the device to `where`, a node that is or will be one of a cluster with `known`. Its mode is made if no
+/// device of the cluster has one made from an equal registration, and is kept alive by device_kinds::modes. Memory,
+/// compute and slots are as registered, but for what a mode's hardware fixes (sharing_mode::adapted). `catalog` is the
+/// same for all devices of a cluster and is needed for mig without groups.
 ///
 /// Errors, nothing changed, where = "device <uuid>": unknown_name (mode, MIG model), out_of_range (memory, compute,
 /// slots, counts, factors outside what makes sense), unsupported (more than 64 slots or places of MIG), duplicate (uuid
