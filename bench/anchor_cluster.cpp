@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <set>
 
+#include "vgpualloc/mode/all.hpp"
 #include "vgpualloc/mode/hami_core.hpp"
-#include "vgpualloc/mode/mig.hpp"
 #include "vgpualloc/mode/mig_groups.hpp"
 
 namespace vgpubench {
@@ -49,7 +49,7 @@ const sharing_mode& mode_of(sharing kind) {
     case sharing::mig:
         break;
     }
-    return modes::default_mig();
+    return **find_mode("mig");
 }
 
 } // namespace

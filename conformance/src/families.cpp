@@ -10,7 +10,6 @@
 #include "vgpualloc/dialect/gpushare.hpp"
 #include "vgpualloc/dialect/mindcluster.hpp"
 #include "vgpualloc/dialect/volcano_vgpu.hpp"
-#include "vgpualloc/mode/mindcluster_310p.hpp"
 
 namespace vgpuconformance {
 
@@ -198,11 +197,9 @@ public:
         return part;
     }
     [[nodiscard]] booked_use use_of(const device_spec& spec, const device_state& state,
-                                    const device_registration& chip) const override {
-        const auto* mode = dynamic_cast<const vgpualloc::modes::mindcluster_310p*>(spec.mode);
-        std::int64_t cpus = mode == nullptr ? 0 : mode->cpu_of(state);
-        if (cpus == 0 && state.cores == spec.cores) cpus = chip.npu.ai_cpu; // the whole chip
-        return {.slots = 0, .memory = cpus, .cores = state.cores.count()};
+                                    const device_registration&) const override {
+        const vgpualloc::use_vector use = spec.mode->use(spec, state);
+        return {.slots = 0, .memory = use.ai_cpus, .cores = use.compute.count()};
     }
 
 private:

@@ -30,7 +30,7 @@ listing policies() {
 
 listing modes() {
     listing list;
-    for (const auto* mode : vgpualloc::all_modes()) list.emplace_back(mode->name(), mode->summary());
+    for (const auto& entry : vgpualloc::mode_list) list.emplace_back(entry.name, entry.summary);
     return list;
 }
 

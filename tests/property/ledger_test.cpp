@@ -175,6 +175,7 @@ TEST_P(mode_property, candidates_fit_and_undo_exactly_and_the_order_does_not_mat
                 RC_ASSERT(after.memory <= spec.memory && after.cores <= spec.cores && after.slots <= spec.slots);
                 RC_ASSERT(mode->used(spec, after) >= mode->used(spec, state));
                 RC_ASSERT(mode->used(spec, after) <= whole_gpu);
+                RC_ASSERT(mode->compromise(spec, wanted, part) == 0 || mode->may_compromise(wanted));
             }
             if (parts.empty()) continue;
             taken.push_back(parts.front());

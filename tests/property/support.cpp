@@ -1,6 +1,8 @@
 // Generators.
 #include "support.hpp"
 
+#include "yielding_mode.hpp"
+
 #include <algorithm>
 #include <cctype>
 #include <iterator>
@@ -120,6 +122,7 @@ verify::device_facts facts_of(const sharing_mode& mode) {
     verify::device_facts facts;
     if (const auto* by_catalog = dynamic_cast<const modes::mig*>(&mode)) facts.mig = &by_catalog->model();
     if (const auto* npu = dynamic_cast<const modes::ascend_vir*>(&mode)) facts.npu = npu->kind();
+    facts.one_isolation = &mode == *find_mode("cce");
     if (dynamic_cast<const modes::mindcluster_310p*>(&mode) != nullptr) {
         facts.npu.ai_core = mode.adapted(device_spec{}).cores.count();
         facts.npu.ai_cpu = 7;
@@ -172,6 +175,8 @@ const std::vector<known_mode>& known_modes() {
         verify::device_facts facts;
         facts.geometry = groups_of_an_a100();
         made.push_back({.name = "mig_groups", .mode = &grouped, .facts = facts, .memory_least = mib{40960}});
+        static const yielding_mode yielding;
+        made.push_back({.name = "yielding", .mode = &yielding, .facts = {}, .memory_least = {}});
         return made;
     }();
     return modes;
@@ -193,14 +198,18 @@ device_spec draw_spec(const sharing_mode* mode) {
             modes.push_back(each.mode);
         }
     }
+    const sharing_mode* const drawn_mode = mode != nullptr ? mode : one_of(std::move(modes));
+    const known_mode& known = *std::ranges::find(known_modes(), drawn_mode, &known_mode::mode);
+    const bool cards_of_a_kind = known.facts.npu.memory_allocatable > mib{0}; // their memory is the kind's
+    const std::int64_t memory = one_of<std::int64_t>({8000, 12000, 24576});
     const device_spec drawn{.model = one_of<std::string>({"A", "B", "C"}),
                             .family = one_of<std::string>({"F", "F", "G"}),
-                            .memory = mib{one_of<std::int64_t>({8000, 12000, 24576})},
+                            .memory = mib{cards_of_a_kind ? 0 : memory},
                             .cores = core_percent{one_of<std::int64_t>({100, 100, 100, 60})},
                             .slots = *rc::gen::inRange<std::int64_t>(1, 5),
-                            .mode = mode != nullptr ? mode : one_of(std::move(modes))};
+                            .mode = drawn_mode};
     device_spec made = drawn.mode->adapted(drawn);
-    made.memory = std::max(made.memory, std::ranges::find(known_modes(), made.mode, &known_mode::mode)->memory_least);
+    made.memory = std::max(made.memory, known.memory_least);
     return made;
 }
 

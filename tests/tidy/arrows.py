@@ -15,7 +15,7 @@ SEES = {
     "metrics": ["catalog"],
     "verify": ["catalog"],
     "dialect": ["catalog"],
-    "policy": ["mode", "metrics"],
+    "policy": ["metrics"],                      # modes through their interface, which is in model
     "alloc": ["policy"],
     "plan": ["alloc"],
     "compat": ["policy"],                       # compat/fgd is a set of policies

@@ -31,7 +31,7 @@ HOLDS = {
         "policy/best_fit", "policy/binpack", "policy/fgd", "policy/random", "policy/spread", "policy/worst_fit",
         "policy/usage", "policy/drawn_stream"],
     "tests/unit/policy/traits_test.cpp": ["policy/deviceshare", "policy/pair", "policy/positional", "policy/weighted"],
-    "tests/unit/mode/modes_test.cpp": ["mode/all", "mode/budget", "mode/exclusive", "mode/hami_core"],
+    "tests/unit/mode/modes_test.cpp": ["mode/all", "mode/budget", "mode/entry", "mode/exclusive", "mode/hami_core"],
     "tests/unit/alloc/tables_test.cpp": [
         "alloc/draw", "alloc/outcome_table", "alloc/score_tree", "alloc/state_table"],
     "tests/unit/alloc/totals_test.cpp": ["alloc/part_table", "alloc/totals_chooser"],

@@ -94,11 +94,10 @@ private:
         std::vector<explained_share> result;
         for (const device_share& share : decided.shares) {
             const auto& device = state_->device(where, share.device);
-            result.push_back(
-                {.container = share.container,
-                 .device = device.index,
-                 .uuid = device.registered.uuid,
-                 .part = describe_part(state_->nodes().spec_of(where, share.device), device.registered, share.part)});
+            result.push_back({.container = share.container,
+                              .device = device.index,
+                              .uuid = device.registered.uuid,
+                              .part = describe_part(state_->nodes().spec_of(where, share.device), share.part)});
         }
         return result;
     }
@@ -153,7 +152,7 @@ private:
             .score = own.score,
             .parts = {}};
         for (const partition& part : own.parts) {
-            result.parts.push_back(describe_part(spec, state_->device(where, which).registered, part));
+            result.parts.push_back(describe_part(spec, part));
         }
         return result;
     }

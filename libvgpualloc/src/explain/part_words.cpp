@@ -3,10 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "vgpualloc/mode/ascend_vir.hpp"
-#include "vgpualloc/mode/mig.hpp"
-#include "vgpualloc/mode/mindcluster_310p.hpp"
-
 namespace vgpualloc::explaining {
 
 namespace {
@@ -32,72 +28,63 @@ explained_part whole_words(const device_spec& spec) {
             .words = "the whole device"};
 }
 
-/// Kinds are numbered through all groups of the registered geometry; without one, profiles are the model's.
-explained_part instance_words(const device_spec& spec, const device_registration& registered,
-                              const mig_instance& part) {
-    explained_part result{.kind = "mig_instance",
-                          .name = {},
-                          .group = {},
-                          .start = static_cast<std::int64_t>(part.start),
-                          .memory = {},
-                          .cores = part.cores.count(),
-                          .words = {}};
-    if (const auto* by_model = dynamic_cast<const modes::mig*>(spec.mode); by_model != nullptr) {
-        const auto& profile = by_model->model().profiles[part.profile];
-        result.name = profile.name;
-        result.memory = charged_memory(by_model->model(), profile, spec.memory);
-        result.words = fmt::format("mig {} at placement {}", result.name, part.start);
-        return result;
-    }
-    std::size_t number = 0;
-    for (const auto& group : registered.geometry) {
-        for (const auto& kind : group.kinds) {
-            if (number++ != part.profile) continue;
-            result.name = kind.name;
-            result.group = group.name;
-            result.memory = kind.memory;
-            result.words = fmt::format("mig {} at slot {} of group {}", kind.name, part.start, group.name);
-        }
-    }
-    return result;
+/// A slot of a group where an administrator configured these, else a place on the GPU.
+explained_part instance_words(const part_description& named, const mig_instance& part) {
+    const std::string place = named.group.empty() ? fmt::format("placement {}", part.start)
+                                                  : fmt::format("slot {} of group {}", part.start, named.group);
+    return {.kind = "mig_instance",
+            .name = named.name,
+            .group = named.group,
+            .start = static_cast<std::int64_t>(part.start),
+            .memory = named.memory,
+            .cores = named.cores.count(),
+            .words = fmt::format("mig {} at {}", named.name, place)};
 }
 
-explained_part template_words(const device_spec& spec, const vir_template& part) {
-    explained_part result{.kind = "vir_template",
-                          .name = {},
-                          .group = {},
-                          .memory = part.memory,
-                          .cores = part.cores.count(),
-                          .words = {}};
-    if (const auto* npu = dynamic_cast<const modes::ascend_vir*>(spec.mode); npu != nullptr) {
-        const auto& known = npu->kind().templates;
-        result.name = part.index < known.size() ? known[part.index].name : "";
-        result.words = result.name.empty() ? fmt::format("the whole card, {} MiB", part.memory.count())
-                                           : fmt::format("template {}, {} MiB", result.name, part.memory.count());
-        return result;
+/// Templates without memory are asked for by AI cores; what has memory and no name is the whole card.
+std::string words_of_template(const part_description& named) {
+    if (named.memory == mib{0}) {
+        const std::int64_t cores = named.cores.count();
+        return fmt::format("template {}, {} AI {}", named.name, cores, cores == 1 ? "core" : "cores");
     }
-    using modes::mindcluster_310p;
-    if (part.index < mindcluster_310p::rows.size()) result.name = mindcluster_310p::rows[part.index].name;
-    result.words =
-        fmt::format("template {}, {} AI {}", result.name, result.cores, result.cores == 1 ? "core" : "cores");
-    return result;
+    return named.name.empty() ? fmt::format("the whole card, {} MiB", named.memory.count())
+                              : fmt::format("template {}, {} MiB", named.name, named.memory.count());
+}
+
+explained_part template_words(const part_description& named) {
+    return {.kind = "vir_template",
+            .name = named.name,
+            .group = {},
+            .memory = named.memory,
+            .cores = named.cores.count(),
+            .words = words_of_template(named)};
+}
+
+std::string word_of(amount_unit unit) {
+    switch (unit) {
+    case amount_unit::memory_mib:
+        return "MiB";
+    case amount_unit::percent:
+        return "%";
+    case amount_unit::ai_cores:
+        return "AI cores";
+    case amount_unit::none:
+        break;
+    }
+    return "";
 }
 
 } // namespace
 
-explained_part describe_part(const device_spec& spec, const device_registration& registered, const partition& part) {
+explained_part describe_part(const device_spec& spec, const partition& part) {
+    const part_description named = spec.mode->describe(spec, part);
     if (const auto* cut = std::get_if<slice>(&part)) return slice_words(*cut);
-    if (const auto* cut = std::get_if<mig_instance>(&part)) return instance_words(spec, registered, *cut);
-    if (const auto* cut = std::get_if<vir_template>(&part)) return template_words(spec, *cut);
+    if (const auto* instance = std::get_if<mig_instance>(&part)) return instance_words(named, *instance);
+    if (std::holds_alternative<vir_template>(part)) return template_words(named);
     return whole_words(spec);
 }
 
 std::string unit_of(rejection_code code, const device_spec* spec, const device_request* request) {
-    const std::string_view mode = spec == nullptr ? "" : spec->mode->name();
-    const bool by_model = spec != nullptr && dynamic_cast<const modes::mig*>(spec->mode) != nullptr;
-    const bool in_percent = by_model && request != nullptr && request->memory_percent.has_value();
-    const bool in_ai_cores =
-        mode == "mindcluster_310p" || (mode == "ascend_vir" && request != nullptr && !request->soft);
     switch (code) {
     case rejection_code::too_many_pods:
         return "pods";
@@ -108,12 +95,10 @@ std::string unit_of(rejection_code code, const device_spec* spec, const device_r
     case rejection_code::insufficient_device_memory:
     case rejection_code::no_free_instance:
     case rejection_code::instance_memory_unknown:
-        return in_percent ? "%" : "MiB";
     case rejection_code::request_not_valid:
-        if (mode == "mindcluster_310p") return "AI cores";
-        return mode == "cce" ? "" : "MiB";
     case rejection_code::insufficient_device_cores:
-        return in_ai_cores ? "AI cores" : "%";
+        if (spec != nullptr && request != nullptr) return word_of(spec->mode->unit_of(code, *request));
+        return code == rejection_code::insufficient_device_cores ? "%" : "MiB";
     case rejection_code::insufficient_device_cpus:
         return "AI CPUs";
     case rejection_code::insufficient_device_slots:

@@ -6,12 +6,11 @@
 
 namespace vgpualloc::explaining {
 
-/// `part` of a device, with the names that its registration and its mode give to profiles and templates.
-[[nodiscard]] explained_part describe_part(const device_spec& spec, const device_registration& registered,
-                                           const partition& part);
+/// `part` of a device, with the names that its mode gives to profiles and templates.
+[[nodiscard]] explained_part describe_part(const device_spec& spec, const partition& part);
 
-/// What the numbers of a refusal count. `spec` and `asked`: the device and the container it refused, null for a refusal
-/// of the host.
+/// What the numbers of a refusal count. `spec` and `request`: the device and the container it refused, null for a
+/// refusal of the host.
 [[nodiscard]] std::string unit_of(rejection_code code, const device_spec* spec, const device_request* request);
 
 } // namespace vgpualloc::explaining

@@ -8,8 +8,11 @@
 #include <tuple>
 #include <utility>
 
+#include "vgpualloc/catalog/mig_offers.hpp"
 #include "vgpualloc/core/config.hpp"
 #include "vgpualloc/mode/budget.hpp"
+#include "vgpualloc/mode/mig_groups.hpp"
+#include "vgpualloc/model/limits.hpp"
 
 namespace vgpualloc::modes {
 
@@ -35,7 +38,7 @@ std::uint64_t units_of(std::int64_t start, std::int64_t size) noexcept {
 std::vector<mig_table::total> all_totals(const mig_model& model) {
     const auto taken_by = [&model](auto&& amount) {
         std::vector<std::int64_t> taken;
-        for (const mig_profile& each : model.profiles) taken.push_back(amount(each));
+        for (const mig_profile& profile : model.profiles) taken.push_back(amount(profile));
         return taken;
     };
     std::vector<mig_table::total> totals;
@@ -47,7 +50,7 @@ std::vector<mig_table::total> all_totals(const mig_model& model) {
     }
     for (const auto& [name, field] : mig_engine_fields) {
         const auto& whole = model.engines.*field;
-        if (!whole) continue; // what nobody knows binds nobody
+        if (!whole) continue; // engines whose total is not known are not limited
         totals.push_back(
             {.most = *whole, .taken = taken_by([&](const mig_profile& p) { return (p.engines.*field).value_or(0); })});
     }
@@ -62,13 +65,13 @@ public:
 
     [[nodiscard]] std::vector<mig_table::total> find() {
         std::uint64_t all = 0;
-        for (const auto& each : table_->profiles) all |= each.places;
+        for (const auto& profile : table_->profiles) all |= profile.places;
         const bool complete = try_from(all);
-        std::vector<mig_table::total> found;
+        std::vector<mig_table::total> binding;
         for (std::size_t i = 0; i < totals_.size(); ++i) {
-            if (!complete || binds_[i]) found.push_back(totals_[i]);
+            if (!complete || binds_[i]) binding.push_back(totals_[i]);
         }
-        return found;
+        return binding;
     }
 
 private:
@@ -102,21 +105,21 @@ private:
 };
 
 /// Between which amounts the memory of a profile is. Units are memory slices, so more of them are no less memory.
-std::pair<mib, std::optional<mib>> known_of_memory(const mig_model& model, const mig_profile& of) {
-    if (of.memory) return {*of.memory, of.memory};
+std::pair<mib, std::optional<mib>> known_of_memory(const mig_model& model, const mig_profile& profile) {
+    if (profile.memory) return {*profile.memory, profile.memory};
     mib at_least{0};
     std::optional<mib> at_most;
     for (const mig_profile& other : model.profiles) {
         if (!other.memory) continue;
-        if (other.size <= of.size) at_least = std::max(at_least, *other.memory);
-        if (other.size >= of.size) at_most = std::min(at_most.value_or(*other.memory), *other.memory);
+        if (other.size <= profile.size) at_least = std::max(at_least, *other.memory);
+        if (other.size >= profile.size) at_most = std::min(at_most.value_or(*other.memory), *other.memory);
     }
     return {at_least, at_most};
 }
 
 expected<void> add_profiles(mig_table& table) {
     std::size_t places = 0;
-    for (const mig_profile& each : table.model.profiles) places += each.starts.size();
+    for (const mig_profile& profile : table.model.profiles) places += profile.starts.size();
     if (places > mig_table::places_max) {
         return unexpected(error{.code = error_code::unsupported,
                                 .where = "MIG model '" + table.model.name + "'",
@@ -125,30 +128,31 @@ expected<void> add_profiles(mig_table& table) {
                                 .expected = "at most 64 places of all profiles together"});
     }
     std::uint32_t next = 0;
-    for (const mig_profile& each : table.model.profiles) {
-        const auto [at_least, at_most] = known_of_memory(table.model, each);
-        mig_table::profile made{
-            .memory = each.memory,
+    for (const mig_profile& source : table.model.profiles) {
+        const auto [at_least, at_most] = known_of_memory(table.model, source);
+        mig_table::profile profile{
+            .memory = source.memory,
             .at_least = at_least,
             .at_most = at_most,
-            .units = each.size,
-            .compute = each.compute_slices,
-            .cores =
-                core_percent{whole_compute.count() * each.compute_slices.count() / table.model.compute_slices.count()},
+            .units = source.size,
+            .compute = source.compute_slices,
+            .cores = core_percent{whole_compute.count() * source.compute_slices.count() /
+                                  table.model.compute_slices.count()},
             .places = 0,
             .first = next,
         };
-        for (const mig_units start : each.starts) {
-            made.starts |= bit(static_cast<std::size_t>(start.count()));
+        for (const mig_units start : source.starts) {
+            profile.starts |= bit(static_cast<std::size_t>(start.count()));
             table.profile_of[next] = static_cast<std::uint32_t>(table.profiles.size());
-            made.places |= bit(next++);
+            profile.places |= bit(next++);
         }
-        table.profiles.push_back(std::move(made));
+        table.profiles.push_back(std::move(profile));
     }
     return {};
 }
 
-/// Pairs that share a unit, or that exceed a total; what exceeds one alone has no place at all.
+/// Excludes from each other two places that share a unit or that together exceed a total. A profile that exceeds a
+/// total alone gets no place.
 void add_exclusions(mig_table& table, const std::vector<mig_table::total>& totals) {
     struct place {
         std::size_t profile;
@@ -163,15 +167,16 @@ void add_exclusions(mig_table& table, const std::vector<mig_table::total>& total
     for (std::size_t a = 0; a < places.size(); ++a) {
         for (std::size_t b = 0; b < places.size(); ++b) {
             bool excluded = (places[a].units & places[b].units) != 0;
-            for (const auto& each : totals) {
-                const std::int64_t taken = each.taken[places[a].profile] + each.taken[places[b].profile];
-                excluded = excluded || taken > each.most;
+            for (const auto& total : totals) {
+                const std::int64_t taken = total.taken[places[a].profile] + total.taken[places[b].profile];
+                excluded = excluded || taken > total.most;
             }
             if (excluded) table.excluded[a] |= bit(b);
         }
     }
     for (std::size_t p = 0; p < table.profiles.size(); ++p) {
-        const bool too_large = std::ranges::any_of(totals, [&](const auto& each) { return each.taken[p] > each.most; });
+        const bool too_large =
+            std::ranges::any_of(totals, [&](const auto& total) { return total.taken[p] > total.most; });
         if (too_large) table.profiles[p].places = 0;
     }
 }
@@ -193,15 +198,27 @@ expected<std::shared_ptr<const mig>> make_mig(const mig_model& model) {
     return std::make_shared<const mig>(std::move(table));
 }
 
-const sharing_mode& default_mig() {
-    static const auto only = [] {
-        const auto model = find_model(built_in_mig_catalog(), "A100-40GB");
-        VGA_ASSERT(model.has_value(), "the built-in catalog has an A100-40GB");
-        auto made = make_mig(**model);
-        VGA_ASSERT(made.has_value(), "an A100-40GB has no more places than a word has bits");
-        return *std::move(made);
-    }();
-    return *only;
+expected<shared_mode> mig::make(const device_registration& device, const mig_catalog& catalog) {
+    if (!device.geometry.empty()) return make_mig_groups(device.geometry, device.memory_factor);
+    for (const mig_offer& offer : device.offers) {
+        if (offer.memory >= mib{0} && offer.memory <= device_memory_max) continue;
+        return unexpected(error{.code = error_code::out_of_range,
+                                .where = "MIG model '" + device.model + "'",
+                                .field = offer.name + " memory",
+                                .value = std::to_string(offer.memory.count()),
+                                .expected = "0 to 2^40 MiB"});
+    }
+    const auto model = model_of(catalog, device);
+    if (!model) return unexpected(model.error());
+    return make_mig(*model);
+}
+
+device_registration mig::example() {
+    device_registration gpu;
+    gpu.model = "NVIDIA A100-SXM4-40GB";
+    gpu.mode = id;
+    gpu.memory = mib{40960};
+    return gpu;
 }
 
 struct mig::choice {
@@ -212,7 +229,7 @@ struct mig::choice {
 
 device_spec mig::adapted(device_spec spec) const {
     mib largest;
-    for (const auto& each : table_.profiles) largest = std::max(largest, each.at_least);
+    for (const auto& profile : table_.profiles) largest = std::max(largest, profile.at_least);
     spec.memory = std::max(table_.model.memory.value_or(spec.memory), largest);
     spec.cores = whole_compute;
     spec.slots = table_.model.compute_slices.count();
@@ -226,10 +243,10 @@ std::uint64_t mig::excluded_by(std::uint64_t layout) const noexcept {
 }
 
 bool mig::exceeds_a_total(std::uint64_t layout, std::size_t profile) const noexcept {
-    for (const auto& each : table_.totals) {
-        std::int64_t sum = each.taken[profile];
-        for_each_bit(layout, [&](std::size_t place) { sum += each.taken[table_.profile_of[place]]; });
-        if (sum > each.most) return true;
+    for (const auto& total : table_.totals) {
+        std::int64_t sum = total.taken[profile];
+        for_each_bit(layout, [&](std::size_t place) { sum += total.taken[table_.profile_of[place]]; });
+        if (sum > total.most) return true;
     }
     return false;
 }
@@ -239,12 +256,12 @@ std::uint64_t mig::free_places(std::uint64_t layout, std::uint64_t excluded, std
     return open == 0 || exceeds_a_total(layout, profile) ? 0 : open;
 }
 
-std::uint64_t mig::bit_of(const mig_instance& given) const noexcept {
-    if (given.profile >= table_.profiles.size() || given.start >= 64) return 0;
-    const auto& of = table_.profiles[given.profile];
-    if ((of.starts & bit(given.start)) == 0) return 0;
-    const auto before = static_cast<std::size_t>(std::popcount(of.starts & (bit(given.start) - 1)));
-    return bit(of.first + before);
+std::uint64_t mig::bit_of(const mig_instance& instance) const noexcept {
+    if (instance.profile >= table_.profiles.size() || instance.start >= 64) return 0;
+    const auto& profile = table_.profiles[instance.profile];
+    if ((profile.starts & bit(instance.start)) == 0) return 0;
+    const auto before = static_cast<std::size_t>(std::popcount(profile.starts & (bit(instance.start) - 1)));
+    return bit(profile.first + before);
 }
 
 bool mig::has_compute(std::size_t profile, const device_request& request) const {
@@ -255,12 +272,12 @@ bool mig::has_compute(std::size_t profile, const device_request& request) const 
 /// Whether an instance has the memory asked for. The largest is asked for where no amount is.
 mig::answer mig::has_memory(const device_spec& device, std::size_t profile, const device_request& request) const {
     const auto decided = [](bool enough) { return enough ? answer::yes : answer::no; };
-    const auto& of = table_.profiles[profile];
+    const auto& offered = table_.profiles[profile];
     if (request.memory_percent) {
-        return decided(of.units.count() * 100 >= *request.memory_percent * table_.model.units.count());
+        return decided(offered.units.count() * 100 >= *request.memory_percent * table_.model.units.count());
     }
-    if (request.memory <= mib{0}) return decided(of.units == table_.profiles[table_.by_size.back()].units);
-    if (request.memory <= of.at_least) return answer::yes;
+    if (request.memory <= mib{0}) return decided(offered.units == table_.profiles[table_.by_size.back()].units);
+    if (request.memory <= offered.at_least) return answer::yes;
     return request.memory <= memory_at_most(device, profile) ? answer::unknown : answer::no;
 }
 
@@ -292,7 +309,7 @@ rejection_detail mig::why_never_enough(const device_spec& device, const device_r
                 .available = largest.count()};
     }
     std::int64_t most = 0; // no instance has all of the GPU's compute on some models
-    for (const auto& each : table_.profiles) most = std::max(most, each.compute.count());
+    for (const auto& profile : table_.profiles) most = std::max(most, profile.compute.count());
     return {.code = rejection_code::insufficient_device_cores,
             .wanted = request.cores.count(),
             .available = whole_compute.count() * most / table_.model.compute_slices.count()};
@@ -330,7 +347,7 @@ mig::choice mig::choose(const device_spec& device, const device_state& state, co
         const std::uint64_t places = free_places(state.layout, excluded, profile);
         if (enough == answer::unknown) {
             if (in_doubt.code == rejection_code::none) in_doubt = why_unknown(profile, request);
-            if (places != 0) return {.refused = in_doubt}; // it might be the smallest that is enough
+            if (places != 0) return {.refused = in_doubt}; // its instance might be the smallest with enough memory
             continue;
         }
         ++fitting;
@@ -339,19 +356,19 @@ mig::choice mig::choose(const device_spec& device, const device_state& state, co
     if (fitting == 0) {
         return {.refused = in_doubt.code == rejection_code::none ? why_never_enough(device, request) : in_doubt};
     }
-    const std::int64_t wanted = request.memory_percent ? *request.memory_percent : request.memory.count();
-    return {.refused = {.code = rejection_code::no_free_instance, .wanted = wanted, .available = 0}};
+    const std::int64_t amount = request.memory_percent ? *request.memory_percent : request.memory.count();
+    return {.refused = {.code = rejection_code::no_free_instance, .wanted = amount, .available = 0}};
 }
 
 void mig::candidates(const device_spec& device, const device_state& state, const device_request& request,
                      std::vector<partition>& out) const {
-    const choice made = choose(device, state, request);
-    if (made.refused.code != rejection_code::none) return;
-    const auto& starts = table_.model.profiles[made.profile].starts;
-    for_each_bit(made.places, [&](std::size_t place) {
-        const auto start = starts[place - table_.profiles[made.profile].first];
+    const choice chosen = choose(device, state, request);
+    if (chosen.refused.code != rejection_code::none) return;
+    const auto& starts = table_.model.profiles[chosen.profile].starts;
+    for_each_bit(chosen.places, [&](std::size_t place) {
+        const auto start = starts[place - table_.profiles[chosen.profile].first];
         out.emplace_back(
-            mig_instance{.profile = made.profile, .start = static_cast<std::uint32_t>(start.count()), .cores = {}});
+            mig_instance{.profile = chosen.profile, .start = static_cast<std::uint32_t>(start.count()), .cores = {}});
     });
 }
 
@@ -361,30 +378,31 @@ rejection_detail mig::why_not(const device_spec& device, const device_state& sta
 }
 
 rejection_detail mig::why_not(const device_spec& device, const device_state& state, const partition& part) const {
-    const auto* given = std::get_if<mig_instance>(&part);
-    const std::uint64_t place = given == nullptr ? 0 : bit_of(*given);
+    const auto* instance = std::get_if<mig_instance>(&part);
+    const std::uint64_t place = instance == nullptr ? 0 : bit_of(*instance);
     if (place == 0) return {.code = rejection_code::mode_not_offered};
     if (const auto full = why_no_slot(device, state); full.code != rejection_code::none) return full;
-    if ((free_places(state.layout, excluded_by(state.layout), given->profile) & place) != 0) return {};
-    return {.code = rejection_code::no_free_instance, .wanted = charge(device, given->profile).count(), .available = 0};
+    if ((free_places(state.layout, excluded_by(state.layout), instance->profile) & place) != 0) return {};
+    return {
+        .code = rejection_code::no_free_instance, .wanted = charge(device, instance->profile).count(), .available = 0};
 }
 
 device_state mig::with(const device_spec& device, const device_state& state, const partition& part) const {
-    const auto& given = std::get<mig_instance>(part);
-    const auto& of = table_.profiles[given.profile];
-    return {.memory = state.memory + charge(device, given.profile),
-            .cores = state.cores + of.cores,
+    const auto& instance = std::get<mig_instance>(part);
+    const auto& profile = table_.profiles[instance.profile];
+    return {.memory = state.memory + charge(device, instance.profile),
+            .cores = state.cores + profile.cores,
             .slots = state.slots + 1,
-            .layout = state.layout | bit_of(given)};
+            .layout = state.layout | bit_of(instance)};
 }
 
 device_state mig::without(const device_spec& device, const device_state& state, const partition& part) const {
-    const auto& given = std::get<mig_instance>(part);
-    const auto& of = table_.profiles[given.profile];
-    return {.memory = state.memory - charge(device, given.profile),
-            .cores = state.cores - of.cores,
+    const auto& instance = std::get<mig_instance>(part);
+    const auto& profile = table_.profiles[instance.profile];
+    return {.memory = state.memory - charge(device, instance.profile),
+            .cores = state.cores - profile.cores,
             .slots = state.slots - 1,
-            .layout = state.layout & ~bit_of(given)};
+            .layout = state.layout & ~bit_of(instance)};
 }
 
 milli_gpu mig::used(const device_spec&, const device_state& state) const {
@@ -396,6 +414,20 @@ milli_gpu mig::used(const device_spec&, const device_state& state) const {
     });
     const auto share = std::max(share_of(units, table_.model.units), share_of(compute, table_.model.compute_slices));
     return std::min(whole_gpu, share); // adopted instances can overlap
+}
+
+part_description mig::describe(const device_spec& device, const partition& part) const {
+    const auto& instance = std::get<mig_instance>(part);
+    return {.name = table_.model.profiles[instance.profile].name,
+            .group = {},
+            .memory = charge(device, instance.profile),
+            .cores = instance.cores};
+}
+
+amount_unit mig::unit_of(rejection_code code, const device_request& request) const {
+    const bool memory = code == rejection_code::insufficient_device_memory ||
+                        code == rejection_code::no_free_instance || code == rejection_code::instance_memory_unknown;
+    return memory && request.memory_percent ? amount_unit::percent : sharing_mode::unit_of(code, request);
 }
 
 } // namespace vgpualloc::modes

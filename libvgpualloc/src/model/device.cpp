@@ -2,6 +2,7 @@
 #include "vgpualloc/model/device.hpp"
 
 #include <algorithm>
+#include <variant>
 
 namespace vgpualloc {
 
@@ -17,6 +18,13 @@ bool has_part(const std::string& model, const std::vector<std::string>& parts) {
 
 bool contains_ignoring_case(std::string_view text, std::string_view part) noexcept {
     return !std::ranges::search(text, part, {}, lower, lower).empty() || part.empty();
+}
+
+part_description sharing_mode::describe(const device_spec& device, const partition& part) const {
+    if (const auto* cut = std::get_if<slice>(&part)) {
+        return {.name = {}, .group = {}, .memory = cut->memory, .cores = cut->cores};
+    }
+    return {.name = {}, .group = {}, .memory = device.memory, .cores = device.cores};
 }
 
 rejection_code why_never(const device_spec& device, const device_request& request) {

@@ -27,9 +27,9 @@ error bad_policy(error_code code, std::string_view value, std::string expected_t
 expected<std::unique_ptr<policy>> by_name(std::string_view name, std::span<const policy_entry> known,
                                           const policy_parameters& parameters) {
     std::string list;
-    for (const policy_entry& each : known) {
-        if (each.name == name) return each.make(parameters);
-        list += std::string{each.name} + ", ";
+    for (const policy_entry& entry : known) {
+        if (entry.name == name) return entry.make(parameters);
+        list += std::string{entry.name} + ", ";
     }
     return unexpected(bad_policy(error_code::unknown_name, name, "one of " + list + "weighted:NAME=WEIGHT,…"));
 }

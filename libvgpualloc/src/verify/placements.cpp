@@ -19,7 +19,7 @@ struct device_sum {
     bool whole = false;
     bool with_compute = false;    ///< a slice that has a share of compute
     bool without_compute = false; ///< a slice that has none
-    bool size_unknown = false;    ///< an instance whose size nobody said
+    bool size_unknown = false;    ///< an instance whose size is not among the facts
     std::vector<mig_instance> instances;
     std::vector<std::uint32_t> templates; ///< their indices
 };
@@ -61,7 +61,7 @@ void add_instance(const mig_instance& part, const device_spec& spec, const devic
     sum.instances.push_back(part);
     if (facts.mig != nullptr && part.profile < facts.mig->profiles.size()) {
         const mig_profile& profile = facts.mig->profiles[part.profile];
-        // Where nobody knows the memory, the share of the memory slices is counted (docs/modes.md).
+        // Where the memory is not known, the share of the memory slices is counted (docs/modes.md).
         const std::int64_t share = spec.memory.count() * profile.size.count() / facts.mig->units.count();
         sum.memory_mib += profile.memory.value_or(mib{share}).count();
         sum.cores_percent += 100 * profile.compute_slices.count() / facts.mig->compute_slices.count();
@@ -103,13 +103,13 @@ std::string judge_instances(const device_sum& sum, const device_facts& facts) {
     }
     if (facts.mig != nullptr) {
         mig_layout layout;
-        for (const mig_instance& each : parts) layout.push_back({each.profile, mig_units{each.start}});
+        for (const mig_instance& instance : parts) layout.push_back({instance.profile, mig_units{instance.start}});
         return is_legal(*facts.mig, layout) ? "" : "MIG instances cannot exist together";
     }
-    for (const mig_instance& each : parts) {
+    for (const mig_instance& instance : parts) {
         if (facts.geometry.empty()) break;
-        const auto [kind, group] = kind_of(facts.geometry, each);
-        if (kind == nullptr || each.start >= kind->count) return "a MIG instance is in no group";
+        const auto [kind, group] = kind_of(facts.geometry, instance);
+        if (kind == nullptr || instance.start >= kind->count) return "a MIG instance is in no group";
         if (group != kind_of(facts.geometry, parts.front()).second) return "MIG instances are of several groups";
     }
     return "";
@@ -145,7 +145,7 @@ std::string judge_device(const device_sum& sum, const device_spec& spec, const d
     if (sum.cores_percent > spec.cores.count()) return "device compute is overcommitted";
     if (sum.users > spec.slots && !sum.whole) return "a device has more users than slots";
     if (sum.whole && sum.users > 1) return "a whole device has several users";
-    if (spec.mode->name() == "cce" && sum.with_compute && sum.without_compute) return "a device has two isolations";
+    if (facts.one_isolation && sum.with_compute && sum.without_compute) return "a device has two isolations";
     if (auto broken = judge_instances(sum, facts); !broken.empty()) return broken;
     return judge_templates(sum, facts);
 }

@@ -23,9 +23,9 @@ TEST(go_random, first_int63_of_seeds) {
         {-5, {1811683815564572222, 4427849682616757295}},
         {1099511627783, {3978647029347767025, 4266504305799241910}}, // 2^40 + 7
     };
-    for (const row& each : rows) {
-        go_random drawn{each.seed};
-        for (const std::int64_t value : each.first) EXPECT_EQ(drawn.int63(), value) << "seed " << each.seed;
+    for (const row& line : rows) {
+        go_random drawn{line.seed};
+        for (const std::int64_t value : line.first) EXPECT_EQ(drawn.int63(), value) << "seed " << line.seed;
     }
 }
 
@@ -70,7 +70,7 @@ TEST(go_random, shuffle_and_perm) {
     go_random long_shuffler{9};
     long_shuffler.shuffle(many);
     std::uint64_t hash = 0;
-    for (const std::uint32_t each : many) hash = hash * 1000003 ^ each;
+    for (const std::uint32_t number : many) hash = hash * 1000003 ^ number;
     EXPECT_EQ(hash, 2159210777434197514U);
     EXPECT_EQ(long_shuffler.int63(), 6839557051274601760);
 }

@@ -12,10 +12,10 @@ namespace {
 using namespace test;
 
 TEST(openb, a_request_is_one_container_of_thousandths) {
-    const pod_request made = openb::make_request(milli_cpu{3152}, mib{7000}, 1, milli_gpu{810}, "");
-    EXPECT_EQ(made.cpu, milli_cpu{3152});
-    EXPECT_EQ(made.memory, to_bytes(mib{7000}));
-    EXPECT_EQ(made.containers, std::vector{want(1, 810)});
+    const pod_request request = openb::make_request(milli_cpu{3152}, mib{7000}, 1, milli_gpu{810}, "");
+    EXPECT_EQ(request.cpu, milli_cpu{3152});
+    EXPECT_EQ(request.memory, to_bytes(mib{7000}));
+    EXPECT_EQ(request.containers, std::vector{want(1, 810)});
     EXPECT_EQ(openb::make_request(milli_cpu{1}, mib{1}, 8, milli_gpu{1000}, "").containers, std::vector{want(8, 1000)});
 }
 

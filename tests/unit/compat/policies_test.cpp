@@ -11,8 +11,8 @@ using namespace test;
 
 cluster openb_nodes(const std::vector<std::int64_t>& gpus) {
     cluster owned;
-    for (const std::int64_t each : gpus) {
-        openb::add_node(owned, "n" + std::to_string(owned.nodes.size()), milli_cpu{128000}, mib{786432}, each, "G2",
+    for (const std::int64_t count : gpus) {
+        openb::add_node(owned, "n" + std::to_string(owned.nodes.size()), milli_cpu{128000}, mib{786432}, count, "G2",
                         mode("hami_core"));
     }
     return owned;
@@ -38,7 +38,7 @@ struct scenario {
     const char* policy;
     std::vector<std::int64_t> gpus;
     std::vector<std::vector<std::int64_t>> taken;
-    pod_request asked;
+    pod_request request;
     std::vector<double> scores;
 };
 
@@ -75,11 +75,11 @@ TEST(compat, scores_are_the_reference_s_integers) {
         {"GpuClustering, CPU pods score 0", "compat:gpuclustering", {8}, {{200}}, ask(1000, 0, 0), {0}},
         {"Random scores nothing", "compat:random", {8, 8}, {{200}}, ask(1000, 1, 300), {0, 0}},
     };
-    for (const scenario& each : scenarios) {
-        const cluster owned = openb_nodes(each.gpus);
-        placer here{owned, each.policy};
-        occupy(here, each.taken);
-        EXPECT_EQ(here.scores(each.asked), each.scores) << each.why;
+    for (const scenario& line : scenarios) {
+        const cluster owned = openb_nodes(line.gpus);
+        placer here{owned, line.policy};
+        occupy(here, line.taken);
+        EXPECT_EQ(here.scores(line.request), line.scores) << line.why;
     }
 }
 
@@ -140,7 +140,7 @@ TEST(compat, random_draws_the_gpu_of_a_share_only) {
         EXPECT_EQ(here.decide(ask(0, 1, 1000))->shares[0].device.at(), 0U);
         EXPECT_EQ(here.decide(ask(0, 2, 1000))->shares[1].device.at(), 1U);
     }
-    for (const int each : seen) EXPECT_NEAR(each, 100, 45);
+    for (const int count : seen) EXPECT_NEAR(count, 100, 45);
 }
 
 } // namespace

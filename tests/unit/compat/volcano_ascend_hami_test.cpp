@@ -50,25 +50,25 @@ protected:
         return registered(list + "]");
     }
     [[nodiscard]] kubernetes::container asks(std::int64_t number, std::int64_t memory) const {
-        kubernetes::container made{.name = "c", .limits = {{kind.resource_name, number}}, .requests = {}};
-        if (memory != 0) made.limits[kind.resource_memory_name] = memory;
-        return made;
+        kubernetes::container container{.name = "c", .limits = {{kind.resource_name, number}}, .requests = {}};
+        if (memory != 0) container.limits[kind.resource_memory_name] = memory;
+        return container;
     }
     static pod pod_of(std::string uid, std::vector<kubernetes::container> containers) {
-        pod made;
-        made.name = "p-" + uid;
-        made.uid = std::move(uid);
-        made.containers = std::move(containers);
-        return made;
+        pod pending;
+        pending.name = "p-" + uid;
+        pending.uid = std::move(uid);
+        pending.containers = std::move(containers);
+        return pending;
     }
     void turn_off(quirk which) { options.quirks = options.quirks.without(which); }
     [[nodiscard]] std::string devices(const allocate_answer& answer) const {
         return kubernetes::value_of(answer.annotations, "hami.io/" + kind.common_word + "-devices-allocated");
     }
     [[nodiscard]] pod bound(std::string uid, std::string list) const {
-        pod made = pod_of(std::move(uid), {});
-        made.annotations["hami.io/" + kind.common_word + "-devices-allocated"] = std::move(list);
-        return made;
+        pod pending = pod_of(std::move(uid), {});
+        pending.annotations["hami.io/" + kind.common_word + "-devices-allocated"] = std::move(list);
+        return pending;
     }
     /// Card indices per container.
     static std::vector<std::vector<std::int64_t>> picked(const allocate_answer& answer) {
@@ -81,7 +81,7 @@ protected:
     }
     static std::vector<std::int64_t> used(const device_object& of) {
         std::vector<std::int64_t> result;
-        for (const auto& each : of.state().devices) result.push_back(each.used_num);
+        for (const auto& shown : of.state().devices) result.push_back(shown.used_num);
         return result;
     }
     using lists = std::vector<std::vector<std::int64_t>>;
@@ -108,10 +108,10 @@ TEST_F(volcano_ascend_hami, a_register_that_go_would_refuse_makes_no_object) {
 }
 
 TEST_F(volcano_ascend_hami, names_of_fields_are_read_in_any_case_and_the_last_of_an_id_stays) {
-    const auto made = registered(
+    const auto devices = registered(
         R"([{"ID":"a","Count":3,"type":null},{"id":"b","index":1},{"id":"a","index":2,"count":5,"custominfo":{"NetworkID":2.9}}])");
-    ASSERT_NE(made, nullptr);
-    const auto state = made->state();
+    ASSERT_NE(devices, nullptr);
+    const auto state = devices->state();
     ASSERT_EQ(state.devices.size(), 2U);
     EXPECT_EQ(state.devices[0].uuid, "b");
     EXPECT_EQ(state.devices[1].uuid, "a");
@@ -120,26 +120,26 @@ TEST_F(volcano_ascend_hami, names_of_fields_are_read_in_any_case_and_the_last_of
 }
 
 TEST_F(volcano_ascend_hami, the_nodes_word_on_core_mode_is_before_the_configurations) {
-    pod asked = pod_of("a", {asks(1, 1000)});
-    asked.annotations["huawei.com/vnpu-mode"] = "hami-core";
+    pod pending = pod_of("a", {asks(1, 1000)});
+    pending.annotations["huawei.com/vnpu-mode"] = "hami-core";
     config.hami_vnpu_core = true;
-    EXPECT_TRUE(with({{}})->filter(asked, "").fits);
+    EXPECT_TRUE(with({{}})->filter(pending, "").fits);
     where.annotations["hami-vnpu-core"] = "True";
-    EXPECT_FALSE(with({{}})->filter(asked, "").fits) << "only \"true\" is true";
+    EXPECT_FALSE(with({{}})->filter(pending, "").fits) << "only \"true\" is true";
     where.annotations["hami-vnpu-core"] = "true";
     config.hami_vnpu_core = false;
-    const auto made = with({{}});
-    const auto answer = made->allocate(asked, "");
+    const auto fresh = with({{}});
+    const auto answer = fresh->allocate(pending, "");
     ASSERT_TRUE(answer.ok);
     EXPECT_EQ(answer.annotations.at("huawei.com/Ascend910B4"), R"([{"UUID":"u0","memory":1000}])");
 }
 
 TEST_F(volcano_ascend_hami, an_earlier_shortage_wins_over_a_later_partial_request) {
-    const auto made = with({{}, {}});
-    const auto partial = made->filter(pod_of("a", {asks(1, 8192), asks(2, 8192)}), "");
+    const auto fresh = with({{}, {}});
+    const auto partial = fresh->filter(pod_of("a", {asks(1, 8192), asks(2, 8192)}), "");
     EXPECT_EQ(partial.code, 1);
     EXPECT_EQ(partial.reason, "multi_device_partial_memory");
-    const auto shortage = made->filter(pod_of("a", {asks(3, 0), asks(2, 8192)}), "");
+    const auto shortage = fresh->filter(pod_of("a", {asks(3, 0), asks(2, 8192)}), "");
     EXPECT_EQ(shortage.code, 2);
     EXPECT_EQ(shortage.reason, "not_enough_fit");
 }
@@ -156,11 +156,11 @@ TEST_F(volcano_ascend_hami, of_equal_networks_the_lower_number_comes_first) {
 
 TEST_F(volcano_ascend_hami, a_network_that_is_no_number_gives_no_cards_and_no_score) {
     const npu odd{.more = R"(,"custominfo":{"NetworkID":"a"})"};
-    const auto made = with({odd, odd});
-    const pod asked = pod_of("a", {asks(1, 0)});
-    EXPECT_TRUE(made->filter(asked, "spread").fits);
-    EXPECT_EQ(made->score(asked, "spread"), 0.0);
-    EXPECT_EQ(picked(made->allocate(asked, "")), lists{{}});
+    const auto fresh = with({odd, odd});
+    const pod pending = pod_of("a", {asks(1, 0)});
+    EXPECT_TRUE(fresh->filter(pending, "spread").fits);
+    EXPECT_EQ(fresh->score(pending, "spread"), 0.0);
+    EXPECT_EQ(picked(fresh->allocate(pending, "")), lists{{}});
 }
 
 TEST_F(volcano_ascend_hami, a_nodes_score_is_of_the_first_card_of_each_record_and_of_their_networks) {
@@ -169,11 +169,11 @@ TEST_F(volcano_ascend_hami, a_nodes_score_is_of_the_first_card_of_each_record_an
     const auto flat = with({{}, network(1), network(1)});
     EXPECT_EQ(flat->score(one, "spread"), 100.0) << "one card has no network";
     EXPECT_EQ(flat->score(three, "spread"), 300.0);
-    const auto made = with({network(1), network(2), network(1)});
-    EXPECT_EQ(made->score(one, "spread"), 110.0);
-    EXPECT_EQ(made->score(three, ""), 2.0 / 3.0 * 10.0) << "two of three in one network";
-    made->add_resource(bound("z", "u0,W,8192,0:;"));
-    EXPECT_EQ(made->score(pod_of("a", {asks(1, 8192)}), "binpack"), 35.0) << "a quarter of the card was used before";
+    const auto fresh = with({network(1), network(2), network(1)});
+    EXPECT_EQ(fresh->score(one, "spread"), 110.0);
+    EXPECT_EQ(fresh->score(three, ""), 2.0 / 3.0 * 10.0) << "two of three in one network";
+    fresh->add_resource(bound("z", "u0,W,8192,0:;"));
+    EXPECT_EQ(fresh->score(pod_of("a", {asks(1, 8192)}), "binpack"), 35.0) << "a quarter of the card was used before";
 
     kind.common_word = "Ascend310P";
     EXPECT_EQ(with({network(1)})->score(pod_of("a", {asks(1, 0)}), "spread"), 100.0) << "no topology for this word";
@@ -181,10 +181,10 @@ TEST_F(volcano_ascend_hami, a_nodes_score_is_of_the_first_card_of_each_record_an
 
 TEST_F(volcano_ascend_hami, cores_are_those_of_the_chip_or_100_when_soft_sliced) {
     const auto with_cores = [this](std::int64_t cores, bool soft) {
-        pod made = pod_of("a", {asks(1, 1000)});
-        made.containers[0].limits[kind.resource_name + "-core"] = cores;
-        if (soft) made.annotations["huawei.com/vnpu-mode"] = "hami-core";
-        return made;
+        pod pending = pod_of("a", {asks(1, 1000)});
+        pending.containers[0].limits[kind.resource_name + "-core"] = cores;
+        if (soft) pending.annotations["huawei.com/vnpu-mode"] = "hami-core";
+        return pending;
     };
     config.hami_vnpu_core = true;
     const auto idle = with({{}});
@@ -206,34 +206,34 @@ TEST_F(volcano_ascend_hami, cores_are_those_of_the_chip_or_100_when_soft_sliced)
 }
 
 TEST_F(volcano_ascend_hami, entries_of_an_annotation_are_read_as_go_reads_them) {
-    const auto made = with({{}, {}});
-    made->add_resource(bound("a", "u0,W,1x,99999999999:;junk:u1,W,-5,+3:u1,W,7,7:u9,W,1,1:;"));
-    const auto state = made->state();
+    const auto fresh = with({{}, {}});
+    fresh->add_resource(bound("a", "u0,W,1x,99999999999:;junk:u1,W,-5,+3:u1,W,7,7:u9,W,1,1:;"));
+    const auto state = fresh->state();
     EXPECT_EQ(state.devices[0].pods.at("a"), (std::pair<std::int64_t, std::int64_t>{0, 2147483647}));
     EXPECT_EQ(state.devices[1].pods.at("a"), (std::pair<std::int64_t, std::int64_t>{-5, 3})) << "once per pod";
-    made->add_resource(bound("b", "u0,W,1,1:u1,W,1:;"));
-    EXPECT_EQ(used(*made), (numbers{1, 1})) << "a field is missing: nothing is booked";
-    made->sub_resource(pod_of("a", {}));
-    EXPECT_EQ(used(*made), (numbers{0, 0})) << "without an annotation by uid";
+    fresh->add_resource(bound("b", "u0,W,1,1:u1,W,1:;"));
+    EXPECT_EQ(used(*fresh), (numbers{1, 1})) << "a field is missing: nothing is booked";
+    fresh->sub_resource(pod_of("a", {}));
+    EXPECT_EQ(used(*fresh), (numbers{0, 0})) << "without an annotation by uid";
 }
 
 TEST_F(volcano_ascend_hami, q15_at_weight_0_allocate_knows_no_policy) {
-    const pod asked = pod_of("a", {asks(1, 8192)});
+    const pod pending = pod_of("a", {asks(1, 8192)});
     const auto fresh = [this] {
-        auto made = with({{}, {}});
-        made->add_resource(bound("z", "u0,W,8192,0:;"));
-        return made;
+        auto result = with({{}, {}});
+        result->add_resource(bound("z", "u0,W,8192,0:;"));
+        return result;
     };
     const auto unscored = fresh();
-    ASSERT_TRUE(unscored->filter(asked, "spread").fits);
-    EXPECT_EQ(picked(unscored->allocate(asked, "spread")), lists{{0}});
+    ASSERT_TRUE(unscored->filter(pending, "spread").fits);
+    EXPECT_EQ(picked(unscored->allocate(pending, "spread")), lists{{0}});
 
     const auto scored = fresh();
-    EXPECT_EQ(scored->score(asked, "spread"), 100.0);
-    EXPECT_EQ(picked(scored->copy()->allocate(asked, "")), lists{{1}}) << "ScoreNode's policy, not the one given";
+    EXPECT_EQ(scored->score(pending, "spread"), 100.0);
+    EXPECT_EQ(picked(scored->copy()->allocate(pending, "")), lists{{1}}) << "ScoreNode's policy, not the one given";
 
     turn_off(quirk::q15);
-    EXPECT_EQ(picked(fresh()->allocate(asked, "spread")), lists{{1}});
+    EXPECT_EQ(picked(fresh()->allocate(pending, "spread")), lists{{1}});
 }
 
 TEST_F(volcano_ascend_hami, q15_can_make_allocate_fail_after_the_filter) {
@@ -241,10 +241,10 @@ TEST_F(volcano_ascend_hami, q15_can_make_allocate_fail_after_the_filter) {
     config.hami_vnpu_core = true;
     const auto capable = with({{.memory = 65536}, {.memory = 32768}});
     capable->add_resource(bound("z", "u0,W,1000,0:u1,W,1000,0:;"));
-    pod asked = pod_of("a", {asks(1, 0)});
-    asked.annotations["huawei.com/vnpu-mode"] = "hami-core";
-    ASSERT_TRUE(capable->filter(asked, "binpack").fits);
-    const auto failed = capable->allocate(asked, "binpack");
+    pod pending = pod_of("a", {asks(1, 0)});
+    pending.annotations["huawei.com/vnpu-mode"] = "hami-core";
+    ASSERT_TRUE(capable->filter(pending, "binpack").fits);
+    const auto failed = capable->allocate(pending, "binpack");
     EXPECT_FALSE(failed.ok);
     EXPECT_EQ(failed.error, "failed to select ascend devices for pod p-a: no enough ascend device available");
     EXPECT_EQ(failed.reason, "not_enough_fit");
@@ -252,77 +252,77 @@ TEST_F(volcano_ascend_hami, q15_can_make_allocate_fail_after_the_filter) {
 }
 
 TEST_F(volcano_ascend_hami, q7b_a_request_for_no_cards_takes_one_and_on_a_topology_all) {
-    const pod asked = pod_of("a", {asks(0, 8192)});
+    const pod pending = pod_of("a", {asks(0, 8192)});
     const auto flat = with({{}, {}});
-    const auto one = flat->allocate(asked, "");
+    const auto one = flat->allocate(pending, "");
     EXPECT_EQ(picked(one), lists{{0}});
     EXPECT_EQ(devices(one), "u0,Ascend910B4,8192,0:;");
     EXPECT_EQ(used(*flat), (numbers{1, 0}));
-    EXPECT_EQ(picked(with({network(1), network(0), network(1)})->allocate(asked, "")), (lists{{0, 2, 1}}));
+    EXPECT_EQ(picked(with({network(1), network(0), network(1)})->allocate(pending, "")), (lists{{0, 2, 1}}));
 }
 
 TEST_F(volcano_ascend_hami, q7b_where_no_card_fits_no_cards_are_given_and_score_does_not_panic) {
-    const auto made = with({{.memory = 1000}});
-    const pod asked = pod_of("a", {asks(0, 8192)});
-    EXPECT_TRUE(made->filter(asked, "spread").fits);
-    EXPECT_EQ(made->score(asked, "spread"), 0.0);
-    const auto answer = made->allocate(asked, "");
+    const auto fresh = with({{.memory = 1000}});
+    const pod pending = pod_of("a", {asks(0, 8192)});
+    EXPECT_TRUE(fresh->filter(pending, "spread").fits);
+    EXPECT_EQ(fresh->score(pending, "spread"), 0.0);
+    const auto answer = fresh->allocate(pending, "");
     EXPECT_TRUE(answer.ok);
     EXPECT_EQ(devices(answer), ";");
     EXPECT_EQ(answer.annotations.at("huawei.com/Ascend910B4"), "null");
-    EXPECT_EQ(used(*made), numbers{0});
+    EXPECT_EQ(used(*fresh), numbers{0});
 }
 
 TEST_F(volcano_ascend_hami, q7b_off_a_request_for_no_cards_takes_none) {
     turn_off(quirk::q7b);
-    const auto made = with({network(0), network(0)});
-    const auto answer = made->allocate(pod_of("a", {asks(0, 8192), asks(1, 8192)}), "");
+    const auto fresh = with({network(0), network(0)});
+    const auto answer = fresh->allocate(pod_of("a", {asks(0, 8192), asks(1, 8192)}), "");
     EXPECT_EQ(picked(answer), (lists{{}, {0}}));
 }
 
 TEST_F(volcano_ascend_hami, q2b_off_every_record_is_booked) {
-    const pod asked = pod_of("a", {asks(1, 8192), asks(2, 0), asks(1, 16384)});
+    const pod pending = pod_of("a", {asks(1, 8192), asks(2, 0), asks(1, 16384)});
     const std::vector<npu> four(4);
     const auto upstream = with(four);
-    ASSERT_TRUE(upstream->allocate(asked, "").ok);
+    ASSERT_TRUE(upstream->allocate(pending, "").ok);
     EXPECT_EQ(used(*upstream), (numbers{1, 0, 1, 0}));
 
     turn_off(quirk::q2b);
-    const auto made = with(four);
-    const auto answer = made->allocate(asked, "");
-    EXPECT_EQ(used(*made), (numbers{1, 1, 1, 1}));
-    made->sub_resource(bound("a", devices(answer)));
-    EXPECT_EQ(used(*made), (numbers{0, 0, 0, 0}));
+    const auto fresh = with(four);
+    const auto answer = fresh->allocate(pending, "");
+    EXPECT_EQ(used(*fresh), (numbers{1, 1, 1, 1}));
+    fresh->sub_resource(bound("a", devices(answer)));
+    EXPECT_EQ(used(*fresh), (numbers{0, 0, 0, 0}));
 }
 
 TEST_F(volcano_ascend_hami, q4_off_a_container_without_a_request_keeps_its_place) {
-    const pod asked = pod_of("a", {{.name = "sidecar", .limits = {}, .requests = {}}, asks(1, 8192)});
-    EXPECT_EQ(devices(with({{}})->allocate(asked, "")), "u0,Ascend910B4,8192,0:;");
+    const pod pending = pod_of("a", {{.name = "sidecar", .limits = {}, .requests = {}}, asks(1, 8192)});
+    EXPECT_EQ(devices(with({{}})->allocate(pending, "")), "u0,Ascend910B4,8192,0:;");
     turn_off(quirk::q4);
     turn_off(quirk::q2b); // which otherwise drops the first card of the second place
-    const auto made = with({{}});
-    const auto answer = made->allocate(asked, "");
+    const auto fresh = with({{}});
+    const auto answer = fresh->allocate(pending, "");
     EXPECT_EQ(devices(answer), ";u0,Ascend910B4,8192,0:;");
     EXPECT_EQ(picked(answer), lists{{0}}) << "per requesting container";
-    EXPECT_EQ(used(*made), numbers{1});
+    EXPECT_EQ(used(*fresh), numbers{1});
 }
 
 TEST_F(volcano_ascend_hami, q5_off_unhealthy_cards_are_skipped) {
     const std::vector<npu> cards{{.more = R"(,"health":false)"}, {}, {.more = ""}};
-    const pod asked = pod_of("a", {asks(2, 0)});
-    EXPECT_EQ(picked(with(cards)->allocate(asked, "")), (lists{{0, 1}}));
+    const pod pending = pod_of("a", {asks(2, 0)});
+    EXPECT_EQ(picked(with(cards)->allocate(pending, "")), (lists{{0, 1}}));
     turn_off(quirk::q5);
-    EXPECT_FALSE(with(cards)->filter(asked, "").fits);
+    EXPECT_FALSE(with(cards)->filter(pending, "").fits);
     EXPECT_EQ(picked(with(cards)->allocate(pod_of("a", {asks(1, 0)}), "")), lists{{1}});
 }
 
 TEST_F(volcano_ascend_hami, q11_off_more_memory_than_a_card_has_does_not_fit) {
-    const pod asked = pod_of("a", {asks(1, 32769)});
-    const auto answer = with({{}})->allocate(asked, "");
+    const pod pending = pod_of("a", {asks(1, 32769)});
+    const auto answer = with({{}})->allocate(pending, "");
     EXPECT_EQ(devices(answer), "u0,Ascend910B4,0,0:;");
     EXPECT_EQ(answer.annotations.at("huawei.com/Ascend910B4"), R"([{"UUID":"u0","temp":"quarter"}])");
     turn_off(quirk::q11);
-    const auto refused = with({{}})->filter(asked, "");
+    const auto refused = with({{}})->filter(pending, "");
     EXPECT_EQ(refused.code, 2);
     EXPECT_EQ(refused.reason, "not_enough_fit");
     EXPECT_TRUE(with({{}})->filter(pod_of("a", {asks(1, 32768)}), "").fits);

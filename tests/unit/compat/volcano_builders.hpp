@@ -29,15 +29,15 @@ inline std::string registered(const card& of) {
     return of.uuid + ",10," + std::to_string(of.memory_mib) + "," + of.type + "," + of.health + "," + of.mode + ":";
 }
 inline node node_registering(std::string text) {
-    node made;
-    made.name = "n";
-    made.annotations["volcano.sh/node-vgpu-register"] = std::move(text);
-    made.allocatable = {{number_name, "20"}, {memory_name, "81920"}, {"volcano.sh/vgpu-cores", "200"}};
-    return made;
+    node registered_node;
+    registered_node.name = "n";
+    registered_node.annotations["volcano.sh/node-vgpu-register"] = std::move(text);
+    registered_node.allocatable = {{number_name, "20"}, {memory_name, "81920"}, {"volcano.sh/vgpu-cores", "200"}};
+    return registered_node;
 }
 inline node node_of(const std::vector<card>& cards) {
     std::string text;
-    for (const card& each : cards) text += registered(each);
+    for (const card& described : cards) text += registered(described);
     return node_registering(std::move(text));
 }
 
@@ -58,12 +58,13 @@ inline kubernetes::amount_map mib(std::int64_t memory, std::int64_t count = 1) {
 }
 /// Containers in order; an empty map is a container that asks for nothing.
 inline pod pod_of(std::string uid, std::vector<kubernetes::amount_map> containers) {
-    pod made;
-    made.name = uid;
-    made.ns = "team";
-    made.uid = std::move(uid);
-    for (auto& each : containers) made.containers.push_back({.name = "c", .limits = std::move(each), .requests = {}});
-    return made;
+    pod pending;
+    pending.name = uid;
+    pending.ns = "team";
+    pending.uid = std::move(uid);
+    for (auto& limits : containers)
+        pending.containers.push_back({.name = "c", .limits = std::move(limits), .requests = {}});
+    return pending;
 }
 inline pod annotated(pod of, const std::string& key, std::string value) {
     of.annotations[key] = std::move(value);
@@ -117,11 +118,11 @@ enum class session : std::uint8_t { fresh, same };
 class story {
 public:
     explicit story(const setup& with) : scheduler_{with.config, with.options} {
-        for (const node& each : with.nodes) scheduler_.add_node(each);
+        for (const node& owned : with.nodes) scheduler_.add_node(owned);
     }
 
-    story& add(const pod& asked, session in = session::fresh) { return attempted(asked, in, false); }
-    story& discard(const pod& asked, session in = session::fresh) { return attempted(asked, in, true); }
+    story& add(const pod& pending, session in = session::fresh) { return attempted(pending, in, false); }
+    story& discard(const pod& pending, session in = session::fresh) { return attempted(pending, in, true); }
     story& restore(const pod& running) {
         scheduler_.restore(running, 0);
         return *this;
@@ -145,23 +146,23 @@ private:
         text_ += (text_.empty() ? "" : "\n") + line;
         return *this;
     }
-    story& attempted(const pod& asked, session in, bool roll_back) {
+    story& attempted(const pod& pending, session in, bool roll_back) {
         if (in == session::fresh) scheduler_.open_session();
-        const attempt decided = scheduler_.schedule(asked, roll_back);
+        const attempt decided = scheduler_.schedule(pending, roll_back);
         const node_answer& first = decided.nodes.front();
-        if (!decided.allocated) return wrote(asked.uid + " refused: " + first.verdict.reason);
-        if (!decided.allocated->ok) return wrote(asked.uid + " failed: " + decided.allocated->reason);
-        return wrote(asked.uid + " scores " + std::to_string(first.weighted) + ": " +
+        if (!decided.allocated) return wrote(pending.uid + " refused: " + first.verdict.reason);
+        if (!decided.allocated->ok) return wrote(pending.uid + " failed: " + decided.allocated->reason);
+        return wrote(pending.uid + " scores " + std::to_string(first.weighted) + ": " +
                      kubernetes::value_of(decided.allocated->annotations, ids_name));
     }
     /// Per card: pods, memory, MIG group and instances in use.
     static std::string in_words(const ledger_state& of) {
         std::string words;
-        for (const card_state& each : of.devices) {
-            words += (words.empty() ? "" : " | ") + std::to_string(each.used_num) + " x, " +
-                     std::to_string(each.used_mem) + " MiB";
-            if (each.mig_index && *each.mig_index >= 0) words += ", group " + std::to_string(*each.mig_index);
-            for (const mig_usage& used : each.usage) {
+        for (const card_state& shown : of.devices) {
+            words += (words.empty() ? "" : " | ") + std::to_string(shown.used_num) + " x, " +
+                     std::to_string(shown.used_mem) + " MiB";
+            if (shown.mig_index && *shown.mig_index >= 0) words += ", group " + std::to_string(*shown.mig_index);
+            for (const mig_usage& used : shown.usage) {
                 words += ", " + used.name;
                 for (const std::int64_t slot : used.used) words += " " + std::to_string(slot);
             }

@@ -25,12 +25,12 @@ protected:
     static pod red(std::string uid) { return labelled(pod_of(std::move(uid), {mib(4000)}), "team", "red"); }
     static pod train(std::string uid) { return labelled(pod_of(std::move(uid), {mib(4000)}), "role", "train"); }
     std::unique_ptr<device_object> session_with(const std::vector<const pod*>& on_node) {
-        auto made = cache->copy();
-        made->open_session(with.nodes.front(), on_node);
-        return made;
+        auto fresh = cache->copy();
+        fresh->open_session(with.nodes.front(), on_node);
+        return fresh;
     }
-    static std::string where(device_object& in, const pod& asked) {
-        return kubernetes::value_of(in.allocate(asked, "").annotations, ids_name);
+    static std::string where(device_object& in, const pod& pending) {
+        return kubernetes::value_of(in.allocate(pending, "").annotations, ids_name);
     }
 };
 
@@ -78,13 +78,13 @@ TEST_F(volcano_exclusive, the_pod_map_goes_before_the_annotation) {
 }
 
 TEST_F(volcano_exclusive, an_allocate_is_remembered_while_its_pod_is_on_the_node) {
-    const pod asked = red("a");
-    ASSERT_EQ(where(*session_with({}), asked), "GPU-00,NVIDIA,4000,0:");
+    const pod pending = red("a");
+    ASSERT_EQ(where(*session_with({}), pending), "GPU-00,NVIDIA,4000,0:");
     // Bound, but the pod with its annotations has not arrived: the cache has booked nothing.
-    EXPECT_EQ(session_with({&asked})->state().rule_gpus, (reserved{{0, {0}}}));
-    EXPECT_EQ(session_with({&asked})->state().rule_gpus, (reserved{{0, {0}}})) << "not for one session only";
+    EXPECT_EQ(session_with({&pending})->state().rule_gpus, (reserved{{0, {0}}}));
+    EXPECT_EQ(session_with({&pending})->state().rule_gpus, (reserved{{0, {0}}})) << "not for one session only";
     EXPECT_TRUE(session_with({})->state().rule_gpus.empty());
-    EXPECT_TRUE(session_with({&asked})->state().rule_gpus.empty()) << "forgotten when it was not there";
+    EXPECT_TRUE(session_with({&pending})->state().rule_gpus.empty()) << "forgotten when it was not there";
 }
 
 TEST_F(volcano_exclusive, what_is_remembered_is_the_rules_of_then_and_joins_the_annotation) {

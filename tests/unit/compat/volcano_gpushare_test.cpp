@@ -16,19 +16,19 @@ const std::string number_name = "volcano.sh/gpu-number";
 const std::string index_name = "volcano.sh/gpu-index";
 
 node node_of(std::string memory, std::string number, const std::string& unhealthy = {}) {
-    node made;
-    made.name = "n";
-    made.capacity = {{memory_name, std::move(memory)}, {number_name, std::move(number)}};
-    if (!unhealthy.empty()) made.annotations["volcano.sh/gpu-unhealthy-ids"] = unhealthy;
-    return made;
+    node result;
+    result.name = "n";
+    result.capacity = {{memory_name, std::move(memory)}, {number_name, std::move(number)}};
+    if (!unhealthy.empty()) result.annotations["volcano.sh/gpu-unhealthy-ids"] = unhealthy;
+    return result;
 }
 pod pod_of(std::string uid, kubernetes::amount_map limits) {
-    pod made;
-    made.name = "p-" + uid;
-    made.ns = "team";
-    made.uid = std::move(uid);
-    made.containers.push_back({.name = "c", .limits = std::move(limits), .requests = {}});
-    return made;
+    pod pending;
+    pending.name = "p-" + uid;
+    pending.ns = "team";
+    pending.uid = std::move(uid);
+    pending.containers.push_back({.name = "c", .limits = std::move(limits), .requests = {}});
+    return pending;
 }
 pod on(pod bound, std::string cards) {
     bound.annotations[index_name] = std::move(cards);
@@ -48,12 +48,12 @@ plugin_options by_number() {
 /// Used memory per card, in the order of the cards.
 std::vector<std::int64_t> used(const device_object& of) {
     std::vector<std::int64_t> result;
-    for (const auto& each : of.state().devices) result.push_back(each.used_mem);
+    for (const auto& shown : of.state().devices) result.push_back(shown.used_mem);
     return result;
 }
 std::vector<std::int64_t> pods_on(const device_object& of) {
     std::vector<std::int64_t> result;
-    for (const auto& each : of.state().devices) result.push_back(each.used_num);
+    for (const auto& shown : of.state().devices) result.push_back(shown.used_num);
     return result;
 }
 using numbers = std::vector<std::int64_t>;
@@ -69,24 +69,24 @@ TEST(volcano_gpushare, a_node_needs_both_resources_and_a_number_other_than_zero)
 
 TEST(volcano_gpushare, capacities_are_quantities_rounded_up_and_divided_down) {
     const auto options = by_memory();
-    for (const auto& [memory, number, each] : {std::tuple{"30427", "4", 7606},
-                                               {"2Ki", "2", 1024},
-                                               {"1k", "3", 333},
-                                               {"1500m", "1", 2},
-                                               {"1.5Ki", "1", 1536},
-                                               {"1e3", "1", 1000},
-                                               {"+12", "1", 12}}) {
-        const auto made = make_gpushare(node_of(memory, number), options);
-        ASSERT_NE(made, nullptr) << memory;
-        EXPECT_EQ(made->state().devices[0].memory, each) << memory;
+    for (const auto& [memory, number, per_card] : {std::tuple{"30427", "4", 7606},
+                                                   {"2Ki", "2", 1024},
+                                                   {"1k", "3", 333},
+                                                   {"1500m", "1", 2},
+                                                   {"1.5Ki", "1", 1536},
+                                                   {"1e3", "1", 1000},
+                                                   {"+12", "1", 12}}) {
+        const auto devices = make_gpushare(node_of(memory, number), options);
+        ASSERT_NE(devices, nullptr) << memory;
+        EXPECT_EQ(devices->state().devices[0].memory, per_card) << memory;
     }
     EXPECT_EQ(make_gpushare(node_of("12x", "1"), options), nullptr) << "no quantity";
 }
 
 TEST(volcano_gpushare, unhealthy_cards_are_missing_and_bad_ids_ignored) {
     const auto options = by_memory();
-    const auto made = make_gpushare(node_of("4000", "4", "2,x, 1,9,+0"), options);
-    const auto state = made->state();
+    const auto devices = make_gpushare(node_of("4000", "4", "2,x, 1,9,+0"), options);
+    const auto state = devices->state();
     ASSERT_EQ(state.devices.size(), 2U) << "\" 1\" is no number";
     EXPECT_EQ(state.devices[0].index, 1);
     EXPECT_EQ(state.devices[1].index, 3);
@@ -94,22 +94,22 @@ TEST(volcano_gpushare, unhealthy_cards_are_missing_and_bad_ids_ignored) {
 
 TEST(volcano_gpushare, of_init_containers_only_the_largest_counts) {
     const auto options = by_memory();
-    const auto made = make_gpushare(node_of("3000", "1"), options);
-    pod asked = pod_of("a", {{memory_name, 1000}});
-    asked.init_containers.push_back({.name = "i", .limits = {{memory_name, 2500}}, .requests = {}});
-    asked.init_containers.push_back({.name = "j", .limits = {{memory_name, 2000}}, .requests = {}});
-    ASSERT_TRUE(made->allocate(asked, "").ok);
-    EXPECT_EQ(used(*made), numbers{2500});
+    const auto devices = make_gpushare(node_of("3000", "1"), options);
+    pod pending = pod_of("a", {{memory_name, 1000}});
+    pending.init_containers.push_back({.name = "i", .limits = {{memory_name, 2500}}, .requests = {}});
+    pending.init_containers.push_back({.name = "j", .limits = {{memory_name, 2000}}, .requests = {}});
+    ASSERT_TRUE(devices->allocate(pending, "").ok);
+    EXPECT_EQ(used(*devices), numbers{2500});
 }
 
 TEST(volcano_gpushare, each_card_of_a_list_is_charged_all_and_an_overfull_one_is_full) {
     const auto options = by_memory();
-    const auto made = make_gpushare(node_of("2000", "2"), options);
-    made->add_resource(on(pod_of("a", {{memory_name, 900}}), "0,1,7"));
-    made->add_resource(on(pod_of("b", {{memory_name, 900}}), "0"));
-    EXPECT_EQ(used(*made), (numbers{1800, 900}));
-    EXPECT_FALSE(made->filter(pod_of("c", {{memory_name, 101}}), "").fits);
-    const auto answer = made->allocate(pod_of("c", {{memory_name, 100}}), "");
+    const auto devices = make_gpushare(node_of("2000", "2"), options);
+    devices->add_resource(on(pod_of("a", {{memory_name, 900}}), "0,1,7"));
+    devices->add_resource(on(pod_of("b", {{memory_name, 900}}), "0"));
+    EXPECT_EQ(used(*devices), (numbers{1800, 900}));
+    EXPECT_FALSE(devices->filter(pod_of("c", {{memory_name, 101}}), "").fits);
+    const auto answer = devices->allocate(pod_of("c", {{memory_name, 100}}), "");
     EXPECT_EQ(answer.chips, numbers{1});
 }
 
@@ -117,18 +117,18 @@ TEST(volcano_gpushare, a_pod_leaves_its_cards_or_all_where_the_annotation_says_n
     const auto options = by_memory();
     const pod bare = pod_of("a", {{memory_name, 10}});
     for (const auto& [list, left] : {std::pair{"1", numbers{10, 0}}, {"", numbers{0, 0}}, {"1,x", numbers{0, 0}}}) {
-        const auto made = make_gpushare(node_of("2000", "2"), options);
-        made->add_resource(on(bare, "0,1"));
-        made->sub_resource(on(bare, list));
-        EXPECT_EQ(used(*made), left) << list;
+        const auto devices = make_gpushare(node_of("2000", "2"), options);
+        devices->add_resource(on(bare, "0,1"));
+        devices->sub_resource(on(bare, list));
+        EXPECT_EQ(used(*devices), left) << list;
     }
-    const auto made = make_gpushare(node_of("2000", "2"), options);
-    made->add_resource(on(bare, "0,x"));
-    made->add_resource(bare);
-    EXPECT_EQ(used(*made), (numbers{0, 0})) << "a list that cannot be read adds nothing";
-    made->add_resource(on(bare, "0,1"));
-    made->unallocate(bare);
-    EXPECT_EQ(used(*made), (numbers{0, 0}));
+    const auto devices = make_gpushare(node_of("2000", "2"), options);
+    devices->add_resource(on(bare, "0,x"));
+    devices->add_resource(bare);
+    EXPECT_EQ(used(*devices), (numbers{0, 0})) << "a list that cannot be read adds nothing";
+    devices->add_resource(on(bare, "0,1"));
+    devices->unallocate(bare);
+    EXPECT_EQ(used(*devices), (numbers{0, 0}));
 }
 
 TEST(volcano_gpushare, a_copy_is_apart) {
@@ -144,8 +144,8 @@ TEST(volcano_gpushare, q13_idle_cards_come_lowest_first_on_and_off) {
     for (const bool has : {true, false}) {
         auto options = by_number();
         if (!has) options.quirks = options.quirks.without(quirk::q13);
-        const auto made = make_gpushare(node_of("4000", "4", "0"), options);
-        const auto answer = made->allocate(pod_of("a", {{number_name, 2}}), "");
+        const auto devices = make_gpushare(node_of("4000", "4", "0"), options);
+        const auto answer = devices->allocate(pod_of("a", {{number_name, 2}}), "");
         EXPECT_EQ(answer.chips, (numbers{1, 2}));
         EXPECT_EQ(answer.annotations,
                   (kubernetes::text_map{{index_name, "1,2"}, {"volcano.sh/predicate-time", "<time>"}}));
@@ -154,25 +154,25 @@ TEST(volcano_gpushare, q13_idle_cards_come_lowest_first_on_and_off) {
 
 TEST(volcano_gpushare, q25_memory_goes_first_in_number_mode) {
     const auto options = by_number();
-    const auto made = make_gpushare(node_of("4000", "4"), options);
-    const auto answer = made->allocate(pod_of("a", {{number_name, 2}, {memory_name, 500}}), "");
+    const auto devices = make_gpushare(node_of("4000", "4"), options);
+    const auto answer = devices->allocate(pod_of("a", {{number_name, 2}, {memory_name, 500}}), "");
     EXPECT_EQ(answer.chips, numbers{0});
-    EXPECT_EQ(used(*made), (numbers{500, 0, 0, 0}));
+    EXPECT_EQ(used(*devices), (numbers{500, 0, 0, 0}));
 
     const pod large = pod_of("b", {{number_name, 1}, {memory_name, 5000}});
-    EXPECT_TRUE(made->filter(large, "").fits);
-    const auto failed = made->allocate(large, "");
+    EXPECT_TRUE(devices->filter(large, "").fits);
+    const auto failed = devices->allocate(large, "");
     EXPECT_FALSE(failed.ok);
     EXPECT_EQ(failed.error, "the node n can't place the pod p-b in ns team");
     EXPECT_EQ(failed.reason, "cannot_place");
-    EXPECT_EQ(pods_on(*made), (numbers{1, 0, 0, 0})) << "the ledger is unchanged";
+    EXPECT_EQ(pods_on(*devices), (numbers{1, 0, 0, 0})) << "the ledger is unchanged";
 }
 
 TEST(volcano_gpushare, q25_off_the_mode_decides_what_is_looked_at) {
     auto options = by_number();
     options.quirks = options.quirks.without(quirk::q25);
-    const auto made = make_gpushare(node_of("4000", "4"), options);
-    EXPECT_EQ(made->allocate(pod_of("a", {{number_name, 2}, {memory_name, 5000}}), "").chips, (numbers{0, 1}));
+    const auto devices = make_gpushare(node_of("4000", "4"), options);
+    EXPECT_EQ(devices->allocate(pod_of("a", {{number_name, 2}, {memory_name, 5000}}), "").chips, (numbers{0, 1}));
 
     auto memory = by_memory();
     memory.quirks = memory.quirks.without(quirk::q25);

@@ -45,13 +45,13 @@ protected:
 
     static pod asks(const std::string& uid, std::int64_t cores, const std::string& level = {},
                     const std::string& dvpp = {}) {
-        pod made;
-        made.name = made.uid = uid;
-        made.labels = {{"ring-controller.atlas", "ascend-310P"}};
-        if (!level.empty()) made.labels["vnpu-level"] = level;
-        if (!dvpp.empty()) made.labels["vnpu-dvpp"] = dvpp;
-        made.containers.push_back({.name = "c", .limits = {{npu_core, cores}}, .requests = {{npu_core, cores}}});
-        return made;
+        pod pending;
+        pending.name = pending.uid = uid;
+        pending.labels = {{"ring-controller.atlas", "ascend-310P"}};
+        if (!level.empty()) pending.labels["vnpu-level"] = level;
+        if (!dvpp.empty()) pending.labels["vnpu-dvpp"] = dvpp;
+        pending.containers.push_back({.name = "c", .limits = {{npu_core, cores}}, .requests = {{npu_core, cores}}});
+        return pending;
     }
     static pod named(pod of, const std::string& name) {
         of.name = name;
@@ -61,21 +61,21 @@ protected:
     /// A pod on the node whose chips are seen by session inits. Without the label it is in no template cache, and
     /// without a request it lowers no idle amount.
     void holds(const std::string& annotation, const std::string& real = "Ascend310P-1c-100-0_0") {
-        pod made;
-        made.uid = "h" + std::to_string(on_node.size());
-        made.annotations[npu_core] = annotation;
-        if (!real.empty()) made.annotations["huawei.com/AscendReal"] = real;
-        on_node.push_back(std::move(made));
+        pod pending;
+        pending.uid = "h" + std::to_string(on_node.size());
+        pending.annotations[npu_core] = annotation;
+        if (!real.empty()) pending.annotations["huawei.com/AscendReal"] = real;
+        on_node.push_back(std::move(pending));
     }
 
     /// The next session. The first one of a cache object is the one that finds the device info new.
     std::unique_ptr<device_object> session() {
         if (!cache) cache = make_mindcluster_310p(where, info, options);
-        auto made = cache->copy();
+        auto fresh = cache->copy();
         std::vector<const pod*> pods;
-        for (const pod& each : on_node) pods.push_back(&each);
-        made->open_session(where, pods);
-        return made;
+        for (const pod& bound : on_node) pods.push_back(&bound);
+        fresh->open_session(where, pods);
+        return fresh;
     }
     static const mindcluster_object& npu(const device_object& of) {
         return dynamic_cast<const mindcluster_object&>(of);
@@ -84,19 +84,19 @@ protected:
     /// What is free of each chip: cores, CPUs.
     static std::map<std::int64_t, std::pair<std::int64_t, std::int64_t>> free(const device_object& of) {
         std::map<std::int64_t, std::pair<std::int64_t, std::int64_t>> result;
-        for (const auto& each : of.state().devices) result[each.index] = {each.npu_free->core, each.npu_free->cpu};
+        for (const auto& shown : of.state().devices) result[shown.index] = {shown.npu_free->core, shown.npu_free->cpu};
         return result;
     }
     using amounts = std::map<std::int64_t, std::pair<std::int64_t, std::int64_t>>;
     using numbers = std::vector<std::int64_t>;
 
     /// Why a fresh session refuses; empty when it does not.
-    std::string refusal(const pod& asked) { return session()->filter(asked, "").reason; }
+    std::string refusal(const pod& pending) { return session()->filter(pending, "").reason; }
     /// What a fresh session gives: the annotation, or the reason why not.
-    std::string given(const pod& asked) {
+    std::string annotation_for(const pod& pending) {
         const auto fresh = session();
-        if (const auto answer = fresh->filter(asked, ""); !answer.fits) return answer.reason;
-        const auto answer = fresh->allocate(asked, "");
+        if (const auto answer = fresh->filter(pending, ""); !answer.fits) return answer.reason;
+        const auto answer = fresh->allocate(pending, "");
         return answer.ok ? answer.annotations.at(npu_core) : answer.reason;
     }
 

@@ -13,9 +13,9 @@ TEST_F(volcano_mindcluster_quirks, q3_a_discarded_allocation_leaves_its_marks) {
         if (!has) turn_off(quirk::q3);
         cache.reset();
         const auto open = session();
-        const auto reason_for = [&](const pod& asked) {
-            static_cast<void>(open->filter(asked, ""));
-            return open->allocate(asked, "").reason;
+        const auto reason_for = [&](const pod& pending) {
+            static_cast<void>(open->filter(pending, ""));
+            return open->allocate(pending, "").reason;
         };
         EXPECT_EQ(reason_for(asks("a", 2)), "");
         open->unallocate(asks("a", 2));
@@ -31,10 +31,10 @@ TEST_F(volcano_mindcluster_quirks, q13_of_chips_that_do_not_cover_each_other_ups
     holds("0-vir04"); // 4 cores and 3 CPUs left
     for (const char* const group : {"0", "1", "2"}) holds("1-vir02_1c", std::string{"Ascend310P-2c-100-1_"} + group);
     EXPECT_EQ(free(*session()), (amounts{{0, {4, 3}}, {1, {2, 4}}}));
-    EXPECT_EQ(given(asks("a", 1)), "0-vir01") << "sorted twice, each time the other way round";
+    EXPECT_EQ(annotation_for(asks("a", 1)), "0-vir01") << "sorted twice, each time the other way round";
     cache.reset();
     turn_off(quirk::q13);
-    EXPECT_EQ(given(asks("a", 1)), "1-vir01") << "fewest free cores";
+    EXPECT_EQ(annotation_for(asks("a", 1)), "1-vir01") << "fewest free cores";
 }
 
 TEST_F(volcano_mindcluster_quirks, q13_equal_chips_come_by_id_on_and_off) {
@@ -42,9 +42,9 @@ TEST_F(volcano_mindcluster_quirks, q13_equal_chips_come_by_id_on_and_off) {
     for (const bool has : {true, false}) {
         if (!has) turn_off(quirk::q13);
         cache.reset();
-        EXPECT_EQ(given(asks("a", 1)), "0-vir01");
+        EXPECT_EQ(annotation_for(asks("a", 1)), "0-vir01");
         cache.reset();
-        EXPECT_EQ(given(asks("a", 24)), "0,1,2");
+        EXPECT_EQ(annotation_for(asks("a", 24)), "0,1,2");
     }
 }
 
@@ -52,7 +52,7 @@ TEST_F(volcano_mindcluster_quirks, q16_counts_without_a_template_pass_the_filter
     chips(2);
     for (const std::int64_t cores : {3, 5, 6, 7, 10}) {
         EXPECT_EQ(refusal(asks("a", cores)), "") << cores;
-        EXPECT_EQ(given(asks("a", cores)), "zero_cards") << cores;
+        EXPECT_EQ(annotation_for(asks("a", cores)), "zero_cards") << cores;
     }
     turn_off(quirk::q16);
     for (const std::int64_t cores : {3, 5, 6, 7, 10}) EXPECT_EQ(refusal(asks("a", cores)), "bad_core_count") << cores;
@@ -61,11 +61,11 @@ TEST_F(volcano_mindcluster_quirks, q16_counts_without_a_template_pass_the_filter
 }
 
 TEST_F(volcano_mindcluster_quirks, q17_the_filter_passes_what_no_chip_has) {
-    const auto filtered_and_given = [this](const pod& asked) {
+    const auto filtered_and_given = [this](const pod& pending) {
         cache.reset();
-        const std::string filtered = refusal(asked);
+        const std::string filtered = refusal(pending);
         cache.reset();
-        return std::pair{filtered, given(asked)};
+        return std::pair{filtered, annotation_for(pending)};
     };
     using answers = std::pair<std::string, std::string>;
     for (const bool has : {true, false}) {
@@ -96,22 +96,22 @@ TEST_F(volcano_mindcluster_quirks, q18_one_template_at_a_time_and_one_whole_card
     for (const bool has : {true, false}) {
         if (!has) turn_off(quirk::q18);
         cache.reset();
-        auto made = session();
-        ASSERT_TRUE(made->allocate(asks("a", 1), "").ok);
-        EXPECT_EQ(made->filter(asks("b", 1), "").reason, "");
-        EXPECT_EQ(made->filter(asks("b", 2), "").reason, has ? "different_template_on_node" : "");
-        const auto whole = made->filter(asks("b", 8), "");
+        auto fresh = session();
+        ASSERT_TRUE(fresh->allocate(asks("a", 1), "").ok);
+        EXPECT_EQ(fresh->filter(asks("b", 1), "").reason, "");
+        EXPECT_EQ(fresh->filter(asks("b", 2), "").reason, has ? "different_template_on_node" : "");
+        const auto whole = fresh->filter(asks("b", 8), "");
         EXPECT_EQ(whole.reason, has ? "template_not_found_with_busy_node" : "");
         if (has) {
             EXPECT_EQ(whole.error, "vnpu.VResource{Aicore:8, Aicpu:7, DVPP:\"null\"} not get template");
-            EXPECT_EQ(made->filter(asks("b", 3), "").error,
+            EXPECT_EQ(fresh->filter(asks("b", 3), "").error,
                       "vnpu.VResource{Aicore:0, Aicpu:0, DVPP:\"\"} not get template");
         }
         cache.reset();
-        made = session();
-        ASSERT_TRUE(made->allocate(asks("a", 8), "").ok);
-        EXPECT_EQ(made->filter(asks("b", 8), "").reason, has ? "template_not_found_with_busy_node" : "");
-        EXPECT_EQ(made->filter(asks("b", 1), "").reason, has ? "different_template_on_node" : "");
+        fresh = session();
+        ASSERT_TRUE(fresh->allocate(asks("a", 8), "").ok);
+        EXPECT_EQ(fresh->filter(asks("b", 8), "").reason, has ? "template_not_found_with_busy_node" : "");
+        EXPECT_EQ(fresh->filter(asks("b", 1), "").reason, has ? "different_template_on_node" : "");
     }
 }
 
@@ -121,19 +121,19 @@ TEST_F(volcano_mindcluster_quirks, q19_the_sessions_ledger_is_charged_what_was_a
         on_node.clear();
         cache.reset();
         for (const char* const group : {"0", "1", "2"}) holds("0-vir02", std::string{"Ascend310P-2c-100-0_"} + group);
-        const pod asked = asks("a", 2, "high");
-        const auto made = session();
-        ASSERT_TRUE(made->filter(asked, "").fits);
-        const auto answer = made->allocate(asked, "");
+        const pod pending = asks("a", 2, "high");
+        const auto fresh = session();
+        ASSERT_TRUE(fresh->filter(pending, "").fits);
+        const auto answer = fresh->allocate(pending, "");
         EXPECT_EQ(answer.annotations.at(npu_core), "0-vir02_1c");
-        EXPECT_EQ(free(*made), (amounts{{0, {0, has ? -1 : 0}}}));
+        EXPECT_EQ(free(*fresh), (amounts{{0, {0, has ? -1 : 0}}}));
 
-        pod bound = asked;
+        pod bound = pending;
         bound.annotations = answer.annotations;
         on_node.push_back(bound);
         EXPECT_EQ(free(*session()), (amounts{{0, {0, 0}}})) << "the next session goes by the template";
-        made->unallocate(asked);
-        EXPECT_EQ(free(*made), (amounts{{0, {2, 1}}})) << "as much is given back as was taken";
+        fresh->unallocate(pending);
+        EXPECT_EQ(free(*fresh), (amounts{{0, {2, 1}}})) << "as much is given back as was taken";
     }
 }
 
@@ -143,19 +143,19 @@ TEST_F(volcano_mindcluster_quirks, q19_a_mark_counts_for_another_pod_of_that_nam
         on_node.clear();
         cache.reset();
         holds("0-vir04");
-        const auto made = session();
-        ASSERT_TRUE(made->filter(named(asks("a", 4, "high"), "train"), "").fits);
+        const auto fresh = session();
+        ASSERT_TRUE(fresh->filter(named(asks("a", 4, "high"), "train"), "").fits);
         const pod other = named(asks("b", 2, "high"), "train");
-        ASSERT_TRUE(made->filter(other, "").fits);
-        EXPECT_EQ(made->allocate(other, "").annotations.at(npu_core), "0-vir02_1c");
-        EXPECT_EQ(free(*made), (amounts{{0, {2, has ? 1 : 2}}}));
+        ASSERT_TRUE(fresh->filter(other, "").fits);
+        EXPECT_EQ(fresh->allocate(other, "").annotations.at(npu_core), "0-vir02_1c");
+        EXPECT_EQ(free(*fresh), (amounts{{0, {2, has ? 1 : 2}}}));
     }
 }
 
 TEST_F(volcano_mindcluster_quirks, q26_a_node_without_base_device_infos_becomes_valid_in_the_second_session) {
     where.annotations.clear();
     EXPECT_EQ(refusal(asks("a", 8)), "invalid_vnode");
-    EXPECT_EQ(given(asks("a", 8)), "0");
+    EXPECT_EQ(annotation_for(asks("a", 8)), "0");
     turn_off(quirk::q26);
     cache.reset();
     EXPECT_EQ(refusal(asks("a", 8)), "invalid_vnode");

@@ -19,29 +19,29 @@ TEST_F(volcano_mindcluster, the_table_of_templates) {
           row{4, "no", "high", "0-vir04_3c_ndvpp"}, row{4, "null", "high", "0-vir04"}, row{8, "yes", "low", "0"},
           row{8, "no", "high", "0"}, row{16, "", "", "0,1"}}) {
         cache.reset(); // the template cache outlives a session
-        EXPECT_EQ(given(asks("a", cores, level, dvpp)), annotation) << cores << ' ' << dvpp << ' ' << level;
+        EXPECT_EQ(annotation_for(asks("a", cores, level, dvpp)), annotation) << cores << ' ' << dvpp << ' ' << level;
     }
     EXPECT_EQ(refusal(asks("a", 4, "", "maybe")), "bad_dvpp");
     cache.reset();
-    EXPECT_EQ(given(asks("a", 8, "", "maybe")), "0") << "the label counts for parts of a chip only";
+    EXPECT_EQ(annotation_for(asks("a", 8, "", "maybe")), "0") << "the label counts for parts of a chip only";
     cache.reset();
-    EXPECT_EQ(given(asks("a", 2, "", "yes")), "0-vir02_1c") << "and of the templates for 4 cores only";
+    EXPECT_EQ(annotation_for(asks("a", 2, "", "yes")), "0-vir02_1c") << "and of the templates for 4 cores only";
 }
 
 TEST_F(volcano_mindcluster, the_rows_with_a_downgrade) {
     for (int i = 0; i < 3; ++i) holds("0-vir02", "Ascend310P-2c-100-0_" + std::to_string(i));
     EXPECT_EQ(free(*session()), (amounts{{0, {2, 1}}}));
-    EXPECT_EQ(given(asks("a", 2, "high")), "0-vir02_1c");
+    EXPECT_EQ(annotation_for(asks("a", 2, "high")), "0-vir02_1c");
 
     on_node.clear();
     cache.reset();
     holds("0-vir04");
     EXPECT_EQ(free(*session()), (amounts{{0, {4, 3}}}));
-    EXPECT_EQ(given(asks("a", 4, "high")), "0-vir04_3c");
+    EXPECT_EQ(annotation_for(asks("a", 4, "high")), "0-vir04_3c");
     cache.reset();
-    const auto made = session();
-    ASSERT_TRUE(made->filter(asks("b", 4, "high", "yes"), "").fits) << "Q17";
-    EXPECT_FALSE(npu(*made).downgraded("b")) << "a pod that needs the video unit is not downgraded";
+    const auto fresh = session();
+    ASSERT_TRUE(fresh->filter(asks("b", 4, "high", "yes"), "").fits) << "Q17";
+    EXPECT_FALSE(npu(*fresh).downgraded("b")) << "a pod that needs the video unit is not downgraded";
 }
 
 TEST_F(volcano_mindcluster, a_mark_lasts_for_the_session_whatever_becomes_of_the_pod) {
@@ -52,17 +52,17 @@ TEST_F(volcano_mindcluster, a_mark_lasts_for_the_session_whatever_becomes_of_the
         other.annotations[npu_core] = "0-vir01";
         return other;
     }());
-    const auto made = session();
-    EXPECT_EQ(made->filter(asks("a", 4, "high"), "").reason, "different_template_on_node");
-    EXPECT_EQ(made->state().downgrade_cache, std::vector<std::string>{"a"});
+    const auto fresh = session();
+    EXPECT_EQ(fresh->filter(asks("a", 4, "high"), "").reason, "different_template_on_node");
+    EXPECT_EQ(fresh->state().downgrade_cache, std::vector<std::string>{"a"});
     EXPECT_EQ(session()->state().downgrade_cache, std::vector<std::string>{});
 }
 
 TEST_F(volcano_mindcluster, what_makes_a_node_invalid) {
     const node good = where;
-    const auto reason = [this](const pod& asked) {
+    const auto reason = [this](const pod& pending) {
         cache.reset();
-        return refusal(asked);
+        return refusal(pending);
     };
     EXPECT_EQ(reason(asks("a", 1)), "");
     for (const char* const label : {"accelerator", "servertype", "node.kubernetes.io/npu.chip.name"}) {
@@ -128,16 +128,16 @@ TEST_F(volcano_mindcluster, the_chips_of_a_session) {
 }
 
 TEST_F(volcano_mindcluster, idle_counts_all_containers_and_the_request_the_first_that_asks) {
-    pod asked = asks("a", 0);
-    asked.containers.push_back(asks("b", 2).containers.front());
-    asked.containers.push_back(asks("b", 4).containers.front());
-    const auto made = session();
-    ASSERT_TRUE(made->filter(asked, "").fits);
-    EXPECT_EQ(made->allocate(asked, "").annotations.at(npu_core), "0-vir02_1c");
-    EXPECT_EQ(npu(*made).idle_cores(), 2);
-    made->unallocate(asked);
-    made->unallocate(asked);
-    EXPECT_EQ(npu(*made).idle_cores(), 8) << "given back once";
+    pod pending = asks("a", 0);
+    pending.containers.push_back(asks("b", 2).containers.front());
+    pending.containers.push_back(asks("b", 4).containers.front());
+    const auto fresh = session();
+    ASSERT_TRUE(fresh->filter(pending, "").fits);
+    EXPECT_EQ(fresh->allocate(pending, "").annotations.at(npu_core), "0-vir02_1c");
+    EXPECT_EQ(npu(*fresh).idle_cores(), 2);
+    fresh->unallocate(pending);
+    fresh->unallocate(pending);
+    EXPECT_EQ(npu(*fresh).idle_cores(), 8) << "given back once";
 }
 
 TEST_F(volcano_mindcluster, three_groups_leave_no_room_for_4_cores_and_four_none_for_2) {
@@ -178,18 +178,18 @@ TEST_F(volcano_mindcluster, what_a_session_takes_back) {
     npu_resource null = whole;
     null.dvpp = "null";
     for (const auto& [dvpp, left] : {row{"yes", whole}, {"no", whole}, {"null", null}}) {
-        const auto made = session();
-        const pod asked = asks("a", 4, "", dvpp);
-        ASSERT_TRUE(made->filter(asked, "").fits);
-        ASSERT_TRUE(made->allocate(asked, "").ok);
-        made->unallocate(asked);
-        const auto state = made->state();
+        const auto fresh = session();
+        const pod pending = asks("a", 4, "", dvpp);
+        ASSERT_TRUE(fresh->filter(pending, "").fits);
+        ASSERT_TRUE(fresh->allocate(pending, "").ok);
+        fresh->unallocate(pending);
+        const auto state = fresh->state();
         EXPECT_EQ(state.devices[0].npu_free, left) << dvpp;
         EXPECT_TRUE(state.devices[0].segment) << "for the rest of the session";
         EXPECT_TRUE(state.con_cache.empty());
         EXPECT_TRUE(state.pod_allocation.empty());
-        EXPECT_EQ(made->filter(asks("b", 8), "").fits, true) << "Q17";
-        EXPECT_EQ(made->allocate(asks("b", 8), "").reason, "no_whole_chip");
+        EXPECT_EQ(fresh->filter(asks("b", 8), "").fits, true) << "Q17";
+        EXPECT_EQ(fresh->allocate(asks("b", 8), "").reason, "no_whole_chip");
         EXPECT_FALSE(session()->state().devices[0].segment) << "the next begins clean";
     }
 }
@@ -199,20 +199,20 @@ TEST_F(volcano_mindcluster, the_chip_with_least_left_comes_first) {
     holds("1-vir02");
     holds("2-vir02");
     holds("2-vir02", "Ascend310P-2c-100-0_1");
-    EXPECT_EQ(given(asks("a", 4)), "2-vir04_3c");
+    EXPECT_EQ(annotation_for(asks("a", 4)), "2-vir04_3c");
     cache.reset();
     holds("2-vir02", "Ascend310P-2c-100-0_2");
-    EXPECT_EQ(given(asks("a", 4)), "1-vir04_3c") << "2 has no 4 cores left";
+    EXPECT_EQ(annotation_for(asks("a", 4)), "1-vir04_3c") << "2 has no 4 cores left";
     cache.reset();
-    EXPECT_EQ(given(asks("a", 8)), "0") << "a chip that is cut is no whole card";
+    EXPECT_EQ(annotation_for(asks("a", 8)), "0") << "a chip that is cut is no whole card";
     cache.reset();
     holds("1-vir01", "");
-    EXPECT_EQ(given(asks("a", 4)), "0-vir04_3c") << "1 has a vNPU that is not confirmed";
+    EXPECT_EQ(annotation_for(asks("a", 4)), "0-vir04_3c") << "1 has a vNPU that is not confirmed";
 }
 
 TEST_F(volcano_mindcluster, a_node_without_chips_says_so_before_all_else) {
     info.device_list["huawei.com/Ascend310P-Unhealthy"] = "Ascend310P-0";
-    for (const std::int64_t cores : {1, 3, 8}) EXPECT_EQ(given(asks("a", cores)), "no_chips") << cores;
+    for (const std::int64_t cores : {1, 3, 8}) EXPECT_EQ(annotation_for(asks("a", cores)), "no_chips") << cores;
 }
 
 TEST_F(volcano_mindcluster, the_batch_score) {
@@ -222,17 +222,17 @@ TEST_F(volcano_mindcluster, the_batch_score) {
         cache.reset();
         nodes.push_back(session());
     }
-    const auto scores = [&](const pod& asked) {
+    const auto scores = [&](const pod& pending) {
         std::vector<const mindcluster_object*> candidates;
-        for (const auto& each : nodes) candidates.push_back(&npu(*each));
-        return batch_score(candidates, asked, options);
+        for (const auto& object : nodes) candidates.push_back(&npu(*object));
+        return batch_score(candidates, pending, options);
     };
-    const pod asked = asks("a", 4, "high");
-    EXPECT_EQ(scores(asked), (std::vector<double>{0, 8, 0, 0})) << "the first with the least idle cores";
+    const pod pending = asks("a", 4, "high");
+    EXPECT_EQ(scores(pending), (std::vector<double>{0, 8, 0, 0})) << "the first with the least idle cores";
     options.weight = 0;
-    EXPECT_EQ(scores(asked), (std::vector<double>{0, 0, 0, 0}));
+    EXPECT_EQ(scores(pending), (std::vector<double>{0, 0, 0, 0}));
     options.weight = 1;
-    EXPECT_TRUE(batch_score({}, asked, options).empty());
+    EXPECT_TRUE(batch_score({}, pending, options).empty());
 
     // The second of the two smallest nodes has 4 cores and 3 CPUs left: the pod is downgraded there.
     holds("0-vir04");
@@ -240,22 +240,22 @@ TEST_F(volcano_mindcluster, the_batch_score) {
     chips(1);
     cache.reset();
     nodes[3] = session();
-    for (const auto& each : nodes) ASSERT_TRUE(each->filter(asked, "").fits);
-    EXPECT_EQ(scores(asked), (std::vector<double>{0, 16, 0, 8})) << "up to the first without a downgrade";
+    for (const auto& object : nodes) ASSERT_TRUE(object->filter(pending, "").fits);
+    EXPECT_EQ(scores(pending), (std::vector<double>{0, 16, 0, 8})) << "up to the first without a downgrade";
     EXPECT_EQ(scores(asks("b", 4, "high")), (std::vector<double>{0, 0, 0, 8})) << "by the name of the pod";
 }
 
 TEST_F(volcano_mindcluster, the_template_cache_outlives_sessions_and_a_copy_shares_it) {
-    const pod asked = asks("a", 1);
+    const pod pending = asks("a", 1);
     const auto first = session();
-    const auto answer = first->allocate(asked, "");
+    const auto answer = first->allocate(pending, "");
     using cached = std::map<std::string, std::vector<std::string>>;
     EXPECT_EQ(session()->state().con_cache, (cached{{"vir01", {"a"}}}));
-    pod bound = asked;
+    pod bound = pending;
     bound.annotations = answer.annotations;
     cache->add_resource(bound);
     EXPECT_EQ(cache->state().con_cache, (cached{{"vir01", {"a"}}}));
-    cache->sub_resource(asked);
+    cache->sub_resource(pending);
     EXPECT_EQ(session()->state().con_cache, cached{}) << "without an annotation by uid";
 }
 

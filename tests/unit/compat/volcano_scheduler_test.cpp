@@ -14,17 +14,17 @@ const std::string memory_name = "volcano.sh/gpu-memory";
 const std::string npu_core = "huawei.com/npu-core";
 
 pod pod_of(const std::string& uid, const kubernetes::amount_map& limits) {
-    pod made;
-    made.name = made.uid = uid;
-    made.ns = "team";
-    made.containers.push_back({.name = "c", .limits = limits, .requests = limits});
-    return made;
+    pod pending;
+    pending.name = pending.uid = uid;
+    pending.ns = "team";
+    pending.containers.push_back({.name = "c", .limits = limits, .requests = limits});
+    return pending;
 }
 pod by_memory(const std::string& uid, std::int64_t memory) { return pod_of(uid, {{memory_name, memory}}); }
 pod npu_pod(const std::string& uid, std::int64_t cores) {
-    pod made = pod_of(uid, {{npu_core, cores}});
-    made.labels["ring-controller.atlas"] = "ascend-310P";
-    return made;
+    pod pending = pod_of(uid, {{npu_core, cores}});
+    pending.labels["ring-controller.atlas"] = "ascend-310P";
+    return pending;
 }
 
 plugin_options gpushare_options() {
@@ -37,55 +37,55 @@ plugin_options without(plugin_options options, quirk which) {
     return options;
 }
 node gpushare_node(const std::string& memory) {
-    node made;
-    made.name = "n";
-    made.capacity = {{memory_name, memory}, {"volcano.sh/gpu-number", "1"}};
-    return made;
+    node registered;
+    registered.name = "n";
+    registered.capacity = {{memory_name, memory}, {"volcano.sh/gpu-number", "1"}};
+    return registered;
 }
 node npu_node_of(int chips) {
-    node made;
-    made.name = "n";
-    made.labels = {{"accelerator", "huawei-Ascend310P"},
-                   {"servertype", "Ascend310P-8"},
-                   {"node.kubernetes.io/npu.chip.name", "310P3"}};
+    node registered;
+    registered.name = "n";
+    registered.labels = {{"accelerator", "huawei-Ascend310P"},
+                         {"servertype", "Ascend310P-8"},
+                         {"node.kubernetes.io/npu.chip.name", "310P3"}};
     std::string infos;
     for (int i = 0; i < chips; ++i)
         infos += (i == 0 ? "\"Ascend310P-" : ",\"Ascend310P-") + std::to_string(i) + "\":{}";
-    made.annotations["baseDeviceInfos"] = "{" + infos + "}";
-    made.capacity[npu_core] = made.allocatable[npu_core] = std::to_string(8 * chips);
-    return made;
+    registered.annotations["baseDeviceInfos"] = "{" + infos + "}";
+    registered.capacity[npu_core] = registered.allocatable[npu_core] = std::to_string(8 * chips);
+    return registered;
 }
 npu_node_info npu_info() { return {.device_list = {{"huawei.com/Ascend310P", ""}}, .noded_status = {}}; }
 
 std::int64_t used(const scheduler& of, std::size_t where = 0) { return of.cache_state(where).devices.at(0).used_mem; }
 
 TEST(volcano_scheduler, of_equal_scores_the_first_node_that_fits_wins) {
-    scheduler made{{}, gpushare_options()};
-    for (const char* const memory : {"100", "1000", "1000"}) made.add_node(gpushare_node(memory));
-    made.add_node(node{});
-    made.open_session();
-    const auto result = made.schedule(by_memory("a", 500), false);
+    scheduler upstream{{}, gpushare_options()};
+    for (const char* const memory : {"100", "1000", "1000"}) upstream.add_node(gpushare_node(memory));
+    upstream.add_node(node{});
+    upstream.open_session();
+    const auto result = upstream.schedule(by_memory("a", 500), false);
     EXPECT_EQ(result.chosen, 1U);
     EXPECT_TRUE(result.bound);
     EXPECT_FALSE(result.nodes[0].fits());
     EXPECT_TRUE(result.nodes[0].requested);
     EXPECT_FALSE(result.nodes[3].requested) << "no device object";
-    EXPECT_EQ(made.schedule(by_memory("b", 5000), false).chosen, std::nullopt);
+    EXPECT_EQ(upstream.schedule(by_memory("b", 5000), false).chosen, std::nullopt);
 }
 
 TEST(volcano_scheduler, a_session_is_a_copy_and_a_rollback_binds_nothing) {
-    scheduler made{{}, gpushare_options()};
-    made.add_node(gpushare_node("1000"));
-    made.open_session();
-    EXPECT_FALSE(made.schedule(by_memory("a", 800), true).bound);
-    EXPECT_EQ(used(made), 0);
-    EXPECT_TRUE(made.schedule(by_memory("b", 800), false).bound);
-    EXPECT_EQ(made.remove("b"), 0U);
-    EXPECT_EQ(made.remove("b"), std::nullopt);
-    EXPECT_EQ(used(made), 0);
-    EXPECT_FALSE(made.schedule(by_memory("c", 800), false).bound) << "the session does not see that b has left";
-    made.open_session();
-    EXPECT_TRUE(made.schedule(by_memory("c", 800), false).bound);
+    scheduler upstream{{}, gpushare_options()};
+    upstream.add_node(gpushare_node("1000"));
+    upstream.open_session();
+    EXPECT_FALSE(upstream.schedule(by_memory("a", 800), true).bound);
+    EXPECT_EQ(used(upstream), 0);
+    EXPECT_TRUE(upstream.schedule(by_memory("b", 800), false).bound);
+    EXPECT_EQ(upstream.remove("b"), 0U);
+    EXPECT_EQ(upstream.remove("b"), std::nullopt);
+    EXPECT_EQ(used(upstream), 0);
+    EXPECT_FALSE(upstream.schedule(by_memory("c", 800), false).bound) << "the session does not see that b has left";
+    upstream.open_session();
+    EXPECT_TRUE(upstream.schedule(by_memory("c", 800), false).bound);
 }
 
 TEST(volcano_scheduler, the_batch_score_is_weighted_and_wins) {
@@ -93,11 +93,11 @@ TEST(volcano_scheduler, the_batch_score_is_weighted_and_wins) {
     options.ascend_mindcluster = true;
     for (const auto& [weight, chosen, weighted] : {std::tuple{5, 1U, 40}, {0, 0U, 0}}) {
         options.weight = weight;
-        scheduler made{{}, options};
-        made.add_node(npu_node_of(2), npu_info());
-        made.add_node(npu_node_of(1), npu_info());
-        made.open_session();
-        const auto result = made.schedule(npu_pod("a", 1), true);
+        scheduler upstream{{}, options};
+        upstream.add_node(npu_node_of(2), npu_info());
+        upstream.add_node(npu_node_of(1), npu_info());
+        upstream.open_session();
+        const auto result = upstream.schedule(npu_pod("a", 1), true);
         EXPECT_EQ(result.chosen, chosen);
         EXPECT_EQ(result.nodes[1].weighted, weighted);
     }
@@ -106,13 +106,13 @@ TEST(volcano_scheduler, the_batch_score_is_weighted_and_wins) {
 TEST(volcano_scheduler, what_the_device_plugin_adds_is_on_the_bound_pod) {
     plugin_options options;
     options.ascend_mindcluster = true;
-    scheduler made{{}, options};
-    made.add_node(npu_node_of(1), npu_info());
-    made.open_session();
-    ASSERT_TRUE(made.schedule(npu_pod("a", 1), false, {{"huawei.com/AscendReal", "Ascend310P-1c-100-0_0"}}).bound);
-    ASSERT_TRUE(made.schedule(npu_pod("b", 1), false).bound);
-    made.open_session();
-    const auto state = made.session_state(0);
+    scheduler upstream{{}, options};
+    upstream.add_node(npu_node_of(1), npu_info());
+    upstream.open_session();
+    ASSERT_TRUE(upstream.schedule(npu_pod("a", 1), false, {{"huawei.com/AscendReal", "Ascend310P-1c-100-0_0"}}).bound);
+    ASSERT_TRUE(upstream.schedule(npu_pod("b", 1), false).bound);
+    upstream.open_session();
+    const auto state = upstream.session_state(0);
     EXPECT_EQ(state.devices.at(0).ids, std::vector<std::string>{"Ascend310P-1c-100-0_0"});
     EXPECT_TRUE(state.devices.at(0).unstable) << "because of b";
 }
@@ -141,92 +141,92 @@ TEST(volcano_scheduler, q8_a_node_update_rebuilds_the_ledger) {
         plugin_options options;
         options.vgpu = true;
         if (!has) options = without(options, quirk::q8);
-        scheduler made{mig_config(), options};
-        add_mig_node(made).open_session();
+        scheduler upstream{mig_config(), options};
+        add_mig_node(upstream).open_session();
         const auto asks = [](const std::string& uid, std::int64_t memory) {
             return pod_of(uid, {{"volcano.sh/vgpu-number", 1}, {"volcano.sh/vgpu-memory", memory}});
         };
-        ASSERT_TRUE(made.schedule(asks("a", 5000), false).bound);
-        made.remove("a");
-        made.open_session();
-        EXPECT_FALSE(made.schedule(asks("b", 20000), false).bound) << "Q1a: the card stays as it was cut";
-        made.update_node(0);
-        made.open_session();
-        EXPECT_EQ(made.schedule(asks("c", 20000), false).bound, has);
+        ASSERT_TRUE(upstream.schedule(asks("a", 5000), false).bound);
+        upstream.remove("a");
+        upstream.open_session();
+        EXPECT_FALSE(upstream.schedule(asks("b", 20000), false).bound) << "Q1a: the card stays as it was cut";
+        upstream.update_node(0);
+        upstream.open_session();
+        EXPECT_EQ(upstream.schedule(asks("c", 20000), false).bound, has);
     }
 }
 
 TEST(volcano_scheduler, q9_a_terminating_pod_leaves_the_device_ledger_at_once) {
     for (const bool has : {true, false}) {
-        scheduler made{{}, has ? gpushare_options() : without(gpushare_options(), quirk::q9)};
-        made.add_node(gpushare_node("1000"));
-        made.open_session();
-        ASSERT_TRUE(made.schedule(by_memory("a", 800), false).bound);
-        EXPECT_TRUE(made.terminate("a"));
-        EXPECT_TRUE(made.terminate("a")) << "again, which changes nothing";
-        EXPECT_FALSE(made.terminate("x"));
-        made.update_node(0);
-        EXPECT_EQ(used(made), has ? 0 : 800);
-        made.open_session();
-        EXPECT_EQ(made.schedule(by_memory("b", 800), false).bound, has) << "beside a process that still runs";
-        EXPECT_EQ(made.remove("a"), 0U);
-        EXPECT_EQ(used(made), has ? 800 : 0);
+        scheduler upstream{{}, has ? gpushare_options() : without(gpushare_options(), quirk::q9)};
+        upstream.add_node(gpushare_node("1000"));
+        upstream.open_session();
+        ASSERT_TRUE(upstream.schedule(by_memory("a", 800), false).bound);
+        EXPECT_TRUE(upstream.terminate("a"));
+        EXPECT_TRUE(upstream.terminate("a")) << "again, which changes nothing";
+        EXPECT_FALSE(upstream.terminate("x"));
+        upstream.update_node(0);
+        EXPECT_EQ(used(upstream), has ? 0 : 800);
+        upstream.open_session();
+        EXPECT_EQ(upstream.schedule(by_memory("b", 800), false).bound, has) << "beside a process that still runs";
+        EXPECT_EQ(upstream.remove("a"), 0U);
+        EXPECT_EQ(used(upstream), has ? 800 : 0);
     }
 }
 
 TEST(volcano_scheduler, q9_the_nodes_idle_amount_waits_for_the_process) {
     plugin_options options;
     options.ascend_mindcluster = true;
-    scheduler made{{}, options};
-    made.add_node(npu_node_of(1), npu_info());
-    made.open_session();
-    ASSERT_TRUE(made.schedule(npu_pod("a", 8), false).bound);
-    made.terminate("a");
-    EXPECT_TRUE(made.cache_state(0).con_cache.empty());
-    EXPECT_EQ(made.cache_state(0).idle_npu_core, 0);
-    made.remove("a");
-    EXPECT_EQ(made.cache_state(0).idle_npu_core, 8);
+    scheduler upstream{{}, options};
+    upstream.add_node(npu_node_of(1), npu_info());
+    upstream.open_session();
+    ASSERT_TRUE(upstream.schedule(npu_pod("a", 8), false).bound);
+    upstream.terminate("a");
+    EXPECT_TRUE(upstream.cache_state(0).con_cache.empty());
+    EXPECT_EQ(upstream.cache_state(0).idle_npu_core, 0);
+    upstream.remove("a");
+    EXPECT_EQ(upstream.cache_state(0).idle_npu_core, 8);
 }
 
 TEST(volcano_scheduler, q21_until_the_informer_comes_another_session_gives_the_same_again) {
     for (const bool has : {true, false}) {
-        scheduler made{{}, has ? gpushare_options() : without(gpushare_options(), quirk::q21)};
-        made.add_node(gpushare_node("1000"));
-        made.open_session();
-        made.hold_updates();
-        ASSERT_TRUE(made.schedule(by_memory("a", 800), false).bound);
-        EXPECT_EQ(used(made), has ? 0 : 800);
-        EXPECT_FALSE(made.schedule(by_memory("b", 800), false).bound) << "the same session knows";
-        made.open_session();
-        EXPECT_EQ(made.schedule(by_memory("c", 800), false).bound, has);
-        made.deliver_updates();
-        EXPECT_EQ(used(made), has ? 1600 : 800);
-        made.remove("a");
-        made.remove("c");
-        EXPECT_EQ(used(made), 0);
-        made.open_session();
-        EXPECT_TRUE(made.schedule(by_memory("d", 800), false).bound);
-        EXPECT_EQ(used(made), 800) << "the informer is in time again";
+        scheduler upstream{{}, has ? gpushare_options() : without(gpushare_options(), quirk::q21)};
+        upstream.add_node(gpushare_node("1000"));
+        upstream.open_session();
+        upstream.hold_updates();
+        ASSERT_TRUE(upstream.schedule(by_memory("a", 800), false).bound);
+        EXPECT_EQ(used(upstream), has ? 0 : 800);
+        EXPECT_FALSE(upstream.schedule(by_memory("b", 800), false).bound) << "the same session knows";
+        upstream.open_session();
+        EXPECT_EQ(upstream.schedule(by_memory("c", 800), false).bound, has);
+        upstream.deliver_updates();
+        EXPECT_EQ(used(upstream), has ? 1600 : 800);
+        upstream.remove("a");
+        upstream.remove("c");
+        EXPECT_EQ(used(upstream), 0);
+        upstream.open_session();
+        EXPECT_TRUE(upstream.schedule(by_memory("d", 800), false).bound);
+        EXPECT_EQ(used(upstream), 800) << "the informer is in time again";
     }
 }
 
 TEST(volcano_scheduler, q21_of_a_310p_node_only_the_idle_amount_and_the_template_are_known) {
     plugin_options options;
     options.ascend_mindcluster = true;
-    scheduler made{{}, options};
-    made.add_node(npu_node_of(1), npu_info());
-    made.open_session();
-    made.hold_updates();
-    ASSERT_TRUE(made.schedule(npu_pod("a", 4), false).bound);
-    made.open_session();
-    EXPECT_EQ(made.session_state(0).idle_npu_core, 4);
-    EXPECT_EQ(made.session_state(0).con_cache.size(), 1U);
-    EXPECT_EQ(made.session_state(0).devices.at(0).npu_free->core, 8);
-    made.terminate("a");
-    made.deliver_updates();
-    EXPECT_TRUE(made.session_state(0).con_cache.empty()) << "it was told to end meanwhile";
-    made.open_session();
-    EXPECT_EQ(made.session_state(0).devices.at(0).npu_free->core, 4);
+    scheduler upstream{{}, options};
+    upstream.add_node(npu_node_of(1), npu_info());
+    upstream.open_session();
+    upstream.hold_updates();
+    ASSERT_TRUE(upstream.schedule(npu_pod("a", 4), false).bound);
+    upstream.open_session();
+    EXPECT_EQ(upstream.session_state(0).idle_npu_core, 4);
+    EXPECT_EQ(upstream.session_state(0).con_cache.size(), 1U);
+    EXPECT_EQ(upstream.session_state(0).devices.at(0).npu_free->core, 8);
+    upstream.terminate("a");
+    upstream.deliver_updates();
+    EXPECT_TRUE(upstream.session_state(0).con_cache.empty()) << "it was told to end meanwhile";
+    upstream.open_session();
+    EXPECT_EQ(upstream.session_state(0).devices.at(0).npu_free->core, 4);
 }
 
 } // namespace

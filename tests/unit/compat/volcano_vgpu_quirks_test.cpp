@@ -186,9 +186,9 @@ std::vector<reproduction> booking_reproductions() {
 }
 
 setup without_percent_name() {
-    setup made{one_card};
-    made.config.percent_name.clear();
-    return made;
+    setup result{one_card};
+    result.config.percent_name.clear();
+    return result;
 }
 
 std::vector<reproduction> reading_reproductions() {
@@ -242,8 +242,8 @@ std::vector<reproduction> reading_reproductions() {
          .with = one_card,
          .events =
              [](story& it) {
-                 pod asked = annotated(pod_of("a", {mib(4000)}), "nvidia.com/use-gputype", "A100");
-                 it.add(annotated(asked, "nvidia.com/nouse-gputype", "a100"));
+                 pod pending = annotated(pod_of("a", {mib(4000)}), "nvidia.com/use-gputype", "A100");
+                 it.add(annotated(pending, "nvidia.com/nouse-gputype", "a100"));
              },
          .on = "a scores 10: GPU-00,NVIDIA,4000,0:",
          .off = "a refused: not_enough_fit"},
@@ -252,36 +252,37 @@ std::vector<reproduction> reading_reproductions() {
 
 std::vector<reproduction> reproductions() {
     auto all = mig_reproductions();
-    for (auto& each : booking_reproductions()) all.push_back(std::move(each));
-    for (auto& each : reading_reproductions()) all.push_back(std::move(each));
+    for (auto& example : booking_reproductions()) all.push_back(std::move(example));
+    for (auto& example : reading_reproductions()) all.push_back(std::move(example));
     return all;
 }
 
-std::string told(const reproduction& of, const setup& with) {
+std::string story_of(const reproduction& of, const setup& with) {
     story it{with};
     of.events(it);
     return it.text();
 }
 
 TEST(volcano_vgpu_quirks, on_is_upstreams_behaviour) {
-    for (const reproduction& each : reproductions()) EXPECT_EQ(told(each, each.with), each.on) << each.name;
+    for (const reproduction& example : reproductions())
+        EXPECT_EQ(story_of(example, example.with), example.on) << example.name;
 }
 
 TEST(volcano_vgpu_quirks, off_is_the_fixed_behaviour) {
-    for (const reproduction& each : reproductions()) {
-        EXPECT_EQ(told(each, setup{each.with}.without(each.which)), each.off) << each.name;
+    for (const reproduction& example : reproductions()) {
+        EXPECT_EQ(story_of(example, setup{example.with}.without(example.which)), example.off) << example.name;
     }
 }
 
 TEST(volcano_vgpu_quirks, a_flag_changes_nothing_else) {
-    for (const reproduction& each : reproductions()) {
+    for (const reproduction& example : reproductions()) {
         for (std::size_t i = 0; i < quirk_count; ++i) {
             const auto other = static_cast<quirk>(i);
-            const std::string said = told(each, setup{each.with}.without(other));
-            if (other == each.which || each.also.contains(other)) {
-                EXPECT_NE(said, each.on) << each.name << " without " << quirk_names[i];
+            const std::string said = story_of(example, setup{example.with}.without(other));
+            if (other == example.which || example.also.contains(other)) {
+                EXPECT_NE(said, example.on) << example.name << " without " << quirk_names[i];
             } else {
-                EXPECT_EQ(said, each.on) << each.name << " without " << quirk_names[i];
+                EXPECT_EQ(said, example.on) << example.name << " without " << quirk_names[i];
             }
         }
     }

@@ -17,7 +17,7 @@ using namespace building;
 /// Memory booked per card.
 std::vector<std::int64_t> used(const device_object& of) {
     std::vector<std::int64_t> result;
-    for (const card_state& each : of.state().devices) result.push_back(each.used_mem);
+    for (const card_state& card : of.state().devices) result.push_back(card.used_mem);
     return result;
 }
 using numbers = std::vector<std::int64_t>;
@@ -112,7 +112,7 @@ TEST(volcano_vgpu, containers_are_what_a_reader_of_the_annotation_finds) {
 /// which reads the plugin's policy, fails after it has booked for the first container.
 struct unlucky {
     setup with{{node_of({card{}, card{.uuid = "GPU-01", .memory_mib = 20000}})}};
-    pod asked = pod_of("a", {mib(5000), mib(40000)});
+    pod pending = pod_of("a", {mib(5000), mib(40000)});
 };
 
 TEST(volcano_vgpu, q7_a_failed_allocate_leaves_nothing_on_hami_core_cards) {
@@ -120,14 +120,14 @@ TEST(volcano_vgpu, q7_a_failed_allocate_leaves_nothing_on_hami_core_cards) {
         unlucky these;
         if (!q7) these.with.without(quirk::q7);
         const auto object = these.with.object();
-        ASSERT_TRUE(object->filter(these.asked, "").fits);
+        ASSERT_TRUE(object->filter(these.pending, "").fits);
         EXPECT_EQ(used(*object), (numbers{0, 0})) << "a filter books nothing";
-        const auto failed = object->allocate(these.asked, "");
+        const auto failed = object->allocate(these.pending, "");
         EXPECT_FALSE(failed.ok);
         EXPECT_EQ(failed.reason, "not_enough_fit");
         EXPECT_EQ(failed.error, "not enough gpu fitted on this node");
         EXPECT_TRUE(failed.annotations.empty());
-        object->unallocate(these.asked);
+        object->unallocate(these.pending);
         EXPECT_EQ(used(*object), (numbers{0, 0}));
         EXPECT_EQ(object->state().devices[0].used_num, 0);
         EXPECT_TRUE(object->state().devices[0].pods.empty());

@@ -29,12 +29,12 @@ public:
             const device_view& view = states_.device(0, state, service_state::in_service);
             views_.push_back(view);
         }
-        for (device_view& each : views_) {
+        for (device_view& view : views_) {
             if (interned) {
-                pointers_.push_back(&states_.device(each, each.state));
+                pointers_.push_back(&states_.device(view, view.state));
             } else {
-                each.id = not_interned;
-                pointers_.push_back(&each);
+                view.id = not_interned;
+                pointers_.push_back(&view);
             }
         }
         if (interned) {
@@ -42,7 +42,7 @@ public:
             return;
         }
         config_.devices = pointers_;
-        for (const device_view* each : pointers_) add_to_totals(config_, *each);
+        for (const device_view* device : pointers_) add_to_totals(config_, *device);
     }
     devices_of(const devices_of&) = delete;
     devices_of& operator=(const devices_of&) = delete;
@@ -67,6 +67,14 @@ workload typical(std::int64_t cpu, std::vector<device_request> containers) {
 TEST(fragmentation, every_bucket_and_the_amount_that_goes_there) {
     device_request of_other_model = want(1, 100);
     of_other_model.models = {"T4"};
+    device_request of_other_family = want(1, 100);
+    of_other_family.family = "Ascend910B4";
+    device_request of_other_type = want(1, 100);
+    of_other_type.types_allowed = {"A100"};
+    device_request of_denied_type = want(1, 100);
+    of_denied_type.types_denied = {"g2"};
+    device_request of_other_mode = want(1, 100);
+    of_other_mode.mode = "mig";
     struct row {
         const char* why;
         workload target;
@@ -76,6 +84,10 @@ TEST(fragmentation, every_bucket_and_the_amount_that_goes_there) {
         {"no GPU wanted, fits", typical(8000, {}), {{xl_satisfied, 1400}}},
         {"no GPU wanted, does not fit", typical(8001, {}), {{xr_lack_cpu, 1400}}},
         {"model not accepted", typical(9000, {of_other_model}), {{no_access, 1400}}},
+        {"family not offered", typical(9000, {of_other_family}), {{no_access, 1400}}},
+        {"type not accepted", typical(8000, {of_other_type}), {{no_access, 1400}}},
+        {"type denied", typical(8000, {of_denied_type}), {{no_access, 1400}}},
+        {"mode not offered", typical(8000, {of_other_mode}), {{no_access, 1400}}},
         {"usable, with a rest that is too small", typical(8000, {want(1, 500)}), {{satisfied, 1000}, {lack_gpu, 400}}},
         {"usable without rest", typical(8000, {want(2, 400)}), {{satisfied, 1400}}},
         {"GPUs suffice, CPU does not", typical(8001, {want(1, 500)}), {{lack_cpu, 1400}}},
@@ -86,19 +98,19 @@ TEST(fragmentation, every_bucket_and_the_amount_that_goes_there) {
          {{satisfied, 1400}}},
         {"one container finds too few", typical(8000, {want(1, 900), want(3, 300)}), {{lack_gpu, 1400}}},
     };
-    for (const row& each : rows) {
+    for (const row& line : rows) {
         std::array<double, fragmentation_bucket_count> expected{};
-        for (const auto& [bucket, amount] : each.expected) expected.at(static_cast<std::size_t>(bucket)) = amount;
+        for (const auto& [bucket, amount] : line.expected) expected.at(static_cast<std::size_t>(bucket)) = amount;
         for (const bool interned : {false, true}) {
             const devices_of node{{1000, 400, 0}, "G2", interned};
-            fragmentation_model model{each.target};
-            EXPECT_EQ(model.buckets(node.config(), milli_cpu{8000}).milli, expected) << each.why;
+            fragmentation_model model{line.target};
+            EXPECT_EQ(model.buckets(node.config(), milli_cpu{8000}).milli, expected) << line.why;
             const double unusable = 1400 - expected.at(static_cast<std::size_t>(satisfied));
             for (int ask = 0; ask < 2; ++ask) { // computed, then remembered
-                EXPECT_EQ(model.unusable(node.config(), milli_cpu{8000}), unusable) << each.why;
+                EXPECT_EQ(model.unusable(node.config(), milli_cpu{8000}), unusable) << line.why;
             }
             model.forget_ids();
-            EXPECT_EQ(model.unusable(node.config(), milli_cpu{8000}), unusable) << each.why;
+            EXPECT_EQ(model.unusable(node.config(), milli_cpu{8000}), unusable) << line.why;
         }
     }
 }
@@ -189,10 +201,10 @@ std::vector<std::int64_t> lefts(const std::string& text) {
 
 workload typical_pods(const std::vector<row>& rows) {
     workload target;
-    for (const row& each : rows) {
-        const auto asked = openb::make_request(milli_cpu{integer(each[1])}, mib{0}, integer(each[2]),
-                                               milli_gpu{integer(each[3])}, each[4]);
-        target.typical.push_back({.cpu = asked.cpu, .containers = asked.containers, .frequency = exact(each[5])});
+    for (const row& cells : rows) {
+        const auto request = openb::make_request(milli_cpu{integer(cells[1])}, mib{0}, integer(cells[2]),
+                                                 milli_gpu{integer(cells[3])}, cells[4]);
+        target.typical.push_back({.cpu = request.cpu, .containers = request.containers, .frequency = exact(cells[5])});
     }
     return target;
 }
@@ -204,14 +216,14 @@ void expect_recorded(const row& cells, const workload& target) {
     const auto left = lefts(cells[8]);
     const devices_of devices{left, cells[6], false};
     fragmentation_model model{target};
-    const fragmentation_buckets found = model.buckets(devices.config(), cpu_left);
+    const fragmentation_buckets buckets = model.buckets(devices.config(), cpu_left);
     double sum = 0.0;
     for (std::size_t i = 0; i < fragmentation_bucket_count; ++i) {
-        EXPECT_EQ(found.milli[i], exact(cells[9 + i])) << where << " bucket " << i;
-        sum += found.milli[i];
+        EXPECT_EQ(buckets.milli[i], exact(cells[9 + i])) << where << " bucket " << i;
+        sum += buckets.milli[i];
     }
     EXPECT_NEAR(sum, static_cast<double>(devices.config().free.count()), 1e-6) << where;
-    EXPECT_EQ(found.unusable(), exact(cells[16])) << where;
+    EXPECT_EQ(buckets.unusable(), exact(cells[16])) << where;
 
     cluster owned;
     openb::add_node(owned, cells[5], cpu_left, mib{1}, static_cast<std::int64_t>(left.size()), cells[6],
@@ -223,11 +235,11 @@ void expect_recorded(const row& cells, const workload& target) {
         taken.memory = bytes{0};
         ASSERT_TRUE(here.book.reserve(taken));
     }
-    const auto asked =
+    const auto request =
         openb::make_request(milli_cpu{integer(cells[2])}, mib{0}, integer(cells[3]), milli_gpu{integer(cells[4])}, "");
-    EXPECT_EQ(here.scores(asked), std::vector{exact(cells[17])}) << where;
+    EXPECT_EQ(here.scores(request), std::vector{exact(cells[17])}) << where;
     if (!cells[18].empty()) {
-        EXPECT_EQ(here.decide(asked)->shares[0].device.at(), static_cast<std::size_t>(integer(cells[18]))) << where;
+        EXPECT_EQ(here.decide(request)->shares[0].device.at(), static_cast<std::size_t>(integer(cells[18]))) << where;
     }
 }
 
@@ -244,7 +256,7 @@ TEST(fragmentation, equals_the_recorded_vectors_of_the_reference_bit_by_bit) {
     ASSERT_EQ(target.typical.size(), 35U);
     const auto rows = read_csv(vectors);
     ASSERT_GT(rows.size(), 100U);
-    for (const row& each : rows) expect_recorded(each, target);
+    for (const row& line : rows) expect_recorded(line, target);
 }
 
 } // namespace

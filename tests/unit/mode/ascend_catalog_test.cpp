@@ -15,9 +15,9 @@ std::vector<std::string> ascend_catalog_lines() {
              {chip.memory_allocatable.count(), chip.memory_capacity.count(), chip.ai_core, chip.ai_cpu.value_or(0)}) {
             line += " " + std::to_string(figure);
         }
-        for (const ascend_template& each : chip.templates) {
-            line += " " + each.name + ":" + std::to_string(each.memory.count()) + "/" + std::to_string(each.ai_core) +
-                    "/" + std::to_string(each.ai_cpu.value_or(0));
+        for (const ascend_template& cut : chip.templates) {
+            line += " " + cut.name + ":" + std::to_string(cut.memory.count()) + "/" + std::to_string(cut.ai_core) +
+                    "/" + std::to_string(cut.ai_cpu.value_or(0));
         }
         lines.push_back(line);
     }
@@ -28,9 +28,9 @@ std::vector<std::string> mindcluster_310p_lines() {
     const auto chip = find_mindcluster_chip(built_in_ascend_catalog(), "Ascend310P");
     if (!chip) return {};
     std::vector<std::string> lines;
-    for (const mindcluster_template& each : (*chip)->templates) {
-        const char* use = each.dvpp == dvpp_use::unstated ? "null" : each.dvpp == dvpp_use::yes ? "yes" : "no";
-        lines.push_back(each.name + " " + std::to_string(each.ai_core) + " " + std::to_string(each.ai_cpu) + " " + use);
+    for (const mindcluster_template& cut : (*chip)->templates) {
+        const char* use = cut.dvpp == dvpp_use::unstated ? "null" : cut.dvpp == dvpp_use::yes ? "yes" : "no";
+        lines.push_back(cut.name + " " + std::to_string(cut.ai_core) + " " + std::to_string(cut.ai_cpu) + " " + use);
     }
     return lines;
 }

@@ -82,25 +82,25 @@ struct bench {
         spec.slots = 100;
     }
 
-    [[nodiscard]] rejection_detail why(const device_request& wanted) const {
-        const rejection_detail reason = mode->why_not(spec, state, wanted);
+    [[nodiscard]] rejection_detail why(const device_request& request) const {
+        const rejection_detail reason = mode->why_not(spec, state, request);
         std::vector<partition> parts;
-        mode->candidates(spec, state, wanted, parts);
+        mode->candidates(spec, state, request, parts);
         EXPECT_EQ(parts.size(), reason.code == none ? 1U : 0U) << "candidates() and why_not() disagree";
-        for (const partition& each : parts) {
-            EXPECT_EQ(mode->why_not(spec, state, each).code, none) << "what is offered is within the budgets";
+        for (const partition& part : parts) {
+            EXPECT_EQ(mode->why_not(spec, state, part).code, none) << "what is offered is within the budgets";
         }
         return reason;
     }
-    [[nodiscard]] partition cut_of(const device_request& wanted) const {
+    [[nodiscard]] partition cut_of(const device_request& request) const {
         std::vector<partition> parts;
-        mode->candidates(spec, state, wanted, parts);
+        mode->candidates(spec, state, request, parts);
         return parts.at(0);
     }
-    partition place(const device_request& wanted) {
-        const partition given = cut_of(wanted);
-        state = mode->with(spec, state, given);
-        return given;
+    partition place(const device_request& request) {
+        const partition part = cut_of(request);
+        state = mode->with(spec, state, part);
+        return part;
     }
     void release(const partition& part) { state = mode->without(spec, state, part); }
 
@@ -110,19 +110,19 @@ struct bench {
 };
 
 device_request want(std::int64_t memory_mib, std::int64_t cores = 0, std::int64_t count = 1) {
-    device_request made;
-    made.count = count;
-    made.memory = mib{memory_mib};
-    made.cores = core_percent{cores};
-    return made;
+    device_request request;
+    request.count = count;
+    request.memory = mib{memory_mib};
+    request.cores = core_percent{cores};
+    return request;
 }
 device_request soft(std::int64_t memory_mib, std::int64_t cores = 0) {
-    device_request made = want(memory_mib, cores);
-    made.soft = true;
-    return made;
+    device_request request = want(memory_mib, cores);
+    request.soft = true;
+    return request;
 }
 
-vir_template given(std::uint32_t index, std::int64_t memory_mib, std::int64_t cores = 0) {
+vir_template cut(std::uint32_t index, std::int64_t memory_mib, std::int64_t cores = 0) {
     return {.index = index, .memory = mib{memory_mib}, .cores = core_percent{cores}};
 }
 
@@ -132,24 +132,24 @@ TEST(ascend_vir, rounds_memory_up_to_a_template_as_volcano_was_seen_to) {
         std::int64_t wanted_mib;
         vir_template expected;
     };
-    for (const auto& [wanted, expected] : std::vector<rounding>{{1, given(0, 3072)},
-                                                                {3072, given(0, 3072)},
-                                                                {3073, given(1, 6144)},
-                                                                {4096, given(1, 6144)}, // seed 003's example
-                                                                {6145, given(2, 12288)},
-                                                                {12289, given(3, 21527)},
-                                                                {21528, given(3, 21527)},
-                                                                {24576, given(3, 21527)}, // less than asked for
-                                                                {0, given(3, 21527)}}) {
-        EXPECT_EQ(npu.cut_of(want(wanted)), partition{expected}) << wanted;
+    for (const auto& [memory, expected] : std::vector<rounding>{{1, cut(0, 3072)},
+                                                                {3072, cut(0, 3072)},
+                                                                {3073, cut(1, 6144)},
+                                                                {4096, cut(1, 6144)}, // seed 003's example
+                                                                {6145, cut(2, 12288)},
+                                                                {12289, cut(3, 21527)},
+                                                                {21528, cut(3, 21527)},
+                                                                {24576, cut(3, 21527)}, // less than asked for
+                                                                {0, cut(3, 21527)}}) {
+        EXPECT_EQ(npu.cut_of(want(memory)), partition{expected}) << memory;
     }
-    for (const std::int64_t wanted : {24577, 30000}) {
-        EXPECT_EQ(npu.why(want(wanted)), (rejection_detail{request_not_valid, wanted, 24576}))
+    for (const std::int64_t memory : {24577, 30000}) {
+        EXPECT_EQ(npu.why(want(memory)), (rejection_detail{request_not_valid, memory, 24576}))
             << "Volcano makes it 0 MiB, which fits even a full card (Q11)";
     }
     const bench big{"Ascend910B3"};
-    EXPECT_EQ(big.cut_of(want(1024)), partition{given(0, 16384)});
-    EXPECT_EQ(big.cut_of(want(20480)), partition{given(1, 32768)});
+    EXPECT_EQ(big.cut_of(want(1024)), partition{cut(0, 16384)});
+    EXPECT_EQ(big.cut_of(want(20480)), partition{cut(1, 32768)});
 }
 
 TEST(ascend_vir, every_card_gives_each_template_up_to_its_memory_and_the_whole_above) {
@@ -160,10 +160,10 @@ TEST(ascend_vir, every_card_gives_each_template_up_to_its_memory_and_the_whole_a
         for (std::uint32_t i = 0; i < templates.size(); ++i) {
             const std::int64_t most = templates[i].memory.count();
             const std::int64_t least = i == 0 ? 1 : templates[i - 1].memory.count() + 1;
-            EXPECT_EQ(npu.cut_of(want(least)), partition{given(i, most)}) << kind.name;
-            EXPECT_EQ(npu.cut_of(want(most)), partition{given(i, most)}) << kind.name;
+            EXPECT_EQ(npu.cut_of(want(least)), partition{cut(i, most)}) << kind.name;
+            EXPECT_EQ(npu.cut_of(want(most)), partition{cut(i, most)}) << kind.name;
         }
-        const auto whole = given(static_cast<std::uint32_t>(templates.size()), kind.memory_allocatable.count());
+        const auto whole = cut(static_cast<std::uint32_t>(templates.size()), kind.memory_allocatable.count());
         EXPECT_EQ(npu.cut_of(want(templates.back().memory.count() + 1)), partition{whole}) << kind.name;
         EXPECT_EQ(npu.cut_of(want(kind.memory_capacity.count())), partition{whole}) << kind.name;
         EXPECT_EQ(npu.why(want(kind.memory_capacity.count() + 1)).code, request_not_valid) << kind.name;
@@ -177,9 +177,9 @@ std::string line_of(const npu_kind& kind) {
          {kind.memory_allocatable.count(), kind.memory_capacity.count(), kind.ai_core, kind.ai_cpu}) {
         line += " " + std::to_string(figure);
     }
-    for (const npu_template& each : kind.templates) {
-        line += " " + each.name + ":" + std::to_string(each.memory.count()) + "/" + std::to_string(each.ai_core) + "/" +
-                std::to_string(each.ai_cpu);
+    for (const npu_template& row : kind.templates) {
+        line += " " + row.name + ":" + std::to_string(row.memory.count()) + "/" + std::to_string(row.ai_core) + "/" +
+                std::to_string(row.ai_cpu);
     }
     return line;
 }
@@ -196,23 +196,22 @@ TEST(ascend_vir, the_cards_of_these_tests_are_the_catalogs) {
 TEST(ascend_vir, all_of_a_card_is_what_can_be_had_of_it) {
     bench npu{"Ascend310P"};
     npu.spec.memory = mib{24576};
-    EXPECT_EQ(npu.cut_of(want(0)), partition{given(3, 21527)})
-        << "registered with its capacity: as recorded of Volcano";
+    EXPECT_EQ(npu.cut_of(want(0)), partition{cut(3, 21527)}) << "registered with its capacity: as recorded of Volcano";
     npu.spec.memory = mib{20000};
-    EXPECT_EQ(npu.cut_of(want(0)), partition{given(3, 20000)}) << "registered with less";
+    EXPECT_EQ(npu.cut_of(want(0)), partition{cut(3, 20000)}) << "registered with less";
     device_request percent = want(1);
     percent.memory_percent = 100;
-    EXPECT_EQ(npu.cut_of(percent), partition{given(3, 20000)});
+    EXPECT_EQ(npu.cut_of(percent), partition{cut(3, 20000)});
     percent.memory_percent = 25;
-    EXPECT_EQ(npu.cut_of(percent), partition{given(1, 6144)});
+    EXPECT_EQ(npu.cut_of(percent), partition{cut(1, 6144)});
     percent.memory_percent = 101;
-    EXPECT_EQ(npu.cut_of(percent), partition{given(3, 20000)}) << "20200 is within the capacity";
+    EXPECT_EQ(npu.cut_of(percent), partition{cut(3, 20000)}) << "20200 is within the capacity";
     percent.memory_percent = 130;
     EXPECT_EQ(npu.why(percent).code, request_not_valid);
     npu.spec.memory = mib{30000};
-    EXPECT_EQ(npu.cut_of(want(0)), partition{given(3, 21527)}) << "registered with more than may be asked for";
+    EXPECT_EQ(npu.cut_of(want(0)), partition{cut(3, 21527)}) << "registered with more than may be asked for";
     percent.memory_percent = 100;
-    EXPECT_EQ(npu.cut_of(percent), partition{given(3, 21527)});
+    EXPECT_EQ(npu.cut_of(percent), partition{cut(3, 21527)});
 }
 
 TEST(ascend_vir, several_cards_in_one_container_are_whole_ones) {
@@ -247,7 +246,7 @@ TEST(ascend_vir, checks_in_volcanos_order) {
 
 TEST(ascend_vir, compute_of_templates_is_measured_by_the_card_and_only_what_is_asked_for) {
     bench npu{"Ascend910B3"};
-    EXPECT_EQ(npu.place(want(1, 0)), partition{given(0, 16384, 0)}) << "a template's own AI cores are not charged";
+    EXPECT_EQ(npu.place(want(1, 0)), partition{cut(0, 16384, 0)}) << "a template's own AI cores are not charged";
     EXPECT_EQ(npu.state.cores, core_percent{0});
     EXPECT_EQ(npu.why(want(1, 21)), (rejection_detail{insufficient_device_cores, 21, 20}));
     EXPECT_EQ(npu.why(want(1, 20)), rejection_detail{}) << "joining with all of it is refused where it is in percent";
@@ -272,7 +271,7 @@ TEST(ascend_vir, templates_are_counted_against_ai_cores_and_ai_cpus) {
     old.spec.memory = mib{100000};
     for (int i = 0; i < 15; ++i) old.place(want(2184));
     EXPECT_EQ(old.why(want(2184)), (rejection_detail{insufficient_device_cores, 2, 0}));
-    old.release(given(0, 2184));
+    old.release(cut(0, 2184));
     EXPECT_EQ(old.why(want(0)), (rejection_detail{insufficient_device_cores, 30, 2})) << "a whole card counts as all";
 }
 
@@ -282,7 +281,7 @@ TEST(ascend_vir, memory_decides_what_fills_a_310p) {
     EXPECT_EQ(seven.state.memory, mib{21504});
     EXPECT_EQ(seven.why(want(1)).code, insufficient_device_memory);
     bench mixed{"Ascend310P"};
-    for (const std::int64_t each : {12288, 6144, 3072}) mixed.place(want(each));
+    for (const std::int64_t memory : {12288, 6144, 3072}) mixed.place(want(memory));
     EXPECT_EQ(mixed.state, (device_state{.memory = mib{21504}, .cores = {}, .slots = 3, .layout = 0x010101}));
     EXPECT_EQ(mixed.mode->used(mixed.spec, mixed.state), milli_gpu{999});
 }
@@ -300,7 +299,7 @@ TEST(ascend_vir, the_same_parts_give_the_same_state_in_any_order_and_come_off_ag
     EXPECT_EQ(first.state, second.state);
     EXPECT_EQ(first.state,
               (device_state{.memory = mib{49252}, .cores = core_percent{40}, .slots = 3, .layout = 0x0101}));
-    first.release(given(1, 32768));
+    first.release(cut(1, 32768));
     first.release(limited);
     EXPECT_EQ(first.state, with_small);
     first.release(small);
@@ -325,16 +324,16 @@ TEST(ascend_vir, knows_its_parts) {
     const bench npu{"Ascend310P"};
     const bench softly{"Ascend310P", true};
     const auto why = [](const bench& on, const partition& part) { return on.mode->why_not(on.spec, {}, part).code; };
-    EXPECT_EQ(why(npu, given(0, 3072)), none);
-    EXPECT_EQ(why(npu, given(0, 3073)), mode_not_offered) << "not the template's memory";
-    EXPECT_EQ(why(npu, given(3, 21527)), none);
-    EXPECT_EQ(why(npu, given(4, 21527)), mode_not_offered) << "no such template";
+    EXPECT_EQ(why(npu, cut(0, 3072)), none);
+    EXPECT_EQ(why(npu, cut(0, 3073)), mode_not_offered) << "not the template's memory";
+    EXPECT_EQ(why(npu, cut(3, 21527)), none);
+    EXPECT_EQ(why(npu, cut(4, 21527)), mode_not_offered) << "no such template";
     bench small{"Ascend310P"};
     small.spec.memory = mib{20000};
-    EXPECT_EQ(why(small, given(3, 20000)), none);
-    EXPECT_EQ(why(small, given(3, 21527)), insufficient_device_memory) << "found running, as Volcano writes it";
-    EXPECT_EQ(why(small, given(3, 20001)), mode_not_offered);
-    EXPECT_EQ(why(npu, given(0, 3072, -1)), mode_not_offered);
+    EXPECT_EQ(why(small, cut(3, 20000)), none);
+    EXPECT_EQ(why(small, cut(3, 21527)), insufficient_device_memory) << "found running, as Volcano writes it";
+    EXPECT_EQ(why(small, cut(3, 20001)), mode_not_offered);
+    EXPECT_EQ(why(npu, cut(0, 3072, -1)), mode_not_offered);
     EXPECT_EQ(why(npu, whole_device{}), mode_not_offered) << "a whole card is the part after the last template";
     EXPECT_EQ(why(npu, slice{.memory = mib{1}, .cores = {}}), none) << "found running: charged as no template is";
     EXPECT_EQ(why(softly, slice{.memory = mib{1}, .cores = {}}), none);
@@ -354,8 +353,8 @@ TEST(ascend_vir, a_count_of_one_template_stays_in_its_field) {
     for (int i = 0; i < 255; ++i) npu.place(want(2184));
     EXPECT_EQ(npu.why(want(2184)), (rejection_detail{insufficient_device_slots, 1, 0}));
     const device_state full = npu.state;
-    npu.state = npu.mode->with(npu.spec, npu.state, given(0, 2184)); // found running (ledger::adopt)
-    npu.release(given(0, 2184));
+    npu.state = npu.mode->with(npu.spec, npu.state, cut(0, 2184)); // found running (ledger::adopt)
+    npu.release(cut(0, 2184));
     EXPECT_EQ(npu.state, full);
 }
 
@@ -376,7 +375,7 @@ TEST(ascend_vir, use_is_the_largest_share_rounded_up) {
     whole.spec.memory = mib{24576};
     whole.place(want(0));
     EXPECT_EQ(whole.mode->used(whole.spec, whole.state), whole_gpu);
-    whole.state = whole.mode->with(whole.spec, whole.state, given(3, 21527)); // found running (ledger::adopt)
+    whole.state = whole.mode->with(whole.spec, whole.state, cut(3, 21527)); // found running (ledger::adopt)
     EXPECT_EQ(whole.mode->used(whole.spec, whole.state), whole_gpu) << "never more than all";
 }
 
@@ -393,15 +392,19 @@ TEST(ascend_vir, adapts_a_spec_to_the_card) {
     EXPECT_EQ(adapted("Ascend910B2", false).slots, 8);
     const auto uncut = make_ascend_vir({"U", mib{1000}, mib{1000}, 0, 0, {}}, false);
     EXPECT_EQ((*uncut)->adapted({}).slots, 1) << "whole cards only";
-    EXPECT_EQ(ascend_vir{}.kind(), card("Ascend910B3")) << "the instance that lists show";
+    EXPECT_EQ(ascend_vir::example().npu, card("Ascend910B3")) << "the card that lists show";
+    device_spec registered;
+    registered.memory = mib{900};
+    registered.slots = 3;
+    EXPECT_EQ((*uncut)->adapted(registered), registered) << "a registered card says what it has";
 }
 
 TEST(ascend_vir, refuses_bad_tables) {
     const auto refused = [](auto&& spoil) {
         npu_kind kind = card("Ascend310P");
         spoil(kind);
-        const auto made = make_ascend_vir(kind, false);
-        return made ? std::string{} : made.error().message();
+        const auto mode = make_ascend_vir(kind, false);
+        return mode ? std::string{} : mode.error().message();
     };
     EXPECT_EQ(refused([](npu_kind&) {}), "");
     EXPECT_EQ(refused([](npu_kind& k) { k.memory_allocatable = mib{0}; }),
@@ -430,22 +433,22 @@ TEST(ascend_vir, refuses_bad_tables) {
 
 TEST(ascend_vir, templates_of_equal_memory_keep_their_order) {
     const npu_kind kind{"E", mib{100}, mib{100}, 0, 0, {cut("b", 20, 0), cut("c", 10, 0), cut("a", 20, 0)}};
-    const auto made = make_ascend_vir(kind, false).value();
+    const auto mode = make_ascend_vir(kind, false).value();
     std::vector<std::string> names;
-    for (const npu_template& each : made->kind().templates) names.push_back(each.name);
+    for (const npu_template& row : mode->kind().templates) names.push_back(row.name);
     EXPECT_EQ(names, (std::vector<std::string>{"c", "b", "a"}));
 }
 
 TEST(ascend_vir, seven_templates_and_the_whole_card_fill_the_word) {
     npu_kind kind{"S", mib{1000}, mib{1000}, 0, 0, {}};
     for (std::int64_t i = 1; i <= 7; ++i) kind.templates.push_back(cut(std::to_string(i), i * 10, 0));
-    const auto made = make_ascend_vir(kind, false).value();
-    const device_spec spec{.model = "S", .memory = mib{10000}, .slots = 20, .mode = made.get()};
+    const auto mode = make_ascend_vir(kind, false).value();
+    const device_spec spec{.model = "S", .memory = mib{10000}, .slots = 20, .mode = mode.get()};
     std::vector<partition> parts;
-    made->candidates(spec, {}, want(0), parts);
-    ASSERT_EQ(parts, std::vector<partition>{given(7, 1000)});
-    EXPECT_EQ(made->with(spec, {}, parts[0]).layout, std::uint64_t{1} << 56U);
-    EXPECT_EQ(made->without(spec, made->with(spec, {}, parts[0]), parts[0]), device_state{});
+    mode->candidates(spec, {}, want(0), parts);
+    ASSERT_EQ(parts, std::vector<partition>{cut(7, 1000)});
+    EXPECT_EQ(mode->with(spec, {}, parts[0]).layout, std::uint64_t{1} << 56U);
+    EXPECT_EQ(mode->without(spec, mode->with(spec, {}, parts[0]), parts[0]), device_state{});
 }
 
 } // namespace

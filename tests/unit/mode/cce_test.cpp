@@ -17,16 +17,16 @@ struct v100 {
 
     static device_request units(std::int64_t count, std::int64_t cores = 0) { return want(1, count * 128, cores); }
 
-    rejection_detail why(const device_request& wanted) const {
+    rejection_detail why(const device_request& request) const {
         std::vector<partition> parts;
-        spec.mode->candidates(spec, state, wanted, parts);
-        const auto refused = spec.mode->why_not(spec, state, wanted);
+        spec.mode->candidates(spec, state, request, parts);
+        const auto refused = spec.mode->why_not(spec, state, request);
         EXPECT_EQ(parts.empty(), refused.code != none);
         return refused;
     }
-    partition take(const device_request& wanted) {
+    partition take(const device_request& request) {
         std::vector<partition> parts;
-        spec.mode->candidates(spec, state, wanted, parts);
+        spec.mode->candidates(spec, state, request, parts);
         EXPECT_EQ(parts.size(), 1U);
         if (parts.empty()) return {};
         EXPECT_EQ(spec.mode->why_not(spec, state, parts.front()).code, none);
@@ -136,14 +136,14 @@ TEST(cce, C10_a_full_cluster_refuses_and_evicts_nobody) {
 
 TEST(cce, C11_init_containers_have_no_virtual_gpu) {
     covers({"C11", "R102"});
-    kubernetes::pod asked;
-    asked.name = "p";
-    asked.containers = {{.name = "main", .limits = {{"volcano.sh/gpu-mem.128Mi", 40}}, .requests = {}}};
-    const auto accepted = test::spoken<dialects::cce::options>::read_pod(asked, {});
+    kubernetes::pod pending;
+    pending.name = "p";
+    pending.containers = {{.name = "main", .limits = {{"volcano.sh/gpu-mem.128Mi", 40}}, .requests = {}}};
+    const auto accepted = test::spoken<dialects::cce::options>::read_pod(pending, {});
     ASSERT_TRUE(accepted) << accepted.error().message();
     EXPECT_EQ(v100{}.why(accepted->containers.at(0)).code, none);
-    asked.init_containers = asked.containers;
-    const auto refused = test::spoken<dialects::cce::options>::read_pod(asked, {});
+    pending.init_containers = pending.containers;
+    const auto refused = test::spoken<dialects::cce::options>::read_pod(pending, {});
     ASSERT_FALSE(refused.has_value());
     EXPECT_EQ(refused.error().code, error_code::unsupported);
 }
@@ -169,7 +169,7 @@ TEST(cce, memory_is_a_multiple_of_128_mib) {
 
 TEST(cce, parts_that_it_does_not_cut_are_refused) {
     const v100 gpu;
-    const auto why = [&](const partition& wanted) { return gpu.spec.mode->why_not(gpu.spec, {}, wanted).code; };
+    const auto why = [&](const partition& part) { return gpu.spec.mode->why_not(gpu.spec, {}, part).code; };
     EXPECT_EQ(why(part(100)), mode_not_offered);
     EXPECT_EQ(why(part(0, 50)), mode_not_offered);
     EXPECT_EQ(why(part(128, 3)), mode_not_offered);

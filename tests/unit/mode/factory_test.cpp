@@ -5,6 +5,7 @@
 
 #include "requirements.hpp"
 #include "support.hpp"
+#include "vgpualloc/mode/all.hpp"
 
 namespace vgpualloc {
 namespace {
@@ -12,14 +13,14 @@ namespace {
 using namespace test;
 
 device_registration registered(std::string uuid, std::string mode = "hami_core") {
-    device_registration made;
-    made.uuid = std::move(uuid);
-    made.model = "NVIDIA A100-SXM4-40GB";
-    made.family = "NVIDIA";
-    made.mode = std::move(mode);
-    made.memory = mib{40960};
-    made.slots = 10;
-    return made;
+    device_registration device;
+    device.uuid = std::move(uuid);
+    device.model = "NVIDIA A100-SXM4-40GB";
+    device.family = "NVIDIA";
+    device.mode = std::move(mode);
+    device.memory = mib{40960};
+    device.slots = 10;
+    return device;
 }
 
 std::vector<mig_group> groups(std::int64_t count = 7) {
@@ -76,23 +77,42 @@ TEST(add_device, equal_registrations_share_their_kind_and_mode) {
 
 TEST(add_device, makes_every_mode_of_the_list) {
     covers({"R062"});
-    for (const mode_entry& each : mode_list) {
+    for (const mode_entry& entry : mode_list) {
         cluster owned;
         node where;
-        device_registration from = registered("GPU-0", std::string{each.name});
-        if (each.name == "mindcluster_310p") from.cores = core_percent{8};
-        if (each.name == "ascend_vir") {
-            from.cores = core_percent{20};
-            from.npu = {.name = "Ascend910B4",
-                        .memory_allocatable = mib{32768},
-                        .memory_capacity = mib{32768},
-                        .ai_core = 20,
-                        .ai_cpu = 7,
-                        .templates = {{.name = "vir05_1c_8g", .memory = mib{8192}, .ai_core = 5, .ai_cpu = 1}}};
-        }
-        const auto added = add(owned, where, from);
-        ASSERT_TRUE(added) << each.name << ": " << added.error().message();
-        EXPECT_EQ(owned.kinds[0].mode->name(), each.name);
+        device_registration device = entry.example();
+        device.uuid = "GPU-0";
+        const auto added = add(owned, where, device);
+        ASSERT_TRUE(added) << entry.name << ": " << added.error().message();
+        EXPECT_EQ(owned.kinds[0].mode->name(), entry.name);
+        device.uuid = "GPU-1";
+        ASSERT_TRUE(add(owned, where, device));
+        EXPECT_EQ(owned.kinds.size(), 1U) << entry.name << ": equal registrations share mode and kind";
+    }
+}
+
+TEST(add_device, a_mode_is_made_anew_for_whatever_it_is_made_from) {
+    using change = std::function<void(device_registration&)>;
+    const auto npu_of = [](device_registration& device) { device.npu = modes::ascend_vir::example().npu; };
+    const std::vector<std::pair<const char*, change>> rows{
+        {"mig", [](auto& device) { device.model = "NVIDIA A30"; }},
+        {"mig", [](auto& device) { device.geometry = groups(); }},
+        {"mindcluster_310p", [](auto& device) { device.cores = core_percent{10}; }},
+        {"mindcluster_310p", [](auto& device) { device.npu.ai_cpu = 6; }},
+        {"ascend_vir", [&](auto& device) { npu_of(device), device.npu.ai_cpu = 6; }},
+        {"ascend_vir", [](auto& device) { device.soft = true; }},
+    };
+    for (const auto& [name, spoil] : rows) {
+        cluster owned;
+        node where;
+        device_registration device = (*find_mode_entry(name))->example();
+        device.uuid = "first";
+        ASSERT_TRUE(add(owned, where, device)) << name;
+        spoil(device);
+        device.uuid = "second";
+        ASSERT_TRUE(add(owned, where, device)) << name;
+        EXPECT_EQ(owned.modes.size(), 2U) << name;
+        EXPECT_NE(owned.kinds[where.devices[0].kind].mode, owned.kinds[where.devices[1].kind].mode) << name;
     }
 }
 
@@ -128,22 +148,29 @@ TEST(add_device, refuses_what_it_cannot_make_and_changes_nothing) {
         {error_code::out_of_range, "geometry count", [](auto& r) { r.mode = "mig", r.geometry = groups(-1); }},
         {error_code::out_of_range, "memory_factor",
          [](auto& r) { r.mode = "mig", r.geometry = groups(), r.memory_factor = 0; }},
+        {error_code::out_of_range, "memory_factor",
+         [](auto& r) { r.mode = "mig", r.geometry = groups(), r.memory_factor = (1LL << 20U) + 1; }},
+        {error_code::out_of_range, "1g.5gb memory",
+         [](auto& r) { r.mode = "mig", r.offers = {{"1g.5gb", mib{1LL << 41U}, {}, 1, 1, {0}}}; }},
+        {error_code::out_of_range, "memory", [](auto& r) { r.memory = mib{(1LL << 40U) + 1}; }},
+        {error_code::out_of_range, "cores", [](auto& r) { r.cores = core_percent{1'000'001}; }},
+        {error_code::out_of_range, "slots", [](auto& r) { r.slots = 1'000'001; }},
         {error_code::out_of_range, "memory", [](auto& r) { r.memory = mib{0}; }},
         {error_code::out_of_range, "cores", [](auto& r) { r.cores = core_percent{0}; }},
         {error_code::out_of_range, "slots", [](auto& r) { r.slots = 0; }},
         {error_code::out_of_range, "memory_allocatable", [](auto& r) { r.mode = "ascend_vir"; }},
         {error_code::duplicate, "uuid", [](auto& r) { r.uuid = "GPU-0"; }},
     };
-    for (const row& each : rows) {
+    for (const row& line : rows) {
         cluster owned;
         node where;
         ASSERT_TRUE(add(owned, where, registered("GPU-0")));
         device_registration bad = registered("GPU-1");
-        each.spoil(bad);
+        line.spoil(bad);
         const auto refused = add(owned, where, bad);
-        ASSERT_FALSE(refused.has_value()) << each.field;
-        EXPECT_EQ(refused.error().code, each.code) << refused.error().message();
-        EXPECT_EQ(refused.error().field, each.field) << refused.error().message();
+        ASSERT_FALSE(refused.has_value()) << line.field;
+        EXPECT_EQ(refused.error().code, line.code) << refused.error().message();
+        EXPECT_EQ(refused.error().field, line.field) << refused.error().message();
         EXPECT_EQ(refused.error().where.substr(0, 10), "device GPU") << refused.error().message();
         EXPECT_EQ(where.devices.size(), 1U);
         EXPECT_EQ(owned.kinds.size(), 1U);
@@ -157,6 +184,19 @@ TEST(add_device, sixty_four_slots_fit) {
     device_registration from = registered("GPU-0", "mig");
     from.geometry = groups(62);
     EXPECT_TRUE(add(owned, where, from));
+}
+
+TEST(add_device, the_largest_factor_and_amounts_do_not_overflow) {
+    cluster owned;
+    node where;
+    device_registration device = registered("GPU-0", "mig");
+    device.geometry = {{.name = "g", .kinds = {{.name = "k", .memory = mib{1LL << 40U}, .count = 1}}}};
+    device.memory_factor = 1LL << 20U;
+    device.memory = mib{1LL << 40U};
+    ASSERT_TRUE(add(owned, where, device));
+    const device_spec& spec = owned.kinds[0];
+    EXPECT_EQ(spec.mode->why_not(spec, {}, want(1, 1LL << 40U)).code, rejection_code::no_free_instance);
+    EXPECT_EQ(spec.mode->why_not(spec, {}, want(1, 1LL << 20U)).code, rejection_code::none);
 }
 
 TEST(add_device, an_unhealthy_device_keeps_its_position) {

@@ -26,8 +26,8 @@ struct gpu_of {
     explicit gpu_of(std::string_view name) : gpu_of{model_of(name)} {}
 
     [[nodiscard]] mig_instance at(std::string_view profile, std::uint32_t start) const {
-        const auto found = std::ranges::find(model.profiles, profile, &mig_profile::name);
-        return {.profile = static_cast<std::uint32_t>(found - model.profiles.begin()), .start = start, .cores = {}};
+        const auto named = std::ranges::find(model.profiles, profile, &mig_profile::name);
+        return {.profile = static_cast<std::uint32_t>(named - model.profiles.begin()), .start = start, .cores = {}};
     }
     [[nodiscard]] rejection_code why_not(std::string_view profile, std::uint32_t start) const {
         return mode->why_not(spec, state, partition{at(profile, start)}).code;
@@ -37,15 +37,15 @@ struct gpu_of {
         state = mode->with(spec, state, at(profile, start));
     }
     /// The candidates as "profile@start", in their order.
-    [[nodiscard]] std::vector<std::string> ways(const device_request& wanted) const {
+    [[nodiscard]] std::vector<std::string> ways(const device_request& request) const {
         std::vector<partition> parts;
-        mode->candidates(spec, state, wanted, parts);
-        EXPECT_EQ(parts.empty(), mode->why_not(spec, state, wanted).code != none);
+        mode->candidates(spec, state, request, parts);
+        EXPECT_EQ(parts.empty(), mode->why_not(spec, state, request).code != none);
         std::vector<std::string> names;
-        for (const partition& each : parts) {
-            const auto& given = std::get<mig_instance>(each);
-            names.push_back(model.profiles[given.profile].name + "@" + std::to_string(given.start));
-            EXPECT_EQ(mode->why_not(spec, state, each).code, none) << names.back();
+        for (const partition& part : parts) {
+            const auto& instance = std::get<mig_instance>(part);
+            names.push_back(model.profiles[instance.profile].name + "@" + std::to_string(instance.start));
+            EXPECT_EQ(mode->why_not(spec, state, part).code, none) << names.back();
         }
         return names;
     }
@@ -84,7 +84,7 @@ TEST(mig, compute_asked_for_is_a_lower_bound) {
 
 TEST(mig, without_a_profile_of_all_compute_the_largest_says_what_there_is) {
     mig_model cut = model_of("A100-40GB");
-    std::erase_if(cut.profiles, [](const mig_profile& each) { return each.compute_slices == mig_compute{7}; });
+    std::erase_if(cut.profiles, [](const mig_profile& profile) { return profile.compute_slices == mig_compute{7}; });
     const gpu_of on{cut};
     EXPECT_EQ(on.mode->why_not(on.spec, on.state, want(1, 3000, 100)),
               (rejection_detail{insufficient_device_cores, 100, 57}))
@@ -94,9 +94,9 @@ TEST(mig, without_a_profile_of_all_compute_the_largest_says_what_there_is) {
 TEST(mig, percent_is_of_the_memory_slices) {
     gpu_of a100{"A100-40GB"};
     const auto percent = [&](std::int64_t share) {
-        device_request made = want(1, 0);
-        made.memory_percent = share;
-        return a100.ways(made);
+        device_request request = want(1, 0);
+        request.memory_percent = share;
+        return a100.ways(request);
     };
     EXPECT_EQ(percent(12).front(), "1g.5gb@0") << "an eighth is 12.5 %";
     EXPECT_EQ(percent(13).front(), "1g.10gb@0");
@@ -199,7 +199,8 @@ TEST(mig, the_12_unit_grid_of_an_rtx_pro_6000) {
 TEST(mig, engine_totals_bind_where_no_pair_exceeds_them) {
     mig_model tight = model_of("RTX-PRO-6000-96GB");
     tight.engines.decoder = 3;
-    for (mig_profile& each : tight.profiles) each.engines.decoder = std::min<std::int64_t>(1, *each.engines.decoder);
+    for (mig_profile& profile : tight.profiles)
+        profile.engines.decoder = std::min<std::int64_t>(1, *profile.engines.decoder);
     const gpu_of three_decoders{tight};
     gpu_of gpu = three_decoders;
     for (const std::uint32_t start : {0U, 3U, 6U}) gpu.add("1g.24gb", start);
@@ -274,14 +275,14 @@ TEST(mig, agrees_with_the_catalog_about_every_layout_of_every_model) {
         const auto slots = slots_of(model, mig_profile_set::all);
         for (const mig_layout& layout : layouts) {
             device_state state;
-            for (const mig_slot& each : layout) {
-                ASSERT_EQ(gpu.mode->why_not(gpu.spec, state, part_of(each)).code, none) << model.name;
-                state = gpu.mode->with(gpu.spec, state, part_of(each));
+            for (const mig_slot& slot : layout) {
+                ASSERT_EQ(gpu.mode->why_not(gpu.spec, state, part_of(slot)).code, none) << model.name;
+                state = gpu.mode->with(gpu.spec, state, part_of(slot));
             }
             ASSERT_LE(state.memory, gpu.spec.memory) << model.name;
             ASSERT_LE(state.cores, gpu.spec.cores) << model.name;
-            for (const mig_slot& each : slots) {
-                ASSERT_EQ(gpu.mode->why_not(gpu.spec, state, part_of(each)).code == none, may_join(model, layout, each))
+            for (const mig_slot& slot : slots) {
+                ASSERT_EQ(gpu.mode->why_not(gpu.spec, state, part_of(slot)).code == none, may_join(model, layout, slot))
                     << model.name;
             }
         }
@@ -316,8 +317,8 @@ TEST(mig, an_instance_that_may_be_too_small_is_never_given) {
 /// Known below and above it: only requests between the two are in doubt, and only where it is free.
 TEST(mig, one_unknown_profile_stops_only_what_it_decides) {
     mig_model model = model_of("A100-40GB");
-    for (auto& each : model.profiles) {
-        if (each.size == mig_units{4}) each.memory.reset(); // 3g.20gb and 4g.20gb
+    for (auto& profile : model.profiles) {
+        if (profile.size == mig_units{4}) profile.memory.reset(); // 3g.20gb and 4g.20gb
     }
     gpu_of a100{model};
     EXPECT_EQ(a100.ways(want(1, 9851)).front(), "1g.10gb@0");

@@ -23,23 +23,23 @@ using modes::make_mindcluster_310p;
 using modes::mindcluster_310p;
 
 device_request want(std::int64_t cores, dvpp_use dvpp = unstated, bool high_level = false) {
-    device_request made;
-    made.count = 1;
-    made.cores = core_percent{cores};
-    made.dvpp = dvpp;
-    made.high_level = high_level;
-    return made;
+    device_request request;
+    request.count = 1;
+    request.cores = core_percent{cores};
+    request.dvpp = dvpp;
+    request.high_level = high_level;
+    return request;
 }
 device_request high(std::int64_t cores, dvpp_use dvpp = unstated) { return want(cores, dvpp, true); }
 
 /// The part of a template, by its name.
 partition part_of(std::string_view name) {
     if (name == "whole") return whole_device{};
-    const auto found = std::ranges::find(mindcluster_310p::rows, name, &mindcluster_310p::row::name);
-    EXPECT_NE(found, mindcluster_310p::rows.end()) << name;
-    return vir_template{.index = static_cast<std::uint32_t>(found - mindcluster_310p::rows.begin()),
+    const auto row = std::ranges::find(mindcluster_310p::rows, name, &mindcluster_310p::row::name);
+    EXPECT_NE(row, mindcluster_310p::rows.end()) << name;
+    return vir_template{.index = static_cast<std::uint32_t>(row - mindcluster_310p::rows.begin()),
                         .memory = {},
-                        .cores = core_percent{found->ai_core}};
+                        .cores = core_percent{row->ai_core}};
 }
 std::string name_of(const partition& part) {
     if (std::holds_alternative<whole_device>(part)) return "whole";
@@ -52,13 +52,13 @@ struct chip {
         : mode{make_mindcluster_310p(core_percent{cores}, 7).value()},
           spec{mode->adapted({.model = "310P3", .memory = mib{21527}, .mode = mode.get()})} {}
 
-    [[nodiscard]] rejection_detail why(const device_request& wanted) const {
-        const rejection_detail reason = mode->why_not(spec, state, wanted);
+    [[nodiscard]] rejection_detail why(const device_request& request) const {
+        const rejection_detail reason = mode->why_not(spec, state, request);
         std::vector<partition> parts;
-        mode->candidates(spec, state, wanted, parts);
+        mode->candidates(spec, state, request, parts);
         EXPECT_EQ(parts.size(), reason.code == none ? 1U : 0U) << "candidates() and why_not() disagree";
-        for (const partition& each : parts) {
-            EXPECT_EQ(mode->why_not(spec, state, each).code, none) << "what is offered is within the budgets";
+        for (const partition& part : parts) {
+            EXPECT_EQ(mode->why_not(spec, state, part).code, none) << "what is offered is within the budgets";
         }
         return reason;
     }
@@ -66,9 +66,9 @@ struct chip {
         return mode->why_not(spec, state, part_of(part));
     }
     /// The part offered, its name; empty if there is none.
-    [[nodiscard]] std::string offered(const device_request& wanted) const {
+    [[nodiscard]] std::string offered(const device_request& request) const {
         std::vector<partition> parts;
-        mode->candidates(spec, state, wanted, parts);
+        mode->candidates(spec, state, request, parts);
         EXPECT_LE(parts.size(), 1U);
         return parts.empty() ? "" : name_of(parts[0]);
     }
@@ -80,8 +80,8 @@ struct chip {
         state = mode->without(spec, state, part_of(part));
         return *this;
     }
-    [[nodiscard]] int compromise(const device_request& wanted, std::string_view part) const {
-        return mode->compromise(spec, wanted, part_of(part));
+    [[nodiscard]] int compromise(const device_request& request, std::string_view part) const {
+        return mode->compromise(spec, request, part_of(part));
     }
     [[nodiscard]] milli_gpu used() const { return mode->used(spec, state); }
 
@@ -91,7 +91,7 @@ struct chip {
 };
 
 struct selection {
-    device_request wanted;
+    device_request request;
     bool short_of_cpu;
     std::string_view expected;
 };
@@ -115,14 +115,14 @@ TEST(mindcluster_310p, selects_by_the_table_of_seed_003) {
         {want(8, yes), false, "whole"},
         {high(8, no), false, "whole"},
     };
-    for (const selection& each : table) {
+    for (const selection& line : table) {
         chip npu;
         // vir04 leaves four cores and three AI CPUs, vir02 beside it two cores and one.
-        if (each.short_of_cpu) npu.add("vir04");
-        if (each.short_of_cpu && each.wanted.cores == core_percent{2}) npu.add("vir02");
-        EXPECT_EQ(npu.offered(each.wanted), each.expected)
-            << each.wanted.cores.count() << " cores, dvpp " << static_cast<int>(each.wanted.dvpp)
-            << (each.wanted.high_level ? ", high" : ", low");
+        if (line.short_of_cpu) npu.add("vir04");
+        if (line.short_of_cpu && line.request.cores == core_percent{2}) npu.add("vir02");
+        EXPECT_EQ(npu.offered(line.request), line.expected)
+            << line.request.cores.count() << " cores, dvpp " << static_cast<int>(line.request.dvpp)
+            << (line.request.high_level ? ", high" : ", low");
     }
 }
 
@@ -215,9 +215,7 @@ struct volcano_dvpp {
     std::string used = "no";
     std::string free = "yes";
 
-    [[nodiscard]] bool admits(dvpp_use wanted) const {
-        return wanted == no || (wanted == yes ? free == "yes" : free != "no");
-    }
+    [[nodiscard]] bool admits(dvpp_use use) const { return use == no || (use == yes ? free == "yes" : free != "no"); }
     void use(dvpp_use by) {
         if (by == yes) {
             used = "yes";
@@ -233,10 +231,10 @@ struct volcano_dvpp {
 TEST(mindcluster_310p, dvpp_by_counting_is_what_volcanos_state_admits_in_every_order) {
     // Templates of four cores on a chip that has room for five, so that nothing but the engines refuses.
     const auto wide = [] {
-        chip made;
-        made.mode = make_mindcluster_310p(core_percent{10}, 100).value();
-        made.spec.cores = core_percent{100};
-        return made;
+        chip result;
+        result.mode = make_mindcluster_310p(core_percent{10}, 100).value();
+        result.spec.cores = core_percent{100};
+        return result;
     };
     const std::array<std::string_view, 3> parts{"vir04_3c", "vir04_4c_dvpp", "vir04_3c_ndvpp"}; // by dvpp_use
     int refused = 0;
@@ -369,7 +367,7 @@ TEST(mindcluster_310p, is_made_for_chips_that_exist) {
     EXPECT_EQ(chip{}.spec.cores, core_percent{8});
     EXPECT_EQ(chip{}.spec.slots, 8);
     EXPECT_EQ(chip{10}.spec.cores, core_percent{10});
-    EXPECT_EQ(mindcluster_310p{}.adapted({}).cores, core_percent{8}) << "the instance that lists show";
+    EXPECT_EQ(mindcluster_310p::example().cores, core_percent{8}) << "the chip that lists show";
     EXPECT_EQ(make_mindcluster_310p(core_percent{7}, 7).error().message(),
               "mindcluster_310p: cores_per_chip: got '7', expected 8 or 10");
     EXPECT_EQ(make_mindcluster_310p(core_percent{8}, 0).error().message(),

@@ -17,23 +17,23 @@ device_state used(std::int64_t memory, std::int64_t cores, std::int64_t slots) {
 struct rule {
     const char* why;
     device_state state;
-    device_request wanted;
+    device_request request;
     rejection_detail expected;
 };
 
 device_request percent(std::int64_t share, std::int64_t cores = 0) {
-    device_request made = want(1, 0, cores);
-    made.memory_percent = share;
-    return made;
+    device_request request = want(1, 0, cores);
+    request.memory_percent = share;
+    return request;
 }
 
 /// Asks the mode about one request, and checks that candidates() agrees with why_not().
 void expect_rules(const device_spec& device, const std::vector<rule>& rules) {
-    for (const rule& each : rules) {
-        EXPECT_EQ(device.mode->why_not(device, each.state, each.wanted), each.expected) << each.why;
+    for (const rule& rule_row : rules) {
+        EXPECT_EQ(device.mode->why_not(device, rule_row.state, rule_row.request), rule_row.expected) << rule_row.why;
         std::vector<partition> parts;
-        device.mode->candidates(device, each.state, each.wanted, parts);
-        EXPECT_EQ(parts.empty(), each.expected.code != none) << each.why;
+        device.mode->candidates(device, rule_row.state, rule_row.request, parts);
+        EXPECT_EQ(parts.empty(), rule_row.expected.code != none) << rule_row.why;
     }
 }
 
@@ -73,8 +73,8 @@ TEST(hami_core, memory_by_percent_is_of_the_whole_device) {
 
 TEST(hami_core, a_part_is_judged_by_budgets_alone) {
     const device_spec device = gpu("A", 2);
-    const auto why = [&](const device_state& state, const partition& wanted) {
-        return device.mode->why_not(device, state, wanted);
+    const auto why = [&](const device_state& state, const partition& part) {
+        return device.mode->why_not(device, state, part);
     };
     EXPECT_EQ(why(used(0, 100, 1), part(10, 0)).code, none) << "the rules about joining are the request's";
     EXPECT_EQ(why(used(0, 0, 1), part(10, 100)).code, none);
@@ -120,12 +120,15 @@ TEST(exclusive, a_device_has_one_user_whatever_it_asked_for) {
 
 TEST(all_modes, are_sorted_described_and_found_by_name) {
     covers({"R062"});
-    EXPECT_TRUE(std::ranges::is_sorted(all_modes(), {}, &sharing_mode::name));
-    for (const sharing_mode* each : all_modes()) {
-        EXPECT_FALSE(each->summary().empty());
-        EXPECT_EQ(find_mode(each->name()).value(), each);
+    EXPECT_TRUE(std::ranges::is_sorted(mode_list, {}, &mode_entry::name));
+    EXPECT_EQ(all_modes().size(), mode_list.size());
+    for (const mode_entry& entry : mode_list) {
+        EXPECT_FALSE(entry.summary.empty());
+        EXPECT_EQ(entry.example().mode, entry.name);
+        const sharing_mode* const mode = find_mode(entry.name).value();
+        EXPECT_EQ(mode->name(), entry.name);
+        EXPECT_EQ(std::ranges::count(all_modes(), mode), 1);
     }
-    for (const mode_entry& each : mode_list) EXPECT_EQ(each.get().name(), each.name);
     const auto unknown = find_mode("mps2");
     ASSERT_FALSE(unknown.has_value());
     EXPECT_EQ(unknown.error().code, error_code::unknown_name);

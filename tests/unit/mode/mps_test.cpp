@@ -13,10 +13,10 @@ device_state used(std::int64_t memory, std::int64_t cores, std::int64_t slots) {
     return {.memory = mib{memory}, .cores = core_percent{cores}, .slots = slots, .layout = 0};
 }
 
-rejection_detail why(const device_spec& device, const device_state& state, const device_request& wanted) {
+rejection_detail why(const device_spec& device, const device_state& state, const device_request& request) {
     std::vector<partition> parts;
-    device.mode->candidates(device, state, wanted, parts);
-    const auto refused = device.mode->why_not(device, state, wanted);
+    device.mode->candidates(device, state, request, parts);
+    const auto refused = device.mode->why_not(device, state, request);
     EXPECT_EQ(parts.empty(), refused.code != none);
     return refused;
 }

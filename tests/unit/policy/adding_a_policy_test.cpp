@@ -56,7 +56,7 @@ constexpr auto with_balanced = [] {
     return list;
 }();
 
-std::unique_ptr<policy> made(std::string_view spelling) {
+std::unique_ptr<policy> make(std::string_view spelling) {
     policy_parameters parameters;
     parameters.seed = 7;
     parameters.target.typical.push_back(
@@ -69,7 +69,7 @@ std::unique_ptr<policy> made(std::string_view spelling) {
 }
 
 TEST(AddingAPolicy, OneLineInTheListMakesItKnown) {
-    EXPECT_EQ(made("balanced")->name(), "balanced");
+    EXPECT_EQ(make("balanced")->name(), "balanced");
     const auto unknown = parse_policy("balance", with_balanced, policy_parameters{});
     ASSERT_FALSE(unknown.has_value());
     EXPECT_NE(unknown.error().message().find("one of balanced, best_fit"), std::string::npos);
@@ -105,7 +105,7 @@ TEST(AddingAPolicy, PutsAPodWhereCpuAndDevicesStayInBalance) {
     openb::add_node(nodes, "much-cpu", milli_cpu{64'000}, mib{65'536}, 4, "G2", mode);
     openb::add_node(nodes, "little-cpu", milli_cpu{16'000}, mib{65'536}, 4, "G2", mode);
     ledger book{nodes};
-    const auto balanced = made("balanced");
+    const auto balanced = make("balanced");
     allocator alloc{book, {.node = balanced.get(), .device = balanced.get()}};
     const auto heavy = openb::make_request(milli_cpu{16'000}, mib{0}, 1, milli_gpu{1000}, "");
     const auto light = openb::make_request(milli_cpu{4'000}, mib{0}, 1, milli_gpu{1000}, "");
@@ -120,17 +120,17 @@ void expect_equal_decisions(std::string_view spelling) {
     const auto requests = requests_of_all_sizes();
     ledger fast_book{nodes};
     ledger other_book{nodes};
-    const auto fast_policy = made(spelling);
-    const auto other_policy = made(spelling);
+    const auto fast_policy = make(spelling);
+    const auto other_policy = make(spelling);
     allocator fast{fast_book, {.node = fast_policy.get(), .device = fast_policy.get()}};
     reference_allocator reference{other_book, {.node = other_policy.get(), .device = other_policy.get()}};
     rng draw{3};
     std::vector<pod_id> live;
     for (std::uint32_t i = 0; i < 400; ++i) {
-        const pod_request& asked = requests[static_cast<std::size_t>(draw.below(requests.size()))];
-        const auto quick = fast.place(fast_book, pod_id{i}, fast.intern(asked).value());
+        const pod_request& request = requests[static_cast<std::size_t>(draw.below(requests.size()))];
+        const auto quick = fast.place(fast_book, pod_id{i}, fast.intern(request).value());
         reference.observe();
-        const auto plain = reference.decide(asked);
+        const auto plain = reference.decide(request);
         ASSERT_EQ(quick.has_value(), plain.has_value()) << spelling << ", pod " << i;
         if (quick) {
             ASSERT_EQ(static_cast<const placement&>(*quick), *plain) << spelling << ", pod " << i;

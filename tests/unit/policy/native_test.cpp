@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(
         preference{"weighted:binpack=2,best_fit=0.5", {2.0 * 0.6 + 0.5 * -0.4, 2.0 * 0.4 + 0.5 * -1.2}, 0, 0},
         // a negative weight turns a policy round: -1 x binpack; on n1 the device that ends up emptier
         preference{"weighted:binpack=-1", {-0.6, -0.4}, 1, 1}),
-    [](const auto& each) { return "row_" + std::to_string(each.index); });
+    [](const auto& row) { return "row_" + std::to_string(row.index); });
 
 TEST(native_policies, fullest_and_emptiest_device_of_a_node) {
     const std::vector<std::pair<const char*, std::size_t>> rows{
@@ -76,17 +76,17 @@ TEST(native_policies, fullest_and_emptiest_device_of_a_node) {
 }
 
 TEST(native_policies, equal_scores_go_to_the_first_node_and_the_lowest_device) {
-    for (const policy_entry& each : native_policies) {
+    for (const policy_entry& entry : native_policies) {
         cluster owned;
         for (int i = 0; i < 3; ++i) add_node(owned, many(2));
         workload target;
         target.typical.push_back({.cpu = milli_cpu{1000}, .containers = {want(1, 5000)}, .frequency = 1.0});
-        placer here{owned, each.name, target};
+        placer here{owned, entry.name, target};
         if (here.scorer->traits().nodes == ties::drawn) continue;
         const auto decided = here.decide(pod({want(1, 2000)}));
         ASSERT_TRUE(decided.has_value());
-        EXPECT_EQ(decided->node.at(), 0U) << each.name;
-        EXPECT_EQ(decided->shares[0].device.at(), 0U) << each.name;
+        EXPECT_EQ(decided->node.at(), 0U) << entry.name;
+        EXPECT_EQ(decided->shares[0].device.at(), 0U) << entry.name;
     }
 }
 

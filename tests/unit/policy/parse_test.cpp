@@ -14,11 +14,11 @@ namespace {
 using namespace test;
 
 TEST(parse_policy, every_listed_policy_by_its_name) {
-    for (const policy_entry& each : known_policies()) {
-        const auto made = parse_policy(each.name, known_policies(), {});
-        ASSERT_TRUE(made.has_value()) << each.name;
-        EXPECT_EQ((*made)->name(), each.name);
-        EXPECT_FALSE(each.summary.empty());
+    for (const policy_entry& entry : known_policies()) {
+        const auto scorer = parse_policy(entry.name, known_policies(), {});
+        ASSERT_TRUE(scorer.has_value()) << entry.name;
+        EXPECT_EQ((*scorer)->name(), entry.name);
+        EXPECT_FALSE(entry.summary.empty());
     }
     EXPECT_TRUE(std::ranges::is_sorted(native_policies, {}, &policy_entry::name));
     EXPECT_TRUE(std::ranges::is_sorted(compat::fgd_policies, {}, &policy_entry::name));
@@ -26,9 +26,9 @@ TEST(parse_policy, every_listed_policy_by_its_name) {
 
 TEST(parse_policy, weighted_sums) {
     for (const char* spelling : {"weighted:fgd=1", "weighted:fgd=0.7,binpack=-0.3,fgd=0", "weighted:binpack=1e-3"}) {
-        const auto made = parse_policy(spelling, known_policies(), {});
-        ASSERT_TRUE(made.has_value()) << spelling;
-        EXPECT_EQ((*made)->name(), spelling);
+        const auto scorer = parse_policy(spelling, known_policies(), {});
+        ASSERT_TRUE(scorer.has_value()) << spelling;
+        EXPECT_EQ((*scorer)->name(), spelling);
     }
 }
 
@@ -38,8 +38,8 @@ TEST(parse_policy, errors_say_what_would_have_been_accepted) {
         error_code code;
         std::string message;
     };
-    const auto malformed = [](const std::string& term, const std::string& wanted) {
-        return term.empty() ? "policy: " + wanted : "policy: got '" + term + "', expected " + wanted;
+    const auto malformed = [](const std::string& term, const std::string& form_wanted) {
+        return term.empty() ? "policy: " + form_wanted : "policy: got '" + term + "', expected " + form_wanted;
     };
     const std::string form = "terms of the form NAME=WEIGHT joined by commas";
     const std::string number = "a decimal number from -1000000 to 1000000 as weight";
@@ -62,11 +62,11 @@ TEST(parse_policy, errors_say_what_would_have_been_accepted) {
          malformed("weighted:fgd=0,binpack=0", "a weight other than 0")},
         {"weighted:weighted:fgd=1", error_code::unknown_name, malformed("weighted:fgd", list)},
     };
-    for (const row& each : rows) {
-        const auto made = parse_policy(each.spelling, native_policies, {});
-        ASSERT_FALSE(made.has_value()) << each.spelling;
-        EXPECT_EQ(made.error().code, each.code) << each.spelling;
-        EXPECT_EQ(made.error().message(), each.message) << each.spelling;
+    for (const row& line : rows) {
+        const auto scorer = parse_policy(line.spelling, native_policies, {});
+        ASSERT_FALSE(scorer.has_value()) << line.spelling;
+        EXPECT_EQ(scorer.error().code, line.code) << line.spelling;
+        EXPECT_EQ(scorer.error().message(), line.message) << line.spelling;
     }
 }
 

@@ -12,10 +12,8 @@ using namespace test;
 /// Accepts everything and counts what it was told to.
 class any_parts final : public sharing_mode {
 public:
-    any_parts(std::string_view name, std::int64_t memory, std::int64_t cores)
-        : name_{name}, memory_{memory}, cores_{cores} {}
-    [[nodiscard]] std::string_view name() const noexcept override { return name_; }
-    [[nodiscard]] std::string_view summary() const noexcept override { return "accepts everything"; }
+    any_parts(std::int64_t memory, std::int64_t cores) : memory_{memory}, cores_{cores} {}
+    [[nodiscard]] std::string_view name() const noexcept override { return "any"; }
     void candidates(const device_spec&, const device_state&, const device_request&,
                     std::vector<partition>&) const override {}
     [[nodiscard]] rejection_detail why_not(const device_spec&, const device_state&,
@@ -40,15 +38,14 @@ public:
     [[nodiscard]] milli_gpu used(const device_spec&, const device_state&) const override { return {}; }
 
 private:
-    std::string_view name_;
     mib memory_;
     core_percent cores_;
 };
 
 /// What the judge says of parts on one device, each charged so much by the mode.
 std::string judged(const std::vector<partition>& parts, const verify::device_facts& facts, std::int64_t memory,
-                   std::int64_t cores, std::string_view name = "any") {
-    const any_parts mode{name, memory, cores};
+                   std::int64_t cores) {
+    const any_parts mode{memory, cores};
     cluster owned;
     const node_index where = add_node(owned, {{.model = "A", .memory = mib{100000}, .slots = 10, .mode = &mode}});
     ledger book{owned};
@@ -119,9 +116,14 @@ TEST(first_violation, recounts_templates) {
     EXPECT_EQ(judged({cut(1), cut(1)}, facts, 100, 1), "node n0: the video engines of an NPU have several users");
 }
 
-TEST(first_violation, knows_that_a_cce_device_has_one_isolation) {
-    EXPECT_EQ(judged({part(128, 5), part(128, 5)}, {}, 128, 5, "cce"), "");
-    EXPECT_EQ(judged({part(128, 5), part(128, 0)}, {}, 128, 0, "cce"), "node n0: a device has two isolations");
+TEST(first_violation, knows_devices_of_one_isolation) {
+    verify::device_facts facts;
+    EXPECT_EQ(judged({part(128, 5), part(128, 0)}, facts, 128, 0),
+              "node n0: the counted use of a device is not the sum of its pods")
+        << "no fact, no rule";
+    facts.one_isolation = true;
+    EXPECT_EQ(judged({part(128, 5), part(128, 5)}, facts, 128, 5), "");
+    EXPECT_EQ(judged({part(128, 5), part(128, 0)}, facts, 128, 0), "node n0: a device has two isolations");
     EXPECT_EQ(judged({part(100, 60), part(100, 60)}, {}, 100, 60), "node n0: device compute is overcommitted");
 }
 

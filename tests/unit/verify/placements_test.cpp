@@ -18,7 +18,6 @@ class lying_mode final : public sharing_mode {
 public:
     explicit lying_mode(bool counts) : counts_{counts} {}
     [[nodiscard]] std::string_view name() const noexcept override { return "lying"; }
-    [[nodiscard]] std::string_view summary() const noexcept override { return "accepts everything"; }
     void candidates(const device_spec&, const device_state&, const device_request&,
                     std::vector<partition>&) const override {}
     [[nodiscard]] rejection_detail why_not(const device_spec&, const device_state&,
@@ -29,9 +28,9 @@ public:
         return {};
     }
     [[nodiscard]] device_state with(const device_spec&, const device_state& state,
-                                    const partition& given) const override {
+                                    const partition& part) const override {
         if (!counts_) return {};
-        const slice* cut = std::get_if<slice>(&given);
+        const slice* cut = std::get_if<slice>(&part);
         return {.memory = state.memory + (cut != nullptr ? cut->memory : mib{0}),
                 .cores = state.cores + (cut != nullptr ? cut->cores : core_percent{0}),
                 .slots = state.slots + 1,
@@ -109,17 +108,17 @@ TEST(first_violation, does_not_believe_a_mode) {
          {share_of_device(0, whole_device{}), share_of_device(0, part(0), 1)}},
         {"node n0: the counted use of a device is not the sum of its pods", false, {share_of_device(0, part(1))}},
     };
-    for (const row& each : rows) {
-        const lying_mode mode{each.counts};
+    for (const row& line : rows) {
+        const lying_mode mode{line.counts};
         cluster owned;
         device_spec spec = gpu("A", 2);
         spec.mode = &mode;
         const node_index where = add_node(owned, {spec});
         ledger book{owned};
         booking planted = book_on(0, where);
-        for (const device_share& share : each.shares) planted.where.shares.push_back(share);
+        for (const device_share& share : line.shares) planted.where.shares.push_back(share);
         ASSERT_TRUE(book.reserve(planted));
-        EXPECT_EQ(verify::first_violation(book), each.violation);
+        EXPECT_EQ(verify::first_violation(book), line.violation);
     }
 }
 
@@ -134,16 +133,16 @@ TEST(first_violation, measures_against_the_cluster_as_it_is) {
         {"node n0: host memory is overcommitted", [](node& n) { n.memory = bytes{999}; }},
         {"node n0: the pod limit is exceeded", [](node& n) { n.pods_max = 0; }},
     };
-    for (const row& each : rows) {
+    for (const row& line : rows) {
         cluster owned;
         const node_index where = add_node(owned, many(1));
         ledger book{owned};
         ASSERT_TRUE(book.reserve(book_on(0, where, {share_of_device(0, part(1))})));
         node smaller = book.nodes().nodes[0];
-        each.shrink(smaller);
+        line.shrink(smaller);
         ASSERT_TRUE(book.update_node(where, smaller).value());
         EXPECT_TRUE(book.is_overcommitted(where));
-        EXPECT_EQ(verify::first_violation(book), each.violation);
+        EXPECT_EQ(verify::first_violation(book), line.violation);
     }
 }
 

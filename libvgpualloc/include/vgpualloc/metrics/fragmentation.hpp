@@ -24,7 +24,7 @@ enum class fragmentation_bucket : std::uint8_t {
     lack_cpu,     ///< Q4: the CPU does not suffice
     xl_satisfied, ///< XL: the typical pod uses no device and fits
     xr_lack_cpu,  ///< XR: the typical pod uses no device and does not fit
-    no_access,    ///< NA: the typical pod does not accept the model
+    no_access,    ///< NA: no device is of a family, type, model and mode that the typical pod accepts
 };
 inline constexpr std::size_t fragmentation_bucket_count = 7;
 
@@ -84,7 +84,7 @@ private:
         std::uint32_t column = 0;
     };
     /// Values by (configuration, CPU rank), open addressing. Only the few ranks that a configuration is met with are
-    /// kept: whatever fits the cache counts more here than what is computed.
+    /// kept: a memo that fits the processor's cache saves more here than one that holds every value.
     struct rank_memo {
         struct entry {
             std::uint64_t key = no_key;
@@ -111,7 +111,7 @@ private:
         const std::size_t rank = cpu_rank(cpu_left);
         if (config.id == not_interned) return compute(rank);
         const std::uint64_t key = static_cast<std::uint64_t>(config.id) * ranks_ + rank;
-        if (const auto& found = memo.at(key); found.key == key) return found.value;
+        if (const auto& entry = memo.at(key); entry.key == key) return entry.value;
         const double value = compute(rank);
         memo.insert(key, value);
         return value;
@@ -168,7 +168,7 @@ private:
     double total_weight_ = 0.0;
 
     /// Per device id, a row of what the state offers, in numbers that configurations add up: per column 1 if the
-    /// device fits plus, for the first of a need's columns, accepted_one if its model is accepted; then per need the
+    /// device fits plus, for the first of a need's columns, accepted_one if the pod has access to it; then per need the
     /// idle amount if the device fits any of its containers.
     std::vector<std::int32_t> offers_;
     std::vector<std::uint8_t> offers_known_; ///< by device id

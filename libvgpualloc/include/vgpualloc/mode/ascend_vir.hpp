@@ -14,6 +14,7 @@
 
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/mode/budget.hpp"
+#include "vgpualloc/mode/entry.hpp"
 #include "vgpualloc/model/device.hpp"
 #include "vgpualloc/model/registration.hpp"
 
@@ -30,28 +31,24 @@ namespace vgpualloc::modes {
 /// counts the users of each index in eight bits; slices are in the sums alone.
 class ascend_vir final : public sharing_mode {
 public:
+    static constexpr std::string_view id = "ascend_vir";
+    static constexpr std::string_view about =
+        "templates of an Ascend NPU by memory, or software slices of it (HAMi vNPU)";
+
     static constexpr std::size_t templates_max = 7; ///< with the whole card the counts fill one word
 
-    /// The card that lists show: a 910B3.
-    ascend_vir()
-        : ascend_vir{{.name = "Ascend910B3",
-                      .memory_allocatable = mib{65536},
-                      .memory_capacity = mib{65536},
-                      .ai_core = 20,
-                      .ai_cpu = 7,
-                      .templates = {{.name = "vir05_1c_16g", .memory = mib{16384}, .ai_core = 5, .ai_cpu = 1},
-                                    {.name = "vir10_3c_32g", .memory = mib{32768}, .ai_core = 10, .ai_cpu = 3}}},
-                     false} {}
+    [[nodiscard]] static expected<shared_mode> make(const device_registration& device, const mig_catalog& catalog);
+    static constexpr auto key = &made_from<&device_registration::npu, &device_registration::soft>;
+    [[nodiscard]] static device_registration example(); ///< a 910B3
 
-    [[nodiscard]] std::string_view name() const noexcept override { return "ascend_vir"; }
-    [[nodiscard]] std::string_view summary() const noexcept override {
-        return "templates of an Ascend NPU by memory, or software slices of it (HAMi vNPU)";
-    }
+    [[nodiscard]] std::string_view name() const noexcept override { return id; }
 
     /// The card, its templates in the order of vir_template::index.
     [[nodiscard]] const npu_kind& kind() const noexcept { return kind_; }
 
+    /// A registered card says what it has; of one that says nothing (no memory) it is what its kind has.
     [[nodiscard]] device_spec adapted(device_spec spec) const override {
+        if (spec.memory > mib{0}) return spec;
         spec.memory = kind_.memory_allocatable;
         if (soft_ || kind_.ai_core > 0) spec.cores = soft_ ? whole_compute : core_percent{kind_.ai_core};
         spec.slots =
@@ -62,24 +59,24 @@ public:
     void candidates(const device_spec& device, const device_state& state, const device_request& request,
                     std::vector<partition>& out) const override {
         if (why_not(device, state, request).code != rejection_code::none) return;
-        if (const auto given = cut_for(device, request)) out.push_back(*given);
+        if (const auto part = cut_for(device, request)) out.push_back(*part);
     }
 
     /// Volcano's checks in Volcano's order, the budgets of the templates last. A request for more memory than any card
     /// has is refused (Volcano makes it 0 MiB, which fits anywhere), as is one for parts of several cards.
     [[nodiscard]] rejection_detail why_not(const device_spec& device, const device_state& state,
                                            const device_request& request) const override {
-        const auto wanted = cut_for(device, request);
-        if (!wanted) {
+        const auto part = cut_for(device, request);
+        if (!part) {
             return {.code = rejection_code::request_not_valid,
                     .wanted = memory_wanted(device, request).count(),
                     .available = kind_.memory_capacity.count()};
         }
         if (request.soft && !soft_) return {.code = rejection_code::mode_not_offered};
         const core_percent total = request.soft ? whole_compute : device.cores;
-        return first_refusal({why_no_slot(device, state), why_no_memory(device, state, charge_of(*wanted)),
+        return first_refusal({why_no_slot(device, state), why_no_memory(device, state, charge_of(*part)),
                               why_no_compute(state, request.cores, total), why_not_join(state, request.cores, total),
-                              why_over_templates(state, *wanted)});
+                              why_over_templates(state, *part)});
     }
 
     [[nodiscard]] rejection_detail why_not(const device_spec& device, const device_state& state,
@@ -113,9 +110,32 @@ public:
             return whole.count() > 0 ? share_of(part, whole) : milli_gpu{};
         };
         milli_gpu result = std::max(share(state.memory, device.memory), share(state.cores, compute_of(device)));
-        const core_percent given{sum(state, &npu_template::ai_core, kind_.ai_core)};
-        result = std::max(result, share(given, core_percent{kind_.ai_core}));
+        const core_percent ai_cores{sum(state, &npu_template::ai_core, kind_.ai_core)};
+        result = std::max(result, share(ai_cores, core_percent{kind_.ai_core}));
         return std::min(result, whole_gpu);
+    }
+
+    [[nodiscard]] use_vector use(const device_spec&, const device_state& state) const override {
+        return {.memory = state.memory,
+                .compute = state.cores,
+                .slots = state.slots,
+                .ai_cpus = sum(state, &npu_template::ai_cpu, kind_.ai_cpu)};
+    }
+
+    [[nodiscard]] part_description describe(const device_spec& device, const partition& part) const override {
+        const auto* cut = std::get_if<vir_template>(&part);
+        if (cut == nullptr) return sharing_mode::describe(device, part);
+        const bool whole = cut->index >= kind_.templates.size();
+        return {.name = whole ? "" : kind_.templates[cut->index].name,
+                .group = {},
+                .memory = cut->memory,
+                .cores = cut->cores};
+    }
+
+    /// Compute is in percent where software limits it.
+    [[nodiscard]] amount_unit unit_of(rejection_code code, const device_request& request) const override {
+        const bool by_template = code == rejection_code::insufficient_device_cores && !request.soft;
+        return by_template ? amount_unit::ai_cores : sharing_mode::unit_of(code, request);
     }
 
 private:
@@ -126,8 +146,8 @@ private:
 
     ascend_vir(npu_kind kind, bool soft) : kind_{std::move(kind)}, soft_{soft} {
         std::vector<npu_template> sorted; // by hand: clang warns of what stable_sort of g++ 12's library uses
-        for (npu_template& each : kind_.templates) {
-            sorted.insert(std::ranges::upper_bound(sorted, each.memory, {}, &npu_template::memory), std::move(each));
+        for (npu_template& cut : kind_.templates) {
+            sorted.insert(std::ranges::upper_bound(sorted, cut.memory, {}, &npu_template::memory), std::move(cut));
         }
         kind_.templates = std::move(sorted);
     }
@@ -151,11 +171,11 @@ private:
                                                          const device_request& request) const {
         const bool all = request.memory_percent ? *request.memory_percent == 100 : request.memory == mib{0};
         if (all) return whole_card();
-        const mib wanted = request.memory_percent ? memory_wanted(device, request) : request.memory;
-        if (wanted < mib{0}) return std::nullopt;
-        const auto found = std::ranges::find_if(kind_.templates, [&](const auto& t) { return t.memory >= wanted; });
-        if (found == kind_.templates.end() && wanted > kind_.memory_capacity) return std::nullopt;
-        return static_cast<std::uint32_t>(found - kind_.templates.begin());
+        const mib memory = request.memory_percent ? memory_wanted(device, request) : request.memory;
+        if (memory < mib{0}) return std::nullopt;
+        const auto cut = std::ranges::find_if(kind_.templates, [&](const auto& t) { return t.memory >= memory; });
+        if (cut == kind_.templates.end() && memory > kind_.memory_capacity) return std::nullopt;
+        return static_cast<std::uint32_t>(cut - kind_.templates.begin());
     }
 
     /// The part that serves one device's worth of `request`; nothing if the request can never be served.
@@ -177,27 +197,27 @@ private:
     /// A slice is known also where none is offered: a template that upstream charged otherwise than by its memory is
     /// found as one.
     [[nodiscard]] bool knows(const device_spec& device, const partition& part) const {
-        if (const auto* given = std::get_if<slice>(&part)) {
-            return given->memory >= mib{0} && given->cores >= core_percent{0};
+        if (const auto* cut = std::get_if<slice>(&part)) {
+            return cut->memory >= mib{0} && cut->cores >= core_percent{0};
         }
-        const auto* given = std::get_if<vir_template>(&part);
-        if (given == nullptr || given->index > whole_card() || given->cores < core_percent{0}) return false;
-        if (given->index < whole_card()) return given->memory == memory_of(given->index);
+        const auto* npu_part = std::get_if<vir_template>(&part);
+        if (npu_part == nullptr || npu_part->index > whole_card() || npu_part->cores < core_percent{0}) return false;
+        if (npu_part->index < whole_card()) return npu_part->memory == memory_of(npu_part->index);
         // Volcano writes what can be had of the kind, whatever the card is registered with.
-        return given->memory == whole_memory(device) || given->memory == kind_.memory_allocatable;
+        return npu_part->memory == whole_memory(device) || npu_part->memory == kind_.memory_allocatable;
     }
 
     [[nodiscard]] static mib charge_of(const partition& part) {
-        if (const auto* given = std::get_if<slice>(&part)) return given->memory;
+        if (const auto* cut = std::get_if<slice>(&part)) return cut->memory;
         return std::get<vir_template>(part).memory;
     }
     [[nodiscard]] static core_percent cores_of(const partition& part) {
-        if (const auto* given = std::get_if<slice>(&part)) return given->cores;
+        if (const auto* cut = std::get_if<slice>(&part)) return cut->cores;
         return std::get<vir_template>(part).cores;
     }
     [[nodiscard]] static std::uint64_t unit_of(const partition& part) {
-        const auto* given = std::get_if<vir_template>(&part);
-        return given == nullptr ? 0 : std::uint64_t{1} << (count_bits * given->index);
+        const auto* cut = std::get_if<vir_template>(&part);
+        return cut == nullptr ? 0 : std::uint64_t{1} << (count_bits * cut->index);
     }
     [[nodiscard]] static std::int64_t count_of(const device_state& state, std::size_t index) {
         return static_cast<std::int64_t>((state.layout >> (count_bits * index)) & std::uint64_t{count_max});
@@ -211,38 +231,39 @@ private:
         return total;
     }
 
-    [[nodiscard]] static rejection_detail why_no_compute(const device_state& state, core_percent wanted,
+    [[nodiscard]] static rejection_detail why_no_compute(const device_state& state, core_percent cores,
                                                          core_percent total) {
         const core_percent left = total - state.cores;
-        if (wanted <= left) return {};
-        return {.code = rejection_code::insufficient_device_cores, .wanted = wanted.count(), .available = left.count()};
+        if (cores <= left) return {};
+        return {.code = rejection_code::insufficient_device_cores, .wanted = cores.count(), .available = left.count()};
     }
 
-    /// Who asks for 100 % joins nobody, where compute is in percent; who asks for no share does not join a card whose
-    /// compute is all given out.
-    [[nodiscard]] static rejection_detail why_not_join(const device_state& state, core_percent wanted,
+    /// A container that asks for 100 % of the compute does not join a card that has users, where compute is in percent.
+    /// One that asks for no share does not join a card whose compute is all
+    /// given out.
+    [[nodiscard]] static rejection_detail why_not_join(const device_state& state, core_percent cores,
                                                        core_percent total) {
-        if (total == whole_compute && wanted == whole_compute && state.slots > 0) {
+        if (total == whole_compute && cores == whole_compute && state.slots > 0) {
             return {.code = rejection_code::device_in_use, .wanted = 0, .available = state.slots};
         }
-        if (total != core_percent{0} && state.cores == total && wanted == core_percent{0}) {
+        if (total != core_percent{0} && state.cores == total && cores == core_percent{0}) {
             return {.code = rejection_code::device_taken_whole, .wanted = 1, .available = 0};
         }
         return {};
     }
 
     [[nodiscard]] rejection_detail why_over_templates(const device_state& state, const partition& part) const {
-        const auto* given = std::get_if<vir_template>(&part);
-        if (given == nullptr) return {};
-        if (count_of(state, given->index) == count_max) {
+        const auto* cut = std::get_if<vir_template>(&part);
+        if (cut == nullptr) return {};
+        if (count_of(state, cut->index) == count_max) {
             return {.code = rejection_code::insufficient_device_slots, .wanted = 1, .available = 0};
         }
         const auto check = [&](std::int64_t npu_template::* figure, std::int64_t all, rejection_code code) {
-            const bool whole = given->index == whole_card();
-            const std::int64_t wanted = whole ? all : kind_.templates[given->index].*figure;
+            const bool whole = cut->index == whole_card();
+            const std::int64_t amount = whole ? all : kind_.templates[cut->index].*figure;
             const std::int64_t left = all - sum(state, figure, all);
-            if (all == 0 || wanted <= left) return rejection_detail{};
-            return rejection_detail{.code = code, .wanted = wanted, .available = left};
+            if (all == 0 || amount <= left) return rejection_detail{};
+            return rejection_detail{.code = code, .wanted = amount, .available = left};
         };
         return first_refusal({check(&npu_template::ai_core, kind_.ai_core, rejection_code::insufficient_device_cores),
                               check(&npu_template::ai_cpu, kind_.ai_cpu, rejection_code::insufficient_device_cpus)});
@@ -252,46 +273,9 @@ private:
     bool soft_;
 };
 
-/// What is wrong with a table of templates, if anything. Where: "npu <name>".
-[[nodiscard]] inline std::optional<error> why_bad(const npu_kind& kind) {
-    constexpr std::int64_t memory_mib_max = std::int64_t{1} << 40U; // of any device, so that products fit
-    constexpr std::int64_t units_max = 1'000'000;
-    std::optional<error> first;
-    const auto need = [&](const std::string& field, std::int64_t value, std::int64_t least, std::int64_t most) {
-        if (first || (value >= least && value <= most)) return;
-        first = error{.code = error_code::out_of_range,
-                      .where = "npu " + kind.name,
-                      .field = field,
-                      .value = std::to_string(value),
-                      .expected = std::to_string(least) + " to " + std::to_string(most)};
-    };
-    need("memory_allocatable", kind.memory_allocatable.count(), 1, memory_mib_max);
-    need("memory_capacity", kind.memory_capacity.count(), kind.memory_allocatable.count(), memory_mib_max);
-    need("ai_core", kind.ai_core, 0, units_max);
-    need("ai_cpu", kind.ai_cpu, 0, units_max);
-    need("templates", static_cast<std::int64_t>(kind.templates.size()), 0, ascend_vir::templates_max);
-    for (const npu_template& each : kind.templates) {
-        need(each.name + ".memory", each.memory.count(), 1, memory_mib_max);
-        need(each.name + ".ai_core", each.ai_core, 0, units_max);
-        need(each.name + ".ai_cpu", each.ai_cpu, 0, units_max);
-        const bool twice = std::ranges::count(kind.templates, each.name, &npu_template::name) > 1;
-        if (twice && !first) {
-            first = error{.code = error_code::duplicate,
-                          .where = "npu " + kind.name,
-                          .field = "templates",
-                          .value = each.name,
-                          .expected = "every template once"};
-        }
-    }
-    return first;
-}
-
 /// The mode for cards of that kind; `soft`: the node can also limit in software. Errors, with the field of npu_kind:
-/// out_of_range (negative, no memory, less capacity than memory, more than ascend_vir::templates_max templates),
-/// duplicate (a template's name).
-[[nodiscard]] inline expected<std::shared_ptr<const ascend_vir>> make_ascend_vir(npu_kind kind, bool soft) {
-    if (auto bad = why_bad(kind)) return unexpected(*std::move(bad));
-    return std::shared_ptr<const ascend_vir>{new ascend_vir{std::move(kind), soft}};
-}
+/// out_of_range (negative, no memory, less capacity than memory, more than ascend_vir::templates_max templates, more
+/// than model/limits.hpp allows), duplicate (a template's name).
+[[nodiscard]] expected<std::shared_ptr<const ascend_vir>> make_ascend_vir(npu_kind kind, bool soft);
 
 } // namespace vgpualloc::modes

@@ -18,40 +18,40 @@ namespace vgpualloc::modes {
 }
 
 /// The state with one more user of so much, or one less.
-[[nodiscard]] inline device_state with_slice(const device_state& state, const slice& given) {
-    return {.memory = state.memory + given.memory,
-            .cores = state.cores + given.cores,
+[[nodiscard]] inline device_state with_slice(const device_state& state, const slice& part) {
+    return {.memory = state.memory + part.memory,
+            .cores = state.cores + part.cores,
             .slots = state.slots + 1,
             .layout = state.layout};
 }
-[[nodiscard]] inline device_state without_slice(const device_state& state, const slice& given) {
-    return {.memory = state.memory - given.memory,
-            .cores = state.cores - given.cores,
+[[nodiscard]] inline device_state without_slice(const device_state& state, const slice& part) {
+    return {.memory = state.memory - part.memory,
+            .cores = state.cores - part.cores,
             .slots = state.slots - 1,
             .layout = state.layout};
 }
 
-[[nodiscard]] inline rejection_detail why_no_memory(const device_spec& device, const device_state& state, mib wanted) {
+[[nodiscard]] inline rejection_detail why_no_memory(const device_spec& device, const device_state& state, mib memory) {
     const mib left = device.memory - state.memory;
-    if (wanted <= left) return {};
-    return {.code = rejection_code::insufficient_device_memory, .wanted = wanted.count(), .available = left.count()};
+    if (memory <= left) return {};
+    return {.code = rejection_code::insufficient_device_memory, .wanted = memory.count(), .available = left.count()};
 }
 
 [[nodiscard]] inline rejection_detail why_no_cores(const device_spec& device, const device_state& state,
-                                                   core_percent wanted) {
+                                                   core_percent cores) {
     const core_percent left = device.cores - state.cores;
-    if (wanted <= left) return {};
-    return {.code = rejection_code::insufficient_device_cores, .wanted = wanted.count(), .available = left.count()};
+    if (cores <= left) return {};
+    return {.code = rejection_code::insufficient_device_cores, .wanted = cores.count(), .available = left.count()};
 }
 
 /// HAMi's and Volcano's two rules about full compute: a container that asks for all of it joins nobody, and one that
 /// asks for no share does not join a device whose compute is all given out.
 [[nodiscard]] inline rejection_detail why_not_join(const device_spec& device, const device_state& state,
-                                                   core_percent wanted) {
-    if (wanted == device.cores && state.slots > 0) {
+                                                   core_percent cores) {
+    if (cores == device.cores && state.slots > 0) {
         return {.code = rejection_code::device_in_use, .wanted = 0, .available = state.slots};
     }
-    if (wanted == core_percent{0} && state.cores == device.cores) {
+    if (cores == core_percent{0} && state.cores == device.cores) {
         return {.code = rejection_code::device_taken_whole, .wanted = 1, .available = 0};
     }
     return {};
@@ -59,8 +59,8 @@ namespace vgpualloc::modes {
 
 /// The first of the answers that is a refusal.
 [[nodiscard]] inline rejection_detail first_refusal(std::initializer_list<rejection_detail> answers) {
-    for (const rejection_detail& each : answers) {
-        if (each.code != rejection_code::none) return each;
+    for (const rejection_detail& answer : answers) {
+        if (answer.code != rejection_code::none) return answer;
     }
     return {};
 }

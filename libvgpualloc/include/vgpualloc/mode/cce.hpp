@@ -19,14 +19,15 @@ namespace vgpualloc::modes {
 /// seed 004, "Using GPU Virtualization" (cce_10_0646); the rounding is this project's reading of it.
 class cce final : public sharing_mode {
 public:
+    static constexpr std::string_view id = "cce";
+    static constexpr std::string_view about =
+        "slices of memory, with or without compute, one kind of isolation per GPU (Huawei Cloud CCE)";
+
     static constexpr mib unit{128};
     static constexpr core_percent step{5};
     static constexpr std::int64_t tenants_max = 20; ///< virtual GPUs of one GPU
 
-    [[nodiscard]] std::string_view name() const noexcept override { return "cce"; }
-    [[nodiscard]] std::string_view summary() const noexcept override {
-        return "slices of memory, with or without compute, one kind of isolation per GPU (Huawei Cloud CCE)";
-    }
+    [[nodiscard]] std::string_view name() const noexcept override { return id; }
     [[nodiscard]] device_spec adapted(device_spec spec) const override {
         spec.cores = whole_compute;
         spec.slots = std::min(spec.slots, tenants_max);
@@ -50,20 +51,19 @@ public:
     /// Isolation is a budget here: whichever of two parts came first, they may not share a GPU.
     [[nodiscard]] rejection_detail why_not(const device_spec& device, const device_state& state,
                                            const partition& part) const override {
-        const auto* wanted = std::get_if<slice>(&part);
+        const auto* cut = std::get_if<slice>(&part);
         const bool whole = std::holds_alternative<whole_device>(part);
-        if (!whole && (wanted == nullptr || !is_known(*wanted))) return {.code = rejection_code::mode_not_offered};
+        if (!whole && (cut == nullptr || !is_known(*cut))) return {.code = rejection_code::mode_not_offered};
         if (state.layout != 0) return {.code = rejection_code::device_taken_whole, .wanted = 1, .available = 0};
         if (whole && state.slots > 0) {
             return {.code = rejection_code::device_in_use, .wanted = 0, .available = state.slots};
         }
         if (whole) return {};
-        if (state.slots > 0 && (state.cores > core_percent{0}) != (wanted->cores > core_percent{0})) {
+        if (state.slots > 0 && (state.cores > core_percent{0}) != (cut->cores > core_percent{0})) {
             return {.code = rejection_code::isolation_differs};
         }
         return first_refusal({why_no_slot(std::min(device.slots, tenants_max), state),
-                              why_no_memory(device, state, wanted->memory),
-                              why_no_cores(device, state, wanted->cores)});
+                              why_no_memory(device, state, cut->memory), why_no_cores(device, state, cut->cores)});
     }
 
     [[nodiscard]] device_state with(const device_spec& device, const device_state& state,
@@ -82,6 +82,11 @@ public:
 
     [[nodiscard]] milli_gpu used(const device_spec& device, const device_state& state) const override {
         return std::max(share_of(state.memory, device.memory), share_of(state.cores, device.cores));
+    }
+
+    /// A request that is not valid may ask for odd memory, odd compute or a percentage: its numbers have no one unit.
+    [[nodiscard]] amount_unit unit_of(rejection_code code, const device_request& request) const override {
+        return code == rejection_code::request_not_valid ? amount_unit::none : sharing_mode::unit_of(code, request);
     }
 
 private:

@@ -13,10 +13,10 @@ namespace vgpualloc::modes {
 /// the baseline in which a container that needs 3 GB occupies a GPU of 80 GB.
 class exclusive final : public sharing_mode {
 public:
-    [[nodiscard]] std::string_view name() const noexcept override { return "exclusive"; }
-    [[nodiscard]] std::string_view summary() const noexcept override {
-        return "one container per device, whatever part of it is asked for";
-    }
+    static constexpr std::string_view id = "exclusive";
+    static constexpr std::string_view about = "one container per device, whatever part of it is asked for";
+
+    [[nodiscard]] std::string_view name() const noexcept override { return id; }
 
     void candidates(const device_spec& device, const device_state& state, const device_request& request,
                     std::vector<partition>& out) const override {
@@ -25,9 +25,9 @@ public:
 
     [[nodiscard]] rejection_detail why_not(const device_spec& device, const device_state& state,
                                            const device_request& request) const override {
-        if (const mib wanted = memory_wanted(device, request); wanted > device.memory) {
+        if (const mib memory = memory_wanted(device, request); memory > device.memory) {
             return {.code = rejection_code::insufficient_device_memory,
-                    .wanted = wanted.count(),
+                    .wanted = memory.count(),
                     .available = device.memory.count()};
         }
         if (request.cores > device.cores) {

@@ -17,38 +17,38 @@ namespace vgpualloc::modes {
 /// set of slices within the budgets is a legal state in whatever order it is counted.
 class hami_core final : public sharing_mode {
 public:
-    [[nodiscard]] std::string_view name() const noexcept override { return "hami_core"; }
-    [[nodiscard]] std::string_view summary() const noexcept override {
-        return "software slices of memory and compute, up to a split count (HAMi-core)";
-    }
+    static constexpr std::string_view id = "hami_core";
+    static constexpr std::string_view about = "software slices of memory and compute, up to a split count (HAMi-core)";
+
+    [[nodiscard]] std::string_view name() const noexcept override { return id; }
 
     void candidates(const device_spec& device, const device_state& state, const device_request& request,
                     std::vector<partition>& out) const override {
         // Asked of every device of every node: the same checks as why_not(), without their numbers.
-        const slice wanted = wanted_slice(device, request);
-        const bool within = state.slots < device.slots && wanted.memory <= device.memory - state.memory &&
-                            wanted.cores <= device.cores - state.cores;
-        const bool valid = wanted.memory >= mib{0} && wanted.cores >= core_percent{0};
-        if (within && valid && why_not_join(device, state, wanted.cores).code == rejection_code::none) {
-            out.emplace_back(wanted);
+        const slice part = wanted_slice(device, request);
+        const bool within = state.slots < device.slots && part.memory <= device.memory - state.memory &&
+                            part.cores <= device.cores - state.cores;
+        const bool valid = part.memory >= mib{0} && part.cores >= core_percent{0};
+        if (within && valid && why_not_join(device, state, part.cores).code == rejection_code::none) {
+            out.emplace_back(part);
         }
     }
 
     [[nodiscard]] rejection_detail why_not(const device_spec& device, const device_state& state,
                                            const device_request& request) const override {
-        const slice wanted = wanted_slice(device, request);
-        if (const auto over = why_not(device, state, partition{wanted}); over.code != rejection_code::none) return over;
-        return why_not_join(device, state, wanted.cores);
+        const slice part = wanted_slice(device, request);
+        if (const auto over = why_not(device, state, partition{part}); over.code != rejection_code::none) return over;
+        return why_not_join(device, state, part.cores);
     }
 
     [[nodiscard]] rejection_detail why_not(const device_spec& device, const device_state& state,
                                            const partition& part) const override {
-        const auto* wanted = std::get_if<slice>(&part);
-        if (wanted == nullptr || wanted->memory < mib{0} || wanted->cores < core_percent{0}) {
+        const auto* cut = std::get_if<slice>(&part);
+        if (cut == nullptr || cut->memory < mib{0} || cut->cores < core_percent{0}) {
             return {.code = rejection_code::mode_not_offered};
         }
-        return first_refusal({why_no_slot(device, state), why_no_memory(device, state, wanted->memory),
-                              why_no_cores(device, state, wanted->cores)});
+        return first_refusal({why_no_slot(device, state), why_no_memory(device, state, cut->memory),
+                              why_no_cores(device, state, cut->cores)});
     }
 
     [[nodiscard]] device_state with(const device_spec&, const device_state& state,

@@ -12,6 +12,7 @@
 
 #include "vgpualloc/catalog/mig.hpp"
 #include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/mode/entry.hpp"
 #include "vgpualloc/model/device.hpp"
 
 namespace vgpualloc::modes {
@@ -60,12 +61,19 @@ struct mig_table {
 /// An instance of unknown memory is charged its share of the memory slices.
 class mig final : public sharing_mode {
 public:
+    static constexpr std::string_view id = "mig";
+    static constexpr std::string_view about =
+        "hardware partitions of one GPU, by profile and placement or by configured groups (NVIDIA MIG)";
+
+    /// By the registered groups if there are any (mode/mig_groups.hpp), else by the places of the model.
+    [[nodiscard]] static expected<shared_mode> make(const device_registration& device, const mig_catalog& catalog);
+    static constexpr auto key = &made_from<&device_registration::model, &device_registration::offers,
+                                           &device_registration::geometry, &device_registration::memory_factor>;
+    [[nodiscard]] static device_registration example(); ///< an A100 of 40 GB, as the catalog has it
+
     explicit mig(mig_table table) : table_{std::move(table)} {} ///< of make_mig
 
-    [[nodiscard]] std::string_view name() const noexcept override { return "mig"; }
-    [[nodiscard]] std::string_view summary() const noexcept override {
-        return "hardware partitions of one GPU, by profile and placement or by configured groups (NVIDIA MIG)";
-    }
+    [[nodiscard]] std::string_view name() const noexcept override { return id; }
     [[nodiscard]] const mig_model& model() const noexcept { return table_.model; }
 
     /// Memory as the catalog knows it, or no less than the largest instance has; a slot for each compute slice.
@@ -83,6 +91,10 @@ public:
                                        const partition& part) const override;
     /// 1000 x the larger of the shares of memory slices and compute slices.
     [[nodiscard]] milli_gpu used(const device_spec& device, const device_state& state) const override;
+
+    [[nodiscard]] part_description describe(const device_spec& device, const partition& part) const override;
+    /// Memory in percent is counted in percent.
+    [[nodiscard]] amount_unit unit_of(rejection_code code, const device_request& request) const override;
 
 private:
     struct choice; ///< a profile with the places it could have, or why there is none
@@ -110,8 +122,5 @@ private:
 
 /// The mode of one GPU model. Error unsupported, if the model has more places than a word has bits.
 [[nodiscard]] expected<std::shared_ptr<const mig>> make_mig(const mig_model& model);
-
-/// The one in the list of modes: an A100 of 40 GB, from the built-in catalog.
-[[nodiscard]] const sharing_mode& default_mig();
 
 } // namespace vgpualloc::modes

@@ -5,12 +5,15 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
 #include "vgpualloc/core/config.hpp"
+#include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/mode/budget.hpp"
 #include "vgpualloc/model/device.hpp"
 #include "vgpualloc/model/registration.hpp"
@@ -34,72 +37,71 @@ public:
         std::uint32_t slot = 0;
         for (std::size_t g = 0; g < groups.size(); ++g) {
             groups_.push_back({.first = kinds_.size(), .end = kinds_.size() + groups[g].kinds.size()});
-            for (const mig_kind& each : groups[g].kinds) {
-                VGA_ASSERT(slot + each.count <= slots_max, "the slots of a device fit in one word");
+            for (const mig_kind& source : groups[g].kinds) {
+                VGA_ASSERT(slot + source.count <= slots_max, "the slots of a device fit in one word");
                 kinds_.push_back({.group = g,
-                                  .memory = each.memory,
+                                  .name = source.name,
+                                  .group_name = groups[g].name,
+                                  .memory = source.memory,
                                   .first_slot = slot,
-                                  .count = static_cast<std::uint32_t>(each.count)});
+                                  .count = static_cast<std::uint32_t>(source.count)});
                 groups_[g].mask |= mask_of(kinds_.back());
-                slot += static_cast<std::uint32_t>(each.count);
+                slot += static_cast<std::uint32_t>(source.count);
             }
         }
     }
 
     [[nodiscard]] std::string_view name() const noexcept override { return "mig"; }
-    [[nodiscard]] std::string_view summary() const noexcept override {
-        return "hardware partitions of one GPU, by profile and placement or by configured groups (NVIDIA MIG)";
-    }
 
     void candidates(const device_spec& device, const device_state& state, const device_request& request,
                     std::vector<partition>& out) const override {
         if (why_not(device, state, request).code != rejection_code::none) return;
-        mig_instance given = *find(state, memory_wanted(device, request));
-        given.cores = request.cores;
-        out.emplace_back(given);
+        mig_instance instance = *find(state, memory_wanted(device, request));
+        instance.cores = request.cores;
+        out.emplace_back(instance);
     }
 
     [[nodiscard]] rejection_detail why_not(const device_spec& device, const device_state& state,
                                            const device_request& request) const override {
-        const mib wanted = memory_wanted(device, request);
+        const mib memory = memory_wanted(device, request);
         const auto refused =
-            first_refusal({why_no_slot(device, state), why_no_memory(device, state, wanted),
+            first_refusal({why_no_slot(device, state), why_no_memory(device, state, memory),
                            why_no_cores(device, state, request.cores), why_not_join(device, state, request.cores)});
-        if (refused.code != rejection_code::none || find(state, wanted)) return refused;
-        return {.code = rejection_code::no_free_instance, .wanted = wanted.count(), .available = 0};
+        if (refused.code != rejection_code::none || find(state, memory)) return refused;
+        return {.code = rejection_code::no_free_instance, .wanted = memory.count(), .available = 0};
     }
 
     [[nodiscard]] rejection_detail why_not(const device_spec& device, const device_state& state,
                                            const partition& part) const override {
-        const auto* given = std::get_if<mig_instance>(&part);
-        if (given == nullptr || given->profile >= kinds_.size() || given->start >= kinds_[given->profile].count ||
-            given->cores < core_percent{0}) {
+        const auto* instance = std::get_if<mig_instance>(&part);
+        if (instance == nullptr || instance->profile >= kinds_.size() ||
+            instance->start >= kinds_[instance->profile].count || instance->cores < core_percent{0}) {
             return {.code = rejection_code::mode_not_offered};
         }
-        const kind& cut = kinds_[given->profile];
+        const kind& cut = kinds_[instance->profile];
         const bool other_group = state.layout != 0 && (state.layout & groups_[cut.group].mask) == 0;
-        if (other_group || (state.layout & bit_of(*given)) != 0) {
+        if (other_group || (state.layout & bit_of(*instance)) != 0) {
             return {.code = rejection_code::no_free_instance, .wanted = cut.memory.count(), .available = 0};
         }
-        return first_refusal({why_no_slot(device, state), why_no_cores(device, state, given->cores)});
+        return first_refusal({why_no_slot(device, state), why_no_cores(device, state, instance->cores)});
     }
 
     [[nodiscard]] device_state with(const device_spec&, const device_state& state,
                                     const partition& part) const override {
-        const auto& given = std::get<mig_instance>(part);
-        return {.memory = state.memory + charge_of(given),
-                .cores = state.cores + given.cores,
+        const auto& instance = std::get<mig_instance>(part);
+        return {.memory = state.memory + charge_of(instance),
+                .cores = state.cores + instance.cores,
                 .slots = state.slots + 1,
-                .layout = state.layout | bit_of(given)};
+                .layout = state.layout | bit_of(instance)};
     }
 
     [[nodiscard]] device_state without(const device_spec&, const device_state& state,
                                        const partition& part) const override {
-        const auto& given = std::get<mig_instance>(part);
-        return {.memory = state.memory - charge_of(given),
-                .cores = state.cores - given.cores,
+        const auto& instance = std::get<mig_instance>(part);
+        return {.memory = state.memory - charge_of(instance),
+                .cores = state.cores - instance.cores,
                 .slots = state.slots - 1,
-                .layout = state.layout & ~bit_of(given)};
+                .layout = state.layout & ~bit_of(instance)};
     }
 
     [[nodiscard]] milli_gpu used(const device_spec& device, const device_state& state) const override {
@@ -107,9 +109,17 @@ public:
                         std::max(share_of(state.memory, device.memory), share_of(state.cores, device.cores)));
     }
 
+    [[nodiscard]] part_description describe(const device_spec&, const partition& part) const override {
+        const auto& instance = std::get<mig_instance>(part);
+        const kind& cut = kinds_[instance.profile];
+        return {.name = cut.name, .group = cut.group_name, .memory = cut.memory, .cores = instance.cores};
+    }
+
 private:
     struct kind {
         std::size_t group = 0;
+        std::string name;
+        std::string group_name;
         mib memory; ///< of one instance
         std::uint32_t first_slot = 0;
         std::uint32_t count = 0;
@@ -122,31 +132,31 @@ private:
         std::uint64_t mask = 0;
     };
 
-    [[nodiscard]] static std::uint64_t mask_of(const kind& of) noexcept {
-        return of.count == 0 ? 0 : (~std::uint64_t{0} >> (64U - of.count)) << of.first_slot;
+    [[nodiscard]] static std::uint64_t mask_of(const kind& cut) noexcept {
+        return cut.count == 0 ? 0 : (~std::uint64_t{0} >> (64U - cut.count)) << cut.first_slot;
     }
-    [[nodiscard]] std::uint64_t bit_of(const mig_instance& given) const noexcept {
-        return std::uint64_t{1} << (kinds_[given.profile].first_slot + given.start);
+    [[nodiscard]] std::uint64_t bit_of(const mig_instance& instance) const noexcept {
+        return std::uint64_t{1} << (kinds_[instance.profile].first_slot + instance.start);
     }
-    [[nodiscard]] mib charge_of(const mig_instance& given) const noexcept {
-        return mib{kinds_[given.profile].memory.count() / factor_};
+    [[nodiscard]] mib charge_of(const mig_instance& instance) const noexcept {
+        return mib{kinds_[instance.profile].memory.count() / factor_};
     }
 
     /// The instance for that much memory (in units of the factor), or none.
-    [[nodiscard]] std::optional<mig_instance> find(const device_state& state, mib wanted) const {
-        for (const span_of_kinds& each : groups_) {
+    [[nodiscard]] std::optional<mig_instance> find(const device_state& state, mib memory) const {
+        for (const span_of_kinds& group : groups_) {
             // Where instances of several groups were found running, the GPU is cut in no way that allows more.
-            if ((state.layout & ~each.mask) != 0) continue;
-            if (const auto found = find_in_group(state, wanted * factor_, each)) return found;
+            if ((state.layout & ~group.mask) != 0) continue;
+            if (const auto instance = find_in_group(state, memory * factor_, group)) return instance;
         }
         return std::nullopt;
     }
-    [[nodiscard]] std::optional<mig_instance> find_in_group(const device_state& state, mib wanted,
+    [[nodiscard]] std::optional<mig_instance> find_in_group(const device_state& state, mib memory,
                                                             const span_of_kinds& group) const {
         std::optional<std::size_t> best;
         for (std::size_t i = group.first; i < group.end; ++i) {
             const bool free = (mask_of(kinds_[i]) & ~state.layout) != 0;
-            if (!free || kinds_[i].memory < wanted) continue;
+            if (!free || kinds_[i].memory < memory) continue;
             if (!best || kinds_[i].memory < kinds_[*best].memory) best = i;
         }
         if (!best) return std::nullopt;
@@ -159,5 +169,10 @@ private:
     std::vector<span_of_kinds> groups_;
     std::int64_t factor_;
 };
+
+/// The mode of GPUs that are cut by these groups. Errors with the field of the registration: out_of_range (a factor,
+/// count or memory), unsupported (more than mig_groups::slots_max instances).
+[[nodiscard]] expected<std::shared_ptr<const mig_groups>> make_mig_groups(const std::vector<mig_group>& groups,
+                                                                          std::int64_t factor);
 
 } // namespace vgpualloc::modes

@@ -14,6 +14,7 @@
 #include "vgpualloc/catalog/mindcluster_310p.hpp"
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/mode/budget.hpp"
+#include "vgpualloc/mode/entry.hpp"
 #include "vgpualloc/model/device.hpp"
 
 namespace vgpualloc::modes {
@@ -28,16 +29,18 @@ namespace vgpualloc::modes {
 /// which vGroup a template is, the device plugin says once it has made it; placements do not choose it.
 class mindcluster_310p final : public sharing_mode {
 public:
+    static constexpr std::string_view id = "mindcluster_310p";
+    static constexpr std::string_view about =
+        "templates of an Ascend 310P by AI cores, video engines and level (MindCluster)";
+
     using row = mindcluster_310p_template;
     static constexpr const auto& rows = mindcluster_310p_templates;
 
-    /// The chip that lists show: 8 AI cores, 7 AI CPUs.
-    mindcluster_310p() = default;
+    [[nodiscard]] static expected<shared_mode> make(const device_registration& device, const mig_catalog& catalog);
+    static constexpr auto key = &made_from<&device_registration::cores, &device_registration::npu>;
+    [[nodiscard]] static device_registration example(); ///< 8 AI cores, 7 AI CPUs
 
-    [[nodiscard]] std::string_view name() const noexcept override { return "mindcluster_310p"; }
-    [[nodiscard]] std::string_view summary() const noexcept override {
-        return "templates of an Ascend 310P by AI cores, video engines and level (MindCluster)";
-    }
+    [[nodiscard]] std::string_view name() const noexcept override { return id; }
 
     [[nodiscard]] device_spec adapted(device_spec spec) const override {
         spec.cores = cores_;
@@ -48,11 +51,11 @@ public:
     /// The row asked for, or the smaller one in its stead where only that fits.
     void candidates(const device_spec& device, const device_state& state, const device_request& request,
                     std::vector<partition>& out) const override {
-        const auto wanted = parts_for(device, request);
-        if (!wanted) return;
-        for (const partition& each : {wanted->full, wanted->reduced}) {
-            if (why_not(device, state, each).code != rejection_code::none) continue;
-            out.push_back(each);
+        const auto choices = parts_for(device, request);
+        if (!choices) return;
+        for (const partition& part : {choices->full, choices->reduced}) {
+            if (why_not(device, state, part).code != rejection_code::none) continue;
+            out.push_back(part);
             return;
         }
     }
@@ -60,13 +63,13 @@ public:
     /// Where two rows would do, the answer is about the smaller one.
     [[nodiscard]] rejection_detail why_not(const device_spec& device, const device_state& state,
                                            const device_request& request) const override {
-        const auto wanted = parts_for(device, request);
-        if (!wanted) {
+        const auto choices = parts_for(device, request);
+        if (!choices) {
             return {.code = rejection_code::request_not_valid,
                     .wanted = request.cores.count(),
                     .available = device.cores.count()};
         }
-        return why_not(device, state, wanted->reduced);
+        return why_not(device, state, choices->reduced);
     }
 
     [[nodiscard]] rejection_detail why_not(const device_spec& device, const device_state& state,
@@ -75,24 +78,26 @@ public:
             if (state.slots == 0) return {};
             return {.code = rejection_code::device_in_use, .wanted = 0, .available = state.slots};
         }
-        const auto* given = std::get_if<vir_template>(&part);
-        if (given == nullptr || given->index >= rows.size() || given->group > groups_max ||
-            *given != cut(given->index, given->group)) {
+        const auto* cut_part = std::get_if<vir_template>(&part);
+        if (cut_part == nullptr || cut_part->index >= rows.size() || cut_part->group > groups_max ||
+            *cut_part != cut(cut_part->index, cut_part->group)) {
             return {.code = rejection_code::mode_not_offered};
         }
         if (count_of(state, rows.size()) > 0) {
             return {.code = rejection_code::device_taken_whole, .wanted = 1, .available = 0};
         }
-        return first_refusal({why_no_slot(device, state), why_no_cores(device, state, given->cores),
-                              why_no_cpu(state, rows[given->index]), why_dvpp_taken(state, rows[given->index]),
-                              why_no_group(state, given->cores)});
+        return first_refusal({why_no_slot(device, state), why_no_cores(device, state, cut_part->cores),
+                              why_no_cpu(state, rows[cut_part->index]), why_dvpp_taken(state, rows[cut_part->index]),
+                              why_no_group(state, cut_part->cores)});
     }
 
     [[nodiscard]] int compromise(const device_spec& device, const device_request& request,
                                  const partition& part) const override {
-        const auto wanted = parts_for(device, request);
-        return wanted && part != wanted->full ? 1 : 0;
+        const auto choices = parts_for(device, request);
+        return choices && part != choices->full ? 1 : 0;
     }
+
+    [[nodiscard]] bool may_compromise(const device_request& request) const override { return request.high_level; }
 
     /// Plain sums, so that what overlaps already (ledger::adopt) comes off again as it went on.
     [[nodiscard]] device_state with(const device_spec& device, const device_state& state,
@@ -120,11 +125,29 @@ public:
         return std::min(whole_gpu, std::max(cpu, core));
     }
 
-    /// AI CPUs that the templates on a chip take.
-    [[nodiscard]] std::int64_t cpu_of(const device_state& state) const {
-        std::int64_t total = 0; // a whole chip has no other users
-        for (std::size_t i = 0; i < rows.size(); ++i) total += count_of(state, i) * rows[i].ai_cpu;
-        return total;
+    [[nodiscard]] use_vector use(const device_spec&, const device_state& state) const override {
+        const std::int64_t of_whole_chips = count_of(state, rows.size()) * ai_cpu_;
+        return {.memory = state.memory,
+                .compute = state.cores,
+                .slots = state.slots,
+                .ai_cpus = cpu_of(state) + of_whole_chips};
+    }
+
+    [[nodiscard]] part_description describe(const device_spec& device, const partition& part) const override {
+        const auto* cut = std::get_if<vir_template>(&part);
+        if (cut == nullptr) return sharing_mode::describe(device, part);
+        const bool known = cut->index < rows.size();
+        return {.name = std::string{known ? rows[cut->index].name : std::string_view{}},
+                .group = {},
+                .memory = cut->memory,
+                .cores = cut->cores};
+    }
+
+    /// Chips are asked for by AI cores alone.
+    [[nodiscard]] amount_unit unit_of(rejection_code code, const device_request& request) const override {
+        const bool compute =
+            code == rejection_code::insufficient_device_cores || code == rejection_code::request_not_valid;
+        return compute ? amount_unit::ai_cores : sharing_mode::unit_of(code, request);
     }
 
 private:
@@ -188,12 +211,12 @@ private:
     }
 
     [[nodiscard]] static charge charge_of(const device_spec& device, const partition& part) {
-        const auto* given = std::get_if<vir_template>(&part);
-        const std::size_t at = given == nullptr ? rows.size() : given->index;
+        const auto* cut_part = std::get_if<vir_template>(&part);
+        const std::size_t at = cut_part == nullptr ? rows.size() : cut_part->index;
         const std::uint64_t unit = std::uint64_t{1} << (count_bits * at);
-        if (given == nullptr) return {.memory = device.memory, .cores = device.cores, .unit = unit};
-        const std::uint64_t in_group = given->group == 0 ? 0 : group_unit(given->group);
-        return {.memory = given->memory, .cores = given->cores, .unit = unit + in_group};
+        if (cut_part == nullptr) return {.memory = device.memory, .cores = device.cores, .unit = unit};
+        const std::uint64_t in_group = cut_part->group == 0 ? 0 : group_unit(cut_part->group);
+        return {.memory = cut_part->memory, .cores = cut_part->cores, .unit = unit + in_group};
     }
     [[nodiscard]] static constexpr std::uint64_t group_unit(std::uint32_t group) noexcept {
         return std::uint64_t{1} << (groups_at + group_bits * (group - 1));
@@ -209,55 +232,49 @@ private:
         return total;
     }
 
-    [[nodiscard]] rejection_detail why_no_cpu(const device_state& state, const row& wanted) const {
+    /// AI CPUs that the templates on a chip take; a whole chip has no templates.
+    [[nodiscard]] std::int64_t cpu_of(const device_state& state) const {
+        std::int64_t total = 0;
+        for (std::size_t i = 0; i < rows.size(); ++i) total += count_of(state, i) * rows[i].ai_cpu;
+        return total;
+    }
+
+    [[nodiscard]] rejection_detail why_no_cpu(const device_state& state, const row& cut_row) const {
         const std::int64_t left = ai_cpu_ - cpu_of(state);
-        if (wanted.ai_cpu <= left) return {};
-        return {.code = rejection_code::insufficient_device_cpus, .wanted = wanted.ai_cpu, .available = left};
+        if (cut_row.ai_cpu <= left) return {};
+        return {.code = rejection_code::insufficient_device_cpus, .wanted = cut_row.ai_cpu, .available = left};
     }
 
     /// MindCluster keeps a state of the engines per chip, which comes to this: one user at most, and beside it only
     /// those who say that they do not use them.
-    [[nodiscard]] static rejection_detail why_dvpp_taken(const device_state& state, const row& wanted) {
+    [[nodiscard]] static rejection_detail why_dvpp_taken(const device_state& state, const row& cut_row) {
         const std::int64_t users = users_with(state, dvpp_use::yes);
         const std::int64_t silent = users_with(state, dvpp_use::unstated);
         const bool taken =
-            (wanted.dvpp == dvpp_use::yes && users + silent > 0) || (wanted.dvpp == dvpp_use::unstated && users > 0);
+            (cut_row.dvpp == dvpp_use::yes && users + silent > 0) || (cut_row.dvpp == dvpp_use::unstated && users > 0);
         if (!taken) return {};
         return {.code = rejection_code::dvpp_taken, .wanted = 1, .available = 0};
     }
 
     /// A chip has four vGroups (SPEC-ascend 6): with three in use 4 cores are too many, with four in use 2 are.
-    [[nodiscard]] static rejection_detail why_no_group(const device_state& state, core_percent wanted) {
+    [[nodiscard]] static rejection_detail why_no_group(const device_state& state, core_percent cores) {
         std::uint32_t in_use = 0;
         for (std::uint32_t group = 1; group <= groups_max; ++group) {
             constexpr std::uint64_t mask = (1U << group_bits) - 1;
             if ((state.layout & (mask * group_unit(group))) != 0) ++in_use;
         }
         const core_percent left{in_use < 3 ? 4 : in_use == 3 ? 2 : 1};
-        if (wanted <= left) return {};
-        return {.code = rejection_code::insufficient_vgroups, .wanted = wanted.count(), .available = left.count()};
+        if (cores <= left) return {};
+        return {.code = rejection_code::insufficient_vgroups, .wanted = cores.count(), .available = left.count()};
     }
 
-    core_percent cores_{8};
-    std::int64_t ai_cpu_ = 7;
+    core_percent cores_;
+    std::int64_t ai_cpu_;
 };
 
 /// The mode for chips of `cores_per_chip` AI cores (8 or 10) and `ai_cpu` AI CPUs (7 on all that are known). Error
 /// out_of_range with the field's name.
-[[nodiscard]] inline expected<std::shared_ptr<const mindcluster_310p>>
-make_mindcluster_310p(core_percent cores_per_chip, std::int64_t ai_cpu) {
-    const auto refuse = [](const char* field, std::int64_t value, const char* allowed) {
-        return unexpected(error{.code = error_code::out_of_range,
-                                .where = "mindcluster_310p",
-                                .field = field,
-                                .value = std::to_string(value),
-                                .expected = allowed});
-    };
-    if (cores_per_chip != core_percent{8} && cores_per_chip != core_percent{10}) {
-        return refuse("cores_per_chip", cores_per_chip.count(), "8 or 10");
-    }
-    if (ai_cpu < 1 || ai_cpu > 100) return refuse("ai_cpu", ai_cpu, "1 to 100");
-    return std::shared_ptr<const mindcluster_310p>{new mindcluster_310p{cores_per_chip, ai_cpu}};
-}
+[[nodiscard]] expected<std::shared_ptr<const mindcluster_310p>> make_mindcluster_310p(core_percent cores_per_chip,
+                                                                                      std::int64_t ai_cpu);
 
 } // namespace vgpualloc::modes

@@ -20,12 +20,13 @@ namespace vgpualloc::modes {
 /// protection and error containment).
 class mps final : public sharing_mode {
 public:
+    static constexpr std::string_view id = "mps";
+    static constexpr std::string_view about =
+        "memory and thread limits of processes that share a GPU and its faults (NVIDIA MPS)";
+
     static constexpr std::int64_t clients_max = 48; ///< of one GPU since Volta; 16 before, which the slots say
 
-    [[nodiscard]] std::string_view name() const noexcept override { return "mps"; }
-    [[nodiscard]] std::string_view summary() const noexcept override {
-        return "memory and thread limits of processes that share a GPU and its faults (NVIDIA MPS)";
-    }
+    [[nodiscard]] std::string_view name() const noexcept override { return id; }
     /// A fatal fault ends all clients on the GPU (seed 002, R050).
     [[nodiscard]] bool shares_faults() const noexcept override { return true; }
     [[nodiscard]] device_spec adapted(device_spec spec) const override {
@@ -47,13 +48,12 @@ public:
 
     [[nodiscard]] rejection_detail why_not(const device_spec& device, const device_state& state,
                                            const partition& part) const override {
-        const auto* wanted = std::get_if<slice>(&part);
-        if (wanted == nullptr || wanted->memory < mib{0} || wanted->cores < core_percent{0}) {
+        const auto* cut = std::get_if<slice>(&part);
+        if (cut == nullptr || cut->memory < mib{0} || cut->cores < core_percent{0}) {
             return {.code = rejection_code::mode_not_offered};
         }
         return first_refusal({why_no_slot(std::min(device.slots, clients_max), state),
-                              why_no_memory(device, state, wanted->memory),
-                              why_no_cores(device, state, wanted->cores)});
+                              why_no_memory(device, state, cut->memory), why_no_cores(device, state, cut->cores)});
     }
 
     [[nodiscard]] device_state with(const device_spec&, const device_state& state,

@@ -68,13 +68,35 @@ struct device_state {
     return hash_combine(h, state.layout);
 }
 
+/// What is used of a device as a mode counts it: the amounts of device_state, and what a mode counts besides.
+struct use_vector {
+    mib memory;
+    core_percent compute;
+    std::int64_t slots = 0;
+    std::int64_t ai_cpus = 0; ///< of NPUs, which run the operators that AI cores cannot
+
+    bool operator==(const use_vector&) const = default;
+};
+
+/// A part in its mode's own names and amounts, for those who print or compare it.
+struct part_description {
+    std::string name;   ///< of the profile or template; empty where there is none, as of a slice or a whole device
+    std::string group;  ///< of the geometry groups of MIG, the one that it belongs to
+    mib memory;         ///< that a container gets with it
+    core_percent cores; ///< likewise; AI cores where a device counts its compute in these
+
+    bool operator==(const part_description&) const = default;
+};
+
+/// What the numbers of a refusal count.
+enum class amount_unit : std::uint8_t { none, memory_mib, percent, ai_cores };
+
 /// How one device may be cut. Stateless: all state is in device_state. Implementations are in mode/, one header each.
 class sharing_mode {
 public:
     virtual ~sharing_mode() = default;
 
     [[nodiscard]] virtual std::string_view name() const noexcept = 0;
-    [[nodiscard]] virtual std::string_view summary() const noexcept = 0; ///< one sentence for lists
 
     /// Whether a fatal fault of one container takes all containers of the device with it.
     [[nodiscard]] virtual bool shares_faults() const noexcept { return false; }
@@ -104,7 +126,8 @@ public:
         return 0;
     }
 
-    /// Whether compromise() may be other than 0 for this request, on any device of this mode.
+    /// Whether compromise() may be other than 0 for some part of some device. A pod of which this holds is decided by
+    /// asking every device, since nodes and devices that fall short come after all that do not.
     [[nodiscard]] virtual bool may_compromise(const device_request& /*request*/) const { return false; }
 
     /// The state with `part` added, or taken away again. The caller guarantees that it fits, or that it is there; only
@@ -116,6 +139,21 @@ public:
 
     /// The used part as a scalar: 1000 x the larger of memory share and compute share, rounded up; 0 to 1000.
     [[nodiscard]] virtual milli_gpu used(const device_spec& device, const device_state& state) const = 0;
+
+    /// The used part by amounts.
+    [[nodiscard]] virtual use_vector use(const device_spec& /*device*/, const device_state& state) const {
+        return {.memory = state.memory, .compute = state.cores, .slots = state.slots};
+    }
+
+    /// `part`, one that the mode gives out, in its names. By default a slice or a whole device.
+    [[nodiscard]] virtual part_description describe(const device_spec& device, const partition& part) const;
+
+    /// What `wanted` and `available` of a refusal with this code count, where they are memory or compute of the device
+    /// or an amount that can never be served (insufficient_device_memory, no_free_instance, instance_memory_unknown,
+    /// insufficient_device_cores, request_not_valid).
+    [[nodiscard]] virtual amount_unit unit_of(rejection_code code, const device_request& /*request*/) const {
+        return code == rejection_code::insufficient_device_cores ? amount_unit::percent : amount_unit::memory_mib;
+    }
 };
 
 /// Whether `part` occurs in `text`, whatever the case of ASCII letters.

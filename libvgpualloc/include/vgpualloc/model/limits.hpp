@@ -13,12 +13,15 @@ struct node;
 
 inline constexpr std::int64_t devices_per_node_max = 1024;
 inline constexpr std::int64_t containers_per_pod_max = 65'536;
-inline constexpr std::uint32_t pod_index_max = (1U << 27U) - 1;  ///< largest pod_id::value()
-inline constexpr mib device_memory_max{std::int64_t{1} << 40U};  ///< of one device
-inline constexpr core_percent device_cores_max{1'000'000};       ///< of one device
-inline constexpr std::int64_t memory_percent_max = 1'000'000;    ///< of a device's memory
-inline constexpr bytes host_memory_max{std::int64_t{1} << 58U};  ///< of one node or pod
-inline constexpr milli_cpu host_cpu_max{std::int64_t{1} << 50U}; ///< of one node or pod
+inline constexpr std::uint32_t pod_index_max = (1U << 27U) - 1; ///< largest pod_id::value()
+inline constexpr mib device_memory_max{std::int64_t{1} << 40U}; ///< of one device
+inline constexpr core_percent device_cores_max{1'000'000};      ///< of one device
+inline constexpr std::int64_t device_slots_max = 1'000'000;     ///< of one device
+inline constexpr std::int64_t ai_units_max = 1'000'000;         ///< AI cores, or AI CPUs, of one NPU or template
+inline constexpr std::int64_t memory_factor_max = std::int64_t{1} << 20U; ///< MiB that a registration may count as one
+inline constexpr std::int64_t memory_percent_max = 1'000'000;             ///< of a device's memory
+inline constexpr bytes host_memory_max{std::int64_t{1} << 58U};           ///< of one node or pod
+inline constexpr milli_cpu host_cpu_max{std::int64_t{1} << 50U};          ///< of one node or pod
 
 /// Whether a request can be decided: no negative or overflowing amount. Error out_of_range, whose field names the
 /// member ("containers[2].count").

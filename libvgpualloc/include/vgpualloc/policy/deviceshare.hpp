@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "vgpualloc/mode/mindcluster_310p.hpp"
 #include "vgpualloc/model/cluster.hpp"
 #include "vgpualloc/policy/positional.hpp"
 
@@ -133,9 +132,8 @@ public:
     [[nodiscard]] double device_score(const request_view&, const node_view&, const node_view&,
                                       const step_view& step) override {
         constexpr std::int64_t cpus_max = 1000; // more than a chip has
-        const auto* mode = dynamic_cast<const modes::mindcluster_310p*>(step.before->spec->mode);
-        const std::int64_t cpus = mode == nullptr ? 0 : mode->cpu_of(step.before->state);
-        return static_cast<double>(step.before->state.cores.count() * cpus_max + cpus);
+        const use_vector use = step.before->spec->mode->use(*step.before->spec, step.before->state);
+        return static_cast<double>(use.compute.count() * cpus_max + use.ai_cpus);
     }
     [[nodiscard]] double placement_score(const request_view&, const placement_view& chosen) override {
         if (weight_ <= 0) return 0.0;

@@ -21,12 +21,14 @@ struct device_facts {
     std::int64_t memory_factor = 1;  ///< of the geometry
     npu_kind npu;                    ///< vir_template::index is a position in its templates by ascending memory
     std::vector<dvpp_use> dvpp;      ///< of the templates, by index; empty = not counted
+    bool one_isolation = false;      ///< slices with a share of compute and slices without one may not be together
 };
 
 /// The first broken rule in words, or empty if everything holds: host CPU, host memory and pod limits; per device the
 /// memory, compute and slot budgets; a whole device has one user; MIG instances that can exist together, of one group;
-/// the AI cores, AI CPUs and video engines of templates; one isolation on a CCE device; a container's devices are all
-/// different; a pod is live at most once. `facts` by position in cluster::kinds; kinds after its end have none.
+/// the AI cores, AI CPUs and video engines of templates; one isolation on a device where that is a fact; a container's
+/// devices are all different; a pod is live at most once. `facts` by position in cluster::kinds; kinds after its end
+/// have none.
 [[nodiscard]] std::string first_violation(const ledger& book, std::span<const device_facts> facts = {});
 
 } // namespace vgpualloc::verify

@@ -23,15 +23,15 @@ public:
         return std::make_unique<ascend_devices>(*this);
     }
 
-    [[nodiscard]] bool requested_by(const pod& asked) const override {
-        return options_->ascend_hami && std::ranges::any_of(asked.containers, [this](const auto& each) {
-                   return each.limits.contains(kind_->resource_name) ||
-                          each.limits.contains(kind_->resource_memory_name);
+    [[nodiscard]] bool requested_by(const pod& pending) const override {
+        return options_->ascend_hami && std::ranges::any_of(pending.containers, [this](const auto& container) {
+                   return container.limits.contains(kind_->resource_name) ||
+                          container.limits.contains(kind_->resource_memory_name);
                });
     }
 
-    [[nodiscard]] filter_answer filter(const pod& asked, const std::string& policy) override {
-        ascend::selection chosen = ascend::select(view(), asked, policy);
+    [[nodiscard]] filter_answer filter(const pod& pending, const std::string& policy) override {
+        ascend::selection chosen = ascend::select(view(), pending, policy);
         filter_answer answer;
         if (chosen.code == 0) return answer;
         answer.fits = false;
@@ -42,28 +42,28 @@ public:
         return answer;
     }
 
-    [[nodiscard]] double score(const pod& asked, const std::string& policy) override {
+    [[nodiscard]] double score(const pod& pending, const std::string& policy) override {
         scored_policy_ = policy;
-        const ascend::selection chosen = ascend::select(view(), asked, policy);
+        const ascend::selection chosen = ascend::select(view(), pending, policy);
         return chosen.code == 0 ? ascend::selection_score(view(), chosen, policy) : 0.0;
     }
 
-    [[nodiscard]] allocate_answer allocate(const pod& asked, const std::string& policy) override {
+    [[nodiscard]] allocate_answer allocate(const pod& pending, const std::string& policy) override {
         // Q15: the policy is that of the last ScoreNode, which is not called at weight 0: then it is none.
         const std::string& used = options_->quirks.has(quirk::q15) ? scored_policy_ : policy;
-        ascend::selection chosen = ascend::select(view(), asked, used);
+        ascend::selection chosen = ascend::select(view(), pending, used);
         allocate_answer answer;
         if (chosen.code != 0) {
-            answer.error = "failed to select ascend devices for pod " + asked.name + ": " + chosen.error;
+            answer.error = "failed to select ascend devices for pod " + pending.name + ": " + chosen.error;
             answer.reason = std::move(chosen.reason);
             return answer;
         }
         answer.ok = true;
         answer.containers = containers_of(chosen);
-        answer.annotations = annotations_of(asked, chosen);
+        answer.annotations = annotations_of(pending, chosen);
         // The ledger is booked through the annotation's text, with what that loses (Q2b).
         pod bound;
-        bound.uid = asked.uid;
+        bound.uid = pending.uid;
         bound.annotations = answer.annotations;
         add_resource(bound);
         return answer;
@@ -72,47 +72,47 @@ public:
     void add_resource(const pod& bound) override {
         const auto text = bound.annotations.find(allocated_key());
         if (text == bound.annotations.end()) return;
-        for (const auto& each : ascend::decode_devices(text->second, options_->quirks)) {
-            ascend::card* const on = find(each.uuid);
-            if (on == nullptr || !on->pods.try_emplace(bound.uid, each.memory, each.cores).second) continue;
-            ++on->used;
-            on->used_memory += each.memory;
-            on->used_cores += each.cores;
+        for (const auto& entry : ascend::decode_devices(text->second, options_->quirks)) {
+            ascend::card* const card = find(entry.uuid);
+            if (card == nullptr || !card->pods.try_emplace(bound.uid, entry.memory, entry.cores).second) continue;
+            ++card->used;
+            card->used_memory += entry.memory;
+            card->used_cores += entry.cores;
         }
     }
 
     void sub_resource(const pod& bound) override {
         const auto text = bound.annotations.find(allocated_key());
         if (text == bound.annotations.end()) {
-            for (ascend::card& each : cards_) remove(each, bound.uid);
+            for (ascend::card& card : cards_) remove(card, bound.uid);
             return;
         }
-        for (const auto& each : ascend::decode_devices(text->second, options_->quirks)) {
-            if (ascend::card* const on = find(each.uuid)) remove(*on, bound.uid);
+        for (const auto& entry : ascend::decode_devices(text->second, options_->quirks)) {
+            if (ascend::card* const card = find(entry.uuid)) remove(*card, bound.uid);
         }
     }
 
     // Release has nothing left to do: without an annotation SubResource has freed by the pod's uid.
-    void unallocate(const pod& asked) override { sub_resource(asked); }
+    void unallocate(const pod& pending) override { sub_resource(pending); }
 
     [[nodiscard]] ledger_state state() const override {
         ledger_state result;
         result.present = true;
         result.mode = kind_->common_word;
-        for (const ascend::card& each : cards_) {
+        for (const ascend::card& card : cards_) {
             card_state shown;
-            shown.index = each.index;
-            shown.used_num = each.used;
-            shown.used_mem = each.used_memory;
-            shown.used_core = each.used_cores;
-            shown.pods = each.pods;
-            shown.uuid = each.uuid;
-            shown.memory = each.memory;
-            shown.number = each.count;
-            shown.cores = each.cores;
-            shown.type = each.type;
-            shown.health = each.health;
-            if (each.place) shown.network_id = each.place->id;
+            shown.index = card.index;
+            shown.used_num = card.used;
+            shown.used_mem = card.used_memory;
+            shown.used_core = card.used_cores;
+            shown.pods = card.pods;
+            shown.uuid = card.uuid;
+            shown.memory = card.memory;
+            shown.number = card.count;
+            shown.cores = card.cores;
+            shown.type = card.type;
+            shown.health = card.health;
+            if (card.place) shown.network_id = card.place->id;
             result.devices.push_back(std::move(shown));
         }
         return result;
@@ -127,47 +127,47 @@ private:
 
     /// Upstream looks cards up by their whole id here: Q22 is one of the vGPU ledger alone.
     [[nodiscard]] ascend::card* find(std::string_view uuid) {
-        const auto found = std::ranges::find(cards_, uuid, &ascend::card::uuid);
-        return found == cards_.end() ? nullptr : &*found;
+        const auto card = std::ranges::find(cards_, uuid, &ascend::card::uuid);
+        return card == cards_.end() ? nullptr : &*card;
     }
 
-    static void remove(ascend::card& from, const std::string& uid) {
-        const auto entry = from.pods.find(uid);
-        if (entry == from.pods.end()) return;
-        --from.used;
-        from.used_memory -= entry->second.first;
-        from.used_cores -= entry->second.second;
-        from.pods.erase(entry);
+    static void remove(ascend::card& card, const std::string& uid) {
+        const auto entry = card.pods.find(uid);
+        if (entry == card.pods.end()) return;
+        --card.used;
+        card.used_memory -= entry->second.first;
+        card.used_cores -= entry->second.second;
+        card.pods.erase(entry);
     }
 
     [[nodiscard]] std::vector<std::vector<picked_card>> containers_of(const ascend::selection& chosen) const {
         std::vector<std::vector<picked_card>> containers;
         for (const auto& part : chosen.parts) {
-            if (!part.asked.asks) continue;
+            if (!part.wish.asks) continue;
             auto& list = containers.emplace_back();
             for (const std::size_t at : part.cards) {
                 picked_card& card = list.emplace_back();
                 card.index = cards_[at].index;
                 card.uuid = cards_[at].uuid;
                 card.type = kind_->common_word;
-                card.memory = part.asked.memory;
-                card.cores = part.asked.cores;
+                card.memory = part.wish.memory;
+                card.cores = part.wish.cores;
             }
         }
         return containers;
     }
 
-    [[nodiscard]] kubernetes::text_map annotations_of(const pod& asked, const ascend::selection& chosen) const {
+    [[nodiscard]] kubernetes::text_map annotations_of(const pod& pending, const ascend::selection& chosen) const {
         const std::string devices = ascend::encode_devices(view(), chosen);
-        return {
-            {"hami.io/" + kind_->common_word + "-devices-to-allocate", devices},
-            {allocated_key(), devices},
-            {"huawei.com/" + kind_->common_word, ascend::encode_runtime(view(), chosen, ascend::asks_core_mode(asked))},
-            {"predicate-time", time_mark},
-            {"hami.io/vgpu-node", node_},
-            {"hami.io/vgpu-time", time_mark},
-            {"hami.io/bind-time", time_mark},
-            {"hami.io/bind-phase", "allocating"}};
+        return {{"hami.io/" + kind_->common_word + "-devices-to-allocate", devices},
+                {allocated_key(), devices},
+                {"huawei.com/" + kind_->common_word,
+                 ascend::encode_runtime(view(), chosen, ascend::asks_core_mode(pending))},
+                {"predicate-time", time_mark},
+                {"hami.io/vgpu-node", node_},
+                {"hami.io/vgpu-time", time_mark},
+                {"hami.io/bind-time", time_mark},
+                {"hami.io/bind-phase", "allocating"}};
     }
 
     std::string node_;

@@ -12,15 +12,15 @@ namespace {
 /// A JSON text as Go's encoding/json writes it, which also escapes what HTML would read.
 std::string json_text(std::string_view text) {
     std::string result;
-    for (const char each : vgpuformats::print_json(text)) {
-        if (each == '<') {
+    for (const char letter : vgpuformats::print_json(text)) {
+        if (letter == '<') {
             result += "\\u003c";
-        } else if (each == '>') {
+        } else if (letter == '>') {
             result += "\\u003e";
-        } else if (each == '&') {
+        } else if (letter == '&') {
             result += "\\u0026";
         } else {
-            result += each;
+            result += letter;
         }
     }
     return result;
@@ -32,8 +32,8 @@ std::string encode_devices(const node_view& where, const selection& chosen) {
     std::string text;
     for (const auto& part : chosen.parts) {
         for (const std::size_t at : part.cards) {
-            text += where.cards[at].uuid + "," + where.kind.common_word + "," + std::to_string(part.asked.memory) +
-                    "," + std::to_string(part.asked.cores) + ":";
+            text += where.cards[at].uuid + "," + where.kind.common_word + "," + std::to_string(part.wish.memory) + "," +
+                    std::to_string(part.wish.cores) + ":";
         }
         text += ';';
     }
@@ -52,10 +52,9 @@ std::string encode_runtime(const node_view& where, const selection& chosen, bool
             };
             if (!where.cards[at].uuid.empty()) add("UUID", json_text(where.cards[at].uuid));
             if (core_mode) {
-                if (part.asked.memory != 0) add("memory", std::to_string(part.asked.memory));
-                if (part.asked.cores != 0) add("core", std::to_string(part.asked.cores));
-            } else if (const auto trimmed = trim_memory(where.kind, part.asked.memory);
-                       !trimmed.template_name.empty()) {
+                if (part.wish.memory != 0) add("memory", std::to_string(part.wish.memory));
+                if (part.wish.cores != 0) add("core", std::to_string(part.wish.cores));
+            } else if (const auto trimmed = trim_memory(where.kind, part.wish.memory); !trimmed.template_name.empty()) {
                 add("temp", json_text(trimmed.template_name));
             }
             list += fields + "}";

@@ -58,11 +58,11 @@ struct record {
     bool oversized = false; ///< more memory than a card has (Q11 off)
 };
 /// Per requesting container, in order. `whole` is the memory that a record without any gets.
-[[nodiscard]] std::vector<record> records_of(const kubernetes::pod& asked, const vnpu_kind& kind, std::int64_t whole,
+[[nodiscard]] std::vector<record> records_of(const kubernetes::pod& pending, const vnpu_kind& kind, std::int64_t whole,
                                              bool core_mode, const quirk_set& quirks);
 
 /// Soft-sliced instead of by templates.
-[[nodiscard]] bool asks_core_mode(const kubernetes::pod& asked);
+[[nodiscard]] bool asks_core_mode(const kubernetes::pod& pending);
 
 // Which cards it gets.
 
@@ -75,7 +75,7 @@ struct node_view {
 
 struct selection {
     struct part {
-        record asked;
+        record wish;
         std::vector<std::size_t> cards; ///< positions in node_view::cards
     };
     std::vector<part> parts;
@@ -84,8 +84,8 @@ struct selection {
     std::string reason;
 };
 
-[[nodiscard]] double card_score(const std::string& policy, const card& of);
-[[nodiscard]] selection select(const node_view& where, const kubernetes::pod& asked, const std::string& policy);
+[[nodiscard]] double card_score(const std::string& policy, const card& device);
+[[nodiscard]] selection select(const node_view& where, const kubernetes::pod& pending, const std::string& policy);
 /// ScoreNode's sum for a selection.
 [[nodiscard]] double selection_score(const node_view& where, const selection& chosen, const std::string& policy);
 

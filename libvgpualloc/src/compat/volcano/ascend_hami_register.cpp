@@ -12,7 +12,7 @@ namespace {
 
 using vgpuformats::document;
 
-char lower(char each) { return each >= 'A' && each <= 'Z' ? static_cast<char>(each - 'A' + 'a') : each; }
+char lower(char letter) { return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter; }
 
 /// A field of an object by its name, whatever the case of its letters; null is as good as missing.
 const document* field(const document& object, std::string_view name) {

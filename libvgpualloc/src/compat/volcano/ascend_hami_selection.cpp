@@ -15,19 +15,19 @@ constexpr std::int64_t whole_percent = 100;
 /// Upstream keeps a request in 32 bits and drops the others.
 std::int64_t to_int32(std::int64_t value) { return static_cast<std::int32_t>(value); }
 
-const std::int64_t* limit_of(const kubernetes::container& asked, const std::string& resource) {
-    const auto found = asked.limits.find(resource);
-    return found == asked.limits.end() ? nullptr : &found->second;
+const std::int64_t* limit_of(const kubernetes::container& container, const std::string& resource) {
+    const auto amount = container.limits.find(resource);
+    return amount == container.limits.end() ? nullptr : &amount->second;
 }
-std::int64_t limit_or_request(const kubernetes::container& asked, const std::string& resource) {
-    if (const auto* const limit = limit_of(asked, resource)) return to_int32(*limit);
-    const auto found = asked.requests.find(resource);
-    return found == asked.requests.end() ? 0 : to_int32(found->second);
+std::int64_t limit_or_request(const kubernetes::container& container, const std::string& resource) {
+    if (const auto* const limit = limit_of(container, resource)) return to_int32(*limit);
+    const auto amount = container.requests.find(resource);
+    return amount == container.requests.end() ? 0 : to_int32(amount->second);
 }
 
 bool has_topology(const node_view& where) {
     return where.kind.common_word.starts_with(topology_prefix) &&
-           std::ranges::all_of(where.cards, [](const card& each) { return each.place.has_value(); });
+           std::ranges::all_of(where.cards, [](const card& shown) { return shown.place.has_value(); });
 }
 
 /// The cards' positions, best first. Q13: upstream leaves equal scores in the order of a Go map; here the lower index
@@ -40,15 +40,15 @@ std::vector<std::size_t> by_score(const node_view& where, const std::string& pol
     return order;
 }
 
-bool card_fits(const node_view& where, const card& on, const record& asked, bool core_mode) {
+bool card_fits(const node_view& where, const card& device, const record& wish, bool core_mode) {
     // Q5: upstream registers the health of a card and never looks at it.
-    if (!where.quirks.has(quirk::q5) && !on.health) return false;
-    if (asked.oversized || (core_mode && !where.core_capable)) return false;
-    if (on.count <= on.used || on.memory - on.used_memory < asked.memory) return false;
-    const std::int64_t total = core_mode ? whole_percent : on.cores;
-    if (total - on.used_cores < asked.cores) return false;
-    if (total == whole_percent && asked.cores == whole_percent && on.used > 0) return false;
-    return total == 0 || on.used_cores != total || asked.cores != 0;
+    if (!where.quirks.has(quirk::q5) && !device.health) return false;
+    if (wish.oversized || (core_mode && !where.core_capable)) return false;
+    if (device.count <= device.used || device.memory - device.used_memory < wish.memory) return false;
+    const std::int64_t total = core_mode ? whole_percent : device.cores;
+    if (total - device.used_cores < wish.cores) return false;
+    if (total == whole_percent && wish.cores == whole_percent && device.used > 0) return false;
+    return total == 0 || device.used_cores != total || wish.cores != 0;
 }
 
 /// The cards from the networks with most of them; Q13: of equal networks the lower number first. Asked for none
@@ -80,84 +80,87 @@ selection refused(int code, std::string error, std::string reason) {
     return result;
 }
 
-bool partial_on_many(const vnpu_kind& kind, const record& asked) {
-    return asked.number > 1 && !asked.oversized && trim_memory(kind, asked.memory).memory != kind.memory_allocatable;
+bool partial_on_many(const vnpu_kind& kind, const record& wish) {
+    return wish.number > 1 && !wish.oversized && trim_memory(kind, wish.memory).memory != kind.memory_allocatable;
 }
 
 } // namespace
 
-bool asks_core_mode(const kubernetes::pod& asked) {
-    return kubernetes::value_of(asked.annotations, "huawei.com/vnpu-mode") == "hami-core";
+bool asks_core_mode(const kubernetes::pod& pending) {
+    return kubernetes::value_of(pending.annotations, "huawei.com/vnpu-mode") == "hami-core";
 }
 
 trimmed_memory trim_memory(const vnpu_kind& kind, std::int64_t memory) {
     const vnpu_template* smallest = nullptr;
-    for (const vnpu_template& each : kind.templates) {
-        if (each.memory >= memory && (smallest == nullptr || each.memory < smallest->memory)) smallest = &each;
+    for (const vnpu_template& candidate : kind.templates) {
+        if (candidate.memory >= memory && (smallest == nullptr || candidate.memory < smallest->memory))
+            smallest = &candidate;
     }
     if (smallest != nullptr) return {.memory = smallest->memory, .template_name = smallest->name};
     // Q11: more than the whole card becomes nothing, which fits anywhere.
     return {.memory = memory <= kind.memory_capacity ? kind.memory_allocatable : 0, .template_name = {}};
 }
 
-std::vector<record> records_of(const kubernetes::pod& asked, const vnpu_kind& kind, std::int64_t whole, bool core_mode,
-                               const quirk_set& quirks) {
+std::vector<record> records_of(const kubernetes::pod& pending, const vnpu_kind& kind, std::int64_t whole,
+                               bool core_mode, const quirk_set& quirks) {
     std::vector<record> records;
-    for (const auto& each : asked.containers) {
-        const auto* const count = limit_of(each, kind.resource_name);
-        if (count == nullptr && limit_of(each, kind.resource_memory_name) == nullptr) {
+    for (const auto& container : pending.containers) {
+        const auto* const count = limit_of(container, kind.resource_name);
+        if (count == nullptr && limit_of(container, kind.resource_memory_name) == nullptr) {
             // Q4: no place is kept for the container, so the annotation's positions are not the containers'.
             if (!quirks.has(quirk::q4)) records.push_back({.asks = false});
             continue;
         }
-        record made{.number = count == nullptr ? 1 : to_int32(*count),
-                    .memory = limit_or_request(each, kind.resource_memory_name),
-                    .cores = limit_or_request(each, kind.resource_name + "-core")};
-        if (made.memory == 0) made.memory = whole;
-        if (!core_mode && made.memory > 0) {
-            const std::int64_t wanted = made.memory;
-            made.memory = trim_memory(kind, wanted).memory;
-            made.oversized = made.memory < wanted && wanted > kind.memory_capacity && !quirks.has(quirk::q11);
+        record wish{.number = count == nullptr ? 1 : to_int32(*count),
+                    .memory = limit_or_request(container, kind.resource_memory_name),
+                    .cores = limit_or_request(container, kind.resource_name + "-core")};
+        if (wish.memory == 0) wish.memory = whole;
+        if (!core_mode && wish.memory > 0) {
+            const std::int64_t amount = wish.memory;
+            wish.memory = trim_memory(kind, amount).memory;
+            wish.oversized = wish.memory < amount && amount > kind.memory_capacity && !quirks.has(quirk::q11);
         }
-        records.push_back(made);
+        records.push_back(wish);
     }
     return records;
 }
 
-double card_score(const std::string& policy, const card& of) {
+double card_score(const std::string& policy, const card& device) {
     if (policy == "binpack") {
-        return of.memory == 0 ? 0.0 : 100.0 * (static_cast<double>(of.used_memory) / static_cast<double>(of.memory));
+        return device.memory == 0
+                   ? 0.0
+                   : 100.0 * (static_cast<double>(device.used_memory) / static_cast<double>(device.memory));
     }
-    return policy == "spread" && of.used == 0 ? 100.0 : 0.0;
+    return policy == "spread" && device.used == 0 ? 100.0 : 0.0;
 }
 
-selection select(const node_view& where, const kubernetes::pod& asked, const std::string& policy) {
-    const bool core_mode = asks_core_mode(asked);
+selection select(const node_view& where, const kubernetes::pod& pending, const std::string& policy) {
+    const bool core_mode = asks_core_mode(pending);
     const bool topology = has_topology(where);
     const auto order = by_score(where, policy);
     std::vector<bool> taken(where.cards.size(), false); // by an earlier record of this pod
     selection result;
-    for (const record& each :
-         records_of(asked, where.kind, where.cards[order.front()].memory, core_mode, where.quirks)) {
-        result.parts.push_back({.asked = each, .cards = {}});
-        if (!each.asks) continue;
-        if (!core_mode && partial_on_many(where.kind, each)) {
+    for (const record& wish :
+         records_of(pending, where.kind, where.cards[order.front()].memory, core_mode, where.quirks)) {
+        result.parts.push_back({.wish = wish, .cards = {}});
+        if (!wish.asks) continue;
+        if (!core_mode && partial_on_many(where.kind, wish)) {
             return refused(error_code,
                            "vNPU does not support partial memory allocation when requesting multiple devices",
                            "multi_device_partial_memory");
         }
         // Q7b: a record for no cards still takes one where one fits, and with a topology all that fit.
-        if (each.number <= 0 && !where.quirks.has(quirk::q7b)) continue;
+        if (wish.number <= 0 && !where.quirks.has(quirk::q7b)) continue;
         std::vector<std::size_t> fitting;
         for (const std::size_t at : order) {
-            if (taken[at] || !card_fits(where, where.cards[at], each, core_mode)) continue;
+            if (taken[at] || !card_fits(where, where.cards[at], wish, core_mode)) continue;
             fitting.push_back(at);
-            if (!topology && static_cast<std::int64_t>(fitting.size()) >= each.number) break;
+            if (!topology && static_cast<std::int64_t>(fitting.size()) >= wish.number) break;
         }
-        if (static_cast<std::int64_t>(fitting.size()) < each.number) {
+        if (static_cast<std::int64_t>(fitting.size()) < wish.number) {
             return refused(unschedulable, "no enough ascend device available", "not_enough_fit");
         }
-        if (topology) fitting = by_network(where, fitting, each.number);
+        if (topology) fitting = by_network(where, fitting, wish.number);
         for (const std::size_t at : fitting) taken[at] = true;
         result.parts.back().cards = std::move(fitting);
     }
@@ -168,10 +171,10 @@ double selection_score(const node_view& where, const selection& chosen, const st
     double score = 0.0;
     bool all_placed = true;
     std::map<std::int64_t, std::int64_t> networks;
-    for (const auto& each : chosen.parts) {
+    for (const auto& part : chosen.parts) {
         // Upstream reads the first card of an empty list and panics; here such a record counts nothing.
-        if (each.cards.empty()) continue;
-        const card& first = where.cards[each.cards.front()];
+        if (part.cards.empty()) continue;
+        const card& first = where.cards[part.cards.front()];
         score += card_score(policy, first);
         all_placed = all_placed && first.place.has_value();
         if (first.place && first.place->id) ++networks[*first.place->id];

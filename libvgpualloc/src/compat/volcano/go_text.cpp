@@ -59,8 +59,8 @@ std::optional<scale> scale_of(std::string_view suffix) {
         {"Pi", {0, 50}},
         {"Ei", {0, 60}},
     }};
-    const auto* const found = std::ranges::find(known, suffix, &std::pair<std::string_view, scale>::first);
-    if (found != known.end()) return found->second;
+    const auto* const unit = std::ranges::find(known, suffix, &std::pair<std::string_view, scale>::first);
+    if (unit != known.end()) return unit->second;
     if (!suffix.starts_with('e') && !suffix.starts_with('E')) return std::nullopt;
     const auto exponent = atoi(suffix.substr(1));
     if (!exponent || *exponent < -100 || *exponent > 100) return std::nullopt;
@@ -108,16 +108,16 @@ std::optional<std::int64_t> quantity_value(std::string_view text) {
     bool point = false;
     std::size_t at = 0;
     for (; at < text.size(); ++at) {
-        const char each = text[at];
-        if (each == '.' && !point) {
+        const char letter = text[at];
+        if (letter == '.' && !point) {
             point = true;
-        } else if (each >= '0' && each <= '9') {
+        } else if (letter >= '0' && letter <= '9') {
             any = true;
             if (digits > (largest - 9) / 10) { // more digits than fit: those of a fraction cannot count any more
                 if (point) continue;
                 return negative ? -largest : largest;
             }
-            digits = digits * 10 + (each - '0');
+            digits = digits * 10 + (letter - '0');
             if (point) ++fraction;
         } else {
             break;

@@ -24,28 +24,28 @@ const std::string time_annotation = "volcano.sh/predicate-time";
 constexpr int unschedulable = 2;
 
 /// Init containers run one after another and before the others, so of them only the largest counts.
-std::int64_t limit_of(const pod& asked, const std::string& resource) {
-    const auto of = [&resource](const kubernetes::container& each) {
-        const auto found = each.limits.find(resource);
-        return found == each.limits.end() ? std::int64_t{0} : found->second;
+std::int64_t limit_of(const pod& pending, const std::string& resource) {
+    const auto amount_of = [&resource](const kubernetes::container& container) {
+        const auto limit = container.limits.find(resource);
+        return limit == container.limits.end() ? std::int64_t{0} : limit->second;
     };
     std::int64_t together = 0;
-    for (const auto& each : asked.containers) together += of(each);
-    for (const auto& each : asked.init_containers) together = std::max(together, of(each));
+    for (const auto& container : pending.containers) together += amount_of(container);
+    for (const auto& container : pending.init_containers) together = std::max(together, amount_of(container));
     return together;
 }
 
 std::optional<std::int64_t> capacity_of(const node& where, const std::string& resource) {
-    const auto found = where.capacity.find(resource);
-    return found == where.capacity.end() ? std::nullopt : go_text::quantity_value(found->second);
+    const auto amount = where.capacity.find(resource);
+    return amount == where.capacity.end() ? std::nullopt : go_text::quantity_value(amount->second);
 }
 
 /// The cards of a pod's annotation; none where it is missing or any item of it is no number.
 std::vector<std::int64_t> annotated_cards(const pod& bound) {
-    const auto found = bound.annotations.find(index_annotation);
-    if (found == bound.annotations.end()) return {};
+    const auto annotation = bound.annotations.find(index_annotation);
+    if (annotation == bound.annotations.end()) return {};
     std::vector<std::int64_t> ids;
-    for (const std::string_view item : go_text::split(found->second, ',')) {
+    for (const std::string_view item : go_text::split(annotation->second, ',')) {
         const auto id = go_text::atoi(item);
         if (!id) return {};
         ids.push_back(*id);
@@ -70,17 +70,17 @@ public:
         return std::make_unique<gpushare_devices>(*this);
     }
 
-    [[nodiscard]] bool requested_by(const pod& asked) const override {
-        return (options_->gpushare_memory && limit_of(asked, memory_resource) > 0) ||
-               (options_->gpushare_number && limit_of(asked, number_resource) > 0);
+    [[nodiscard]] bool requested_by(const pod& pending) const override {
+        return (options_->gpushare_memory && limit_of(pending, memory_resource) > 0) ||
+               (options_->gpushare_number && limit_of(pending, number_resource) > 0);
     }
 
-    [[nodiscard]] filter_answer filter(const pod& asked, const std::string&) override {
-        const std::int64_t memory = limit_of(asked, memory_resource);
+    [[nodiscard]] filter_answer filter(const pod& pending, const std::string&) override {
+        const std::int64_t memory = limit_of(pending, memory_resource);
         if (options_->gpushare_memory && memory > 0 && card_with(memory).empty()) {
             return rejected("GpuShare ", "no enough gpu memory on node " + node_, "not_enough_memory");
         }
-        const std::int64_t number = limit_of(asked, number_resource);
+        const std::int64_t number = limit_of(pending, number_resource);
         if (options_->gpushare_number && number > 0 && idle_cards(number).empty()) {
             return rejected("GpuNumber ", "no enough gpu number on node " + node_, "not_enough_number");
         }
@@ -89,9 +89,9 @@ public:
 
     [[nodiscard]] double score(const pod&, const std::string&) override { return 0.0; }
 
-    [[nodiscard]] allocate_answer allocate(const pod& asked, const std::string&) override {
-        const std::int64_t memory = limit_of(asked, memory_resource);
-        const std::int64_t number = limit_of(asked, number_resource);
+    [[nodiscard]] allocate_answer allocate(const pod& pending, const std::string&) override {
+        const std::int64_t memory = limit_of(pending, memory_resource);
+        const std::int64_t number = limit_of(pending, number_resource);
         // Q25: memory goes first whatever is enabled, so in number mode a pod that names both gets one card.
         const bool by_memory = memory > 0 && (options_->gpushare_memory || options_->quirks.has(quirk::q25));
         allocate_answer answer;
@@ -104,7 +104,7 @@ public:
             return answer;
         }
         if (answer.chips.empty()) {
-            answer.error = "the node " + node_ + " can't place the pod " + asked.name + " in ns " + asked.ns;
+            answer.error = "the node " + node_ + " can't place the pod " + pending.name + " in ns " + pending.ns;
             answer.reason = "cannot_place";
             return answer;
         }
@@ -112,7 +112,7 @@ public:
         for (const std::int64_t id : answer.chips) {
             if (!list.empty()) list += ',';
             list += std::to_string(id);
-            cards_.at(id).pods[asked.uid] = memory;
+            cards_.at(id).pods[pending.uid] = memory;
         }
         answer.annotations[time_annotation] = "<time>";
         answer.ok = true;
@@ -124,20 +124,20 @@ public:
         if (memory <= 0 && limit_of(bound, number_resource) <= 0) return;
         for (const std::int64_t id : annotated_cards(bound)) {
             // Each card of the list is charged the whole memory, also where several are listed.
-            if (const auto found = cards_.find(id); found != cards_.end()) found->second.pods[bound.uid] = memory;
+            if (const auto holder = cards_.find(id); holder != cards_.end()) holder->second.pods[bound.uid] = memory;
         }
     }
 
     void sub_resource(const pod& bound) override {
         if (limit_of(bound, memory_resource) <= 0 && limit_of(bound, number_resource) <= 0) return;
         const auto ids = annotated_cards(bound);
-        for (auto& [id, each] : cards_) {
-            if (ids.empty() || std::ranges::find(ids, id) != ids.end()) each.pods.erase(bound.uid);
+        for (auto& [id, holder] : cards_) {
+            if (ids.empty() || std::ranges::find(ids, id) != ids.end()) holder.pods.erase(bound.uid);
         }
     }
 
     // The pod has no annotation yet, so it is taken from every card.
-    void unallocate(const pod& asked) override { sub_resource(asked); }
+    void unallocate(const pod& pending) override { sub_resource(pending); }
 
     [[nodiscard]] ledger_state state() const override {
         ledger_state result;
@@ -147,13 +147,13 @@ public:
         } else if (options_->gpushare_number) {
             result.mode = "number";
         }
-        for (const auto& [id, each] : cards_) {
+        for (const auto& [id, shown_card] : cards_) {
             card_state shown;
             shown.index = id;
-            shown.memory = each.memory;
-            shown.used_num = static_cast<std::int64_t>(each.pods.size());
-            shown.used_mem = each.used_memory();
-            for (const auto& [uid, memory] : each.pods) shown.pod_uids.push_back(uid);
+            shown.memory = shown_card.memory;
+            shown.used_num = static_cast<std::int64_t>(shown_card.pods.size());
+            shown.used_mem = shown_card.used_memory();
+            for (const auto& [uid, memory] : shown_card.pods) shown.pod_uids.push_back(uid);
             result.devices.push_back(std::move(shown));
         }
         return result;
@@ -166,7 +166,7 @@ private:
 
         [[nodiscard]] std::int64_t used_memory() const {
             std::int64_t sum = 0;
-            for (const auto& [uid, each] : pods) sum += each;
+            for (const auto& [uid, amount] : pods) sum += amount;
             return sum;
         }
     };
@@ -183,8 +183,8 @@ private:
 
     /// The lowest card with that much free memory, or none; a card that holds more than it has counts as full.
     [[nodiscard]] std::vector<std::int64_t> card_with(std::int64_t memory) const {
-        for (const auto& [id, each] : cards_) {
-            if (std::max<std::int64_t>(each.memory - each.used_memory(), 0) >= memory) return {id};
+        for (const auto& [id, candidate] : cards_) {
+            if (std::max<std::int64_t>(candidate.memory - candidate.used_memory(), 0) >= memory) return {id};
         }
         return {};
     }
@@ -193,9 +193,9 @@ private:
     /// they come lowest first, which is one of upstream's outcomes and the order a corrected one would have.
     [[nodiscard]] std::vector<std::int64_t> idle_cards(std::int64_t number) const {
         std::vector<std::int64_t> ids;
-        for (const auto& [id, each] : cards_) {
+        for (const auto& [id, candidate] : cards_) {
             if (static_cast<std::int64_t>(ids.size()) == number) break;
-            if (each.pods.empty()) ids.push_back(id);
+            if (candidate.pods.empty()) ids.push_back(id);
         }
         if (static_cast<std::int64_t>(ids.size()) < number) ids.clear();
         return ids;

@@ -60,15 +60,15 @@ public:
 
     [[nodiscard]] std::unique_ptr<device_object> copy() const override { return std::make_unique<npu_object>(*this); }
 
-    [[nodiscard]] bool requested_by(const pod& asked) const override {
-        return options_->ascend_mindcluster && asks_for_npu(asked);
+    [[nodiscard]] bool requested_by(const pod& pending) const override {
+        return options_->ascend_mindcluster && asks_for_npu(pending);
     }
-    [[nodiscard]] filter_answer filter(const pod& asked, const std::string& policy) override;
+    [[nodiscard]] filter_answer filter(const pod& pending, const std::string& policy) override;
     [[nodiscard]] double score(const pod&, const std::string&) override { return 0; } // see batch_score()
-    [[nodiscard]] allocate_answer allocate(const pod& asked, const std::string& policy) override;
+    [[nodiscard]] allocate_answer allocate(const pod& pending, const std::string& policy) override;
     void add_resource(const pod& bound) override;
     void sub_resource(const pod& bound) override;
-    void unallocate(const pod& asked) override;
+    void unallocate(const pod& pending) override;
     void open_session(const node& where, std::span<const pod* const> on_node) override;
     [[nodiscard]] ledger_state state() const override;
 
@@ -79,10 +79,10 @@ public:
 
 private:
     [[nodiscard]] bool has(quirk which) const { return options_->quirks.has(which); }
-    [[nodiscard]] filter_answer check_node(const pod& asked) const;
-    [[nodiscard]] filter_answer check_chips(const pod& asked, npu_resource wanted);
-    [[nodiscard]] filter_answer check_other_pods(const pod& asked, const npu_resource& wanted) const;
-    [[nodiscard]] npu_resource request_to_place(const pod& asked, npu_resource wanted) const;
+    [[nodiscard]] filter_answer check_node(const pod& pending) const;
+    [[nodiscard]] filter_answer check_chips(const pod& pending, npu_resource request);
+    [[nodiscard]] filter_answer check_other_pods(const pod& pending, const npu_resource& request) const;
+    [[nodiscard]] npu_resource request_to_place(const pod& pending, npu_resource request) const;
     [[nodiscard]] npu_resource charge_of(const pod& holder, const allocation& held) const;
     void book(const pod& holder, const std::string& annotation);
     void unbook(const pod& holder, const std::string& annotation);
@@ -101,13 +101,13 @@ private:
 };
 
 /// What is asked of the node before its chips are looked at.
-filter_answer npu_object::check_node(const pod& asked) const {
+filter_answer npu_object::check_node(const pod& pending) const {
     const std::string message = "preCheckNodePredicate failure";
     if (node_.noded_status == "PreSeparate") {
         return refused("noded_preseparate", "node is PreSeparate, due to nodeD reported node status", message);
     }
     if (!node_.idle) return refused("no_npu_core_resource", "not have " + core_name, message);
-    const std::int64_t cores = requested_cores(asked);
+    const std::int64_t cores = requested_cores(pending);
     if (*node_.idle < cores) {
         return refused("idle_core_insufficient",
                        "node not meet task request " + core_name + ":" + std::to_string(cores), message);
@@ -116,89 +116,89 @@ filter_answer npu_object::check_node(const pod& asked) const {
 }
 
 /// The request that Allocate looks for a chip with: a mark of the session counts, whoever left it.
-npu_resource npu_object::request_to_place(const pod& asked, npu_resource wanted) const {
-    return downgraded(asked.name) ? mindcluster::downgraded(std::move(wanted)) : wanted;
+npu_resource npu_object::request_to_place(const pod& pending, npu_resource request) const {
+    return downgraded(pending.name) ? mindcluster::downgraded(std::move(request)) : request;
 }
 
-filter_answer npu_object::check_chips(const pod& asked, npu_resource wanted) {
-    if (!sufficient(node_, wanted) && can_downgrade(wanted)) {
-        node_.downgraded.insert(asked.name); // stays for the session, whatever becomes of the pod
-        wanted = mindcluster::downgraded(std::move(wanted));
+filter_answer npu_object::check_chips(const pod& pending, npu_resource request) {
+    if (!sufficient(node_, request) && can_downgrade(request)) {
+        node_.downgraded.insert(pending.name); // stays for the session, whatever becomes of the pod
+        request = mindcluster::downgraded(std::move(request));
     }
     // Q17: upstream goes on where not even that is there, and Allocate fails. A request for nothing is Q16's affair.
-    if (!has(quirk::q17) && wanted.core != 0) {
-        chip_choice chosen = choose_chips(node_, request_to_place(asked, wanted), options_->quirks);
+    if (!has(quirk::q17) && request.core != 0) {
+        chip_choice chosen = choose_chips(node_, request_to_place(pending, request), options_->quirks);
         if (!chosen.error.empty()) return refused(std::move(chosen.reason), std::move(chosen.error));
     }
-    return check_other_pods(asked, wanted);
+    return check_other_pods(pending, request);
 }
 
 /// While pods are on the node it takes only more of the one template they have.
-filter_answer npu_object::check_other_pods(const pod& asked, const npu_resource& wanted) const {
+filter_answer npu_object::check_other_pods(const pod& pending, const npu_resource& request) const {
     // Q18: so one template at a time, and a single whole-card pod, whose template is none at all.
     if (!has(quirk::q18) || memory_->con_cache.empty()) return {};
-    const std::string_view name = template_of(wanted);
+    const std::string_view name = template_of(request);
     if (name.empty()) {
-        return refused("template_not_found_with_busy_node", as_printed(wanted) + " not get template");
+        return refused("template_not_found_with_busy_node", as_printed(request) + " not get template");
     }
     if (memory_->con_cache.size() == 1 && memory_->con_cache.contains(name)) return {};
-    return refused("different_template_on_node", asked.name + " is using " + name_ + ", and not rewrite");
+    return refused("different_template_on_node", pending.name + " is using " + name_ + ", and not rewrite");
 }
 
-filter_answer npu_object::filter(const pod& asked, const std::string& /*policy*/) {
-    if (filter_answer answer = check_node(asked); !answer.fits) return answer;
-    pod_request request = request_of(node_, asked);
+filter_answer npu_object::filter(const pod& pending, const std::string& /*policy*/) {
+    if (filter_answer answer = check_node(pending); !answer.fits) return answer;
+    pod_request request = request_of(node_, pending);
     if (!request.error.empty()) return refused("bad_dvpp", std::move(request.error));
     if (!node_.valid) return refused("invalid_vnode", "checkNodeNPUByDyTask invalid VNode");
     // Q16: upstream lets a request for nothing pass, and Allocate fails.
-    if (!has(quirk::q16) && request.wanted.core == 0) {
+    if (!has(quirk::q16) && request.resource.core == 0) {
         return refused("bad_core_count", "no template and no whole chips for " + core_name + ":" +
-                                             std::to_string(requested_cores(asked)));
+                                             std::to_string(requested_cores(pending)));
     }
-    return check_chips(asked, std::move(request.wanted));
+    return check_chips(pending, std::move(request.resource));
 }
 
-allocate_answer npu_object::allocate(const pod& asked, const std::string& /*policy*/) {
+allocate_answer npu_object::allocate(const pod& pending, const std::string& /*policy*/) {
     allocate_answer answer;
-    pod_request request = request_of(node_, asked);
+    pod_request request = request_of(node_, pending);
     if (!request.error.empty()) {
         answer.error = std::move(request.error);
         answer.reason = "bad_dvpp";
         return answer;
     }
-    const npu_resource wanted = request_to_place(asked, std::move(request.wanted));
-    chip_choice chosen = choose_chips(node_, wanted, options_->quirks);
+    const npu_resource placed_request = request_to_place(pending, std::move(request.resource));
+    chip_choice chosen = choose_chips(node_, placed_request, options_->quirks);
     if (!chosen.error.empty()) {
         answer.error = std::move(chosen.error);
         answer.reason = std::move(chosen.reason);
         return answer;
     }
     answer.ok = true;
-    change_idle(-occupied_cores(asked));
-    placed_[asked.uid] = occupied_cores(asked);
-    if (!has(quirk::q3)) chips_before_[asked.uid] = node_.chips;
+    change_idle(-occupied_cores(pending));
+    placed_[pending.uid] = occupied_cores(pending);
+    if (!has(quirk::q3)) chips_before_[pending.uid] = node_.chips;
 
     std::string annotation;
     for (const std::int64_t chip : chosen.chips) {
         if (!annotation.empty()) annotation += ',';
         annotation += std::to_string(chip);
     }
-    if (!node_.whole_chips(wanted.core)) {
-        answer.template_name = template_of(wanted);
+    if (!node_.whole_chips(placed_request.core)) {
+        answer.template_name = template_of(placed_request);
         // A mark left by another pod of that name can make a request that is no template: upstream then notes nothing.
         if (answer.template_name.empty()) return answer;
         annotation += '-' + answer.template_name;
     }
     answer.chips = std::move(chosen.chips);
     answer.annotations = {{core_name, annotation}, {"predicate-time", "<time>"}};
-    book(asked, annotation);
+    book(pending, annotation);
     return answer;
 }
 
 /// What the ledger of a chip is charged for the pod's segment.
 npu_resource npu_object::charge_of(const pod& holder, const allocation& held) const {
     // Q19: what the pod asked for, though a downgraded one got a smaller template.
-    if (has(quirk::q19)) return request_of(node_, holder).wanted;
+    if (has(quirk::q19)) return request_of(node_, holder).resource;
     return template_resource(held.template_name).value_or(npu_resource{});
 }
 
@@ -210,11 +210,11 @@ void npu_object::book(const pod& holder, const std::string& annotation) {
     const bool whole = held.template_name.empty();
     const npu_resource amount = whole ? node_.whole_chip() : charge_of(holder, held);
     for (const std::int64_t id : held.chips) {
-        const auto found = node_.chips.find(id);
-        if (found == node_.chips.end()) continue;
-        found->second.take(amount);
-        if (!whole && !node_.whole_chips(amount.core)) found->second.segment = true;
-        found->second.note_dvpp(amount.dvpp);
+        const auto chip = node_.chips.find(id);
+        if (chip == node_.chips.end()) continue;
+        chip->second.take(amount);
+        if (!whole && !node_.whole_chips(amount.core)) chip->second.segment = true;
+        chip->second.note_dvpp(amount.dvpp);
     }
 }
 
@@ -227,15 +227,15 @@ void npu_object::unbook(const pod& holder, const std::string& annotation) {
     }
     const npu_resource amount = held.template_name.empty() ? node_.whole_chip() : charge_of(holder, held);
     for (const std::int64_t id : held.chips) {
-        const auto found = node_.chips.find(id);
-        if (found != node_.chips.end()) found->second.give_back(amount);
+        const auto chip = node_.chips.find(id);
+        if (chip != node_.chips.end()) chip->second.give_back(amount);
     }
 }
 
 void npu_object::add_resource(const pod& bound) {
     change_idle(-occupied_cores(bound));
-    const auto found = bound.annotations.find(core_name);
-    if (requested_by(bound) && found != bound.annotations.end()) book(bound, found->second);
+    const auto annotation = bound.annotations.find(core_name);
+    if (requested_by(bound) && annotation != bound.annotations.end()) book(bound, annotation->second);
 }
 
 void npu_object::sub_resource(const pod& bound) {
@@ -250,14 +250,14 @@ void npu_object::sub_resource(const pod& bound) {
     }
 }
 
-void npu_object::unallocate(const pod& asked) {
+void npu_object::unallocate(const pod& pending) {
     // After a failed allocate() there is nothing to give back.
-    const auto placed = placed_.find(asked.uid);
+    const auto placed = placed_.find(pending.uid);
     if (placed == placed_.end()) return;
     placed_.erase(placed);
-    sub_resource(asked);
+    sub_resource(pending);
     // Q3: chips stay marked as cut, and their video units as asked for, for the rest of the session.
-    if (auto before = chips_before_.extract(asked.uid)) node_.chips = std::move(before.mapped());
+    if (auto before = chips_before_.extract(pending.uid)) node_.chips = std::move(before.mapped());
 }
 
 void npu_object::open_session(const node& where, std::span<const pod* const> on_node) {
@@ -303,7 +303,7 @@ std::unique_ptr<mindcluster_object> make_mindcluster_310p(const node& where, npu
     return std::make_unique<npu_object>(where, std::move(info), options);
 }
 
-std::vector<double> batch_score(std::span<const mindcluster_object* const> candidates, const pod& asked,
+std::vector<double> batch_score(std::span<const mindcluster_object* const> candidates, const pod& pending,
                                 const plugin_options& options) {
     constexpr double full = 8;
     std::vector<double> scores(candidates.size());
@@ -313,7 +313,7 @@ std::vector<double> batch_score(std::span<const mindcluster_object* const> candi
     // Upstream's sort keeps equal nodes in order up to 12 of them; beyond that we keep doing so.
     std::ranges::stable_sort(order, {}, [&](std::size_t i) { return candidates[i]->idle_cores(); });
 
-    const auto marked = [&](std::size_t i) { return candidates[i]->downgraded(asked.name); };
+    const auto marked = [&](std::size_t i) { return candidates[i]->downgraded(pending.name); };
     if (std::ranges::none_of(order, marked)) {
         scores[order.front()] = full;
         return scores;

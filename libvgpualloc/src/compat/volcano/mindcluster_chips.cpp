@@ -28,9 +28,9 @@ bool group_left(const npu_chip& chip, std::int64_t cores) {
     return !(groups == 3 && cores >= 4) && !(groups == 4 && cores >= 2);
 }
 
-bool dvpp_left(std::string_view free, std::string_view wanted) {
-    if (wanted == dvpp_yes) return free == dvpp_yes;
-    return wanted != dvpp_null || free != dvpp_no;
+bool dvpp_left(std::string_view free, std::string_view dvpp) {
+    if (dvpp == dvpp_yes) return free == dvpp_yes;
+    return dvpp != dvpp_null || free != dvpp_no;
 }
 
 using chip_list = std::vector<const npu_chip*>;
@@ -58,22 +58,24 @@ chip_list ordered_chips(const npu_node& where, bool segment, const quirk_set& qu
     return chips;
 }
 
-chip_choice choose_segment(const chip_list& chips, const npu_resource& wanted) {
+chip_choice choose_segment(const chip_list& chips, const npu_resource& request) {
     for (const npu_chip* chip : chips) {
-        if (chip->meets(wanted) && !chip->unstable) return {.chips = {chip->id}, .error = {}, .reason = {}};
+        if (chip->meets(request) && !chip->unstable) return {.chips = {chip->id}, .error = {}, .reason = {}};
     }
     return {.chips = {},
-            .error = "selectChipFromNodeSegment available chip not found for req <" + std::to_string(wanted.core) + ">",
+            .error =
+                "selectChipFromNodeSegment available chip not found for req <" + std::to_string(request.core) + ">",
             .reason = "no_chip"};
 }
 
-chip_choice choose_whole(const chip_list& chips, const npu_resource& wanted, std::int64_t cores_per_chip) {
-    const std::int64_t count = wanted.core / cores_per_chip;
+chip_choice choose_whole(const chip_list& chips, const npu_resource& request, std::int64_t cores_per_chip) {
+    const std::int64_t count = request.core / cores_per_chip;
     if (count == 0) return {.chips = {}, .error = "task require card number 0", .reason = "zero_cards"};
-    const npu_resource each{.core = wanted.core / count, .cpu = wanted.cpu / count, .dvpp = std::string{dvpp_null}};
+    const npu_resource per_chip{
+        .core = request.core / count, .cpu = request.cpu / count, .dvpp = std::string{dvpp_null}};
     chip_choice chosen;
     for (const npu_chip* chip : chips) {
-        if (!chip->meets(each) || chip->segment) continue;
+        if (!chip->meets(per_chip) || chip->segment) continue;
         chosen.chips.push_back(chip->id);
         if (std::cmp_equal(chosen.chips.size(), count)) return chosen;
     }
@@ -85,8 +87,8 @@ chip_choice choose_whole(const chip_list& chips, const npu_resource& wanted, std
 
 } // namespace
 
-bool covers(const npu_resource& free, const npu_resource& wanted) {
-    return free.core >= wanted.core && free.cpu >= wanted.cpu;
+bool covers(const npu_resource& free, const npu_resource& request) {
+    return free.core >= request.core && free.cpu >= request.cpu;
 }
 
 npu_chip::npu_chip(std::int64_t its_id, std::int64_t cores, std::int64_t cpus)
@@ -94,8 +96,8 @@ npu_chip::npu_chip(std::int64_t its_id, std::int64_t cores, std::int64_t cpus)
       used{.core = 0, .cpu = 0, .dvpp = std::string{dvpp_no}},
       free{.core = cores, .cpu = cpus, .dvpp = std::string{dvpp_yes}} {}
 
-bool npu_chip::meets(const npu_resource& wanted) const {
-    return covers(free, wanted) && group_left(*this, wanted.core) && dvpp_left(free.dvpp, wanted.dvpp);
+bool npu_chip::meets(const npu_resource& request) const {
+    return covers(free, request) && group_left(*this, request.core) && dvpp_left(free.dvpp, request.dvpp);
 }
 
 void npu_chip::take(const npu_resource& amount) {
@@ -117,13 +119,13 @@ void npu_chip::give_back(const npu_resource& amount) {
     }
 }
 
-void npu_chip::note_dvpp(std::string_view wanted) {
-    if (wanted == dvpp_yes) {
+void npu_chip::note_dvpp(std::string_view dvpp) {
+    if (dvpp == dvpp_yes) {
         used.dvpp = dvpp_yes;
         free.dvpp = dvpp_no;
-    } else if (wanted == dvpp_no && used.dvpp == dvpp_no) {
+    } else if (dvpp == dvpp_no && used.dvpp == dvpp_no) {
         free.dvpp = dvpp_yes;
-    } else if (wanted == dvpp_null && used.dvpp != dvpp_yes) {
+    } else if (dvpp == dvpp_null && used.dvpp != dvpp_yes) {
         used.dvpp = dvpp_null;
         free.dvpp = dvpp_null;
     }
@@ -136,30 +138,30 @@ npu_resource npu_node::whole_chip() const {
         .core = cores_per_chip, .cpu = total_chips == 0 ? 0 : total_cpu / total_chips, .dvpp = std::string{dvpp_null}};
 }
 
-bool sufficient(const npu_node& where, const npu_resource& wanted) {
+bool sufficient(const npu_node& where, const npu_resource& request) {
     npu_resource free;
     for (const auto& [id, chip] : where.chips) {
         free.core += chip.free.core; // unstable chips count too
         free.cpu += chip.free.cpu;
     }
-    if (!covers(free, wanted)) return false;
+    if (!covers(free, request)) return false;
     const auto counts = [&](auto test) {
-        return std::ranges::count_if(where.chips, [&test](const auto& each) { return test(each.second); });
+        return std::ranges::count_if(where.chips, [&test](const auto& entry) { return test(entry.second); });
     };
-    if (where.whole_chips(wanted.core)) {
+    if (where.whole_chips(request.core)) {
         const auto whole = counts([](const npu_chip& chip) { return !chip.segment && chip.free.core != 0; });
-        return wanted.core / where.cores_per_chip <= whole;
+        return request.core / where.cores_per_chip <= whole;
     }
-    return counts([&wanted](const npu_chip& chip) { return chip.meets(wanted) && !chip.unstable; }) > 0;
+    return counts([&request](const npu_chip& chip) { return chip.meets(request) && !chip.unstable; }) > 0;
 }
 
-chip_choice choose_chips(const npu_node& where, const npu_resource& wanted, const quirk_set& quirks) {
+chip_choice choose_chips(const npu_node& where, const npu_resource& request, const quirk_set& quirks) {
     if (where.chips.empty()) {
         return {.chips = {}, .error = "selectChipFromNode sorted chips len 0", .reason = "no_chips"};
     }
-    const bool whole = where.whole_chips(wanted.core);
+    const bool whole = where.whole_chips(request.core);
     const chip_list chips = ordered_chips(where, !whole, quirks);
-    return whole ? choose_whole(chips, wanted, where.cores_per_chip) : choose_segment(chips, wanted);
+    return whole ? choose_whole(chips, request, where.cores_per_chip) : choose_segment(chips, request);
 }
 
 } // namespace vgpualloc::compat::volcano::mindcluster

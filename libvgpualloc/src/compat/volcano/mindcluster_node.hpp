@@ -29,10 +29,10 @@ inline constexpr std::string_view dvpp_null = "null";
 
 /// The resource of a template of the 310P; none for an unknown name.
 [[nodiscard]] std::optional<npu_resource> template_resource(std::string_view name);
-/// The template that is exactly `wanted`; empty when there is none.
-[[nodiscard]] std::string_view template_of(const npu_resource& wanted);
+/// The template that is exactly `request`; empty when there is none.
+[[nodiscard]] std::string_view template_of(const npu_resource& request);
 /// Enough cores and CPUs; the video unit is another question.
-[[nodiscard]] bool covers(const npu_resource& free, const npu_resource& wanted);
+[[nodiscard]] bool covers(const npu_resource& free, const npu_resource& request);
 /// Pieces between separators; a text without one is one piece.
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
 /// A whole decimal number; none for anything else.
@@ -48,12 +48,12 @@ struct npu_chip {
     npu_chip() = default;
     npu_chip(std::int64_t its_id, std::int64_t cores, std::int64_t cpus);
 
-    /// Whether a vNPU of `wanted` fits beside what is on the chip.
-    [[nodiscard]] bool meets(const npu_resource& wanted) const;
+    /// Whether a vNPU that was requested fits beside what is on the chip.
+    [[nodiscard]] bool meets(const npu_resource& request) const;
     void take(const npu_resource& amount);
     void give_back(const npu_resource& amount);
-    /// The state of the video unit once a pod asking for it as `wanted` is on the chip.
-    void note_dvpp(std::string_view wanted);
+    /// The state of the video unit once a pod that asks for it as `dvpp` is on the chip.
+    void note_dvpp(std::string_view dvpp);
 };
 
 /// Valid or not, this is what a session init leaves; the object of the scheduler cache never had one.
@@ -78,33 +78,33 @@ struct npu_node {
 
 /// What a pod asks of a node. With an `error` there is nothing else.
 struct pod_request {
-    npu_resource wanted; ///< all zero for a core count without a template, and on a node without cores
+    npu_resource resource; ///< all zero for a core count without a template, and on a node without cores
     std::string error;
 };
 
-[[nodiscard]] bool asks_for_npu(const pod& asked);
+[[nodiscard]] bool asks_for_npu(const pod& pending);
 /// Cores of the first container that asks for some; what the filter compares and templates are made from.
-[[nodiscard]] std::int64_t requested_cores(const pod& asked);
+[[nodiscard]] std::int64_t requested_cores(const pod& pending);
 /// Cores of all containers; what the node's idle amount is lowered by.
-[[nodiscard]] std::int64_t occupied_cores(const pod& asked);
+[[nodiscard]] std::int64_t occupied_cores(const pod& pending);
 /// The node's npu-core less what pods on it occupy; none when the node offers none.
 [[nodiscard]] std::optional<std::int64_t> idle_cores(const node& where, std::span<const pod* const> on_node);
-[[nodiscard]] pod_request request_of(const npu_node& where, const pod& asked);
-[[nodiscard]] bool can_downgrade(const npu_resource& wanted);
-[[nodiscard]] npu_resource downgraded(npu_resource wanted);
+[[nodiscard]] pod_request request_of(const npu_node& where, const pod& pending);
+[[nodiscard]] bool can_downgrade(const npu_resource& request);
+[[nodiscard]] npu_resource downgraded(npu_resource request);
 
 /// The session init of a node. `first` says that the device info has just arrived.
 [[nodiscard]] npu_node open_node(const node& where, std::span<const pod* const> on_node, const npu_node_info& info,
                                  bool first, const quirk_set& quirks);
 
 /// Upstream's test in the filter: enough over all chips, and on single ones.
-[[nodiscard]] bool sufficient(const npu_node& where, const npu_resource& wanted);
+[[nodiscard]] bool sufficient(const npu_node& where, const npu_resource& request);
 
 struct chip_choice {
     std::vector<std::int64_t> chips; ///< in the order they were taken; empty with an error
     std::string error;
     std::string reason;
 };
-[[nodiscard]] chip_choice choose_chips(const npu_node& where, const npu_resource& wanted, const quirk_set& quirks);
+[[nodiscard]] chip_choice choose_chips(const npu_node& where, const npu_resource& request, const quirk_set& quirks);
 
 } // namespace vgpualloc::compat::volcano::mindcluster

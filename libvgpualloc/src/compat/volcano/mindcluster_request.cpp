@@ -36,22 +36,22 @@ std::string_view template_for(std::int64_t cores, bool high_level, std::string_v
     return high_level ? "vir04" : "vir04_3c";
 }
 
-std::int64_t amount_of(const kubernetes::container& each) {
-    const auto found = each.requests.find(core_name);
-    return found == each.requests.end() ? 0 : found->second;
+std::int64_t amount_of(const kubernetes::container& container) {
+    const auto amount = container.requests.find(core_name);
+    return amount == container.requests.end() ? 0 : amount->second;
 }
 
 } // namespace
 
 std::optional<npu_resource> template_resource(std::string_view name) {
-    const auto found = std::ranges::find(templates, name, &npu_template::name);
-    if (found == templates.end()) return std::nullopt;
-    return found->resource();
+    const auto row = std::ranges::find(templates, name, &npu_template::name);
+    if (row == templates.end()) return std::nullopt;
+    return row->resource();
 }
 
-std::string_view template_of(const npu_resource& wanted) {
-    const auto found = std::ranges::find(templates, wanted, &npu_template::resource);
-    return found == templates.end() ? std::string_view{} : found->name;
+std::string_view template_of(const npu_resource& request) {
+    const auto row = std::ranges::find(templates, request, &npu_template::resource);
+    return row == templates.end() ? std::string_view{} : row->name;
 }
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
@@ -72,51 +72,53 @@ std::optional<std::int64_t> number(std::string_view text) {
     return value;
 }
 
-bool asks_for_npu(const pod& asked) {
-    return kubernetes::value_of(asked.labels, "ring-controller.atlas") == "ascend-310P" &&
-           std::ranges::any_of(asked.containers, [](const auto& each) { return each.limits.contains(core_name); });
+bool asks_for_npu(const pod& pending) {
+    return kubernetes::value_of(pending.labels, "ring-controller.atlas") == "ascend-310P" &&
+           std::ranges::any_of(pending.containers,
+                               [](const auto& container) { return container.limits.contains(core_name); });
 }
 
-std::int64_t requested_cores(const pod& asked) {
-    for (const auto& each : asked.containers) {
-        if (const auto cores = amount_of(each); cores != 0) return cores;
+std::int64_t requested_cores(const pod& pending) {
+    for (const auto& container : pending.containers) {
+        if (const auto cores = amount_of(container); cores != 0) return cores;
     }
     return 0;
 }
 
-std::int64_t occupied_cores(const pod& asked) {
+std::int64_t occupied_cores(const pod& pending) {
     std::int64_t cores = 0;
-    for (const auto& each : asked.containers) cores += amount_of(each);
+    for (const auto& container : pending.containers) cores += amount_of(container);
     return cores;
 }
 
-pod_request request_of(const npu_node& where, const pod& asked) {
+pod_request request_of(const npu_node& where, const pod& pending) {
     if (where.total_core == 0) return {};
-    const std::int64_t cores = requested_cores(asked);
+    const std::int64_t cores = requested_cores(pending);
     if (where.whole_chips(cores)) {
-        return {.wanted = {.core = cores,
-                           .cpu = cores * where.total_cpu / where.total_core,
-                           .dvpp = std::string{dvpp_null}},
+        return {.resource = {.core = cores,
+                             .cpu = cores * where.total_cpu / where.total_core,
+                             .dvpp = std::string{dvpp_null}},
                 .error = {}};
     }
-    const auto label = asked.labels.find("vnpu-dvpp");
-    const std::string_view dvpp = label == asked.labels.end() ? dvpp_null : std::string_view{label->second};
+    const auto label = pending.labels.find("vnpu-dvpp");
+    const std::string_view dvpp = label == pending.labels.end() ? dvpp_null : std::string_view{label->second};
     if (dvpp != dvpp_yes && dvpp != dvpp_no && dvpp != dvpp_null) {
-        return {.wanted = {}, .error = "err dvpp value:" + std::string{dvpp}};
+        return {.resource = {}, .error = "err dvpp value:" + std::string{dvpp}};
     }
-    const bool high_level = kubernetes::value_of(asked.labels, "vnpu-level") == "high";
+    const bool high_level = kubernetes::value_of(pending.labels, "vnpu-level") == "high";
     // Q16: a count without a template becomes a request for nothing.
-    return {.wanted = template_resource(template_for(cores, high_level, dvpp)).value_or(npu_resource{}), .error = {}};
+    return {.resource = template_resource(template_for(cores, high_level, dvpp)).value_or(npu_resource{}), .error = {}};
 }
 
-bool can_downgrade(const npu_resource& wanted) {
-    return (wanted.core == 2 && wanted.cpu == 2) || (wanted.core == 4 && wanted.cpu == 4 && wanted.dvpp != dvpp_yes);
+bool can_downgrade(const npu_resource& request) {
+    return (request.core == 2 && request.cpu == 2) ||
+           (request.core == 4 && request.cpu == 4 && request.dvpp != dvpp_yes);
 }
 
-npu_resource downgraded(npu_resource wanted) {
-    if (wanted.core == 2) wanted.cpu = 1;
-    if (wanted.core == 4) wanted.cpu = 3;
-    return wanted;
+npu_resource downgraded(npu_resource request) {
+    if (request.core == 2) request.cpu = 1;
+    if (request.core == 4) request.cpu = 3;
+    return request;
 }
 
 } // namespace vgpualloc::compat::volcano::mindcluster

@@ -36,9 +36,9 @@ std::vector<std::int64_t> chip_ids(const auto& chip_names) {
 /// The node's chips by the annotation that Ascend's device plugin writes; vNPUs (names of more parts) are left out.
 /// None when the annotation is missing or unreadable.
 std::optional<names> annotated_chips(const node& where) {
-    const auto found = where.annotations.find("baseDeviceInfos");
-    if (found == where.annotations.end()) return std::nullopt;
-    const auto infos = vgpuformats::parse_json(found->second, "baseDeviceInfos", vgpuformats::repeated_keys::kept);
+    const auto annotation = where.annotations.find("baseDeviceInfos");
+    if (annotation == where.annotations.end()) return std::nullopt;
+    const auto infos = vgpuformats::parse_json(annotation->second, "baseDeviceInfos", vgpuformats::repeated_keys::kept);
     if (!infos || !(infos->is_map() || infos->is_null())) return std::nullopt;
     names chips;
     for (const auto& [name, info] : infos->members) {
@@ -62,10 +62,10 @@ std::optional<std::vector<std::int64_t>> free_chips(const node& where, std::span
     }
     const auto leave_out = [&chips](std::string_view list) {
         for (const std::string_view name : listed(list)) {
-            if (const auto found = chips->find(name); found != chips->end()) chips->erase(found);
+            if (const auto chip = chips->find(name); chip != chips->end()) chips->erase(chip);
         }
     };
-    for (const pod* each : on_node) leave_out(kubernetes::value_of(each->annotations, list_name));
+    for (const pod* bound : on_node) leave_out(kubernetes::value_of(bound->annotations, list_name));
     leave_out(kubernetes::value_of(info.device_list, list_name + "-Unhealthy"));
     leave_out(kubernetes::value_of(info.device_list, list_name + "-Recovering"));
     return chip_ids(*chips);
@@ -73,38 +73,38 @@ std::optional<std::vector<std::int64_t>> free_chips(const node& where, std::span
 
 /// Kind and size of the chips by the node's labels. False where upstream gives up; what was set by then stays, because
 /// a total core count other than 0 makes the filter look at the pod's labels before it finds the node invalid.
-bool read_totals(npu_node& made, const node& where, std::int64_t capacity) {
+bool read_totals(npu_node& opened, const node& where, std::int64_t capacity) {
     const auto accelerator = split(kubernetes::value_of(where.labels, "accelerator"), '-');
     if (accelerator.size() < 2) return false;
     const auto server_type = where.labels.find("servertype");
     if (server_type == where.labels.end()) return false;
-    made.server_type = server_type->second;
+    opened.server_type = server_type->second;
     if (!where.labels.contains("node.kubernetes.io/npu.chip.name")) return false;
 
-    made.total_core = capacity;
-    const auto pieces = split(made.server_type, '-');
-    made.cores_per_chip = pieces.size() < 2 ? 0 : number(pieces[1]).value_or(0);
-    const bool known = made.cores_per_chip == 8 || made.cores_per_chip == 10;
-    if (accelerator[1] != chip_kind || !known || capacity % made.cores_per_chip != 0) return false;
-    made.total_chips = capacity / made.cores_per_chip;
-    made.total_cpu = cpus_per_chip * made.total_chips;
+    opened.total_core = capacity;
+    const auto pieces = split(opened.server_type, '-');
+    opened.cores_per_chip = pieces.size() < 2 ? 0 : number(pieces[1]).value_or(0);
+    const bool known = opened.cores_per_chip == 8 || opened.cores_per_chip == 10;
+    if (accelerator[1] != chip_kind || !known || capacity % opened.cores_per_chip != 0) return false;
+    opened.total_chips = capacity / opened.cores_per_chip;
+    opened.total_cpu = cpus_per_chip * opened.total_chips;
     return true;
 }
 
 /// The chip a pod on the node uses, made where the list did not name it; null for an unhealthy one.
-npu_chip* used_chip(npu_node& made, std::int64_t id, const pod& user) {
-    if (made.unhealthy.contains(id)) return nullptr;
-    npu_chip& chip = made.chips.try_emplace(id, id, made.cores_per_chip, cpus_per_chip).first->second;
+npu_chip* used_chip(npu_node& opened, std::int64_t id, const pod& user) {
+    if (opened.unhealthy.contains(id)) return nullptr;
+    npu_chip& chip = opened.chips.try_emplace(id, id, opened.cores_per_chip, cpus_per_chip).first->second;
     chip.unstable = chip.unstable || kubernetes::value_of(user.annotations, real_name).empty();
     return &chip;
 }
 
-void book_segment(npu_node& made, const pod& user, std::string_view annotation) {
+void book_segment(npu_node& opened, const pod& user, std::string_view annotation) {
     const auto pieces = split(annotation, '-');
     if (pieces.size() != 2) return;
     const auto id = number(pieces[0]);
     if (!id) return;
-    npu_chip* const chip = used_chip(made, *id, user);
+    npu_chip* const chip = used_chip(opened, *id, user);
     if (chip == nullptr) return;
     if (const std::string& real = kubernetes::value_of(user.annotations, real_name); !real.empty()) {
         chip->ids.push_back(real);
@@ -116,7 +116,7 @@ void book_segment(npu_node& made, const pod& user, std::string_view annotation) 
     }
 }
 
-void book_whole(npu_node& made, const pod& user, std::string_view annotation) {
+void book_whole(npu_node& opened, const pod& user, std::string_view annotation) {
     std::vector<std::int64_t> ids;
     for (const std::string_view piece : split(annotation, ',')) {
         const auto id = number(piece);
@@ -124,21 +124,21 @@ void book_whole(npu_node& made, const pod& user, std::string_view annotation) {
         ids.push_back(*id);
     }
     for (const std::int64_t id : ids) {
-        npu_chip* const chip = used_chip(made, id, user);
+        npu_chip* const chip = used_chip(opened, id, user);
         if (chip == nullptr) continue;
         chip->ids.push_back(std::to_string(id));
-        chip->take(made.whole_chip()); // here, other than in Allocate, the video unit is not touched
+        chip->take(opened.whole_chip()); // here, other than in Allocate, the video unit is not touched
     }
 }
 
-void book(npu_node& made, const pod& user) {
-    const auto found = user.annotations.find(core_name);
-    if (found == user.annotations.end()) return;
+void book(npu_node& opened, const pod& user) {
+    const auto annotation = user.annotations.find(core_name);
+    if (annotation == user.annotations.end()) return;
     const auto has_no_template = [](std::string_view piece) { return piece.find('-') == std::string_view::npos; };
-    if (std::ranges::any_of(split(found->second, ','), has_no_template)) {
-        book_whole(made, user, found->second);
+    if (std::ranges::any_of(split(annotation->second, ','), has_no_template)) {
+        book_whole(opened, user, annotation->second);
     } else {
-        book_segment(made, user, found->second);
+        book_segment(opened, user, annotation->second);
     }
 }
 
@@ -148,29 +148,29 @@ std::optional<std::int64_t> idle_cores(const node& where, std::span<const pod* c
     const auto offered = where.allocatable.find(core_name);
     if (offered == where.allocatable.end()) return std::nullopt;
     std::int64_t idle = number(offered->second).value_or(0);
-    for (const pod* each : on_node) idle -= occupied_cores(*each);
+    for (const pod* bound : on_node) idle -= occupied_cores(*bound);
     return idle;
 }
 
 npu_node open_node(const node& where, std::span<const pod* const> on_node, const npu_node_info& info, bool first,
                    const quirk_set& quirks) {
-    npu_node made;
+    npu_node opened;
     const auto of_vendor = [](const auto& resource) { return resource.first.find(vendor_prefix) != std::string::npos; };
-    if (std::ranges::none_of(where.capacity, of_vendor)) return made; // upstream does not look any further
-    made.idle = idle_cores(where, on_node);
-    made.noded_status = info.noded_status;
+    if (std::ranges::none_of(where.capacity, of_vendor)) return opened; // upstream does not look any further
+    opened.idle = idle_cores(where, on_node);
+    opened.noded_status = info.noded_status;
 
     const std::int64_t capacity = number(kubernetes::value_of(where.capacity, core_name)).value_or(0);
-    if (capacity <= 0 || !read_totals(made, where, capacity)) return made;
+    if (capacity <= 0 || !read_totals(opened, where, capacity)) return opened;
     for (const std::int64_t id : chip_ids(listed(kubernetes::value_of(info.device_list, list_name + "-Unhealthy")))) {
-        made.unhealthy.insert(id);
+        opened.unhealthy.insert(id);
     }
     const auto free = free_chips(where, on_node, info, first, quirks);
-    if (!free) return made;
-    for (const std::int64_t id : *free) made.chips.try_emplace(id, id, made.cores_per_chip, cpus_per_chip);
-    for (const pod* each : on_node) book(made, *each);
-    made.valid = true;
-    return made;
+    if (!free) return opened;
+    for (const std::int64_t id : *free) opened.chips.try_emplace(id, id, opened.cores_per_chip, cpus_per_chip);
+    for (const pod* bound : on_node) book(opened, *bound);
+    opened.valid = true;
+    return opened;
 }
 
 } // namespace vgpualloc::compat::volcano::mindcluster

@@ -30,9 +30,9 @@ scheduler::scheduler(device_config config, plugin_options options)
 scheduler::~scheduler() = default;
 
 scheduler::objects scheduler::make_objects(const managed_node& where) const {
-    objects made;
-    const auto add = [&made](std::unique_ptr<device_object> object) {
-        if (object) made.push_back(std::move(object));
+    objects result;
+    const auto add = [&result](std::unique_ptr<device_object> object) {
+        if (object) result.push_back(std::move(object));
     };
     if (options_.gpushare_memory || options_.gpushare_number) add(make_gpushare(where.what, options_));
     if (options_.vgpu) add(make_vgpu(where.what, config_, options_, exclusive_));
@@ -40,40 +40,40 @@ scheduler::objects scheduler::make_objects(const managed_node& where) const {
     if (options_.ascend_hami) {
         for (const vnpu_kind& kind : config_.vnpus) add(make_ascend_hami(where.what, kind, config_, options_));
     }
-    return made;
+    return result;
 }
 
 void scheduler::add_node(node where, npu_node_info info) {
-    auto made = std::make_unique<managed_node>();
-    made->what = std::move(where);
-    made->info = std::move(info);
-    made->cache = make_objects(*made);
-    nodes_.push_back(std::move(made));
+    auto managed = std::make_unique<managed_node>();
+    managed->what = std::move(where);
+    managed->info = std::move(info);
+    managed->cache = make_objects(*managed);
+    nodes_.push_back(std::move(managed));
 }
 
 void scheduler::open_session() {
-    for (const auto& each : nodes_) {
+    for (const auto& managed : nodes_) {
         std::vector<const pod*> on_node;
-        for (const pod& bound : each->pods) on_node.push_back(&bound);
-        each->session.clear();
-        for (const auto& object : each->cache) {
-            each->session.push_back(object->copy());
-            each->session.back()->open_session(each->what, on_node);
+        for (const pod& bound : managed->pods) on_node.push_back(&bound);
+        managed->session.clear();
+        for (const auto& object : managed->cache) {
+            managed->session.push_back(object->copy());
+            managed->session.back()->open_session(managed->what, on_node);
         }
     }
 }
 
-node_answer scheduler::ask(managed_node& where, const pod& asked) {
+node_answer scheduler::ask(managed_node& where, const pod& pending) {
     node_answer answer;
     for (const auto& object : where.session) {
-        if (!object->requested_by(asked)) continue;
+        if (!object->requested_by(pending)) continue;
         answer.requested = true;
-        answer.verdict = object->filter(asked, options_.policy);
+        answer.verdict = object->filter(pending, options_.policy);
         if (!answer.verdict.fits) return answer;
     }
     if (!answer.requested || options_.weight <= 0) return answer;
     for (const auto& object : where.session) {
-        if (object->requested_by(asked)) answer.raw += object->score(asked, options_.policy);
+        if (object->requested_by(pending)) answer.raw += object->score(pending, options_.policy);
     }
     answer.rounded = static_cast<std::int64_t>(std::floor(answer.raw + 0.5));
     answer.weighted = answer.rounded * options_.weight;
@@ -81,19 +81,19 @@ node_answer scheduler::ask(managed_node& where, const pod& asked) {
 }
 
 /// 310P is scored over all nodes at once, and its score is not rounded before it is weighted.
-void scheduler::score_in_batch(const pod& asked, std::vector<node_answer>& answers) {
+void scheduler::score_in_batch(const pod& pending, std::vector<node_answer>& answers) {
     std::vector<const mindcluster_object*> candidates;
     std::vector<node_answer*> places;
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
         if (!answers[i].fits()) continue;
         for (const auto& object : nodes_[i]->session) {
             const auto* npu = dynamic_cast<const mindcluster_object*>(object.get());
-            if (npu == nullptr || !npu->requested_by(asked)) continue;
+            if (npu == nullptr || !npu->requested_by(pending)) continue;
             candidates.push_back(npu);
             places.push_back(&answers[i]);
         }
     }
-    const std::vector<double> scores = batch_score(candidates, asked, options_);
+    const std::vector<double> scores = batch_score(candidates, pending, options_);
     for (std::size_t i = 0; i < scores.size(); ++i) {
         places[i]->raw += scores[i];
         places[i]->rounded += static_cast<std::int64_t>(std::floor(scores[i] + 0.5));
@@ -101,31 +101,31 @@ void scheduler::score_in_batch(const pod& asked, std::vector<node_answer>& answe
     }
 }
 
-allocate_answer scheduler::allocate(managed_node& where, const pod& asked) {
-    allocate_answer all;
-    all.ok = true;
+allocate_answer scheduler::allocate(managed_node& where, const pod& pending) {
+    allocate_answer result;
+    result.ok = true;
     for (const auto& object : where.session) {
-        if (!object->requested_by(asked)) continue;
-        allocate_answer one = object->allocate(asked, options_.policy);
-        if (!one.ok) return one;
-        all.annotations.merge(one.annotations);
-        std::ranges::move(one.containers, std::back_inserter(all.containers));
-        std::ranges::move(one.chips, std::back_inserter(all.chips));
-        if (all.template_name.empty()) all.template_name = std::move(one.template_name);
+        if (!object->requested_by(pending)) continue;
+        allocate_answer answer = object->allocate(pending, options_.policy);
+        if (!answer.ok) return answer;
+        result.annotations.merge(answer.annotations);
+        std::ranges::move(answer.containers, std::back_inserter(result.containers));
+        std::ranges::move(answer.chips, std::back_inserter(result.chips));
+        if (result.template_name.empty()) result.template_name = std::move(answer.template_name);
     }
-    return all;
+    return result;
 }
 
-void scheduler::unallocate(managed_node& where, const pod& asked) {
+void scheduler::unallocate(managed_node& where, const pod& pending) {
     for (const auto& object : where.session) {
-        if (object->requested_by(asked)) object->unallocate(asked);
+        if (object->requested_by(pending)) object->unallocate(pending);
     }
 }
 
-attempt scheduler::try_in_session(const pod& asked, bool roll_back) {
+attempt scheduler::try_in_session(const pod& pending, bool roll_back) {
     attempt result;
-    for (const auto& each : nodes_) result.nodes.push_back(ask(*each, asked));
-    if (options_.ascend_mindcluster) score_in_batch(asked, result.nodes);
+    for (const auto& managed : nodes_) result.nodes.push_back(ask(*managed, pending));
+    if (options_.ascend_mindcluster) score_in_batch(pending, result.nodes);
     for (std::size_t i = 0; i < result.nodes.size(); ++i) {
         if (!result.nodes[i].fits()) continue;
         if (!result.chosen || result.nodes[i].weighted > result.nodes[*result.chosen].weighted) result.chosen = i;
@@ -133,8 +133,8 @@ attempt scheduler::try_in_session(const pod& asked, bool roll_back) {
     if (!result.chosen) return result;
 
     managed_node& winner = *nodes_[*result.chosen];
-    result.allocated = allocate(winner, asked);
-    if (!result.allocated->ok || roll_back) unallocate(winner, asked);
+    result.allocated = allocate(winner, pending);
+    if (!result.allocated->ok || roll_back) unallocate(winner, pending);
     return result;
 }
 
@@ -145,63 +145,63 @@ void scheduler::take_in_session(const pod& bound, std::size_t where) {
 }
 
 scheduler::session_copy scheduler::copy_session() const {
-    session_copy made;
-    for (const auto& each : nodes_) {
-        auto& copies = made.nodes.emplace_back();
-        for (const auto& object : each->session) copies.push_back(object->copy());
+    session_copy result;
+    for (const auto& managed : nodes_) {
+        auto& copies = result.nodes.emplace_back();
+        for (const auto& object : managed->session) copies.push_back(object->copy());
     }
-    return made;
+    return result;
 }
 
 void scheduler::set_session(session_copy saved) {
     for (std::size_t i = 0; i < nodes_.size(); ++i) nodes_[i]->session = std::move(saved.nodes[i]);
 }
 
-attempt scheduler::schedule(const pod& asked, bool roll_back, const kubernetes::text_map& bind_annotations) {
-    attempt result = try_in_session(asked, roll_back);
+attempt scheduler::schedule(const pod& pending, bool roll_back, const kubernetes::text_map& bind_annotations) {
+    attempt result = try_in_session(pending, roll_back);
     if (!result.allocated || !result.allocated->ok || roll_back) return result;
     kubernetes::text_map annotations = result.allocated->annotations;
     for (const auto& [key, value] : bind_annotations) annotations[key] = value;
-    bind(asked, annotations, *result.chosen);
+    bind(pending, annotations, *result.chosen);
     result.bound = true;
     return result;
 }
 
-void scheduler::bind(const pod& asked, const kubernetes::text_map& annotations, std::size_t where) {
-    pod bound = asked;
+void scheduler::bind(const pod& pending, const kubernetes::text_map& annotations, std::size_t where) {
+    pod bound = pending;
     for (const auto& [key, value] : annotations) bound.annotations[key] = value;
     if (!holding_ || !options_.quirks.has(quirk::q21)) return restore(std::move(bound), where);
     // Q21: the cache has the pod at once, its annotations only from the informer.
-    restore(asked, where);
+    restore(pending, where);
     late_.push_back({.bound = std::move(bound), .where = where});
 }
 
 void scheduler::deliver_updates() {
     holding_ = false;
-    for (late_update& each : std::exchange(late_, {})) {
-        const std::string uid = each.bound.uid;
-        const bool ends = nodes_[each.where]->terminating.contains(uid);
+    for (late_update& update : std::exchange(late_, {})) {
+        const std::string uid = update.bound.uid;
+        const bool ends = nodes_[update.where]->terminating.contains(uid);
         if (!remove(uid)) continue;
-        restore(std::move(each.bound), each.where);
+        restore(std::move(update.bound), update.where);
         if (ends) terminate(uid);
     }
 }
 
 void scheduler::restore(pod bound, std::size_t where) {
-    managed_node& on = *nodes_[where];
-    for (const auto& object : on.cache) object->add_resource(bound);
-    on.pods.push_back(std::move(bound));
+    managed_node& managed = *nodes_[where];
+    for (const auto& object : managed.cache) object->add_resource(bound);
+    managed.pods.push_back(std::move(bound));
 }
 
 std::optional<std::size_t> scheduler::remove(const std::string& uid) {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
         auto& pods = nodes_[i]->pods;
-        const auto found = std::ranges::find(pods, uid, &pod::uid);
-        if (found == pods.end()) continue;
+        const auto bound = std::ranges::find(pods, uid, &pod::uid);
+        if (bound == pods.end()) continue;
         // A terminating pod has left the device ledgers already.
-        const pod known = nodes_[i]->terminating.erase(uid) == 0 ? *found : without_annotations(*found);
+        const pod known = nodes_[i]->terminating.erase(uid) == 0 ? *bound : without_annotations(*bound);
         for (const auto& object : nodes_[i]->cache) object->sub_resource(known);
-        pods.erase(found);
+        pods.erase(bound);
         return i;
     }
     return std::nullopt;
@@ -218,13 +218,13 @@ void scheduler::update_node(std::size_t where) {
 }
 
 bool scheduler::terminate(const std::string& uid) {
-    for (const auto& each : nodes_) {
-        const auto found = std::ranges::find(each->pods, uid, &pod::uid);
-        if (found == each->pods.end()) continue;
-        if (!options_.quirks.has(quirk::q9) || !each->terminating.insert(uid).second) return true;
-        for (const auto& object : each->cache) {
-            object->sub_resource(*found);
-            object->add_resource(without_annotations(*found));
+    for (const auto& managed : nodes_) {
+        const auto bound = std::ranges::find(managed->pods, uid, &pod::uid);
+        if (bound == managed->pods.end()) continue;
+        if (!options_.quirks.has(quirk::q9) || !managed->terminating.insert(uid).second) return true;
+        for (const auto& object : managed->cache) {
+            object->sub_resource(*bound);
+            object->add_resource(without_annotations(*bound));
         }
         return true;
     }

@@ -58,26 +58,28 @@ card_state state_of(const card_spec& card, const card_use& use, const pod_map& p
         state.mig_index = use.group;
         state.usage = use.usage;
         std::ranges::sort(state.usage, {}, &mig_usage::name);
-        for (const mig_group& each : *card.groups) state.mig_groups.push_back(each.name);
+        for (const mig_group& group : *card.groups) state.mig_groups.push_back(group.name);
     }
     return state;
 }
 
 class vgpu_object final : public device_object {
 public:
-    vgpu_object(node_spec registered, settings with, std::shared_ptr<exclusive_memory> memory)
-        : ledger_{make_ledger(std::move(registered))}, with_{with}, memory_{std::move(memory)} {}
+    vgpu_object(node_spec registered, settings setup, std::shared_ptr<exclusive_memory> memory)
+        : ledger_{make_ledger(std::move(registered))}, setup_{setup}, memory_{std::move(memory)} {}
 
     [[nodiscard]] std::unique_ptr<device_object> copy() const override { return std::make_unique<vgpu_object>(*this); }
 
-    [[nodiscard]] bool requested_by(const pod& asked) const override { return asks_for_vgpu(asked, *with_.config); }
+    [[nodiscard]] bool requested_by(const pod& pending) const override {
+        return asks_for_vgpu(pending, *setup_.config);
+    }
 
-    [[nodiscard]] filter_answer filter(const pod& asked, const std::string& policy) override {
+    [[nodiscard]] filter_answer filter(const pod& pending, const std::string& policy) override {
         filter_answer answer;
         selection selected;
-        if (requested_by(asked)) {
+        if (requested_by(pending)) {
             auto snapshot = ledger_.uses;
-            selected = select_cards(ledger_, snapshot, request_of(asked, policy), with_);
+            selected = select_cards(ledger_, snapshot, request_of(pending, policy), setup_);
         }
         if (selected.fits()) {
             score_ = selected.score;
@@ -90,18 +92,18 @@ public:
                 .reason = std::move(selected.reason)};
     }
 
-    [[nodiscard]] double score(const pod& /*asked*/, const std::string& /*policy*/) override { return score_; }
+    [[nodiscard]] double score(const pod& /*pending*/, const std::string& /*policy*/) override { return score_; }
 
-    [[nodiscard]] allocate_answer allocate(const pod& asked, const std::string& /*policy*/) override {
+    [[nodiscard]] allocate_answer allocate(const pod& pending, const std::string& /*policy*/) override {
         allocate_answer answer;
-        if (!requested_by(asked)) {
+        if (!requested_by(pending)) {
             answer.ok = true;
             return answer;
         }
         // The session has put the pod on the node before it calls Allocate.
-        if (exclusive_) exclusive_->track(asked, ledger_);
+        if (exclusive_) exclusive_->track(pending, ledger_);
         // Upstream's Allocate takes no policy: it reads the plugin's.
-        selection selected = select_cards(ledger_, ledger_.uses, request_of(asked, with_.options->policy), with_);
+        selection selected = select_cards(ledger_, ledger_.uses, request_of(pending, setup_.options->policy), setup_);
         if (!selected.fits()) {
             answer.error = std::move(selected.error);
             answer.reason = std::move(selected.reason);
@@ -109,48 +111,49 @@ public:
         }
         answer.ok = true;
         describe(selected, answer);
-        add_to_pod_maps(ledger_, asked, answer.annotations[ids_annotation], with_);
-        if (!with_.has(quirk::q3)) taken_[asked.uid] = std::move(selected.bookings);
-        if (exclusive_) exclusive_->track_allocated(asked, ledger_);
+        add_to_pod_maps(ledger_, pending, answer.annotations[ids_annotation], setup_);
+        if (!setup_.has(quirk::q3)) taken_[pending.uid] = std::move(selected.bookings);
+        if (exclusive_) exclusive_->track_allocated(pending, ledger_);
         return answer;
     }
 
     void take(const pod& bound) override {
         const std::string& text = kubernetes::value_of(bound.annotations, ids_annotation);
         if (exclusive_) exclusive_->track(bound, ledger_);
-        for (const assigned_card& each : decode_assignment(text)) {
-            book_entry(*ledger_.spec, ledger_.uses, each, with_);
+        for (const assigned_card& assigned : decode_assignment(text)) {
+            book_entry(*ledger_.spec, ledger_.uses, assigned, setup_);
         }
-        add_to_pod_maps(ledger_, bound, text, with_);
+        add_to_pod_maps(ledger_, bound, text, setup_);
         if (exclusive_) exclusive_->track_allocated(bound, ledger_);
     }
 
     void add_resource(const pod& bound) override {
-        add_pod(ledger_, bound, with_);
+        add_pod(ledger_, bound, setup_);
         if (exclusive_) exclusive_->track(bound, ledger_);
     }
 
     void sub_resource(const pod& bound) override {
-        sub_pod(ledger_, bound, with_);
+        sub_pod(ledger_, bound, setup_);
         if (exclusive_) exclusive_->untrack(bound, ledger_);
     }
 
-    void unallocate(const pod& asked) override {
+    void unallocate(const pod& pending) override {
         // Q3: upstream frees what the pod's annotations name, and a pod of the session has none yet.
-        if (auto taken = taken_.extract(asked.uid); !taken.empty()) {
-            for (const card_booking& each : taken.mapped()) undo_booking(*ledger_.spec, ledger_.uses, each, with_);
-            for (pod_map& on_card : ledger_.pods) on_card.erase(asked.uid);
+        if (auto taken = taken_.extract(pending.uid); !taken.empty()) {
+            for (const card_booking& booking : taken.mapped())
+                undo_booking(*ledger_.spec, ledger_.uses, booking, setup_);
+            for (pod_map& on_card : ledger_.pods) on_card.erase(pending.uid);
         } else {
-            sub_pod(ledger_, asked, with_);
+            sub_pod(ledger_, pending, setup_);
         }
-        if (exclusive_) exclusive_->untrack(asked, ledger_);
+        if (exclusive_) exclusive_->untrack(pending, ledger_);
     }
 
     void open_session(const node& /*where*/, std::span<const pod* const> on_node) override {
         exclusive_.reset();
-        const auto& rules = with_.options->exclusive_rules;
+        const auto& rules = setup_.options->exclusive_rules;
         const bool any = std::ranges::any_of(rules, [](const kubernetes::text_map& rule) { return !rule.empty(); });
-        if (any && !ledger_.spec->mig && memory_) exclusive_.emplace(rules, ledger_, on_node, memory_, with_);
+        if (any && !ledger_.spec->mig && memory_) exclusive_.emplace(rules, ledger_, on_node, memory_, setup_);
     }
 
     [[nodiscard]] ledger_state state() const override {
@@ -165,9 +168,9 @@ public:
     }
 
 private:
-    [[nodiscard]] selection_request request_of(const pod& asked, const std::string& policy) const {
-        selection_request request{.asked = &asked, .policy = policy, .blocked = {}};
-        if (exclusive_) request.blocked = exclusive_->blocked_for(asked);
+    [[nodiscard]] selection_request request_of(const pod& pending, const std::string& policy) const {
+        selection_request request{.pending = &pending, .policy = policy, .blocked = {}};
+        if (exclusive_) request.blocked = exclusive_->blocked_for(pending);
         return request;
     }
 
@@ -177,10 +180,10 @@ private:
         for (const auto& container : selected.containers) {
             auto& ids = assigned.emplace_back();
             auto& cards = answer.containers.emplace_back();
-            for (const selected_card& each : container) {
-                const card_spec& card = ledger_.spec->cards[each.card];
-                ids.push_back({.id = id_of(card, each), .memory = each.need, .cores = each.cores});
-                cards.push_back(picked(card, each));
+            for (const selected_card& chosen : container) {
+                const card_spec& card = ledger_.spec->cards[chosen.card];
+                ids.push_back({.id = id_of(card, chosen), .memory = chosen.need, .cores = chosen.cores});
+                cards.push_back(picked(card, chosen));
             }
         }
         const std::string text = encode_assignment(assigned);
@@ -192,7 +195,7 @@ private:
     }
 
     node_ledger ledger_;
-    settings with_;
+    settings setup_;
     std::shared_ptr<exclusive_memory> memory_;
     double score_ = 0.0; ///< of the last filter that fitted
     std::optional<exclusive_rules> exclusive_;

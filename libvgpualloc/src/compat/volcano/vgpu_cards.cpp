@@ -25,10 +25,10 @@ bool offers_vgpu(const kubernetes::text_map& allocatable) {
 
 /// The first geometry with a model that is part of the type.
 const std::vector<mig_group>* groups_of(std::string_view type, const device_config& config) {
-    for (const mig_geometry& each : config.mig_geometries) {
+    for (const mig_geometry& geometry : config.mig_geometries) {
         const bool known = std::ranges::any_of(
-            each.models, [type](const std::string& model) { return type.find(model) != std::string_view::npos; });
-        if (known) return &each.groups;
+            geometry.models, [type](const std::string& model) { return type.find(model) != std::string_view::npos; });
+        if (known) return &geometry.groups;
     }
     return nullptr;
 }
@@ -49,8 +49,8 @@ card_spec read_card(std::int64_t index, const std::vector<std::string_view>& fie
 
 } // namespace
 
-bool is_id_of(const std::string& id, const card_spec& card, const settings& with) {
-    if (with.has(quirk::q22)) return id.find(card.uuid) != std::string::npos;
+bool is_id_of(const std::string& id, const card_spec& card, const settings& setup) {
+    if (setup.has(quirk::q22)) return id.find(card.uuid) != std::string::npos;
     return id.starts_with(card.uuid) && (id.size() == card.uuid.size() || id[card.uuid.size()] == '[');
 }
 

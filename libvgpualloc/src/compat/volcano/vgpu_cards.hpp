@@ -81,8 +81,8 @@ struct node_ledger {
 
 /// Does the MIG handler serve this card? Q6: the node's mode decides for all its cards.
 [[nodiscard]] inline bool is_served_as_mig(const node_spec& node, const card_spec& card,
-                                           const settings& with) noexcept {
-    return with.has(quirk::q6) ? node.mig : card.mig;
+                                           const settings& setup) noexcept {
+    return setup.has(quirk::q6) ? node.mig : card.mig;
 }
 
 /// The sharing modes' names.
@@ -92,7 +92,7 @@ inline constexpr const char* mig_mode = "mig";
 
 /// Is a device id of an annotation about this card? Q22: the uuid is looked for anywhere in the id, so a card whose
 /// uuid is part of another's takes that one's devices as well.
-[[nodiscard]] bool is_id_of(const std::string& id, const card_spec& card, const settings& with);
+[[nodiscard]] bool is_id_of(const std::string& id, const card_spec& card, const settings& setup);
 
 /// The cards that a node registered; nothing if upstream makes no device object of them.
 [[nodiscard]] std::optional<node_spec> read_registration(const node& where, const device_config& config);

@@ -13,7 +13,7 @@ namespace vgpu {
 
 namespace {
 
-std::string key_of(const pod& of) { return of.ns + "/" + of.name; }
+std::string key_of(const pod& named) { return named.ns + "/" + named.name; }
 
 /// Indexes of the cards whose pod map has the pod.
 std::set<std::int64_t> cards_with(const node_ledger& node, const std::string& uid) {
@@ -27,12 +27,12 @@ std::set<std::int64_t> cards_with(const node_ledger& node, const std::string& ui
 /// Indexes of the cards that the pod's annotation names, with exactly their uuid.
 std::set<std::int64_t> annotated_cards(const node_ledger& node, const pod& bound) {
     std::set<std::int64_t> cards;
-    for (const assigned_card& each : decode_assignment(kubernetes::value_of(bound.annotations, ids_annotation))) {
+    for (const assigned_card& assigned : decode_assignment(kubernetes::value_of(bound.annotations, ids_annotation))) {
         // Of cards with the same uuid the last one, as in an index by uuid.
         const auto& all = node.spec->cards;
-        const auto found =
-            std::find_if(all.rbegin(), all.rend(), [&](const card_spec& c) { return c.uuid == each.id; });
-        if (found != all.rend()) cards.insert(found->index);
+        const auto card =
+            std::find_if(all.rbegin(), all.rend(), [&](const card_spec& c) { return c.uuid == assigned.id; });
+        if (card != all.rend()) cards.insert(card->index);
     }
     return cards;
 }
@@ -41,37 +41,37 @@ std::set<std::int64_t> annotated_cards(const node_ledger& node, const pod& bound
 
 exclusive_rules::exclusive_rules(std::vector<kubernetes::text_map> rules, const node_ledger& node,
                                  std::span<const pod* const> on_node, std::shared_ptr<exclusive_memory> memory,
-                                 const settings& with)
-    : rules_{std::move(rules)}, memory_{std::move(memory)}, q20_{with.has(quirk::q20)} {
+                                 const settings& setup)
+    : rules_{std::move(rules)}, memory_{std::move(memory)}, q20_{setup.has(quirk::q20)} {
     // A rule without labels would match every pod; upstream drops it before it numbers them.
     std::erase_if(rules_, [](const kubernetes::text_map& rule) { return rule.empty(); });
 
     auto& remembered = memory_->by_node[node.spec->name];
-    for (const pod* const each : on_node) {
-        const std::string key = key_of(*each);
-        uids_[key] = each->uid;
-        const auto matched = rules_of(*each);
+    for (const pod* const bound : on_node) {
+        const std::string key = key_of(*bound);
+        uids_[key] = bound->uid;
+        const auto matched = rules_of(*bound);
         if (matched.empty()) continue;
         tracked_[key] = matched;
-        if (const auto cards = cards_with(node, each->uid); !cards.empty()) {
+        if (const auto cards = cards_with(node, bound->uid); !cards.empty()) {
             reserve(matched, cards);
             continue;
         }
         // In no pod map: what its annotation says, and what its Allocate left, with the rules that it matched then.
-        reserve(matched, annotated_cards(node, *each));
-        if (const auto found = remembered.find(key); found != remembered.end()) {
-            reserve(found->second.rules, found->second.cards);
+        reserve(matched, annotated_cards(node, *bound));
+        if (const auto reservation = remembered.find(key); reservation != remembered.end()) {
+            reserve(reservation->second.rules, reservation->second.cards);
         }
     }
     std::erase_if(remembered, [this](const auto& entry) { return !uids_.contains(entry.first); });
 }
 
-std::set<std::size_t> exclusive_rules::rules_of(const pod& asked) const {
+std::set<std::size_t> exclusive_rules::rules_of(const pod& pending) const {
     std::set<std::size_t> matched;
     for (std::size_t i = 0; i < rules_.size(); ++i) {
-        const bool all = std::ranges::all_of(rules_[i], [&asked](const auto& label) {
-            const auto found = asked.labels.find(label.first);
-            return found != asked.labels.end() && found->second == label.second;
+        const bool all = std::ranges::all_of(rules_[i], [&pending](const auto& label) {
+            const auto value = pending.labels.find(label.first);
+            return value != pending.labels.end() && value->second == label.second;
         });
         if (all) matched.insert(i);
     }
@@ -83,11 +83,11 @@ void exclusive_rules::reserve(const std::set<std::size_t>& rules, const std::set
     for (const std::size_t rule : rules) reserved_[rule].insert(cards.begin(), cards.end());
 }
 
-std::set<std::int64_t> exclusive_rules::blocked_for(const pod& asked) const {
+std::set<std::int64_t> exclusive_rules::blocked_for(const pod& pending) const {
     std::set<std::int64_t> blocked;
-    for (const std::size_t rule : rules_of(asked)) {
-        if (const auto found = reserved_.find(rule); found != reserved_.end()) {
-            blocked.insert(found->second.begin(), found->second.end());
+    for (const std::size_t rule : rules_of(pending)) {
+        if (const auto reservation = reserved_.find(rule); reservation != reserved_.end()) {
+            blocked.insert(reservation->second.begin(), reservation->second.end());
         }
     }
     return blocked;
@@ -102,11 +102,11 @@ void exclusive_rules::track(const pod& added, const node_ledger& node) {
     reserve(matched, cards_with(node, added.uid));
 }
 
-void exclusive_rules::track_allocated(const pod& asked, const node_ledger& node) {
-    const auto matched = rules_of(asked);
+void exclusive_rules::track_allocated(const pod& pending, const node_ledger& node) {
+    const auto matched = rules_of(pending);
     if (matched.empty()) return;
-    track(asked, node);
-    memory_->by_node[node.spec->name][key_of(asked)] = {.cards = cards_with(node, asked.uid), .rules = matched};
+    track(pending, node);
+    memory_->by_node[node.spec->name][key_of(pending)] = {.cards = cards_with(node, pending.uid), .rules = matched};
 }
 
 bool exclusive_rules::holds_tracked_pod(const pod_map& on_card, const std::string& but_uid, std::size_t rule) const {
@@ -120,10 +120,10 @@ bool exclusive_rules::holds_tracked_pod(const pod_map& on_card, const std::strin
 
 void exclusive_rules::untrack(const pod& leaving, const node_ledger& node) {
     const std::string key = key_of(leaving);
-    const auto found = tracked_.find(key);
-    if (found != tracked_.end()) {
-        const auto left = std::move(found->second);
-        tracked_.erase(found);
+    const auto tracked = tracked_.find(key);
+    if (tracked != tracked_.end()) {
+        const auto left = std::move(tracked->second);
+        tracked_.erase(tracked);
         for (const std::size_t rule : left) {
             for (std::size_t i = 0; i < node.pods.size(); ++i) {
                 if (!holds_tracked_pod(node.pods[i], leaving.uid, rule)) {

@@ -33,22 +33,22 @@ public:
     /// Opens it for a session: reserves the cards of the pods on the node. `memory` outlives the session.
     exclusive_rules(std::vector<kubernetes::text_map> rules, const node_ledger& node,
                     std::span<const pod* const> on_node, std::shared_ptr<exclusive_memory> memory,
-                    const settings& with);
+                    const settings& setup);
 
     /// The cards that the pod must not get.
-    [[nodiscard]] std::set<std::int64_t> blocked_for(const pod& asked) const;
+    [[nodiscard]] std::set<std::int64_t> blocked_for(const pod& pending) const;
 
     /// AddResource: the pod is on the node now; its cards are reserved as far as the pod maps have them.
     void track(const pod& added, const node_ledger& node);
     /// After a successful Allocate: as track(), and remembers it beyond the session.
-    void track_allocated(const pod& asked, const node_ledger& node);
+    void track_allocated(const pod& pending, const node_ledger& node);
     /// SubResource or Release.
     void untrack(const pod& leaving, const node_ledger& node);
 
     [[nodiscard]] std::map<std::int64_t, std::vector<std::int64_t>> reserved() const;
 
 private:
-    [[nodiscard]] std::set<std::size_t> rules_of(const pod& asked) const;
+    [[nodiscard]] std::set<std::size_t> rules_of(const pod& pending) const;
     [[nodiscard]] bool holds_tracked_pod(const pod_map& on_card, const std::string& but_uid, std::size_t rule) const;
     void reserve(const std::set<std::size_t>& rules, const std::set<std::int64_t>& cards);
 

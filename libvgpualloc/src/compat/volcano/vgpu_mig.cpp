@@ -17,8 +17,8 @@ struct kind_slot {
 };
 
 const mig_usage* usage_of(const std::vector<mig_usage>& usage, const std::string& kind) {
-    const auto found = std::ranges::find(usage, kind, &mig_usage::name);
-    return found == usage.end() ? nullptr : &*found;
+    const auto entry = std::ranges::find(usage, kind, &mig_usage::name);
+    return entry == usage.end() ? nullptr : &*entry;
 }
 
 /// Lowest instance that is not in use; 0 if there is none.
@@ -46,26 +46,26 @@ std::optional<kind_slot> at_position(const mig_group& group, std::int64_t positi
 
 /// The slot of this kind that a request would get with this usage.
 std::optional<std::int64_t> slot_in_kind(const mig_instance_kind& kind, const std::vector<mig_usage>& usage,
-                                         std::int64_t wanted, const settings& with) {
-    if (kind.memory < wanted) return std::nullopt;
+                                         std::int64_t memory, const settings& setup) {
+    if (kind.memory < memory) return std::nullopt;
     if (usage.empty()) return 0;
     const mig_usage* const used = usage_of(usage, kind.name);
     if (used == nullptr) {
         // Q1b: once anything is in use upstream considers only the kinds that are.
-        if (with.has(quirk::q1b) || kind.count <= 0) return std::nullopt;
+        if (setup.has(quirk::q1b) || kind.count <= 0) return std::nullopt;
         return 0;
     }
     if (kind.count - static_cast<std::int64_t>(used->used.size()) <= 0) return std::nullopt;
     return lowest_free(kind.count, used->used);
 }
 
-std::optional<kind_slot> pick_from(const mig_group& group, const std::vector<mig_usage>& usage, std::int64_t wanted,
-                                   const settings& with) {
+std::optional<kind_slot> pick_from(const mig_group& group, const std::vector<mig_usage>& usage, std::int64_t memory,
+                                   const settings& setup) {
     std::vector<std::size_t> order(group.instances.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::stable_sort(order, {}, [&group](std::size_t i) { return group.instances[i].memory; });
     for (const std::size_t kind : order) {
-        if (const auto slot = slot_in_kind(group.instances[kind], usage, wanted, with)) {
+        if (const auto slot = slot_in_kind(group.instances[kind], usage, memory, setup)) {
             return kind_slot{.kind = kind, .slot = *slot};
         }
     }
@@ -74,35 +74,35 @@ std::optional<kind_slot> pick_from(const mig_group& group, const std::vector<mig
 
 std::optional<std::size_t> first_group(const card_spec& card, std::string_view name) {
     if (card.groups == nullptr) return std::nullopt;
-    const auto found = std::ranges::find(*card.groups, name, &mig_group::name);
-    if (found == card.groups->end()) return std::nullopt;
-    return static_cast<std::size_t>(found - card.groups->begin());
+    const auto group = std::ranges::find(*card.groups, name, &mig_group::name);
+    if (group == card.groups->end()) return std::nullopt;
+    return static_cast<std::size_t>(group - card.groups->begin());
 }
 
 } // namespace
 
 std::optional<mig_pick> find_instance(const card_spec& card, const card_use& use, std::int64_t need,
-                                      const settings& with) {
+                                      const settings& setup) {
     if (card.groups == nullptr) return std::nullopt;
     // Q1e off: no card has instances of two groups; one that history gave both takes no more.
     const bool mixed =
-        std::ranges::any_of(use.held, [&](const held_instance& each) { return each.group != use.held.front().group; });
-    if (mixed && !with.has(quirk::q1e)) return std::nullopt;
-    const std::int64_t factor = std::max<std::int64_t>(with.config->gpu_memory_factor, 1);
+        std::ranges::any_of(use.held, [&](const held_instance& held) { return held.group != use.held.front().group; });
+    if (mixed && !setup.has(quirk::q1e)) return std::nullopt;
+    const std::int64_t factor = std::max<std::int64_t>(setup.config->gpu_memory_factor, 1);
     const auto& groups = *card.groups;
     static const std::vector<mig_usage> none;
     for (std::size_t i = 0; i < groups.size(); ++i) {
         if (use.group >= 0 && static_cast<std::size_t>(use.group) != i) continue;
         // Q1d: a second group of one name can be picked, but its ids are read as the first group's. Off: it is not
         // offered, since no id can name its instances.
-        if (!with.has(quirk::q1d) && first_group(card, groups[i].name) != i) continue;
-        const auto found = pick_from(groups[i], use.group >= 0 ? use.usage : none, need * factor, with);
-        if (!found) continue;
+        if (!setup.has(quirk::q1d) && first_group(card, groups[i].name) != i) continue;
+        const auto slot = pick_from(groups[i], use.group >= 0 ? use.usage : none, need * factor, setup);
+        if (!slot) continue;
         return mig_pick{.group = i,
-                        .kind = found->kind,
-                        .slot = found->slot,
-                        .position = position_of(groups[i], *found),
-                        .memory = groups[i].instances[found->kind].memory};
+                        .kind = slot->kind,
+                        .slot = slot->slot,
+                        .position = position_of(groups[i], *slot),
+                        .memory = groups[i].instances[slot->kind].memory};
     }
     return std::nullopt;
 }
@@ -152,7 +152,7 @@ picked_mig described(const card_spec& card, const mig_pick& pick) {
     return result;
 }
 
-std::optional<mig_address> read_mig_id(std::string_view id, const settings& with) {
+std::optional<mig_address> read_mig_id(std::string_view id, const settings& setup) {
     const auto open = id.find('[');
     const auto close = id.find(']');
     if (open == std::string_view::npos || close == std::string_view::npos || open > close) return std::nullopt;
@@ -160,7 +160,7 @@ std::optional<mig_address> read_mig_id(std::string_view id, const settings& with
     const auto dash = inside.rfind('-');
     // Q1c: a group name with a dash makes more than two parts, which upstream refuses. Off: the last dash counts.
     const bool two_parts = dash != std::string_view::npos && inside.find('-') == dash;
-    if (dash == std::string_view::npos || (!two_parts && with.has(quirk::q1c))) return std::nullopt;
+    if (dash == std::string_view::npos || (!two_parts && setup.has(quirk::q1c))) return std::nullopt;
     const auto position = go_text::atoi(inside.substr(dash + 1));
     if (!position) return std::nullopt;
     return mig_address{.group = inside.substr(0, dash), .position = *position};
@@ -185,8 +185,8 @@ namespace {
 
 /// The group of a card from which a pod of `group` has gone. Q1a: that group, whatever is left. Off: a group that is
 /// still in use.
-std::int64_t group_left(const card_use& use, std::int64_t group, const settings& with) {
-    if (with.has(quirk::q1a) || use.held.empty()) return group;
+std::int64_t group_left(const card_use& use, std::int64_t group, const settings& setup) {
+    if (setup.has(quirk::q1a) || use.held.empty()) return group;
     const bool in_use = std::ranges::find(use.held, group, &held_instance::group) != use.held.end();
     return in_use ? group : use.held.back().group;
 }
@@ -194,7 +194,7 @@ std::int64_t group_left(const card_use& use, std::int64_t group, const settings&
 } // namespace
 
 std::optional<std::int64_t> free_instance(const card_spec& card, card_use& use, const mig_address& where,
-                                          const settings& with) {
+                                          const settings& setup) {
     const auto group = first_group(card, where.group);
     if (!group) return 0;
     const auto at = at_position((*card.groups)[*group], where.position);
@@ -202,13 +202,13 @@ std::optional<std::int64_t> free_instance(const card_spec& card, card_use& use, 
     const mig_instance_kind& kind = (*card.groups)[*group].instances[at->kind];
     const held_instance gone{.group = static_cast<std::int64_t>(*group), .kind = kind.name, .slot = at->slot};
     if (const auto entry = std::ranges::find(use.held, gone); entry != use.held.end()) use.held.erase(entry);
-    use.group = use.settled_group = group_left(use, gone.group, with);
+    use.group = use.settled_group = group_left(use, gone.group, setup);
     const mig_usage* const used = usage_of(use.usage, kind.name);
     const std::int64_t memory = used == nullptr ? 0 : used->memory;
     // Q1: an instance that two pods have got is free when the first of them goes. Off: when the last does.
     const bool shared = std::ranges::any_of(
         use.held, [&](const held_instance& other) { return other.kind == gone.kind && other.slot == gone.slot; });
-    if (used != nullptr && (with.has(quirk::q1) || !shared)) free_slot(use, kind, at->slot);
+    if (used != nullptr && (setup.has(quirk::q1) || !shared)) free_slot(use, kind, at->slot);
     return memory;
 }
 

@@ -21,7 +21,7 @@ struct mig_pick {
 
 /// The instance for a request of `need` (ledger units), if the card has a suitable one.
 [[nodiscard]] std::optional<mig_pick> find_instance(const card_spec& card, const card_use& use, std::int64_t need,
-                                                    const settings& with);
+                                                    const settings& setup);
 
 /// `uuid[group-position]`.
 [[nodiscard]] std::string mig_id(const card_spec& card, const mig_pick& pick);
@@ -38,13 +38,13 @@ struct mig_address {
     std::string_view group;
     std::int64_t position = 0;
 };
-[[nodiscard]] std::optional<mig_address> read_mig_id(std::string_view id, const settings& with);
+[[nodiscard]] std::optional<mig_address> read_mig_id(std::string_view id, const settings& setup);
 
 /// Puts the instance to use, or frees it; the memory (MiB) it stands for, 0 where the card does not know it. Nothing at
 /// all if the address is of no instance (Q1d).
 [[nodiscard]] std::optional<std::int64_t> use_instance(const card_spec& card, card_use& use, const mig_address& where);
 [[nodiscard]] std::optional<std::int64_t> free_instance(const card_spec& card, card_use& use, const mig_address& where,
-                                                        const settings& with);
+                                                        const settings& setup);
 
 /// The same for a session's own booking, with Q1 off.
 void use_slot(card_use& use, const mig_instance_kind& kind, std::int64_t slot);

@@ -21,21 +21,21 @@ struct record {
 inline constexpr std::int64_t unset_percentage = 101;
 
 /// Does some regular container name the count or the memory?
-[[nodiscard]] bool asks_for_vgpu(const pod& asked, const device_config& config);
+[[nodiscard]] bool asks_for_vgpu(const pod& pending, const device_config& config);
 
 /// One record per container that asks, in order.
-[[nodiscard]] std::vector<record> records_of(const pod& asked, const settings& with);
+[[nodiscard]] std::vector<record> records_of(const pod& pending, const settings& setup);
 
 /// Memory that a record needs of a card.
-[[nodiscard]] std::int64_t needed_memory(const record& wanted, const card_spec& card);
+[[nodiscard]] std::int64_t needed_memory(const record& wish, const card_spec& card);
 
 /// namespace/group of the pod group that the pod belongs to, empty if to none.
-[[nodiscard]] std::string pod_group_of(const pod& asked);
+[[nodiscard]] std::string pod_group_of(const pod& pending);
 
 /// Which cards the pod's annotations permit. Refers to the pod.
 class card_wishes {
 public:
-    card_wishes(const pod& asked, const settings& with);
+    card_wishes(const pod& pending, const settings& setup);
 
     [[nodiscard]] bool has_uuids() const noexcept { return !use_uuids_.empty() || !avoid_uuids_.empty(); }
     [[nodiscard]] bool permit_uuid(const std::string& uuid) const;
@@ -47,7 +47,7 @@ public:
     [[nodiscard]] std::string no_uuid_error(const std::string& node_name) const;
 
 private:
-    const pod* asked_;
+    const pod* pending_;
     bool q24_;
     std::vector<std::string_view> use_uuids_;
     std::vector<std::string_view> avoid_uuids_;

@@ -42,20 +42,20 @@ struct selection {
 };
 
 struct selection_request {
-    const pod* asked = nullptr;
+    const pod* pending = nullptr;
     std::string policy;
     std::set<std::int64_t> blocked; ///< indexes of cards that exclusive rules reserve
 };
 
 /// Chooses cards for a pod that asks for some, and books them in `uses`. What does not fit is rolled back (Q7).
 [[nodiscard]] selection select_cards(const node_ledger& node, std::vector<card_use>& uses,
-                                     const selection_request& request, const settings& with);
+                                     const selection_request& request, const settings& setup);
 
 /// Books in a session what an entry of an annotation names; nothing if it cannot be read or is of no card.
-void book_entry(const node_spec& node, std::vector<card_use>& uses, const assigned_card& entry, const settings& with);
+void book_entry(const node_spec& node, std::vector<card_use>& uses, const assigned_card& entry, const settings& setup);
 
 /// Undoes a booking of this session, exactly.
 void undo_booking(const node_spec& node, std::vector<card_use>& uses, const card_booking& booking,
-                  const settings& with);
+                  const settings& setup);
 
 } // namespace vgpualloc::compat::volcano::vgpu

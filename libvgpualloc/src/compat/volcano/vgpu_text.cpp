@@ -59,9 +59,9 @@ void append_unprintable(std::string& out, std::uint32_t code) {
     constexpr std::string_view controls = "\a\b\f\n\r\t\v";
     constexpr std::string_view letters = "abfnrtv";
     if (code < 0x80) {
-        if (const auto found = controls.find(static_cast<char>(code)); found != std::string_view::npos) {
+        if (const auto letter = controls.find(static_cast<char>(code)); letter != std::string_view::npos) {
             out += '\\';
-            out += letters[found];
+            out += letters[letter];
             return;
         }
         out += "\\x";

@@ -93,11 +93,11 @@ public:
     [[nodiscard]] std::string_view name() const noexcept override { return id; }
     [[nodiscard]] double node_score(const request_view& request, const node_view& before,
                                     const node_view& after) override {
-        const auto asked = static_cast<double>(reference_view(request, before, after).total());
-        const auto cpu_asked = static_cast<double>(request.request->cpu.count());
+        const auto gpus_wanted = static_cast<double>(reference_view(request, before, after).total());
+        const auto cpu_wanted = static_cast<double>(request.request->cpu.count());
         double product = 0.0;
-        product += static_cast<double>(before.cpu_left.count()) / 128000.0 * (cpu_asked / 128000.0);
-        product += static_cast<double>(before.config->free.count()) / 8000.0 * (asked / 8000.0);
+        product += static_cast<double>(before.cpu_left.count()) / 128000.0 * (cpu_wanted / 128000.0);
+        product += static_cast<double>(before.config->free.count()) / 8000.0 * (gpus_wanted / 8000.0);
         return truncated(100.0 * (1.0 - product / 2.0));
     }
 };
@@ -111,23 +111,23 @@ public:
     [[nodiscard]] std::string_view name() const noexcept override { return id; }
     [[nodiscard]] double node_score(const request_view& request, const node_view& before,
                                     const node_view& after) override {
-        const reference_request asked = reference_view(request, before, after);
-        if (asked.num_gpu == 0) return 0.0;
+        const reference_request reference = reference_view(request, before, after);
+        if (reference.num_gpu == 0) return 0.0;
         const auto& devices = before.config->devices;
         const std::int64_t free_whole = before.config->devices_free_whole;
         if (free_whole == static_cast<std::int64_t>(devices.size())) {
             return static_cast<double>(std::max(33 - free_whole, free_whole));
         }
         left_.clear();
-        for (const device_view* each : devices) {
-            if (each->free().count() >= asked.gpu_milli) left_.push_back(each->free().count());
+        for (const device_view* device : devices) {
+            if (device->free().count() >= reference.gpu_milli) left_.push_back(device->free().count());
         }
         std::ranges::sort(left_);
         std::int64_t whole_taken = 0;
         std::int64_t percent_taken = 0;
         // Containers that ask for unlike shares, which the reference does not know, may find fewer devices for the
         // mean.
-        const auto takes = std::min(static_cast<std::size_t>(asked.num_gpu), left_.size());
+        const auto takes = std::min(static_cast<std::size_t>(reference.num_gpu), left_.size());
         for (const std::int64_t left : std::span{left_}.first(takes)) {
             if (left == 1000) ++whole_taken;
             percent_taken += left * 100 / 1000;
@@ -150,16 +150,16 @@ public:
 
     [[nodiscard]] double node_score(const request_view& request, const node_view& before,
                                     const node_view& after) override {
-        const reference_request asked = reference_view(request, before, after);
-        if (asked.num_gpu == 0) return 0.0;
+        const reference_request reference = reference_view(request, before, after);
+        if (reference.num_gpu == 0) return 0.0;
         const std::int64_t fullness = 25 * (8000 - before.config->free.count()) / 8000;
         const auto* here = before.node.at() < tags_.size() ? &tags_[before.node.at()] : nullptr;
         std::int64_t kinds = 0;
         bool alike = false;
         if (here != nullptr) {
-            for (const tag_count& each : *here) {
+            for (const tag_count& count : *here) {
                 ++kinds;
-                alike = alike || each.tag == tag_of(asked);
+                alike = alike || count.tag == tag_of(reference);
             }
         }
         if (alike) return static_cast<double>(fullness + (kinds == 1 ? 75 : 50));
@@ -174,15 +174,15 @@ public:
         if (tags_.size() <= event.where.at()) tags_.resize(event.where.at() + 1);
         const std::int64_t tag = tag_of(*event.entry);
         auto& here = tags_[event.where.at()];
-        const auto found = std::ranges::find(here, tag, &tag_count::tag);
+        const auto count = std::ranges::find(here, tag, &tag_count::tag);
         if (books(event.kind)) {
-            if (found == here.end()) {
+            if (count == here.end()) {
                 here.push_back({.tag = tag, .pods = 1});
             } else {
-                ++found->pods;
+                ++count->pods;
             }
-        } else if (found != here.end() && --found->pods == 0) {
-            here.erase(found);
+        } else if (count != here.end() && --count->pods == 0) {
+            here.erase(count);
         }
     }
 
@@ -191,8 +191,8 @@ private:
         std::int64_t tag = 0; ///< 0 = a share, else the number of whole GPUs
         std::int64_t pods = 0;
     };
-    [[nodiscard]] static std::int64_t tag_of(const reference_request& asked) noexcept {
-        return asked.is_share() ? 0 : asked.num_gpu;
+    [[nodiscard]] static std::int64_t tag_of(const reference_request& reference) noexcept {
+        return reference.is_share() ? 0 : reference.num_gpu;
     }
     /// From the booking alone: the node may have other devices by now. openb's GPUs have 1000 units of memory.
     [[nodiscard]] static std::int64_t tag_of(const booking& booked) {
@@ -224,8 +224,8 @@ public:
     /// Only the GPU of a share is drawn; whole GPUs are taken by lowest index under every policy of the reference.
     [[nodiscard]] bool draws_device_for(const request_view& request) const noexcept override {
         if (request.devices != 1) return false;
-        const device_request& asked = request.request->containers.front();
-        return asked.memory < mib{1000};
+        const device_request& container = request.request->containers.front();
+        return container.memory < mib{1000};
     }
     [[nodiscard]] std::uint64_t draw(std::uint64_t count) override { return stream_.draw(count); }
     void enter_trial() override { stream_.enter_trial(); }

@@ -125,12 +125,12 @@ public:
     /// A deep copy, for a session.
     [[nodiscard]] virtual std::unique_ptr<device_object> copy() const = 0;
 
-    [[nodiscard]] virtual bool requested_by(const pod& asked) const = 0;
-    [[nodiscard]] virtual filter_answer filter(const pod& asked, const std::string& policy) = 0;
+    [[nodiscard]] virtual bool requested_by(const pod& pending) const = 0;
+    [[nodiscard]] virtual filter_answer filter(const pod& pending, const std::string& policy) = 0;
     /// ScoreNode; asked only after a filter() that fitted.
-    [[nodiscard]] virtual double score(const pod& asked, const std::string& policy) = 0;
+    [[nodiscard]] virtual double score(const pod& pending, const std::string& policy) = 0;
     /// Allocate in the session: changes this object, also where that is upstream's mistake on failure.
-    [[nodiscard]] virtual allocate_answer allocate(const pod& asked, const std::string& policy) = 0;
+    [[nodiscard]] virtual allocate_answer allocate(const pod& pending, const std::string& policy) = 0;
 
     /// Books in the session what was allocated elsewhere, as allocate() would have: `bound` has the annotations. What
     /// annotations do not tell (Q7b) is not booked.
@@ -140,7 +140,7 @@ public:
     virtual void sub_resource(const pod& bound) = 0; ///< SubResource: it leaves
     /// The session gives back what allocate() took: RemoveTask (SubResource), then Release. `asked` has no annotations
     /// of the allocation.
-    virtual void unallocate(const pod& asked) = 0;
+    virtual void unallocate(const pod& pending) = 0;
 
     /// A session begins with this copy; `on_node` are the pods bound there, with their annotations.
     virtual void open_session(const node& /*where*/, std::span<const pod* const> /*on_node*/) {}

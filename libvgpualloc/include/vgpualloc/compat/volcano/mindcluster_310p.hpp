@@ -30,7 +30,7 @@ public:
                                                                         const plugin_options& options);
 
 /// The batch score of the candidates that passed the filter, in node order (§7.8); 0 for all where the weight is <= 0.
-[[nodiscard]] std::vector<double> batch_score(std::span<const mindcluster_object* const> candidates, const pod& asked,
+[[nodiscard]] std::vector<double> batch_score(std::span<const mindcluster_object* const> candidates, const pod& pending,
                                               const plugin_options& options);
 
 } // namespace vgpualloc::compat::volcano

@@ -50,9 +50,9 @@ public:
 
     /// One attempt in the open session: filter and score everywhere, choose, Allocate, bind. With `roll_back` the
     /// allocation is undone and the pod not bound. `bind_annotations` are what the device plugin adds to the bound pod.
-    attempt schedule(const pod& asked, bool roll_back, const kubernetes::text_map& bind_annotations = {});
+    attempt schedule(const pod& pending, bool roll_back, const kubernetes::text_map& bind_annotations = {});
     /// The same without binding: the session has the allocation, the cache does not.
-    attempt try_in_session(const pod& asked, bool roll_back);
+    attempt try_in_session(const pod& pending, bool roll_back);
     /// The open session books what was decided elsewhere: `bound` has the annotations.
     void take_in_session(const pod& bound, std::size_t where);
     /// The open session as it is now, and back to it. What sessions share with the cache is not part of it.
@@ -102,11 +102,11 @@ private:
     };
 
     [[nodiscard]] objects make_objects(const managed_node& where) const;
-    [[nodiscard]] node_answer ask(managed_node& where, const pod& asked);
-    void score_in_batch(const pod& asked, std::vector<node_answer>& answers);
-    [[nodiscard]] allocate_answer allocate(managed_node& where, const pod& asked);
-    void unallocate(managed_node& where, const pod& asked);
-    void bind(const pod& asked, const kubernetes::text_map& annotations, std::size_t where);
+    [[nodiscard]] node_answer ask(managed_node& where, const pod& pending);
+    void score_in_batch(const pod& pending, std::vector<node_answer>& answers);
+    [[nodiscard]] allocate_answer allocate(managed_node& where, const pod& pending);
+    void unallocate(managed_node& where, const pod& pending);
+    void bind(const pod& pending, const kubernetes::text_map& annotations, std::size_t where);
 
     device_config config_;
     plugin_options options_;
