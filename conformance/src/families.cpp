@@ -12,7 +12,7 @@
 #include "vgpualloc/dialect/volcano_vgpu.hpp"
 #include "vgpualloc/mode/mindcluster_310p.hpp"
 
-namespace vgpusim::conformance {
+namespace vgpuconformance {
 
 namespace {
 
@@ -259,4 +259,4 @@ std::unique_ptr<native_family> make_native_family(const json& recorded_case) {
     return std::make_unique<vgpu>(vgpu_dialect(config, arguments), recorded_case); // options_from() knows the others
 }
 
-} // namespace vgpusim::conformance
+} // namespace vgpuconformance

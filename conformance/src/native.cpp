@@ -10,7 +10,7 @@
 #include "vgpualloc/catalog/mig.hpp"
 #include "vgpualloc/mode/factory.hpp"
 
-namespace vgpusim::conformance {
+namespace vgpuconformance {
 
 using vgpualloc::booking;
 using vgpualloc::device_index;
@@ -236,4 +236,4 @@ outcome native_side::step(const json& event) {
     return result;
 }
 
-} // namespace vgpusim::conformance
+} // namespace vgpuconformance

@@ -16,7 +16,7 @@
 #include "vgpualloc/model/cluster.hpp"
 #include "vgpualloc/model/ledger.hpp"
 
-namespace vgpusim::conformance {
+namespace vgpuconformance {
 
 /// One family of recordings: the dialect that it is read in, the ranking that its configuration names, and what the
 /// recordings say in words of their own.
@@ -105,4 +105,4 @@ private:
 /// Whether an `add` ended with the pod bound.
 [[nodiscard]] bool was_bound(const json& event);
 
-} // namespace vgpusim::conformance
+} // namespace vgpuconformance

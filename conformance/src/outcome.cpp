@@ -7,23 +7,24 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace vgpusim::conformance {
+namespace vgpuconformance {
 
 namespace {
 
 constexpr std::string_view npu_family = "ascend-mindcluster-310p";
 
 std::int64_t number(const json& object, const char* key) {
-    const auto found = object.find(key);
-    return found == object.end() ? 0 : found->get<std::int64_t>();
+    const auto member = object.find(key);
+    return member == object.end() ? 0 : member->get<std::int64_t>();
 }
 
 /// The template of every card in order, from `huawei.com/<word>`; a whole card and a software slice have none.
 std::vector<std::string> templates_of(const json& annotations, const std::string& word) {
     std::vector<std::string> names;
-    const auto found = annotations.find("huawei.com/" + word);
-    if (found == annotations.end()) return names;
-    for (const json& card : json::parse(found->get<std::string>())) names.push_back(card.value("temp", std::string{}));
+    const auto annotation = annotations.find("huawei.com/" + word);
+    if (annotation == annotations.end()) return names;
+    for (const json& card : json::parse(annotation->get<std::string>()))
+        names.push_back(card.value("temp", std::string{}));
     return names;
 }
 
@@ -38,17 +39,17 @@ taken_part part_of(const json& card, std::int64_t container) {
     return part;
 }
 
-void add_containers(const json& allocated, outcome& to) {
+void add_containers(const json& allocated, outcome& result) {
     const auto containers = allocated.find("containers");
     if (containers == allocated.end()) return;
     std::int64_t position = 0;
     for (const json& container : *containers) {
-        for (const json& card : container) to.parts.push_back(part_of(card, position));
+        for (const json& card : container) result.parts.push_back(part_of(card, position));
         if (!container.empty()) ++position;
     }
 }
 
-void add_templates(const json& allocated, outcome& to) {
+void add_templates(const json& allocated, outcome& result) {
     const json annotations = allocated.value("annotations", json::object());
     std::vector<std::string> names;
     for (const json& container : allocated.value("containers", json::array())) {
@@ -56,7 +57,7 @@ void add_templates(const json& allocated, outcome& to) {
         names = templates_of(annotations, container.front().value("type", std::string{}));
         break;
     }
-    for (std::size_t i = 0; i < std::min(names.size(), to.parts.size()); ++i) to.parts[i].cut = names[i];
+    for (std::size_t i = 0; i < std::min(names.size(), result.parts.size()); ++i) result.parts[i].cut = names[i];
 }
 
 booked_devices booked_of(const json& state, const std::string& family) {
@@ -82,56 +83,56 @@ std::string text_of(const taken_part& part) {
 }
 
 std::string text_of(const std::vector<taken_part>& parts) {
-    std::vector<std::string> each;
-    for (const taken_part& part : parts) each.push_back(text_of(part));
-    return each.empty() ? "nothing" : fmt::format("{}", fmt::join(each, "; "));
+    std::vector<std::string> texts;
+    for (const taken_part& part : parts) texts.push_back(text_of(part));
+    return texts.empty() ? "nothing" : fmt::format("{}", fmt::join(texts, "; "));
 }
 
 std::string text_of(const std::optional<booked_devices>& booked) {
     if (!booked) return "nothing";
-    std::vector<std::string> each;
+    std::vector<std::string> texts;
     for (const auto& [index, use] : *booked) {
-        each.push_back(
+        texts.push_back(
             fmt::format("device {}: {} slots, memory {}, cores {}", index, use.slots, use.memory, use.cores));
     }
-    return each.empty() ? "all free" : fmt::format("{}", fmt::join(each, "; "));
+    return texts.empty() ? "all free" : fmt::format("{}", fmt::join(texts, "; "));
 }
 
 } // namespace
 
 outcome outcome_of(const json& out, const std::string& op, const std::string& family) {
-    outcome made;
-    made.chosen = out.value("chosen", std::int64_t{-1});
+    outcome result;
+    result.chosen = out.value("chosen", std::int64_t{-1});
     if (op == "add") {
-        for (const json& node : out.value("nodes", json::array())) made.fits.push_back(node.value("fit", false));
+        for (const json& node : out.value("nodes", json::array())) result.fits.push_back(node.value("fit", false));
     }
     if (const auto allocated = out.find("alloc"); allocated != out.end()) {
-        made.allocated = allocated->value("ok", false);
-        if (made.allocated) {
-            add_containers(*allocated, made);
-            if (family == "ascend-hami") add_templates(*allocated, made);
+        result.allocated = allocated->value("ok", false);
+        if (result.allocated) {
+            add_containers(*allocated, result);
+            if (family == "ascend-hami") add_templates(*allocated, result);
             for (const json& chip : allocated->value("chips", json::array())) {
-                made.parts.push_back({.container = 0,
-                                      .device = chip.get<std::int64_t>(),
-                                      .cut = allocated->value("template", std::string{})});
+                result.parts.push_back({.container = 0,
+                                        .device = chip.get<std::int64_t>(),
+                                        .cut = allocated->value("template", std::string{})});
             }
         }
     }
-    if (const auto state = out.find("session_state"); state != out.end()) made.session = booked_of(*state, family);
+    if (const auto state = out.find("session_state"); state != out.end()) result.session = booked_of(*state, family);
     if (const auto state = out.find("cache_state"); state != out.end() && family != npu_family) {
-        made.cache = booked_of(*state, family);
+        result.cache = booked_of(*state, family);
     }
-    return made;
+    return result;
 }
 
-conformance_difference difference_between(const outcome& recorded, const outcome& decided) {
+event_difference difference_between(const outcome& recorded, const outcome& decided) {
     const auto at = [](std::string place, std::string want, std::string have) {
-        return conformance_difference{.case_id = {},
-                                      .event = 0,
-                                      .at = std::move(place),
-                                      .recorded = std::move(want),
-                                      .decided = std::move(have),
-                                      .explained_by = {}};
+        return event_difference{.case_id = {},
+                                .event = 0,
+                                .at = std::move(place),
+                                .recorded = std::move(want),
+                                .decided = std::move(have),
+                                .explained_by = {}};
     };
     for (std::size_t i = 0; i < std::min(recorded.fits.size(), decided.fits.size()); ++i) {
         if (recorded.fits[i] == decided.fits[i]) continue;
@@ -151,4 +152,4 @@ conformance_difference difference_between(const outcome& recorded, const outcome
     return at("/cache_state", text_of(recorded.cache), text_of(decided.cache));
 }
 
-} // namespace vgpusim::conformance
+} // namespace vgpuconformance

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "json.hpp"
+#include "recording.hpp"
 #include "vgpuconformance/conformance.hpp"
 
-namespace vgpusim::conformance {
+namespace vgpuconformance {
 
 /// One device's part in the answer to one container that asks for devices.
 struct taken_part {
@@ -48,6 +48,6 @@ struct outcome {
 [[nodiscard]] outcome outcome_of(const json& out, const std::string& op, const std::string& family);
 
 /// The first place in which two outcomes differ, in words; case and event are left to the caller.
-[[nodiscard]] conformance_difference difference_between(const outcome& recorded, const outcome& decided);
+[[nodiscard]] event_difference difference_between(const outcome& recorded, const outcome& decided);
 
-} // namespace vgpusim::conformance
+} // namespace vgpuconformance

@@ -19,6 +19,8 @@ namespace vgpusim::cli {
 
 namespace {
 
+using vgpuconformance::event_difference;
+
 struct options {
     std::string implementation;
     std::vector<std::string> files;
@@ -29,20 +31,20 @@ struct options {
 
 struct file_result {
     std::string path;
-    conformance_result result;
+    vgpuconformance::replay_result result;
 };
 
-std::string in_one_line(const conformance_difference& each) {
-    return fmt::format("{} event {} {}: recorded {}, decided {}", each.case_id, each.event, each.at, each.recorded,
-                       each.decided);
+std::string in_one_line(const event_difference& difference) {
+    return fmt::format("{} event {} {}: recorded {}, decided {}", difference.case_id, difference.event, difference.at,
+                       difference.recorded, difference.decided);
 }
 
 void print_table(const std::vector<file_result>& files, std::size_t show) {
     for (const file_result& file : files) {
         fmt::print("{}: {} passed, {} failed\n", file.path, file.result.passed, file.result.failed);
-        std::vector<const conformance_difference*> failed;
-        for (const conformance_difference& each : file.result.differences) {
-            if (each.explained_by.empty()) failed.push_back(&each);
+        std::vector<const event_difference*> failed;
+        for (const event_difference& difference : file.result.differences) {
+            if (difference.explained_by.empty()) failed.push_back(&difference);
         }
         for (std::size_t i = 0; i < std::min(show, failed.size()); ++i) fmt::print("  {}\n", in_one_line(*failed[i]));
         if (failed.size() > show) fmt::print("  … and {} more\n", failed.size() - show);
@@ -54,13 +56,13 @@ void print_json(const std::vector<file_result>& files, std::int64_t passed, std:
     root["files"] = nlohmann::ordered_json::array();
     for (const file_result& file : files) {
         nlohmann::ordered_json differences = nlohmann::ordered_json::array();
-        for (const conformance_difference& each : file.result.differences) {
-            differences.push_back({{"case", each.case_id},
-                                   {"event", each.event},
-                                   {"at", each.at},
-                                   {"recorded", each.recorded},
-                                   {"decided", each.decided},
-                                   {"explained_by", each.explained_by}});
+        for (const event_difference& difference : file.result.differences) {
+            differences.push_back({{"case", difference.case_id},
+                                   {"event", difference.event},
+                                   {"at", difference.at},
+                                   {"recorded", difference.recorded},
+                                   {"decided", difference.decided},
+                                   {"explained_by", difference.explained_by}});
         }
         root["files"].push_back({{"path", file.path},
                                  {"passed", file.result.passed},
@@ -78,9 +80,9 @@ std::string attribution(const std::vector<file_result>& files, std::int64_t pass
     std::map<std::size_t, std::int64_t> counts; // by the quirk's place in the list
     const auto& names = vgpualloc::compat::volcano::quirk_names;
     for (const file_result& file : files) {
-        for (const conformance_difference& each : file.result.differences) {
-            if (!each.explained_by.empty()) ++explained;
-            for (const std::string& name : each.explained_by) {
+        for (const event_difference& difference : file.result.differences) {
+            if (!difference.explained_by.empty()) ++explained;
+            for (const std::string& name : difference.explained_by) {
                 ++counts[static_cast<std::size_t>(std::ranges::find(names, name) - names.begin())];
             }
         }
@@ -94,7 +96,7 @@ std::string attribution(const std::vector<file_result>& files, std::int64_t pass
 int print_decisions(const std::vector<std::string>& files) {
     std::string all; // whole, or nothing where a file is bad
     for (const std::string& path : files) {
-        const auto cases = decide_recording(path);
+        const auto cases = vgpuconformance::decide_recording(path);
         if (!cases) return report_error(cases.error());
         all += *cases;
     }
@@ -103,7 +105,7 @@ int print_decisions(const std::vector<std::string>& files) {
 }
 
 int run(const options& chosen) {
-    const auto known = conformance_implementations();
+    const auto known = vgpuconformance::implementations();
     if (std::ranges::find(known, chosen.implementation) == known.end()) {
         return report_error({vgpualloc::error_code::unknown_name,
                              "--impl",
@@ -123,7 +125,7 @@ int run(const options& chosen) {
     std::int64_t passed = 0;
     std::int64_t failed = 0;
     for (const std::string& path : chosen.files) {
-        auto result = replay_recording(path, chosen.implementation);
+        auto result = vgpuconformance::replay_recording(path, chosen.implementation);
         if (!result) return report_error(result.error());
         passed += result->passed;
         failed += result->failed;

@@ -5,6 +5,7 @@ import unittest
 
 import arrows
 import bans
+import mirror
 import source
 import tidy
 
@@ -134,6 +135,19 @@ class Tidy(unittest.TestCase):
         texts = {"simulator/cli/commands.hpp": "int x;", "simulator/cli/main.cpp": '#include "commands.hpp"',
                  "traces/src/posix_io.hpp": "int x;", "traces/src/files.cpp": '#include "posix_io.hpp"'}
         self.assertEqual([], tidy.check(texts))
+
+    def test_a_header_without_a_test_is_flagged_and_so_is_an_entry_that_is_not_needed(self):
+        header, own_test, other = HEADERS + "mode/mig.hpp", "tests/unit/mode/mig_test.cpp", "tests/unit/mode/all_test.cpp"
+        for texts, holds, flagged in (
+                ({header: ""}, {}, header), ({header: "", own_test: ""}, {}, None),
+                ({header: "", other: ""}, {other: ["mode/mig"]}, None),
+                ({header: "", own_test: "", other: ""}, {other: ["mode/mig"]}, header),
+                ({header: ""}, {other: ["mode/mig"]}, other),
+                ({header: "", own_test: "", other: ""}, {other: ["mode/gone"]}, "tests/tidy/mirror.py"),
+                ({"simulator/include/vgpusim/study/run.hpp": "", other: ""}, {other: ["vgpusim/study/run"]}, None)):
+            with self.subTest(texts=texts, holds=holds):
+                found = [finding.path for finding in mirror.check(texts, holds)]
+                self.assertEqual([flagged] if flagged else [], found)
 
     def test_blanking_keeps_every_line_where_it_was(self):
         text = 'a /* x\ny */ b "s//t" // c\nR"(raw\n// )" d\n'

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Reads the tree and fails on a forbidden include arrow or a banned word. Usage: tidy.py ROOT"""
+"""Reads the tree and fails on a forbidden include arrow, a banned word or a header that no test holds.
+Usage: tidy.py ROOT"""
 import sys
 
 import arrows
 import bans
+import mirror
 from source import CPP, read_texts
 
 ARROW_FOLDERS = ("libvgpualloc/", "formats/", "traces/", "conformance/", "simulator/", "python-bindings/")
@@ -19,7 +21,7 @@ def main():
     if not any(path.startswith(arrows.PUBLIC) for path in texts):
         print(f"no header of the library under {sys.argv[1]}: nothing was checked", file=sys.stderr)
         return 1
-    findings = check(texts)
+    findings = check(texts) + mirror.check(texts)
     for finding in findings:
         print(finding)
     print(f"{len(texts)} files read, {len(findings)} findings")

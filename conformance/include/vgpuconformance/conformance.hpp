@@ -9,10 +9,10 @@
 
 #include "vgpualloc/core/expected.hpp"
 
-namespace vgpusim {
+namespace vgpuconformance {
 
 /// One event that was decided otherwise than recorded.
-struct conformance_difference {
+struct event_difference {
     std::string case_id;
     std::size_t event = 0; ///< position in the case
     std::string at;        ///< JSON pointer into what was recorded ("/nodes/0/fit")
@@ -22,23 +22,23 @@ struct conformance_difference {
     std::vector<std::string> explained_by{};
 };
 
-struct conformance_result {
+struct replay_result {
     std::int64_t passed = 0; ///< events
     std::int64_t failed = 0;
-    std::vector<conformance_difference> differences; ///< the first of each event that differs
+    std::vector<event_difference> differences; ///< the first of each event that differs
 };
 
 /// The implementations that can be compared with recordings.
-[[nodiscard]] std::vector<std::string> conformance_implementations();
+[[nodiscard]] std::vector<std::string> implementations();
 
 /// Replays one file of cases (JSON lines, schema 1) with an implementation of the list. Errors name file and line.
 /// compat:volcano is compared in everything recorded. native is compared in fit, node, devices, MIG slot or template
 /// and in what is booked; a difference that quirks explain counts as passed.
-[[nodiscard]] vgpualloc::expected<conformance_result> replay_recording(const std::string& path,
-                                                                       std::string_view implementation);
+[[nodiscard]] vgpualloc::expected<replay_result> replay_recording(const std::string& path,
+                                                                  std::string_view implementation);
 
 /// The cases of a file, one line each, with what the model decides as their `loaded` and `out`; what these were, if
 /// they were there, is not read. Errors as above.
 [[nodiscard]] vgpualloc::expected<std::string> decide_recording(const std::string& path);
 
-} // namespace vgpusim
+} // namespace vgpuconformance

@@ -8,12 +8,12 @@
 #include <string_view>
 #include <utility>
 
-#include "json.hpp"
 #include "native.hpp"
-#include "quirks.hpp"
+#include "quirk_search.hpp"
+#include "recording.hpp"
 #include "vgpuformats/files.hpp"
 
-namespace vgpusim {
+namespace vgpuconformance {
 
 using vgpualloc::error;
 using vgpualloc::error_code;
@@ -22,19 +22,18 @@ using vgpualloc::unexpected;
 
 namespace {
 
-using conformance::json;
 namespace volcano = vgpualloc::compat::volcano;
 
 std::string_view name_of(volcano::quirk which) { return volcano::quirk_names[static_cast<std::size_t>(which)]; }
 
 json decide_add(volcano::scheduler& model, const json& event) {
     if (event.value("new_session", false)) model.open_session();
-    const auto decided = model.schedule(conformance::pod_from(event.at("pod")), event.value("rollback", false),
-                                        conformance::texts_from(event, "bind_annotations"));
-    json out = conformance::attempt_json(model, decided);
+    const auto decided = model.schedule(pod_from(event.at("pod")), event.value("rollback", false),
+                                        texts_from(event, "bind_annotations"));
+    json out = attempt_json(model, decided);
     out["has_request"] = std::ranges::any_of(decided.nodes, &volcano::node_answer::requested);
     if (decided.bound) {
-        out["cache_state"] = conformance::state_json(model.cache_state(*decided.chosen), *decided.chosen, false);
+        out["cache_state"] = state_json(model.cache_state(*decided.chosen), *decided.chosen, false);
     }
     return out;
 }
@@ -44,7 +43,7 @@ json decide_outside(volcano::scheduler& model, const json& event, const std::str
     std::size_t where = 0;
     if (op == "restore") {
         where = event.at("node").get<std::size_t>();
-        model.restore(conformance::pod_from(event.at("pod")), where);
+        model.restore(pod_from(event.at("pod")), where);
     } else if (op == "delete") {
         const auto uid = event.at("pod_uid").get<std::string>();
         const auto removed = model.remove(uid);
@@ -54,22 +53,22 @@ json decide_outside(volcano::scheduler& model, const json& event, const std::str
         where = event.at("node").get<std::size_t>();
         model.update_node(where);
     }
-    return {{"chosen", where}, {"cache_state", conformance::state_json(model.cache_state(where), where, false)}};
+    return {{"chosen", where}, {"cache_state", state_json(model.cache_state(where), where, false)}};
 }
 
 /// The first place in which two values differ.
-std::optional<conformance_difference> first_difference(const json& recorded, const json& decided) {
-    const json want = conformance::compact(recorded);
-    const json have = conformance::compact(decided);
-    if (want == have) return std::nullopt;
-    const json patch = json::diff(want, have);
+std::optional<event_difference> first_difference(const json& recorded, const json& decided) {
+    const json recorded_part = compact(recorded);
+    const json decided_part = compact(decided);
+    if (recorded_part == decided_part) return std::nullopt;
+    const json patch = json::diff(recorded_part, decided_part);
     const auto at = patch.front().at("path").get<std::string>();
     const auto text_at = [&at](const json& value) {
         const json::json_pointer where{at};
         return value.contains(where) ? value.at(where).dump(-1, ' ', false, json::error_handler_t::replace) : "nothing";
     };
-    return conformance_difference{
-        .case_id = {}, .event = 0, .at = at, .recorded = text_at(want), .decided = text_at(have)};
+    return event_difference{
+        .case_id = {}, .event = 0, .at = at, .recorded = text_at(recorded_part), .decided = text_at(decided_part)};
 }
 
 /// The recording's "out" without what is not compared: what other runs of upstream did, and what says nothing there.
@@ -87,35 +86,35 @@ struct decided_case {
 };
 
 decided_case decide_case(const json& recorded) {
-    conformance::check_case(recorded);
-    volcano::scheduler model{conformance::config_from(recorded), conformance::options_from(recorded)};
-    for (const json& each : recorded.at("nodes")) {
-        model.add_node(conformance::node_from(each), conformance::npu_info_from(each));
+    check_case(recorded);
+    volcano::scheduler model{config_from(recorded), options_from(recorded)};
+    for (const json& node : recorded.at("nodes")) {
+        model.add_node(node_from(node), npu_info_from(node));
     }
     model.open_session();
     decided_case decided;
     for (std::size_t i = 0; i < model.node_count(); ++i) {
-        decided.loaded.push_back(conformance::state_json(model.session_state(i), i, true));
+        decided.loaded.push_back(state_json(model.session_state(i), i, true));
     }
-    for (const json& each : recorded.at("events")) {
-        const auto op = each.at("op").get<std::string>();
-        decided.events.push_back(op == "add" ? decide_add(model, each) : decide_outside(model, each, op));
+    for (const json& event : recorded.at("events")) {
+        const auto op = event.at("op").get<std::string>();
+        decided.events.push_back(op == "add" ? decide_add(model, event) : decide_outside(model, event, op));
     }
     return decided;
 }
 
-std::optional<conformance_difference> loaded_difference(const json& nodes, const decided_case& decided) {
+std::optional<event_difference> loaded_difference(const json& nodes, const decided_case& decided) {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         if (!nodes[i].contains("loaded")) continue;
-        auto found = first_difference(nodes[i]["loaded"], decided.loaded[i]);
-        if (!found) continue;
-        found->at = "/nodes/" + std::to_string(i) + "/loaded" + found->at;
-        return found;
+        auto difference = first_difference(nodes[i]["loaded"], decided.loaded[i]);
+        if (!difference) continue;
+        difference->at = "/nodes/" + std::to_string(i) + "/loaded" + difference->at;
+        return difference;
     }
     return std::nullopt;
 }
 
-void replay_case(const json& recorded, conformance_result& result) {
+void replay_case(const json& recorded, replay_result& result) {
     const decided_case decided = decide_case(recorded);
     auto loaded = loaded_difference(recorded.at("nodes"), decided);
     const json& events = recorded.at("events");
@@ -134,37 +133,37 @@ void replay_case(const json& recorded, conformance_result& result) {
 }
 
 /// The same for native, which is not compared in texts and scores, and where quirks may explain a difference.
-void replay_natively(const json& recorded, conformance_result& result) {
-    conformance::check_case(recorded);
+void replay_natively(const json& recorded, replay_result& result) {
+    check_case(recorded);
     const auto family = recorded.at("family").get<std::string>();
     const json& events = recorded.at("events");
-    conformance::native_side native{recorded};
-    std::vector<conformance::unlike_event> unlike;
+    native_side native{recorded};
+    std::vector<unlike_event> unlike;
     for (std::size_t i = 0; i < events.size(); ++i) {
         auto decided = native.step(events[i]);
         const auto op = events[i].at("op").get<std::string>();
-        if (decided == conformance::outcome_of(events[i].at("out"), op, family)) {
+        if (decided == outcome_of(events[i].at("out"), op, family)) {
             ++result.passed;
         } else {
             unlike.push_back({.event = i, .decided = std::move(decided), .explained_by = {}});
         }
     }
-    conformance::explain(recorded, unlike);
-    for (const conformance::unlike_event& each : unlike) {
-        ++(each.explained_by.empty() ? result.failed : result.passed);
-        const json& event = events[each.event];
-        const auto want = conformance::outcome_of(event.at("out"), event.at("op").get<std::string>(), family);
-        auto difference = conformance::difference_between(want, each.decided);
+    explain(recorded, unlike);
+    for (const unlike_event& otherwise : unlike) {
+        ++(otherwise.explained_by.empty() ? result.failed : result.passed);
+        const json& event = events[otherwise.event];
+        const auto recorded_outcome = outcome_of(event.at("out"), event.at("op").get<std::string>(), family);
+        auto difference = difference_between(recorded_outcome, otherwise.decided);
         difference.case_id = recorded.at("id").get<std::string>();
-        difference.event = each.event;
-        for (const volcano::quirk quirk : each.explained_by) difference.explained_by.emplace_back(name_of(quirk));
+        difference.event = otherwise.event;
+        for (const volcano::quirk quirk : otherwise.explained_by) difference.explained_by.emplace_back(name_of(quirk));
         result.differences.push_back(std::move(difference));
     }
 }
 
 /// A decision as recordings write it: with what always matters, and otherwise only what says something.
 json as_recorded(const json& decided) {
-    json out = conformance::compact(decided);
+    json out = compact(decided);
     out["chosen"] = decided.at("chosen");
     if (const auto allocated = decided.find("alloc"); allocated != decided.end()) {
         for (const char* const key : {"ok", "annotations"}) out["alloc"][key] = allocated->at(key);
@@ -177,7 +176,7 @@ std::string printed_case(std::string_view line) {
     const decided_case decided = decide_case(json::parse(line));
     auto shown = nlohmann::ordered_json::parse(line);
     for (std::size_t i = 0; i < decided.loaded.size(); ++i) {
-        shown["nodes"][i]["loaded"] = conformance::compact(decided.loaded[i]);
+        shown["nodes"][i]["loaded"] = compact(decided.loaded[i]);
     }
     for (std::size_t i = 0; i < decided.events.size(); ++i) {
         shown["events"][i]["out"] = as_recorded(decided.events[i]);
@@ -193,18 +192,18 @@ error bad_line(const std::string& path, std::size_t line, const std::string& wha
             .expected = what};
 }
 
-/// Calls `each` with every line that is not empty. What it throws about a line becomes an error that names the line.
-expected<void> for_each_line(const std::string& path, const std::function<void(std::string_view)>& each) {
+/// Calls `handle` with every line that is not empty. What it throws about a line becomes an error that names the line.
+expected<void> for_each_line(const std::string& path, const std::function<void(std::string_view)>& handle) {
     const auto text = vgputraces::read_file(path);
     if (!text) return unexpected(text.error());
     std::string_view rest{*text};
     for (std::size_t line = 1; !rest.empty(); ++line) {
         const std::size_t end = rest.find('\n');
-        const std::string_view one = rest.substr(0, end);
+        const std::string_view line_text = rest.substr(0, end);
         rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
-        if (one.empty()) continue;
+        if (line_text.empty()) continue;
         try {
-            each(one);
+            handle(line_text);
         } catch (const json::exception& failure) {
             return unexpected(bad_line(path, line, std::string{"not a recorded case: "} + failure.what()));
         } catch (const std::invalid_argument& failure) {
@@ -216,23 +215,23 @@ expected<void> for_each_line(const std::string& path, const std::function<void(s
 
 } // namespace
 
-std::vector<std::string> conformance_implementations() { return {"native", "compat:volcano"}; }
+std::vector<std::string> implementations() { return {"native", "compat:volcano"}; }
 
-expected<conformance_result> replay_recording(const std::string& path, std::string_view implementation) {
+expected<replay_result> replay_recording(const std::string& path, std::string_view implementation) {
     const auto replay = implementation == "native" ? replay_natively : replay_case;
-    conformance_result result;
-    const auto done = for_each_line(path, [&](std::string_view line) { replay(json::parse(line), result); });
-    if (!done) return unexpected(done.error());
+    replay_result result;
+    const auto read = for_each_line(path, [&](std::string_view line) { replay(json::parse(line), result); });
+    if (!read) return unexpected(read.error());
     if (result.passed + result.failed == 0) return unexpected(bad_line(path, 1, "needs recorded cases, has no event"));
     return result;
 }
 
 expected<std::string> decide_recording(const std::string& path) {
     std::string cases;
-    const auto done = for_each_line(path, [&cases](std::string_view line) { cases += printed_case(line); });
-    if (!done) return unexpected(done.error());
+    const auto read = for_each_line(path, [&cases](std::string_view line) { cases += printed_case(line); });
+    if (!read) return unexpected(read.error());
     if (cases.empty()) return unexpected(bad_line(path, 1, "needs cases, has none"));
     return cases;
 }
 
-} // namespace vgpusim
+} // namespace vgpuconformance

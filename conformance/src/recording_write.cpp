@@ -1,13 +1,17 @@
 // The model's answers in the shape of the recordings.
-#include "json.hpp"
+#include "recording.hpp"
 
-namespace vgpusim::conformance {
+namespace vgpuconformance {
 
 namespace {
 
-json resource_json(const volcano::npu_resource& of) { return {{"core", of.core}, {"cpu", of.cpu}, {"dvpp", of.dvpp}}; }
+json resource_json(const volcano::npu_resource& amount) {
+    return {{"core", amount.core}, {"cpu", amount.cpu}, {"dvpp", amount.dvpp}};
+}
 
-json usage_json(const volcano::mig_usage& of) { return {{"name", of.name}, {"memory", of.memory}, {"used", of.used}}; }
+json usage_json(const volcano::mig_usage& usage) {
+    return {{"name", usage.name}, {"memory", usage.memory}, {"used", usage.used}};
+}
 
 void add_fixed(json& out, const volcano::card_state& card) {
     out["uuid"] = card.uuid;
@@ -28,7 +32,7 @@ json card_json(const volcano::card_state& card, bool fixed) {
              {"unstable", card.unstable}, {"ids", card.ids}};
     for (const auto& [uid, use] : card.pods) out["pods"][uid] = {use.first, use.second};
     if (card.mig_index) out["mig_index"] = *card.mig_index;
-    for (const auto& each : card.usage) out["mig_usage"].push_back(usage_json(each));
+    for (const auto& usage : card.usage) out["mig_usage"].push_back(usage_json(usage));
     if (card.npu_used) out["used"] = resource_json(*card.npu_used);
     if (card.npu_free) out["free"] = resource_json(*card.npu_free);
     if (fixed) add_fixed(out, card);
@@ -52,17 +56,17 @@ json picked_json(const volcano::picked_card& card) {
 
 json answers_json(const volcano::attempt& decided) {
     json out = json::array();
-    for (const volcano::node_answer& each : decided.nodes) {
-        const auto& verdict = each.verdict;
-        out.push_back({{"req", each.requested},
-                       {"fit", each.fits()},
+    for (const volcano::node_answer& answer : decided.nodes) {
+        const auto& verdict = answer.verdict;
+        out.push_back({{"req", answer.requested},
+                       {"fit", answer.fits()},
                        {"code", verdict.code},
                        {"msg", verdict.message},
                        {"err", verdict.error},
-                       {"reason", each.requested ? verdict.reason : "no_device_or_no_request"},
-                       {"raw", each.raw},
-                       {"rounded", each.rounded},
-                       {"weighted", each.weighted}});
+                       {"reason", answer.requested ? verdict.reason : "no_device_or_no_request"},
+                       {"raw", answer.raw},
+                       {"rounded", answer.rounded},
+                       {"weighted", answer.weighted}});
     }
     return out;
 }
@@ -99,7 +103,7 @@ json state_json(const volcano::ledger_state& state, std::size_t node, bool fixed
              {"valid_vnode", state.valid_vnode},
              {"idle_npu_core", state.idle_npu_core},
              {"unhealthy_chips", state.unhealthy_chips}};
-    for (const auto& each : state.devices) out["devices"].push_back(card_json(each, fixed));
+    for (const auto& card : state.devices) out["devices"].push_back(card_json(card, fixed));
     for (const auto& [rule, cards] : state.rule_gpus) out["rule_gpus"][std::to_string(rule)] = cards;
     return out;
 }
@@ -117,7 +121,7 @@ json attempt_json(const volcano::scheduler& model, const volcano::attempt& decid
 json compact(const json& value) {
     if (value.is_array()) {
         json out = json::array();
-        for (const json& each : value) out.push_back(compact(each));
+        for (const json& element : value) out.push_back(compact(element));
         return out;
     }
     if (!value.is_object()) return value;
@@ -129,4 +133,4 @@ json compact(const json& value) {
     return out;
 }
 
-} // namespace vgpusim::conformance
+} // namespace vgpuconformance

@@ -1,14 +1,14 @@
-// Whether quirks of upstream explain that native decides otherwise: compat with a few of them switched off does too.
+// Decisions of the model of Volcano on recorded cases, with some of its quirks switched off.
 #pragma once
 
+#include <memory>
 #include <string>
-#include <vector>
 
 #include "native.hpp"
 #include "outcome.hpp"
 #include "vgpualloc/compat/volcano/quirks.hpp"
 
-namespace vgpusim::conformance {
+namespace vgpuconformance {
 
 /// The model of Volcano with some quirks switched off, on the same footing as native_side: sessions start from what the
 /// recording left. On the recorded footing a session then books what was recorded; what was allocated and discarded
@@ -31,19 +31,4 @@ private:
     std::unique_ptr<volcano::scheduler> model_;
 };
 
-/// One event of a case that native decided otherwise than recorded.
-struct unlike_event {
-    std::size_t event = 0;
-    outcome decided;
-    std::vector<volcano::quirk> explained_by; ///< filled in; empty = nothing explains it
-};
-
-inline constexpr std::size_t explaining_quirks_max = 3;
-
-/// Finds for every event the smallest set of quirks, of equally small ones the first in their order, with which
-/// switched off compat decides as native did. Decisions within a session build on each other, so that more and more
-/// quirks add up; an event that no small set explains is looked at again on the recorded footing, where only its own
-/// quirks count.
-void explain(const json& recorded_case, std::vector<unlike_event>& unlike);
-
-} // namespace vgpusim::conformance
+} // namespace vgpuconformance

@@ -8,7 +8,7 @@
 
 #include "vgpualloc/compat/volcano/scheduler.hpp"
 
-namespace vgpusim::conformance {
+namespace vgpuconformance {
 
 namespace volcano = vgpualloc::compat::volcano;
 using nlohmann::json;
@@ -34,4 +34,4 @@ void check_case(const json& recorded_case);
 /// Without members that are zero, empty, false or null: the recordings leave these out.
 [[nodiscard]] json compact(const json& value);
 
-} // namespace vgpusim::conformance
+} // namespace vgpuconformance

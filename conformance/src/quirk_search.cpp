@@ -1,12 +1,13 @@
 // Searching the sets of quirks.
-#include "quirks.hpp"
+#include "quirk_search.hpp"
 
 #include <algorithm>
 #include <span>
 
+#include "compat.hpp"
 #include "native.hpp"
 
-namespace vgpusim::conformance {
+namespace vgpuconformance {
 
 namespace {
 
@@ -44,81 +45,18 @@ bool for_each_set(std::span<const quirk> all, std::size_t size, std::vector<quir
     return true;
 }
 
-volcano::plugin_options options_with(const json& recorded_case, quirk_set quirks) {
-    volcano::plugin_options options = options_from(recorded_case);
-    options.quirks = quirks;
-    return options;
-}
-
-} // namespace
-
-compat_side::compat_side(const json& recorded_case, quirk_set quirks, footing within_sessions)
-    : family_{recorded_case.at("family").get<std::string>()}, footing_{within_sessions},
-      model_{std::make_unique<volcano::scheduler>(config_from(recorded_case), options_with(recorded_case, quirks))} {
-    for (const json& each : recorded_case.at("nodes")) model_->add_node(node_from(each), npu_info_from(each));
-    model_->open_session();
-}
-
-compat_side::~compat_side() = default;
-
-outcome compat_side::attempt(volcano::pod pod, bool roll_back) {
-    const auto decided = model_->try_in_session(pod, roll_back);
-    json out = attempt_json(*model_, decided);
-    if (decided.allocated && decided.allocated->ok && !roll_back) {
-        for (const auto& [key, value] : decided.allocated->annotations) pod.annotations[key] = value;
-        out["cache_state"] = state_json(model_->cache_state_with(pod, *decided.chosen), *decided.chosen, false);
-    }
-    return outcome_of(out, "add", family_);
-}
-
-outcome compat_side::add(const json& event) {
-    if (event.value("new_session", false)) model_->open_session();
-    const auto pod = pod_from(event.at("pod"));
-    const bool roll_back = event.value("rollback", false);
-    const bool bound = was_bound(event);
-    const auto where = event.at("out").value("chosen", std::int64_t{-1});
-    outcome decided;
-    if (footing_ == footing::own || !bound) {
-        decided = attempt(pod, roll_back);
-    } else {
-        auto before = model_->copy_session();
-        decided = attempt(pod, roll_back);
-        model_->set_session(std::move(before));
-        model_->take_in_session(bound_pod_from(event), static_cast<std::size_t>(where));
-    }
-    if (bound) model_->restore(bound_pod_from(event), static_cast<std::size_t>(where));
-    return decided;
-}
-
-outcome compat_side::step(const json& event) {
-    const auto op = event.at("op").get<std::string>();
-    if (op == "add") return add(event);
-    const auto where = event.at("out").value("chosen", std::int64_t{-1});
-    if (op == "restore") model_->restore(pod_from(event.at("pod")), static_cast<std::size_t>(where));
-    if (op == "delete") static_cast<void>(model_->remove(event.at("pod_uid").get<std::string>()));
-    if (op == "node_update") model_->update_node(static_cast<std::size_t>(where));
-    json out{{"chosen", where}};
-    if (where >= 0) {
-        const auto node = static_cast<std::size_t>(where);
-        out["cache_state"] = state_json(model_->cache_state(node), node, false);
-    }
-    return outcome_of(out, op, family_);
-}
-
-namespace {
-
 /// What a side decides in the first `count` events of a case.
 template <class Side>
 std::vector<outcome> outcomes_of(Side& side, const json& events, std::size_t count) {
-    std::vector<outcome> made;
-    for (std::size_t i = 0; i < count; ++i) made.push_back(side.step(events[i]));
-    return made;
+    std::vector<outcome> outcomes;
+    for (std::size_t i = 0; i < count; ++i) outcomes.push_back(side.step(events[i]));
+    return outcomes;
 }
 
 std::size_t end_of_unexplained(const std::vector<unlike_event>& unlike) {
     std::size_t end = 0;
-    for (const unlike_event& each : unlike) {
-        if (each.explained_by.empty()) end = each.event + 1;
+    for (const unlike_event& event : unlike) {
+        if (event.explained_by.empty()) end = event.event + 1;
     }
     return end;
 }
@@ -133,11 +71,11 @@ void search(const json& recorded_case, std::vector<unlike_event>& unlike, footin
             const std::size_t end = end_of_unexplained(unlike);
             if (end == 0) return false;
             quirk_set quirks = quirk_set::all();
-            for (const quirk each : off) quirks = quirks.without(each);
+            for (const quirk switched_off : off) quirks = quirks.without(switched_off);
             compat_side side{recorded_case, quirks, on};
             const auto decided = outcomes_of(side, events, end);
-            for (unlike_event& each : unlike) {
-                if (each.explained_by.empty() && decided[each.event] == each.decided) each.explained_by = off;
+            for (unlike_event& event : unlike) {
+                if (event.explained_by.empty() && decided[event.event] == event.decided) event.explained_by = off;
             }
             return true;
         });
@@ -155,17 +93,18 @@ void search_again(const json& recorded_case, std::vector<unlike_event>& unlike) 
     const auto by_native = outcomes_of(native, events, end);
     const auto by_compat = outcomes_of(compat, events, end);
     std::vector<unlike_event> again;
-    for (unlike_event& each : unlike) {
-        if (!each.explained_by.empty()) continue;
-        const json& event = events[each.event];
+    for (const unlike_event& unexplained : unlike) {
+        if (!unexplained.explained_by.empty()) continue;
+        const json& event = events[unexplained.event];
         const auto recorded = outcome_of(event.at("out"), event.at("op").get<std::string>(), family);
-        if (by_compat[each.event] == recorded) { // the footing is the recording's
-            again.push_back({.event = each.event, .decided = by_native[each.event], .explained_by = {}});
+        if (by_compat[unexplained.event] == recorded) { // the footing is the recording's
+            again.push_back({.event = unexplained.event, .decided = by_native[unexplained.event], .explained_by = {}});
         }
     }
     search(recorded_case, again, footing::recorded);
-    for (const unlike_event& found : again) {
-        std::ranges::find(unlike, found.event, &unlike_event::event)->explained_by = found.explained_by;
+    for (const unlike_event& looked_at_again : again) {
+        std::ranges::find(unlike, looked_at_again.event, &unlike_event::event)->explained_by =
+            looked_at_again.explained_by;
     }
 }
 
@@ -176,4 +115,4 @@ void explain(const json& recorded_case, std::vector<unlike_event>& unlike) {
     search_again(recorded_case, unlike);
 }
 
-} // namespace vgpusim::conformance
+} // namespace vgpuconformance

@@ -2,45 +2,45 @@
 #include <stdexcept>
 #include <utility>
 
-#include "json.hpp"
+#include "recording.hpp"
 #include "vgpualloc/compat/volcano/gpushare.hpp"
 
-namespace vgpusim::conformance {
+namespace vgpuconformance {
 
 namespace {
 
 template <class Value>
 Value get(const json& object, const char* key, Value otherwise = {}) {
-    const auto found = object.find(key);
-    return found == object.end() || found->is_null() ? std::move(otherwise) : found->get<Value>();
+    const auto member = object.find(key);
+    return member == object.end() || member->is_null() ? std::move(otherwise) : member->get<Value>();
 }
 
 std::vector<json> list(const json& object, const char* key) { return get<std::vector<json>>(object, key); }
 
 /// One that has to be there.
 const json::array_t& list_in(const json& recorded_case, const char* key) {
-    const json& found = recorded_case.at(key);
-    if (!found.is_array()) throw std::invalid_argument{std::string{"/"} + key + ": got no list, expected one"};
-    return found.get_ref<const json::array_t&>();
+    const json& member = recorded_case.at(key);
+    if (!member.is_array()) throw std::invalid_argument{std::string{"/"} + key + ": got no list, expected one"};
+    return member.get_ref<const json::array_t&>();
 }
 
 volcano::mig_geometry geometry_from(const json& recorded) {
-    volcano::mig_geometry made;
-    made.models = get<std::vector<std::string>>(recorded, "models");
+    volcano::mig_geometry geometry;
+    geometry.models = get<std::vector<std::string>>(recorded, "models");
     for (const json& group : list(recorded, "geometries")) {
-        volcano::mig_group& to = made.groups.emplace_back();
-        to.name = get<std::string>(group, "group");
-        for (const json& kind : list(group, "instances")) {
-            to.instances.push_back({.name = get<std::string>(kind, "name"),
-                                    .memory = get<std::int64_t>(kind, "memory"),
-                                    .count = get<std::int64_t>(kind, "count")});
+        volcano::mig_group& instances_group = geometry.groups.emplace_back();
+        instances_group.name = get<std::string>(group, "group");
+        for (const json& instance : list(group, "instances")) {
+            instances_group.instances.push_back({.name = get<std::string>(instance, "name"),
+                                                 .memory = get<std::int64_t>(instance, "memory"),
+                                                 .count = get<std::int64_t>(instance, "count")});
         }
     }
-    return made;
+    return geometry;
 }
 
 volcano::vnpu_kind vnpu_from(const json& recorded) {
-    volcano::vnpu_kind made{.common_word = get<std::string>(recorded, "common_word"),
+    volcano::vnpu_kind kind{.common_word = get<std::string>(recorded, "common_word"),
                             .chip_name = get<std::string>(recorded, "chip_name"),
                             .resource_name = get<std::string>(recorded, "resource_name"),
                             .resource_memory_name = get<std::string>(recorded, "resource_memory_name"),
@@ -49,24 +49,24 @@ volcano::vnpu_kind vnpu_from(const json& recorded) {
                             .ai_core = get<std::int64_t>(recorded, "ai_core"),
                             .ai_cpu = get<std::int64_t>(recorded, "ai_cpu"),
                             .templates = {}};
-    for (const json& each : list(recorded, "templates")) {
-        made.templates.push_back({.name = get<std::string>(each, "name"),
-                                  .memory = get<std::int64_t>(each, "memory"),
-                                  .ai_core = get<std::int64_t>(each, "ai_core"),
-                                  .ai_cpu = get<std::int64_t>(each, "ai_cpu")});
+    for (const json& cut : list(recorded, "templates")) {
+        kind.templates.push_back({.name = get<std::string>(cut, "name"),
+                                  .memory = get<std::int64_t>(cut, "memory"),
+                                  .ai_core = get<std::int64_t>(cut, "ai_core"),
+                                  .ai_cpu = get<std::int64_t>(cut, "ai_cpu")});
     }
-    return made;
+    return kind;
 }
 
 std::vector<vgpualloc::kubernetes::container> containers_from(const json& recorded, const char* key) {
-    std::vector<vgpualloc::kubernetes::container> made;
-    for (const json& each : list(recorded, key)) {
-        auto& to = made.emplace_back();
-        to.name = get<std::string>(each, "name");
-        to.limits = get<vgpualloc::kubernetes::amount_map>(each, "limits");
-        to.requests = to.limits; // the recordings' requests always equal the limits
+    std::vector<vgpualloc::kubernetes::container> containers;
+    for (const json& recorded_container : list(recorded, key)) {
+        auto& container = containers.emplace_back();
+        container.name = get<std::string>(recorded_container, "name");
+        container.limits = get<vgpualloc::kubernetes::amount_map>(recorded_container, "limits");
+        container.requests = container.limits; // the recordings' requests always equal the limits
     }
-    return made;
+    return containers;
 }
 
 /// The model builds every card of a gpushare node, and a file may name any number.
@@ -83,42 +83,44 @@ void check_cards(const json::array_t& nodes) {
 } // namespace
 
 volcano::device_config config_from(const json& recorded_case) {
-    volcano::device_config made;
-    const auto found = recorded_case.find("config");
-    if (found == recorded_case.end()) return made;
-    made.count_name = get<std::string>(*found, "count_name");
-    made.memory_name = get<std::string>(*found, "memory_name");
-    made.core_name = get<std::string>(*found, "core_name");
-    made.percent_name = get<std::string>(*found, "percent_name");
-    made.gpu_memory_factor = get<std::int64_t>(*found, "gpu_memory_factor");
-    made.hami_vnpu_core = get<bool>(*found, "hami_vnpu_core");
-    for (const json& each : list(*found, "mig_geometries")) made.mig_geometries.push_back(geometry_from(each));
-    for (const json& each : list(*found, "vnpus")) made.vnpus.push_back(vnpu_from(each));
-    return made;
+    volcano::device_config config;
+    const auto recorded = recorded_case.find("config");
+    if (recorded == recorded_case.end()) return config;
+    config.count_name = get<std::string>(*recorded, "count_name");
+    config.memory_name = get<std::string>(*recorded, "memory_name");
+    config.core_name = get<std::string>(*recorded, "core_name");
+    config.percent_name = get<std::string>(*recorded, "percent_name");
+    config.gpu_memory_factor = get<std::int64_t>(*recorded, "gpu_memory_factor");
+    config.hami_vnpu_core = get<bool>(*recorded, "hami_vnpu_core");
+    for (const json& geometry : list(*recorded, "mig_geometries")) {
+        config.mig_geometries.push_back(geometry_from(geometry));
+    }
+    for (const json& kind : list(*recorded, "vnpus")) config.vnpus.push_back(vnpu_from(kind));
+    return config;
 }
 
 volcano::plugin_options options_from(const json& recorded_case) {
-    volcano::plugin_options made;
-    made.policy = get<std::string>(recorded_case, "policy");
-    made.weight = get<std::int64_t>(recorded_case, "weight");
-    made.exclusive_rules = get<std::vector<vgpualloc::kubernetes::text_map>>(recorded_case, "exclusive_rules");
+    volcano::plugin_options options;
+    options.policy = get<std::string>(recorded_case, "policy");
+    options.weight = get<std::int64_t>(recorded_case, "weight");
+    options.exclusive_rules = get<std::vector<vgpualloc::kubernetes::text_map>>(recorded_case, "exclusive_rules");
     const auto family = get<std::string>(recorded_case, "family");
     if (family == "gpushare") {
         const bool by_number = get<std::string>(recorded_case, "gpushare_mode") == "number";
-        made.gpushare_number = by_number;
-        made.gpushare_memory = !by_number;
+        options.gpushare_number = by_number;
+        options.gpushare_memory = !by_number;
     } else if (family == "ascend-hami") {
-        made.ascend_hami = true;
+        options.ascend_hami = true;
     } else if (family == "ascend-mindcluster-310p") {
-        made.ascend_mindcluster = true;
+        options.ascend_mindcluster = true;
     } else if (family == "hamicore" || family == "mig" || family == "mixed" || family == "hamicore-exclusive") {
-        made.vgpu = true;
+        options.vgpu = true;
     } else {
         throw std::invalid_argument{"/family: got '" + family +
                                     "', expected one of hamicore, mig, mixed, hamicore-exclusive, gpushare, "
                                     "ascend-hami, ascend-mindcluster-310p"};
     }
-    return made;
+    return options;
 }
 
 void check_case(const json& recorded_case) {
@@ -176,4 +178,4 @@ volcano::pod pod_from(const json& recorded) {
             .init_containers = containers_from(recorded, "init_containers")};
 }
 
-} // namespace vgpusim::conformance
+} // namespace vgpuconformance

@@ -1,0 +1,97 @@
+"""Tests mirror headers: a public header has a test file of its name, or an entry that says which tests hold it."""
+from pathlib import PurePosixPath
+
+from source import Finding
+
+# folder of public headers -> folder of their tests
+TESTS = {
+    "libvgpualloc/include/vgpualloc/": "tests/unit/",
+    "formats/include/vgpuformats/": "tests/unit/formats/",
+    "traces/include/vgputraces/": "tests/unit/traces/",
+    "traces/fetch/include/vgpufetch/": "tests/unit/traces/",
+    "conformance/include/vgpuconformance/": "tests/unit/conformance/",
+    "simulator/include/vgpusim/": "tests/unit/simulator/",
+    "simulator/report/include/vgpureport/": "tests/unit/report/",
+}
+
+# test -> the headers (without their ending) that it holds beside or instead of one of its own name
+HOLDS = {
+    # values and interfaces without code of their own, which every test of their users holds
+    "tests/unit/model/ledger_test.cpp": [
+        "model/device", "model/limits", "model/partition", "model/placement", "model/registration", "model/request",
+        "model/ledger_log", "model/pod_registry", "model/trial", "core/numbered_log"],
+    "tests/unit/model/cluster_test.cpp": ["model/view", "model/host_rules"],
+    "tests/unit/policy/adding_a_policy_test.cpp": ["policy/all", "policy/factory", "policy/policy"],
+    "tests/property/annotations_test.cpp": ["dialect/decision"],
+    "tests/unit/dialect/all_test.cpp": ["dialect/dialect"],
+    # the small vocabulary of one folder, in one file
+    "tests/unit/core/vocabulary_test.cpp": [
+        "core/config", "core/error", "core/expected", "core/hash", "core/ids", "core/units", "version", "vgpualloc"],
+    "tests/unit/policy/native_test.cpp": [
+        "policy/best_fit", "policy/binpack", "policy/fgd", "policy/random", "policy/spread", "policy/worst_fit",
+        "policy/usage", "policy/drawn_stream"],
+    "tests/unit/policy/traits_test.cpp": ["policy/deviceshare", "policy/pair", "policy/positional", "policy/weighted"],
+    "tests/unit/mode/modes_test.cpp": ["mode/all", "mode/budget", "mode/exclusive", "mode/hami_core"],
+    "tests/unit/alloc/tables_test.cpp": [
+        "alloc/draw", "alloc/outcome_table", "alloc/score_tree", "alloc/state_table"],
+    "tests/unit/alloc/totals_test.cpp": ["alloc/part_table", "alloc/totals_chooser"],
+    "tests/unit/alloc/allocator_test.cpp": [
+        "alloc/answer", "alloc/index", "alloc/mirror", "alloc/reference", "alloc/requests", "alloc/scorer",
+        "alloc/use_list"],
+    "tests/unit/catalog/ascend_test.cpp": ["catalog/catalog", "catalog/mindcluster_310p", "catalog/provenance"],
+    "tests/unit/dialect/mindcluster_test.cpp": ["dialect/kubernetes", "dialect/reading"],
+    "tests/unit/dialect/volcano_config_test.cpp": ["dialect/config", "kube/device_config"],
+    "tests/unit/compat/openb_test.cpp": ["dialect/openb"],
+    "tests/unit/compat/policies_test.cpp": ["compat/all", "compat/fgd/policies"],
+    # a model of another system is tested in the words of that system
+    "tests/unit/compat/go_random_test.cpp": ["compat/fgd/go_random"],
+    "tests/unit/compat/sigmoid_test.cpp": ["compat/fgd/sigmoid"],
+    "tests/unit/compat/volcano_ascend_hami_test.cpp": ["compat/volcano/ascend_hami"],
+    "tests/unit/compat/volcano_gpushare_test.cpp": ["compat/volcano/gpushare"],
+    "tests/unit/compat/volcano_mindcluster_test.cpp": ["compat/volcano/mindcluster_310p"],
+    "tests/unit/compat/volcano_scheduler_test.cpp": [
+        "compat/volcano/config", "compat/volcano/device", "compat/volcano/quirks", "compat/volcano/scheduler"],
+    "tests/unit/compat/volcano_vgpu_test.cpp": ["compat/volcano/vgpu"],
+    # what users see of these is compared byte for byte on the command line
+    "tests/cli/catalog_test.py": ["explain/catalog"],
+    "tests/cli/validate_test.py": ["explain/validate"],
+    "tests/cli/explain_test.py": ["explain/words", "kube/annotations", "kube/cluster_objects"],
+    "tests/cli/scheduler_config_test.py": ["explain/deviceshare", "kube/scheduler_config"],
+    "tests/cli/fetch_test.py": ["vgpufetch/fetch"],
+    "tests/conformance/cases_test.py": ["vgpuconformance/conformance"],
+    "tests/unit/formats/files_test.cpp": ["vgpuformats/locate", "vgpuformats/posix_io"],
+    "tests/unit/kube/objects_test.cpp": ["vgpuformats/document", "vgpuformats/json_cursor"],
+    "tests/unit/simulator/engine/simulation_test.cpp": [
+        "vgpusim/discipline/discipline", "vgpusim/workload/workload"],
+    "tests/unit/simulator/outputs/output_test.cpp": [
+        "vgpusim/outputs/pods_csv", "vgpusim/outputs/report", "vgpusim/outputs/run_files",
+        "vgpusim/outputs/summary_json", "vgpusim/outputs/timeseries_csv", "vgpusim/study/record", "vgpusim/study/run"],
+}
+
+
+def headers_of(texts):
+    """(path, name in HOLDS, test of its own name) of every public header."""
+    for path in texts:
+        for folder, tests in TESTS.items():
+            if path.startswith(folder) and path.endswith(".hpp"):
+                inside = path.removeprefix(folder).removesuffix(".hpp")
+                prefix = "" if tests == "tests/unit/" else PurePosixPath(folder).name + "/"
+                yield path, prefix + inside, f"{tests}{inside}_test.cpp"
+
+
+def check(texts, holds=None):
+    holds = HOLDS if holds is None else holds
+    headers = list(headers_of(texts))
+    if not headers:
+        return []
+    listed = {name: test for test, names in holds.items() for name in names}
+    findings = [Finding(test, 1, "mirror", "named in HOLDS of tests/tidy/mirror.py, and not there")
+                for test in holds if test not in texts]
+    for path, name, test in headers:
+        if test in texts and name in listed:
+            findings.append(Finding(path, 1, "mirror", f"has {test}: take it out of HOLDS of tests/tidy/mirror.py"))
+        elif test not in texts and name not in listed:
+            findings.append(Finding(path, 1, "mirror", f"no {test}, and no test holds it in tests/tidy/mirror.py"))
+    known = {name for _, name, _ in headers}
+    return findings + [Finding("tests/tidy/mirror.py", 1, "mirror", f"HOLDS names {name}, which is no public header")
+                       for name in listed if name not in known]
