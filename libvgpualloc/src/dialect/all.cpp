@@ -45,9 +45,19 @@ std::string dialect_set::binding_node(const kubernetes::pod& pod) const {
 }
 
 dialect_set dialect_set::for_nodes(std::span<const kubernetes::node* const> nodes) const {
+    std::vector<std::set<std::string>> traits(dialects_.size());
+    for (std::size_t i = 0; i < dialects_.size(); ++i) {
+        for (const kubernetes::node* node : nodes) {
+            if (std::string trait = dialects_[i]->trait_of(*node); !trait.empty()) traits[i].insert(std::move(trait));
+        }
+    }
+    return for_traits(traits);
+}
+
+dialect_set dialect_set::for_traits(std::span<const std::set<std::string>> traits) const {
     dialect_set adapted = *this;
-    for (auto& member : adapted.dialects_) {
-        if (auto own = member->for_nodes(nodes)) member = std::move(own);
+    for (std::size_t i = 0; i < dialects_.size(); ++i) {
+        if (auto own = dialects_[i]->for_traits(traits[i])) adapted.dialects_[i] = std::move(own);
     }
     return adapted;
 }

@@ -237,10 +237,15 @@ node_reading chip_dialect::read_node(const node_source& source) const {
     return mindcluster::read_node(source.object, std::move(info).value_or(device_info{}), source.pods, options_);
 }
 
-std::shared_ptr<const dialect> chip_dialect::for_nodes(std::span<const kubernetes::node* const> nodes) const {
+std::string chip_dialect::trait_of(const kubernetes::node& node) const {
+    const auto cores = cores_per_chip(node);
+    return cores ? std::to_string(*cores) : std::string{};
+}
+
+std::shared_ptr<const dialect> chip_dialect::for_traits(const std::set<std::string>& traits) const {
     std::set<std::int64_t> sizes;
-    for (const kubernetes::node* node : nodes) {
-        if (const auto cores = cores_per_chip(*node)) sizes.insert(*cores);
+    for (const std::string& trait : traits) {
+        if (const auto cores = text::whole_number(trait, cores_max)) sizes.insert(*cores);
     }
     if (sizes.empty()) return nullptr;
     options adapted = options_;

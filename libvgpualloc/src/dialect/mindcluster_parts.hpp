@@ -38,8 +38,9 @@ public:
     [[nodiscard]] node_reading read_node(const node_source& source) const override;
     void write_node(std::span<const device_registration> devices, kubernetes::node& node,
                     kubernetes::text_map& config_map) const override;
-    [[nodiscard]] std::shared_ptr<const dialect>
-    for_nodes(std::span<const kubernetes::node* const> nodes) const override;
+    [[nodiscard]] bool looks_at_pods() const noexcept override { return true; }
+    [[nodiscard]] std::string trait_of(const kubernetes::node& node) const override;
+    [[nodiscard]] std::shared_ptr<const dialect> for_traits(const std::set<std::string>& traits) const override;
 
     [[nodiscard]] assignment_reading read_assignment(const kubernetes::pod& pod,
                                                      std::span<const device_registration> devices) const override;

@@ -5,11 +5,7 @@
 
 namespace vgpualloc::kube {
 
-namespace {
-
 bool has_ended(const manifest& pod) { return pod.phase == "Succeeded" || pod.phase == "Failed"; }
-
-} // namespace
 
 std::string namespace_of(const manifest& object) { return object.ns.empty() ? "default" : object.ns; }
 

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <iterator>
 #include <system_error>
+#include <tuple>
 #include <utility>
 
 #include "objects_parts.hpp"
@@ -262,6 +263,17 @@ private:
 };
 
 } // namespace
+
+bool manifest::says_the_same_as(const manifest& other) const {
+    const auto facts = [](const manifest& object) {
+        return std::tie(object.kind, object.name, object.ns, object.replicas, object.pod, object.node, object.data,
+                        object.cpu, object.memory, object.scheduler_name, object.node_name, object.phase);
+    };
+    const auto same_problem = [](const error& one, const error& another) {
+        return std::tie(one.code, one.field, one.value) == std::tie(another.code, another.field, another.value);
+    };
+    return facts(*this) == facts(other) && std::ranges::equal(problems, other.problems, same_problem);
+}
 
 expected<std::vector<manifest>> read_manifests(std::string_view text, const std::string& name) {
     const auto documents = vgpuformats::parse_documents(text, name);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "objects_parts.hpp"
+#include "vgpualloc/model/limits.hpp"
 
 namespace vgpualloc::kube {
 namespace {
@@ -9,16 +10,36 @@ namespace {
 struct host_amount {
     std::int64_t cpu_milli = 0;
     std::int64_t memory_mib = 0;
+
+    /// Stays at twice the most that can be had, however many containers there are.
+    void add(const host_amount& more);
 };
 
-/// Sums stay far below 2^63: one amount is at most 2^53 of its unit.
-constexpr std::int64_t host_amount_max = std::int64_t{1} << 53U;
+constexpr std::int64_t bytes_per_mib = to_bytes(mib{1}).count();
+
+/// The most that a node or pod can have (model/limits.hpp), in milli-CPUs or MiB.
+std::int64_t most_of(quantity_unit unit) {
+    return unit == quantity_unit::thousandth ? host_cpu_max.count() : host_memory_max.count() / bytes_per_mib;
+}
+
+void host_amount::add(const host_amount& more) {
+    cpu_milli = std::min(cpu_milli + more.cpu_milli, 2 * most_of(quantity_unit::thousandth));
+    memory_mib = std::min(memory_mib + more.memory_mib, 2 * most_of(quantity_unit::mebi));
+}
 
 std::int64_t host_quantity(const object_cursor& from, quantity_unit unit, rounding rest) {
     const std::int64_t value = from.quantity(unit, rest).value_or(0);
-    if (value <= host_amount_max) return value;
-    from.fail(error_code::out_of_range, std::to_string(value), "less than 2^53");
+    if (value <= most_of(unit)) return value;
+    from.fail(error_code::out_of_range, std::to_string(value), "at most " + std::to_string(most_of(unit)));
     return 0;
+}
+
+/// What the containers of a pod come to, which may be too much although each amount is not.
+std::int64_t host_total(const object_cursor& containers, std::int64_t total, quantity_unit unit) {
+    if (total <= most_of(unit)) return total;
+    containers.fail(error_code::out_of_range, std::to_string(total),
+                    "amounts that together are at most " + std::to_string(most_of(unit)));
+    return most_of(unit);
 }
 
 /// Amounts of extended resources, which are whole and have a '/' in their names; host amounts are read apart.
@@ -63,8 +84,7 @@ void read_pod_spec(const object_cursor& spec, manifest& target) {
     if (!containers.present()) containers.fail(error_code::missing, "", "a list of containers");
     for (const auto& container : containers.items()) {
         auto read = container_from(container);
-        sum.cpu_milli += read.host.cpu_milli;
-        sum.memory_mib += read.host.memory_mib;
+        sum.add(read.host);
         target.pod->containers.push_back(std::move(read.container));
     }
     for (const auto& container : spec.at("initContainers").items()) {
@@ -74,10 +94,12 @@ void read_pod_spec(const object_cursor& spec, manifest& target) {
         target.pod->init_containers.push_back(std::move(read.container));
     }
     const auto overhead = spec.at("overhead");
-    target.cpu = milli_cpu{std::max(sum.cpu_milli, largest_init.cpu_milli) +
-                           host_quantity(overhead.at("cpu"), quantity_unit::thousandth, rounding::up)};
-    target.memory = mib{std::max(sum.memory_mib, largest_init.memory_mib) +
-                        host_quantity(overhead.at("memory"), quantity_unit::mebi, rounding::up)};
+    const std::int64_t cpu = std::max(sum.cpu_milli, largest_init.cpu_milli) +
+                             host_quantity(overhead.at("cpu"), quantity_unit::thousandth, rounding::up);
+    const std::int64_t memory = std::max(sum.memory_mib, largest_init.memory_mib) +
+                                host_quantity(overhead.at("memory"), quantity_unit::mebi, rounding::up);
+    target.cpu = milli_cpu{host_total(containers, cpu, quantity_unit::thousandth)};
+    target.memory = mib{host_total(containers, memory, quantity_unit::mebi)};
     target.scheduler_name = spec.at("schedulerName").text();
     target.node_name = spec.at("nodeName").text();
 }

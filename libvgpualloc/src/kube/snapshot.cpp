@@ -12,18 +12,41 @@ namespace vgpualloc::kube {
 
 namespace {
 
+/// The nodes of a snapshot, as read and by name.
+struct snapshot_nodes {
+    std::vector<described_node> described;
+    std::map<std::string, node_index> index;
+};
+
+snapshot_nodes read_nodes(const cluster_objects& objects, const dialect_set& dialects, cluster& nodes,
+                          std::vector<error>& warnings) {
+    snapshot_nodes result;
+    for (const manifest* object : objects.nodes) {
+        std::vector<dialects::node_reading> readings;
+        for (const auto& spoken : dialects) {
+            readings.push_back(spoken->read_node(objects.source_of(*spoken, *object->node)));
+        }
+        result.index.emplace(object->name, node_index{result.described.size()});
+        result.described.push_back(describe_node(*object, std::move(readings), dialects, nodes, warnings));
+        nodes.nodes.push_back(result.described.back().described);
+    }
+    return result;
+}
+
 /// Books the pods and keeps those that wait.
 class pod_reader {
 public:
     pod_reader(const snapshot_nodes& nodes, snapshot& target) : nodes_{&nodes}, target_{&target} {}
 
     void read(const manifest& object) {
-        auto pod = read_or_warn(object);
+        auto pod = read_request_or_failure(object, target_->dialects);
         const std::string node = node_of(object, target_->dialects);
         if (node.empty()) {
+            if (!pod.failure && !object.problems.empty()) pod.failure = object.problems.front();
             target_->pending.push_back(std::move(pod));
             return;
         }
+        if (pod.failure) target_->warnings.push_back(*pod.failure);
         const auto position = nodes_->index.find(node);
         if (position == nodes_->index.end()) {
             target_->warnings.push_back({.code = error_code::unknown_name,
@@ -37,48 +60,11 @@ public:
     }
 
 private:
-    snapshot_pod read_or_warn(const manifest& object) {
-        const bool waits = node_of(object, target_->dialects).empty();
-        auto pod = read_request(object, target_->dialects);
-        if (pod) {
-            if (waits && !object.problems.empty()) pod->failure = object.problems.front();
-            return *std::move(pod);
-        }
-        if (!waits) target_->warnings.push_back(pod.error());
-        return {.ns = namespace_of(object),
-                .name = object.name,
-                .place = object.place,
-                .dialect = {},
-                .object = *object.pod,
-                .request = {.cpu = object.cpu, .memory = to_bytes(object.memory), .containers = {}},
-                .container_names = {},
-                .failure = pod.error()};
-    }
-
     void adopt(const manifest& object, snapshot_pod pod, node_index where) {
-        const std::size_t warnings_before = target_->warnings.size();
-        auto held = read_placement(object, where, *nodes_, target_->dialects, target_->warnings);
-        const bool asks =
-            std::ranges::any_of(pod.request.containers, [](const auto& entry) { return entry.count > 0; });
-        if (asks && held.shares.empty() && target_->warnings.size() == warnings_before) {
-            target_->warnings.push_back({.code = error_code::missing,
-                                         .where = object.place + ": pod " + pod.full_name(),
-                                         .field = "annotations",
-                                         .value = "",
-                                         .expected = "what it has of the devices of node " +
-                                                     nodes_->nodes.nodes[where.at()].name + " in dialect " +
-                                                     pod.dialect + "; counted without"});
-        }
-        const dialect* const spoken = target_->dialects.find(pod.dialect);
-        const std::vector<device_share> shares{held.shares.begin(), held.shares.end()};
-        auto tags = spoken == nullptr ? pod.request.tags : spoken->tags_of(*object.pod, pod.request, shares);
-        const bool adopted = target_->book
-                                 ->adopt({.pod = pod_id{target_->bound.size()},
-                                          .cpu = pod.request.cpu,
-                                          .memory = pod.request.memory,
-                                          .where = std::move(held),
-                                          .tags = std::move(tags)})
-                                 .has_value();
+        booking held = read_booking(object, pod, where, nodes_->described[where.at()], target_->nodes(),
+                                    target_->dialects, target_->warnings);
+        held.pod = pod_id{target_->bound.size()};
+        const bool adopted = target_->book->adopt(std::move(held)).has_value();
         VGA_ASSERT(adopted, "shares that a ledger refuses to adopt were left out");
         target_->bound.push_back({.pod = std::move(pod), .node = where});
     }
@@ -146,11 +132,12 @@ expected<snapshot> make_snapshot(std::span<const manifest> objects, const dialec
     snapshot state;
     state.dialects = dialects.for_nodes(node_objects);
     state.warnings = std::move(warnings);
-    auto nodes = read_snapshot_nodes(sorted, state.dialects, state.warnings);
-    state.book = std::make_unique<ledger>(nodes.nodes);
+    cluster owned;
+    auto nodes = read_nodes(sorted, state.dialects, owned, state.warnings);
+    state.book = std::make_unique<ledger>(std::move(owned));
     pod_reader reader{nodes, state};
     for (const manifest* pod : sorted.pods) reader.read(*pod);
-    state.devices = std::move(nodes.devices);
+    for (described_node& node : nodes.described) state.devices.push_back(std::move(node.devices));
     for (const auto& spoken : state.dialects) {
         auto& amounts = state.extended.emplace_back();
         for (const kubernetes::node* node : node_objects) amounts.push_back(spoken->extended_of(*node));

@@ -36,13 +36,13 @@ std::int64_t pods_max_of(const manifest& object, std::int64_t otherwise, std::ve
 /// Adds the devices of one node, dialect by dialect.
 class node_reader {
 public:
-    node_reader(const manifest& object, const mig_catalog& catalog, snapshot_nodes& target,
-                std::vector<error>& warnings)
-        : object_{&object}, catalog_{&catalog}, target_{&target}, warnings_{&warnings} {
-        node_.name = object.name;
-        node_.cpu = object.cpu;
-        node_.memory = to_bytes(object.memory);
-        node_.pods_max = pods_max_of(object, node_.pods_max, warnings);
+    node_reader(const manifest& object, const mig_catalog& catalog, device_kinds& kinds, std::vector<error>& warnings)
+        : object_{&object}, catalog_{&catalog}, kinds_{&kinds}, warnings_{&warnings} {
+        node& described = result_.described;
+        described.name = object.name;
+        described.cpu = object.cpu;
+        described.memory = to_bytes(object.memory);
+        described.pods_max = pods_max_of(object, described.pods_max, warnings);
     }
 
     void add(std::string_view dialect, dialects::node_reading reading) {
@@ -52,33 +52,28 @@ public:
             own.index.push_back(add_device(dialect, reading.devices[i], reading.index_of(i)));
             own.registered.push_back(std::move(reading.devices[i]));
         }
-        by_dialect_.push_back(std::move(own));
+        result_.by_dialect.push_back(std::move(own));
         for (error& doubt : reading.warnings) warn(*warnings_, object_->place, std::move(doubt));
     }
 
-    void finish() {
-        target_->index.emplace(node_.name, node_index{target_->nodes.nodes.size()});
-        target_->nodes.nodes.push_back(std::move(node_));
-        target_->devices.push_back(std::move(devices_));
-        target_->by_dialect.push_back(std::move(by_dialect_));
-    }
+    [[nodiscard]] described_node take() { return std::move(result_); }
 
 private:
     std::optional<device_index> add_device(std::string_view dialect, const device_registration& registered,
                                            std::int64_t index) {
         const auto uuid_of = [](const snapshot_device& device) -> const std::string& { return device.registered.uuid; };
-        const auto known = std::ranges::find(devices_, registered.uuid, uuid_of);
-        if (known != devices_.end() && !registered.uuid.empty()) {
+        const auto known = std::ranges::find(result_.devices, registered.uuid, uuid_of);
+        if (known != result_.devices.end() && !registered.uuid.empty()) {
             if (known->dialect != dialect) warn_of_twin(known->dialect, dialect, registered.uuid);
-            return device_index{static_cast<std::size_t>(known - devices_.begin())};
+            return device_index{known - result_.devices.begin()};
         }
-        const auto added = vgpualloc::add_device(target_->nodes, node_, registered, *catalog_);
+        const auto added = vgpualloc::add_device(*kinds_, result_.described, registered, *catalog_);
         if (!added) {
             warn(*warnings_, object_->place + ": node " + object_->name, added.error());
             return std::nullopt;
         }
-        devices_.push_back({.dialect = std::string{dialect}, .registered = registered, .index = index});
-        return device_index{devices_.size() - 1};
+        result_.devices.push_back({.dialect = std::string{dialect}, .registered = registered, .index = index});
+        return device_index{result_.devices.size() - 1};
     }
 
     void warn_of_twin(const std::string& first, std::string_view second, const std::string& uuid) {
@@ -93,26 +88,18 @@ private:
 
     const manifest* object_;
     const mig_catalog* catalog_;
-    snapshot_nodes* target_;
+    device_kinds* kinds_;
     std::vector<error>* warnings_;
-    node node_;
-    std::vector<snapshot_device> devices_;
-    std::vector<dialect_devices> by_dialect_;
+    described_node result_;
 };
 
 } // namespace
 
-snapshot_nodes read_snapshot_nodes(const cluster_objects& objects, const dialect_set& dialects,
-                                   std::vector<error>& warnings) {
-    snapshot_nodes result;
-    for (const manifest* object : objects.nodes) {
-        node_reader reader{*object, *dialects.config().mig, result, warnings};
-        for (const auto& spoken : dialects) {
-            reader.add(spoken->name(), spoken->read_node(objects.source_of(*spoken, *object->node)));
-        }
-        reader.finish();
-    }
-    return result;
+described_node describe_node(const manifest& object, std::vector<dialects::node_reading> readings,
+                             const dialect_set& dialects, device_kinds& kinds, std::vector<error>& warnings) {
+    node_reader reader{object, *dialects.config().mig, kinds, warnings};
+    for (std::size_t i = 0; i < dialects.size(); ++i) reader.add(dialects[i].name(), std::move(readings[i]));
+    return reader.take();
 }
 
 } // namespace vgpualloc::kube

@@ -1,8 +1,8 @@
-// What the two halves of a snapshot, nodes and pods, share.
+// What snapshots and views of a cluster share: one node and one pod, read from their objects.
 #pragma once
 
-#include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,27 +11,37 @@
 
 namespace vgpualloc::kube {
 
-/// The devices that one node has in one dialect, and where they are in the cluster.
+/// The devices that one node has in one dialect, and where they are among all of its devices.
 struct dialect_devices {
     std::vector<device_registration> registered;
     std::vector<std::optional<device_index>> index; ///< none: not a device of the cluster
+
+    bool operator==(const dialect_devices&) const = default;
 };
 
-/// The nodes of a snapshot with all that reading their pods takes.
-struct snapshot_nodes {
-    cluster nodes;
-    std::vector<std::vector<snapshot_device>> devices;
-    std::vector<std::vector<dialect_devices>> by_dialect; ///< by node, then dialect
-    std::map<std::string, node_index> index;              ///< by name
+/// A node as a ledger is told of it, and what reading its pods takes.
+struct described_node {
+    node described;
+    std::vector<snapshot_device> devices; ///< by device index
+    std::vector<dialect_devices> by_dialect;
+
+    bool operator==(const described_node&) const = default;
 };
 
-[[nodiscard]] snapshot_nodes read_snapshot_nodes(const cluster_objects& objects, const dialect_set& dialects,
-                                                 std::vector<error>& warnings);
+/// The node of an object, with the devices that `readings` have, one for each dialect. Kinds of devices that are new
+/// are added to `kinds`.
+[[nodiscard]] described_node describe_node(const manifest& object, std::vector<dialects::node_reading> readings,
+                                           const dialect_set& dialects, device_kinds& kinds,
+                                           std::vector<error>& warnings);
 
 [[nodiscard]] expected<snapshot_pod> read_request(const manifest& object, const dialect_set& dialects);
 
-/// What a bound pod has of the devices of its node.
-[[nodiscard]] placement read_placement(const manifest& object, node_index where, const snapshot_nodes& nodes,
-                                       const dialect_set& dialects, std::vector<error>& warnings);
+/// The pod of an object; where the request cannot be read, with its failure and the host part only.
+[[nodiscard]] snapshot_pod read_request_or_failure(const manifest& object, const dialect_set& dialects);
+
+/// What a bound pod has of its node, to be adopted. `pod` is what read_request_or_failure() made of the object.
+[[nodiscard]] booking read_booking(const manifest& object, const snapshot_pod& pod, node_index where,
+                                   const described_node& node, const device_kinds& kinds, const dialect_set& dialects,
+                                   std::vector<error>& warnings);
 
 } // namespace vgpualloc::kube

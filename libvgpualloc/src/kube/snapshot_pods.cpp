@@ -1,4 +1,5 @@
 // The pods of a snapshot: what they ask for, where they are and what they have.
+#include <algorithm>
 #include <utility>
 
 #include "snapshot_parts.hpp"
@@ -72,11 +73,27 @@ expected<snapshot_pod> read_request(const manifest& object, const dialect_set& d
     return pod;
 }
 
-placement read_placement(const manifest& object, node_index where, const snapshot_nodes& nodes,
-                         const dialect_set& dialects, std::vector<error>& warnings) {
-    placement held{.node = where, .shares = {}};
+snapshot_pod read_request_or_failure(const manifest& object, const dialect_set& dialects) {
+    auto pod = read_request(object, dialects);
+    if (pod) return *std::move(pod);
+    return {.ns = namespace_of(object),
+            .name = object.name,
+            .place = object.place,
+            .dialect = {},
+            .object = *object.pod,
+            .request = {.cpu = object.cpu, .memory = to_bytes(object.memory), .containers = {}},
+            .container_names = {},
+            .failure = std::move(pod).error()};
+}
+
+namespace {
+
+/// What the pod's annotations say that it has of the devices of its node.
+std::vector<device_share> read_shares(const manifest& object, const described_node& node, const device_kinds& kinds,
+                                      const dialect_set& dialects, std::vector<error>& warnings) {
+    std::vector<device_share> shares;
     for (const std::size_t i : dialects.asked_by(*object.pod)) {
-        const dialect_devices& own = nodes.by_dialect[where.at()][i];
+        const dialect_devices& own = node.by_dialect[i];
         const auto refuse = [&](const std::string& uuid, std::string expected_text) {
             warnings.push_back({.code = error_code::mismatch,
                                 .where = label_of(object),
@@ -94,14 +111,39 @@ placement read_placement(const manifest& object, node_index where, const snapsho
                 continue;
             }
             share.device = *device;
-            const auto& spec = nodes.nodes.spec_of(where, *device);
+            const auto& spec = kinds.kinds[node.described.devices[device->at()].kind];
             if (spec.mode->why_not(spec, {}, share.part).code == rejection_code::mode_not_offered) {
                 refuse(uuid, "a part that its mode " + std::string{spec.mode->name()} + " knows; not counted");
                 continue;
             }
-            held.shares.push_back(share);
+            shares.push_back(share);
         }
     }
+    return shares;
+}
+
+} // namespace
+
+booking read_booking(const manifest& object, const snapshot_pod& pod, node_index where, const described_node& node,
+                     const device_kinds& kinds, const dialect_set& dialects, std::vector<error>& warnings) {
+    const std::size_t warnings_before = warnings.size();
+    const auto shares = read_shares(object, node, kinds, dialects, warnings);
+    const bool asks = std::ranges::any_of(pod.request.containers, [](const auto& entry) { return entry.count > 0; });
+    if (asks && shares.empty() && warnings.size() == warnings_before) {
+        warnings.push_back({.code = error_code::missing,
+                            .where = object.place + ": pod " + pod.full_name(),
+                            .field = "annotations",
+                            .value = "",
+                            .expected = "what it has of the devices of node " + node.described.name + " in dialect " +
+                                        pod.dialect + "; counted without"});
+    }
+    const dialect* const spoken = dialects.find(pod.dialect);
+    booking held{.pod = {},
+                 .cpu = pod.request.cpu,
+                 .memory = pod.request.memory,
+                 .where = {.node = where, .shares = {}},
+                 .tags = spoken == nullptr ? pod.request.tags : spoken->tags_of(*object.pod, pod.request, shares)};
+    for (const device_share& share : shares) held.where.shares.push_back(share);
     return held;
 }
 

@@ -335,13 +335,12 @@ TEST(mindcluster, chips_are_of_the_sizes_that_the_nodes_have) {
     auto small = good_node();
     auto large = good_node();
     large.labels["servertype"] = "Ascend310P-10";
-    const kubernetes::node other;
-    const kubernetes::node* none[] = {&other};
-    const kubernetes::node* one_size[] = {&large, &other};
-    const kubernetes::node* both[] = {&large, &small};
-    EXPECT_EQ(spoken->for_nodes(none), nullptr);
-    EXPECT_EQ(spoken->for_nodes(one_size)->read_pod(pod_with({40}))->containers[0].count, 4);
-    EXPECT_EQ(spoken->for_nodes(both)->read_pod(pod_with({40})).error().code, error_code::unsupported);
+    EXPECT_EQ(spoken->trait_of(small), "8");
+    EXPECT_EQ(spoken->trait_of(large), "10");
+    EXPECT_EQ(spoken->trait_of(kubernetes::node{}), "");
+    EXPECT_EQ(spoken->for_traits({}), nullptr);
+    EXPECT_EQ(spoken->for_traits({"10"})->read_pod(pod_with({40}))->containers[0].count, 4);
+    EXPECT_EQ(spoken->for_traits({"10", "8"})->read_pod(pod_with({40})).error().code, error_code::unsupported);
     EXPECT_EQ(spoken->extended_of(small), 24);
     EXPECT_EQ(spoken->extended_of(pod_with({2, 0, 8})), 10);
 }

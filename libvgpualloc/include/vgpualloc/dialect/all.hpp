@@ -3,6 +3,7 @@
 
 #include <array>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -54,8 +55,10 @@ public:
     [[nodiscard]] std::vector<std::size_t> asked_by(const kubernetes::pod& pod) const;
     /// dialect::binding_node(), of the first that knows one.
     [[nodiscard]] std::string binding_node(const kubernetes::pod& pod) const;
-    /// These dialects for a cluster of these nodes (dialect::for_nodes).
+    /// These dialects for a cluster of these nodes (dialect::trait_of, for_traits).
     [[nodiscard]] dialect_set for_nodes(std::span<const kubernetes::node* const> nodes) const;
+    /// The same where the traits are known, by position in this set.
+    [[nodiscard]] dialect_set for_traits(std::span<const std::set<std::string>> traits) const;
 
     /// Resources of accelerators that no dialect reads, or that the dialect they belong to does not take for a request.
     /// The errors name the container.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -112,9 +113,13 @@ public:
     /// writes into the node's ConfigMap goes to `config_map`.
     virtual void write_node(std::span<const device_registration> devices, kubernetes::node& node,
                             kubernetes::text_map& config_map) const = 0;
-    /// This dialect for a cluster of these nodes, where what a pod means depends on them; null: it does not.
-    [[nodiscard]] virtual std::shared_ptr<const dialect>
-    for_nodes(std::span<const kubernetes::node* const> /*nodes*/) const {
+    /// Whether read_node() looks at node_source::pods.
+    [[nodiscard]] virtual bool looks_at_pods() const noexcept { return false; }
+    /// What of a node says how pods of the whole cluster are to be read; empty: nothing.
+    [[nodiscard]] virtual std::string trait_of(const kubernetes::node& /*node*/) const { return {}; }
+    /// This dialect for a cluster whose nodes have these traits; null: as it is. Only read_pod() may differ: what nodes
+    /// offer and what pods have does not depend on other nodes.
+    [[nodiscard]] virtual std::shared_ptr<const dialect> for_traits(const std::set<std::string>& /*traits*/) const {
         return nullptr;
     }
 

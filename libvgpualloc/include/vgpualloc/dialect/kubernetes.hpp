@@ -16,6 +16,8 @@ struct container {
     std::string name;
     amount_map limits;
     amount_map requests;
+
+    bool operator==(const container&) const = default;
 };
 
 struct pod {
@@ -26,6 +28,8 @@ struct pod {
     text_map annotations;
     std::vector<container> containers;
     std::vector<container> init_containers;
+
+    bool operator==(const pod&) const = default;
 };
 
 struct node {
@@ -34,6 +38,8 @@ struct node {
     text_map annotations;
     text_map allocatable; ///< resource name -> quantity as written
     text_map capacity;
+
+    bool operator==(const node&) const = default;
 };
 
 /// The value of a map's key, or an empty text.

@@ -60,9 +60,8 @@ struct options {
 ///   a check has no devices and a problem that names the check. Source: Volcano,
 ///   devices/ascend/mindcluster/ascend310p/vnpu.
 /// - write_node: labels, annotation, allocatable and capacity of the node, and the list of the ConfigMap.
-/// - for_nodes: chips are of the sizes that the nodes have; where that are several, an amount that is whole chips of
-/// more
-///   than one size is an error.
+/// - for_traits: chips are of the sizes that the nodes have. Where there are several, an amount that is whole chips of
+///   more than one size is an error.
 /// - requests: whether label ring-controller.atlas is ascend-310P and a regular container's limits name
 ///   huawei.com/npu-core.
 /// - read_pod: the one of readings() that counts (usual_chips). Error unsupported: the amount is whole chips of more

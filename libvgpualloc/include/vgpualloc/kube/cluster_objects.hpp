@@ -35,6 +35,9 @@ struct cluster_objects {
 /// The name of the node that a pod is bound to, or is being bound to; empty: to none.
 [[nodiscard]] std::string node_of(const manifest& pod, const dialect_set& dialects);
 
+/// Whether the pod holds nothing any more.
+[[nodiscard]] bool has_ended(const manifest& pod);
+
 /// The object's namespace, "default" where it names none.
 [[nodiscard]] std::string namespace_of(const manifest& object);
 

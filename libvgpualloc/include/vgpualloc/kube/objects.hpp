@@ -30,6 +30,9 @@ struct manifest {
     std::string node_name;       ///< a bound pod's
     std::string phase;           ///< of a pod
     std::vector<error> problems; ///< what of it could not be read; the rest was
+
+    /// Whether both objects say the same; where they were read does not count.
+    [[nodiscard]] bool says_the_same_as(const manifest& other) const;
 };
 
 /// The objects of a file, in its order: YAML documents or JSON values, lists (kind List, PodList, …) taken apart.

@@ -26,6 +26,8 @@ struct snapshot_device {
     std::string dialect;
     device_registration registered;
     std::int64_t index = 0; ///< as its node counts the devices of the dialect
+
+    bool operator==(const snapshot_device&) const = default;
 };
 
 struct snapshot_pod {

@@ -50,14 +50,13 @@ struct pod_request {
     bool containers_apart = false;          ///< no two containers on one device
     bool one_link_group = false;            ///< a container's devices from the largest link group first
 
-    /// Whether the answer depends on which device it is and not only on its state, so that equal devices differ; or on
-    /// all devices of a node, as where a part that falls short is only given if nothing better is left.
+    /// Whether the answer may depend on which device it is and not only on its state, so that equal devices differ.
+    /// Whether a part may fall short of the request is for the mode to say (sharing_mode::may_compromise).
     [[nodiscard]] bool names_devices() const noexcept {
         if (!avoids.empty() || containers_apart || one_link_group) return true;
-        for (const device_request& each : containers) {
-            if (!each.uuids_allowed.empty() || !each.uuids_denied.empty() || each.high_level || each.memory_of_first) {
-                return true;
-            }
+        for (const device_request& container : containers) {
+            const bool names_uuids = !container.uuids_allowed.empty() || !container.uuids_denied.empty();
+            if (names_uuids || container.memory_of_first) return true;
         }
         return false;
     }

@@ -1,0 +1,304 @@
+// The view of a cluster that changes.
+#include "vgpualloc/kube/cluster_view.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "snapshot_parts.hpp"
+#include "vgpualloc/kube/cluster_objects.hpp"
+
+namespace vgpualloc::kube {
+
+struct cluster_view::node_entry {
+    manifest object;
+    node_index where;
+    described_node said; ///< what the ledger was told
+    std::vector<error> warnings{};
+};
+
+struct cluster_view::pod_entry {
+    std::string full_name;
+    manifest object;
+    std::string node{};   ///< that the object binds it to; empty: to none
+    bool adopted = false; ///< its booking is the view's
+    std::vector<error> warnings{};
+};
+
+cluster_view::cluster_view(dialect_set dialects)
+    : dialects_{dialects}, adapted_{std::move(dialects)}, book_{std::make_unique<ledger>(cluster{})},
+      traits_(dialects_.size()) {}
+cluster_view::~cluster_view() = default;
+cluster_view::cluster_view(cluster_view&& other) noexcept = default;
+cluster_view& cluster_view::operator=(cluster_view&& other) noexcept = default;
+
+bool cluster_view::upsert(const manifest& object) {
+    if (object.node) return upsert_node(object);
+    if (object.kind == "Pod" && object.pod) return upsert_pod(object);
+    if (object.kind == "ConfigMap") return upsert_config_map(object);
+    return false;
+}
+
+// ---- nodes
+
+bool cluster_view::upsert_node(const manifest& object) {
+    const auto known = nodes_.find(object.name);
+    if (known != nodes_.end()) {
+        if (known->second.object.says_the_same_as(object)) return false;
+        count_traits(*known->second.object.node, -1);
+        known->second.object = object;
+        count_traits(*object.node, 1);
+        refresh_node(known->second);
+        return true;
+    }
+    auto& entry = nodes_.emplace(object.name, node_entry{.object = object, .where = {}, .said = {}}).first->second;
+    count_traits(*object.node, 1);
+    for (const auto& spoken : dialects_) {
+        const std::string map_name = spoken->config_map_of(object.name);
+        if (!map_name.empty()) config_map_users_[map_name].insert(object.name);
+    }
+    refresh_node(entry);
+    return true;
+}
+
+bool cluster_view::remove_node(std::string_view name) {
+    const auto known = nodes_.find(name);
+    if (known == nodes_.end()) return false;
+    unbook_pods_of(known->first);
+    if (known->second.where.valid()) static_cast<void>(book_->remove_node(known->second.where));
+    count_traits(*known->second.object.node, -1);
+    for (const auto& spoken : dialects_) {
+        const auto users = config_map_users_.find(spoken->config_map_of(name));
+        if (users == config_map_users_.end()) continue;
+        users->second.erase(known->first);
+        if (users->second.empty()) config_map_users_.erase(users);
+    }
+    nodes_.erase(known);
+    return true;
+}
+
+std::vector<dialects::node_reading> cluster_view::read_devices(const node_entry& entry) const {
+    const kubernetes::node& object = *entry.object.node;
+    std::vector<const kubernetes::pod*> bound;
+    for (const std::string& full_name : names_on(object.name)) bound.push_back(&*pods_.at(full_name).object.pod);
+    std::vector<dialects::node_reading> readings;
+    for (const auto& spoken : dialects_) {
+        const auto data = config_maps_.find(spoken->config_map_of(object.name));
+        readings.push_back(spoken->read_node(
+            {.object = object, .config_map = data == config_maps_.end() ? nullptr : &data->second, .pods = bound}));
+    }
+    return readings;
+}
+
+/// Tells the ledger what the node is now. Where its devices are others, its pods are booked anew: so that the ledger is
+/// the same whatever came first.
+void cluster_view::refresh_node(node_entry& entry) {
+    entry.warnings = entry.object.problems;
+    described_node said = describe_node(entry.object, read_devices(entry), dialects_, book_->kinds(), entry.warnings);
+    const bool is_new = !entry.where.valid();
+    if (!is_new && said == entry.said) return;
+    const bool same_devices =
+        !is_new && said.described.devices == entry.said.described.devices && said.by_dialect == entry.said.by_dialect;
+    const std::string& name = entry.object.name;
+    if (!same_devices) unbook_pods_of(name);
+    if (auto told = tell(entry.where, said.described)) {
+        entry.where = *told;
+        entry.said = std::move(said);
+    } else {
+        told.error().where = entry.object.place + ": " + told.error().where;
+        entry.warnings.push_back(std::move(told).error());
+    }
+    if (!same_devices) book_pods_of(name);
+}
+
+/// The node's index in the ledger, which now has it as described.
+expected<node_index> cluster_view::tell(node_index where, const node& described) {
+    if (!where.valid()) return book_->add_node(described);
+    if (auto updated = book_->update_node(where, described); !updated) return unexpected(std::move(updated).error());
+    return where;
+}
+
+const std::set<std::string>& cluster_view::names_on(std::string_view node) const {
+    static const std::set<std::string> none;
+    const auto names = pods_on_node_.find(node);
+    return names == pods_on_node_.end() ? none : names->second;
+}
+
+/// After a pod of the node has changed: some dialects read devices from pods.
+void cluster_view::refresh_devices(const std::string& node) {
+    const auto known = nodes_.find(node);
+    const auto looks = [](const auto& spoken) { return spoken->looks_at_pods(); };
+    if (known != nodes_.end() && std::ranges::any_of(dialects_, looks)) refresh_node(known->second);
+}
+
+void cluster_view::count_traits(const kubernetes::node& object, int change) {
+    bool differs = false;
+    for (std::size_t i = 0; i < dialects_.size(); ++i) {
+        const std::string trait = dialects_[i].trait_of(object);
+        if (!trait.empty() && change > 0) differs = ++traits_[i][trait] == 1 || differs;
+        if (!trait.empty() && change < 0 && --traits_[i][trait] == 0) {
+            traits_[i].erase(trait);
+            differs = true;
+        }
+    }
+    if (!differs) return;
+    std::vector<std::set<std::string>> present(dialects_.size());
+    for (std::size_t i = 0; i < dialects_.size(); ++i) {
+        for (const auto& [trait, count] : traits_[i]) present[i].insert(trait);
+    }
+    adapted_ = dialects_.for_traits(present);
+}
+
+// ---- ConfigMaps
+
+bool cluster_view::upsert_config_map(const manifest& object) {
+    const auto known = config_maps_.find(object.name);
+    if (known != config_maps_.end() && known->second == object.data) return false;
+    config_maps_[object.name] = object.data;
+    if (const auto users = config_map_users_.find(object.name); users != config_map_users_.end()) {
+        for (const std::string& node : users->second) refresh_node(nodes_.at(node));
+    }
+    return true;
+}
+
+bool cluster_view::remove_config_map(std::string_view name) {
+    const auto known = config_maps_.find(name);
+    if (known == config_maps_.end()) return false;
+    config_maps_.erase(known);
+    if (const auto users = config_map_users_.find(name); users != config_map_users_.end()) {
+        for (const std::string& node : users->second) refresh_node(nodes_.at(node));
+    }
+    return true;
+}
+
+// ---- pods
+
+bool cluster_view::upsert_pod(const manifest& object) {
+    const std::string full_name = namespace_of(object) + "/" + object.name;
+    if (has_ended(object)) return remove_pod(full_name);
+    const auto known = pods_.find(full_name);
+    if (known != pods_.end() && known->second.object.says_the_same_as(object)) return false;
+    // The same name with another uid is another pod.
+    if (known != pods_.end() && known->second.object.pod->uid != object.pod->uid) remove_pod(full_name);
+    static_cast<void>(ids_.add(full_name));
+    pod_entry& entry = pods_.try_emplace(full_name, pod_entry{.full_name = full_name, .object = object}).first->second;
+    entry.object = object;
+    const std::string node = node_of(object, dialects_);
+    const std::string former_node = entry.node;
+    if (node != former_node) unbind(entry);
+    entry.node = node;
+    if (!node.empty()) pods_on_node_[node].insert(full_name);
+    if (!former_node.empty() && node != former_node) refresh_devices(former_node);
+    refresh_devices(node);
+    book(entry);
+    return true;
+}
+
+bool cluster_view::remove_pod(std::string_view full_name) {
+    const auto known = pods_.find(full_name);
+    if (known == pods_.end()) return false;
+    const pod_id id = ids_.find(full_name);
+    const std::string node = known->second.node;
+    unbind(known->second);
+    if (book_->is_live(id)) { // a scheduler's booking of a pod that is gone
+        static_cast<void>(book_->is_committed(id) ? book_->release(id) : book_->rollback(id));
+    }
+    ids_.remove(full_name);
+    pods_.erase(known);
+    refresh_devices(node);
+    return true;
+}
+
+/// Takes a pod off the node that it was bound to.
+void cluster_view::unbind(pod_entry& entry) {
+    unbook(entry);
+    const auto names = pods_on_node_.find(entry.node);
+    if (names == pods_on_node_.end()) return;
+    names->second.erase(entry.full_name);
+    if (names->second.empty()) pods_on_node_.erase(names);
+}
+
+void cluster_view::unbook(pod_entry& entry) {
+    if (!std::exchange(entry.adopted, false)) return;
+    static_cast<void>(book_->release(ids_.find(entry.full_name))); // no longer live if its owner released it
+}
+
+void cluster_view::unbook_pods_of(std::string_view node) {
+    for (const std::string& full_name : names_on(node)) unbook(pods_.at(full_name));
+}
+
+void cluster_view::book_pods_of(std::string_view node) {
+    for (const std::string& full_name : names_on(node)) book(pods_.at(full_name));
+}
+
+/// Makes the ledger have what the pod's object says.
+void cluster_view::book(pod_entry& entry) {
+    entry.warnings = entry.object.problems;
+    const snapshot_pod pod = read_request_or_failure(entry.object, dialects_);
+    if (entry.node.empty()) return;
+    if (pod.failure) entry.warnings.push_back(*pod.failure);
+    const auto known = nodes_.find(entry.node);
+    if (known == nodes_.end() || !known->second.where.valid()) return; // it waits
+    booking held = read_booking(entry.object, pod, known->second.where, known->second.said, book_->nodes(), dialects_,
+                                entry.warnings);
+    held.pod = ids_.find(entry.full_name);
+    if (const booking* live = book_->find_booking(held.pod)) {
+        if (*live == held) { // as a scheduler decided it, or unchanged
+            if (!book_->is_committed(held.pod)) static_cast<void>(book_->commit(held.pod));
+            entry.adopted = true;
+            return;
+        }
+        const bool committed = book_->is_committed(held.pod);
+        static_cast<void>(committed ? book_->release(held.pod) : book_->rollback(held.pod));
+    }
+    entry.adopted = book_->adopt(held).has_value();
+    if (entry.adopted) return;
+    // A device that a scheduler's booking keeps in the mode that it had.
+    entry.warnings.push_back(
+        {.code = error_code::mismatch,
+         .where = entry.object.place + ": pod " + entry.full_name,
+         .field = "devices",
+         .value = "",
+         .expected = "parts that the devices of node " + entry.node + " can have now; counted without"});
+    held.where.shares.clear();
+    entry.adopted = book_->adopt(std::move(held)).has_value();
+}
+
+// ---- reading
+
+std::optional<snapshot_pod> cluster_view::pod(std::string_view full_name) const {
+    const auto known = pods_.find(full_name);
+    if (known == pods_.end()) return std::nullopt;
+    auto pod = read_request_or_failure(known->second.object, adapted_);
+    if (!pod.failure && !known->second.object.problems.empty()) pod.failure = known->second.object.problems.front();
+    return pod;
+}
+
+std::vector<std::string> cluster_view::unbound_pods() const {
+    std::vector<std::string> names;
+    for (const auto& [full_name, entry] : pods_) {
+        if (entry.node.empty()) names.push_back(full_name);
+    }
+    return names;
+}
+
+std::vector<std::string> cluster_view::waiting_pods() const {
+    std::vector<std::string> names;
+    for (const auto& [full_name, entry] : pods_) {
+        if (!entry.node.empty() && !nodes_.contains(entry.node)) names.push_back(full_name);
+    }
+    return names;
+}
+
+std::vector<snapshot_device> cluster_view::devices_of(std::string_view node) const {
+    const auto known = nodes_.find(node);
+    return known == nodes_.end() ? std::vector<snapshot_device>{} : known->second.said.devices;
+}
+
+std::vector<error> cluster_view::warnings() const {
+    std::vector<error> all = dialects_.config().devices.warnings;
+    for (const auto& [name, entry] : nodes_) all.insert(all.end(), entry.warnings.begin(), entry.warnings.end());
+    for (const auto& [name, entry] : pods_) all.insert(all.end(), entry.warnings.begin(), entry.warnings.end());
+    return all;
+}
+
+} // namespace vgpualloc::kube
