@@ -18,9 +18,8 @@ TESTS = {
 HOLDS = {
     # values and interfaces without code of their own, which every test of their users holds
     "tests/unit/model/ledger_test.cpp": [
-        "model/device", "model/limits", "model/partition", "model/placement", "model/registration", "model/request",
-        "model/ledger_log", "model/pod_registry", "core/numbered_log"],
-    "tests/unit/model/cluster_test.cpp": ["model/view", "model/host_rules"],
+        "model/device", "model/partition", "model/placement", "model/registration", "model/request"],
+    "tests/unit/model/cluster_test.cpp": ["model/view"],
     "tests/unit/policy/adding_a_policy_test.cpp": ["policy/all", "policy/factory", "policy/policy"],
     "tests/property/annotations_test.cpp": ["dialect/decision"],
     "tests/unit/dialect/all_test.cpp": ["dialect/dialect"],
