@@ -35,8 +35,7 @@ HOLDS = {
         "alloc/draw", "alloc/outcome_table", "alloc/score_tree", "alloc/state_table"],
     "tests/unit/alloc/totals_test.cpp": ["alloc/part_table", "alloc/totals_chooser"],
     "tests/unit/alloc/allocator_test.cpp": [
-        "alloc/answer", "alloc/index", "alloc/mirror", "alloc/reference", "alloc/requests", "alloc/scorer",
-        "alloc/use_list"],
+        "alloc/answer", "alloc/reference", "alloc/requests", "alloc/scorer"],
     "tests/unit/catalog/ascend_test.cpp": ["catalog/catalog", "catalog/mindcluster_310p", "catalog/provenance"],
     "tests/unit/dialect/mindcluster_test.cpp": ["dialect/kubernetes", "dialect/reading"],
     "tests/unit/dialect/volcano_config_test.cpp": ["dialect/config", "kube/device_config"],
