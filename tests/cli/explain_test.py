@@ -158,6 +158,8 @@ class ExplainTest(CliTest):
 
     def test_as_text(self):
         text = self.explain("default/waits", "--policy", "best_fit")
+        self.assertIn("host: 1000 mCPU, 1024 MiB of memory", text)
+        self.assertEqual(self.document("default/waits")["pod"]["memory_mib"], 1024)
         for line in ("  container main: 1 device, 3000 MiB, any mode, family NVIDIA (dialect volcano_vgpu)",
                      "  main gets of device 0 (GPU-m0): mig 1g.5gb at slot 1 of group group1"):
             self.assertIn(line, text.splitlines())

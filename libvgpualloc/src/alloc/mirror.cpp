@@ -34,8 +34,6 @@ void cluster_mirror::read_all_nodes() {
         group.newest = no_slot;
         group.renumbered = ++group.changes;
     }
-    devices_.clear();
-    devices_unused_ = 0;
     std::vector<node_index> by_rank;
     for (std::size_t i = 0; i < places_.size(); ++i) {
         if (ledger_->is_present(node_index{i})) by_rank.emplace_back(i);
@@ -44,9 +42,7 @@ void cluster_mirror::read_all_nodes() {
     if (!std::ranges::is_sorted(by_rank, {}, rank_of)) std::ranges::sort(by_rank, {}, rank_of);
     for (const node_index where : by_rank) {
         slot_place& place = places_[where.at()];
-        place.first = devices_.size();
         place.count = static_cast<std::uint32_t>(ledger_->devices(where).size());
-        devices_.resize(devices_.size() + place.count);
         enter_group(where, place);
     }
     intern_all();
@@ -56,10 +52,18 @@ void cluster_mirror::intern_all() {
     ++id_generation_;
     crowded_ = false;
     states_.clear();
+    devices_.clear();
+    devices_unused_ = 0;
     for (std::size_t i = 0; i < places_.size(); ++i) {
-        const slot_place& place = places_[i];
-        if (place.group == no_slot) continue;
+        slot_place& place = places_[i];
+        if (place.group == no_slot) {
+            place.first = 0;
+            place.count = 0;
+            continue;
+        }
         const node_index where{i};
+        place.first = devices_.size();
+        devices_.resize(devices_.size() + place.count);
         const auto& registered = ledger_->nodes().nodes[i].devices;
         const auto use = ledger_->devices(where);
         const auto services = ledger_->services(where);
@@ -144,6 +148,7 @@ void cluster_mirror::read_node(node_index where) {
     const std::size_t nodes = ledger_->nodes().nodes.size();
     while (places_.size() > nodes) { // a trial that added nodes was undone
         leave_group(places_.back());
+        devices_unused_ += places_.back().count;
         places_.pop_back();
     }
     places_.resize(nodes);

@@ -296,10 +296,9 @@ rejection_detail reference_allocator::why_not_node(const pod_request& request, n
     if (const auto code = why_not_host(request.rules, described.host, described.name); code != rejection_code::none) {
         return {.code = code};
     }
-    if (const auto refusal = ledger_->why_not_host(where, request.cpu, bytes{0});
-        refusal.code != rejection_code::none) {
-        return refusal;
-    }
+    const rejection_detail refusal = ledger_->why_not_host(where, request.cpu, bytes{0});
+    const bool lacks_memory = refusal.code == rejection_code::insufficient_memory; // more is used than there is
+    if (refusal.code != rejection_code::none && !lacks_memory) return refusal;
     const auto devices = static_cast<std::int64_t>(described.devices.size());
     for (const device_request& container : request.containers) {
         if (container.count > devices) {

@@ -39,9 +39,8 @@ refusal refusal_of(const kube::snapshot& state, node_index where, const pod_requ
     const bool of_the_host = code == rejection_code::too_many_pods || code == rejection_code::insufficient_cpu ||
                              code == rejection_code::insufficient_memory;
     if (code == rejection_code::insufficient_memory) { // bytes, shown in the unit of manifests
-        constexpr std::int64_t bytes_per_mib = std::int64_t{1} << 20U;
-        result.wanted = (result.wanted + bytes_per_mib - 1) / bytes_per_mib;
-        result.available /= bytes_per_mib;
+        result.wanted = in_mib(bytes{result.wanted});
+        result.available /= to_bytes(mib{1}).count();
     }
     if (of_the_host || !decision.stopped_at) return result;
     const auto& container = request.containers[*decision.stopped_at];

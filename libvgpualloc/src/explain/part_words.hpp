@@ -1,6 +1,9 @@
 // Partitions in words.
 #pragma once
 
+#include <cstdint>
+
+#include "vgpualloc/core/units.hpp"
 #include "vgpualloc/explain/answers.hpp"
 #include "vgpualloc/model/device.hpp"
 
@@ -12,5 +15,11 @@ namespace vgpualloc::explaining {
 /// What the numbers of a refusal count. `spec` and `request`: the device and the container it refused, null for a
 /// refusal of the host.
 [[nodiscard]] std::string unit_of(rejection_code code, const device_spec* spec, const device_request* request);
+
+/// Host memory in MiB, the unit of manifests, rounded up as a request is.
+[[nodiscard]] constexpr std::int64_t in_mib(bytes amount) noexcept {
+    constexpr std::int64_t bytes_per_mib = std::int64_t{1} << 20U;
+    return amount.count() / bytes_per_mib + (amount.count() % bytes_per_mib > 0 ? 1 : 0);
+}
 
 } // namespace vgpualloc::explaining

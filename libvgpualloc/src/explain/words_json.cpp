@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "part_words.hpp"
 #include "request_json.hpp"
 #include "vgpualloc/explain/words.hpp"
 
@@ -47,7 +48,7 @@ json pod_json(const kube::snapshot_pod& pod) {
                 {"place", pod.place},
                 {"dialect", pod.dialect},
                 {"cpu_milli", pod.request.cpu.count()},
-                {"memory_mib", pod.request.memory.count()},
+                {"memory_mib", in_mib(pod.request.memory)},
                 {"tags", pod.request.tags},
                 {"avoids", pod.request.avoids},
                 {"requests", json::array()}};

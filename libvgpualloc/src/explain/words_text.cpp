@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "part_words.hpp"
 #include "request_words.hpp"
 #include "text_table.hpp"
 #include "vgpualloc/explain/words.hpp"
@@ -62,7 +63,7 @@ std::string score_words(double score) { return fmt::format("{:.6g}", score == 0.
 std::string header(const explanation& explained) {
     std::string text =
         fmt::format("pod {} ({})\n  host: {} mCPU, {} MiB of memory\n", explained.pod.full_name(), explained.pod.place,
-                    explained.pod.request.cpu.count(), explained.pod.request.memory.count());
+                    explained.pod.request.cpu.count(), in_mib(explained.pod.request.memory));
     for (std::size_t c = 0; c < explained.pod.request.containers.size(); ++c) {
         const std::string& name = explained.pod.container_names[c];
         text += fmt::format("  {}: {} (dialect {})\n", name.empty() ? "the pod as a whole" : "container " + name,
