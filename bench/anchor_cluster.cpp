@@ -77,9 +77,8 @@ cluster anchor_cluster::make_nodes() const {
     for (std::int64_t n = 0; n < options_.nodes; ++n) {
         node each{.name = "node-" + std::to_string(n),
                   .cpu = milli_cpu{128'000},
-                  .memory = mib{std::int64_t{1} << 20},
-                  .pods_max = 1'000,
-                  .devices = {}};
+                  .memory = to_bytes(mib{std::int64_t{1} << 20}),
+                  .pods_max = 1'000};
         for (std::int64_t g = 0; g < gpus_per_node; ++g) {
             each.devices.push_back({.uuid = each.name + "-gpu-" + std::to_string(g), .kind = kind});
         }
@@ -147,7 +146,7 @@ pod_request anchor_cluster::request(std::int64_t count) const {
     wanted.count = count;
     wanted.memory = options_.kind == sharing::hami_core ? mib{4096} : mib{5000};
     if (options_.kind == sharing::hami_core) wanted.cores = core_percent{10};
-    return {.cpu = milli_cpu{0}, .memory = mib{0}, .containers = {wanted}};
+    return {.cpu = milli_cpu{0}, .memory = bytes{0}, .containers = {wanted}};
 }
 
 std::vector<pod_request> anchor_cluster::classes(std::int64_t count) const {

@@ -12,7 +12,7 @@
 //                  no class, no outcome of any device or node, no configuration but the 1,000 that exist. Timed are
 //                  interning the request, asking all nodes, placing. Releasing and making the next allocator are not.
 //   anchor_made_cold  the same with making the allocator timed: only the ledger is there.
-//   anchor_naive   nothing, ever: naive_allocator asks every node.
+//   anchor_reference   nothing, ever: reference_allocator asks every node.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -25,7 +25,7 @@
 
 #include "anchor_cluster.hpp"
 #include "synthetic.hpp"
-#include "vgpualloc/alloc/naive_allocator.hpp"
+#include "vgpualloc/alloc/reference.hpp"
 #include "vgpualloc/policy/binpack.hpp"
 
 namespace {
@@ -86,22 +86,66 @@ void steady(benchmark::State& state, const std::string& policy_name, std::int64_
     const auto policy = vgpubench::make_policy(policy_name, on.input);
     vgpualloc::allocator index{on.cluster->book, {.node = policy.get(), .device = policy.get()}};
     std::vector<vgpualloc::request_id> requests;
-    for (const auto& each : on.input.requests) requests.push_back(index.intern(each));
+    for (const auto& each : on.input.requests) requests.push_back(index.intern(each).value());
     for (const auto each : requests) benchmark::DoNotOptimize(index.decide(each));
     place_and_release(state, on, [&](vgpualloc::pod_id pod, std::uint32_t request) {
-        return index.place(pod, requests[request]).has_value();
+        return index.place(on.cluster->book, pod, requests[request]).has_value();
     });
 }
 
-void steady_naive(benchmark::State& state, const std::string& policy_name, std::int64_t nodes) {
+/// Books what the reference decides.
+bool book(vgpualloc::ledger& in, vgpualloc::pod_id pod, const vgpualloc::pod_request& request,
+          const vgpualloc::reference_allocator& reference) {
+    auto decided = reference.decide(request);
+    if (!decided) return false;
+    const bool booked =
+        in.reserve({.pod = pod, .cpu = request.cpu, .memory = request.memory, .where = *std::move(decided)})
+            .has_value();
+    return booked && in.commit(pod).has_value();
+}
+
+/// A node or device event and the decision after it: what of the work depends on the size of the cluster shows here.
+void event_and_decision(benchmark::State& state, const std::string& policy_name, std::int64_t nodes, int event) {
     stage& on = stage_for(policy_name, nodes);
     const auto policy = vgpubench::make_policy(policy_name, on.input);
-    vgpualloc::naive_allocator naive{on.cluster->book, {.node = policy.get(), .device = policy.get()}};
+    vgpualloc::ledger& ledger = on.cluster->book;
+    vgpualloc::allocator index{ledger, {.node = policy.get(), .device = policy.get()}};
+    std::vector<vgpualloc::request_id> requests;
+    for (const auto& request : on.input.requests) requests.push_back(index.intern(request).value());
+    for (const auto request : requests) benchmark::DoNotOptimize(index.decide(request));
+    vgpualloc::rng draw{11};
+    vgpualloc::node removed;
+    for (auto unused : state) {
+        static_cast<void>(unused);
+        const vgpualloc::node_index where{draw.below(static_cast<std::uint64_t>(nodes))};
+        if (event == 0) { // a device fails, or is repaired
+            const auto services = ledger.services(where);
+            const auto next = services[0] == vgpualloc::service_state::failed ? vgpualloc::service_state::in_service
+                                                                              : vgpualloc::service_state::failed;
+            benchmark::DoNotOptimize(ledger.set_service(where, vgpualloc::device_index{0}, next).has_value());
+        } else if (removed.name.empty() && ledger.is_present(where)) { // a node goes, and comes back the next time
+            removed = ledger.nodes().nodes[where.at()];
+            benchmark::DoNotOptimize(ledger.remove_node(where).has_value());
+        } else if (!removed.name.empty()) {
+            benchmark::DoNotOptimize(ledger.add_node(std::exchange(removed, {})).has_value());
+        }
+        benchmark::DoNotOptimize(index.decide(requests[static_cast<std::size_t>(draw.below(requests.size()))]));
+        ledger.checkpoint(index.next_event());
+    }
+    if (!removed.name.empty()) benchmark::DoNotOptimize(ledger.add_node(removed).has_value());
+    state.SetItemsProcessed(state.iterations());
+}
+
+void steady_reference(benchmark::State& state, const std::string& policy_name, std::int64_t nodes) {
+    stage& on = stage_for(policy_name, nodes);
+    const auto policy = vgpubench::make_policy(policy_name, on.input);
+    vgpualloc::reference_allocator reference{on.cluster->book, {.node = policy.get(), .device = policy.get()}};
     std::int64_t placed = 0;
     for (auto unused : state) { // no warm-up: it remembers nothing
         static_cast<void>(unused);
         const auto request = on.cluster->next_request();
-        if (!naive.place(on.cluster->free_id(), on.input.requests[request])) continue;
+        reference.observe();
+        if (!book(on.cluster->book, on.cluster->free_id(), on.input.requests[request], reference)) continue;
         ++placed;
         on.cluster->placed();
         on.cluster->release_one();
@@ -122,7 +166,7 @@ void first(benchmark::State& state, const std::string& policy_name, std::int64_t
         auto index = std::make_unique<vgpualloc::allocator>(
             on.cluster->book, vgpualloc::policy_pair{.node = policy.get(), .device = policy.get()});
         if (!with_index) state.ResumeTiming();
-        benchmark::DoNotOptimize(index->decide(index->intern(request)));
+        benchmark::DoNotOptimize(index->decide(index->intern(request).value()));
         state.PauseTiming();
         index.reset();
         state.ResumeTiming();
@@ -130,17 +174,17 @@ void first(benchmark::State& state, const std::string& policy_name, std::int64_t
 }
 
 /// Both paths must agree, or the times mean nothing.
-void check_against_naive(anchor_cluster& on, vgpualloc::policy_pair policies, std::int64_t count) {
+void check_against_reference(anchor_cluster& on, vgpualloc::policy_pair policies, std::int64_t count) {
     vgpualloc::allocator index{on.book, policies};
-    vgpualloc::naive_allocator naive{on.book, policies};
+    const vgpualloc::reference_allocator reference{on.book, policies};
     std::vector<vgpualloc::pod_request> requests = on.classes(count);
     requests.resize(4);
     requests.push_back(on.request(count != 0 ? count : 1));
     for (const auto& each : requests) {
-        const auto fast = index.decide(index.intern(each));
-        const auto slow = naive.decide(each);
+        const auto fast = index.decide(index.intern(each).value());
+        const auto slow = reference.decide(each);
         if (fast.has_value() && slow.has_value() && *fast == *slow) continue;
-        std::fprintf(stderr, "bench: a request does not fit, or the allocator does not decide as the naive path\n");
+        std::fprintf(stderr, "bench: a request does not fit, or the allocator does not decide as the reference\n");
         std::exit(2);
     }
 }
@@ -149,14 +193,14 @@ void anchor_steady(benchmark::State& state, sharing kind, std::int64_t count) {
     anchor_cluster on{{.kind = kind}};
     vgpualloc::policies::binpack policy;
     const vgpualloc::policy_pair policies{.node = &policy, .device = &policy};
-    check_against_naive(on, policies, count);
+    check_against_reference(on, policies, count);
     vgpualloc::allocator index{on.book, policies};
     std::vector<vgpualloc::request_id> requests;
-    for (const auto& each : on.classes(count)) requests.push_back(index.intern(each));
+    for (const auto& each : on.classes(count)) requests.push_back(index.intern(each).value());
     vgpualloc::rng draw{7};
     std::vector<vgpualloc::pod_id> live;
     const auto place_one = [&](vgpualloc::pod_id pod, vgpualloc::request_id request) {
-        if (index.place(pod, request)) live.push_back(pod);
+        if (index.place(on.book, pod, request)) live.push_back(pod);
     };
     constexpr std::size_t live_pods = 500;
     while (live.size() < live_pods) place_one(vgpualloc::pod_id{on.pods++}, requests[live.size() % requests.size()]);
@@ -181,7 +225,7 @@ void anchor_cold(benchmark::State& state, sharing kind, std::int64_t count, bool
     anchor_cluster on{{.kind = kind}};
     vgpualloc::policies::binpack policy;
     const vgpualloc::policy_pair policies{.node = &policy, .device = &policy};
-    check_against_naive(on, policies, count);
+    check_against_reference(on, policies, count);
     const auto request = on.request(count);
     const vgpualloc::pod_id pod{on.pods++};
     std::unique_ptr<vgpualloc::allocator> index;
@@ -193,21 +237,22 @@ void anchor_cold(benchmark::State& state, sharing kind, std::int64_t count, bool
         if (make_timed) state.ResumeTiming();
         index = std::make_unique<vgpualloc::allocator>(on.book, policies);
         if (!make_timed) state.ResumeTiming();
-        if (!index->place(pod, index->intern(request))) state.SkipWithError("the request does not fit");
+        if (!index->place(on.book, pod, index->intern(request).value()))
+            state.SkipWithError("the request does not fit");
     }
     state.SetItemsProcessed(state.iterations());
     state.counters["distinct_nodes"] = static_cast<double>(on.distinct_nodes());
 }
 
-void anchor_naive(benchmark::State& state, sharing kind, std::int64_t count) {
+void anchor_reference(benchmark::State& state, sharing kind, std::int64_t count) {
     anchor_cluster on{{.kind = kind}};
     vgpualloc::policies::binpack policy;
-    vgpualloc::naive_allocator naive{on.book, {.node = &policy, .device = &policy}};
+    const vgpualloc::reference_allocator reference{on.book, {.node = &policy, .device = &policy}};
     const auto request = on.request(count);
     const vgpualloc::pod_id pod{on.pods++};
     for (auto unused : state) {
         static_cast<void>(unused);
-        if (!naive.place(pod, request)) state.SkipWithError("the request does not fit");
+        if (!book(on.book, pod, request, reference)) state.SkipWithError("the request does not fit");
         state.PauseTiming();
         on.book.release(pod);
         state.ResumeTiming();
@@ -227,7 +272,7 @@ void register_anchor_cases() {
             if (count == 0) continue;
             add("anchor_cold", [=](benchmark::State& s) { anchor_cold(s, kind, count, false); });
             add("anchor_made_cold", [=](benchmark::State& s) { anchor_cold(s, kind, count, true); });
-            add("anchor_naive", [=](benchmark::State& s) { anchor_naive(s, kind, count); });
+            add("anchor_reference", [=](benchmark::State& s) { anchor_reference(s, kind, count); });
         }
     }
 }
@@ -247,13 +292,21 @@ int main(int argc, char** argv) {
             };
             add("steady", [=](benchmark::State& s) { steady(s, policy, nodes); }, benchmark::kMicrosecond);
             add(
+                "device_event_and_decision", [=](benchmark::State& s) { event_and_decision(s, policy, nodes, 0); },
+                benchmark::kMicrosecond);
+            add(
+                "node_event_and_decision", [=](benchmark::State& s) { event_and_decision(s, policy, nodes, 1); },
+                benchmark::kMicrosecond);
+            add(
                 "first_decision", [=](benchmark::State& s) { first(s, policy, nodes, false); },
                 benchmark::kMicrosecond);
             add(
                 "index_and_first_decision", [=](benchmark::State& s) { first(s, policy, nodes, true); },
                 benchmark::kMicrosecond);
             if (nodes == 1'000) {
-                add("naive", [=](benchmark::State& s) { steady_naive(s, policy, nodes); }, benchmark::kMicrosecond);
+                add(
+                    "reference", [=](benchmark::State& s) { steady_reference(s, policy, nodes); },
+                    benchmark::kMicrosecond);
             }
         }
     }

@@ -45,12 +45,12 @@ void bytes_per_node(benchmark::State& state) {
         vgpualloc::allocator index{cluster.book, {.node = policy.get(), .device = policy.get()}};
         const std::size_t with_allocator = live_bytes;
         std::vector<vgpualloc::request_id> requests;
-        for (const auto& each : input.requests) requests.push_back(index.intern(each));
+        for (const auto& each : input.requests) requests.push_back(index.intern(each).value());
         for (const auto each : requests) benchmark::DoNotOptimize(index.decide(each));
         const std::size_t with_classes = live_bytes;
         std::int64_t placed = 0;
         for (std::size_t i = 0; i < input.pods.size(); ++i) {
-            if (!index.place(cluster.free_id(), requests[cluster.next_request()])) continue;
+            if (!index.place(cluster.book, cluster.free_id(), requests[cluster.next_request()])) continue;
             cluster.placed();
             ++placed;
         }

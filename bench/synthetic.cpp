@@ -45,9 +45,9 @@ std::unique_ptr<vgpualloc::policy> make_policy(std::string_view name, const vgpu
 void filled_cluster::fill(vgpualloc::policy& by) {
     vgpualloc::allocator index{book, {.node = &by, .device = &by}};
     std::vector<vgpualloc::request_id> requests;
-    for (const auto& each : input_->requests) requests.push_back(index.intern(each));
+    for (const auto& each : input_->requests) requests.push_back(index.intern(each).value());
     for (std::size_t i = 0; i < input_->pods.size(); ++i) {
-        if (index.place(free_id(), requests[next_request()])) placed();
+        if (index.place(book, free_id(), requests[next_request()])) placed();
     }
 }
 

@@ -100,7 +100,7 @@ protected:
             const std::int64_t count = request.containers.empty() ? 0 : request.containers.front().count;
             ASSERT_EQ(input.name_of(pod), pods[i].at("pod")) << i;
             ASSERT_EQ(std::to_string(request.cpu.count()), pods[i].at("cpu_milli")) << i;
-            ASSERT_EQ(std::to_string(request.memory.count()), pods[i].at("mem_mib")) << i;
+            ASSERT_EQ(std::to_string(request.memory.count() >> 20U), pods[i].at("mem_mib")) << i;
             ASSERT_EQ(std::to_string(count), pods[i].at("num_gpu")) << i;
             const std::int64_t milli = count == 0 ? 0 : request.containers.front().memory.count();
             ASSERT_EQ(std::to_string(milli), pods[i].at("gpu_milli")) << i;

@@ -143,9 +143,9 @@ protected:
     void enter(index_head& head) {
         if (!cache) cache.emplace(3 * class_index{8}.bytes());
         cache->begin_decision();
-        cache->use(head);
-        head.index = std::make_unique<class_index>(8);
+        head.index = std::make_unique<cached_index>(8, head);
         head.changes_read = 1;
+        cache->use(head);
         cache->count(head);
     }
 
@@ -154,7 +154,6 @@ protected:
 };
 
 TEST_F(index_cache_test, drops_what_was_not_used_for_longest) {
-
     for (std::size_t i = 0; i < 3; ++i) enter(heads[i]);
     EXPECT_EQ(cache->bytes(), 3 * class_index{8}.bytes());
     cache->begin_decision();
@@ -173,15 +172,15 @@ TEST_F(index_cache_test, what_the_decision_at_hand_needs_stays_beyond_the_bound)
     cache.emplace(1);
     cache->begin_decision();
     for (index_head& head : heads) {
+        head.index = std::make_unique<cached_index>(8, head);
         cache->use(head);
-        head.index = std::make_unique<class_index>(8);
         cache->count(head);
     }
     for (const index_head& head : heads) EXPECT_NE(head.index, nullptr);
     index_head next;
     enter(next);
     for (const index_head& head : heads) EXPECT_EQ(head.index, nullptr);
-    EXPECT_EQ(cache->bytes(), next.bytes);
+    EXPECT_EQ(cache->bytes(), next.index->bytes());
     cache->drop(next);
     cache->drop(next);
     EXPECT_EQ(cache->bytes(), 0U);
