@@ -42,36 +42,38 @@ void allocator::follow_ledger() {
     mirror_.follow(policies_, [this] { scorer_.forget_ids(); });
 }
 
-/// What a node answers apart from its host memory, which is compared where the answer is used.
-node_answer allocator::score(const request_class& asked, const node_group& group, std::size_t slot) {
+/// The score of a node that is asked for no device by name, or infeasible_because(code).
+double allocator::plain_key(const request_class& asked, const node_group& group, std::size_t slot) {
+    const node_slot& owner = group.slots[slot];
     const node_facts& facts = group.facts[slot];
-    if (asked.named && (asked.always_named || reference_.names_matter(*asked.named, facts.node))) {
-        return reference_.answer(*asked.named, facts.node);
+    const pod_request& request = asked.scored.request;
+    if (owner.config == nullptr) return infeasible_because(rejection_code::node_gone);
+    if (!owner.open || asked.restricts) {
+        const node& described = mirror_.book().nodes().nodes[facts.node.at()];
+        const auto code = why_not_host(request.rules, described.host, described.name);
+        if (code != rejection_code::none) return infeasible_because(code);
     }
-    const node_view before{.node = facts.node,
-                           .cpu_capacity = facts.cpu_capacity,
-                           .cpu_left = group.slots[slot].cpu_left,
-                           .config = group.slots[slot].config};
+    if (!owner.takes_pods) return infeasible_because(rejection_code::too_many_pods);
+    if (request.cpu > owner.cpu_left) return infeasible_because(rejection_code::insufficient_cpu);
+    const node_view before{
+        .node = facts.node, .cpu_capacity = facts.cpu_capacity, .cpu_left = owner.cpu_left, .config = owner.config};
     const double score = scorer_.score(asked.scored, before);
-    if (!is_feasible(score)) return {.code = code_in(score)};
-    return {.score = score};
+    if (is_feasible(score) && request.memory > facts.memory_left) {
+        return infeasible_because(rejection_code::insufficient_memory);
+    }
+    return score;
 }
 
-node_answer allocator::answer(const request_class& asked, const node_group& group, std::size_t slot) {
-    const node_slot& owner = group.slots[slot];
-    if (owner.config == nullptr) return {.code = rejection_code::node_gone};
-    const pod_request& request = asked.scored.request;
-    if (!owner.open || request.rules.restricts()) {
-        const node& described = mirror_.book().nodes().nodes[group.facts[slot].node.at()];
-        const auto code = why_not_host(request.rules, described.host, described.name);
-        if (code != rejection_code::none) return {.code = code};
+/// What a node answers where names of devices may matter.
+node_answer allocator::named_answer(const request_class& asked, const node_group& group, std::size_t slot) {
+    const node_index where = group.facts[slot].node;
+    const bool here = group.slots[slot].config != nullptr;
+    if (here && (asked.always_named || reference_.names_matter(*asked.named, where))) {
+        return reference_.answer(*asked.named, where);
     }
-    if (!owner.takes_pods) return {.code = rejection_code::too_many_pods};
-    if (request.cpu > owner.cpu_left) return {.code = rejection_code::insufficient_cpu};
-    const node_answer result = score(asked, group, slot);
-    const bool lacks_memory = request.memory > group.facts[slot].memory_left;
-    if (result.code == rejection_code::none && lacks_memory) return {.code = rejection_code::insufficient_memory};
-    return result;
+    const double key = plain_key(asked, group, slot);
+    if (!is_feasible(key)) return {.code = code_in(key)};
+    return {.score = key};
 }
 
 /// Brings the index of a request's part up to date. The group has changed since.
@@ -96,7 +98,11 @@ void allocator::refresh_index(const request_record& request, const request_part&
             if (changed.older != no_slot && group.slots[changed.older].config != nullptr) {
                 scorer_.expect(asked.scored, *group.slots[changed.older].config);
             }
-            head.index->set(slot, answer(asked, group, slot));
+            if (asked.named) {
+                head.index->set(slot, named_answer(asked, group, slot));
+            } else {
+                head.index->set_key(slot, plain_key(asked, group, slot));
+            }
         }
     }
     head.changes_read = group.changes;
@@ -106,7 +112,10 @@ void allocator::refresh_index(const request_record& request, const request_part&
 
 /// Neighbours in the same state answer alike, if nothing but their state is looked at.
 void allocator::build_index(const request_class& asked, class_index& index, const node_group& group) {
-    const bool restricts = asked.scored.request.rules.restricts();
+    if (asked.named) {
+        index.build(group.slots.size(), [&](std::size_t slot) { return named_answer(asked, group, slot); });
+        return;
+    }
     const bool looks_at_memory = asked.scored.request.memory != bytes{0};
     const auto like_previous = [&](std::size_t slot) {
         const node_slot& a = group.slots[slot - 1];
@@ -115,10 +124,10 @@ void allocator::build_index(const request_class& asked, class_index& index, cons
                group.facts[slot - 1].cpu_capacity == group.facts[slot].cpu_capacity &&
                (!looks_at_memory || group.facts[slot - 1].memory_left == group.facts[slot].memory_left);
     };
-    const bool may_copy = traits_.state_alone && !restricts && !asked.named;
-    node_answer last;
+    const bool may_copy = traits_.state_alone && !asked.restricts;
+    double last = 0.0;
     index.build(group.slots.size(), [&](std::size_t slot) {
-        if (slot == 0 || !may_copy || !like_previous(slot)) last = answer(asked, group, slot);
+        if (slot == 0 || !may_copy || !like_previous(slot)) last = plain_key(asked, group, slot);
         return last;
     });
 }

@@ -94,7 +94,8 @@ std::uint32_t request_table::new_class(const pod_request& seen, bool named, bool
     request_class& made = classes_[number];
     made = {.scored = {.request = named ? without_names(seen) : seen},
             .named = named ? std::make_unique<pod_request>(seen) : nullptr,
-            .always_named = always_named};
+            .always_named = always_named,
+            .restricts = seen.rules.restricts()};
     scorer_->enter(made.scored);
     return number;
 }

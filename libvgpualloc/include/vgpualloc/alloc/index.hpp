@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 #include "vgpualloc/alloc/answer.hpp"
@@ -19,22 +20,28 @@ class class_index {
 public:
     explicit class_index(std::size_t slots) : scores_{slots} {}
 
-    /// Sets all answers at once: answer_of(slot) for each of `slots`.
+    /// Sets all answers at once: answer_of(slot) for each of `slots`, as in set() or as in set_key().
     template <class AnswerOf>
     void build(std::size_t slots, AnswerOf&& answer_of) {
         counts_.fill(0);
         fallbacks_.clear();
         scores_.grow(slots);
         scores_.assign(slots, [&](std::size_t slot) {
-            const double key = key_of(slot, answer_of(slot));
+            double key = 0.0;
+            if constexpr (std::is_same_v<decltype(answer_of(slot)), double>) {
+                key = answer_of(slot);
+            } else {
+                key = key_of(slot, answer_of(slot));
+            }
             ++counts_[static_cast<std::size_t>(code_in(key))];
             return key;
         });
     }
     /// Makes room for that many slots; whether it takes more bytes now.
     bool grow(std::size_t slots) { return scores_.grow(slots); }
-    void set(std::size_t slot, const node_answer& answer) {
-        const double key = key_of(slot, answer);
+    void set(std::size_t slot, const node_answer& answer) { set_key(slot, key_of(slot, answer)); }
+    /// The same for a score or infeasible_because(code): an answer without compromise.
+    void set_key(std::size_t slot, double key) {
         const double before = scores_.at(slot);
         if (before == key) return;
         if (before != score_tree::lowest) --counts_[static_cast<std::size_t>(code_in(before))];

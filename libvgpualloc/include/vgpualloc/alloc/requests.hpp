@@ -39,6 +39,7 @@ struct request_class {
     scored_request scored;                ///< without names of devices
     std::unique_ptr<pod_request> named{}; ///< with them, where the answer may depend on which device it is
     bool always_named = false;            ///< it depends on that on every node
+    bool restricts = false;               ///< host_rules::restricts()
     std::uint64_t epoch = 0;              ///< of the policies when the indexes were built
     std::uint32_t users = 0;              ///< parts of requests
     std::deque<index_head> heads{};       ///< by group; stay where they are
