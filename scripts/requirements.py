@@ -92,10 +92,10 @@ def run_labels(labels, programs):
 
 def unlisted_or_unshown(rows, labels):
     known = [row["id"] for row in rows]
-    used = {each for ids in labels.values() for each in ids}
-    problems = [f"tests/{folder}: {case}: {each} is no requirement of {LIST}"
-                for (folder, case), ids in sorted(labels.items()) for each in ids if each not in known]
-    return problems + [f"{each} has no test" for each in known if each not in used]
+    used = {requirement for ids in labels.values() for requirement in ids}
+    problems = [f"tests/{folder}: {case}: {requirement} is no requirement of {LIST}"
+                for (folder, case), ids in sorted(labels.items()) for requirement in ids if requirement not in known]
+    return problems + [f"{requirement} has no test" for requirement in known if requirement not in used]
 
 
 def page(rows, labels, verdicts):
@@ -134,8 +134,8 @@ def check_or_write(root, programs, writes):
         path.write_text(text, encoding="utf-8")
     elif not path.exists() or path.read_text(encoding="utf-8") != text:
         problems.append(f"{PAGE} is not what the tests say: scripts/requirements.py write (target requirements_page)")
-    for each in problems:
-        print(each)
+    for problem in problems:
+        print(problem)
     cases = len(labels)
     print(f"{len(rows)} requirements, {cases} labelled tests, {len(problems)} problems")
     return 1 if problems else 0
@@ -158,14 +158,15 @@ def compare(root):
         return 1 if failing else SKIPPED
     rows, problems = read_list(root)
     listed = {row["id"]: row["seeds"] for row in rows}
-    wanted = rows_of_specification(folder)
-    for each in sorted(listed.keys() | wanted.keys()):
-        if listed.get(each) != wanted.get(each):
-            problems.append(f"{each}: {LIST} says {listed.get(each)}, the specification {wanted.get(each)}")
-    for each in problems:
-        print(each)
-    print(f"{len(wanted)} rows of the specification, {len(problems)} problems")
-    return 1 if problems or not wanted else 0
+    specified = rows_of_specification(folder)
+    for requirement in sorted(listed.keys() | specified.keys()):
+        if listed.get(requirement) != specified.get(requirement):
+            problems.append(f"{requirement}: {LIST} says {listed.get(requirement)}, the specification "
+                            f"{specified.get(requirement)}")
+    for problem in problems:
+        print(problem)
+    print(f"{len(specified)} rows of the specification, {len(problems)} problems")
+    return 1 if problems or not specified else 0
 
 
 def main():
@@ -176,7 +177,7 @@ def main():
     arguments = parser.parse_args()
     if arguments.what == "compare":
         return compare(arguments.root)
-    programs = dict(each.split("=", 1) for each in arguments.binary)
+    programs = dict(binary.split("=", 1) for binary in arguments.binary)
     return check_or_write(arguments.root, programs, arguments.what == "write")
 
 

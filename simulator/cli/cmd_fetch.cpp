@@ -130,8 +130,8 @@ template <class Named>
 template <class Named>
 [[nodiscard]] vgpualloc::expected<Named> find_named(const std::vector<Named>& known, const std::string& name,
                                                     const char* option) {
-    const auto found = std::find_if(known.begin(), known.end(), [&](const Named& item) { return item.name == name; });
-    if (found != known.end()) return *found;
+    const auto named = std::find_if(known.begin(), known.end(), [&](const Named& item) { return item.name == name; });
+    if (named != known.end()) return *named;
     return vgpualloc::unexpected(error{error_code::unknown_name, "fetch", option, name, one_of(known)});
 }
 

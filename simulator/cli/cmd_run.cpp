@@ -63,7 +63,7 @@ void add_run(CLI::App& app, int& exit_code) {
     CLI::App* command = app.add_subcommand("run", "Replay a trace under one policy");
     add_run_flags(*command, flags);
     command->add_option_function<std::string>(
-        "--policy", [flags](const std::string& value) { flags->given.emplace_back("policy", value); },
+        "--policy", [flags](const std::string& value) { flags->keyed.emplace_back("policy", value); },
         "Policy (vgpusim policies), or weighted:NAME=WEIGHT,…");
     command->callback([flags, &exit_code] { exit_code = run(*flags); });
 }

@@ -20,22 +20,23 @@ using vgpualloc::expected;
 using vgpualloc::unexpected;
 
 void add_run_flags(CLI::App& command, const std::shared_ptr<run_flags>& flags) {
-    const auto keyed = [&command, flags](const std::string& flag, const std::string& key, const std::string& help) {
+    const auto add_keyed = [&command, flags](const std::string& flag, const std::string& key, const std::string& help) {
         command.add_option_function<std::string>(
-            flag, [flags, key](const std::string& value) { flags->given.emplace_back(key, value); }, help);
+            flag, [flags, key](const std::string& value) { flags->keyed.emplace_back(key, value); }, help);
     };
     command.add_option("SCENARIO", flags->scenario, "A scenario file (JSON); flags override it");
-    keyed("--format", "format", "Format of the node and pod lists: openb");
-    keyed("--nodes", "nodes", "Node list; a bare name is looked for in $VGPUALLOC_TRACES first");
-    keyed("--pods", "pods", "Pod list, likewise");
-    keyed("--device-policy", "device_policy", "Policy for the choice of devices on a node; default: the same policy");
-    keyed("--mode", "mode", "How every GPU is shared (vgpusim modes)");
-    keyed("--tune", "tune", "Copy or drop pods until they ask for this multiple of all GPUs; 0 = leave as is");
-    keyed("--seed", "seed", "Of the shuffle, the tuning, the node order and drawn policies; default 42");
-    keyed("--sample-interval-s", "sample_interval_s", "Seconds between rows of timeseries.csv; 0 = every event");
-    keyed("--out", "out", "Folder for the output files");
+    add_keyed("--format", "format", "Format of the node and pod lists: openb");
+    add_keyed("--nodes", "nodes", "Node list; a bare name is looked for in $VGPUALLOC_TRACES first");
+    add_keyed("--pods", "pods", "Pod list, likewise");
+    add_keyed("--device-policy", "device_policy",
+              "Policy for the choice of devices on a node; default: the same policy");
+    add_keyed("--mode", "mode", "How every GPU is shared (vgpusim modes)");
+    add_keyed("--tune", "tune", "Copy or drop pods until they ask for this multiple of all GPUs; 0 = leave as is");
+    add_keyed("--seed", "seed", "Of the shuffle, the tuning, the node order and drawn policies; default 42");
+    add_keyed("--sample-interval-s", "sample_interval_s", "Seconds between rows of timeseries.csv; 0 = every event");
+    add_keyed("--out", "out", "Folder for the output files");
     command.add_flag_callback(
-        "--departures", [flags] { flags->given.emplace_back("departures", "true"); },
+        "--departures", [flags] { flags->keyed.emplace_back("departures", "true"); },
         "Use the trace's creation and deletion times");
     command.add_option("--set", flags->settings, "Set a configuration key, KEY=VALUE; may be repeated")
         ->allow_extra_args(false)
@@ -60,12 +61,12 @@ expected<run_config> config_from(const run_flags& flags) {
                                     .expected = "KEY=VALUE"});
         }
         const std::string_view text = setting;
-        if (auto done = set_key(config, text.substr(0, equals), text.substr(equals + 1)); !done) {
-            return unexpected(std::move(done.error()));
+        if (auto taken = set_key(config, text.substr(0, equals), text.substr(equals + 1)); !taken) {
+            return unexpected(std::move(taken.error()));
         }
     }
-    for (const auto& [key, value] : flags.given) {
-        if (auto done = set_key(config, key, value); !done) return unexpected(std::move(done.error()));
+    for (const auto& [key, value] : flags.keyed) {
+        if (auto taken = set_key(config, key, value); !taken) return unexpected(std::move(taken.error()));
     }
     return config;
 }

@@ -20,7 +20,7 @@ namespace vgpusim::cli {
 struct run_flags {
     std::string scenario;
     std::vector<std::string> settings;                      ///< of --set, "key=value"
-    std::vector<std::pair<std::string, std::string>> given; ///< key, value of every other flag that was used
+    std::vector<std::pair<std::string, std::string>> keyed; ///< key, value of every other flag that was used
     bool json = false;
 };
 

@@ -257,7 +257,7 @@ class UnwritableTest(CliTest):
                             ("summary.json", [self.out / "summary.json"])):
             with self.subTest(name=name):
                 self.assert_error_line(self.vgpusim("run", *lists, "--out", self.out), 2, "out", name, "not an input")
-                self.assertEqual({each: (self.out / each).read_text() for each in os.listdir(self.out)}, contents)
+                self.assertEqual({name: (self.out / name).read_text() for name in os.listdir(self.out)}, contents)
 
     def test_out_without_a_name(self):
         for command in (["run", *self.inputs()],

@@ -22,10 +22,10 @@ CHIP = {
 
 
 def catalog(models=None, **more):
-    made = {"schema": "vgpualloc-catalog/1", **more}
+    document = {"schema": "vgpualloc-catalog/1", **more}
     if models is not None:
-        made["mig"] = models
-    return json.dumps(made)
+        document["mig"] = models
+    return json.dumps(document)
 
 
 def changed(**values):

@@ -63,9 +63,9 @@ def gpu(uuid, model, mode="mig", **more):
 
 
 def waiting(limits, annotations=None, labels=None, name="q", containers=1):
-    made = [{"name": f"c{i}", "resources": {"limits": limits}} for i in range(containers)]
+    container_specs = [{"name": f"c{i}", "resources": {"limits": limits}} for i in range(containers)]
     return "---\n" + json.dumps({"kind": "Pod", "metadata": {
-        "name": name, "annotations": annotations or {}, "labels": labels or {}}, "spec": {"containers": made}}) + "\n"
+        "name": name, "annotations": annotations or {}, "labels": labels or {}}, "spec": {"containers": container_specs}}) + "\n"
 
 
 def bound(limits, where, annotations, name="b"):
@@ -78,14 +78,14 @@ def differences(value, schema, at="$"):
     if isinstance(schema, tuple):
         return [] if value is None else differences(value, schema[0], at)
     if isinstance(schema, list):
-        return [each for i, item in enumerate(value) for each in differences(item, schema[0], f"{at}[{i}]")]
+        return [problem for i, item in enumerate(value) for problem in differences(item, schema[0], f"{at}[{i}]")]
     if isinstance(schema, type):
         return [] if type(value) is schema else [f"{at}: {value!r} is no {schema.__name__}"]
     named = {name.rstrip("?"): name for name in schema}
-    found = [f"{at}.{name}: not in the schema" for name in value if name not in named]
-    found += [f"{at}.{name}: absent" for name in schema if not name.endswith("?") and name not in value]
-    return found + [each for name in value if name in named
-                    for each in differences(value[name], schema[named[name]], f"{at}.{name}")]
+    problems = [f"{at}.{name}: not in the schema" for name in value if name not in named]
+    problems += [f"{at}.{name}: absent" for name in schema if not name.endswith("?") and name not in value]
+    return problems + [problem for name in value if name in named
+                    for problem in differences(value[name], schema[named[name]], f"{at}.{name}")]
 
 
 class ExplainTest(CliTest):
@@ -95,9 +95,9 @@ class ExplainTest(CliTest):
         return result.stdout
 
     def document(self, pod, *flags, **how):
-        made = json.loads(self.explain(pod, "--json", *flags, **how))
-        self.assertEqual(differences(made, DOCUMENT), [])
-        return made
+        document = json.loads(self.explain(pod, "--json", *flags, **how))
+        self.assertEqual(differences(document, DOCUMENT), [])
+        return document
 
     def reasons(self, document):
         return {node["name"]: node["reason"] and node["reason"]["code"] for node in document["nodes"]}
@@ -175,9 +175,9 @@ class ExplainTest(CliTest):
         self.assertIn("container small, those before it placed", text)
 
     def test_the_same_from_several_files(self):
-        documents = [each for each in CLUSTER.read_text().split("\n- ")][1:]
-        split = [self.write(f"{i}.yaml", "\n".join(line.removeprefix("  ") for line in each.splitlines()))
-                 for i, each in enumerate(documents)]
+        documents = CLUSTER.read_text().split("\n- ")[1:]
+        split = [self.write(f"{i}.yaml", "\n".join(line.removeprefix("  ") for line in document.splitlines()))
+                 for i, document in enumerate(documents)]
         whole = self.document("default/waits")
         result = self.vgpusim("explain", *split, "--pod", "default/waits", "--config", CONFIG, "--json")
         self.assert_done(result)
@@ -202,9 +202,9 @@ class ExplainTest(CliTest):
         """The explanation of a pod in a cluster written here."""
         result = self.vgpusim("explain", self.write("own.yaml", objects), "--pod", pod, "--json", *flags)
         self.assert_done(result)
-        made = json.loads(result.stdout)
-        self.assertEqual(differences(made, DOCUMENT), [])
-        return made
+        document = json.loads(result.stdout)
+        self.assertEqual(differences(document, DOCUMENT), [])
+        return document
 
     def test_a_users_gpu_model_is_cut_by_its_file(self):  # R066
         cut = [{"containerIndex": 0, "deviceIndex": 0, "gpuUUID": "GPU-0", "profile": "1g.6gb",
@@ -229,8 +229,8 @@ class ExplainTest(CliTest):
     def test_a_users_npu_is_cut_by_its_file(self):
         register = {"hami.io/node-register-Ascend910X": json.dumps(
             [{"id": "npu-x", "count": 2, "devmem": 65536, "devcore": 20, "type": "Ascend910X", "health": True}])}
-        asked = {"huawei.com/Ascend910X": 1, "huawei.com/Ascend910X-memory": 10000}
-        objects = node("n1", register, {"huawei.com/Ascend910X": "2"}) + waiting(asked)
+        limits = {"huawei.com/Ascend910X": 1, "huawei.com/Ascend910X-memory": 10000}
+        objects = node("n1", register, {"huawei.com/Ascend910X": "2"}) + waiting(limits)
         own = self.write("mine.json", OWN_CATALOG)
         [share] = self.own(objects, "--file", own)["choice"]["shares"]
         self.assertEqual(share["part"]["words"], "template vir10, 32768 MiB")
@@ -268,9 +268,9 @@ class ExplainTest(CliTest):
         self.assertIn('"allocatable"', shared)
         shared = shared.replace('"status": {', '"status": {"capacity": {"volcano.sh/gpu-number": "2", '
                                 '"volcano.sh/gpu-memory": "2000"}, ')
-        found = self.own(shared + bound({"volcano.sh/gpu-memory": 900}, "n1", {"volcano.sh/gpu-index": "0"}) +
+        decision = self.own(shared + bound({"volcano.sh/gpu-memory": 900}, "n1", {"volcano.sh/gpu-index": "0"}) +
                          waiting({"volcano.sh/gpu-memory": 500}))["choice"]
-        self.assertEqual(found["annotations"], {"volcano.sh/gpu-index": "1", "volcano.sh/predicate-time": "<time>"})
+        self.assertEqual(decision["annotations"], {"volcano.sh/gpu-index": "1", "volcano.sh/predicate-time": "<time>"})
         cce = node("n1", {}, {"volcano.sh/gpu-mem.128Mi": "100", "volcano.sh/gpu-core.percentage": "100"})
         self.assertEqual(written(cce + waiting({"volcano.sh/gpu-mem.128Mi": 10})),
                          {"vgpualloc.io/cce-devices-allocated": "n1/0,1280,0:;"})
@@ -292,15 +292,15 @@ class ExplainTest(CliTest):
         self.assertIn("no annotations: device GPU-0", document["notes"][0])
 
     def test_indices_are_those_that_the_node_registered(self):
-        asked = waiting({"nvidia.com/gpu": 1, "nvidia.com/gpumem": 8000})
+        limits = waiting({"nvidia.com/gpu": 1, "nvidia.com/gpumem": 8000})
         spoiled = [gpu("GPU-0", "NVIDIA MY-GPU"), gpu("", "NVIDIA T4", "hami-core")]
         for first in spoiled:  # one that the catalog does not know, one that cannot be read
-            for given in {}, {"index": 1}:
-                objects = hami_node(first, gpu("GPU-1", "NVIDIA A100-SXM4-40GB", **given)) + asked
+            for position in {}, {"index": 1}:
+                objects = hami_node(first, gpu("GPU-1", "NVIDIA A100-SXM4-40GB", **position)) + limits
                 document = self.own(objects)
                 [share] = document["choice"]["shares"]
                 self.assertEqual((share["device"], share["uuid"]), (1, "GPU-1"))
-                self.assertEqual([each["index"] for each in document["nodes"][0]["devices"]], [1])
+                self.assertEqual([device["index"] for device in document["nodes"][0]["devices"]], [1])
         text = self.vgpusim("explain", self.write("own.yaml", objects), "--pod", "q").stdout
         self.assertIn("gets of device 1 (GPU-1): ", text)
 
@@ -320,13 +320,13 @@ class ExplainTest(CliTest):
                                                      "GPU-2,10,40960,NVIDIA A100-SXM4-40GB,true,hami-core:"}
         names = ("volcano.sh/vgpu-number", "volcano.sh/vgpu-cores", "volcano.sh/vgpu-memory")
         for uuid, mode, faults in (("GPU-1", "mps", True), ("GPU-2", "hami-core", False)):
-            asked = {"volcano.sh/vgpu-number": 1, "volcano.sh/vgpu-memory": 3000}
+            limits = {"volcano.sh/vgpu-number": 1, "volcano.sh/vgpu-memory": 3000}
             document = self.own(node("n1", register, {name: "20" for name in names}) +
-                                bound(asked, "n1", {"volcano.sh/vgpu-ids-new": f"{uuid},NVIDIA,3000,0:"}) +
-                                waiting(asked, {"volcano.sh/vgpu-mode": mode}))
+                                bound(limits, "n1", {"volcano.sh/vgpu-ids-new": f"{uuid},NVIDIA,3000,0:"}) +
+                                waiting(limits, {"volcano.sh/vgpu-mode": mode}))
             said = [note for note in document["notes"] if "takes all 2 on it with it" in note]
             self.assertEqual(bool(said), faults, document["notes"])
-            self.assertEqual([each["shares_faults"] for each in document["nodes"][0]["devices"]], [True, False])
+            self.assertEqual([device["shares_faults"] for device in document["nodes"][0]["devices"]], [True, False])
 
     def test_a_group_member_is_seen_by_what_it_has(self):
         """Bound, it asks for 0 % of a card's memory; its annotation says what it got."""

@@ -1,4 +1,4 @@
-"""What nodes say of their devices decides: chips of ten AI cores, cards that come in pairs, profiles that a driver told."""
+"""What nodes say of their devices decides: chips of ten AI cores, cards that come in pairs, profiles that a driver result."""
 
 import json
 import unittest
@@ -28,7 +28,7 @@ def chips(name, cores):
     info = {"DeviceInfo": {"DeviceList": {"huawei.com/Ascend310P": ",".join(chip)}}}
     labels = {"accelerator": "huawei-Ascend310P", "servertype": f"Ascend310P-{cores}",
               "node.kubernetes.io/npu.chip.name": "310P3"}
-    return [node(name, {"baseDeviceInfos": {each: {} for each in chip}}, {"huawei.com/npu-core": str(2 * cores)}, labels),
+    return [node(name, {"baseDeviceInfos": {die: {} for die in chip}}, {"huawei.com/npu-core": str(2 * cores)}, labels),
             {"kind": "ConfigMap", "metadata": {"name": f"mindx-dl-deviceinfo-{name}"},
              "data": {"DeviceInfoCfg": json.dumps(info)}}]
 
@@ -57,8 +57,8 @@ class RegistrationsTest(CliTest):
                                          "--pod", "p"), "5 of 8 AI cores, or 4 of 10 AI cores")
         # A pod of another file is read for the nodes of the cluster, too.
         other = self.write("pod.json", json.dumps(asking(40)))
-        told = self.vgpusim("explain", self.cluster(chips("n", 10)), "--pod", other, "--json")
-        self.assertEqual(json.loads(told.stdout)["pod"]["requests"][0]["count"], 4)
+        result = self.vgpusim("explain", self.cluster(chips("n", 10)), "--pod", other, "--json")
+        self.assertEqual(json.loads(result.stdout)["pod"]["requests"][0]["count"], 4)
 
     def test_cards_that_come_in_pairs(self):
         word = "Ascend910C"
@@ -86,16 +86,16 @@ class RegistrationsTest(CliTest):
             gpu = {"id": "GPU-a", "count": 7, "devmem": 40960, "devcore": 100, "type": model, "mode": "mig",
                    "health": True, "migProfiles": offers}
             objects = [node("n", {"hami.io/node-nvidia-register": [gpu]}, {"nvidia.com/gpu": "7"})]
-            asked = {"nvidia.com/gpu": 1, "nvidia.com/gpumem": 3000}
-            [(uuid, part)] = self.shares([*objects, pod("p", asked)], "p")
+            limits = {"nvidia.com/gpu": 1, "nvidia.com/gpumem": 3000}
+            [(uuid, part)] = self.shares([*objects, pod("p", limits)], "p")
             self.assertEqual(uuid, "GPU-a")
             self.assertIn("2g.9gb", part)
-            self.assertEqual(self.shares([*objects, pod("p", {**asked, "nvidia.com/gpumem": 9001})], "p"), [])
+            self.assertEqual(self.shares([*objects, pod("p", {**limits, "nvidia.com/gpumem": 9001})], "p"), [])
             gpu["migProfiles"] = [{**offers[0], "placements": []}]
             wrong = node("n", {"hami.io/node-nvidia-register": [gpu]}, {"nvidia.com/gpu": "7"})
-            told = self.vgpusim("validate", self.cluster([wrong]))
-            self.assertEqual(told.returncode, 2)
-            self.assertIn("migProfiles[0].placements", told.stdout)
+            result = self.vgpusim("validate", self.cluster([wrong]))
+            self.assertEqual(result.returncode, 2)
+            self.assertIn("migProfiles[0].placements", result.stdout)
 
 
 if __name__ == "__main__":

@@ -117,8 +117,8 @@ class OutputTest(CliTest):
             self.assertNotIsInstance(value, bool, where)
         elif isinstance(shape, list):
             self.assertEqual(len(value), len(shape), where)
-            for i, (each, expected) in enumerate(zip(value, shape)):
-                self.assert_shape(each, expected, f"{where}/{i}")
+            for i, (element, expected) in enumerate(zip(value, shape)):
+                self.assert_shape(element, expected, f"{where}/{i}")
         else:
             self.assertEqual(list(value), list(shape), where)
             for key, expected in shape.items():

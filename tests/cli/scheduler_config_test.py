@@ -54,10 +54,10 @@ class SchedulerConfigTest(CliTest):
         self.assert_done(result)
         return json.loads(result.stdout)
 
-    def choice(self, config, asked=vgpu(4096)):
-        document = self.document(self.CLUSTER + pod("q", asked), config)
+    def choice(self, config, limits=vgpu(4096)):
+        document = self.document(self.CLUSTER + pod("q", limits), config)
         [share] = document["choice"]["shares"]
-        return document["choice"]["node"], share["uuid"], [each["score"] for each in document["nodes"]]
+        return document["choice"]["node"], share["uuid"], [node["score"] for node in document["nodes"]]
 
     def test_policy_and_weight_rank_nodes_and_cards(self):
         # 100 x the share of the card's memory with the pod, rounded, x weight: 60 %, 35 %, 10 % of the fullest card
@@ -99,7 +99,7 @@ class SchedulerConfigTest(CliTest):
         objects = npus("x", [0]) + npus("y", [0, 1, 1]) + pod("q", {"huawei.com/Ascend910B4": 2})
         config = scheduler(AscendHAMiVNPUEnable="true", SchedulePolicy="spread", ScheduleWeight=2)
         document = self.document(objects, config)
-        self.assertEqual(sorted(each["uuid"] for each in document["choice"]["shares"]), ["y1", "y2"])
+        self.assertEqual(sorted(share["uuid"] for share in document["choice"]["shares"]), ["y1", "y2"])
         self.assertEqual(document["nodes"][1]["score"], 220.0)  # (100 for an idle card + 10: all in one group) x 2
         self.assertEqual(document["nodes"][0]["reason"]["code"], "too_few_devices")
 
@@ -120,11 +120,11 @@ class SchedulerConfigTest(CliTest):
                    pod("q", {"huawei.com/npu-core": 2}, labels=vnpu))
         document = self.document(objects, scheduler(AscendMindClusterVNPUEnable="true", ScheduleWeight=1))
         self.assertEqual(document["choice"]["node"], "used")
-        self.assertEqual([each["score"] for each in document["nodes"]], [-16.0, -12.0])
+        self.assertEqual([node["score"] for node in document["nodes"]], [-16.0, -12.0])
 
     def test_what_is_not_enabled_serves_no_pod(self):
-        asked = self.CLUSTER + pod("q", vgpu(100))
-        self.assert_refused(self.explain(asked, scheduler(AscendHAMiVNPUEnable="true")), "default/q", "volcano_vgpu", "VGPUEnable")
+        cluster = self.CLUSTER + pod("q", vgpu(100))
+        self.assert_refused(self.explain(cluster, scheduler(AscendHAMiVNPUEnable="true")), "default/q", "volcano_vgpu", "VGPUEnable")
         shared = node("n", [], {}, {"volcano.sh/gpu-number": "2", "volcano.sh/gpu-memory": "2000"})
         by_memory = shared + pod("q", {"volcano.sh/gpu-memory": 500})
         self.assert_refused(self.explain(by_memory, scheduler(GPUNumberEnable="true")), "GPUSharingEnable")

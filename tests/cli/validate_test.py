@@ -26,17 +26,17 @@ class ValidateTest(CliTest):
         return json.loads(result.stdout)["objects"]
 
     def request(self, *arguments, flags=()):
-        [found] = self.objects(pod(*arguments), flags=flags)
-        [dialect] = found["dialects"]
-        [asked] = dialect["requests"]
-        return dialect["dialect"], asked
+        [entry] = self.objects(pod(*arguments), flags=flags)
+        [dialect] = entry["dialects"]
+        [request] = dialect["requests"]
+        return dialect["dialect"], request
 
     def errors(self, *texts, flags=()):
         """The errors of all objects, whose number is the one line on standard error."""
         result = self.validate(*texts, flags=flags)
         self.assert_error_line(result, 2, "error")
         listed = json.loads(result.stdout)
-        errors = [error for each in listed["objects"] for error in each["errors"]]
+        errors = [error for entry in listed["objects"] for error in entry["errors"]]
         self.assertEqual(listed["errors"], len(errors))
         return errors
 
@@ -66,10 +66,10 @@ class ValidateTest(CliTest):
             with self.subTest(name=name):
                 result = self.vgpusim("validate", MANIFESTS / name, "--json")
                 self.assert_done(result)
-                [found] = json.loads(result.stdout)["objects"]
-                self.assertEqual((found["errors"], found["notes"]), ([], []))
-                self.assertEqual(found["place"], f"{MANIFESTS / name}:2")
-                self.assertEqual(found["dialects"], [{"dialect": dialect, "requests": [request]}])
+                [entry] = json.loads(result.stdout)["objects"]
+                self.assertEqual((entry["errors"], entry["notes"]), ([], []))
+                self.assertEqual(entry["place"], f"{MANIFESTS / name}:2")
+                self.assertEqual(entry["dialects"], [{"dialect": dialect, "requests": [request]}])
 
     def test_as_text(self):
         result = self.vgpusim("validate", MANIFESTS / "cce-memory-and-compute.yaml")
@@ -78,32 +78,32 @@ class ValidateTest(CliTest):
         self.assertIn("cce: container container-1: 1 device, 5120 MiB, cores 25, mode cce", result.stdout)
 
     def test_hami_and_gpushare(self):
-        name, asked = self.request("nvidia.com/gpu: 2, nvidia.com/gpumem-percentage: 50",
+        name, request = self.request("nvidia.com/gpu: 2, nvidia.com/gpumem-percentage: 50",
                                    "nvidia.com/use-gputype: A100")
         self.assertEqual(name, "hami")
-        self.assertEqual((asked["count"], asked["memory_percent"], asked["types_allowed"]), (2, 50, ["A100"]))
-        name, asked = self.request("volcano.sh/gpu-number: 2")
-        self.assertEqual((name, asked["count"]), ("gpushare", 2))
-        name, asked = self.request("volcano.sh/gpu-memory: 1024")
-        self.assertEqual((name, asked["memory_mib"]), ("gpushare", 1024))
+        self.assertEqual((request["count"], request["memory_percent"], request["types_allowed"]), (2, 50, ["A100"]))
+        name, request = self.request("volcano.sh/gpu-number: 2")
+        self.assertEqual((name, request["count"]), ("gpushare", 2))
+        name, request = self.request("volcano.sh/gpu-memory: 1024")
+        self.assertEqual((name, request["memory_mib"]), ("gpushare", 1024))
 
     def test_mindcluster_labels(self):
         labels = 'ring-controller.atlas: ascend-310P, vnpu-dvpp: "no", vnpu-level: high'
-        name, asked = self.request("huawei.com/npu-core: 4", "", labels)
-        self.assertEqual((name, asked["cores"], asked["dvpp"], asked["high_level"]), ("mindcluster", 4, "no", True))
+        name, request = self.request("huawei.com/npu-core: 4", "", labels)
+        self.assertEqual((name, request["cores"], request["dvpp"], request["high_level"]), ("mindcluster", 4, "no", True))
 
     def test_several_dialects_in_one_pod_are_noted(self):
-        [found] = self.objects(pod("nvidia.com/gpu: 1, volcano.sh/vgpu-number: 1"))
-        self.assertEqual([each["dialect"] for each in found["dialects"]], ["volcano_vgpu", "hami"])
-        self.assertEqual(len(found["notes"]), 1)
-        self.assertIn("hami, volcano_vgpu", found["notes"][0])
+        [entry] = self.objects(pod("nvidia.com/gpu: 1, volcano.sh/vgpu-number: 1"))
+        self.assertEqual([dialect["dialect"] for dialect in entry["dialects"]], ["volcano_vgpu", "hami"])
+        self.assertEqual(len(entry["notes"]), 1)
+        self.assertIn("hami, volcano_vgpu", entry["notes"][0])
 
     def test_what_asks_for_nothing(self):
-        [found] = self.objects(pod("cpu: 1500m, memory: 1Gi"))
-        self.assertEqual((found["dialects"], found["cpu_milli"], found["memory_mib"]), ([], 1500, 1024))
-        self.assertEqual(found["notes"], ["asks for no device"])
-        [found] = self.objects("kind: Service\nmetadata: {name: s}\n")
-        self.assertEqual(found["notes"], ["makes no pods"])
+        [entry] = self.objects(pod("cpu: 1500m, memory: 1Gi"))
+        self.assertEqual((entry["dialects"], entry["cpu_milli"], entry["memory_mib"]), ([], 1500, 1024))
+        self.assertEqual(entry["notes"], ["asks for no device"])
+        [entry] = self.objects("kind: Service\nmetadata: {name: s}\n")
+        self.assertEqual(entry["notes"], ["makes no pods"])
 
     def test_every_error_has_its_place(self):
         for text, *words in (
@@ -158,8 +158,8 @@ class ValidateTest(CliTest):
                 "  DeviceInfoCfg: '{\"DeviceInfo\":{\"DeviceList\":{\"huawei.com/Ascend310P\":\"Ascend310P-0\"}}}'\n")
         [error] = self.errors(node)
         self.assertIn("mindx-dl-deviceinfo-n0", error["message"])
-        found = self.objects(node, info)
-        self.assertEqual(found[0]["dialects"][0]["devices"][0]["mode"], "mindcluster_310p")
+        entries = self.objects(node, info)
+        self.assertEqual(entries[0]["dialects"][0]["devices"][0]["mode"], "mindcluster_310p")
 
     CONFIG = ("nvidia:\n  resourceCountName: example.com/gpu\n  resourceMemoryName: example.com/mem\n"
               "  resourceCoreName: example.com/cores\nvnpus: []\n")
@@ -168,8 +168,8 @@ class ValidateTest(CliTest):
         config = self.write("device-config.yaml", self.CONFIG)
         text = "example.com/gpu: 2, example.com/mem: 100"
         self.assertEqual(self.objects(pod(text))[0]["dialects"], [])
-        name, asked = self.request(text, flags=["--config", config])
-        self.assertEqual((name, asked["count"], asked["memory_mib"]), ("volcano_vgpu", 2, 100))
+        name, request = self.request(text, flags=["--config", config])
+        self.assertEqual((name, request["count"], request["memory_mib"]), ("volcano_vgpu", 2, 100))
         indented = "".join(f"    {line}\n" for line in self.CONFIG.splitlines())
         config_map = self.write("cm.yaml", "kind: ConfigMap\nmetadata: {name: c}\ndata:\n  device-config.yaml: |\n" +
                                 indented)
@@ -185,15 +185,15 @@ class ValidateTest(CliTest):
                    "resourceCoreName: example.com/npu-core, memoryAllocatable: 65536, memoryCapacity: 65536, aiCore: 20, "
                    "overwriteEnv: false}\n")
         config = self.write("device-config.yaml", shipped)
-        name, asked = self.request("example.com/gpu: 2, example.com/mem: 100", flags=["--config", config])
-        self.assertEqual((name, asked["count"], asked["memory_mib"]), ("hami", 2, 200))
-        name, asked = self.request("example.com/npu: 1, example.com/npu-core: 7", flags=["--config", config])
-        self.assertEqual((name, asked["cores"]), ("ascend_hami", 7))
+        name, request = self.request("example.com/gpu: 2, example.com/mem: 100", flags=["--config", config])
+        self.assertEqual((name, request["count"], request["memory_mib"]), ("hami", 2, 200))
+        name, request = self.request("example.com/npu: 1, example.com/npu-core: 7", flags=["--config", config])
+        self.assertEqual((name, request["cores"]), ("ascend_hami", 7))
         new = self.write("new.yaml", shipped + "tenstorrent: {}\n")
-        told = self.objects(pod("example.com/gpu: 1"), flags=["--config", new])[0]
-        self.assertEqual(told["kind"], "device configuration")
-        self.assertIn("tenstorrent", told["notes"][0])
-        self.assertEqual(told["errors"], [])
+        notice = self.objects(pod("example.com/gpu: 1"), flags=["--config", new])[0]
+        self.assertEqual(notice["kind"], "device configuration")
+        self.assertIn("tenstorrent", notice["notes"][0])
+        self.assertEqual(notice["errors"], [])
 
     def test_what_no_device_serves_is_an_error(self):
         vgpu = "volcano.sh/vgpu-number: 1, "
@@ -227,8 +227,8 @@ class ValidateTest(CliTest):
                 ("huawei.com/Ascend310P: 1, huawei.com/Ascend310P-core: 8", "")):
             with self.subTest(limits=limits):
                 self.assertEqual(self.objects(pod(limits, annotations))[0]["notes"], [])
-        [found] = self.objects(pod("huawei.com/Ascend310P: 1, huawei.com/Ascend310P-core: 50"))
-        [note] = found["notes"]
+        [entry] = self.objects(pod("huawei.com/Ascend310P: 1, huawei.com/Ascend310P-core: 50"))
+        [note] = entry["notes"]
         self.assertIn("huawei.com/Ascend310P-core 50: only nodes that can limit in software", note)
         self.assertIn("8 AI cores", note)
 
@@ -243,8 +243,8 @@ class ValidateTest(CliTest):
             {"name": "Ascend910X", "chip_name": "910X", "resource": "huawei.com/Ascend910X",
              "resource_memory": "huawei.com/Ascend910X-memory", "resource_core": "huawei.com/Ascend910X-core",
              "memory_allocatable_mib": 65536, "memory_capacity_mib": 65536, "ai_core": 20, "templates": []}]}}))
-        name, asked = self.request("huawei.com/Ascend910X: 1", flags=["--file", own])
-        self.assertEqual((name, asked["family"]), ("ascend_hami", "Ascend910X"))
+        name, request = self.request("huawei.com/Ascend910X: 1", flags=["--file", own])
+        self.assertEqual((name, request["family"]), ("ascend_hami", "Ascend910X"))
         [error] = self.errors(pod("huawei.com/Ascend910X: 1"))
         self.assertEqual(error["value"], "huawei.com/Ascend910X")
         self.assert_refused(self.vgpusim("validate", self.write("p.yaml", pod("")), "--file", "nowhere.json"), "nowhere.json")

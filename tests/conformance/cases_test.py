@@ -34,18 +34,18 @@ class CasesTest(CliTest):
     def test_native_is_equal_or_explained(self):
         result = self.conformance(*CASES, impl="native", more=["--json"])
         files = json.loads(result.stdout)["files"]
-        unexplained = {each["case"] for file in files for each in file["differences"] if not each["explained_by"]}
+        unexplained = {difference["case"] for file in files for difference in file["differences"] if not difference["explained_by"]}
         self.assertEqual(unexplained, self.NATIVE_DIFFERS)
         self.assertEqual(result.returncode, 1)
-        explained = {each["case"]: each["explained_by"] for file in files for each in file["differences"]
-                     if each["explained_by"]}
+        explained = {difference["case"]: difference["explained_by"] for file in files for difference in file["differences"]
+                     if difference["explained_by"]}
         for name in ("Q1-same-instance-twice", "Q1a-group-is-never-reset", "Q2-two-containers-on-one-card",
                      "Q5-unhealthy-card", "Q11-more-than-a-card", "Q18-one-template-per-node",
                      "Q25-memory-first-in-number-mode", "Q26-no-base-device-infos"):
             self.assertIn(name.split("-")[0], explained[name], name)
 
     def test_native_prints_who_explains(self):
-        case = next(each for each in cases() if each["id"] == "Q5-unhealthy-card" and each["family"] == "hamicore")
+        case = next(recorded for recorded in cases() if recorded["id"] == "Q5-unhealthy-card" and recorded["family"] == "hamicore")
         result = self.conformance(self.write("case.jsonl", json.dumps(case) + "\n"), impl="native")
         self.assertEqual(result.returncode, 0, result.stdout)
         self.assertRegex(result.stdout.splitlines()[-2], r"^\d+ equal, \d+ explained \(Q5 \d+\), 0 unexplained$")
@@ -93,9 +93,9 @@ class CasesTest(CliTest):
     def test_json(self):
         result = self.conformance(*CASES, more=["--json"])
         self.assertEqual(result.returncode, 0)
-        found = json.loads(result.stdout)
-        self.assertEqual(found["failed"], 0)
-        self.assertEqual(found["passed"], sum(each["passed"] for each in found["files"]))
+        summary = json.loads(result.stdout)
+        self.assertEqual(summary["failed"], 0)
+        self.assertEqual(summary["passed"], sum(file["passed"] for file in summary["files"]))
 
     def test_bad_input(self):
         case = cases()[0]

@@ -39,10 +39,10 @@ class RecordingsTest(unittest.TestCase):
         for name in [f"public/{family}.jsonl" for family in FAMILIES] + ["directed.jsonl"]:
             with self.subTest(file=name):
                 attribution, totals = self.run_on("native", EVIDENCE / name).stdout.splitlines()[-2:]
-                found = re.fullmatch(r"(\d+) equal, (\d+) explained( \(Q\w+ \d+(, Q\w+ \d+)*\))?, 0 unexplained",
+                match = re.fullmatch(r"(\d+) equal, (\d+) explained( \(Q\w+ \d+(, Q\w+ \d+)*\))?, 0 unexplained",
                                      attribution)
-                self.assertIsNotNone(found, attribution)
-                equal, explained = int(found[1]), int(found[2])
+                self.assertIsNotNone(match, attribution)
+                equal, explained = int(match[1]), int(match[2])
                 self.assertEqual(totals, f"{equal + explained} passed, 0 failed")
                 self.assertGreater(equal, explained // 2, "native decides mostly as upstream does")
 

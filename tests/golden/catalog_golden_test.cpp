@@ -50,14 +50,14 @@ using multiset = std::vector<std::int64_t>; ///< instances of each profile
 
 multiset multiset_of(const mig_model& model, const mig_layout& layout) {
     multiset counts(model.profiles.size(), 0);
-    for (const mig_slot& each : layout) ++counts[each.profile];
+    for (const mig_slot& slot : layout) ++counts[slot.profile];
     return counts;
 }
 
 std::set<multiset> multisets_of(const mig_model& model, const std::vector<mig_layout>& layouts) {
-    std::set<multiset> found;
-    for (const mig_layout& each : layouts) found.insert(multiset_of(model, each));
-    return found;
+    std::set<multiset> result;
+    for (const mig_layout& layout : layouts) result.insert(multiset_of(model, layout));
+    return result;
 }
 
 /// Those that no other one contains.
@@ -65,22 +65,22 @@ std::size_t undominated(const std::set<multiset>& all) {
     const auto within = [](const multiset& small, const multiset& large) {
         return small != large && std::ranges::equal(small, large, std::ranges::less_equal{});
     };
-    return static_cast<std::size_t>(std::ranges::count_if(all, [&](const multiset& each) {
-        return std::ranges::none_of(all, [&](const multiset& other) { return within(each, other); });
+    return static_cast<std::size_t>(std::ranges::count_if(all, [&](const multiset& candidate) {
+        return std::ranges::none_of(all, [&](const multiset& other) { return within(candidate, other); });
     }));
 }
 
 std::set<std::set<std::int64_t>> occupied_units(const mig_model& model, const std::vector<mig_layout>& layouts) {
-    std::set<std::set<std::int64_t>> found;
+    std::set<std::set<std::int64_t>> result;
     for (const mig_layout& layout : layouts) {
         std::set<std::int64_t> taken;
-        for (const mig_slot& each : layout) {
-            const std::int64_t size = model.profiles[each.profile].size.count();
-            for (std::int64_t unit = 0; unit < size; ++unit) taken.insert(each.start.count() + unit);
+        for (const mig_slot& slot : layout) {
+            const std::int64_t size = model.profiles[slot.profile].size.count();
+            for (std::int64_t unit = 0; unit < size; ++unit) taken.insert(slot.start.count() + unit);
         }
-        found.insert(taken);
+        result.insert(taken);
     }
-    return found;
+    return result;
 }
 
 TEST_F(golden_catalog, layouts_of_every_model) {
@@ -214,11 +214,11 @@ TEST_F(golden_catalog, every_template_of_mindcluster) {
         SCOPED_TRACE(chip.kind);
         const json& cuts = recorded.at("templates").at(chip.kind);
         ASSERT_EQ(cuts.size(), chip.templates.size());
-        for (const mindcluster_template& each : chip.templates) {
-            const json& row = cuts.at(each.name);
-            EXPECT_EQ(row.at("aiCore"), each.ai_core);
-            EXPECT_EQ(row.at("aiCPU"), each.ai_cpu);
-            EXPECT_EQ(row.at("dvpp"), dvpp[static_cast<std::size_t>(each.dvpp)]);
+        for (const mindcluster_template& cut : chip.templates) {
+            const json& row = cuts.at(cut.name);
+            EXPECT_EQ(row.at("aiCore"), cut.ai_core);
+            EXPECT_EQ(row.at("aiCPU"), cut.ai_cpu);
+            EXPECT_EQ(row.at("dvpp"), dvpp[static_cast<std::size_t>(cut.dvpp)]);
         }
     }
     const json& rules = recorded.at("seed003SelectionTable");

@@ -104,15 +104,15 @@ protected:
             ASSERT_EQ(std::to_string(count), pods[i].at("num_gpu")) << i;
             const std::int64_t milli = count == 0 ? 0 : request.containers.front().memory.count();
             ASSERT_EQ(std::to_string(milli), pods[i].at("gpu_milli")) << i;
-            ASSERT_EQ(input.asked[pod.request].count(), count * milli) << i;
+            ASSERT_EQ(input.requested[pod.request].count(), count * milli) << i;
             ASSERT_EQ(pod.arrival.count(), static_cast<std::int64_t>(i) * 1'000'000) << i;
             ASSERT_FALSE(pod.duration) << i;
         }
         const auto nodes = recorded(base + "_nodes.csv.gz");
         ASSERT_EQ(nodes.size(), 1213U);
         ASSERT_EQ(input.nodes.nodes.size(), nodes.size());
-        for (const record& each : nodes) {
-            ASSERT_EQ(input.nodes.nodes[std::stoul(each.at("tie_rank"))].name, each.at("node"));
+        for (const record& node : nodes) {
+            ASSERT_EQ(input.nodes.nodes[std::stoul(node.at("tie_rank"))].name, node.at("node"));
         }
     }
 

@@ -33,7 +33,7 @@ void simulation::next_arrival() {
 }
 
 void simulation::schedule_attempts() {
-    for (const discipline::attempt& each : attempts_) queue_.push(each.time, event_class::attempt, each.pod);
+    for (const discipline::attempt& next : attempts_) queue_.push(next.time, event_class::attempt, next.pod);
     attempts_.clear();
 }
 
@@ -90,7 +90,7 @@ void simulation::handle(const event& happening) {
         finish(happening);
         break;
     case event_class::arrival:
-        arrived_milli_ += input_->asked[input_->pods[happening.pod].request].count();
+        arrived_milli_ += input_->requested[input_->pods[happening.pod].request].count();
         discipline_->on_arrival(happening.pod, happening.time, attempts_);
         next_arrival();
         break;

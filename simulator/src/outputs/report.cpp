@@ -15,13 +15,13 @@ vgpureport::report_run describe(const run_record& record, const loaded_input& lo
     shown.pods_placed = record.result.placed;
     shown.failures = failures_of(record);
     shown.samples.reserve(record.result.samples.size());
-    for (const sample& at : record.result.samples) {
-        shown.samples.push_back({.time = at.time,
-                                 .arrived = vgpualloc::milli_gpu{at.arrived_milli},
-                                 .allocated = vgpualloc::milli_gpu{at.allocated_milli},
-                                 .fragmentation_milli = static_cast<double>(at.unusable_micro) / 1e6,
-                                 .used_nodes = at.used_nodes,
-                                 .used_gpus = at.used_gpus});
+    for (const sample& moment : record.result.samples) {
+        shown.samples.push_back({.time = moment.time,
+                                 .arrived = vgpualloc::milli_gpu{moment.arrived_milli},
+                                 .allocated = vgpualloc::milli_gpu{moment.allocated_milli},
+                                 .fragmentation_milli = static_cast<double>(moment.unusable_micro) / 1e6,
+                                 .used_nodes = moment.used_nodes,
+                                 .used_gpus = moment.used_gpus});
     }
     const auto& cluster = loaded.input.nodes;
     for (const std::uint32_t position : loaded.input.node_list_order) {

@@ -16,12 +16,12 @@ void append_time(std::string& out, vgpualloc::ticks time) {
     }
 }
 
-std::int64_t divide_rounded(std::int64_t value, std::int64_t by) { return (value + by / 2) / by; }
+std::int64_t divide_rounded(std::int64_t value, std::int64_t divisor) { return (value + divisor / 2) / divisor; }
 
 /// Percent of the idle capacity that is fragmented, in units of 10^-4 percent; 0 when nothing is idle.
-std::int64_t fragmentation_pct_e4(const run_record& record, const sample& at) {
-    const std::int64_t idle = record.total_milli - at.allocated_milli;
-    return idle <= 0 ? 0 : divide_rounded(at.unusable_micro, idle);
+std::int64_t fragmentation_pct_e4(const run_record& record, const sample& moment) {
+    const std::int64_t idle = record.total_milli - moment.allocated_milli;
+    return idle <= 0 ? 0 : divide_rounded(moment.unusable_micro, idle);
 }
 
 } // namespace
@@ -31,18 +31,19 @@ std::string timeseries_csv(const run_record& record) {
         "event,time,arrived_milli,allocated_milli,used_nodes,used_gpus,fragmentation_milli,fragmentation_pct\n";
     out.reserve(record.result.samples.size() * 64);
     std::int64_t number = 0;
-    for (const sample& at : record.result.samples) {
+    for (const sample& moment : record.result.samples) {
         append_number(out, number++);
         out += ',';
-        append_time(out, at.time);
-        for (const std::int64_t value : {at.arrived_milli, at.allocated_milli, at.used_nodes, at.used_gpus}) {
+        append_time(out, moment.time);
+        for (const std::int64_t value :
+             {moment.arrived_milli, moment.allocated_milli, moment.used_nodes, moment.used_gpus}) {
             out += ',';
             append_number(out, value);
         }
         out += ',';
-        append_fixed<4>(out, divide_rounded(at.unusable_micro, 100));
+        append_fixed<4>(out, divide_rounded(moment.unusable_micro, 100));
         out += ',';
-        append_fixed<4>(out, fragmentation_pct_e4(record, at));
+        append_fixed<4>(out, fragmentation_pct_e4(record, moment));
         out += '\n';
     }
     return out;

@@ -12,8 +12,6 @@
 
 namespace vgpusim {
 
-using vgpualloc::error;
-using vgpualloc::error_code;
 using vgpualloc::expected;
 using vgpualloc::unexpected;
 
@@ -51,8 +49,12 @@ double mean_allocation_pct(const run_record& record) {
                                                 : end_allocation_pct(record);
 }
 
-error bad_policies(const std::string& value, const char* expectation) {
-    return {.code = error_code::malformed, .where = "", .field = "--policy", .value = value, .expected = expectation};
+vgpualloc::error bad_policies(const std::string& value, const char* expectation) {
+    return {.code = vgpualloc::error_code::malformed,
+            .where = "",
+            .field = "--policy",
+            .value = value,
+            .expected = expectation};
 }
 
 } // namespace

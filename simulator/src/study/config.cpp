@@ -20,12 +20,12 @@ using vgpualloc::unexpected;
 
 namespace {
 
-error bad_value(std::string_view key, std::string_view value, const char* wanted) {
+error bad_value(std::string_view key, std::string_view value, const char* expectation) {
     return {.code = error_code::malformed,
             .where = "",
             .field = std::string{key},
             .value = std::string{value},
-            .expected = wanted};
+            .expected = expectation};
 }
 
 template <class Number>
@@ -114,15 +114,15 @@ const std::array config_keys{
 };
 
 const config_key* find_key(std::string_view name) {
-    for (const config_key& each : config_keys) {
-        if (each.name == name) return &each;
+    for (const config_key& candidate : config_keys) {
+        if (candidate.name == name) return &candidate;
     }
     return nullptr;
 }
 
 error unknown_key(std::string where, std::string_view key) {
     std::string known;
-    for (const config_key& each : config_keys) known += (known.empty() ? "" : ", ") + std::string{each.name};
+    for (const config_key& candidate : config_keys) known += (known.empty() ? "" : ", ") + std::string{candidate.name};
     return {.code = error_code::unknown_name,
             .where = std::move(where),
             .field = "",
@@ -131,11 +131,11 @@ error unknown_key(std::string where, std::string_view key) {
 }
 
 std::string from_folder_of(const std::string& scenario, const std::string& path) {
-    const std::filesystem::path given{path};
-    if (given.empty() || given.is_absolute()) return path;
+    const std::filesystem::path relative{path};
+    if (relative.empty() || relative.is_absolute()) return path;
     // A bare name may be meant for $VGPUALLOC_TRACES, which is looked in first.
-    if (const std::string found = vgputraces::resolve_trace_path(path); found != path) return found;
-    return (std::filesystem::path{scenario}.parent_path() / given).lexically_normal().string();
+    if (const std::string listed = vgputraces::resolve_trace_path(path); listed != path) return listed;
+    return (std::filesystem::path{scenario}.parent_path() / relative).lexically_normal().string();
 }
 
 expected<void> take_member(run_config& config, const std::string& path, const std::string& key,
@@ -150,9 +150,9 @@ expected<void> take_member(run_config& config, const std::string& path, const st
         return unexpected(std::move(failure));
     }
     const std::string text = entry->is_path ? from_folder_of(path, value.text) : value.text;
-    if (auto done = entry->set(config, key, text); !done) {
-        done.error().where = where;
-        return done;
+    if (auto taken = entry->set(config, key, text); !taken) {
+        taken.error().where = where;
+        return taken;
     }
     return {};
 }
@@ -160,9 +160,9 @@ expected<void> take_member(run_config& config, const std::string& path, const st
 } // namespace
 
 expected<void> set_key(run_config& config, std::string_view key, std::string_view value) {
-    const config_key* found = find_key(key);
-    if (found == nullptr) return unexpected(unknown_key("", key));
-    return found->set(config, key, value);
+    const config_key* known = find_key(key);
+    if (known == nullptr) return unexpected(unknown_key("", key));
+    return known->set(config, key, value);
 }
 
 expected<run_config> read_scenario(const std::string& path) {
@@ -175,14 +175,14 @@ expected<run_config> read_scenario(const std::string& path) {
     }
     run_config config;
     for (const auto& [key, value] : scenario->members) {
-        if (auto done = take_member(config, path, key, value); !done) return unexpected(std::move(done.error()));
+        if (auto taken = take_member(config, path, key, value); !taken) return unexpected(std::move(taken.error()));
     }
     return config;
 }
 
 std::vector<std::pair<std::string, std::string>> effective(const run_config& config) {
     std::vector<std::pair<std::string, std::string>> all;
-    for (const config_key& each : config_keys) all.emplace_back(each.name, each.get(config));
+    for (const config_key& key : config_keys) all.emplace_back(key.name, key.get(config));
     return all;
 }
 

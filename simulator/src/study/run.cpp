@@ -60,7 +60,7 @@ void count_end_state(run_record& record, const simulation_input& input, vgpuallo
                    .unusable_micro = state.unusable_micro,
                    .used_nodes = state.used_nodes,
                    .used_gpus = state.used_gpus};
-    for (const arriving_pod& pod : input.pods) record.last.arrived_milli += input.asked[pod.request].count();
+    for (const arriving_pod& pod : input.pods) record.last.arrived_milli += input.requested[pod.request].count();
     record.code_count.assign(vgpualloc::rejection_code_count, 0);
     for (const pod_outcome& pod : record.result.pods) {
         if (pod.booking == no_booking) ++record.code_count[static_cast<std::size_t>(pod.reason)];

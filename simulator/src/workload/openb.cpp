@@ -35,7 +35,7 @@ struct listed_pod {
     std::int32_t copy = -1;
 };
 
-milli_gpu asked_by(const openb_pod& pod) { return pod.gpu_milli * pod.num_gpu; }
+milli_gpu gpus_requested(const openb_pod& pod) { return pod.gpu_milli * pod.num_gpu; }
 
 void discard(vgpualloc::compat::go_random& random, int draws) {
     for (int i = 0; i < draws; ++i) static_cast<void>(random.word());
@@ -58,7 +58,7 @@ expected<void> tune_up(std::vector<listed_pod>& list, const std::vector<openb_po
                                                .value = "",
                                                .expected = "the target load needs more than 50 million pods"});
         }
-        requested += asked_by(picked).count();
+        requested += gpus_requested(picked).count();
         list.push_back({.source = source, .copy = copy});
     }
 }
@@ -102,7 +102,7 @@ void tune_down(std::vector<listed_pod>& list, const std::vector<openb_pod>& by_n
         const auto rank = static_cast<std::size_t>(random.intn(static_cast<std::int32_t>(alive.left())));
         const std::size_t position = alive.remove(rank);
         removed[position] = true;
-        requested -= asked_by(by_name[list[position].source]).count();
+        requested -= gpus_requested(by_name[list[position].source]).count();
     }
     std::size_t position = 0;
     std::erase_if(list, [&](const listed_pod&) { return removed[position++]; });
@@ -112,7 +112,7 @@ expected<void> tune(std::vector<listed_pod>& list, const std::vector<openb_pod>&
                     double ratio, vgpualloc::compat::go_random& random) {
     if (ratio <= 0.0) return {};
     std::int64_t requested = 0;
-    for (const openb_pod& each : by_name) requested += asked_by(each).count();
+    for (const openb_pod& pod : by_name) requested += gpus_requested(pod).count();
     const double target = ratio * static_cast<double>(capacity);
     if (static_cast<double>(requested) < target) {
         if (requested == 0) {
@@ -142,8 +142,8 @@ void add_nodes(simulation_input& input, const std::vector<openb_node>& nodes, co
         input.node_list_order[by_name[i]] = rank[i];
     }
     for (const std::uint32_t line : by_rank) {
-        const openb_node& each = nodes[line];
-        vgpualloc::openb::add_node(input.nodes, each.name, each.cpu, each.memory, each.gpu_count, each.model,
+        const openb_node& node = nodes[line];
+        vgpualloc::openb::add_node(input.nodes, node.name, node.cpu, node.memory, node.gpu_count, node.model,
                                    *options.mode);
     }
 }
@@ -154,16 +154,16 @@ std::vector<std::uint32_t> add_requests(simulation_input& input, const std::vect
     std::map<key, std::uint32_t> numbers;
     std::vector<std::uint32_t> request_of;
     request_of.reserve(by_name.size());
-    for (const openb_pod& each : by_name) {
-        const auto [at, added] = numbers.emplace(
-            key{each.cpu.count(), each.memory.count(), each.num_gpu, each.gpu_milli.count(), each.gpu_spec},
-            static_cast<std::uint32_t>(input.requests.size()));
+    for (const openb_pod& pod : by_name) {
+        const auto [number, added] =
+            numbers.emplace(key{pod.cpu.count(), pod.memory.count(), pod.num_gpu, pod.gpu_milli.count(), pod.gpu_spec},
+                            static_cast<std::uint32_t>(input.requests.size()));
         if (added) {
             input.requests.push_back(
-                vgpualloc::openb::make_request(each.cpu, each.memory, each.num_gpu, each.gpu_milli, each.gpu_spec));
-            input.asked.push_back(asked_by(each));
+                vgpualloc::openb::make_request(pod.cpu, pod.memory, pod.num_gpu, pod.gpu_milli, pod.gpu_spec));
+            input.requested.push_back(gpus_requested(pod));
         }
-        request_of.push_back(at->second);
+        request_of.push_back(number->second);
     }
     return request_of;
 }
@@ -192,20 +192,20 @@ expected<void> take_times_from_trace(simulation_input& input, const std::vector<
 vgpualloc::workload typical_pods(const std::vector<openb_pod>& pods) {
     using key = std::tuple<std::int64_t, std::int64_t, int, std::string_view>;
     std::map<key, std::int64_t> counts;
-    for (const openb_pod& each : pods) {
-        ++counts[{each.cpu.count(), each.gpu_milli.count(), each.num_gpu, each.gpu_spec}];
+    for (const openb_pod& pod : pods) {
+        ++counts[{pod.cpu.count(), pod.gpu_milli.count(), pod.num_gpu, pod.gpu_spec}];
     }
     std::vector<std::pair<std::int64_t, key>> order;
-    for (const auto& [what, count] : counts) order.emplace_back(count, what);
+    for (const auto& [shape, count] : counts) order.emplace_back(count, shape);
     std::ranges::sort(order, std::greater{});
     const auto total = static_cast<std::int64_t>(pods.size());
-    const double wanted = typical_percent * static_cast<double>(total) / 100.0;
+    const double pods_to_cover = typical_percent * static_cast<double>(total) / 100.0;
     vgpualloc::workload result;
-    std::int64_t taken = 0;
-    for (const auto& [count, what] : order) {
-        if (static_cast<double>(taken) >= wanted) break;
-        taken += count;
-        const auto& [cpu, milli, num_gpu, spec] = what;
+    std::int64_t pods_covered = 0;
+    for (const auto& [count, shape] : order) {
+        if (static_cast<double>(pods_covered) >= pods_to_cover) break;
+        pods_covered += count;
+        const auto& [cpu, milli, num_gpu, spec] = shape;
         const auto request =
             vgpualloc::openb::make_request(vgpualloc::milli_cpu{cpu}, {}, num_gpu, milli_gpu{milli}, spec);
         result.typical.push_back({.cpu = request.cpu,
@@ -214,8 +214,8 @@ vgpualloc::workload typical_pods(const std::vector<openb_pod>& pods) {
                                   .weight = count});
     }
     if (result.typical.size() < order.size()) {
-        const double covered = static_cast<double>(taken) / static_cast<double>(total);
-        for (auto& each : result.typical) each.frequency /= covered;
+        const double covered_share = static_cast<double>(pods_covered) / static_cast<double>(total);
+        for (auto& typical : result.typical) typical.frequency /= covered_share;
     }
     return result;
 }
@@ -231,7 +231,7 @@ expected<simulation_input> build_openb_workload(const std::vector<openb_node>& n
     for (std::size_t i = 0; i < list.size(); ++i) list[i].source = static_cast<std::uint32_t>(i);
     random.shuffle(list);
     std::int64_t capacity = 0;
-    for (const openb_node& each : nodes) capacity += vgpualloc::whole_gpu.count() * each.gpu_count;
+    for (const openb_node& node : nodes) capacity += vgpualloc::whole_gpu.count() * node.gpu_count;
     if (const auto tuned = tune(list, pods, capacity, options.tune, random); !tuned) {
         return vgpualloc::unexpected(tuned.error());
     }
@@ -240,11 +240,11 @@ expected<simulation_input> build_openb_workload(const std::vector<openb_node>& n
     const auto request_of = add_requests(input, pods);
 
     input.pods.reserve(list.size());
-    for (const listed_pod& each : list) {
+    for (const listed_pod& listed : list) {
         const auto order = static_cast<std::int64_t>(input.pods.size());
-        input.pods.push_back({.name = each.source,
-                              .copy = each.copy,
-                              .request = request_of[each.source],
+        input.pods.push_back({.name = listed.source,
+                              .copy = listed.copy,
+                              .request = request_of[listed.source],
                               .arrival = order * vgpualloc::ticks_per_second.count() * vgpualloc::ticks{1},
                               .duration = std::nullopt});
     }
@@ -252,7 +252,7 @@ expected<simulation_input> build_openb_workload(const std::vector<openb_node>& n
         if (const auto timed = take_times_from_trace(input, pods); !timed) return vgpualloc::unexpected(timed.error());
     }
     input.names.reserve(pods.size());
-    for (openb_pod& each : pods) input.names.push_back(std::move(each.name));
+    for (openb_pod& pod : pods) input.names.push_back(std::move(pod.name));
     return input;
 }
 

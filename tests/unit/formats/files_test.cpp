@@ -11,6 +11,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "temporary_folder.hpp"
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -24,19 +26,13 @@ using vgpuformats::write_files;
 
 class files : public testing::Test {
 protected:
-    files() {
-        std::string pattern = (fs::temp_directory_path() / "vga_files_XXXXXX").string();
-        root_ = ::mkdtemp(pattern.data());
-    }
-    ~files() override { fs::remove_all(root_); }
-
-    [[nodiscard]] std::string at(const std::string& name) const { return root_ + "/" + name; }
+    [[nodiscard]] std::string at(const std::string& name) const { return folder_ / name; }
 
     /// Every file and folder below the root, sorted.
     [[nodiscard]] std::vector<std::string> present() const {
         std::vector<std::string> names;
-        for (const auto& entry : fs::recursive_directory_iterator(root_)) {
-            names.push_back(entry.path().lexically_relative(root_).string());
+        for (const auto& entry : fs::recursive_directory_iterator(folder_.path())) {
+            names.push_back(entry.path().lexically_relative(folder_.path()).string());
         }
         std::sort(names.begin(), names.end());
         return names;
@@ -46,7 +42,7 @@ protected:
         std::ofstream(at(name), std::ios::binary) << content;
     }
 
-    std::string root_;
+    vga_test::temporary_folder folder_;
 };
 
 /// A disk that is full after `bytes`: writes are cut short there and then refused.
@@ -105,9 +101,9 @@ TEST_F(files, a_failed_read_names_the_path_and_the_reason) {
     EXPECT_EQ(absent.error().code, error_code::io);
     EXPECT_EQ(absent.error().message(), at("absent") + ": cannot open: No such file or directory");
 
-    const auto folder = read_file(root_);
+    const auto folder = read_file(folder_.path());
     ASSERT_FALSE(folder);
-    EXPECT_EQ(folder.error().message(), root_ + ": cannot read: Is a directory");
+    EXPECT_EQ(folder.error().message(), folder_.path() + ": cannot read: Is a directory");
 }
 
 TEST_F(files, makes_parents_and_subfolders) {
@@ -120,7 +116,7 @@ TEST_F(files, makes_parents_and_subfolders) {
 TEST_F(files, replaces_old_files_and_leaves_others_alone) {
     put("x.csv", "old");
     put("other", "other");
-    ASSERT_TRUE(write_files(root_, {{"x.csv", "new"}, {"y.csv", "new"}}));
+    ASSERT_TRUE(write_files(folder_.path(), {{"x.csv", "new"}, {"y.csv", "new"}}));
     EXPECT_EQ(read_file(at("x.csv")), "new");
     EXPECT_THAT(present(), ElementsAre("other", "x.csv", "y.csv"));
 }
@@ -128,7 +124,7 @@ TEST_F(files, replaces_old_files_and_leaves_others_alone) {
 TEST_F(files, replacing_a_link_leaves_what_it_names) {
     put("real", "old");
     fs::create_symlink("real", at("x.csv"));
-    ASSERT_TRUE(write_files(root_, {{"x.csv", "new"}}));
+    ASSERT_TRUE(write_files(folder_.path(), {{"x.csv", "new"}}));
     EXPECT_EQ(read_file(at("real")), "old");
     EXPECT_EQ(read_file(at("x.csv")), "new");
 }
@@ -167,7 +163,7 @@ TEST_F(files, a_full_disk_keeps_what_was_there) {
     put("large.csv", "old");
     const std::string large(200'000, 'x');
     const file_size_limit full{100'000};
-    ASSERT_FALSE(write_files(root_, {{"small.csv", "new"}, {"large.csv", large}}));
+    ASSERT_FALSE(write_files(folder_.path(), {{"small.csv", "new"}, {"large.csv", large}}));
     EXPECT_EQ(read_file(at("small.csv")), "old");
     EXPECT_EQ(read_file(at("large.csv")), "old");
     EXPECT_THAT(present(), ElementsAre("large.csv", "small.csv"));
@@ -176,7 +172,7 @@ TEST_F(files, a_full_disk_keeps_what_was_there) {
 TEST_F(files, a_target_that_is_a_folder_stops_everything) {
     put("a.csv", "old");
     fs::create_directory(at("z.csv"));
-    const auto written = write_files(root_, {{"a.csv", "new"}, {"b.csv", "new"}, {"z.csv", "new"}});
+    const auto written = write_files(folder_.path(), {{"a.csv", "new"}, {"b.csv", "new"}, {"z.csv", "new"}});
     ASSERT_FALSE(written);
     EXPECT_EQ(written.error().message(), at("z.csv") + ": cannot write: Is a directory");
     EXPECT_EQ(read_file(at("a.csv")), "old");
@@ -188,7 +184,8 @@ TEST_F(files, a_late_failure_undoes_the_renames_before_it) {
     fs::create_directory(at("real"));
     fs::create_directory_symlink("real", at("link"));
     put("a.csv", "old");
-    ASSERT_FALSE(write_files(root_, {{"a.csv", "new"}, {"b.csv", "new"}, {"link", "new"}, {"link/z.csv", "new"}}));
+    ASSERT_FALSE(
+        write_files(folder_.path(), {{"a.csv", "new"}, {"b.csv", "new"}, {"link", "new"}, {"link/z.csv", "new"}}));
     EXPECT_EQ(read_file(at("a.csv")), "old");
     EXPECT_TRUE(fs::is_symlink(at("link")));
     EXPECT_THAT(present(), ElementsAre("a.csv", "link", "real"));

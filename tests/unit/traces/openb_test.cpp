@@ -1,17 +1,16 @@
 #include "vgputraces/openb.hpp"
 
-#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
+
+#include "temporary_folder.hpp"
 
 namespace {
 
-namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::SizeIs;
 using testing::StartsWith;
@@ -20,15 +19,9 @@ using vgputraces::openb_pod;
 
 class openb : public testing::Test {
 protected:
-    openb() {
-        std::string pattern = (fs::temp_directory_path() / "vga_openb_XXXXXX").string();
-        folder_ = ::mkdtemp(pattern.data());
-    }
-    ~openb() override { fs::remove_all(folder_); }
-
     [[nodiscard]] std::string put(const std::string& text) const {
-        std::ofstream(folder_ + "/list.csv", std::ios::binary) << text;
-        return folder_ + "/list.csv";
+        std::ofstream(folder_ / "list.csv", std::ios::binary) << text;
+        return folder_ / "list.csv";
     }
     [[nodiscard]] auto nodes(const std::string& lines) const {
         return vgputraces::read_openb_nodes(put("sn,cpu_milli,memory_mib,gpu,model\n" + lines));
@@ -41,14 +34,14 @@ protected:
     /// What is wrong with the one pod line, after the file's name.
     [[nodiscard]] std::string pod_failure(const std::string& line) const {
         const auto list = pods(line);
-        return list ? "" : list.error().message().substr(folder_.size() + 1);
+        return list ? "" : list.error().message().substr(folder_.path().size() + 1);
     }
     [[nodiscard]] std::string node_failure(const std::string& lines) const {
         const auto list = nodes(lines);
-        return list ? "" : list.error().message().substr(folder_.size() + 1);
+        return list ? "" : list.error().message().substr(folder_.path().size() + 1);
     }
 
-    std::string folder_;
+    vga_test::temporary_folder folder_;
 };
 
 TEST_F(openb, reads_nodes) {
@@ -169,8 +162,8 @@ TEST_F(openb, lists_are_not_empty) {
     EXPECT_THAT(node_failure(""), HasSubstr("at least one node"));
     EXPECT_THAT(pod_failure(""), HasSubstr("at least one pod"));
     EXPECT_FALSE(vgputraces::read_openb_nodes(put("")).has_value());
-    EXPECT_FALSE(vgputraces::read_openb_pods(folder_ + "/absent.csv").has_value());
-    EXPECT_FALSE(vgputraces::read_openb_pods(folder_).has_value());
+    EXPECT_FALSE(vgputraces::read_openb_pods(folder_ / "absent.csv").has_value());
+    EXPECT_FALSE(vgputraces::read_openb_pods(folder_.path()).has_value());
 }
 
 TEST_F(openb, a_list_cut_anywhere_within_its_last_line_is_refused) {

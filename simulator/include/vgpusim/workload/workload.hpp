@@ -26,7 +26,7 @@ struct simulation_input {
     std::vector<std::uint32_t> node_list_order; ///< per line of the node list, position in `nodes`
     std::vector<std::string> names;
     std::vector<vgpualloc::pod_request> requests; ///< distinct ones
-    std::vector<vgpualloc::milli_gpu> asked;      ///< per request, milli-GPU over all its devices
+    std::vector<vgpualloc::milli_gpu> requested;  ///< per request, milli-GPU over all its devices
     std::vector<arriving_pod> pods;               ///< in order of arrival
     vgpualloc::workload typical;
 

@@ -50,7 +50,7 @@ TEST_F(gauges_test, placed_and_released_again_leaves_no_trace) {
     std::int64_t asked = 0;
     for (std::size_t pod = 0; pod < input_.pods.size(); ++pod) {
         where.push_back(place(pod));
-        asked += input_.asked[input_.pods[pod].request].count();
+        asked += input_.requested[input_.pods[pod].request].count();
         EXPECT_EQ(gauges_.allocated_milli, asked);
     }
     EXPECT_EQ(asked, 1300);

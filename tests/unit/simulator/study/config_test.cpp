@@ -9,7 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-#include <unistd.h>
+
+#include "temporary_folder.hpp"
 
 namespace {
 
@@ -30,19 +31,13 @@ const settings other_values{
 
 class scenario_file : public testing::Test {
 protected:
-    scenario_file() {
-        std::string pattern = (fs::temp_directory_path() / "vga_scenario_XXXXXX").string();
-        folder_ = ::mkdtemp(pattern.data());
-    }
-    ~scenario_file() override { fs::remove_all(folder_); }
-
     [[nodiscard]] vgpualloc::expected<run_config> read(const std::string& text) const {
         std::ofstream(path()) << text;
         return read_scenario(path());
     }
-    [[nodiscard]] std::string path() const { return folder_ + "/study.json"; }
+    [[nodiscard]] std::string path() const { return folder_ / "study.json"; }
 
-    std::string folder_;
+    vga_test::temporary_folder folder_;
 };
 
 TEST(run_config, every_key_can_be_set_and_is_shown_as_it_was_set) {
@@ -133,8 +128,8 @@ TEST_F(scenario_file, takes_numbers_and_booleans_as_such) {
 TEST_F(scenario_file, paths_are_taken_from_its_own_folder) {
     const auto config = read(R"({"nodes": "lists/n.csv", "pods": "../p.csv", "out": "out/here"})");
     ASSERT_TRUE(config.has_value());
-    EXPECT_EQ(config->nodes, folder_ + "/lists/n.csv");
-    EXPECT_EQ(config->pods, (fs::path{folder_}.parent_path() / "p.csv").string());
+    EXPECT_EQ(config->nodes, folder_ / "lists/n.csv");
+    EXPECT_EQ(config->pods, (fs::path{folder_.path()}.parent_path() / "p.csv").string());
     EXPECT_EQ(config->out, "out/here"); // where results go is the caller's business
 }
 
@@ -169,7 +164,7 @@ TEST_F(scenario_file, errors_name_the_file_and_the_place) {
 TEST_F(scenario_file, a_key_given_twice_is_refused) { EXPECT_FALSE(read(R"({"seed": 1, "seed": 2})").has_value()); }
 
 TEST_F(scenario_file, a_missing_file_is_named) {
-    const auto config = read_scenario(folder_ + "/absent.json");
+    const auto config = read_scenario(folder_ / "absent.json");
     ASSERT_FALSE(config.has_value());
     EXPECT_THAT(config.error().message(), HasSubstr("absent.json"));
 }

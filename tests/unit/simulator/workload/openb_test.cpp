@@ -32,7 +32,7 @@ std::vector<std::string> names(const simulation_input& input) {
 
 std::int64_t asked(const simulation_input& input) {
     std::int64_t sum = 0;
-    for (const auto& pod : input.pods) sum += input.asked[pod.request].count();
+    for (const auto& pod : input.pods) sum += input.requested[pod.request].count();
     return sum;
 }
 
@@ -141,7 +141,7 @@ TEST(workload, a_cluster_without_gpus_drops_every_pod_that_asks_for_one) {
 TEST(workload, distinct_requests_are_kept_once) {
     const auto input = built({gpu_node("n", 4)}, shares(50, 10));
     EXPECT_EQ(input.requests.size(), 1U);
-    EXPECT_EQ(input.asked.size(), 1U);
+    EXPECT_EQ(input.requested.size(), 1U);
 }
 
 TEST(workload, node_list_order_finds_each_line_of_the_list) {
