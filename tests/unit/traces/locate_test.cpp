@@ -8,7 +8,8 @@
 #include <string>
 
 #include <gtest/gtest.h>
-#include <unistd.h>
+
+#include "temporary_folder.hpp"
 
 namespace vgputraces {
 namespace {
@@ -17,16 +18,10 @@ namespace fs = std::filesystem;
 
 class locate : public testing::Test {
 protected:
-    locate() {
-        std::string pattern = (fs::temp_directory_path() / "vga_locate_XXXXXX").string();
-        root_ = ::mkdtemp(pattern.data());
-    }
-    ~locate() override { fs::remove_all(root_); }
-
-    [[nodiscard]] std::string at(const std::string& name) const { return root_ + "/" + name; }
+    [[nodiscard]] std::string at(const std::string& name) const { return folder_ / name; }
     void put(const std::string& name) const { std::ofstream{at(name)}; }
 
-    std::string root_;
+    vga_test::temporary_folder folder_;
 };
 
 /// Sets or clears a variable, and puts the former value back.
@@ -69,7 +64,7 @@ TEST_F(locate, a_bare_name_is_found_in_the_named_folder_then_here_then_in_the_ca
     const scoped_variable named{"VGPUALLOC_TRACES", at("named").c_str()};
     const auto& find = resolve_trace_path;
     const fs::path former = fs::current_path();
-    fs::current_path(root_);
+    fs::current_path(folder_.path());
 
     EXPECT_EQ(find("x.csv"), "x.csv"); // nowhere
     put("cache/vgpualloc/traces/x.csv");
