@@ -19,19 +19,8 @@ using vgpualloc::test::covers;
 using vgpualloc::test::limited;
 using vgpualloc::test::pod_of;
 using namespace vgpualloc::dialects::ascend_hami;
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::Field;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
-using testing::SizeIs;
-constexpr auto& read_pod = test::spoken<options>::read_pod;
-constexpr auto& read_node = test::spoken<options>::read_node;
-constexpr auto& requests = test::spoken<options>::requests;
-constexpr auto& read_assignment = test::spoken<options>::read_assignment;
-constexpr auto& write_assignment = test::spoken<options>::write_assignment;
-constexpr auto& write_node = test::spoken<options>::write_node;
+using namespace testing; // matchers
+using spoken = test::spoken<options>;
 
 constexpr const char* register_310p = "hami.io/node-register-Ascend310P";
 constexpr const char* allocated_310p = "hami.io/Ascend310P-devices-allocated";
@@ -71,13 +60,13 @@ kubernetes::node two_cards() {
 }
 
 error error_of(const kubernetes::pod& pod) {
-    const auto read = read_pod(pod, with_kinds());
+    const auto read = spoken::read_pod(pod, with_kinds());
     EXPECT_FALSE(read.has_value());
     return read ? error{} : read.error();
 }
 
 TEST(ascend_hami, a_node_registers_its_cards_by_index) {
-    const auto read = read_node(two_cards(), with_kinds());
+    const auto read = spoken::read_node(two_cards(), with_kinds());
     EXPECT_THAT(read.problems, IsEmpty());
     ASSERT_THAT(read.devices, SizeIs(2));
     EXPECT_EQ(read.devices[0].uuid, "A");
@@ -92,11 +81,11 @@ TEST(ascend_hami, a_node_registers_its_cards_by_index) {
 TEST(ascend_hami, a_node_that_offers_none_has_none) {
     auto node = two_cards();
     node.allocatable["huawei.com/Ascend310P"] = "0";
-    EXPECT_THAT(read_node(node, with_kinds()).devices, IsEmpty());
+    EXPECT_THAT(spoken::read_node(node, with_kinds()).devices, IsEmpty());
     node.allocatable.clear();
-    EXPECT_THAT(read_node(node, with_kinds()).devices, IsEmpty());
+    EXPECT_THAT(spoken::read_node(node, with_kinds()).devices, IsEmpty());
     node.allocatable["huawei.com/Ascend310P"] = "many";
-    EXPECT_THAT(read_node(node, with_kinds()).problems, ElementsAre(Field(&error::value, "many")));
+    EXPECT_THAT(spoken::read_node(node, with_kinds()).problems, ElementsAre(Field(&error::value, "many")));
 }
 
 options with_pairs() {
@@ -113,7 +102,7 @@ options with_pairs() {
 
 TEST(ascend_hami, a_super_pod_kind_comes_in_pairs) {
     const auto read_count = [](std::int64_t count) {
-        return read_pod(pod_of({limited({{"huawei.com/Ascend910C", count}})}), with_pairs());
+        return spoken::read_pod(pod_of({limited({{"huawei.com/Ascend910C", count}})}), with_pairs());
     };
     EXPECT_EQ(read_count(1)->containers[0].count, 2) << "HAMi's webhook makes it 2";
     EXPECT_EQ(read_count(2)->containers[0].count, 2);
@@ -128,7 +117,7 @@ TEST(ascend_hami, a_super_pod_kind_comes_in_pairs) {
     }
     auto single = with_pairs();
     single.kinds[0].super_pod = false; // as Volcano
-    EXPECT_EQ(read_pod(pod_of({limited({{"huawei.com/Ascend910C", 1}})}), single)->containers[0].count, 1);
+    EXPECT_EQ(spoken::read_pod(pod_of({limited({{"huawei.com/Ascend910C", 1}})}), single)->containers[0].count, 1);
 }
 
 TEST(ascend_hami, only_complete_pairs_are_given_out) {
@@ -142,7 +131,7 @@ TEST(ascend_hami, only_complete_pairs_are_given_out) {
                 (healthy ? "true" : "false") + R"(,"custominfo":{"NetworkID":0}})";
     }
     node.annotations["hami.io/node-register-Ascend910C"] = "[" + list + "]";
-    const auto read = read_node(node, with_pairs());
+    const auto read = spoken::read_node(node, with_pairs());
     EXPECT_THAT(read.problems, IsEmpty());
     std::string usable;
     for (const device_registration& item : read.devices) {
@@ -150,7 +139,7 @@ TEST(ascend_hami, only_complete_pairs_are_given_out) {
     }
     EXPECT_EQ(usable, "N0:0 N1:0 N6:3 N7:3 ");
     kubernetes::node to;
-    write_node(read.devices, with_pairs(), to);
+    spoken::write_node(read.devices, with_pairs(), to);
     EXPECT_THAT(to.annotations.at("hami.io/node-register-Ascend910C"), Not(HasSubstr(R"("NetworkID":3)")));
 }
 
@@ -158,18 +147,18 @@ TEST(ascend_hami, memory_may_be_in_units) {
     auto with = with_kinds();
     with.kinds[0].memory_factor = 1024;
     const auto pod = pod_of({limited({{"huawei.com/Ascend310P", 1}, {"huawei.com/Ascend310P-memory", 3}})});
-    EXPECT_EQ(read_pod(pod, with)->containers[0].memory, mib{3072});
+    EXPECT_EQ(spoken::read_pod(pod, with)->containers[0].memory, mib{3072});
 }
 
 TEST(ascend_hami, the_nodes_word_on_software_slices_beats_the_configuration) {
     auto with = with_kinds();
     with.soft_by_default = true;
     auto node = two_cards();
-    EXPECT_TRUE(read_node(node, with).devices[0].soft);
+    EXPECT_TRUE(spoken::read_node(node, with).devices[0].soft);
     node.annotations["hami-vnpu-core"] = "True"; // only "true" is yes
-    EXPECT_FALSE(read_node(node, with).devices[0].soft);
+    EXPECT_FALSE(spoken::read_node(node, with).devices[0].soft);
     node.annotations["hami-vnpu-core"] = "true";
-    EXPECT_TRUE(read_node(node, with_kinds()).devices[0].soft);
+    EXPECT_TRUE(spoken::read_node(node, with_kinds()).devices[0].soft);
 }
 
 TEST(ascend_hami, cards_that_cannot_be_read_are_problems_with_their_place) {
@@ -185,19 +174,19 @@ TEST(ascend_hami, cards_that_cannot_be_read_are_problems_with_their_place) {
         {R"({"id":"A","count":7,"devmem":1,"devcore":8,"health":"yes"})", "health"},
     };
     for (const auto& [entry, field] : wrong) {
-        const auto read = read_node(node_with("[" + entry + "]"), with_kinds());
+        const auto read = spoken::read_node(node_with("[" + entry + "]"), with_kinds());
         EXPECT_THAT(read.devices, IsEmpty()) << entry;
         ASSERT_THAT(read.problems, SizeIs(1)) << entry;
         EXPECT_THAT(read.problems[0].message(), AllOf(HasSubstr("n0"), HasSubstr(register_310p), HasSubstr(field)));
     }
-    EXPECT_THAT(read_node(node_with("{}"), with_kinds()).problems, SizeIs(1));
-    EXPECT_THAT(read_node(node_with("[{"), with_kinds()).problems, SizeIs(1));
+    EXPECT_THAT(spoken::read_node(node_with("{}"), with_kinds()).problems, SizeIs(1));
+    EXPECT_THAT(spoken::read_node(node_with("[{"), with_kinds()).problems, SizeIs(1));
 }
 
 TEST(ascend_hami, of_two_cards_with_one_id_the_later_is_refused) {
-    const auto read = read_node(node_with(R"([{"id":"A","count":7,"devmem":1,"devcore":8},
+    const auto read = spoken::read_node(node_with(R"([{"id":"A","count":7,"devmem":1,"devcore":8},
                                               {"id":"A","count":7,"devmem":2,"devcore":8}])"),
-                                with_kinds());
+                                        with_kinds());
     ASSERT_THAT(read.devices, SizeIs(1));
     EXPECT_EQ(read.devices[0].memory, mib{1});
     EXPECT_THAT(read.problems, ElementsAre(Field(&error::code, error_code::duplicate)));
@@ -206,8 +195,8 @@ TEST(ascend_hami, of_two_cards_with_one_id_the_later_is_refused) {
 TEST(ascend_hami, seed_example_r098) {
     covers({"R098"});
     const auto pod = pod_of({limited({{"huawei.com/Ascend310P", 1}, {"huawei.com/Ascend310P-memory", 4096}})});
-    EXPECT_TRUE(requests(pod, with_kinds()));
-    const auto read = read_pod(pod, with_kinds());
+    EXPECT_TRUE(spoken::requests(pod, with_kinds()));
+    const auto read = spoken::read_pod(pod, with_kinds());
     ASSERT_TRUE(read.has_value());
     ASSERT_THAT(read->containers, SizeIs(1));
     EXPECT_EQ(read->containers[0].count, 1);
@@ -220,7 +209,7 @@ TEST(ascend_hami, seed_example_r098) {
 }
 
 TEST(ascend_hami, memory_alone_is_one_card_and_a_count_alone_whole_cards) {
-    const auto read = read_pod(
+    const auto read = spoken::read_pod(
         pod_of({limited({{"huawei.com/Ascend310P-memory", 100}}), limited({{"huawei.com/Ascend310P", 2}}), limited({}),
                 limited({{"huawei.com/Ascend310P", 0}}), limited({{"huawei.com/Ascend310P-core", 3}})}),
         with_kinds());
@@ -235,7 +224,7 @@ TEST(ascend_hami, a_pod_may_ask_for_several_kinds_in_the_order_of_the_configurat
     auto pod = pod_of({limited({{"huawei.com/Ascend910B4", 1}}),
                        limited({{"huawei.com/Ascend310P", 1}, {"huawei.com/Ascend310P-core", 4}})});
     pod.annotations["huawei.com/vnpu-mode"] = "hami-core";
-    const auto read = read_pod(pod, with_kinds());
+    const auto read = spoken::read_pod(pod, with_kinds());
     ASSERT_TRUE(read.has_value());
     ASSERT_THAT(read->containers, SizeIs(2));
     EXPECT_EQ(read->containers[0].family, "Ascend310P");
@@ -249,11 +238,11 @@ TEST(ascend_hami, device_lists_are_an_option) {
     auto pod = pod_of({limited({{"huawei.com/Ascend310P", 1}})});
     pod.annotations["hami.io/use-Ascend310P-uuid"] = "A, B,";
     pod.annotations["hami.io/no-use-Ascend310P-uuid"] = "C";
-    EXPECT_THAT(read_pod(pod, with_kinds())->containers[0].uuids_allowed, IsEmpty());
+    EXPECT_THAT(spoken::read_pod(pod, with_kinds())->containers[0].uuids_allowed, IsEmpty());
     auto with = with_kinds();
     with.uuid_lists = true;
-    EXPECT_THAT(read_pod(pod, with)->containers[0].uuids_allowed, ElementsAre("A", "B"));
-    EXPECT_THAT(read_pod(pod, with)->containers[0].uuids_denied, ElementsAre("C"));
+    EXPECT_THAT(spoken::read_pod(pod, with)->containers[0].uuids_allowed, ElementsAre("A", "B"));
+    EXPECT_THAT(spoken::read_pod(pod, with)->containers[0].uuids_denied, ElementsAre("C"));
 }
 
 TEST(ascend_hami, amounts_out_of_range_are_errors) {
@@ -265,7 +254,7 @@ TEST(ascend_hami, amounts_out_of_range_are_errors) {
               "2147483648");
 }
 
-std::vector<device_registration> devices() { return read_node(two_cards(), with_kinds()).devices; }
+std::vector<device_registration> devices() { return spoken::read_node(two_cards(), with_kinds()).devices; }
 
 kubernetes::pod bound(const std::string& list, bool soft = false) {
     auto pod = pod_of({limited({{"huawei.com/Ascend310P", 1}}), limited({}), limited({{"huawei.com/Ascend310P", 1}})});
@@ -276,7 +265,8 @@ kubernetes::pod bound(const std::string& list, bool soft = false) {
 
 TEST(ascend_hami, every_container_of_an_assignment_counts) {
     // Volcano's own reader drops the first card of the second container (Q2b).
-    const auto read = read_assignment(bound("A,Ascend310P,6144,2:;B,Ascend310P,21527,0:;"), devices(), with_kinds());
+    const auto read =
+        spoken::read_assignment(bound("A,Ascend310P,6144,2:;B,Ascend310P,21527,0:;"), devices(), with_kinds());
     EXPECT_THAT(read.problems, IsEmpty());
     EXPECT_THAT(read.shares,
                 ElementsAre(device_share{0, device_index{0U}, vir_template{1, mib{6144}, core_percent{2}}},
@@ -284,7 +274,8 @@ TEST(ascend_hami, every_container_of_an_assignment_counts) {
 }
 
 TEST(ascend_hami, parts_may_be_those_of_all_containers) {
-    const auto read = read_assignment(bound("A,Ascend310P,100,2:;;B,Ascend310P,0,30:;", true), devices(), with_kinds());
+    const auto read =
+        spoken::read_assignment(bound("A,Ascend310P,100,2:;;B,Ascend310P,0,30:;", true), devices(), with_kinds());
     EXPECT_THAT(read.problems, IsEmpty());
     EXPECT_THAT(read.shares, ElementsAre(device_share{0, device_index{0U}, slice{mib{100}, core_percent{2}}},
                                          device_share{1, device_index{1U}, slice{mib{0}, core_percent{30}}}));
@@ -294,20 +285,20 @@ TEST(ascend_hami, entries_that_cannot_be_read_are_problems_and_book_nothing) {
     for (const char* entry : {"A,Ascend310P,-3,0", "A,Ascend310P,99999999999999999999,0", "A,Ascend310P",
                               "X,Ascend310P,6144,0", "A,Ascend310P,,0"}) {
         const auto read =
-            read_assignment(bound(std::string{entry} + ":;B,Ascend310P,3072,0:;"), devices(), with_kinds());
+            spoken::read_assignment(bound(std::string{entry} + ":;B,Ascend310P,3072,0:;"), devices(), with_kinds());
         EXPECT_THAT(read.problems, SizeIs(1)) << entry;
         EXPECT_THAT(read.shares, SizeIs(1)) << entry;
     }
-    const auto twice = read_assignment(bound("A,W,3072,0:A,W,3072,0:;B,W,3072,0:;"), devices(), with_kinds());
+    const auto twice = spoken::read_assignment(bound("A,W,3072,0:A,W,3072,0:;B,W,3072,0:;"), devices(), with_kinds());
     EXPECT_THAT(twice.problems, ElementsAre(Field(&error::code, error_code::duplicate)));
-    const auto parts = read_assignment(bound("A,W,3072,0:;"), devices(), with_kinds());
+    const auto parts = spoken::read_assignment(bound("A,W,3072,0:;"), devices(), with_kinds());
     EXPECT_THAT(parts.problems, ElementsAre(Field(&error::code, error_code::mismatch)));
 }
 
 TEST(ascend_hami, an_amount_that_no_template_has_is_a_problem_but_counts) {
     for (const std::int64_t amount : {7000, 0}) {
-        const auto read = read_assignment(bound("A,Ascend310P," + std::to_string(amount) + ",1:;B,Ascend310P,3072,0:;"),
-                                          devices(), with_kinds());
+        const auto read = spoken::read_assignment(
+            bound("A,Ascend310P," + std::to_string(amount) + ",1:;B,Ascend310P,3072,0:;"), devices(), with_kinds());
         EXPECT_THAT(read.problems, ElementsAre(Field(&error::code, error_code::mismatch)));
         ASSERT_THAT(read.shares, SizeIs(2));
         EXPECT_EQ(read.shares[0].part, (partition{slice{mib{amount}, core_percent{1}}}));
@@ -319,7 +310,7 @@ TEST(ascend_hami, what_is_written_is_what_is_read) {
                                            {1, device_index{1U}, vir_template{3, mib{21527}, core_percent{0}}}};
     auto pod = bound("");
     auto with = with_kinds();
-    const auto written = write_assignment(pod, devices(), {"n0", "17", shares}, with);
+    const auto written = spoken::write_assignment(pod, devices(), {"n0", "17", shares}, with);
     EXPECT_EQ(written.at(allocated_310p), "A,Ascend310P,6144,2:;B,Ascend310P,21527,0:;");
     EXPECT_EQ(written.at("hami.io/Ascend310P-devices-to-allocate"), written.at(allocated_310p));
     EXPECT_EQ(written.at("huawei.com/Ascend310P"), R"([{"UUID":"A","temp":"vir02"},{"UUID":"B"}])");
@@ -327,22 +318,22 @@ TEST(ascend_hami, what_is_written_is_what_is_read) {
     EXPECT_EQ(written.at("hami.io/vgpu-node"), "n0");
     EXPECT_THAT(written, SizeIs(8));
     pod.annotations = written;
-    EXPECT_EQ(read_assignment(pod, devices(), with).shares, shares);
+    EXPECT_EQ(spoken::read_assignment(pod, devices(), with).shares, shares);
     with.empty_parts = true;
     pod.init_containers.push_back(limited({}));
-    const auto positions = write_assignment(pod, devices(), {"n0", "17", shares}, with);
+    const auto positions = spoken::write_assignment(pod, devices(), {"n0", "17", shares}, with);
     EXPECT_EQ(positions.at(allocated_310p), ";A,Ascend310P,6144,2:;;B,Ascend310P,21527,0:;");
     pod.annotations = positions;
-    EXPECT_EQ(read_assignment(pod, devices(), with).shares, shares);
+    EXPECT_EQ(spoken::read_assignment(pod, devices(), with).shares, shares);
 }
 
 TEST(ascend_hami, a_written_node_is_read_as_it_was) {
     const auto before = devices();
     kubernetes::node to;
     to.name = "n0";
-    write_node(before, with_kinds(), to);
+    spoken::write_node(before, with_kinds(), to);
     EXPECT_EQ(to.allocatable.at("huawei.com/Ascend310P"), "14");
-    EXPECT_EQ(read_node(to, with_kinds()).devices, before);
+    EXPECT_EQ(spoken::read_node(to, with_kinds()).devices, before);
 }
 
 } // namespace

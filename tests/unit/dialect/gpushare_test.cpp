@@ -15,14 +15,8 @@ namespace {
 
 using namespace vgpualloc;
 using namespace vgpualloc::dialects::gpushare;
-using testing::IsEmpty;
-using testing::SizeIs;
-constexpr auto& read_pod = test::spoken<options>::read_pod;
-constexpr auto& read_node = test::spoken<options>::read_node;
-constexpr auto& requests = test::spoken<options>::requests;
-constexpr auto& read_assignment = test::spoken<options>::read_assignment;
-constexpr auto& write_assignment = test::spoken<options>::write_assignment;
-constexpr auto& write_node = test::spoken<options>::write_node;
+using namespace testing; // matchers
+using spoken = test::spoken<options>;
 
 constexpr const char* memory_resource = "volcano.sh/gpu-memory";
 constexpr const char* number_resource = "volcano.sh/gpu-number";
@@ -53,7 +47,7 @@ kubernetes::pod pod_of(std::vector<kubernetes::container> containers,
 TEST(gpushare_node, capacity_is_divided_among_the_cards) {
     auto node = node_of("65Ki", "4");
     node.annotations[unhealthy_annotation] = "1, 3,";
-    const auto read = read_node(node, options{});
+    const auto read = spoken::read_node(node, options{});
     ASSERT_THAT(read.devices, SizeIs(4));
     EXPECT_THAT(read.problems, IsEmpty());
     EXPECT_EQ(read.devices[2].uuid, "n0/2");
@@ -67,25 +61,25 @@ TEST(gpushare_node, capacity_is_divided_among_the_cards) {
     EXPECT_FALSE(read.devices[3].healthy);
     kubernetes::node written;
     written.name = "n0";
-    write_node(read.devices, options{}, written);
+    spoken::write_node(read.devices, options{}, written);
     EXPECT_EQ(written.annotations[unhealthy_annotation], "1,3");
-    EXPECT_EQ(read_node(written, options{}).devices, read.devices);
+    EXPECT_EQ(spoken::read_node(written, options{}).devices, read.devices);
 }
 
 TEST(gpushare_node, nodes_without_both_amounts_have_no_cards) {
-    EXPECT_THAT(read_node(kubernetes::node{}, options{}).problems, IsEmpty());
-    EXPECT_THAT(read_node(node_of("100", "0"), options{}).devices, IsEmpty());
-    EXPECT_THAT(read_node(node_of("100", "0"), options{}).problems, IsEmpty());
+    EXPECT_THAT(spoken::read_node(kubernetes::node{}, options{}).problems, IsEmpty());
+    EXPECT_THAT(spoken::read_node(node_of("100", "0"), options{}).devices, IsEmpty());
+    EXPECT_THAT(spoken::read_node(node_of("100", "0"), options{}).problems, IsEmpty());
     for (const char* const wrong : {"", "-1", "x", "1025", "99999999999999999999"}) {
-        const auto read = read_node(node_of("100", wrong), options{});
+        const auto read = spoken::read_node(node_of("100", wrong), options{});
         EXPECT_THAT(read.devices, IsEmpty()) << wrong;
         ASSERT_THAT(read.problems, SizeIs(1)) << wrong;
         EXPECT_EQ(read.problems[0].field, "capacity volcano.sh/gpu-number");
     }
-    EXPECT_THAT(read_node(node_of("lots", "2"), options{}).problems, SizeIs(1));
+    EXPECT_THAT(spoken::read_node(node_of("lots", "2"), options{}).problems, SizeIs(1));
     kubernetes::node half;
     half.capacity = {{memory_resource, "100"}};
-    EXPECT_THAT(read_node(half, options{}).problems, SizeIs(1));
+    EXPECT_THAT(spoken::read_node(half, options{}).problems, SizeIs(1));
 }
 
 TEST(gpushare_node, amounts_are_kubernetes_quantities) {
@@ -94,17 +88,17 @@ TEST(gpushare_node, amounts_are_kubernetes_quantities) {
         {"2Ki", 2048}, {"4e2", 400},        {"40e-1", 4},     {"1500m", 2},
         {"0.5", 1},    {"1.25Mi", 1310720}, {"3M", 3000000},  {"1Ti", std::int64_t{1} << 40U}};
     for (const auto& [written, mib_read] : all) {
-        const auto read = read_node(node_of(written, "1"), options{});
+        const auto read = spoken::read_node(node_of(written, "1"), options{});
         ASSERT_THAT(read.devices, SizeIs(1)) << written;
         EXPECT_EQ(read.devices[0].memory, mib{mib_read}) << written;
     }
     for (const char* const wrong : {"1.2.3", "k", ".", "1 k", "1kk", "1e", "1e99", "16E", "8Ei", "0x10", "-1"}) {
-        EXPECT_THAT(read_node(node_of(wrong, "1"), options{}).devices, IsEmpty()) << wrong;
+        EXPECT_THAT(spoken::read_node(node_of(wrong, "1"), options{}).devices, IsEmpty()) << wrong;
     }
 }
 
 TEST(gpushare_node, cards_without_memory_are_unhealthy) {
-    const auto read = read_node(node_of("3", "4"), options{});
+    const auto read = spoken::read_node(node_of("3", "4"), options{});
     ASSERT_THAT(read.devices, SizeIs(4));
     EXPECT_FALSE(read.devices[0].healthy);
     EXPECT_EQ(read.devices[0].memory, mib{1});
@@ -114,7 +108,7 @@ TEST(gpushare_node, cards_without_memory_are_unhealthy) {
 TEST(gpushare_node, unreadable_positions_are_problems) {
     auto node = node_of("100", "2");
     node.annotations[unhealthy_annotation] = "0,2,x,-1";
-    const auto read = read_node(node, options{});
+    const auto read = spoken::read_node(node, options{});
     EXPECT_FALSE(read.devices[0].healthy);
     EXPECT_TRUE(read.devices[1].healthy);
     EXPECT_THAT(read.problems, SizeIs(3));
@@ -122,8 +116,8 @@ TEST(gpushare_node, unreadable_positions_are_problems) {
 
 TEST(gpushare_pod, a_pod_asks_for_its_sum_or_its_largest_init_container) {
     auto pod = pod_of({limited(memory_resource, 100), limited(memory_resource, 50)}, {limited(memory_resource, 120)});
-    ASSERT_TRUE(requests(pod, options{}));
-    const auto sum = read_pod(pod, options{});
+    ASSERT_TRUE(spoken::requests(pod, options{}));
+    const auto sum = spoken::read_pod(pod, options{});
     ASSERT_TRUE(sum);
     ASSERT_THAT(sum->containers, SizeIs(1));
     EXPECT_EQ(sum->containers[0].memory, mib{150});
@@ -131,21 +125,21 @@ TEST(gpushare_pod, a_pod_asks_for_its_sum_or_its_largest_init_container) {
     EXPECT_EQ(sum->containers[0].cores, core_percent{0});
     EXPECT_EQ(sum->containers[0].family, "gpushare");
     pod.init_containers.push_back(limited(memory_resource, 151));
-    EXPECT_EQ(read_pod(pod, options{})->containers[0].memory, mib{151});
+    EXPECT_EQ(spoken::read_pod(pod, options{})->containers[0].memory, mib{151});
 }
 
 TEST(gpushare_pod, only_the_enabled_way_counts) {
     auto pod = pod_of({limited(memory_resource, 100)});
-    EXPECT_FALSE(requests(pod, by_number()));
-    EXPECT_THAT(read_pod(pod, by_number())->containers, IsEmpty());
+    EXPECT_FALSE(spoken::requests(pod, by_number()));
+    EXPECT_THAT(spoken::read_pod(pod, by_number())->containers, IsEmpty());
     pod.containers.push_back(limited(number_resource, 3));
-    const auto read = read_pod(pod, by_number());
+    const auto read = spoken::read_pod(pod, by_number());
     ASSERT_THAT(read->containers, SizeIs(1));
     EXPECT_EQ(read->containers[0].count, 3) << "upstream would look at the memory first (Q25)";
     EXPECT_EQ(read->containers[0].memory_percent, 100);
     EXPECT_EQ(read->containers[0].cores, core_percent{100});
-    EXPECT_THAT(read_pod(pod, {.memory_enabled = false})->containers, IsEmpty());
-    const auto both = read_pod(pod, {.number_enabled = true});
+    EXPECT_THAT(spoken::read_pod(pod, {.memory_enabled = false})->containers, IsEmpty());
+    const auto both = spoken::read_pod(pod, {.number_enabled = true});
     ASSERT_FALSE(both);
     EXPECT_EQ(both.error().code, error_code::unsupported);
 }
@@ -154,8 +148,8 @@ TEST(gpushare_pod, amounts_that_do_not_fit_are_errors) {
     constexpr auto most = std::numeric_limits<std::int64_t>::max();
     for (const auto& pod : {pod_of({limited(memory_resource, -1)}), pod_of({}, {limited(memory_resource, -1)}),
                             pod_of({limited(memory_resource, most), limited(memory_resource, 1)})}) {
-        EXPECT_TRUE(requests(pod, options{}));
-        const auto read = read_pod(pod, options{});
+        EXPECT_TRUE(spoken::requests(pod, options{}));
+        const auto read = spoken::read_pod(pod, options{});
         ASSERT_FALSE(read);
         EXPECT_EQ(read.error().code, error_code::out_of_range);
         EXPECT_EQ(read.error().where, "pod default/p");
@@ -164,18 +158,18 @@ TEST(gpushare_pod, amounts_that_do_not_fit_are_errors) {
 
 class gpushare_assignment : public testing::Test {
 protected:
-    std::vector<device_registration> devices = read_node(node_of("400", "4"), options{}).devices;
+    std::vector<device_registration> devices = spoken::read_node(node_of("400", "4"), options{}).devices;
     kubernetes::pod pod = pod_of({limited(memory_resource, 30), limited(number_resource, 2)});
 
     dialects::assignment_reading read(const std::string& text, const options& with = {}) {
         pod.annotations[index_annotation] = text;
-        return read_assignment(pod, devices, with);
+        return spoken::read_assignment(pod, devices, with);
     }
 };
 
 TEST_F(gpushare_assignment, a_memory_pod_has_its_memory_on_the_card_listed) {
     const std::vector<device_share> shares{{.device = device_index{2U}, .part = slice{.memory = mib{30}, .cores = {}}}};
-    const auto written = write_assignment({}, {}, {.node = "n0", .time = "17", .shares = shares}, {});
+    const auto written = spoken::write_assignment({}, {}, {.node = "n0", .time = "17", .shares = shares}, {});
     EXPECT_EQ(written, (kubernetes::text_map{{"volcano.sh/predicate-time", "17"}, {"volcano.sh/gpu-index", "2"}}));
     EXPECT_EQ(read(written.at(index_annotation)).shares, shares);
     EXPECT_THAT(read("2").problems, IsEmpty());
@@ -185,7 +179,7 @@ TEST_F(gpushare_assignment, a_number_pod_has_whole_cards) {
     const slice whole{.memory = mib{100}, .cores = core_percent{100}};
     const std::vector<device_share> shares{{.device = device_index{0U}, .part = whole},
                                            {.device = device_index{3U}, .part = whole}};
-    const auto written = write_assignment({}, {}, {.node = "n0", .time = "17", .shares = shares}, {});
+    const auto written = spoken::write_assignment({}, {}, {.node = "n0", .time = "17", .shares = shares}, {});
     EXPECT_EQ(written.at(index_annotation), "0,3");
     EXPECT_EQ(read("0,3", by_number()).shares, shares);
     EXPECT_THAT(read("0,3", by_number()).problems, IsEmpty());
@@ -205,7 +199,7 @@ TEST_F(gpushare_assignment, what_cannot_be_read_is_a_problem_and_no_share) {
 }
 
 TEST_F(gpushare_assignment, a_pod_that_asks_for_nothing_has_nothing) {
-    EXPECT_THAT(read_assignment(pod, devices, options{}).shares, IsEmpty());
+    EXPECT_THAT(spoken::read_assignment(pod, devices, options{}).shares, IsEmpty());
     pod.containers.clear();
     EXPECT_THAT(read("1").shares, IsEmpty());
     EXPECT_THAT(read("1").problems, IsEmpty());

@@ -23,18 +23,8 @@ using namespace vgpualloc;
 using vgpualloc::test::limited;
 using vgpualloc::test::pod_of;
 using namespace vgpualloc::dialects::hami;
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::Field;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::SizeIs;
-constexpr auto& read_pod = test::spoken<options>::read_pod;
-constexpr auto& read_node = test::spoken<options>::read_node;
-constexpr auto& requests = test::spoken<options>::requests;
-constexpr auto& read_assignment = test::spoken<options>::read_assignment;
-constexpr auto& write_assignment = test::spoken<options>::write_assignment;
-constexpr auto& write_node = test::spoken<options>::write_node;
+using namespace testing; // matchers
+using spoken = test::spoken<options>;
 
 constexpr const char* register_key = "hami.io/node-nvidia-register";
 constexpr const char* allocated_key = "hami.io/vgpu-devices-allocated";
@@ -49,7 +39,7 @@ kubernetes::pod asking(std::int64_t count, std::int64_t memory = 0, std::int64_t
     return pod_of({limited(limits)});
 }
 device_request first_of(const kubernetes::pod& pod, const options& with = {}) {
-    const auto read = read_pod(pod, with);
+    const auto read = spoken::read_pod(pod, with);
     EXPECT_TRUE(read.has_value() && !read->containers.empty());
     return read && !read->containers.empty() ? read->containers[0] : device_request{};
 }
@@ -69,7 +59,7 @@ TEST(hami, a_registration_in_json) {
                               {"id":"GPU-c","index":2,"count":10,"devmem":1000,"devcore":150,"health":false},
                               {"id":"GPU-d","index":3,"count":10,"devmem":1000,"devcore":100,"health":true}])");
     node.annotations["hami.io/device-cordon"] = "GPU-x, GPU-d";
-    const auto read = read_node(node, {});
+    const auto read = spoken::read_node(node, {});
     EXPECT_THAT(read.problems, IsEmpty());
     ASSERT_THAT(read.devices, SizeIs(4));
     EXPECT_EQ(read.devices[0].mode, "hami_core");
@@ -81,15 +71,15 @@ TEST(hami, a_registration_in_json) {
     EXPECT_FALSE(read.devices[2].healthy);
     EXPECT_FALSE(read.devices[3].healthy); // cordoned
     kubernetes::node to;
-    write_node(read.devices, {}, to);
+    spoken::write_node(read.devices, {}, to);
     EXPECT_EQ(to.allocatable.at("nvidia.com/gpu"), "37");
-    EXPECT_EQ(read_node(to, {}).devices, read.devices);
+    EXPECT_EQ(spoken::read_node(to, {}).devices, read.devices);
 }
 
 TEST(hami, a_registration_in_the_older_text) {
-    const auto read = read_node(node_with("GPU-a,10,16384,100,NVIDIA-Tesla V100,0,true:"
-                                          "GPU-b,10,16384,100,NVIDIA-Tesla V100,1,false,1,mig:"),
-                                {});
+    const auto read = spoken::read_node(node_with("GPU-a,10,16384,100,NVIDIA-Tesla V100,0,true:"
+                                                  "GPU-b,10,16384,100,NVIDIA-Tesla V100,1,false,1,mig:"),
+                                        {});
     EXPECT_THAT(read.problems, IsEmpty());
     ASSERT_THAT(read.devices, SizeIs(2));
     EXPECT_EQ(read.devices[0].memory, mib{16384});
@@ -105,12 +95,12 @@ TEST(hami, gpus_that_cannot_be_read_are_problems) {
                               "GPU-a,10,99999999999,100,T,0,true:", "GPU-a,10,1,100,T,0,true,0,half:",
                               R"([{"id":"GPU-a","count":1,"devmem":-1,"devcore":1}])", "[1]", "[",
                               R"([{"id":"GPU-a","count":1,"devmem":1,"devcore":1,"mode":"vgpu"}])"}) {
-        const auto read = read_node(node_with(wrong), {});
+        const auto read = spoken::read_node(node_with(wrong), {});
         EXPECT_THAT(read.devices, IsEmpty()) << wrong;
         ASSERT_THAT(read.problems, SizeIs(1)) << wrong;
         EXPECT_THAT(read.problems[0].where, AllOf(HasSubstr("n0"), HasSubstr(register_key)));
     }
-    const auto twice = read_node(node_with("A,1,1,1,T,0,true:A,1,1,1,T,0,true:"), {});
+    const auto twice = spoken::read_node(node_with("A,1,1,1,T,0,true:A,1,1,1,T,0,true:"), {});
     EXPECT_THAT(twice.devices, SizeIs(1));
     EXPECT_THAT(twice.problems, ElementsAre(Field(&error::code, error_code::duplicate)));
 }
@@ -137,20 +127,20 @@ TEST(hami, cores_above_100_are_100) { EXPECT_EQ(first_of(asking(1, 1000, 0, 250)
 
 TEST(hami, the_webhook_adds_the_count) {
     for (const auto& pod : {asking(-1, 1000), asking(-1, 0, 20), asking(-1, 0, 0, 10)}) {
-        EXPECT_TRUE(requests(pod, {}));
+        EXPECT_TRUE(spoken::requests(pod, {}));
         EXPECT_EQ(first_of(pod).count, 1);
         EXPECT_EQ(first_of(pod, {.count_default = 3}).count, 3);
-        EXPECT_FALSE(requests(pod, {.admission = false}));
-        EXPECT_THAT(read_pod(pod, {.admission = false})->containers, IsEmpty());
+        EXPECT_FALSE(spoken::requests(pod, {.admission = false}));
+        EXPECT_THAT(spoken::read_pod(pod, {.admission = false})->containers, IsEmpty());
     }
-    EXPECT_THAT(read_pod(asking(0, 1000), {})->containers, IsEmpty());
-    EXPECT_FALSE(requests(pod_of({limited({})}), {}));
+    EXPECT_THAT(spoken::read_pod(asking(0, 1000), {})->containers, IsEmpty());
+    EXPECT_FALSE(spoken::requests(pod_of({limited({})}), {}));
 }
 
 TEST(hami, amounts_out_of_range_are_errors) {
     for (const auto& pod : {asking(1, -5), asking(1, std::int64_t{1} << 40), asking(1, 0, 101), asking(1, 0, -1),
                             asking(1, 0, 0, -3), asking(std::int64_t{1} << 31)}) {
-        const auto read = read_pod(pod, {});
+        const auto read = spoken::read_pod(pod, {});
         ASSERT_FALSE(read.has_value());
         EXPECT_EQ(read.error().code, error_code::out_of_range);
         EXPECT_THAT(read.error().where, HasSubstr("default/p, container c"));
@@ -174,7 +164,7 @@ TEST(hami, the_mode_is_a_list) {
     const auto mode_of = [](const char* list) {
         auto pod = asking(1, 1000);
         pod.annotations["nvidia.com/vgpu-mode"] = list;
-        const auto read = read_pod(pod, {});
+        const auto read = spoken::read_pod(pod, {});
         return read ? read->containers[0].mode : "error " + read.error().value;
     };
     EXPECT_EQ(mode_of("hami-core"), "hami_core");
@@ -187,11 +177,11 @@ TEST(hami, the_mode_is_a_list) {
 }
 
 std::vector<device_registration> devices() {
-    return read_node(node_with(R"([{"id":"A","count":10,"devmem":16384,"devcore":100,"type":"NVIDIA V100",
+    return spoken::read_node(node_with(R"([{"id":"A","count":10,"devmem":16384,"devcore":100,"type":"NVIDIA V100",
                                     "health":true},
                                    {"id":"M","index":1,"count":7,"devmem":40960,"devcore":100,
                                     "type":"NVIDIA A100-SXM4-40GB","mode":"mig","health":true}])"),
-                     {})
+                             {})
         .devices;
 }
 
@@ -206,13 +196,13 @@ TEST(hami, an_assignment_has_a_part_for_every_container) {
     const std::vector<device_share> shares{{0, device_index{0U}, slice{mib{1000}, core_percent{30}}},
                                            {1, device_index{0U}, slice{mib{2000}, core_percent{0}}}};
     auto pod = bound();
-    pod.annotations = write_assignment(pod, devices(), {"n0", "17", shares}, {});
+    pod.annotations = spoken::write_assignment(pod, devices(), {"n0", "17", shares}, {});
     EXPECT_EQ(pod.annotations.at(allocated_key), ";A,NVIDIA,1000,30:;;A,NVIDIA,2000,0:;");
     EXPECT_EQ(pod.annotations.at("hami.io/vgpu-devices-to-allocate"), pod.annotations.at(allocated_key));
     EXPECT_EQ(pod.annotations.at("hami.io/vgpu-node"), "n0");
     EXPECT_EQ(pod.annotations.at("hami.io/bind-phase"), "allocating");
     EXPECT_FALSE(pod.annotations.contains(mig_key));
-    const auto read = read_assignment(pod, devices(), {});
+    const auto read = spoken::read_assignment(pod, devices(), {});
     EXPECT_THAT(read.problems, IsEmpty());
     EXPECT_EQ(read.shares, shares);
 }
@@ -221,12 +211,13 @@ TEST(hami, entries_that_cannot_be_read_are_problems_and_book_nothing) {
     for (const char* entry : {"A,NVIDIA,x,0", "A,NVIDIA,99999999999,0", "A,NVIDIA", "X,NVIDIA,1,0", "M,NVIDIA,1,0"}) {
         auto pod = bound();
         pod.annotations[allocated_key] = ";" + std::string{entry} + ":;;A,NVIDIA,2000,0:;";
-        EXPECT_THAT(read_assignment(pod, devices(), {}).problems, SizeIs(1)) << entry;
-        EXPECT_THAT(read_assignment(pod, devices(), {}).shares, SizeIs(1)) << entry;
+        EXPECT_THAT(spoken::read_assignment(pod, devices(), {}).problems, SizeIs(1)) << entry;
+        EXPECT_THAT(spoken::read_assignment(pod, devices(), {}).shares, SizeIs(1)) << entry;
     }
     auto pod = bound();
     pod.annotations[allocated_key] = ";A,NVIDIA,1,0:A,NVIDIA,1,0:;;;";
-    EXPECT_THAT(read_assignment(pod, devices(), {}).problems, ElementsAre(Field(&error::code, error_code::duplicate)));
+    EXPECT_THAT(spoken::read_assignment(pod, devices(), {}).problems,
+                ElementsAre(Field(&error::code, error_code::duplicate)));
 }
 
 TEST(hami, mig_instances_have_an_annotation_of_their_own) {
@@ -236,19 +227,20 @@ TEST(hami, mig_instances_have_an_annotation_of_their_own) {
                                            {0, device_index{1U}, mig_instance{profile, 4, core_percent{29}}},
                                            {1, device_index{0U}, slice{mib{2000}, core_percent{0}}}};
     auto pod = bound();
-    pod.annotations = write_assignment(pod, devices(), {"n0", "17", shares}, {});
+    pod.annotations = spoken::write_assignment(pod, devices(), {"n0", "17", shares}, {});
     EXPECT_EQ(
         pod.annotations.at(mig_key),
         R"([{"containerIndex":1,"deviceIndex":0,"gpuUUID":"M","profile":"2g.10gb","placement":{"start":2,"size":2}},)"
         R"({"containerIndex":1,"deviceIndex":1,"gpuUUID":"M","profile":"2g.10gb","placement":{"start":4,"size":2}}])");
-    const auto read = read_assignment(pod, devices(), {});
+    const auto read = spoken::read_assignment(pod, devices(), {});
     EXPECT_THAT(read.problems, IsEmpty());
     EXPECT_EQ(read.shares, shares);
     for (const char* wrong : {R"([{"containerIndex":1,"gpuUUID":"M","profile":"9g.1gb","placement":{"start":2}}])",
                               R"([{"containerIndex":1,"gpuUUID":"M","profile":"2g.10gb","placement":{"start":1}}])"}) {
         pod.annotations[mig_key] = wrong;
-        EXPECT_THAT(read_assignment(pod, devices(), {}).problems, SizeIs(2)) << wrong; // and the second has none
-        EXPECT_THAT(read_assignment(pod, devices(), {}).shares, SizeIs(1)) << wrong;
+        EXPECT_THAT(spoken::read_assignment(pod, devices(), {}).problems, SizeIs(2))
+            << wrong; // and the second has none
+        EXPECT_THAT(spoken::read_assignment(pod, devices(), {}).shares, SizeIs(1)) << wrong;
     }
 }
 
@@ -280,7 +272,7 @@ std::vector<partition> parts_for(const device_registration& from, std::int64_t m
 TEST(hami, the_profiles_that_a_gpu_registers_are_the_ones_it_has) {
     // A known model without its 1g, and one that no catalog knows.
     for (const char* const model : {"NVIDIA A100-SXM4-40GB", "NVIDIA Z1-40GB"}) {
-        const auto read = read_node(node_with_mig(model, offers_2g_and_4g), {});
+        const auto read = spoken::read_node(node_with_mig(model, offers_2g_and_4g), {});
         EXPECT_THAT(read.problems, IsEmpty());
         ASSERT_THAT(read.devices, SizeIs(1));
         const device_registration& gpu = read.devices[0];
@@ -294,30 +286,30 @@ TEST(hami, the_profiles_that_a_gpu_registers_are_the_ones_it_has) {
         EXPECT_THAT(parts_for(gpu, 9985), SizeIs(1));
         EXPECT_THAT(parts_for(gpu, 19969), IsEmpty());
         kubernetes::node to;
-        write_node(read.devices, {}, to);
-        EXPECT_EQ(read_node(to, {}).devices, read.devices);
+        spoken::write_node(read.devices, {}, to);
+        EXPECT_EQ(spoken::read_node(to, {}).devices, read.devices);
     }
 }
 
 TEST(hami, instances_of_a_gpu_that_no_catalog_knows) {
-    const auto devices = read_node(node_with_mig("NVIDIA Z1-40GB", offers_2g_and_4g), {}).devices;
+    const auto devices = spoken::read_node(node_with_mig("NVIDIA Z1-40GB", offers_2g_and_4g), {}).devices;
     auto pod = pod_of({limited({{"nvidia.com/gpu", 1}, {"nvidia.com/gpumem", 3000}})});
     const std::vector<device_share> shares{{0, device_index{0U}, mig_instance{1, 2, core_percent{29}}}};
-    pod.annotations = write_assignment(pod, devices, {"n0", "17", shares}, {});
+    pod.annotations = spoken::write_assignment(pod, devices, {"n0", "17", shares}, {});
     EXPECT_EQ(pod.annotations.at(allocated_key), "M,NVIDIA,9984,29:;");
     EXPECT_EQ(
         pod.annotations.at(mig_key),
         R"([{"containerIndex":0,"deviceIndex":0,"gpuUUID":"M","profile":"2g.10gb","placement":{"start":2,"size":2}}])");
-    const auto read = read_assignment(pod, devices, {});
+    const auto read = spoken::read_assignment(pod, devices, {});
     EXPECT_THAT(read.problems, IsEmpty());
     EXPECT_EQ(read.shares, shares);
     auto silent = devices; // without a registered figure it is the share of the compute slices
     silent[0].offers[1].cores = core_percent{0};
-    EXPECT_EQ(write_assignment(pod, silent, {"n0", "17", shares}, {}).at(allocated_key), "M,NVIDIA,9984,50:;");
+    EXPECT_EQ(spoken::write_assignment(pod, silent, {"n0", "17", shares}, {}).at(allocated_key), "M,NVIDIA,9984,50:;");
 }
 
 TEST(hami, instances_of_unknown_memory_carry_what_they_are_charged) {
-    const auto devices = read_node(node_with_mig("NVIDIA B200", R"("numa":0)"), {}).devices;
+    const auto devices = spoken::read_node(node_with_mig("NVIDIA B200", R"("numa":0)"), {}).devices;
     ASSERT_THAT(devices, SizeIs(1));
     const auto& model = **find_model(built_in_mig_catalog(), "B200");
     const auto half = std::ranges::find(model.profiles, "3g.90gb", &mig_profile::name);
@@ -328,15 +320,15 @@ TEST(hami, instances_of_unknown_memory_carry_what_they_are_charged) {
     const std::vector<device_share> shares{{0, device_index{0U}, mig_instance{profile, 0, core_percent{0}}}};
     const mib charged = charged_memory(model, *half, model.memory.value_or(devices[0].memory));
     EXPECT_EQ(charged.count(), model.memory.value_or(devices[0].memory).count() / 2);
-    EXPECT_EQ(write_assignment(pod, devices, {"n0", "17", shares}, {}).at(allocated_key),
+    EXPECT_EQ(spoken::write_assignment(pod, devices, {"n0", "17", shares}, {}).at(allocated_key),
               "M,NVIDIA," + std::to_string(charged.count()) + ",43:;")
         << "3 of 7 compute slices";
 }
 
 TEST(hami, a_profile_has_no_more_memory_than_its_gpu) {
-    const auto read = read_node(node_with_mig("NVIDIA A100-SXM4-40GB", R"("migProfiles":[
+    const auto read = spoken::read_node(node_with_mig("NVIDIA A100-SXM4-40GB", R"("migProfiles":[
             {"name":"1g.5gb","memoryMB":999999,"sliceCount":1,"placements":[{"start":0,"size":1}]}])"),
-                                {});
+                                        {});
     EXPECT_THAT(read.devices, IsEmpty());
     ASSERT_THAT(read.problems, SizeIs(1));
     EXPECT_EQ(read.problems[0].code, error_code::out_of_range);
@@ -349,7 +341,7 @@ TEST(hami, an_allowlist_is_for_gpus_that_do_not_say_their_profiles) {
                                          {.models = {"A100"}, .profiles = {"7g.40gb"}},
                                          {.models = {"H100", "Z1"}, .profiles = {"9g.99gb"}}}};
     const auto names_for = [&with](const std::string& model, const std::string& offers) {
-        const auto read = read_node(node_with_mig(model, offers), with);
+        const auto read = spoken::read_node(node_with_mig(model, offers), with);
         std::string names;
         EXPECT_EQ(read.problems.size() + read.devices.size(), 1U) << model;
         for (const device_registration& gpu : read.devices) {
@@ -366,11 +358,11 @@ TEST(hami, an_allowlist_is_for_gpus_that_do_not_say_their_profiles) {
         {"NVIDIA Z1", error_code::unknown_name},         // the catalog cannot say
     };
     for (const auto& [model, code] : without) {
-        const auto read = read_node(node_with_mig(model, R"("numa":0)"), with);
+        const auto read = spoken::read_node(node_with_mig(model, R"("numa":0)"), with);
         EXPECT_THAT(read.devices, IsEmpty()) << model;
         EXPECT_THAT(read.problems, ElementsAre(Field(&error::code, code))) << model;
     }
-    const auto gpu = read_node(node_with_mig("NVIDIA A100-SXM4-40GB", R"("numa":0)"), with).devices.at(0);
+    const auto gpu = spoken::read_node(node_with_mig("NVIDIA A100-SXM4-40GB", R"("numa":0)"), with).devices.at(0);
     EXPECT_THAT(parts_for(gpu, 5000), SizeIs(2)) << "3g.20gb, as 2g.10gb is not allowed";
 }
 
@@ -395,7 +387,7 @@ TEST(hami, profiles_that_cannot_be_read_leave_the_gpu_out) {
          error_code::duplicate},
     };
     for (const auto& [offer, field, code] : wrong) {
-        const auto read = read_node(node_with_mig("NVIDIA Z1-40GB", R"("migProfiles":[)" + offer + "]"), {});
+        const auto read = spoken::read_node(node_with_mig("NVIDIA Z1-40GB", R"("migProfiles":[)" + offer + "]"), {});
         EXPECT_THAT(read.devices, IsEmpty()) << offer;
         ASSERT_THAT(read.problems, SizeIs(1)) << offer;
         EXPECT_EQ(read.problems[0].code, code) << read.problems[0].message();
@@ -405,13 +397,13 @@ TEST(hami, profiles_that_cannot_be_read_leave_the_gpu_out) {
 
 TEST(hami, gpus_keep_the_index_that_they_are_registered_with) {
     const std::string good = R"("count":1,"devmem":1000,"devcore":100,"health":true})";
-    const auto json = read_node(
+    const auto json = spoken::read_node(
         node_with(R"([{"id":"", )" + good + R"(,{"id":"B",)" + good + R"(,{"id":"C","index":7,)" + good + "]"), {});
     EXPECT_THAT(json.problems, SizeIs(1));
     ASSERT_THAT(json.devices, SizeIs(2));
     EXPECT_EQ(json.index_of(0), 1) << "its place, since no index is given";
     EXPECT_EQ(json.index_of(1), 7);
-    const auto text = read_node(node_with("A,x,1000,100,T4,0,true:B,1,1000,100,T4,0,true:"), {});
+    const auto text = spoken::read_node(node_with("A,x,1000,100,T4,0,true:B,1,1000,100,T4,0,true:"), {});
     ASSERT_THAT(text.devices, SizeIs(1));
     EXPECT_EQ(text.index_of(0), 1);
     EXPECT_EQ((vgpualloc::dialects::node_reading{.devices = {{}, {}}, .problems = {}}.index_of(1)), 1);
@@ -440,13 +432,13 @@ TEST(hami, models_of_a_users_catalog_are_cut) {
     const std::vector<device_share> shares{{0, device_index{0U}, mig_instance{0, 2, core_percent{24}}}};
     auto pod = asking(1, 5000);
     const std::vector<device_share> decided{{0, device_index{0U}, mig_instance{0, 2, {}}}};
-    pod.annotations = write_assignment(pod, cards, {"n0", "17", decided}, with);
+    pod.annotations = spoken::write_assignment(pod, cards, {"n0", "17", decided}, with);
     EXPECT_EQ(pod.annotations.at(allocated_key), "M,NVIDIA,5952,24:;");
     EXPECT_THAT(pod.annotations.at(mig_key), HasSubstr(R"("profile":"1g.6gb","placement":{"start":2,"size":1})"));
-    const auto read = read_assignment(pod, cards, with);
+    const auto read = spoken::read_assignment(pod, cards, with);
     EXPECT_THAT(read.problems, IsEmpty());
     EXPECT_EQ(read.shares, shares);
-    EXPECT_THAT(read_assignment(pod, cards, {}).problems, SizeIs(1)) << "the built-in catalog does not know it";
+    EXPECT_THAT(spoken::read_assignment(pod, cards, {}).problems, SizeIs(1)) << "the built-in catalog does not know it";
 }
 
 } // namespace

@@ -16,15 +16,8 @@ namespace {
 using namespace vgpualloc;
 using vgpualloc::test::covers;
 using namespace vgpualloc::dialects::mindcluster;
-using testing::ElementsAre;
-using testing::Field;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::SizeIs;
-constexpr auto& read_pod = test::spoken<options>::read_pod;
-constexpr auto& requests = test::spoken<options>::requests;
-constexpr auto& read_assignment = test::spoken<options>::read_assignment;
-constexpr auto& write_assignment = test::spoken<options>::write_assignment;
+using namespace testing; // matchers
+using spoken = test::spoken<options>;
 
 constexpr const char* core = "huawei.com/npu-core";
 
@@ -145,37 +138,38 @@ kubernetes::pod pod_with(std::vector<std::int64_t> cores, kubernetes::text_map l
 
 TEST(mindcluster, label_and_limit_make_a_request) {
     covers({"R089", "R094"});
-    EXPECT_TRUE(requests(pod_with({8}), {}));
-    EXPECT_FALSE(requests(pod_with({0}), {}));
+    EXPECT_TRUE(spoken::requests(pod_with({8}), {}));
+    EXPECT_FALSE(spoken::requests(pod_with({0}), {}));
     auto other = pod_with({8});
     other.labels["ring-controller.atlas"] = "ascend-910";
-    EXPECT_FALSE(requests(other, {}));
+    EXPECT_FALSE(spoken::requests(other, {}));
 }
 
 TEST(mindcluster, seed_example_r088_is_one_whole_chip) {
     covers({"R088", "R097"});
-    const auto read = read_pod(pod_with({8}, {{"vnpu-dvpp", "null"}, {"vnpu-level", "low"}}), {});
+    const auto read = spoken::read_pod(pod_with({8}, {{"vnpu-dvpp", "null"}, {"vnpu-level", "low"}}), {});
     ASSERT_TRUE(read.has_value());
     ASSERT_THAT(read->containers, SizeIs(1));
     EXPECT_EQ(read->containers[0].count, 1);
     EXPECT_EQ(read->containers[0].cores, core_percent{8});
     EXPECT_EQ(read->containers[0].mode, "mindcluster_310p");
     EXPECT_EQ(read->containers[0].family, "Ascend310P");
-    EXPECT_EQ(read_pod(pod_with({24}), {})->containers[0].count, 3);
-    EXPECT_TRUE(read_pod(pod_with({8}, {{"vnpu-dvpp", "whatever"}}), {}).has_value()); // R097: any
+    EXPECT_EQ(spoken::read_pod(pod_with({24}), {})->containers[0].count, 3);
+    EXPECT_TRUE(spoken::read_pod(pod_with({8}, {{"vnpu-dvpp", "whatever"}}), {}).has_value()); // R097: any
 }
 
 TEST(mindcluster, whole_chips_of_ten_cores) {
-    const auto ten = read_pod(pod_with({10}), {});
+    const auto ten = spoken::read_pod(pod_with({10}), {});
     ASSERT_TRUE(ten) << ten.error().message();
     EXPECT_EQ(ten->containers[0].count, 1);
     EXPECT_EQ(ten->containers[0].cores, core_percent{10});
-    EXPECT_EQ(read_pod(pod_with({16}), {})->containers[0].cores, core_percent{8});
+    EXPECT_EQ(spoken::read_pod(pod_with({16}), {})->containers[0].cores, core_percent{8});
     const options only_ten{.chip_cores = {10}};
-    EXPECT_EQ(read_pod(pod_with({40}), only_ten)->containers[0].count, 4);
-    EXPECT_EQ(read_pod(pod_with({8}), only_ten).error().expected, "1, 2, 4 or a multiple of 10");
-    EXPECT_EQ(read_pod(pod_with({30, 40}), {})->containers[1].count, 4) << "30 are no chips of 8, so 40 are of 10";
-    EXPECT_EQ(read_pod(pod_with({8, 10}), {}).error().code, error_code::out_of_range);
+    EXPECT_EQ(spoken::read_pod(pod_with({40}), only_ten)->containers[0].count, 4);
+    EXPECT_EQ(spoken::read_pod(pod_with({8}), only_ten).error().expected, "1, 2, 4 or a multiple of 10");
+    EXPECT_EQ(spoken::read_pod(pod_with({30, 40}), {})->containers[1].count, 4)
+        << "30 are no chips of 8, so 40 are of 10";
+    EXPECT_EQ(spoken::read_pod(pod_with({8, 10}), {}).error().code, error_code::out_of_range);
 }
 
 TEST(mindcluster, cores_that_are_whole_chips_of_both_sizes) {
@@ -184,12 +178,12 @@ TEST(mindcluster, cores_that_are_whole_chips_of_both_sizes) {
     ASSERT_THAT(*both, SizeIs(2));
     EXPECT_EQ((*both)[0].containers[0].count, 5);
     EXPECT_EQ((*both)[1].containers[0].count, 4);
-    EXPECT_EQ(*read_pod(pod_with({40}), {}), both->front());
-    const auto refused = read_pod(pod_with({40}), {.usual_chips = false});
+    EXPECT_EQ(*spoken::read_pod(pod_with({40}), {}), both->front());
+    const auto refused = spoken::read_pod(pod_with({40}), {.usual_chips = false});
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, error_code::unsupported);
     EXPECT_EQ(refused.error().value, "5 of 8 AI cores, or 4 of 10 AI cores");
-    EXPECT_EQ(read_pod(pod_with({20}), {.usual_chips = false})->containers[0].count, 2);
+    EXPECT_EQ(spoken::read_pod(pod_with({20}), {.usual_chips = false})->containers[0].count, 2);
 }
 
 TEST(mindcluster, a_node_says_how_many_cores_its_chips_have) {
@@ -204,13 +198,13 @@ TEST(mindcluster, a_node_says_how_many_cores_its_chips_have) {
 
 TEST(mindcluster, parts_of_a_chip_carry_both_labels) {
     covers({"R090", "R093"});
-    const auto read = read_pod(pod_with({4}, {{"vnpu-dvpp", "no"}, {"vnpu-level", "high"}}), {});
+    const auto read = spoken::read_pod(pod_with({4}, {{"vnpu-dvpp", "no"}, {"vnpu-level", "high"}}), {});
     ASSERT_TRUE(read.has_value());
     EXPECT_EQ(read->containers[0].count, 1);
     EXPECT_EQ(read->containers[0].cores, core_percent{4});
     EXPECT_EQ(read->containers[0].dvpp, dvpp_use::no);
     EXPECT_TRUE(read->containers[0].high_level);
-    const auto low = read_pod(pod_with({4}, {{"vnpu-dvpp", "yes"}, {"vnpu-level", "highest"}}), {});
+    const auto low = spoken::read_pod(pod_with({4}, {{"vnpu-dvpp", "yes"}, {"vnpu-level", "highest"}}), {});
     EXPECT_EQ(low->containers[0].dvpp, dvpp_use::yes);
     EXPECT_FALSE(low->containers[0].high_level);
 }
@@ -219,29 +213,30 @@ TEST(mindcluster, dvpp_has_to_match_the_table) { // R096
     covers({"R096"});
     for (const std::int64_t cores : {1, 2}) {
         const auto pod = pod_with({cores}, {{"vnpu-dvpp", "yes"}});
-        const auto strict = read_pod(pod, {});
+        const auto strict = spoken::read_pod(pod, {});
         ASSERT_FALSE(strict.has_value());
         EXPECT_EQ(strict.error().code, error_code::mismatch);
         EXPECT_EQ(strict.error().value, "yes");
-        const auto upstream = read_pod(pod, {.strict_dvpp = false});
+        const auto upstream = spoken::read_pod(pod, {.strict_dvpp = false});
         ASSERT_TRUE(upstream.has_value());
         EXPECT_EQ(upstream->containers[0].dvpp, dvpp_use::unstated);
-        EXPECT_EQ(read_pod(pod_with({cores}, {{"vnpu-dvpp", "maybe"}}), {}).error().code, error_code::unknown_name);
+        EXPECT_EQ(spoken::read_pod(pod_with({cores}, {{"vnpu-dvpp", "maybe"}}), {}).error().code,
+                  error_code::unknown_name);
     }
 }
 
 TEST(mindcluster, other_core_counts_are_errors_that_name_the_allowed_ones) {
     for (const std::int64_t cores : {3, 5, 6, 7, 12, -1}) {
-        const auto read = read_pod(pod_with({cores}), {});
+        const auto read = spoken::read_pod(pod_with({cores}), {});
         ASSERT_FALSE(read.has_value()) << cores;
         EXPECT_EQ(read.error().code, error_code::out_of_range);
         EXPECT_EQ(read.error().value, std::to_string(cores));
     }
-    EXPECT_EQ(read_pod(pod_with({12}), {}).error().expected, "1, 2, 4 or a multiple of 8 or 10");
+    EXPECT_EQ(spoken::read_pod(pod_with({12}), {}).error().expected, "1, 2, 4 or a multiple of 8 or 10");
 }
 
 TEST(mindcluster, a_null_without_quotes_is_told_to_need_them) {
-    const auto read = read_pod(pod_with({4}, {{"vnpu-dvpp", ""}}), {});
+    const auto read = spoken::read_pod(pod_with({4}, {{"vnpu-dvpp", ""}}), {});
     ASSERT_FALSE(read);
     EXPECT_EQ(read.error().value, "\"\"");
     EXPECT_THAT(read.error().expected, HasSubstr("in quotes"));
@@ -249,8 +244,8 @@ TEST(mindcluster, a_null_without_quotes_is_told_to_need_them) {
 
 TEST(mindcluster, every_container_counts_unless_read_as_upstream) {
     const auto pod = pod_with({0, 2, 8});
-    EXPECT_THAT(read_pod(pod, {})->containers, SizeIs(2));
-    EXPECT_THAT(read_pod(pod, {.every_container = false})->containers, SizeIs(1));
+    EXPECT_THAT(spoken::read_pod(pod, {})->containers, SizeIs(2));
+    EXPECT_THAT(spoken::read_pod(pod, {.every_container = false})->containers, SizeIs(1));
 }
 
 std::vector<device_registration> devices() { return read_node(good_node(), good_info(), {}, {}).devices; }
@@ -258,7 +253,7 @@ std::vector<device_registration> devices() { return read_node(good_node(), good_
 dialects::assignment_reading assigned(const std::string& text) {
     auto pod = pod_with({2});
     pod.annotations[core] = text;
-    return read_assignment(pod, devices(), {});
+    return spoken::read_assignment(pod, devices(), {});
 }
 
 TEST(mindcluster, assignments_are_templates_or_whole_chips) {
@@ -277,7 +272,7 @@ TEST(mindcluster, the_vgroup_is_what_the_device_plugin_made) {
         auto pod = pod_with({2});
         pod.annotations[core] = "10-vir02_1c";
         pod.annotations["huawei.com/AscendReal"] = real;
-        return std::get<vir_template>(read_assignment(pod, devices(), {}).shares[0].part).group;
+        return std::get<vir_template>(spoken::read_assignment(pod, devices(), {}).shares[0].part).group;
     };
     EXPECT_EQ(group_of("Ascend310P-2c.1cpu-100-0_0"), 1U);
     EXPECT_EQ(group_of("Ascend310P-2c.1cpu-103-10_3"), 4U);
@@ -287,7 +282,7 @@ TEST(mindcluster, the_vgroup_is_what_the_device_plugin_made) {
     auto pod = pod_with({2});
     pod.annotations[core] = "0-vir01;2-vir01";
     pod.annotations["huawei.com/AscendReal"] = "Ascend310P-1c-100-0_2;Ascend310P-1c-101-2_1";
-    const auto read = read_assignment(pod, devices(), {});
+    const auto read = spoken::read_assignment(pod, devices(), {});
     EXPECT_EQ(std::get<vir_template>(read.shares[0].part).group, 3U);
     EXPECT_EQ(std::get<vir_template>(read.shares[1].part).group, 2U);
 }
@@ -307,23 +302,23 @@ TEST(mindcluster, what_is_written_is_what_is_read) {
     for (const char* text : {"10-vir04_4c_dvpp", "0,2", "0-vir01;2,10", ";2"}) {
         const auto read = assigned(text);
         EXPECT_THAT(read.problems, IsEmpty());
-        const auto written = write_assignment({}, devices(), {"n0", "18", read.shares}, {});
+        const auto written = spoken::write_assignment({}, devices(), {"n0", "18", read.shares}, {});
         EXPECT_EQ(written, (kubernetes::text_map{{core, text}, {"predicate-time", "18"}}));
     }
-    const auto spoken = make({});
+    const auto mindcluster = make({});
     kubernetes::node node;
     node.name = "n0";
     kubernetes::text_map config_map;
-    spoken->write_node(devices(), node, config_map);
-    EXPECT_EQ(spoken->read_node({.object = node, .config_map = &config_map}).devices, devices());
+    mindcluster->write_node(devices(), node, config_map);
+    EXPECT_EQ(mindcluster->read_node({.object = node, .config_map = &config_map}).devices, devices());
 }
 
 TEST(mindcluster, a_node_without_chips_or_without_its_config_map_has_none) {
-    const auto spoken = make({});
-    EXPECT_EQ(spoken->config_map_of("n0"), "mindx-dl-deviceinfo-n0");
-    EXPECT_THAT(spoken->read_node({.object = kubernetes::node{}}).problems, IsEmpty());
+    const auto mindcluster = make({});
+    EXPECT_EQ(mindcluster->config_map_of("n0"), "mindx-dl-deviceinfo-n0");
+    EXPECT_THAT(mindcluster->read_node({.object = kubernetes::node{}}).problems, IsEmpty());
     const auto node = good_node();
-    EXPECT_THAT(spoken->read_node({.object = node}).problems, SizeIs(1));
+    EXPECT_THAT(mindcluster->read_node({.object = node}).problems, SizeIs(1));
     for (const char* text :
          {"", "{", "[]", R"({"DeviceInfo":{"DeviceList":[]}})", R"({"DeviceInfo":{"DeviceList":{"a":1}}})"}) {
         EXPECT_FALSE(read_device_info({{"DeviceInfoCfg", text}})) << text;
@@ -331,18 +326,18 @@ TEST(mindcluster, a_node_without_chips_or_without_its_config_map_has_none) {
 }
 
 TEST(mindcluster, chips_are_of_the_sizes_that_the_nodes_have) {
-    const auto spoken = make({});
+    const auto mindcluster = make({});
     auto small = good_node();
     auto large = good_node();
     large.labels["servertype"] = "Ascend310P-10";
-    EXPECT_EQ(spoken->trait_of(small), "8");
-    EXPECT_EQ(spoken->trait_of(large), "10");
-    EXPECT_EQ(spoken->trait_of(kubernetes::node{}), "");
-    EXPECT_EQ(spoken->for_traits({}), nullptr);
-    EXPECT_EQ(spoken->for_traits({"10"})->read_pod(pod_with({40}))->containers[0].count, 4);
-    EXPECT_EQ(spoken->for_traits({"10", "8"})->read_pod(pod_with({40})).error().code, error_code::unsupported);
-    EXPECT_EQ(spoken->extended_of(small), 24);
-    EXPECT_EQ(spoken->extended_of(pod_with({2, 0, 8})), 10);
+    EXPECT_EQ(mindcluster->trait_of(small), "8");
+    EXPECT_EQ(mindcluster->trait_of(large), "10");
+    EXPECT_EQ(mindcluster->trait_of(kubernetes::node{}), "");
+    EXPECT_EQ(mindcluster->for_traits({}), nullptr);
+    EXPECT_EQ(mindcluster->for_traits({"10"})->read_pod(pod_with({40}))->containers[0].count, 4);
+    EXPECT_EQ(mindcluster->for_traits({"10", "8"})->read_pod(pod_with({40})).error().code, error_code::unsupported);
+    EXPECT_EQ(mindcluster->extended_of(small), 24);
+    EXPECT_EQ(mindcluster->extended_of(pod_with({2, 0, 8})), 10);
 }
 
 } // namespace

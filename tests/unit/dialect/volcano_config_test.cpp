@@ -14,10 +14,7 @@ namespace {
 using namespace vgpualloc;
 using vgpualloc::test::covers;
 using namespace vgpualloc::dialects::volcano;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::SizeIs;
+using namespace testing; // matchers
 
 const std::string geometries = R"([{"models":["A100-SXM4-40GB","A100-SXM4-40GB"],"allowedGeometries":[
   {"group":"group1","geometries":[{"name":"1g.5gb","memory":5120,"count":7}]},

@@ -18,14 +18,8 @@ using namespace vgpualloc::dialects::volcano_vgpu;
 using dialects::assignment_reading;
 using dialects::decision;
 using dialects::node_reading;
-using testing::ElementsAre;
-using testing::IsEmpty;
-using testing::SizeIs;
-constexpr auto& read_pod = test::spoken<options>::read_pod;
-constexpr auto& read_node = test::spoken<options>::read_node;
-constexpr auto& requests = test::spoken<options>::requests;
-constexpr auto& read_assignment = test::spoken<options>::read_assignment;
-constexpr auto& write_assignment = test::spoken<options>::write_assignment;
+using namespace testing; // matchers
+using spoken = test::spoken<options>;
 
 const std::string a100 = "NVIDIA-NVIDIA A100-SXM4-40GB";
 
@@ -76,10 +70,10 @@ const device_request& only(const expected<pod_request>& read) {
 // --- registration -------------------------------------------------------------------------------------------------
 
 TEST(volcano_vgpu_node, every_field_of_a_card_is_read) {
-    const auto read = read_node(registered("GPU-0,10,40960," + a100 +
-                                           ",true,hami-core:"
-                                           "GPU-1,4,81920,NVIDIA H100,false,hami-core,one more:"),
-                                options{});
+    const auto read = spoken::read_node(registered("GPU-0,10,40960," + a100 +
+                                                   ",true,hami-core:"
+                                                   "GPU-1,4,81920,NVIDIA H100,false,hami-core,one more:"),
+                                        options{});
     ASSERT_THAT(read.devices, SizeIs(2));
     EXPECT_THAT(read.problems, IsEmpty());
     const device_registration& card = read.devices[0];
@@ -102,7 +96,7 @@ TEST(volcano_vgpu_node, every_card_has_a_mode_of_its_own) {
                              "GPU-4,10,1,NVIDIA V100,true,MIG:";
     options with = with_geometry();
     with.memory_factor = 4;
-    auto read = read_node(registered(text), with);
+    auto read = spoken::read_node(registered(text), with);
     ASSERT_THAT(read.devices, SizeIs(5));
     EXPECT_EQ(read.devices[0].mode, "mig");
     EXPECT_EQ(read.devices[0].geometry, with.geometries[1].groups);
@@ -113,11 +107,11 @@ TEST(volcano_vgpu_node, every_card_has_a_mode_of_its_own) {
     EXPECT_EQ(read.devices[3].mode, "mps");
     EXPECT_EQ(read.devices[4].mode, "hami_core");
     with.mps_as_hami_core = true;
-    EXPECT_EQ(read_node(registered(text), with).devices[3].mode, "hami_core") << "as Volcano";
+    EXPECT_EQ(spoken::read_node(registered(text), with).devices[3].mode, "hami_core") << "as Volcano";
 }
 
 TEST(volcano_vgpu_node, cards_of_other_makes_have_no_family) {
-    const auto read = read_node(registered("X,10,1000,nvidia lower case,true,hami-core:"), options{});
+    const auto read = spoken::read_node(registered("X,10,1000,nvidia lower case,true,hami-core:"), options{});
     ASSERT_THAT(read.devices, SizeIs(1));
     EXPECT_EQ(read.devices[0].family, "");
 }
@@ -125,7 +119,7 @@ TEST(volcano_vgpu_node, cards_of_other_makes_have_no_family) {
 TEST(volcano_vgpu_node, a_node_without_registration_has_no_cards_and_no_problem) {
     kubernetes::node bare;
     bare.allocatable = registered("").allocatable;
-    const auto read = read_node(bare, options{});
+    const auto read = spoken::read_node(bare, options{});
     EXPECT_THAT(read.devices, IsEmpty());
     EXPECT_THAT(read.problems, IsEmpty());
 }
@@ -135,7 +129,7 @@ TEST(volcano_vgpu_node, the_kubelet_must_offer_all_three_resources) {
         for (const char* const offered : {"0", "", "many", "0.0"}) {
             auto node = registered("GPU-0,10,40960," + a100 + ",true,hami-core:");
             node.allocatable[name] = offered;
-            const auto read = read_node(node, options{});
+            const auto read = spoken::read_node(node, options{});
             EXPECT_THAT(read.devices, IsEmpty()) << name << offered;
             ASSERT_THAT(read.problems, SizeIs(1));
             EXPECT_EQ(read.problems[0].code, error_code::missing);
@@ -147,7 +141,7 @@ TEST(volcano_vgpu_node, the_kubelet_must_offer_all_three_resources) {
 TEST(volcano_vgpu_node, too_few_fields_anywhere_leave_no_card) {
     for (const char* const text : {"GPU-0,10,40960,NVIDIA,true:", "GPU-0,1,1,NVIDIA,true,mig:junk:",
                                    "a,1,1,NVIDIA,true,x", "", "GPU-0,1,1,NVIDIA,true,x::GPU-1,1,1,NVIDIA,true,x:"}) {
-        const auto read = read_node(registered(text), options{});
+        const auto read = spoken::read_node(registered(text), options{});
         EXPECT_THAT(read.devices, IsEmpty()) << text;
         ASSERT_THAT(read.problems, SizeIs(1)) << text;
         EXPECT_EQ(read.problems[0].code, error_code::malformed);
@@ -174,7 +168,8 @@ TEST(volcano_vgpu_node, a_card_that_cannot_be_read_is_unhealthy) {
         {"GPU;1,7,5,NVIDIA,true,x", "card 1 uuid", 7, 5},
     };
     for (const wrong& item : all) {
-        const auto read = read_node(registered("GPU-0,10,40960,NVIDIA,true,hami-core:" + item.record + ":"), options{});
+        const auto read =
+            spoken::read_node(registered("GPU-0,10,40960,NVIDIA,true,hami-core:" + item.record + ":"), options{});
         ASSERT_THAT(read.devices, SizeIs(2)) << item.record;
         EXPECT_TRUE(read.devices[0].healthy);
         EXPECT_FALSE(read.devices[1].healthy) << item.record;
@@ -188,7 +183,7 @@ TEST(volcano_vgpu_node, a_card_that_cannot_be_read_is_unhealthy) {
 TEST(volcano_vgpu_node, of_two_groups_with_one_name_the_first_is_used) {
     options with;
     with.geometries = {{{"A100"}, {group("g", {{"small", mib{1}, 2}}), group("g", {{"large", mib{2}, 1}})}}};
-    const auto read = read_node(registered("GPU-0,10,40960," + a100 + ",true,mig:"), with);
+    const auto read = spoken::read_node(registered("GPU-0,10,40960," + a100 + ",true,mig:"), with);
     ASSERT_THAT(read.devices, SizeIs(1));
     EXPECT_THAT(read.devices[0].geometry, ElementsAre(with.geometries[0].groups[0]));
     ASSERT_THAT(read.problems, SizeIs(1));
@@ -201,7 +196,7 @@ TEST(volcano_vgpu_node, a_geometry_that_no_annotation_can_name_makes_its_cards_u
           group("g", {{"k", mib{1}, -1}}), group("g", {{"k", mib{-1}, 1}}), group("g]", {{"k", mib{1}, 1}})}) {
         options with;
         with.geometries = {{{"A100"}, {wrong}}};
-        const auto read = read_node(registered("GPU-0,10,40960," + a100 + ",true,mig:"), with);
+        const auto read = spoken::read_node(registered("GPU-0,10,40960," + a100 + ",true,mig:"), with);
         ASSERT_THAT(read.devices, SizeIs(1));
         EXPECT_FALSE(read.devices[0].healthy);
         EXPECT_EQ(read.devices[0].mode, "hami_core");
@@ -211,17 +206,17 @@ TEST(volcano_vgpu_node, a_geometry_that_no_annotation_can_name_makes_its_cards_u
 
 TEST(volcano_vgpu_node, what_is_written_reads_back) {
     options with = with_geometry();
-    const auto first = read_node(registered("GPU-0,10,40960," + a100 +
-                                            ",true,mig:GPU-1,4,81920,NVIDIA H100,false,hami-core:"
-                                            "GPU-2,4,81920,NVIDIA H100,true,mps:"),
-                                 with);
+    const auto first = spoken::read_node(registered("GPU-0,10,40960," + a100 +
+                                                    ",true,mig:GPU-1,4,81920,NVIDIA H100,false,hami-core:"
+                                                    "GPU-2,4,81920,NVIDIA H100,true,mps:"),
+                                         with);
     kubernetes::node written;
     written.name = "n0";
-    test::spoken<options>::write_node(first.devices, with, written);
+    spoken::write_node(first.devices, with, written);
     EXPECT_EQ(written.allocatable["volcano.sh/vgpu-memory"], "204800");
     EXPECT_EQ(written.allocatable["volcano.sh/vgpu-cores"], "300");
     EXPECT_EQ(written.capacity["volcano.sh/vgpu-number"], "18");
-    EXPECT_EQ(read_node(written, with).devices, first.devices);
+    EXPECT_EQ(spoken::read_node(written, with).devices, first.devices);
 }
 
 // --- request ------------------------------------------------------------------------------------------------------
@@ -231,8 +226,8 @@ TEST(volcano_vgpu_pod, the_documented_example) { // seeds 000, 001, 003
     auto pod =
         one_card({{"volcano.sh/vgpu-number", 1}, {"volcano.sh/vgpu-cores", 50}, {"volcano.sh/vgpu-memory", 3000}});
     pod.annotations[mode_annotation] = "hami-core";
-    ASSERT_TRUE(requests(pod, options{}));
-    const auto read = read_pod(pod, options{});
+    ASSERT_TRUE(spoken::requests(pod, options{}));
+    const auto read = spoken::read_pod(pod, options{});
     const device_request& request = only(read);
     EXPECT_EQ(request.count, 1);
     EXPECT_EQ(request.memory, mib{3000});
@@ -248,38 +243,38 @@ TEST(volcano_vgpu_pod, only_containers_with_a_count_or_memory_limit_ask) {
                        container("memory", {{"volcano.sh/vgpu-memory", 100}}),
                        container("none", {{"volcano.sh/vgpu-number", 0}})});
     pod.init_containers = {container("init", {{"volcano.sh/vgpu-number", 8}})};
-    const auto read = read_pod(pod, options{});
+    const auto read = spoken::read_pod(pod, options{});
     ASSERT_TRUE(read);
     ASSERT_THAT(read->containers, SizeIs(2));
     EXPECT_EQ(read->containers[0].count, 1);
     EXPECT_EQ(read->containers[1].count, 0);
     pod.containers.resize(1);
-    EXPECT_FALSE(requests(pod, options{}));
-    EXPECT_THAT(read_pod(pod, options{})->containers, IsEmpty());
+    EXPECT_FALSE(spoken::requests(pod, options{}));
+    EXPECT_THAT(spoken::read_pod(pod, options{})->containers, IsEmpty());
 }
 
 TEST(volcano_vgpu_pod, amounts_come_from_limits_or_else_from_requests) {
     auto pod = one_card({{"volcano.sh/vgpu-number", 2}, {"volcano.sh/vgpu-cores", 10}});
     pod.containers[0].requests = {{"volcano.sh/vgpu-memory", 700}, {"volcano.sh/vgpu-cores", 20}};
-    EXPECT_EQ(only(read_pod(pod, options{})).memory, mib{700});
-    EXPECT_EQ(only(read_pod(pod, options{})).cores, core_percent{10});
+    EXPECT_EQ(only(spoken::read_pod(pod, options{})).memory, mib{700});
+    EXPECT_EQ(only(spoken::read_pod(pod, options{})).cores, core_percent{10});
     pod.containers[0].limits.erase("volcano.sh/vgpu-number");
-    EXPECT_FALSE(requests(pod, options{})) << "requests alone ask for nothing";
+    EXPECT_FALSE(spoken::requests(pod, options{})) << "requests alone ask for nothing";
 }
 
 TEST(volcano_vgpu_pod, a_percentage_wins_over_memory_unless_it_is_101) {
     auto pod = one_card(
         {{"volcano.sh/vgpu-number", 1}, {"volcano.sh/vgpu-memory", 9}, {"volcano.sh/vgpu-memory-percentage", 25}});
-    EXPECT_EQ(only(read_pod(pod, options{})).memory_percent, 25);
+    EXPECT_EQ(only(spoken::read_pod(pod, options{})).memory_percent, 25);
     pod.containers[0].limits["volcano.sh/vgpu-memory-percentage"] = 0;
-    EXPECT_EQ(only(read_pod(pod, options{})).memory_percent, 0);
+    EXPECT_EQ(only(spoken::read_pod(pod, options{})).memory_percent, 0);
     pod.containers[0].limits["volcano.sh/vgpu-memory-percentage"] = 101;
-    EXPECT_EQ(only(read_pod(pod, options{})).memory_percent, std::nullopt);
-    EXPECT_EQ(only(read_pod(pod, options{})).memory, mib{9});
+    EXPECT_EQ(only(spoken::read_pod(pod, options{})).memory_percent, std::nullopt);
+    EXPECT_EQ(only(spoken::read_pod(pod, options{})).memory, mib{9});
     pod.containers[0].limits["volcano.sh/vgpu-memory-percentage"] = 25;
     options unnamed;
     unnamed.memory_percentage_name = "";
-    EXPECT_EQ(only(read_pod(pod, unnamed)).memory_percent, std::nullopt);
+    EXPECT_EQ(only(spoken::read_pod(pod, unnamed)).memory_percent, std::nullopt);
 }
 
 TEST(volcano_vgpu_pod, amounts_out_of_range_are_errors) {
@@ -288,7 +283,7 @@ TEST(volcano_vgpu_pod, amounts_out_of_range_are_errors) {
         for (const std::int64_t amount : {std::int64_t{-1}, std::int64_t{1} << 31U}) {
             auto pod = one_card({{"volcano.sh/vgpu-number", 1}});
             pod.containers[0].limits[name] = amount;
-            const auto read = read_pod(pod, options{});
+            const auto read = spoken::read_pod(pod, options{});
             ASSERT_FALSE(read) << name;
             EXPECT_EQ(read.error().code, error_code::out_of_range);
             EXPECT_EQ(read.error().where, "pod default/p");
@@ -301,10 +296,10 @@ TEST(volcano_vgpu_pod, amounts_out_of_range_are_errors) {
 TEST(volcano_vgpu_pod, a_mode_annotation_must_match_whatever_it_says) {
     covers({"R032"});
     auto pod = one_card({{"volcano.sh/vgpu-number", 1}});
-    EXPECT_EQ(only(read_pod(pod, options{})).mode, "");
+    EXPECT_EQ(only(spoken::read_pod(pod, options{})).mode, "");
     const auto mode_for = [&pod](const char* text, const options& with) {
         pod.annotations[mode_annotation] = text;
-        return only(read_pod(pod, with)).mode;
+        return only(spoken::read_pod(pod, with)).mode;
     };
     EXPECT_EQ(mode_for("mig", options{}), "mig");
     EXPECT_EQ(mode_for("", options{}), "volcano.sh/vgpu-mode=");
@@ -322,7 +317,7 @@ TEST(volcano_vgpu_pod, lists_are_trimmed_and_both_kinds_apply) {
     pod.annotations["nvidia.com/nouse-gputype"] = "PCIe";
     pod.annotations["volcano.sh/vgpu-use-gpuuuid"] = " , ";
     pod.annotations["volcano.sh/vgpu-nouse-gpuuuid"] = "GPU-7";
-    const auto read = read_pod(pod, options{});
+    const auto read = spoken::read_pod(pod, options{});
     EXPECT_THAT(only(read).types_allowed, ElementsAre("A100", "H100"));
     EXPECT_THAT(only(read).types_denied, ElementsAre("PCIe"));
     EXPECT_THAT(only(read).uuids_allowed, IsEmpty()) << "a blank list is no filter";
@@ -332,25 +327,25 @@ TEST(volcano_vgpu_pod, lists_are_trimmed_and_both_kinds_apply) {
 TEST(volcano_vgpu_pod, a_group_leaves_its_tag_and_avoids_it_when_spread) {
     auto pod = one_card({{"volcano.sh/vgpu-number", 1}});
     pod.annotations["volcano.sh/group-name"] = "not read";
-    EXPECT_THAT(read_pod(pod, options{})->tags, IsEmpty());
+    EXPECT_THAT(spoken::read_pod(pod, options{})->tags, IsEmpty());
     pod.annotations["scheduling.volcano.sh/group-name"] = "second";
-    EXPECT_THAT(read_pod(pod, options{})->tags, ElementsAre("group:default/second"));
+    EXPECT_THAT(spoken::read_pod(pod, options{})->tags, ElementsAre("group:default/second"));
     pod.annotations["scheduling.k8s.io/group-name"] = "first";
-    EXPECT_THAT(read_pod(pod, options{})->tags, ElementsAre("group:default/first"));
-    EXPECT_THAT(read_pod(pod, options{})->avoids, IsEmpty());
+    EXPECT_THAT(spoken::read_pod(pod, options{})->tags, ElementsAre("group:default/first"));
+    EXPECT_THAT(spoken::read_pod(pod, options{})->avoids, IsEmpty());
     pod.annotations["volcano.sh/vgpu-podgroup-policy"] = "spread";
-    EXPECT_THAT(read_pod(pod, options{})->avoids, ElementsAre("group:default/first"));
+    EXPECT_THAT(spoken::read_pod(pod, options{})->avoids, ElementsAre("group:default/first"));
 }
 
 TEST(volcano_vgpu_pod, a_bound_pod_is_seen_by_its_group_where_it_has_something) {
     auto pod = one_card({{"volcano.sh/vgpu-number", 1}, {"volcano.sh/vgpu-memory-percentage", 0}});
     pod.annotations["scheduling.k8s.io/group-name"] = "g";
-    EXPECT_THAT(read_pod(pod, options{})->tags, IsEmpty()) << "it asks for nothing of a card";
+    EXPECT_THAT(spoken::read_pod(pod, options{})->tags, IsEmpty()) << "it asks for nothing of a card";
     const auto tags_with = [&pod](const partition& part) {
         const device_share has{.container = 0, .device = device_index{0U}, .part = part};
-        return test::spoken<options>::tags_of(pod, {&has, 1}, options{});
+        return spoken::tags_of(pod, {&has, 1}, options{});
     };
-    EXPECT_THAT(test::spoken<options>::tags_of(pod, {}, options{}), IsEmpty());
+    EXPECT_THAT(spoken::tags_of(pod, {}, options{}), IsEmpty());
     EXPECT_THAT(tags_with(slice{}), IsEmpty());
     EXPECT_THAT(tags_with(slice{mib{0}, core_percent{1}}), ElementsAre("group:default/g"));
     EXPECT_THAT(tags_with(mig_instance{}), ElementsAre("group:default/g"));
@@ -361,10 +356,10 @@ TEST(volcano_vgpu_pod, rules_that_the_pod_matches_are_tagged_and_avoided_by_posi
     with.exclusive_rules = {{}, {{"app", "a"}}, {{"app", "a"}, {"tier", "x"}}, {{"app", "b"}}};
     auto pod = one_card({{"volcano.sh/vgpu-number", 1}});
     pod.labels = {{"app", "a"}, {"more", "m"}};
-    EXPECT_THAT(read_pod(pod, with)->tags, ElementsAre("rule:1"));
+    EXPECT_THAT(spoken::read_pod(pod, with)->tags, ElementsAre("rule:1"));
     pod.labels["tier"] = "x";
-    EXPECT_THAT(read_pod(pod, with)->tags, ElementsAre("rule:1", "rule:2"));
-    EXPECT_THAT(read_pod(pod, with)->avoids, ElementsAre("rule:1", "rule:2"));
+    EXPECT_THAT(spoken::read_pod(pod, with)->tags, ElementsAre("rule:1", "rule:2"));
+    EXPECT_THAT(spoken::read_pod(pod, with)->avoids, ElementsAre("rule:1", "rule:2"));
 }
 
 // --- assignment ---------------------------------------------------------------------------------------------------
@@ -373,11 +368,11 @@ class volcano_vgpu_assignment : public testing::Test {
 protected:
     options with = with_geometry();
     std::vector<device_registration> devices =
-        read_node(registered("GPU-0,10,40960," + a100 + ",true,mig:GPU-1,10,40960," + a100 +
-                             ",true,hami-core:"
-                             "GPU-11,10,40960," +
-                             a100 + ",true,hami-core:"),
-                  with)
+        spoken::read_node(registered("GPU-0,10,40960," + a100 + ",true,mig:GPU-1,10,40960," + a100 +
+                                     ",true,hami-core:"
+                                     "GPU-11,10,40960," +
+                                     a100 + ",true,hami-core:"),
+                          with)
             .devices;
     kubernetes::pod pod =
         pod_of({container("sidecar", {}),
@@ -386,16 +381,16 @@ protected:
 
     assignment_reading read(const std::string& text) {
         pod.annotations[assignment_annotation] = text;
-        return read_assignment(pod, devices, with);
+        return spoken::read_assignment(pod, devices, with);
     }
     std::string written(std::span<const device_share> shares) const {
-        return write_assignment(pod, devices, {.node = "n0", .time = "17", .shares = shares}, with)
+        return spoken::write_assignment(pod, devices, {.node = "n0", .time = "17", .shares = shares}, with)
             .at(assignment_annotation);
     }
 };
 
 TEST_F(volcano_vgpu_assignment, a_pod_without_the_annotation_has_nothing) {
-    const auto got = read_assignment(pod, devices, with);
+    const auto got = spoken::read_assignment(pod, devices, with);
     EXPECT_THAT(got.shares, IsEmpty());
     EXPECT_THAT(got.problems, IsEmpty());
 }
@@ -411,7 +406,7 @@ TEST_F(volcano_vgpu_assignment, all_keys_are_written) {
     const kubernetes::text_map expected{{"volcano.sh/vgpu-node", "n0"},   {"volcano.sh/vgpu-time", "17"},
                                         {"volcano.sh/bind-time", "17"},   {"volcano.sh/bind-phase", "allocating"},
                                         {"volcano.sh/vgpu-ids-new", ids}, {"volcano.sh/devices-to-allocate", ids}};
-    EXPECT_EQ(write_assignment(pod, devices, {.node = "n0", .time = "17", .shares = shares}, with), expected);
+    EXPECT_EQ(spoken::write_assignment(pod, devices, {.node = "n0", .time = "17", .shares = shares}, with), expected);
 
     const auto native = read(ids);
     EXPECT_THAT(native.problems, IsEmpty());
