@@ -18,7 +18,8 @@ using vgpualloc::unexpected;
 /// Goes through a text token by token. The parser has checked the tokens, so that their ends are easy to see.
 class token_walk {
 public:
-    explicit token_walk(std::string_view text) : text_{text} {
+    token_walk(std::string_view text, std::int32_t first_line)
+        : text_{text}, first_line_{first_line}, line_{first_line} {
         if (text_.starts_with("\xEF\xBB\xBF")) offset_ = 3;
     }
 
@@ -43,7 +44,7 @@ public:
     [[nodiscard]] text_place place_before(std::size_t offset) const {
         const std::string_view read = text_.substr(0, std::min(offset, text_.size()));
         const std::size_t line_end = read.rfind('\n');
-        return {.line = static_cast<std::int32_t>(std::ranges::count(read, '\n')) + 1,
+        return {.line = static_cast<std::int32_t>(std::ranges::count(read, '\n')) + first_line_,
                 .column = static_cast<std::int32_t>(offset - (line_end == read.npos ? 0 : line_end + 1))};
     }
 
@@ -90,15 +91,16 @@ private:
     std::string_view text_;
     std::size_t offset_ = 0;
     std::size_t line_begin_ = 0;
-    std::int32_t line_ = 1;
+    std::int32_t first_line_;
+    std::int32_t line_;
     text_place place_;
 };
 
 /// Takes the parser's events. A handler that answers false ends the parsing.
 class json_events {
 public:
-    json_events(std::string_view text, std::string_view name, repeated_keys repeated)
-        : text_{text}, walk_{text}, name_{name}, tree_{name, json_values_max, repeated} {}
+    json_events(std::string_view text, std::string_view name, repeated_keys repeated, std::int32_t first_line)
+        : text_{text}, walk_{text, first_line}, name_{name}, tree_{name, json_values_max, repeated} {}
 
     // The interface of nlohmann's SAX parser.
     bool null() { return scalar(value_kind::null, {}); }
@@ -182,9 +184,10 @@ error too_long(std::string_view name) {
 
 } // namespace
 
-vgpualloc::expected<document> parse_json(std::string_view text, std::string_view name, repeated_keys repeated) {
+vgpualloc::expected<document> parse_json(std::string_view text, std::string_view name, repeated_keys repeated,
+                                         std::int32_t first_line) {
     if (text.size() > document_bytes_max) return unexpected(too_long(name));
-    json_events events{text, name, repeated};
+    json_events events{text, name, repeated, first_line};
     if (!events.read()) return unexpected(events.failure());
     if (!events.at_end()) return unexpected(events.more_follows());
     return events.take();
@@ -192,7 +195,7 @@ vgpualloc::expected<document> parse_json(std::string_view text, std::string_view
 
 vgpualloc::expected<std::vector<document>> parse_json_stream(std::string_view text, std::string_view name) {
     if (text.size() > document_bytes_max) return unexpected(too_long(name));
-    json_events events{text, name, repeated_keys::refused};
+    json_events events{text, name, repeated_keys::refused, 1};
     std::vector<document> documents;
     do {
         if (!events.read()) return unexpected(events.failure());

@@ -22,9 +22,11 @@ inline constexpr int depth_max = 64; ///< of lists and maps in each other
 enum class repeated_keys : std::uint8_t { refused, kept };
 
 /// The one value of a text. `name` is what errors call the text: malformed and duplicate (a key given twice) with line
-/// and column, out_of_range for the limits.
+/// and column, out_of_range for the limits. `first_line` is the number of the text's first line, where the text is a
+/// part of a file.
 [[nodiscard]] vgpualloc::expected<document> parse_json(std::string_view text, std::string_view name,
-                                                       repeated_keys repeated = repeated_keys::refused);
+                                                       repeated_keys repeated = repeated_keys::refused,
+                                                       std::int32_t first_line = 1);
 
 /// Values one after the other, as several files of JSON make when they are joined. Errors as above.
 [[nodiscard]] vgpualloc::expected<std::vector<document>> parse_json_stream(std::string_view text,

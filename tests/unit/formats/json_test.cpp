@@ -57,6 +57,15 @@ TEST(parse_json, every_value_knows_line_and_column) {
     EXPECT_EQ(placed(*value->find("d")), "5:21");
 }
 
+TEST(parse_json, a_line_of_a_file_has_its_number_in_all_places) {
+    const auto value = parse_json("{\"a\":\n1}", "f.jsonl", repeated_keys::refused, 7);
+    ASSERT_TRUE(value.has_value()) << value.error().message();
+    EXPECT_EQ(placed(*value), "7:1");
+    EXPECT_EQ(placed(*value->find("a")), "8:1");
+    EXPECT_EQ(parse_json("[1 2]", "f.jsonl", repeated_keys::refused, 7).error().where, "f.jsonl:7:4");
+    EXPECT_EQ(parse_json("{\"a\":1,\"a\":2}", "f.jsonl", repeated_keys::refused, 7).error().where, "f.jsonl:7:8");
+}
+
 TEST(parse_json, a_byte_order_mark_is_passed_over) {
     const auto value = parse_json("\xEF\xBB\xBF{\"a\": 1}", "f.json");
     ASSERT_TRUE(value.has_value());
