@@ -15,15 +15,15 @@ namespace vgpuconformance {
 /// there is allocated and discarded by the model itself, as it may leave something behind.
 class compat_side {
 public:
-    compat_side(const json& recorded_case, volcano::quirk_set quirks, footing within_sessions = footing::own);
+    compat_side(const recorded_case& recorded, volcano::quirk_set quirks, footing within_sessions = footing::own);
     ~compat_side();
     compat_side(const compat_side&) = delete;
     compat_side& operator=(const compat_side&) = delete;
 
-    [[nodiscard]] outcome step(const json& event);
+    [[nodiscard]] outcome step(const recorded_event& event);
 
 private:
-    [[nodiscard]] outcome add(const json& event);
+    [[nodiscard]] outcome add(const recorded_event& event);
     [[nodiscard]] outcome attempt(volcano::pod pod, bool roll_back);
 
     std::string family_;

@@ -94,8 +94,8 @@ private:
 
 class gpushare final : public native_family {
 public:
-    gpushare(std::shared_ptr<const dialect> spoken, const json& recorded_case, bool by_memory)
-        : native_family{std::move(spoken), recorded_case}, by_memory_{by_memory} {}
+    gpushare(std::shared_ptr<const dialect> spoken, const recorded_case& recorded, bool by_memory)
+        : native_family{std::move(spoken), recorded}, by_memory_{by_memory} {}
 
     [[nodiscard]] taken_part part_of(const device_share&, const device_registration&,
                                      const device_request&) const override {
@@ -166,10 +166,9 @@ dialects::mindcluster::options npu_310p_options() {
 
 class npu_310p final : public native_family {
 public:
-    explicit npu_310p(const json& recorded_case)
-        : native_family{dialects::mindcluster::make(npu_310p_options()), recorded_case},
-          configured_{npu_310p_options()} {
-        for (const json& node : recorded_case.at("nodes")) infos_.push_back(npu_info_from(node));
+    explicit npu_310p(const recorded_case& recorded)
+        : native_family{dialects::mindcluster::make(npu_310p_options()), recorded}, configured_{npu_310p_options()} {
+        for (const recorded_node& node : recorded.nodes) infos_.push_back(node.npu);
     }
 
     /// With the status of NodeD, which is in no ConfigMap that the dialect reads.
@@ -219,12 +218,11 @@ private:
 
 } // namespace
 
-native_family::native_family(std::shared_ptr<const dialect> spoken, const json& recorded_case)
+native_family::native_family(std::shared_ptr<const dialect> spoken, const recorded_case& recorded)
     : spoken_{std::move(spoken)} {
-    const auto arguments = options_from(recorded_case);
-    ranking_ = {.policy = arguments.policy, .weight = arguments.weight};
-    for (const json& node : recorded_case.at("nodes")) {
-        nodes_.push_back(node_from(node));
+    ranking_ = {.policy = recorded.options.policy, .weight = recorded.options.weight};
+    for (const recorded_node& node : recorded.nodes) {
+        nodes_.push_back(node.node);
         ranking_.extended.push_back(spoken_->extended_of(nodes_.back()));
     }
 }
@@ -242,18 +240,16 @@ std::unique_ptr<vgpualloc::policy> native_family::make_policy() const {
     return vgpualloc::explaining::make_deviceshare_policy(spoken_->deviceshare({}).ranking, ranking_);
 }
 
-std::unique_ptr<native_family> make_native_family(const json& recorded_case) {
-    const auto name = recorded_case.at("family").get<std::string>();
-    const auto arguments = options_from(recorded_case);
-    const auto config = config_from(recorded_case);
-    if (name == "gpushare") {
+std::unique_ptr<native_family> make_native_family(const recorded_case& recorded) {
+    const volcano::plugin_options& arguments = recorded.options;
+    if (recorded.family == "gpushare") {
         auto spoken = dialects::gpushare::make(
             {.memory_enabled = arguments.gpushare_memory, .number_enabled = arguments.gpushare_number});
-        return std::make_unique<gpushare>(std::move(spoken), recorded_case, arguments.gpushare_memory);
+        return std::make_unique<gpushare>(std::move(spoken), recorded, arguments.gpushare_memory);
     }
-    if (name == "ascend-hami") return std::make_unique<ascend>(ascend_dialect(config), recorded_case);
-    if (name == "ascend-mindcluster-310p") return std::make_unique<npu_310p>(recorded_case);
-    return std::make_unique<vgpu>(vgpu_dialect(config, arguments), recorded_case); // options_from() knows the others
+    if (recorded.family == "ascend-hami") return std::make_unique<ascend>(ascend_dialect(recorded.config), recorded);
+    if (recorded.family == "ascend-mindcluster-310p") return std::make_unique<npu_310p>(recorded);
+    return std::make_unique<vgpu>(vgpu_dialect(recorded.config, arguments), recorded); // read_case() knows the others
 }
 
 } // namespace vgpuconformance

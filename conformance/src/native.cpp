@@ -30,24 +30,6 @@ struct native_side::session {
     [[nodiscard]] pod_id next_pod() { return pod_id{pods++}; }
 };
 
-bool was_bound(const json& event) {
-    const json& out = event.at("out");
-    const auto allocated = out.find("alloc");
-    return allocated != out.end() && allocated->value("ok", false) && !event.value("rollback", false);
-}
-
-vgpualloc::kubernetes::pod bound_pod_from(const json& event) {
-    auto pod = pod_from(event.at("pod"));
-    const auto add = [&pod](const vgpualloc::kubernetes::text_map& more) {
-        for (const auto& [key, value] : more) pod.annotations[key] = value;
-    };
-    if (const auto allocated = event.at("out").find("alloc"); allocated != event.at("out").end()) {
-        add(texts_from(*allocated, "annotations"));
-    }
-    add(texts_from(event, "bind_annotations"));
-    return pod;
-}
-
 namespace {
 
 /// A device that cannot be one, such as one without slots, gives out nothing; what runs on it is still counted.
@@ -65,9 +47,8 @@ void add_registered(vgpualloc::cluster& to, vgpualloc::node& where, device_regis
 
 } // namespace
 
-native_side::native_side(const json& recorded_case, footing within_sessions)
-    : family_{make_native_family(recorded_case)}, footing_{within_sessions},
-      node_count_{recorded_case.at("nodes").size()} {
+native_side::native_side(const recorded_case& recorded, footing within_sessions)
+    : family_{make_native_family(recorded)}, footing_{within_sessions}, node_count_{recorded.nodes.size()} {
     open_session();
 }
 
@@ -181,47 +162,41 @@ std::vector<taken_part> native_side::parts_of(const decision& decided) const {
     return parts;
 }
 
-outcome native_side::add(const json& event) {
+outcome native_side::add(const recorded_event& event) {
     outcome result;
     result.fits.resize(node_count_, false);
-    const auto pod = pod_from(event.at("pod"));
-    if (!family_->spoken().requests(pod)) return result;
-    const auto decided = decide(pod, result.fits);
+    if (!family_->spoken().requests(event.pod)) return result;
+    const auto decided = decide(event.pod, result.fits);
     if (!decided) return result;
     result.chosen = static_cast<std::int64_t>(decided->where.node.at());
     result.allocated = true;
     result.parts = parts_of(*decided);
     const booking booked{.pod = session_->next_pod(),
                          .cpu = {},
-                         .memory = vgpualloc::bytes{family_->spoken().extended_of(pod)},
+                         .memory = vgpualloc::bytes{family_->spoken().extended_of(event.pod)},
                          .where = decided->where,
                          .tags = decided->request.tags};
     // All containers together may exceed what upstream compares (extended_booked): it is booked all the same.
     if (!session_->book->adopt(booked)) throw std::logic_error{"a placement names devices of its node"};
-    const bool roll_back = event.value("rollback", false);
-    if (roll_back) session_->book->release(booked.pod);
+    if (event.roll_back) session_->book->release(booked.pod);
     result.session = booked_in(*session_->book, decided->where.node.at());
-    if (!roll_back && family_->has_cache()) result.cache = cache_with(decided->where);
+    if (!event.roll_back && family_->has_cache()) result.cache = cache_with(decided->where);
     return result;
 }
 
-void native_side::follow(const json& event) {
-    const auto op = event.at("op").get<std::string>();
-    if (op == "add") {
-        if (was_bound(event)) {
-            bound_.push_back({.pod = bound_pod_from(event), .node = event.at("out").at("chosen").get<std::size_t>()});
-        }
-    } else if (op == "restore") {
-        bound_.push_back({.pod = pod_from(event.at("pod")), .node = event.at("node").get<std::size_t>()});
-    } else if (op == "delete") {
-        const auto uid = event.at("pod_uid").get<std::string>();
-        std::erase_if(bound_, [&](const bound_pod& bound) { return bound.pod.uid == uid; });
+void native_side::follow(const recorded_event& event) {
+    if (event.bound_a_pod()) {
+        bound_.push_back({.pod = event.bound_pod(), .node = static_cast<std::size_t>(event.result.chosen)});
+    } else if (event.kind == event_kind::restore) {
+        bound_.push_back({.pod = event.pod, .node = event.node});
+    } else if (event.kind == event_kind::remove) {
+        std::erase_if(bound_, [&](const bound_pod& bound) { return bound.pod.uid == event.pod_uid; });
     }
 }
 
-outcome native_side::step(const json& event) {
-    if (event.at("op").get<std::string>() == "add") {
-        if (footing_ == footing::recorded || event.value("new_session", false)) open_session();
+outcome native_side::step(const recorded_event& event) {
+    if (event.kind == event_kind::add) {
+        if (footing_ == footing::recorded || event.new_session) open_session();
         outcome result = add(event);
         follow(event);
         return result;
@@ -229,7 +204,7 @@ outcome native_side::step(const json& event) {
     follow(event);
     open_session();
     outcome result;
-    result.chosen = event.at("out").value("chosen", std::int64_t{-1});
+    result.chosen = event.result.chosen;
     if (result.chosen >= 0 && family_->has_cache()) {
         result.cache = booked_in(*session_->book, static_cast<std::size_t>(result.chosen));
     }

@@ -22,7 +22,7 @@ namespace vgpuconformance {
 /// recordings say in words of their own.
 class native_family {
 public:
-    native_family(std::shared_ptr<const vgpualloc::dialect> spoken, const json& recorded_case);
+    native_family(std::shared_ptr<const vgpualloc::dialect> spoken, const recorded_case& recorded);
     virtual ~native_family() = default;
 
     [[nodiscard]] const vgpualloc::dialect& spoken() const { return *spoken_; }
@@ -53,8 +53,8 @@ private:
     vgpualloc::explaining::deviceshare_options ranking_;
 };
 
-/// The family of a case. Throws what reading a case throws.
-[[nodiscard]] std::unique_ptr<native_family> make_native_family(const json& recorded_case);
+/// The family of a case.
+[[nodiscard]] std::unique_ptr<native_family> make_native_family(const recorded_case& recorded);
 
 /// From what a decision within a session goes out.
 enum class footing : std::uint8_t {
@@ -66,12 +66,12 @@ enum class footing : std::uint8_t {
 /// annotations, as a restarted scheduler would find them.
 class native_side {
 public:
-    explicit native_side(const json& recorded_case, footing within_sessions = footing::own);
+    explicit native_side(const recorded_case& recorded, footing within_sessions = footing::own);
     ~native_side();
     native_side(const native_side&) = delete;
     native_side& operator=(const native_side&) = delete;
 
-    [[nodiscard]] outcome step(const json& event);
+    [[nodiscard]] outcome step(const recorded_event& event);
 
 private:
     struct bound_pod {
@@ -85,13 +85,13 @@ private:
     struct session; ///< cluster, ledger, policy and allocator
 
     void open_session();
-    [[nodiscard]] outcome add(const json& event);
+    [[nodiscard]] outcome add(const recorded_event& event);
     [[nodiscard]] std::optional<decision> decide(const vgpualloc::kubernetes::pod& pod, std::vector<bool>& fits);
     [[nodiscard]] std::vector<taken_part> parts_of(const decision& decided) const;
     void adopt_bound(session& in, vgpualloc::ledger& book) const;
     [[nodiscard]] booked_devices cache_with(const vgpualloc::placement& placed) const;
     [[nodiscard]] booked_devices booked_in(const vgpualloc::ledger& book, std::size_t node) const;
-    void follow(const json& event);
+    void follow(const recorded_event& event);
 
     std::unique_ptr<native_family> family_;
     footing footing_;
@@ -99,10 +99,5 @@ private:
     std::vector<bound_pod> bound_; ///< as recorded, in the order of binding
     std::unique_ptr<session> session_;
 };
-
-/// What the recording bound: the pod of an `add` with the annotations it got.
-[[nodiscard]] vgpualloc::kubernetes::pod bound_pod_from(const json& event);
-/// Whether an `add` ended with the pod bound.
-[[nodiscard]] bool was_bound(const json& event);
 
 } // namespace vgpuconformance

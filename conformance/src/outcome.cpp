@@ -13,66 +13,42 @@ namespace {
 
 constexpr std::string_view npu_family = "ascend-mindcluster-310p";
 
-std::int64_t number(const json& object, const char* key) {
-    const auto member = object.find(key);
-    return member == object.end() ? 0 : member->get<std::int64_t>();
-}
-
-/// The template of every card in order, from `huawei.com/<word>`; a whole card and a software slice have none.
-std::vector<std::string> templates_of(const json& annotations, const std::string& word) {
-    std::vector<std::string> names;
-    const auto annotation = annotations.find("huawei.com/" + word);
-    if (annotation == annotations.end()) return names;
-    for (const json& card : json::parse(annotation->get<std::string>()))
-        names.push_back(card.value("temp", std::string{}));
-    return names;
-}
-
-taken_part part_of(const json& card, std::int64_t container) {
-    taken_part part{.container = container, .device = number(card, "index"), .cut = {}, .cores = number(card, "cores")};
-    const auto mig = card.find("mig");
-    if (mig == card.end()) {
-        part.memory = number(card, "mem");
+taken_part part_of(const volcano::picked_card& card, std::int64_t container) {
+    taken_part part{.container = container, .device = card.index, .cut = {}, .cores = card.cores};
+    if (card.mig) {
+        part.cut = fmt::format("{}-{}", card.mig->group, card.mig->position);
     } else {
-        part.cut = fmt::format("{}-{}", mig->value("group", std::string{}), number(*mig, "position"));
+        part.memory = card.memory;
     }
     return part;
 }
 
-void add_containers(const json& allocated, outcome& result) {
-    const auto containers = allocated.find("containers");
-    if (containers == allocated.end()) return;
+std::vector<taken_part> parts_of(const event_result& result) {
+    std::vector<taken_part> parts;
     std::int64_t position = 0;
-    for (const json& container : *containers) {
-        for (const json& card : container) result.parts.push_back(part_of(card, position));
+    for (const auto& container : result.allocated->containers) {
+        for (const volcano::picked_card& card : container) parts.push_back(part_of(card, position));
         if (!container.empty()) ++position;
     }
-}
-
-void add_templates(const json& allocated, outcome& result) {
-    const json annotations = allocated.value("annotations", json::object());
-    std::vector<std::string> names;
-    for (const json& container : allocated.value("containers", json::array())) {
-        if (container.empty()) continue;
-        names = templates_of(annotations, container.front().value("type", std::string{}));
-        break;
+    for (std::size_t i = 0; i < std::min(result.templates.size(), parts.size()); ++i)
+        parts[i].cut = result.templates[i];
+    for (const std::int64_t chip : result.allocated->chips) {
+        parts.push_back({.container = 0, .device = chip, .cut = result.allocated->template_name});
     }
-    for (std::size_t i = 0; i < std::min(names.size(), result.parts.size()); ++i) result.parts[i].cut = names[i];
+    return parts;
 }
 
-booked_devices booked_of(const json& state, const std::string& family) {
+booked_devices booked_of(const volcano::ledger_state& state, bool npu) {
     booked_devices booked;
-    for (const json& device : state.value("devices", json::array())) {
-        booked_use use{.slots = number(device, "used_num"),
-                       .memory = number(device, "used_mem"),
-                       .cores = number(device, "used_core")};
-        if (family == npu_family) {
-            const json used = device.value("used", json::object());
-            use = {.slots = 0, .memory = number(used, "cpu"), .cores = number(used, "core")};
+    for (const volcano::card_state& card : state.devices) {
+        booked_use use{.slots = card.used_num, .memory = card.used_mem, .cores = card.used_core};
+        if (npu) {
+            const auto used = card.npu_used.value_or(volcano::npu_resource{});
+            use = {.slots = 0, .memory = used.cpu, .cores = used.core};
         }
         // By number a card is taken whole: what memory its pods name beside it is not asked for.
-        if (state.value("mode", std::string{}) == "number") use.memory = 0;
-        if (use != booked_use{}) booked[number(device, "i")] = use;
+        if (state.mode == "number") use.memory = 0;
+        if (use != booked_use{}) booked[card.index] = use;
     }
     return booked;
 }
@@ -100,29 +76,16 @@ std::string text_of(const std::optional<booked_devices>& booked) {
 
 } // namespace
 
-outcome outcome_of(const json& out, const std::string& op, const std::string& family) {
-    outcome result;
-    result.chosen = out.value("chosen", std::int64_t{-1});
-    if (op == "add") {
-        for (const json& node : out.value("nodes", json::array())) result.fits.push_back(node.value("fit", false));
-    }
-    if (const auto allocated = out.find("alloc"); allocated != out.end()) {
-        result.allocated = allocated->value("ok", false);
-        if (result.allocated) {
-            add_containers(*allocated, result);
-            if (family == "ascend-hami") add_templates(*allocated, result);
-            for (const json& chip : allocated->value("chips", json::array())) {
-                result.parts.push_back({.container = 0,
-                                        .device = chip.get<std::int64_t>(),
-                                        .cut = allocated->value("template", std::string{})});
-            }
-        }
-    }
-    if (const auto state = out.find("session_state"); state != out.end()) result.session = booked_of(*state, family);
-    if (const auto state = out.find("cache_state"); state != out.end() && family != npu_family) {
-        result.cache = booked_of(*state, family);
-    }
-    return result;
+outcome outcome_of(const event_result& result, const std::string& family) {
+    outcome compared;
+    compared.chosen = result.chosen;
+    compared.fits = result.fits;
+    compared.allocated = result.allocated && result.allocated->ok;
+    if (compared.allocated) compared.parts = parts_of(result);
+    const bool npu = family == npu_family;
+    if (result.session) compared.session = booked_of(*result.session, npu);
+    if (result.cache && !npu) compared.cache = booked_of(*result.cache, npu);
+    return compared;
 }
 
 event_difference difference_between(const outcome& recorded, const outcome& decided) {

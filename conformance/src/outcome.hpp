@@ -44,8 +44,8 @@ struct outcome {
     bool operator==(const outcome&) const = default;
 };
 
-/// From the `out` of an event, as recorded or as the model of Volcano writes it.
-[[nodiscard]] outcome outcome_of(const json& out, const std::string& op, const std::string& family);
+/// Of an event as recorded, or as the model of Volcano answers it.
+[[nodiscard]] outcome outcome_of(const event_result& result, const std::string& family);
 
 /// The first place in which two outcomes differ, in words; case and event are left to the caller.
 [[nodiscard]] event_difference difference_between(const outcome& recorded, const outcome& decided);

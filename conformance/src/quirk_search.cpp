@@ -47,7 +47,7 @@ bool for_each_set(std::span<const quirk> all, std::size_t size, std::vector<quir
 
 /// What a side decides in the first `count` events of a case.
 template <class Side>
-std::vector<outcome> outcomes_of(Side& side, const json& events, std::size_t count) {
+std::vector<outcome> outcomes_of(Side& side, const std::vector<recorded_event>& events, std::size_t count) {
     std::vector<outcome> outcomes;
     for (std::size_t i = 0; i < count; ++i) outcomes.push_back(side.step(events[i]));
     return outcomes;
@@ -62,9 +62,8 @@ std::size_t end_of_unexplained(const std::vector<unlike_event>& unlike) {
 }
 
 /// Tries the sets of quirks, small ones first, until every event of the list is explained.
-void search(const json& recorded_case, std::vector<unlike_event>& unlike, footing on) {
-    const json& events = recorded_case.at("events");
-    const auto all = quirks_of(recorded_case.at("family").get<std::string>());
+void search(const recorded_case& recorded, std::vector<unlike_event>& unlike, footing on) {
+    const auto all = quirks_of(recorded.family);
     std::vector<quirk> chosen;
     for (std::size_t size = 1; size <= explaining_quirks_max; ++size) {
         for_each_set(all, size, chosen, [&](const std::vector<quirk>& off) {
@@ -72,8 +71,8 @@ void search(const json& recorded_case, std::vector<unlike_event>& unlike, footin
             if (end == 0) return false;
             quirk_set quirks = quirk_set::all();
             for (const quirk switched_off : off) quirks = quirks.without(switched_off);
-            compat_side side{recorded_case, quirks, on};
-            const auto decided = outcomes_of(side, events, end);
+            compat_side side{recorded, quirks, on};
+            const auto decided = outcomes_of(side, recorded.events, end);
             for (unlike_event& event : unlike) {
                 if (event.explained_by.empty() && decided[event.event] == event.decided) event.explained_by = off;
             }
@@ -82,26 +81,23 @@ void search(const json& recorded_case, std::vector<unlike_event>& unlike, footin
     }
 }
 
-void search_again(const json& recorded_case, std::vector<unlike_event>& unlike) {
+void search_again(const recorded_case& recorded, std::vector<unlike_event>& unlike) {
     const std::size_t end = end_of_unexplained(unlike);
-    const auto family = recorded_case.at("family").get<std::string>();
     // 310P sessions share the template cache with the scheduler's: an attempt cannot be taken back.
-    if (end == 0 || family == "ascend-mindcluster-310p") return;
-    const json& events = recorded_case.at("events");
-    native_side native{recorded_case, footing::recorded};
-    compat_side compat{recorded_case, quirk_set::all(), footing::recorded};
-    const auto by_native = outcomes_of(native, events, end);
-    const auto by_compat = outcomes_of(compat, events, end);
+    if (end == 0 || recorded.family == "ascend-mindcluster-310p") return;
+    native_side native{recorded, footing::recorded};
+    compat_side compat{recorded, quirk_set::all(), footing::recorded};
+    const auto by_native = outcomes_of(native, recorded.events, end);
+    const auto by_compat = outcomes_of(compat, recorded.events, end);
     std::vector<unlike_event> again;
     for (const unlike_event& unexplained : unlike) {
         if (!unexplained.explained_by.empty()) continue;
-        const json& event = events[unexplained.event];
-        const auto recorded = outcome_of(event.at("out"), event.at("op").get<std::string>(), family);
-        if (by_compat[unexplained.event] == recorded) { // the footing is the recording's
+        const outcome decided_then = outcome_of(recorded.events[unexplained.event].result, recorded.family);
+        if (by_compat[unexplained.event] == decided_then) { // the footing is the recording's
             again.push_back({.event = unexplained.event, .decided = by_native[unexplained.event], .explained_by = {}});
         }
     }
-    search(recorded_case, again, footing::recorded);
+    search(recorded, again, footing::recorded);
     for (const unlike_event& looked_at_again : again) {
         std::ranges::find(unlike, looked_at_again.event, &unlike_event::event)->explained_by =
             looked_at_again.explained_by;
@@ -110,9 +106,9 @@ void search_again(const json& recorded_case, std::vector<unlike_event>& unlike) 
 
 } // namespace
 
-void explain(const json& recorded_case, std::vector<unlike_event>& unlike) {
-    search(recorded_case, unlike, footing::own);
-    search_again(recorded_case, unlike);
+void explain(const recorded_case& recorded, std::vector<unlike_event>& unlike) {
+    search(recorded, unlike, footing::own);
+    search_again(recorded, unlike);
 }
 
 } // namespace vgpuconformance

@@ -24,6 +24,6 @@ inline constexpr std::size_t explaining_quirks_max = 3;
 /// switched off compat decides as native did. Decisions within a session build on each other, so that more and more
 /// quirks add up; an event that no small set explains is looked at again on the recorded footing, where only its own
 /// quirks count.
-void explain(const json& recorded_case, std::vector<unlike_event>& unlike);
+void explain(const recorded_case& recorded, std::vector<unlike_event>& unlike);
 
 } // namespace vgpuconformance

@@ -11,7 +11,9 @@
 #include "native.hpp"
 #include "quirk_search.hpp"
 #include "recording.hpp"
+#include "recording_compare.hpp"
 #include "vgpuformats/files.hpp"
+#include "vgpuformats/json.hpp"
 
 namespace vgpuconformance {
 
@@ -26,87 +28,70 @@ namespace volcano = vgpualloc::compat::volcano;
 
 std::string_view name_of(volcano::quirk which) { return volcano::quirk_names[static_cast<std::size_t>(which)]; }
 
-json decide_add(volcano::scheduler& model, const json& event) {
-    if (event.value("new_session", false)) model.open_session();
-    const auto decided = model.schedule(pod_from(event.at("pod")), event.value("rollback", false),
-                                        texts_from(event, "bind_annotations"));
-    json out = attempt_json(model, decided);
-    out["has_request"] = std::ranges::any_of(decided.nodes, &volcano::node_answer::requested);
-    if (decided.bound) {
-        out["cache_state"] = state_json(model.cache_state(*decided.chosen), *decided.chosen, false);
+document decide_add(volcano::scheduler& model, const recorded_event& event) {
+    if (event.new_session) model.open_session();
+    const auto attempt = model.schedule(event.pod, event.roll_back, event.bind_annotations);
+    document out = attempt_document(model, attempt);
+    out["has_request"] = std::ranges::any_of(attempt.nodes, &volcano::node_answer::requested);
+    if (attempt.bound) {
+        out["cache_state"] = state_document(model.cache_state(*attempt.chosen), *attempt.chosen, false);
     }
     return out;
 }
 
 /// What happens outside a session: the node concerned and its cache ledger.
-json decide_outside(volcano::scheduler& model, const json& event, const std::string& op) {
-    std::size_t where = 0;
-    if (op == "restore") {
-        where = event.at("node").get<std::size_t>();
-        model.restore(pod_from(event.at("pod")), where);
-    } else if (op == "delete") {
-        const auto uid = event.at("pod_uid").get<std::string>();
-        const auto removed = model.remove(uid);
-        if (!removed) return {{"chosen", -1}}; // it was never bound here, which an earlier event has shown already
-        where = *removed;
-    } else {
-        where = event.at("node").get<std::size_t>();
+document decide_outside(volcano::scheduler& model, const recorded_event& event) {
+    std::size_t where = event.node;
+    if (event.kind == event_kind::restore) {
+        model.restore(event.pod, where);
+    } else if (event.kind == event_kind::node_update) {
         model.update_node(where);
+    } else {
+        const auto removed = model.remove(event.pod_uid);
+        // No node: the pod was never bound here, which an earlier event has shown already.
+        if (!removed) return document::map({{"chosen", -1}});
+        where = *removed;
     }
-    return {{"chosen", where}, {"cache_state", state_json(model.cache_state(where), where, false)}};
-}
-
-/// The first place in which two values differ.
-std::optional<event_difference> first_difference(const json& recorded, const json& decided) {
-    const json recorded_part = compact(recorded);
-    const json decided_part = compact(decided);
-    if (recorded_part == decided_part) return std::nullopt;
-    const json patch = json::diff(recorded_part, decided_part);
-    const auto at = patch.front().at("path").get<std::string>();
-    const auto text_at = [&at](const json& value) {
-        const json::json_pointer where{at};
-        return value.contains(where) ? value.at(where).dump(-1, ' ', false, json::error_handler_t::replace) : "nothing";
-    };
-    return event_difference{
-        .case_id = {}, .event = 0, .at = at, .recorded = text_at(recorded_part), .decided = text_at(decided_part)};
-}
-
-/// The recording's "out" without what is not compared: what other runs of upstream did, and what says nothing there.
-json comparable(const json& event) {
-    json out = event.at("out");
-    if (out.contains("alloc")) out["alloc"].erase("alternatives");
-    if (event.at("op").get<std::string>() != "add") out.erase("has_request");
-    return out;
+    return document::map({{"chosen", where}, {"cache_state", state_document(model.cache_state(where), where, false)}});
 }
 
 /// All that the model decides in a case.
 struct decided_case {
-    std::vector<json> loaded; ///< per node: what the first session finds
-    std::vector<json> events;
+    std::vector<document> loaded; ///< per node: what the first session finds
+    std::vector<document> events;
 };
 
-decided_case decide_case(const json& recorded) {
-    check_case(recorded);
-    volcano::scheduler model{config_from(recorded), options_from(recorded)};
-    for (const json& node : recorded.at("nodes")) {
-        model.add_node(node_from(node), npu_info_from(node));
-    }
+decided_case decide_case(const recorded_case& recorded) {
+    volcano::scheduler model{recorded.config, recorded.options};
+    for (const recorded_node& node : recorded.nodes) model.add_node(node.node, node.npu);
     model.open_session();
     decided_case decided;
     for (std::size_t i = 0; i < model.node_count(); ++i) {
-        decided.loaded.push_back(state_json(model.session_state(i), i, true));
+        decided.loaded.push_back(state_document(model.session_state(i), i, true));
     }
-    for (const json& event : recorded.at("events")) {
-        const auto op = event.at("op").get<std::string>();
-        decided.events.push_back(op == "add" ? decide_add(model, event) : decide_outside(model, event, op));
+    for (const recorded_event& event : recorded.events) {
+        decided.events.push_back(event.kind == event_kind::add ? decide_add(model, event)
+                                                               : decide_outside(model, event));
     }
     return decided;
 }
 
-std::optional<event_difference> loaded_difference(const json& nodes, const decided_case& decided) {
+/// The recording's "out" without what is not compared: what other runs of upstream did, and what says nothing there.
+document comparable(const recorded_event& event) {
+    document out = *event.out;
+    const auto remove = [](document& object, std::string_view key) {
+        std::erase_if(object.members, [key](const document::member& member) { return member.first == key; });
+    };
+    if (out.find("alloc") != nullptr) remove(out["alloc"], "alternatives");
+    if (event.kind != event_kind::add) remove(out, "has_request");
+    return out;
+}
+
+std::optional<event_difference> loaded_difference(const std::vector<recorded_node>& nodes,
+                                                  const decided_case& decided) {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-        if (!nodes[i].contains("loaded")) continue;
-        auto difference = first_difference(nodes[i]["loaded"], decided.loaded[i]);
+        if (nodes[i].loaded == nullptr) continue;
+        auto difference = first_difference(*nodes[i].loaded, decided.loaded[i]);
         if (!difference) continue;
         difference->at = "/nodes/" + std::to_string(i) + "/loaded" + difference->at;
         return difference;
@@ -114,35 +99,30 @@ std::optional<event_difference> loaded_difference(const json& nodes, const decid
     return std::nullopt;
 }
 
-void replay_case(const json& recorded, replay_result& result) {
+void replay_case(const recorded_case& recorded, replay_result& result) {
     const decided_case decided = decide_case(recorded);
-    auto loaded = loaded_difference(recorded.at("nodes"), decided);
-    const json& events = recorded.at("events");
-    for (std::size_t i = 0; i < events.size(); ++i) {
+    auto loaded = loaded_difference(recorded.nodes, decided);
+    for (std::size_t i = 0; i < recorded.events.size(); ++i) {
         auto difference = std::exchange(loaded, std::nullopt); // counted with the first event
-        if (!difference) difference = first_difference(comparable(events[i]), decided.events[i]);
+        if (!difference) difference = first_difference(comparable(recorded.events[i]), decided.events[i]);
         if (!difference) {
             ++result.passed;
             continue;
         }
         ++result.failed;
-        difference->case_id = recorded.at("id").get<std::string>();
+        difference->case_id = recorded.id;
         difference->event = i;
         result.differences.push_back(std::move(*difference));
     }
 }
 
 /// The same for native, which is not compared in texts and scores, and where quirks may explain a difference.
-void replay_natively(const json& recorded, replay_result& result) {
-    check_case(recorded);
-    const auto family = recorded.at("family").get<std::string>();
-    const json& events = recorded.at("events");
+void replay_natively(const recorded_case& recorded, replay_result& result) {
     native_side native{recorded};
     std::vector<unlike_event> unlike;
-    for (std::size_t i = 0; i < events.size(); ++i) {
-        auto decided = native.step(events[i]);
-        const auto op = events[i].at("op").get<std::string>();
-        if (decided == outcome_of(events[i].at("out"), op, family)) {
+    for (std::size_t i = 0; i < recorded.events.size(); ++i) {
+        auto decided = native.step(recorded.events[i]);
+        if (decided == outcome_of(recorded.events[i].result, recorded.family)) {
             ++result.passed;
         } else {
             unlike.push_back({.event = i, .decided = std::move(decided), .explained_by = {}});
@@ -151,10 +131,9 @@ void replay_natively(const json& recorded, replay_result& result) {
     explain(recorded, unlike);
     for (const unlike_event& otherwise : unlike) {
         ++(otherwise.explained_by.empty() ? result.failed : result.passed);
-        const json& event = events[otherwise.event];
-        const auto recorded_outcome = outcome_of(event.at("out"), event.at("op").get<std::string>(), family);
-        auto difference = difference_between(recorded_outcome, otherwise.decided);
-        difference.case_id = recorded.at("id").get<std::string>();
+        const outcome decided_then = outcome_of(recorded.events[otherwise.event].result, recorded.family);
+        auto difference = difference_between(decided_then, otherwise.decided);
+        difference.case_id = recorded.id;
         difference.event = otherwise.event;
         for (const volcano::quirk quirk : otherwise.explained_by) difference.explained_by.emplace_back(name_of(quirk));
         result.differences.push_back(std::move(difference));
@@ -162,26 +141,27 @@ void replay_natively(const json& recorded, replay_result& result) {
 }
 
 /// A decision as recordings write it: with what always matters, and otherwise only what says something.
-json as_recorded(const json& decided) {
-    json out = compact(decided);
-    out["chosen"] = decided.at("chosen");
-    if (const auto allocated = decided.find("alloc"); allocated != decided.end()) {
-        for (const char* const key : {"ok", "annotations"}) out["alloc"][key] = allocated->at(key);
+document as_recorded(const document& decided) {
+    document out = compact(decided);
+    out["chosen"] = *decided.find("chosen");
+    if (const document* const allocated = decided.find("alloc")) {
+        for (const char* const key : {"ok", "annotations"}) out["alloc"][key] = *allocated->find(key);
     }
+    sort_members(out);
     return out;
 }
 
 /// The line of a case with what the model decides in place of what was recorded; the rest as it was written.
-std::string printed_case(std::string_view line) {
-    const decided_case decided = decide_case(json::parse(line));
-    auto shown = nlohmann::ordered_json::parse(line);
+std::string printed_case(document line, const decided_case& decided) {
     for (std::size_t i = 0; i < decided.loaded.size(); ++i) {
-        shown["nodes"][i]["loaded"] = compact(decided.loaded[i]);
+        document loaded = compact(decided.loaded[i]);
+        sort_members(loaded);
+        line["nodes"].items[i]["loaded"] = std::move(loaded);
     }
     for (std::size_t i = 0; i < decided.events.size(); ++i) {
-        shown["events"][i]["out"] = as_recorded(decided.events[i]);
+        line["events"].items[i]["out"] = as_recorded(decided.events[i]);
     }
-    return shown.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
+    return vgpuformats::print_json(line) + '\n';
 }
 
 error bad_line(const std::string& path, std::size_t line, const std::string& what) {
@@ -192,22 +172,26 @@ error bad_line(const std::string& path, std::size_t line, const std::string& wha
             .expected = what};
 }
 
-/// Calls `handle` with every line that is not empty. What it throws about a line becomes an error that names the line.
-expected<void> for_each_line(const std::string& path, const std::function<void(std::string_view)>& handle) {
+using case_handler = std::function<void(document&, const recorded_case&)>;
+
+/// Calls `handle` with the case of every line that is not empty, as the document that it is and as what was read of it.
+expected<void> for_each_case(const std::string& path, recorded_parts parts, const case_handler& handle) {
     const auto text = vgpuformats::read_file(path);
     if (!text) return unexpected(text.error());
     std::string_view rest{*text};
-    for (std::size_t line = 1; !rest.empty(); ++line) {
+    for (std::int32_t line = 1; !rest.empty(); ++line) {
         const std::size_t end = rest.find('\n');
         const std::string_view line_text = rest.substr(0, end);
         rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
         if (line_text.empty()) continue;
+        auto value = vgpuformats::parse_json(line_text, path, vgpuformats::repeated_keys::refused, line);
+        if (!value) return unexpected(value.error());
+        const auto recorded = read_case(*value, path, parts);
+        if (!recorded) return unexpected(recorded.error());
         try {
-            handle(line_text);
-        } catch (const json::exception& failure) {
-            return unexpected(bad_line(path, line, std::string{"not a recorded case: "} + failure.what()));
-        } catch (const std::invalid_argument& failure) {
-            return unexpected(bad_line(path, line, failure.what()));
+            handle(*value, *recorded);
+        } catch (const std::invalid_argument& failure) { // of a device that native cannot add to its cluster
+            return unexpected(bad_line(path, static_cast<std::size_t>(line), failure.what()));
         }
     }
     return {};
@@ -220,7 +204,8 @@ std::vector<std::string> implementations() { return {"native", "compat:volcano"}
 expected<replay_result> replay_recording(const std::string& path, std::string_view implementation) {
     const auto replay = implementation == "native" ? replay_natively : replay_case;
     replay_result result;
-    const auto read = for_each_line(path, [&](std::string_view line) { replay(json::parse(line), result); });
+    const auto read = for_each_case(path, recorded_parts::decisions,
+                                    [&](const document&, const recorded_case& recorded) { replay(recorded, result); });
     if (!read) return unexpected(read.error());
     if (result.passed + result.failed == 0) return unexpected(bad_line(path, 1, "needs recorded cases, has no event"));
     return result;
@@ -228,7 +213,11 @@ expected<replay_result> replay_recording(const std::string& path, std::string_vi
 
 expected<std::string> decide_recording(const std::string& path) {
     std::string cases;
-    const auto read = for_each_line(path, [&cases](std::string_view line) { cases += printed_case(line); });
+    const auto read =
+        for_each_case(path, recorded_parts::questions, [&cases](document& line, const recorded_case& recorded) {
+            const decided_case decided = decide_case(recorded);
+            cases += printed_case(std::move(line), decided);
+        });
     if (!read) return unexpected(read.error());
     if (cases.empty()) return unexpected(bad_line(path, 1, "needs cases, has none"));
     return cases;

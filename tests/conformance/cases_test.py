@@ -107,19 +107,20 @@ class CasesTest(CliTest):
             return {**case["nodes"][0], "capacity": {"volcano.sh/gpu-number": number, "volcano.sh/gpu-memory": "1Gi"}}
 
         first = json.dumps(case) + "\n"
-        for text, words in (("", ["case"]), ("\n\n", ["case"]), ("{\n", [":1"]), (first + "nonsense\n", [":2"]),
-                            (first[:-20], [":1"]), ("[]\n", [":1"]), ("{}\n", [":1"]),
+        for text, words in (("", ["case"]), ("\n\n", ["case"]), ("{\n", [":1"]), (first + "nonsense\n", [":2:", "JSON"]),
+                            (first[:-20], [":1"]), ("[]\n", [":1"]), ("{}\n", [":1", "schema", "required"]),
                             (changed(schema=2), ["schema", "'2'", "expected 1"]),
                             (changed(family="gpu"), ["family", "'gpu'", "hamicore"]), (changed(nodes=1), ["nodes"]),
                             (changed(events={}), ["events"]),
                             (changed(events=[{"op": "jump"}]), ["'jump'", "node_update"]),
                             (changed(events=[{"op": "node_update", "node": 99, "out": {}}]), ["node"]),
-                            (changed(events=[{"op": "node_update", "node": -1, "out": {}}]), [":1"]),
+                            (changed(events=[{"op": "node_update", "node": -1, "out": {}}]), ["events[0].node", "'-1'"]),
+                            (changed(events=[{"op": "delete", "out": {}}]), ["events[0].pod_uid", "required"]),
                             (changed(events=[{"op": "restore", "node": 99, "pod": {}, "out": {}}]), ["node"]),
                             (changed(events=[{**case["events"][0], "out": {"chosen": 99}}]), ["chosen"]),
-                            (changed(weight="ten"), [":1"]),
+                            (changed(weight="ten"), [":1: weight", "'ten'", "a whole number"]),
                             (changed(family="gpushare", nodes=[cards("1024"), cards("300M")]),
-                             ["/nodes/1/capacity", "gpu-number", "'300000000'", "at most 1024"])):
+                             ["nodes[1].capacity", "gpu-number", "'300M'", "at most 1024"])):
             with self.subTest(text=text[-60:]):
                 for impl in ("compat:volcano", "native"):
                     result = self.conformance(self.write("bad.jsonl", text), impl=impl)
