@@ -5,46 +5,41 @@
 #include <string>
 #include <string_view>
 
-#include <nlohmann/json.hpp>
-
 #include "vgpualloc/explain/catalog.hpp"
+#include "vgpuformats/json.hpp"
 
 namespace vgpualloc::explaining {
 
+using vgpuformats::document;
+
 namespace {
 
-using json = nlohmann::ordered_json;
-
-json value_of(const std::optional<std::int64_t>& number) { return number ? json(*number) : json(); }
+document value_of(const std::optional<std::int64_t>& number) { return number ? document(*number) : document{}; }
 
 template <class Tag>
-json value_of(const std::optional<quantity<Tag>>& amount) {
-    return amount ? json(amount->count()) : json();
+document value_of(const std::optional<quantity<Tag>>& amount) {
+    return amount ? document(amount->count()) : document{};
 }
 
 /// 4.75 is not 475 hundredths exactly, but the double nearest to it prints and reads as 4.75.
-json gib_of(const std::optional<centi_gib>& amount) {
-    return amount ? json(static_cast<double>(amount->count()) / 100) : json();
+document gib_of(const std::optional<centi_gib>& amount) {
+    return amount ? document(static_cast<double>(amount->count()) / 100) : document{};
 }
 
-json dictionary(const std::map<std::string, std::string, std::less<>>& words) {
-    json object = json::object();
-    for (const auto& [word, meaning] : words) object[word] = meaning;
-    return object;
+document dictionary(const std::map<std::string, std::string, std::less<>>& words) { return document::map_of(words); }
+
+void add_engines(document& to, const mig_engines& engines) {
+    for (const auto& [name, field] : mig_engine_fields) to[name] = value_of(engines.*field);
 }
 
-void add_engines(json& to, const mig_engines& engines) {
-    for (const auto& [name, field] : mig_engine_fields) to[std::string{name}] = value_of(engines.*field);
-}
-
-json profile_of(const mig_profile& profile) {
-    json object;
+document profile_of(const mig_profile& profile) {
+    document object;
     object["name"] = profile.name;
     object["kind"] = name_of(profile.kind);
     object["profile_id"] = profile.profile_id;
     object["compute_slices"] = profile.compute_slices.count();
     object["memory_slices"] = profile.size.count();
-    object["starts"] = json::array();
+    object["starts"] = document::list();
     for (const auto start : profile.starts) object["starts"].push_back(start.count());
     object["size"] = profile.size.count();
     object["max_instances"] = profile.max_instances;
@@ -57,8 +52,8 @@ json profile_of(const mig_profile& profile) {
     return object;
 }
 
-json model_of(const mig_model& model) {
-    json object;
+document model_of(const mig_model& model) {
+    document object;
     object["key"] = model.name;
     object["description"] = model.description;
     object["architecture"] = model.architecture;
@@ -66,8 +61,8 @@ json model_of(const mig_model& model) {
     object["memory_mib"] = value_of(model.memory);
     object["memory_slices"] = model.units.count();
     object["compute_slices"] = model.compute_slices.count();
-    object["card_types"] = model.card_types;
-    object["pci_device_ids"] = model.pci_ids;
+    object["card_types"] = document::list_of(model.card_types);
+    object["pci_device_ids"] = document::list_of(model.pci_ids);
     add_engines(object["engines"], model.engines);
     object["provenance"] = dictionary(model.from);
     object["notes"] = model.notes;
@@ -75,8 +70,8 @@ json model_of(const mig_model& model) {
     return object;
 }
 
-json chip_of(const ascend_chip& chip) {
-    json object;
+document chip_of(const ascend_chip& chip) {
+    document object;
     object["name"] = chip.name;
     object["chip_name"] = chip.chip_name;
     object["resource"] = chip.resource;
@@ -87,33 +82,36 @@ json chip_of(const ascend_chip& chip) {
     object["ai_core"] = chip.ai_core;
     object["ai_cpu"] = value_of(chip.ai_cpu);
     object["super_pod"] = chip.super_pod;
-    object["built_in_of"] = chip.built_in_of;
+    object["built_in_of"] = document::list_of(chip.built_in_of);
     object["provenance"] = dictionary(chip.from);
-    object["templates"] = json::array();
+    object["templates"] = document::list();
     for (const auto& cut : chip.templates) {
-        object["templates"].push_back({{"name", cut.name},
-                                       {"memory_mib", cut.memory.count()},
-                                       {"ai_core", cut.ai_core},
-                                       {"ai_cpu", value_of(cut.ai_cpu)}});
+        object["templates"].push_back(document::map({{"name", cut.name},
+                                                     {"memory_mib", cut.memory.count()},
+                                                     {"ai_core", cut.ai_core},
+                                                     {"ai_cpu", value_of(cut.ai_cpu)}}));
     }
     return object;
 }
 
-json ascend_of(const ascend_catalog& catalog) {
-    json object;
+document ascend_of(const ascend_catalog& catalog) {
+    document object;
     if (catalog.soft_core_total > core_percent{0}) {
         const auto& keys = catalog.annotations;
         const auto seconds = [](ticks time) { return time.count() / ticks_per_second.count(); };
         object["soft_core_total"] = catalog.soft_core_total.count();
         object["soft_by_default"] = catalog.soft_by_default;
-        object["annotations"] = {{"node_register", keys.node_register},       {"node_handshake", keys.node_handshake},
-                                 {"pod_to_allocate", keys.pod_to_allocate},   {"pod_allocated", keys.pod_allocated},
-                                 {"pod_runtime_info", keys.pod_runtime_info}, {"pod_use_uuid", keys.pod_use_uuid},
-                                 {"pod_no_use_uuid", keys.pod_no_use_uuid}};
-        object["plugin"] = {{"idle_check_interval_s", seconds(catalog.plugin.idle_check_interval)},
-                            {"register_interval_s", seconds(catalog.plugin.register_interval)},
-                            {"register_retry_s", seconds(catalog.plugin.register_retry)},
-                            {"metrics_port", catalog.plugin.metrics_port}};
+        object["annotations"] = document::map({{"node_register", keys.node_register},
+                                               {"node_handshake", keys.node_handshake},
+                                               {"pod_to_allocate", keys.pod_to_allocate},
+                                               {"pod_allocated", keys.pod_allocated},
+                                               {"pod_runtime_info", keys.pod_runtime_info},
+                                               {"pod_use_uuid", keys.pod_use_uuid},
+                                               {"pod_no_use_uuid", keys.pod_no_use_uuid}});
+        object["plugin"] = document::map({{"idle_check_interval_s", seconds(catalog.plugin.idle_check_interval)},
+                                          {"register_interval_s", seconds(catalog.plugin.register_interval)},
+                                          {"register_retry_s", seconds(catalog.plugin.register_retry)},
+                                          {"metrics_port", catalog.plugin.metrics_port}});
     }
     for (const auto& chip : catalog.chips) object["chips"].push_back(chip_of(chip));
     return object;
@@ -124,59 +122,59 @@ std::string_view dvpp_name(const std::optional<dvpp_use>& use) {
     return use ? names[static_cast<std::size_t>(*use)] : "any";
 }
 
-json names_of(const std::vector<dvpp_use>& uses) {
-    json object = json::array();
+document names_of(const std::vector<dvpp_use>& uses) {
+    document object = document::list();
     for (const auto use : uses) object.push_back(dvpp_name(use));
     return object;
 }
 
-json mindcluster_chip_of(const mindcluster_chip& chip) {
-    json object;
+document mindcluster_chip_of(const mindcluster_chip& chip) {
+    document object;
     object["kind"] = chip.kind;
     object["provenance"] = chip.from;
-    object["totals"] = json::array();
+    object["totals"] = document::list();
     for (const auto& total : chip.totals)
-        object["totals"].push_back({{"ai_core", total.ai_core}, {"ai_cpu", total.ai_cpu}});
+        object["totals"].push_back(document::map({{"ai_core", total.ai_core}, {"ai_cpu", total.ai_cpu}}));
     for (const auto& cut : chip.templates) {
-        object["templates"].push_back(
-            {{"name", cut.name}, {"ai_core", cut.ai_core}, {"ai_cpu", cut.ai_cpu}, {"dvpp", dvpp_name(cut.dvpp)}});
+        object["templates"].push_back(document::map(
+            {{"name", cut.name}, {"ai_core", cut.ai_core}, {"ai_cpu", cut.ai_cpu}, {"dvpp", dvpp_name(cut.dvpp)}}));
     }
     return object;
 }
 
-json selection_of(const mindcluster_selection& rule) {
-    json object;
+document selection_of(const mindcluster_selection& rule) {
+    document object;
     object["chip"] = rule.chip;
     if (rule.ai_core) object["ai_core"] = *rule.ai_core;
     if (rule.ai_core_multiple_of) object["ai_core_multiple_of"] = *rule.ai_core_multiple_of;
     object["dvpp"] = dvpp_name(rule.dvpp);
     object["level"] = !rule.level ? "any" : *rule.level == vnpu_level::low ? "low" : "high";
-    object["downgrade"] = rule.downgrade ? json(*rule.downgrade) : json();
-    object["template"] = rule.template_name ? json(*rule.template_name) : json();
+    object["downgrade"] = rule.downgrade ? document(*rule.downgrade) : document{};
+    object["template"] = rule.template_name ? document(*rule.template_name) : document{};
     object["provenance"] = rule.from;
     return object;
 }
 
-json mindcluster_of(const mindcluster_catalog& catalog) {
-    json object;
+document mindcluster_of(const mindcluster_catalog& catalog) {
+    document object;
     object["resource"] = catalog.resource;
     for (const auto& chip : catalog.chips) object["chips"].push_back(mindcluster_chip_of(chip));
     for (const auto& rule : catalog.selection) object["selection"].push_back(selection_of(rule));
-    json& dvpp = object["dvpp"];
+    document& dvpp = object["dvpp"];
     dvpp["free_at_first"] = dvpp_name(catalog.dvpp.free_at_first);
     dvpp["used_at_first"] = dvpp_name(catalog.dvpp.used_at_first);
-    dvpp["free_that_admits"] = {{"null", names_of(catalog.dvpp.free_that_admits_null)},
-                                {"yes", names_of(catalog.dvpp.free_that_admits_yes)},
-                                {"no", names_of(catalog.dvpp.free_that_admits_no)}};
+    dvpp["free_that_admits"] = document::map({{"null", names_of(catalog.dvpp.free_that_admits_null)},
+                                              {"yes", names_of(catalog.dvpp.free_that_admits_yes)},
+                                              {"no", names_of(catalog.dvpp.free_that_admits_no)}});
     for (const auto& step : catalog.dvpp.after) {
-        dvpp["after"].push_back({{"asked", dvpp_name(step.asked)},
-                                 {"if_used", dvpp_name(step.if_used)},
-                                 {"used", dvpp_name(step.used)},
-                                 {"free", dvpp_name(step.free)}});
+        dvpp["after"].push_back(document::map({{"asked", dvpp_name(step.asked)},
+                                               {"if_used", dvpp_name(step.if_used)},
+                                               {"used", dvpp_name(step.used)},
+                                               {"free", dvpp_name(step.free)}}));
     }
-    object["group_limits"] = json::array();
+    object["group_limits"] = document::list();
     for (const auto& limit : catalog.group_limits) {
-        object["group_limits"].push_back({{"groups", limit.groups}, {"ai_core_max", limit.ai_core_max}});
+        object["group_limits"].push_back(document::map({{"groups", limit.groups}, {"ai_core_max", limit.ai_core_max}}));
     }
     return object;
 }
@@ -184,7 +182,7 @@ json mindcluster_of(const mindcluster_catalog& catalog) {
 } // namespace
 
 std::string catalog_file(const hardware_catalog& catalog) {
-    json root;
+    document root;
     root["schema"] = "vgpualloc-catalog/1";
     source_list sources = catalog.mig.sources;
     sources.insert(catalog.ascend.sources.begin(), catalog.ascend.sources.end());
@@ -193,7 +191,7 @@ std::string catalog_file(const hardware_catalog& catalog) {
     for (const auto& model : catalog.mig.models) root["mig"].push_back(model_of(model));
     if (!catalog.ascend.chips.empty()) root["ascend"] = ascend_of(catalog.ascend);
     if (!catalog.ascend.mindcluster.chips.empty()) root["mindcluster"] = mindcluster_of(catalog.ascend.mindcluster);
-    return root.dump(1) + "\n";
+    return vgpuformats::print_json(root, 1) + "\n";
 }
 
 } // namespace vgpualloc::explaining

@@ -1,25 +1,24 @@
 // An explanation as JSON.
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include "part_words.hpp"
 #include "request_json.hpp"
 #include "vgpualloc/explain/words.hpp"
+#include "vgpuformats/json.hpp"
 
 namespace vgpualloc::explaining {
 
+using vgpuformats::document;
+
 namespace {
 
-using json = nlohmann::ordered_json;
-
-json refusal_json(const refusal& from) {
-    if (from.fits()) return nullptr;
-    json object{{"code", to_string(from.code)},
-                {"wanted", from.wanted},
-                {"available", from.available},
-                {"unit", from.unit},
-                {"text", words_of(from)}};
+document refusal_json(const refusal& from) {
+    if (from.fits()) return {};
+    document object = document::map({{"code", to_string(from.code)},
+                                     {"wanted", from.wanted},
+                                     {"available", from.available},
+                                     {"unit", from.unit},
+                                     {"text", words_of(from)}});
     if (!from.device.empty()) object["device"] = from.device;
     if (from.container) object["container"] = *from.container;
     for (const auto& [code, count] : from.devices) {
@@ -28,85 +27,88 @@ json refusal_json(const refusal& from) {
     return object;
 }
 
-json part_json(const explained_part& from) {
-    json object{{"kind", from.kind}, {"memory_mib", from.memory.count()}, {"cores", from.cores}, {"words", from.words}};
+document part_json(const explained_part& from) {
+    document object = document::map(
+        {{"kind", from.kind}, {"memory_mib", from.memory.count()}, {"cores", from.cores}, {"words", from.words}});
     if (!from.name.empty()) object["name"] = from.name;
     if (!from.group.empty()) object["group"] = from.group;
     if (from.start >= 0) object["start"] = from.start;
     return object;
 }
 
-json request_json(const kube::snapshot_pod& pod, std::size_t container) {
-    json object{{"container", pod.container_names[container]}};
+document request_json(const kube::snapshot_pod& pod, std::size_t container) {
+    document object = document::map({{"container", pod.container_names[container]}});
     add_request(pod.request.containers[container], object);
     return object;
 }
 
-json pod_json(const kube::snapshot_pod& pod) {
-    json object{{"namespace", pod.ns},
-                {"name", pod.name},
-                {"place", pod.place},
-                {"dialect", pod.dialect},
-                {"cpu_milli", pod.request.cpu.count()},
-                {"memory_mib", in_mib(pod.request.memory)},
-                {"tags", pod.request.tags},
-                {"avoids", pod.request.avoids},
-                {"requests", json::array()}};
+document pod_json(const kube::snapshot_pod& pod) {
+    document object = document::map({{"namespace", pod.ns},
+                                     {"name", pod.name},
+                                     {"place", pod.place},
+                                     {"dialect", pod.dialect},
+                                     {"cpu_milli", pod.request.cpu.count()},
+                                     {"memory_mib", in_mib(pod.request.memory)},
+                                     {"tags", document::list_of(pod.request.tags)},
+                                     {"avoids", document::list_of(pod.request.avoids)},
+                                     {"requests", document::list()}});
     for (std::size_t c = 0; c < pod.request.containers.size(); ++c) object["requests"].push_back(request_json(pod, c));
     return object;
 }
 
-json answer_json(const explained_answer& from) {
-    json object{{"fits", from.refused.fits()}};
+document answer_json(const explained_answer& from) {
+    document object = document::map({{"fits", from.refused.fits()}});
     if (from.refused.fits())
         object["score"] = from.score;
     else
         object["reason"] = refusal_json(from.refused);
-    object["parts"] = json::array();
+    object["parts"] = document::list();
     for (const explained_part& part : from.parts) object["parts"].push_back(part_json(part));
     return object;
 }
 
-json device_json(const explained_device& from) {
-    json object{{"index", from.index},
-                {"uuid", from.uuid},
-                {"model", from.model},
-                {"family", from.family},
-                {"mode", from.mode},
-                {"dialect", from.dialect},
-                {"healthy", from.healthy},
-                {"overcommitted", from.overcommitted},
-                {"shares_faults", from.shares_faults},
-                {"memory_mib", from.memory.count()},
-                {"memory_used_mib", from.memory_used.count()},
-                {"cores", from.cores},
-                {"cores_used", from.cores_used},
-                {"slots", from.slots},
-                {"slots_used", from.slots_used},
-                {"used_milli", from.used.count()},
-                {"containers", json::array()}};
+document device_json(const explained_device& from) {
+    document object = document::map({{"index", from.index},
+                                     {"uuid", from.uuid},
+                                     {"model", from.model},
+                                     {"family", from.family},
+                                     {"mode", from.mode},
+                                     {"dialect", from.dialect},
+                                     {"healthy", from.healthy},
+                                     {"overcommitted", from.overcommitted},
+                                     {"shares_faults", from.shares_faults},
+                                     {"memory_mib", from.memory.count()},
+                                     {"memory_used_mib", from.memory_used.count()},
+                                     {"cores", from.cores},
+                                     {"cores_used", from.cores_used},
+                                     {"slots", from.slots},
+                                     {"slots_used", from.slots_used},
+                                     {"used_milli", from.used.count()},
+                                     {"containers", document::list()}});
     for (const explained_answer& answer : from.containers) object["containers"].push_back(answer_json(answer));
     return object;
 }
 
-json share_json(const explained_share& from) {
-    return {
-        {"container", from.container}, {"device", from.device}, {"uuid", from.uuid}, {"part", part_json(from.part)}};
+document share_json(const explained_share& from) {
+    return document::map(
+        {{"container", from.container}, {"device", from.device}, {"uuid", from.uuid}, {"part", part_json(from.part)}});
 }
 
-json node_json(const explained_node& from) {
-    json object{{"name", from.name}, {"fits", from.refused.fits()}, {"reason", refusal_json(from.refused)}};
+document node_json(const explained_node& from) {
+    document object =
+        document::map({{"name", from.name}, {"fits", from.refused.fits()}, {"reason", refusal_json(from.refused)}});
     if (from.refused.fits()) {
         object["score"] = from.score;
         object["compromise"] = from.compromise;
-        object["terms"] = json::array();
+        object["terms"] = document::list();
         for (const score_term& term : from.terms) {
-            object["terms"].push_back({{"policy", term.policy}, {"weight", term.weight}, {"score", term.score}});
+            object["terms"].push_back(
+                document::map({{"policy", term.policy}, {"weight", term.weight}, {"score", term.score}}));
         }
-        object["shares"] = json::array();
+        object["shares"] = document::list();
         for (const explained_share& share : from.shares) object["shares"].push_back(share_json(share));
     }
-    object["devices"] = json::array();
+    object["devices"] = document::list();
     for (const explained_device& device : from.devices) object["devices"].push_back(device_json(device));
     return object;
 }
@@ -129,37 +131,40 @@ const char* reason_word(choice_reason reason) {
     return "nothing_fits";
 }
 
-json choice_json(const explanation& explained) {
+document choice_json(const explanation& explained) {
     const auto name = [&explained](const std::optional<std::size_t>& node) {
-        return node ? json(explained.nodes[*node].name) : json(nullptr);
+        return node ? document{explained.nodes[*node].name} : document{};
     };
-    json object{{"node", name(explained.chosen)},
-                {"reason", reason_word(explained.reason)},
-                {"nodes_fitting", explained.fitting},
-                {"nodes_tied", explained.tied},
-                {"runner_up", name(explained.runner_up)},
-                {"margin", explained.runner_up ? json(explained.margin) : json(nullptr)},
-                {"message", scheduling_message(explained)},
-                {"shares", json::array()}};
+    document object = document::map({{"node", name(explained.chosen)},
+                                     {"reason", reason_word(explained.reason)},
+                                     {"nodes_fitting", explained.fitting},
+                                     {"nodes_tied", explained.tied},
+                                     {"runner_up", name(explained.runner_up)},
+                                     {"margin", explained.runner_up ? document{explained.margin} : document{}},
+                                     {"message", scheduling_message(explained)},
+                                     {"shares", document::list()}});
     if (explained.chosen) {
         for (const explained_share& share : explained.nodes[*explained.chosen].shares)
             object["shares"].push_back(share_json(share));
     }
-    object["annotations"] = json::object();
-    for (const auto& [key, value] : explained.annotations) object["annotations"][key] = value;
+    object["annotations"] = document::map_of(explained.annotations);
     return object;
 }
 
 } // namespace
 
 std::string explanation_json(const explanation& explained, const explain_layout& layout) {
-    json out{{"pod", pod_json(explained.pod)}, {"policy", explained.policy}, {"choice", choice_json(explained)},
-             {"nodes", json::array()},         {"notes", explained.notes},   {"warnings", json::array()}};
+    document out = document::map({{"pod", pod_json(explained.pod)},
+                                  {"policy", explained.policy},
+                                  {"choice", choice_json(explained)},
+                                  {"nodes", document::list()},
+                                  {"notes", document::list_of(explained.notes)},
+                                  {"warnings", document::list()}});
     for (const explained_node& node : explained.nodes) {
         if (layout.node.empty() || node.name == layout.node) out["nodes"].push_back(node_json(node));
     }
     for (const auto& warning : layout.warnings) out["warnings"].push_back(error_json(warning));
-    return out.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+    return vgpuformats::print_json(out, 2) + "\n";
 }
 
 } // namespace vgpualloc::explaining
