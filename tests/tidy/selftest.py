@@ -45,6 +45,8 @@ PLANTED = [
     ("arrow", "libvgpualloc/src/alloc/place.cpp", "#include <boost/graph/adjacency_list.hpp>"),
     ("arrow", "simulator/src/loop.cpp", "#include <CLI/CLI.hpp>"),
     ("arrow", HEADERS + "mode/mig.hpp", "#include <nlohmann/json.hpp>"),
+    ("arrow", "conformance/src/recording.hpp", "#include <nlohmann/json.hpp>"),
+    ("arrow", "formats/include/vgpuformats/document.hpp", "#include <nlohmann/json.hpp>"),
     ("arrow", HEADERS + "model/device.hpp", "#include <fmt/format.h>"),
     ("arrow", HEADERS + "model/device.hpp", "#include <unistd.h>"),
     ("arrow", "simulator/src/loop.cpp", "#include <some/new_library.hpp>"),
