@@ -64,7 +64,7 @@ void replay(benchmark::State& state, const vgpusim::run_config& config) {
     double loop_cpu_s = 0.0;
     for (auto unused : state) {
         static_cast<void>(unused);
-        const auto record = vgpusim::replay(config, *loaded, {});
+        const auto record = vgpusim::replay(config, *loaded, loaded->input.nodes, {});
         if (!record) return state.SkipWithError(record.error().message().c_str());
         decisions += record->result.decisions;
         loop_cpu_s += record->result.loop_cpu_s;
@@ -102,7 +102,7 @@ void process(benchmark::State& state, const vgpusim::run_config& config) {
 void files(benchmark::State& state, const vgpusim::run_config& config) {
     const auto* loaded = input_for(state, config);
     if (loaded == nullptr) return;
-    const auto record = vgpusim::replay(config, *loaded, {});
+    const auto record = vgpusim::replay(config, *loaded, loaded->input.nodes, {});
     if (!record) return state.SkipWithError(record.error().message().c_str());
     const std::string report = vgpureport::render_report({vgpusim::describe(*record, *loaded)});
     const std::string pods = vgpusim::pods_csv(*record, loaded->input);

@@ -1,6 +1,7 @@
 // vgpusim run: replays one workload under one policy.
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -37,12 +38,13 @@ void print_summary(const run_record& record) {
 int run(const run_flags& flags) {
     const auto config = config_from(flags);
     if (!config) return report_error(config.error());
-    const auto loaded = load_input(*config);
+    auto loaded = load_input(*config);
     if (!loaded) return report_error(loaded.error());
     std::vector<std::string> names{run_file_names.begin(), run_file_names.end()};
     names.emplace_back("report.html");
     if (const auto kept = keep_inputs(flags, *config, *loaded, names); !kept) return report_error(kept.error());
-    const auto record = replay(*config, *loaded, progress_bar(config->policy, loaded->input.pods.size()));
+    const auto record = replay(*config, *loaded, std::move(loaded->input.nodes),
+                               progress_bar(config->policy, loaded->input.pods.size()));
     end_progress();
     if (!record) return report_error(record.error());
     named_texts files = run_files(*record, *loaded);

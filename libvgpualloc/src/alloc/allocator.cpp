@@ -2,6 +2,7 @@
 #include "vgpualloc/alloc/allocator.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include "vgpualloc/alloc/draw.hpp"
 #include "vgpualloc/core/config.hpp"
@@ -9,11 +10,6 @@
 namespace vgpualloc {
 
 namespace {
-
-/// Whether `a` goes before `b`, which is feasible.
-bool is_better(const node_answer& a, const node_answer& b) noexcept {
-    return a.compromise != b.compromise ? a.compromise < b.compromise : a.score > b.score;
-}
 
 bool is_equal(const node_answer& a, const node_answer& b) noexcept {
     return a.compromise == b.compromise && a.score == b.score;
@@ -42,19 +38,29 @@ void allocator::follow_ledger() {
     mirror_.follow(policies_, [this] { scorer_.forget_ids(); });
 }
 
+/// Why a node refuses, as far as that is known without touching more than its slot; most nodes that changed refuse so.
+inline rejection_code allocator::known_refusal(const request_class& asked, const node_slot& owner) const noexcept {
+    if (asked.scored.request.cpu > owner.cpu_left) return rejection_code::insufficient_cpu;
+    return scorer_.known_refusal(asked.scored, owner.config_id);
+}
+
 /// The score of a node that is asked for no device by name, or infeasible_because(code).
-double allocator::plain_key(const request_class& asked, const node_group& group, std::size_t slot) {
+inline double allocator::plain_key(const request_class& asked, const node_group& group, std::size_t slot) {
     const node_slot& owner = group.slots[slot];
-    const node_facts& facts = group.facts[slot];
+    if (!owner.needs_look && !asked.restricts) {
+        const rejection_code known = known_refusal(asked, owner);
+        if (known != rejection_code::none) return infeasible_because(known);
+    }
+    return new_key(asked, owner, group.facts[slot]);
+}
+
+double allocator::new_key(const request_class& asked, const node_slot& owner, const node_facts& facts) {
     const pod_request& request = asked.scored.request;
-    if (owner.config == nullptr) return infeasible_because(rejection_code::node_gone);
-    if (!owner.open || asked.restricts) {
-        const node& described = mirror_.book().nodes().nodes[facts.node.at()];
-        const auto code = why_not_host(request.rules, described.host, described.name);
+    if (owner.needs_look || asked.restricts) {
+        rejection_code code = mirror_.why_not_entered(owner, facts.node, request.rules);
+        if (code == rejection_code::none) code = known_refusal(asked, owner);
         if (code != rejection_code::none) return infeasible_because(code);
     }
-    if (!owner.takes_pods) return infeasible_because(rejection_code::too_many_pods);
-    if (request.cpu > owner.cpu_left) return infeasible_because(rejection_code::insufficient_cpu);
     const node_view before{
         .node = facts.node, .cpu_capacity = facts.cpu_capacity, .cpu_left = owner.cpu_left, .config = owner.config};
     const double score = scorer_.score(asked.scored, before);
@@ -91,7 +97,10 @@ void allocator::refresh_index(const request_record& request, const request_part&
         indexes_.count(head);
     } else {
         indexes_.use(head);
-        if (head.index->grow(group.slots.size())) indexes_.count(head);
+        if (head.index->capacity() < group.slots.size()) {
+            head.index->grow(group.slots.size());
+            indexes_.count(head);
+        }
         for (std::uint32_t slot = group.newest; slot != no_slot; slot = group.slots[slot].older) {
             const node_slot& changed = group.slots[slot];
             if (changed.changed <= head.changes_read) break;
@@ -106,7 +115,7 @@ void allocator::refresh_index(const request_record& request, const request_part&
         }
     }
     head.changes_read = group.changes;
-    head.best = head.index->best();
+    head.best_key = head.index->best_key();
     head.index->first_known = false;
 }
 
@@ -120,7 +129,7 @@ void allocator::build_index(const request_class& asked, class_index& index, cons
     const auto like_previous = [&](std::size_t slot) {
         const node_slot& a = group.slots[slot - 1];
         const node_slot& b = group.slots[slot];
-        return a.config == b.config && a.cpu_left == b.cpu_left && a.takes_pods == b.takes_pods && a.open && b.open &&
+        return a.config == b.config && a.cpu_left == b.cpu_left && !a.needs_look && !b.needs_look &&
                group.facts[slot - 1].cpu_capacity == group.facts[slot].cpu_capacity &&
                (!looks_at_memory || group.facts[slot - 1].memory_left == group.facts[slot].memory_left);
     };
@@ -140,27 +149,39 @@ std::uint32_t allocator::first_of(index_head& head) {
     return index.first;
 }
 
+/// The best answer among those with the best key.
+node_answer allocator::best_with(const request_record& request, double key) {
+    if (!class_index::is_compromised(key)) return {.score = key};
+    node_answer best{.code = rejection_code::no_nodes};
+    for (const request_part& part : request.parts) {
+        if (part.head == nullptr || part.head->best_key != key) continue;
+        const node_answer candidate = part.head->index->best();
+        if (best.code != rejection_code::none || candidate.score > best.score) best = candidate;
+    }
+    return best;
+}
+
 node_index allocator::best_node(request_record& request, node_answer& best) {
     const std::uint64_t epoch = policies_.node->epoch() + policies_.device->epoch();
-    const std::vector<node_group>& groups = mirror_.groups();
+    const std::span<const node_group> groups = mirror_.groups();
     while (true) {
         requests_.use(request, epoch);
-        best = {.code = rejection_code::no_nodes};
+        const std::span<const request_part> parts = request.parts;
+        double best_key = infeasible_score;
         for (std::size_t g = 0; g < groups.size(); ++g) {
-            const request_part& part = request.parts[g];
+            const request_part& part = parts[g];
             if (part.head == nullptr) continue;
             if (part.head->changes_read != groups[g].changes) refresh_index(request, part, groups[g]);
-            const node_answer& candidate = part.head->best;
-            if (candidate.code != rejection_code::none) continue;
-            if (best.code != rejection_code::none || is_better(candidate, best)) best = candidate;
+            best_key = std::max(best_key, part.head->best_key);
         }
-        if (best.code != rejection_code::none) return node_index::none();
+        if (!is_feasible(best_key)) return node_index::none();
+        best = best_with(request, best_key);
         const node_facts* winner = nullptr;
         bool lacks_memory = false;
         for (std::size_t g = 0; g < groups.size(); ++g) {
-            const request_part& part = request.parts[g];
-            if (part.head == nullptr || part.head->best.code != rejection_code::none) continue;
-            if (!is_equal(part.head->best, best)) continue;
+            const request_part& part = parts[g];
+            if (part.head == nullptr || part.head->best_key != best_key) continue;
+            if (best.compromise != 0 && !is_equal(part.head->index->best(), best)) continue;
             const node_facts& first = groups[g].facts[first_of(*part.head)];
             if (first.memory_left < request.original->memory) {
                 requests_.split_class_by_memory(request, static_cast<std::uint32_t>(g));
@@ -206,8 +227,7 @@ rejection allocator::why_nowhere(const request_record& request) const {
                 static_cast<std::int64_t>(group.slots.size() - group.holes);
             continue;
         }
-        const auto& counts = part.head->index->counts();
-        for (std::size_t code = 0; code < rejection_code_count; ++code) result.nodes[code] += counts[code];
+        part.head->index->add_counts(result.nodes);
     }
     result.nodes[static_cast<std::size_t>(rejection_code::node_gone)] = 0; // no nodes of the cluster any more
     return result;

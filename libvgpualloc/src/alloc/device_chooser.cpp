@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "step_refusal.hpp"
+#include "step_rules.hpp"
 #include "vgpualloc/core/config.hpp"
 
 namespace vgpualloc {
@@ -44,10 +44,7 @@ void device_chooser::score_options(const request_view& request, const node_view&
 bool device_chooser::better(const option& a, const option& b, bool by_state) noexcept {
     if (a.device_score != b.device_score) return a.device_score > b.device_score;
     if (a.node_score != b.node_score) return a.node_score > b.node_score;
-    if (!by_state) return false;
-    if (a.way.before->kind != b.way.before->kind) return a.way.before->kind < b.way.before->kind;
-    if (a.way.before->state != b.way.before->state) return a.way.before->state < b.way.before->state;
-    return a.way.after->state < b.way.after->state;
+    return by_state && goes_first(*a.way.before, a.way.after->state, *b.way.before, b.way.after->state);
 }
 
 const device_chooser::option& device_chooser::best_option(bool by_state) const {

@@ -8,14 +8,14 @@ namespace vgpualloc {
 node_answer class_index::at(std::size_t slot) const noexcept {
     const double key = scores_.at(slot);
     if (!is_feasible(key)) return {.code = code_in(key)};
-    if (key <= compromised_key(1)) return fallbacks_[slot];
+    if (is_compromised(key)) return fallbacks_[slot];
     return {.score = key};
 }
 
 node_answer class_index::best() const {
     const double key = scores_.max();
     if (!is_feasible(key)) return {.code = key == score_tree::lowest ? rejection_code::no_nodes : code_in(key)};
-    if (key > compromised_key(1)) return {.score = key};
+    if (!is_compromised(key)) return {.score = key};
     node_answer best{.code = rejection_code::no_nodes};
     scores_.for_each_equal(key, [&](std::size_t slot) {
         const node_answer& answer = fallbacks_[slot];
@@ -25,7 +25,7 @@ node_answer class_index::best() const {
 }
 
 std::uint32_t class_index::first_best() const {
-    if (scores_.max() > compromised_key(1)) return static_cast<std::uint32_t>(scores_.first_max());
+    if (!is_compromised(scores_.max())) return static_cast<std::uint32_t>(scores_.first_max());
     const node_answer answer = best();
     auto first = ~std::uint32_t{0};
     for_each_as_good_as(answer, [&](std::size_t slot) { first = std::min(first, static_cast<std::uint32_t>(slot)); });

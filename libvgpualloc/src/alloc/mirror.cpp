@@ -75,13 +75,8 @@ void cluster_mirror::intern_all() {
         slot.config = &states_.config(devices(where));
         slot.config_id = slot.config->id;
     }
-    devices_when_fresh_ = states_.device_count();
-    configs_when_fresh_ = states_.config_count();
-}
-
-bool cluster_mirror::is_crowded() const noexcept {
-    return crowded_ || states_.config_count() > std::max(limits_.configs_max, 4 * configs_when_fresh_) ||
-           states_.device_count() > std::max(limits_.devices_max, 4 * devices_when_fresh_);
+    devices_max_ = std::max(limits_.devices_max, 4 * states_.device_count());
+    configs_max_ = std::max(limits_.configs_max, 4 * states_.config_count());
 }
 
 void cluster_mirror::read_log(const policy_pair& policies) {
@@ -109,8 +104,7 @@ void cluster_mirror::read_host(node_index where) {
     node_group& group = groups_[place.group];
     node_slot& slot = group.slots[place.slot];
     slot.cpu_left = described.cpu - used.cpu;
-    slot.takes_pods = used.pods < described.pods_max;
-    slot.open = described.host.is_open();
+    slot.needs_look = used.pods >= described.pods_max || !described.host.is_open();
     group.facts[place.slot].memory_left = described.memory - used.memory;
     group.facts[place.slot].cpu_capacity = described.cpu;
 }
@@ -185,6 +179,7 @@ void cluster_mirror::leave_group(slot_place& place) {
     if (place.group == no_slot) return;
     node_group& group = groups_[place.group];
     group.slots[place.slot].config = nullptr;
+    group.slots[place.slot].needs_look = true;
     mark_changed(group, place.slot);
     ++group.holes;
     place.group = no_slot;
@@ -261,6 +256,14 @@ void cluster_mirror::mark_changed(node_group& group, std::uint32_t slot) {
     changed.older = group.newest;
     if (group.newest != no_slot) group.slots[group.newest].newer = slot;
     group.newest = slot;
+}
+
+rejection_code cluster_mirror::why_not_entered(const node_slot& slot, node_index where, const host_rules& rules) const {
+    if (slot.config == nullptr) return rejection_code::node_gone;
+    const node& described = ledger_->nodes().nodes[where.at()];
+    const rejection_code code = why_not_host(rules, described.host, described.name);
+    if (code != rejection_code::none) return code;
+    return ledger_->host(where).pods < described.pods_max ? rejection_code::none : rejection_code::too_many_pods;
 }
 
 node_view cluster_mirror::view_of(node_index where) const noexcept {

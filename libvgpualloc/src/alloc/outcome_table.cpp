@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "step_refusal.hpp"
+#include "step_rules.hpp"
 #include "vgpualloc/core/config.hpp"
 
 namespace vgpualloc {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "reference_parts.hpp"
-#include "step_refusal.hpp"
+#include "step_rules.hpp"
 #include "vgpualloc/alloc/draw.hpp"
 #include "vgpualloc/core/config.hpp"
 
@@ -185,9 +185,12 @@ const reference_allocator::step& reference_allocator::best_step(const question& 
         return *std::ranges::find(tied, index, &step::index);
     }
     if (attempt.view.devices <= 1 || attempt.positional) return tied.front();
-    return *std::ranges::min_element(tied, {}, [&](const step& s) {
+    const auto state_after = [&](const step& s) {
         const device_view& device = now.devices[s.index];
-        return std::tuple{device.kind, device.state, device.spec->mode->with(*device.spec, device.state, s.part)};
+        return device.spec->mode->with(*device.spec, device.state, s.part);
+    };
+    return *std::ranges::min_element(tied, [&](const step& a, const step& b) {
+        return goes_first(now.devices[a.index], state_after(a), now.devices[b.index], state_after(b));
     });
 }
 

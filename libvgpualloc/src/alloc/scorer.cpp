@@ -1,8 +1,6 @@
 // Scoring a node by what is remembered of its devices' states.
 #include "vgpualloc/alloc/scorer.hpp"
 
-#include "vgpualloc/alloc/score_tree.hpp"
-
 namespace vgpualloc {
 
 node_scorer::node_scorer(state_table& states, policy_pair policies, pair_traits traits)

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "step_refusal.hpp"
+#include "step_rules.hpp"
 #include "vgpualloc/alloc/score_tree.hpp"
 #include "vgpualloc/core/config.hpp"
 
@@ -116,12 +116,7 @@ bool totals_chooser::settles_tie(progress& on, const option& a, const option& b)
         if (node_a != node_b) return node_a > node_b;
     }
     if (on.request->devices <= 1) return false; // the lowest index
-    if (a.before != b.before) {
-        if (a.before->kind != b.before->kind) return a.before->kind < b.before->kind;
-        const auto order = a.before->state <=> b.before->state;
-        if (order != 0) return order < 0;
-    }
-    return a.after->state < b.after->state;
+    return goes_first(*a.before, a.after->state, *b.before, b.after->state);
 }
 
 /// At least one option is left.
@@ -174,15 +169,35 @@ rejection_code totals_chooser::why_not(std::uint32_t part, std::int64_t already)
     return step_refusal(reasons, already);
 }
 
+/// Takes `count` devices whose options all add the same to the totals, whichever they are; the reason if there are
+/// fewer.
+rejection_code totals_chooser::take_any(const parts_view& asked, progress& on, std::size_t container) {
+    const std::int64_t count = asked.request.request->containers[container].count;
+    std::int64_t devices = 0;
+    for (std::size_t i = 0; i < options_.size() && devices < count; ++i) {
+        if (i == 0 || options_[i].index != options_[i - 1].index) devices += options_[i].copies;
+    }
+    if (devices < count) return why_not(asked.parts[container], devices);
+    const change& adds = options_.front().adds;
+    add_to(on.totals, on.totals, adds.used * count, adds.devices_free_whole * count);
+    return rejection_code::none;
+}
+
+bool totals_chooser::options_add_alike() const noexcept {
+    return !options_.empty() &&
+           std::ranges::all_of(options_, [&](const option& each) { return each.adds == options_.front().adds; });
+}
+
 /// Places the request, container by container, and calls taken(container, option) for every device; the reason if it
-/// does not fit.
+/// does not fit. Of the last container only the totals are settled if `only_totals`.
 template <class Taken>
-rejection_code totals_chooser::run(const parts_view& asked, progress& on, Taken&& taken) {
+rejection_code totals_chooser::run(const parts_view& asked, progress& on, bool only_totals, Taken&& taken) {
     table_->forget_passing();
     const auto& containers = asked.request.request->containers;
     for (std::size_t c = 0; c < containers.size(); ++c) {
         if (containers[c].count == 0) continue;
         list_options(asked.parts[c], !on.draws);
+        if (only_totals && c + 1 == containers.size() && options_add_alike()) return take_any(asked, on, c);
         score_options(on);
         if (!on.draws && on.request->devices > 1) drop_ways_that_never_win();
         options_left_ = options_.size();
@@ -228,20 +243,19 @@ double totals_chooser::score_of_one(const parts_view& asked, const node_view& be
 
 double totals_chooser::score(const parts_view& asked, const node_view& before) {
     const auto devices = before.config->devices;
-    for (const device_request& each : asked.request.request->containers) {
-        if (each.count > static_cast<std::int64_t>(devices.size())) {
-            return infeasible_because(rejection_code::too_few_devices);
-        }
-    }
     const bool one_container = asked.parts.size() == 1;
-    if (one_container) {
-        const rejection_code noted = table_->noted_refusal(asked.parts.front(), *before.config);
-        if (noted != rejection_code::none) return infeasible_because(noted);
-        if (asked.request.devices == 1) return score_of_one(asked, before);
+    if (one_container && asked.request.devices == 1) return score_of_one(asked, before);
+    const auto needs_more = [&](const device_request& container) {
+        return container.count > static_cast<std::int64_t>(devices.size());
+    };
+    if (std::ranges::any_of(asked.request.request->containers, needs_more)) {
+        constexpr rejection_code code = rejection_code::too_few_devices;
+        if (one_container) table_->note_refusal(asked.parts.front(), *before.config, code);
+        return infeasible_because(code);
     }
     devices_.assign(devices.begin(), devices.end());
     progress on{asked.request, before};
-    const rejection_code code = run(asked, on, [](std::size_t, const option&) {});
+    const rejection_code code = run(asked, on, true, [](std::size_t, const option&) {});
     if (code != rejection_code::none) {
         if (one_container) table_->note_refusal(asked.parts.front(), *before.config, code);
         return infeasible_because(code);
@@ -270,7 +284,7 @@ bool totals_chooser::choose(const parts_view& asked, const node_view& before,
                           .device = device_index{std::size_t{chosen.index}},
                           .part = partition_of(chosen, containers[container])});
     };
-    return run(asked, on, share_out) == rejection_code::none;
+    return run(asked, on, false, share_out) == rejection_code::none;
 }
 
 } // namespace vgpualloc

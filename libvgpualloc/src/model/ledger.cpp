@@ -127,7 +127,7 @@ expected<booking_id, rejection_detail> ledger::reserve(booking wanted) {
     return booked;
 }
 
-std::uint32_t ledger::new_slot(booking entry) {
+std::uint32_t ledger::new_slot(booking&& entry) {
     if (free_slots_.empty()) {
         bookings_.push_back(std::move(entry));
         generations_.push_back(0);
@@ -140,7 +140,7 @@ std::uint32_t ledger::new_slot(booking entry) {
     return slot;
 }
 
-booking_id ledger::record(booking entry, ledger_event_kind kind, status state) {
+booking_id ledger::record(booking&& entry, ledger_event_kind kind, status state) {
     node_record& owner = records_[entry.where.node.at()];
     owner.host.cpu += entry.cpu;
     owner.host.memory += entry.memory;

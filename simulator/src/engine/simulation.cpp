@@ -13,7 +13,7 @@ simulation::simulation(const simulation_input& input, vgpualloc::ledger& book, v
                        discipline& rules, std::shared_ptr<vgpualloc::fragmentation_model> fragmentation,
                        simulation_options options)
     : input_{&input}, ledger_{&book}, allocator_{&alloc}, discipline_{&rules}, options_{options},
-      gauges_{std::move(fragmentation), input.nodes.nodes.size()}, id_generation_{alloc.id_generation()} {
+      gauges_{std::move(fragmentation), book.nodes().nodes.size()}, id_generation_{alloc.id_generation()} {
     requests_.reserve(input.requests.size());
     for (const auto& request : input.requests) {
         const auto known = alloc.intern(request);
@@ -21,7 +21,7 @@ simulation::simulation(const simulation_input& input, vgpualloc::ledger& book, v
         requests_.push_back(*known);
     }
     result_.pods.resize(input.pods.size());
-    for (std::size_t i = 0; i < input.nodes.nodes.size(); ++i) update_node(node_index{i});
+    for (std::size_t i = 0; i < book.nodes().nodes.size(); ++i) update_node(node_index{i});
     if (options_.sample_interval == ticks{0}) result_.samples.reserve(input.pods.size());
 }
 

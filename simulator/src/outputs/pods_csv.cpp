@@ -27,7 +27,7 @@ std::string pods_csv(const run_record& record, const simulation_input& input) {
             out += to_string(outcome.reason);
         } else {
             const auto& where = record.ledger->bookings()[outcome.booking].where;
-            out += input.nodes.nodes[where.node.at()].name;
+            out += record.ledger->nodes().nodes[where.node.at()].name;
             out += ',';
             gpus.clear();
             for (const auto& share : where.shares) gpus.push_back(share.device.at());

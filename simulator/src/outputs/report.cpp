@@ -23,7 +23,7 @@ vgpureport::report_run describe(const run_record& record, const loaded_input& lo
                                  .used_nodes = moment.used_nodes,
                                  .used_gpus = moment.used_gpus});
     }
-    const auto& cluster = loaded.input.nodes;
+    const auto& cluster = record.ledger->nodes();
     for (const std::uint32_t position : loaded.input.node_list_order) {
         const auto& node = cluster.nodes[position];
         vgpureport::report_node line{

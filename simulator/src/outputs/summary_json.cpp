@@ -61,7 +61,7 @@ std::string summary_json(const run_record& record, const loaded_input& loaded) {
                                         {"allocation_ratio", fraction(last.allocated_milli, record.total_milli)},
                                         {"active", last.used_gpus},
                                         {"count", record.gpus}});
-    const document nodes = document::map({{"active", last.used_nodes}, {"count", loaded.input.nodes.nodes.size()}});
+    const document nodes = document::map({{"active", last.used_nodes}, {"count", record.ledger->nodes().nodes.size()}});
     const document fragmentation =
         document::map({{"amount_milli", unusable_milli},
                        {"ratio", idle == 0 ? 0.0 : unusable_milli / static_cast<double>(idle)},

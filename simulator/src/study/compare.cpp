@@ -86,7 +86,8 @@ expected<std::vector<run_record>> compare(const run_config& config, const loaded
     for (const std::string& policy : policies) {
         run_config policy_config = config;
         policy_config.policy = policy;
-        auto record = replay(policy_config, loaded, make_progress ? make_progress(policy) : simulation::progress{});
+        auto record = replay(policy_config, loaded, loaded.input.nodes,
+                             make_progress ? make_progress(policy) : simulation::progress{});
         if (!record) return unexpected(std::move(record.error()));
         records.push_back(*std::move(record));
     }

@@ -41,7 +41,7 @@ expected<void> needs_path(const std::string& value, const char* field) {
 }
 
 void count_end_state(run_record& record, const simulation_input& input, vgpualloc::allocator& alloc, gauges& state) {
-    const auto& nodes = input.nodes.nodes;
+    const auto& nodes = record.ledger->nodes().nodes;
     state.forget_ids(); // the last decision may have given them anew
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         const auto view = alloc.view_of(node_index{i});
@@ -132,7 +132,8 @@ expected<void> check_rows(const run_config& config, const simulation_input& inpu
 
 } // namespace
 
-expected<run_record> replay(const run_config& config, const loaded_input& loaded, const simulation::progress& tell) {
+expected<run_record> replay(const run_config& config, const loaded_input& loaded, vgpualloc::cluster nodes,
+                            const simulation::progress& tell) {
     if (const auto checked = check_rows(config, loaded.input); !checked) return unexpected(checked.error());
     const auto fragmentation = std::make_shared<vgpualloc::fragmentation_model>(loaded.input.typical);
     const vgpualloc::policy_parameters parameters{.target = loaded.input.typical,
@@ -151,7 +152,7 @@ expected<run_record> replay(const run_config& config, const loaded_input& loaded
     }
     run_record record;
     record.config = config;
-    record.ledger = std::make_unique<vgpualloc::ledger>(loaded.input.nodes);
+    record.ledger = std::make_unique<vgpualloc::ledger>(std::move(nodes));
     record.ledger->expect_pods(loaded.input.pods.size());
     vgpualloc::allocator alloc{
         *record.ledger,

@@ -100,13 +100,13 @@ TEST_F(part_table_test, refusals_of_configurations_are_noted_until_forgotten) {
     const auto part = parts.add(want(1, 100));
     const device_view* full = &device(0, taken(10000));
     const device_config& config = states.config(std::vector{full, full});
-    EXPECT_EQ(parts.noted_refusal(part, config), rejection_code::none);
+    EXPECT_EQ(parts.known_refusal(part, config.id), rejection_code::none);
     parts.note_refusal(part, config, rejection_code::insufficient_device_memory);
-    EXPECT_EQ(parts.noted_refusal(part, config), rejection_code::insufficient_device_memory);
-    EXPECT_EQ(parts.noted_refusal(parts.add(want(1, 200)), config), rejection_code::none);
+    EXPECT_EQ(parts.known_refusal(part, config.id), rejection_code::insufficient_device_memory);
+    EXPECT_EQ(parts.known_refusal(parts.add(want(1, 200)), config.id), rejection_code::none);
     static_cast<void>(parts.of(part, *full));
     parts.forget();
-    EXPECT_EQ(parts.noted_refusal(part, config), rejection_code::none);
+    EXPECT_EQ(parts.known_refusal(part, config.id), rejection_code::none);
     EXPECT_FALSE(parts.kept(part, *full).known);
     EXPECT_EQ(parts.add(want(1, 100)), part) << "parts keep their numbers";
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -24,6 +25,7 @@ public:
     template <class AnswerOf>
     void build(std::size_t slots, AnswerOf&& answer_of) {
         counts_.fill(0);
+        codes_ = 0;
         fallbacks_.clear();
         scores_.grow(slots);
         scores_.assign(slots, [&](std::size_t slot) {
@@ -33,27 +35,33 @@ public:
             } else {
                 key = key_of(slot, answer_of(slot));
             }
-            ++counts_[static_cast<std::size_t>(code_in(key))];
+            count(code_in(key));
             return key;
         });
     }
-    /// Makes room for that many slots; whether it takes more bytes now.
-    bool grow(std::size_t slots) { return scores_.grow(slots); }
+    /// Makes room for that many slots.
+    void grow(std::size_t slots) { scores_.grow(slots); }
+    [[nodiscard]] std::size_t capacity() const noexcept { return scores_.capacity(); }
     void set(std::size_t slot, const node_answer& answer) { set_key(slot, key_of(slot, answer)); }
     /// The same for a score or infeasible_because(code): an answer without compromise.
     void set_key(std::size_t slot, double key) {
         const double before = scores_.at(slot);
         if (before == key) return;
-        if (before != score_tree::lowest) --counts_[static_cast<std::size_t>(code_in(before))];
-        ++counts_[static_cast<std::size_t>(code_in(key))];
+        if (!is_feasible(before) || !is_feasible(key)) {
+            if (before != score_tree::lowest) --counts_[static_cast<std::size_t>(code_in(before))];
+            count(code_in(key));
+        }
         scores_.set(slot, key);
     }
 
     [[nodiscard]] node_answer at(std::size_t slot) const noexcept;
     /// The answer that goes before all others, and the first slot that gives it. Refused if all are.
-    [[nodiscard]] double best_key() const noexcept { return scores_.max(); }
     [[nodiscard]] node_answer best() const;
     [[nodiscard]] std::uint32_t first_best() const;
+    /// What best() is compared by among groups: its score; one for every compromise if it has any, which leaves the
+    /// scores to be compared; infeasible if it is a refusal.
+    [[nodiscard]] double best_key() const noexcept { return scores_.max(); }
+    [[nodiscard]] static bool is_compromised(double key) noexcept { return key <= compromised_key(1); }
     /// Calls visit(slot) for the slots whose answers are as good as `best`, ascending.
     template <class Visit>
     void for_each_as_good_as(const node_answer& best, Visit&& visit) const {
@@ -64,6 +72,13 @@ public:
     }
     /// How many slots gave each code.
     [[nodiscard]] const std::array<std::int64_t, rejection_code_count>& counts() const noexcept { return counts_; }
+    /// Adds these counts to `sums`.
+    void add_counts(std::array<std::int64_t, rejection_code_count>& sums) const noexcept {
+        for (std::uint64_t left = codes_; left != 0; left &= left - 1) {
+            const auto code = static_cast<std::size_t>(std::countr_zero(left));
+            sums[code] += counts_[code];
+        }
+    }
     [[nodiscard]] std::size_t bytes() const noexcept {
         return scores_.bytes() + fallbacks_.capacity() * sizeof(node_answer) + sizeof *this;
     }
@@ -83,8 +98,16 @@ private:
         return compromised_key(answer.compromise);
     }
 
+    void count(rejection_code code) noexcept {
+        ++counts_[static_cast<std::size_t>(code)];
+        codes_ |= std::uint64_t{1} << static_cast<unsigned>(code);
+    }
+
+    static_assert(rejection_code_count <= 64, "a set of codes is one number");
+
     score_tree scores_;
     std::array<std::int64_t, rejection_code_count> counts_{};
+    std::uint64_t codes_ = 0;            ///< the set of codes that were counted since the index was built: few of all
     std::vector<node_answer> fallbacks_; ///< by slot; as long as the last slot that compromises
 };
 
@@ -95,7 +118,7 @@ struct index_head {
     static constexpr std::uint64_t never_built = ~std::uint64_t{0};
 
     std::uint64_t changes_read = never_built; ///< the group's change count that the index has followed
-    node_answer best{.code = rejection_code::no_nodes};
+    double best_key = infeasible_because(rejection_code::no_nodes); ///< class_index::best_key()
     std::unique_ptr<cached_index> index{};
 
     /// Makes the next decision build the index anew.

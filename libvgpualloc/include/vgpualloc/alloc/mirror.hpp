@@ -24,8 +24,7 @@ struct node_slot {
     std::uint32_t config_id = 0;
     std::uint32_t newer = no_slot;
     std::uint32_t older = no_slot;
-    bool takes_pods = true; ///< below its pod limit
-    bool open = true;       ///< host_facts::is_open()
+    bool needs_look = false; ///< gone, full of pods or not host_facts::is_open(): ask why_not_entered()
 };
 /// The rest of what is known of a node.
 struct node_facts {
@@ -85,6 +84,9 @@ public:
     [[nodiscard]] const std::vector<node_group>& groups() const noexcept { return groups_; }
     [[nodiscard]] std::size_t node_count() const noexcept { return places_.size(); }
     [[nodiscard]] const slot_place& place_of(node_index where) const noexcept { return places_[where.at()]; }
+    /// Why a node takes no pod of such rules, whatever is free there: it is gone, its host rules, its limit of pods.
+    [[nodiscard]] rejection_code why_not_entered(const node_slot& slot, node_index where,
+                                                 const host_rules& rules) const;
     /// A node as policies see it.
     [[nodiscard]] node_view view_of(node_index where) const noexcept;
     /// A node's devices by index.
@@ -111,7 +113,9 @@ private:
     void renumber(node_group& group);
     static void forget_changes(node_group& group);
     static void mark_changed(node_group& group, std::uint32_t slot);
-    [[nodiscard]] bool is_crowded() const noexcept;
+    [[nodiscard]] bool is_crowded() const noexcept {
+        return crowded_ || states_.config_count() > configs_max_ || states_.device_count() > devices_max_;
+    }
 
     const ledger* ledger_;
     mirror_limits limits_;
@@ -123,8 +127,8 @@ private:
     std::vector<node_group> groups_;
     std::map<std::vector<std::uint32_t>, std::uint32_t> group_numbers_; ///< by kinds
     std::uint64_t id_generation_ = 0;
-    std::size_t devices_when_fresh_ = 0; ///< device states just after everything was interned
-    std::size_t configs_when_fresh_ = 0;
+    std::size_t devices_max_ = 0; ///< how many may be interned until everything is interned afresh
+    std::size_t configs_max_ = 0;
     bool crowded_ = false;
 };
 

@@ -56,6 +56,13 @@ public:
                 .ways = {pool_.data() + found.first, found.count}};
     }
 
+    /// Why a configuration refuses a request; none if it does not or if nobody asked.
+    [[nodiscard]] rejection_code known_refusal(std::uint32_t shape, std::uint32_t config) const noexcept {
+        const auto& known = memo_[shape];
+        const std::uint32_t kept = config < known.size() ? known[config] : 0;
+        return kept < record_base ? static_cast<rejection_code>(kept) : rejection_code::none;
+    }
+
     /// The configuration that a way of `config` leads to.
     [[nodiscard]] const device_config& next_of(outcome& way, const device_config& config) {
         if (way.next == nullptr) way.next = &states_->replace(config, *way.before, *way.after);

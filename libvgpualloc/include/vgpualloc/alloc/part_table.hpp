@@ -64,9 +64,9 @@ public:
     [[nodiscard]] rejection_code refused_because(std::uint32_t part, const device_view& device, const answer& given);
 
     /// Why a configuration refuses a request of this one container; none if it does not or if nobody noted it.
-    [[nodiscard]] rejection_code noted_refusal(std::uint32_t part, const device_config& config) const noexcept {
+    [[nodiscard]] rejection_code known_refusal(std::uint32_t part, std::uint32_t config) const noexcept {
         const auto& known = parts_[part].refusals;
-        return config.id < known.size() ? static_cast<rejection_code>(known[config.id]) : rejection_code::none;
+        return config < known.size() ? static_cast<rejection_code>(known[config]) : rejection_code::none;
     }
     /// Keeps that for the first configurations: a byte for each.
     void note_refusal(std::uint32_t part, const device_config& config, rejection_code code);

@@ -47,14 +47,15 @@ public:
         root_ = lowest;
     }
 
-    /// Makes room for positions up to size-1; new ones are lowest. Whether there was less.
-    bool grow(std::size_t size) {
-        if (size <= levels_[0].size()) return false;
+    /// How many positions there is room for.
+    [[nodiscard]] std::size_t capacity() const noexcept { return levels_[0].size(); }
+    /// Makes room for positions up to size-1; new ones are lowest.
+    void grow(std::size_t size) {
+        if (size <= capacity()) return;
         score_tree wider{std::max(size, 2 * levels_[0].size())};
         std::copy(levels_[0].begin(), levels_[0].end(), wider.levels_[0].begin());
         wider.add_up();
         *this = std::move(wider);
-        return true;
     }
 
     /// Sets every position at once: score_of(position) for each, then the maxima bottom-up.

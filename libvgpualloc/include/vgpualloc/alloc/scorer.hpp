@@ -8,6 +8,7 @@
 #include "vgpualloc/alloc/device_chooser.hpp"
 #include "vgpualloc/alloc/outcome_table.hpp"
 #include "vgpualloc/alloc/part_table.hpp"
+#include "vgpualloc/alloc/score_tree.hpp"
 #include "vgpualloc/alloc/totals_chooser.hpp"
 #include "vgpualloc/policy/pair.hpp"
 
@@ -36,6 +37,11 @@ public:
 
     /// The node score of the best devices, or infeasible_because(code). `before` has an interned configuration.
     [[nodiscard]] double score(const scored_request& request, const node_view& before);
+    /// Why a configuration refuses the request; none if it does not or if that is not remembered.
+    [[nodiscard]] rejection_code known_refusal(const scored_request& request, std::uint32_t config) const noexcept {
+        if (!traits_.by_totals) return outcomes_.known_refusal(request.shape, config);
+        return request.parts.size() == 1 ? parts_.known_refusal(request.parts.front(), config) : rejection_code::none;
+    }
     /// Says that score() will soon be asked about this configuration.
     void expect(const scored_request& request, const device_config& config) const noexcept {
         if (traits_.by_totals) totals_.expect(request.in_parts(), config);

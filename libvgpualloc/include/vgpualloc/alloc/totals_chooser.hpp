@@ -77,7 +77,9 @@ private:
                                           std::uint32_t way) noexcept;
     [[nodiscard]] double device_score(progress& on, const option& tried);
     template <class Taken>
-    [[nodiscard]] rejection_code run(const parts_view& asked, progress& on, Taken&& taken);
+    [[nodiscard]] rejection_code run(const parts_view& asked, progress& on, bool only_totals, Taken&& taken);
+    [[nodiscard]] rejection_code take_any(const parts_view& asked, progress& on, std::size_t container);
+    [[nodiscard]] bool options_add_alike() const noexcept;
     void ask_devices(std::uint32_t part);
     void list_options(std::uint32_t part, bool merged);
     void score_options(progress& on);

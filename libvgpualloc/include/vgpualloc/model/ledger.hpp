@@ -208,8 +208,8 @@ private:
     }
     [[nodiscard]] rejection_detail why_misused(const booking& entry) const noexcept;
     [[nodiscard]] bool is_within(node_index where) const noexcept; ///< the host's use its capacity
-    [[nodiscard]] std::uint32_t new_slot(booking entry);
-    [[nodiscard]] booking_id record(booking entry, ledger_event_kind kind, status state);
+    [[nodiscard]] std::uint32_t new_slot(booking&& entry);
+    [[nodiscard]] booking_id record(booking&& entry, ledger_event_kind kind, status state);
     [[nodiscard]] rejection_detail add_shares(const placement& where);
     void remove_shares(const placement& where, std::size_t count);
     result take_back(pod_id pod, ledger_event_kind kind, status needed);

@@ -11,8 +11,9 @@ namespace vgpusim {
 /// values do not go together.
 [[nodiscard]] vgpualloc::expected<loaded_input> load_input(const run_config& config);
 
-/// Makes the policies and replays the workload.
+/// Makes the policies and replays the workload on `nodes`: those of the input, moved out of it by the last replay, as
+/// nothing else looks at them there.
 [[nodiscard]] vgpualloc::expected<run_record> replay(const run_config& config, const loaded_input& loaded,
-                                                     const simulation::progress& tell);
+                                                     vgpualloc::cluster nodes, const simulation::progress& tell);
 
 } // namespace vgpusim

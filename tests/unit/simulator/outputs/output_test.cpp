@@ -40,7 +40,7 @@ protected:
         loaded_.files = {{.path = "nodes.csv", .sha256 = "00"}, {.path = "pods.csv", .sha256 = "11"}};
         config_.policy = "best_fit";
         config_.departures = true;
-        record_ = vgpusim::replay(config_, loaded_, {}).value();
+        record_ = vgpusim::replay(config_, loaded_, loaded_.input.nodes, {}).value();
     }
 
     vgpusim::run_config config_;
@@ -129,12 +129,12 @@ TEST(replay, unknown_policies_are_refused_by_the_key_that_named_them) {
     const vgpusim::loaded_input loaded{.input = built({gpu_node("n", 1)}, {whole("a", 1)}), .files = {}};
     vgpusim::run_config config;
     config.policy = "fgdd";
-    const auto policy = vgpusim::replay(config, loaded, {});
+    const auto policy = vgpusim::replay(config, loaded, loaded.input.nodes, {});
     ASSERT_FALSE(policy.has_value());
     EXPECT_EQ(policy.error().field, "policy");
     config.policy = "fgd";
     config.device_policy = "worst";
-    const auto device = vgpusim::replay(config, loaded, {});
+    const auto device = vgpusim::replay(config, loaded, loaded.input.nodes, {});
     ASSERT_FALSE(device.has_value());
     EXPECT_EQ(device.error().field, "device_policy");
     EXPECT_EQ(device.error().value, "worst");
