@@ -15,6 +15,14 @@ vgpualloc::expected<vgpualloc::mib> parse_memory(std::int64_t value) {
     return vgpualloc::mib{value};
 }
 
+/// A pod as YAML, which the installed library reads without anything else on the consumer's side.
+bool reads_manifests() {
+    const auto objects =
+        vgpualloc::kube::read_manifests("kind: Pod\nmetadata: {name: train}\nspec: {containers: []}\n", "pod.yaml");
+    const auto refused = vgpualloc::kube::read_manifests("kind: [\n", "bad.yaml");
+    return objects && objects->size() == 1 && objects->front().name == "train" && !refused;
+}
+
 } // namespace
 
 int main() {
@@ -23,5 +31,5 @@ int main() {
     if (!memory || refused) return 1;
     const auto share = vgpualloc::share_of(*memory, vgpualloc::mib{16384});
     std::cout << "4096 of 16384 MiB is " << share.count() << " milli-GPU; " << refused.error().message() << '\n';
-    return share == vgpualloc::milli_gpu{250} ? 0 : 1;
+    return share == vgpualloc::milli_gpu{250} && reads_manifests() ? 0 : 1;
 }
