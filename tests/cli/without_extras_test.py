@@ -1,0 +1,45 @@
+"""The vgpusim of a build without libcurl, OpenSSL and dygraphs: it decides the same and says what it cannot do.
+
+VGPUSIM_WITHOUT_EXTRAS names it, VGPUSIM the ordinary one."""
+
+import os
+import subprocess
+import unittest
+
+from support import VGPUSIM, CliTest, untimed
+
+BINARY = os.environ["VGPUSIM_WITHOUT_EXTRAS"]
+
+
+class WithoutExtrasTest(CliTest):
+    def test_it_needs_neither_library(self):
+        def libraries_of(binary):
+            return subprocess.run(["readelf", "--dynamic", binary], capture_output=True, text=True, check=True).stdout
+
+        for library in ("libcurl", "libcrypto"):
+            self.assertIn(library, libraries_of(VGPUSIM))
+            self.assertNotIn(library, libraries_of(BINARY))
+
+    def test_a_run_decides_the_same_and_records_no_checksums(self):
+        plain, ordinary = self.root / "plain", self.root / "ordinary"
+        self.assertEqual(self.run_quickstart(out=plain, binary=BINARY).returncode, 0)
+        self.assertEqual(self.run_quickstart(out=ordinary).returncode, 0)
+        for name in ("pods.csv", "timeseries.csv"):
+            self.assertEqual((plain / name).read_bytes(), (ordinary / name).read_bytes())
+        expected = untimed((ordinary / "summary.json").read_text())
+        for source in expected["inputs"]:
+            del source["sha256"]
+        self.assertEqual(untimed((plain / "summary.json").read_text()), expected)
+
+    def test_the_report_says_why_it_has_no_curves(self):
+        self.run_quickstart(binary=BINARY)
+        page = (self.out / "report.html").read_text(encoding="utf-8")
+        self.assertIn("built without dygraphs", page)
+        self.assertNotIn("Licence of dygraphs", page)
+
+    def test_fetch_says_what_is_missing(self):
+        self.assert_error_line(self.vgpusim("fetch", "openb", binary=BINARY), 2, "fetch", "libcurl and OpenSSL")
+
+
+if __name__ == "__main__":
+    unittest.main()
