@@ -271,6 +271,7 @@ void draw_host_facts(node& to) {
     }
     to.host.unschedulable = chance(12);
     to.host.ready = !chance(12);
+    to.host.unreachable = !to.host.ready && chance(2);
 }
 
 host_rules draw_host_rules() {
@@ -283,6 +284,7 @@ host_rules draw_host_rules() {
         if (chance(3)) rules.affinity.push_back({.names = {{.key = "metadata.name", .values = {"n1"}}}});
     }
     if (chance(3)) rules.tolerations.push_back({.key = chance(2) ? "" : one_of(label_values()), .any_value = true});
+    if (chance(12)) rules.tolerations.push_back({.key = "node.kubernetes.io/unreachable", .any_value = true});
     return rules;
 }
 

@@ -1,22 +1,18 @@
-// Kubernetes' rules about nodes (pkg/scheduler/framework/plugins/{nodeunschedulable,nodeaffinity,tainttoleration}).
+// Kubernetes' rules about nodes (pkg/scheduler/framework/plugins/{nodeunschedulable,tainttoleration,nodeaffinity}).
 #include "vgpualloc/model/host_rules.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <string_view>
 
 namespace vgpualloc {
 
 namespace {
 
-using label_list = std::vector<std::pair<std::string, std::string>>;
-
-const std::string* value_of(const label_list& labels, const std::string& key) {
-    const auto at = std::ranges::lower_bound(labels, key, {}, &label_list::value_type::first);
-    return at != labels.end() && at->first == key ? &at->second : nullptr;
-}
-
-std::optional<std::int64_t> whole_number(const std::string& text) {
+/// As Go's strconv.ParseInt reads it: a sign may stand before the digits.
+std::optional<std::int64_t> whole_number(std::string_view text) {
+    if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
     std::int64_t number = 0;
     const char* const end = text.data() + text.size();
     const auto parsed = std::from_chars(text.data(), end, number);
@@ -24,7 +20,8 @@ std::optional<std::int64_t> whole_number(const std::string& text) {
     return number;
 }
 
-bool compares(const std::string* value, const label_requirement& requirement) {
+/// `value` is null where there is no such label.
+bool compares(const std::string_view* value, const label_requirement& requirement) noexcept {
     if (value == nullptr || requirement.values.size() != 1) return false;
     const auto have = whole_number(*value);
     const auto bound = whole_number(requirement.values.front());
@@ -33,7 +30,7 @@ bool compares(const std::string* value, const label_requirement& requirement) {
 }
 
 /// `value` is null where there is no such label.
-bool matches(const std::string* value, const label_requirement& requirement) {
+bool matches(const std::string_view* value, const label_requirement& requirement) noexcept {
     const auto is_listed = [&] { return std::ranges::find(requirement.values, *value) != requirement.values.end(); };
     switch (requirement.op) {
     case label_operator::in:
@@ -51,44 +48,72 @@ bool matches(const std::string* value, const label_requirement& requirement) {
     return false;
 }
 
-bool matches(const node_selector_term& term, const host_facts& facts, const std::string& node_name) {
+bool matches(const node_selector_term& term, const host_facts& facts, std::string_view node_name) noexcept {
     if (term.labels.empty() && term.names.empty()) return false;
-    const auto has_label = [&](const label_requirement& requirement) {
-        return matches(value_of(facts.labels, requirement.key), requirement);
-    };
-    const auto has_name = [&](const label_requirement& requirement) { return matches(&node_name, requirement); };
-    return std::ranges::all_of(term.labels, has_label) && std::ranges::all_of(term.names, has_name);
+    return unmet_requirement(term, facts, node_name) == nullptr;
 }
 
-bool tolerates(const host_rules& rules, const taint& repelling) {
+bool tolerates(const host_rules& rules, const taint& repelling) noexcept {
     return std::ranges::any_of(rules.tolerations,
                                [&](const toleration& tolerated) { return tolerated.tolerates(repelling); });
 }
 
-bool is_repelled(const host_rules& rules, const taint& repelling) {
-    return repelling.effect != taint_effect::prefer_no_schedule && !tolerates(rules, repelling);
+/// The taints by which Kubernetes keeps pods off a node that is cordoned or not ready.
+const taint& cordon() {
+    static const taint result{.key = "node.kubernetes.io/unschedulable"};
+    return result;
+}
+const taint& absence(bool unreachable) {
+    static const taint not_ready{.key = "node.kubernetes.io/not-ready"};
+    static const taint not_heard_of{.key = "node.kubernetes.io/unreachable"};
+    return unreachable ? not_heard_of : not_ready;
 }
 
 } // namespace
 
+const std::string* host_facts::label(std::string_view key) const noexcept {
+    const auto at =
+        std::ranges::lower_bound(labels, key, {}, [](const auto& entry) { return std::string_view{entry.first}; });
+    return at != labels.end() && at->first == key ? &at->second : nullptr;
+}
+
+const taint* repelling_taint(const host_rules& rules, const host_facts& facts) noexcept {
+    for (const taint& repelling : facts.taints) {
+        if (repelling.effect != taint_effect::prefer_no_schedule && !tolerates(rules, repelling)) return &repelling;
+    }
+    return nullptr;
+}
+
+const std::pair<std::string, std::string>* differing_label(const host_rules& rules, const host_facts& facts) noexcept {
+    for (const auto& entry : rules.node_selector) {
+        const std::string* const value = facts.label(entry.first);
+        if (value == nullptr || *value != entry.second) return &entry;
+    }
+    return nullptr;
+}
+
+const label_requirement* unmet_requirement(const node_selector_term& term, const host_facts& facts,
+                                           std::string_view node_name) noexcept {
+    for (const label_requirement& requirement : term.labels) {
+        const std::string* const label = facts.label(requirement.key);
+        const std::string_view value = label == nullptr ? std::string_view{} : *label;
+        if (!matches(label == nullptr ? nullptr : &value, requirement)) return &requirement;
+    }
+    for (const label_requirement& requirement : term.names) {
+        if (!matches(&node_name, requirement)) return &requirement;
+    }
+    return nullptr;
+}
+
 rejection_code why_not_host(const host_rules& rules, const host_facts& facts, std::string_view node_name) {
-    static const taint cordon{.key = "node.kubernetes.io/unschedulable"};
-    static const taint not_ready{.key = "node.kubernetes.io/not-ready"};
-    if (facts.unschedulable && !tolerates(rules, cordon)) return rejection_code::node_unschedulable;
-    if (!facts.ready && !tolerates(rules, not_ready)) return rejection_code::node_not_ready;
-    for (const auto& [label, value] : rules.node_selector) {
-        const std::string* const have = value_of(facts.labels, label);
-        if (have == nullptr || *have != value) return rejection_code::node_selector_differs;
-    }
-    if (rules.has_affinity) {
-        const std::string name{node_name};
-        const bool matched = std::ranges::any_of(
-            rules.affinity, [&](const node_selector_term& term) { return matches(term, facts, name); });
-        if (!matched) return rejection_code::node_affinity_differs;
-    }
-    const bool repelled =
-        std::ranges::any_of(facts.taints, [&](const taint& repelling) { return is_repelled(rules, repelling); });
-    return repelled ? rejection_code::taint_not_tolerated : rejection_code::none;
+    if (facts.unschedulable && !tolerates(rules, cordon())) return rejection_code::node_unschedulable;
+    if (!facts.ready && !tolerates(rules, absence(facts.unreachable))) return rejection_code::node_not_ready;
+    if (repelling_taint(rules, facts) != nullptr) return rejection_code::taint_not_tolerated;
+    if (differing_label(rules, facts) != nullptr) return rejection_code::node_selector_differs;
+    if (!rules.has_affinity) return rejection_code::none;
+    const bool matched = std::ranges::any_of(
+        rules.affinity, [&](const node_selector_term& term) { return matches(term, facts, node_name); });
+    return matched ? rejection_code::none : rejection_code::node_affinity_differs;
 }
 
 } // namespace vgpualloc

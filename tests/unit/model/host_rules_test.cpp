@@ -1,4 +1,4 @@
-// Rules about nodes, row by row as kube-scheduler's plugins NodeUnschedulable, NodeAffinity and TaintToleration
+// Rules about nodes, row by row as kube-scheduler's plugins NodeUnschedulable, TaintToleration and NodeAffinity
 // decide them.
 #include <gtest/gtest.h>
 
@@ -100,6 +100,8 @@ TEST(host_rules, the_six_operators) {
         {{"negative", greater, {"-2"}}, false},
         {{"model", greater, {"1"}}, false},
         {{"model", less, {"1"}}, false},
+        {{"cards", greater, {"+7"}}, true},
+        {{"cards", greater, {"+-7"}}, false},
         {{"cards", greater, {"seven"}}, false},
         {{"cards", greater, {"7.5"}}, false},
         {{"cards", less, {"9 "}}, false},
@@ -205,6 +207,8 @@ TEST(host_rules, cordoned_and_not_ready_are_taints_of_kubernetes_own) {
     cordoned.unschedulable = true;
     host_facts not_ready;
     not_ready.ready = false;
+    host_facts unreachable = not_ready;
+    unreachable.unreachable = true;
     const std::string prefix = "node.kubernetes.io/";
     struct row {
         host_facts facts;
@@ -212,7 +216,8 @@ TEST(host_rules, cordoned_and_not_ready_are_taints_of_kubernetes_own) {
         rejection_code code;
     };
     for (const row& state : {row{cordoned, prefix + "unschedulable", node_unschedulable},
-                             row{not_ready, prefix + "not-ready", node_not_ready}}) {
+                             row{not_ready, prefix + "not-ready", node_not_ready},
+                             row{unreachable, prefix + "unreachable", node_not_ready}}) {
         EXPECT_FALSE(state.facts.is_open());
         EXPECT_EQ(why_not_host({}, state.facts, "n"), state.code);
         EXPECT_EQ(why_not_host(tolerating({{.key = state.key}}), state.facts, "n"), none);
@@ -236,13 +241,39 @@ TEST(host_rules, the_first_rule_in_order_is_named) {
     facts.unschedulable = false;
     EXPECT_EQ(why_not_host(rules, facts, "n"), node_not_ready);
     facts.ready = true;
+    EXPECT_EQ(why_not_host(rules, facts, "n"), taint_not_tolerated);
+    facts.taints.clear();
     EXPECT_EQ(why_not_host(rules, facts, "n"), node_selector_differs);
     rules.node_selector.clear();
     EXPECT_EQ(why_not_host(rules, facts, "n"), node_affinity_differs);
     rules.has_affinity = false;
-    EXPECT_EQ(why_not_host(rules, facts, "n"), taint_not_tolerated);
-    facts.taints.clear();
     EXPECT_EQ(why_not_host(rules, facts, "n"), none);
+}
+
+TEST(host_rules, codes_are_in_the_order_of_the_checks) {
+    EXPECT_LT(node_unschedulable, node_not_ready);
+    EXPECT_LT(node_not_ready, taint_not_tolerated);
+    EXPECT_LT(taint_not_tolerated, node_selector_differs);
+    EXPECT_LT(node_selector_differs, node_affinity_differs);
+}
+
+TEST(host_rules, what_differs_is_named) {
+    host_rules rules = requiring({on_labels({{"model", exists, {}}, {"cards", greater, {"8"}}}), on_name(in, {"n1"})});
+    rules.node_selector = {{"cards", "8"}, {"model", "H100"}};
+    rules.tolerations = {{.key = "a", .any_value = true}};
+    host_facts facts = labelled;
+    facts.taints = {{.key = "a"}, {.key = "wish", .effect = prefer_no_schedule}, {.key = "b"}, {.key = "c"}};
+    EXPECT_EQ(repelling_taint(rules, facts), &facts.taints[2]);
+    EXPECT_EQ(differing_label(rules, facts), &rules.node_selector[1]);
+    EXPECT_EQ(unmet_requirement(rules.affinity[0], facts, "n"), &rules.affinity[0].labels[1]);
+    EXPECT_EQ(unmet_requirement(rules.affinity[1], facts, "n"), rules.affinity[1].names.data());
+    EXPECT_EQ(unmet_requirement(rules.affinity[1], facts, "n1"), nullptr);
+    EXPECT_EQ(unmet_requirement({}, facts, "n"), nullptr) << "it has no requirement, and matches nothing all the same";
+    ASSERT_NE(facts.label("cards"), nullptr);
+    EXPECT_EQ(*facts.label("cards"), "8");
+    EXPECT_EQ(facts.label("card"), nullptr);
+    EXPECT_EQ(repelling_taint(rules, {}), nullptr);
+    EXPECT_EQ(differing_label({}, facts), nullptr);
 }
 
 } // namespace

@@ -76,14 +76,29 @@ struct host_facts {
     std::vector<taint> taints{};
     bool unschedulable = false; ///< spec.unschedulable (cordoned): a taint node.kubernetes.io/unschedulable:NoSchedule
     bool ready = true;          ///< condition Ready; not: a taint node.kubernetes.io/not-ready:NoSchedule
+    bool unreachable = false;   ///< Ready is Unknown, so the taint is …/unreachable:NoSchedule; meaningless if ready
 
     /// Whether every pod without host_rules::restricts() may go there.
     [[nodiscard]] bool is_open() const noexcept { return taints.empty() && !unschedulable && ready; }
+    /// The value of a label; null where the node has no such label.
+    [[nodiscard]] const std::string* label(std::string_view key) const noexcept;
     auto operator<=>(const host_facts&) const = default;
 };
 
-/// The first rule that keeps a pod off a node, in kube-scheduler's order: unschedulable, node name and selector,
-/// affinity, taints. none: it may go there.
+/// The first rule that keeps a pod off a node, in the order of kube-scheduler's plugins NodeUnschedulable,
+/// TaintToleration (where a node that is not ready comes before its taints), NodeAffinity (the node selector before the
+/// affinity). none: it may go there.
 [[nodiscard]] rejection_code why_not_host(const host_rules& rules, const host_facts& facts, std::string_view node_name);
+
+/// What exactly differs, for words. All point into `rules` or `facts`, and are null where nothing does.
+/// The first taint that keeps the pod away, beside those of a node that is cordoned or not ready.
+[[nodiscard]] const taint* repelling_taint(const host_rules& rules, const host_facts& facts) noexcept;
+/// The first entry of the node selector that the node has not, or has with another value.
+[[nodiscard]] const std::pair<std::string, std::string>* differing_label(const host_rules& rules,
+                                                                         const host_facts& facts) noexcept;
+/// The first requirement of a term that the node does not meet. A term without requirements has none, and yet matches
+/// no node.
+[[nodiscard]] const label_requirement* unmet_requirement(const node_selector_term& term, const host_facts& facts,
+                                                         std::string_view node_name) noexcept;
 
 } // namespace vgpualloc

@@ -15,9 +15,9 @@ enum class rejection_code : std::uint8_t {
     node_gone,                  ///< the node was removed; what still runs there is counted until it ends
     node_unschedulable,         ///< cordoned, and the pod does not tolerate that
     node_not_ready,             ///< the node's condition Ready is not true
+    taint_not_tolerated,        ///< a NoSchedule or NoExecute taint of the node
     node_selector_differs,      ///< a label that the pod's nodeSelector wants is missing or has another value
     node_affinity_differs,      ///< no term of the pod's required node affinity matches
-    taint_not_tolerated,        ///< a NoSchedule or NoExecute taint of the node
     too_many_pods,              ///< the node's pod limit is reached
     insufficient_cpu,           ///< host CPU
     too_few_devices,            ///< the node has fewer devices than the container asks for
@@ -61,9 +61,9 @@ inline constexpr std::size_t rejection_code_count = static_cast<std::size_t>(rej
         "node_gone",
         "node_unschedulable",
         "node_not_ready",
+        "taint_not_tolerated",
         "node_selector_differs",
         "node_affinity_differs",
-        "taint_not_tolerated",
         "too_many_pods",
         "insufficient_cpu",
         "too_few_devices",
