@@ -127,6 +127,18 @@ class ValidateTest(CliTest):
                 for word in words:
                     self.assertIn(word, error["message"])
 
+    def test_host_rules_that_the_api_server_refuses(self):
+        rules = "  nodeSelector: {cards: 8}\n  tolerations:\n  - {key: gpu, operator: Exists}\n  - {value: a}\n"
+        node = ("---\nkind: Node\nmetadata: {name: n0}\nspec:\n  taints:\n  - {key: gpu, effect: NoSchedule}\n"
+                "  - {key: gpu, effect: Never}\n")
+        errors = self.errors(pod("cpu: 1", more=rules) + node)
+        self.assertEqual([error["field"] for error in errors],
+                         ["spec.nodeSelector.cards", "spec.tolerations[1].operator", "spec.taints[1].effect"])
+        self.assertTrue(errors[0]["where"].endswith("m0.yaml:9"), errors[0])
+        self.assertTrue(errors[1]["where"].endswith("m0.yaml:12"), errors[1])
+        self.assertEqual(errors[2]["value"], "Never")
+        self.assertIn("NoExecute", errors[2]["expected"])
+
     def test_errors_of_one_object_do_not_hide_others(self):
         two = pod("volcano.sh/gpu-mem.128Mi: 0") + "  - name: d\n    resources: {limits: {volcano.sh/gpu-mem.128Mi: -1}}\n"
         errors = self.errors(two, pod("huawei.com/Ascend310P: 2"), pod("nvidia.com/gpu: x"))

@@ -91,6 +91,13 @@ std::int64_t object_cursor::integer(std::int64_t least, std::int64_t most, std::
     return otherwise;
 }
 
+bool object_cursor::truth(bool otherwise) const {
+    if (!present()) return otherwise;
+    if (const auto value = value_->truth()) return *value;
+    fail(error_code::malformed, shown(*value_), "true or false");
+    return otherwise;
+}
+
 std::optional<std::int64_t> object_cursor::quantity(quantity_unit unit, rounding rest) const {
     if (!present()) return std::nullopt;
     if (value_->kind != value_kind::number && value_->kind != value_kind::text) {
@@ -166,6 +173,7 @@ public:
             result.node->labels = cursor(object, result).at("metadata").at("labels").texts();
             result.node->annotations = cursor(object, result).at("metadata").at("annotations").texts();
             read_node_status(cursor(object, result).at("status"), result);
+            read_host_facts(cursor(object, result), result);
         } else if (result.kind == "ConfigMap") {
             result.data = cursor(object, result).at("data").texts();
         } else if (result.kind == "Job" &&
@@ -180,6 +188,7 @@ public:
             }
             if (!maker->replicas.empty()) result.replicas = holder.at(maker->replicas).integer(0, replicas_max, 1);
             read_template(holder.at("template"), result);
+            if (result.kind == "DaemonSet") tolerate_as_daemons_do(holder.at("template").at("spec"), result);
         }
         manifests_.push_back(std::move(result));
     }
@@ -267,7 +276,8 @@ private:
 bool manifest::says_the_same_as(const manifest& other) const {
     const auto facts = [](const manifest& object) {
         return std::tie(object.kind, object.name, object.ns, object.replicas, object.pod, object.node, object.data,
-                        object.cpu, object.memory, object.scheduler_name, object.node_name, object.phase);
+                        object.cpu, object.memory, object.host, object.rules, object.rules_ignored,
+                        object.scheduler_name, object.node_name, object.phase);
     };
     const auto same_problem = [](const error& one, const error& another) {
         return std::tie(one.code, one.field, one.value) == std::tie(another.code, another.field, another.value);

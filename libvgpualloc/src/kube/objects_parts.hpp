@@ -37,6 +37,7 @@ public:
     /// As it stands, of a number or a text.
     [[nodiscard]] std::string scalar() const;
     [[nodiscard]] std::int64_t integer(std::int64_t least, std::int64_t most, std::int64_t otherwise) const;
+    [[nodiscard]] bool truth(bool otherwise) const;
     [[nodiscard]] std::optional<std::int64_t> quantity(quantity_unit unit, rounding rest) const;
     /// All values have to be texts: a number or a word for truth needs quotes.
     [[nodiscard]] kubernetes::text_map texts() const;
@@ -59,5 +60,13 @@ private:
 /// specification.
 void read_pod_spec(const object_cursor& spec, manifest& target);
 void read_node_status(const object_cursor& status, manifest& target);
+
+/// Node selector, required node affinity and tolerations of a pod's specification, as the API server accepts them, and
+/// the names of what is not looked at.
+void read_host_rules(const object_cursor& spec, manifest& target);
+/// The tolerations that the DaemonSet controller adds to its pods.
+void tolerate_as_daemons_do(const object_cursor& spec, manifest& target);
+/// Taints, cordon and the condition Ready of a Node.
+void read_host_facts(const object_cursor& node, manifest& target);
 
 } // namespace vgpualloc::kube

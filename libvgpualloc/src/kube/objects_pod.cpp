@@ -102,6 +102,7 @@ void read_pod_spec(const object_cursor& spec, manifest& target) {
     target.memory = mib{host_total(containers, memory, quantity_unit::mebi)};
     target.scheduler_name = spec.at("schedulerName").text();
     target.node_name = spec.at("nodeName").text();
+    read_host_rules(spec, target);
 }
 
 void read_node_status(const object_cursor& status, manifest& target) {

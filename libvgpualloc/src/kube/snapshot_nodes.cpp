@@ -42,6 +42,8 @@ public:
         described.name = object.name;
         described.cpu = object.cpu;
         described.memory = to_bytes(object.memory);
+        described.host = object.host;
+        described.host.labels.assign(object.node->labels.begin(), object.node->labels.end());
         described.pods_max = pods_max_of(object, described.pods_max, warnings);
     }
 

@@ -49,7 +49,8 @@ expected<snapshot_pod> read_request(const manifest& object, const dialect_set& d
                      .dialect = {},
                      .object = *object.pod,
                      .request = {},
-                     .container_names = {}};
+                     .container_names = {},
+                     .rules_ignored = object.rules_ignored};
     const auto asked_in = dialects.asked_by(*object.pod);
     if (asked_in.size() > 1) {
         std::string names;
@@ -70,6 +71,7 @@ expected<snapshot_pod> read_request(const manifest& object, const dialect_set& d
     }
     pod.request.cpu = object.cpu;
     pod.request.memory = to_bytes(object.memory);
+    pod.request.rules = object.rules;
     return pod;
 }
 
@@ -81,8 +83,9 @@ snapshot_pod read_request_or_failure(const manifest& object, const dialect_set& 
             .place = object.place,
             .dialect = {},
             .object = *object.pod,
-            .request = {.cpu = object.cpu, .memory = to_bytes(object.memory), .containers = {}},
+            .request = {.cpu = object.cpu, .memory = to_bytes(object.memory), .containers = {}, .rules = object.rules},
             .container_names = {},
+            .rules_ignored = object.rules_ignored,
             .failure = std::move(pod).error()};
 }
 

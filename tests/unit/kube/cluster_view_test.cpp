@@ -9,6 +9,8 @@
 #include <gtest/gtest.h>
 
 #include "snapshots.hpp"
+#include "vgpualloc/alloc/allocator.hpp"
+#include "vgpualloc/compat/all.hpp"
 #include "views.hpp"
 
 namespace {
@@ -21,6 +23,7 @@ using vgpualloc::bytes;
 using vgpualloc::mib;
 using vgpualloc::node_index;
 using vgpualloc::pod_id;
+using vgpualloc::rejection_code;
 
 std::string has(const std::string& uuid, int memory) {
     return "volcano.sh/vgpu-ids-new: '" + uuid + ",NVIDIA," + std::to_string(memory) + ",0:'";
@@ -221,6 +224,86 @@ TEST(cluster_view, a_node_that_cannot_be_kept_is_told_and_its_pods_wait) {
     EXPECT_FALSE(view.warnings().empty());
     EXPECT_TRUE(view.remove_node(""));
     EXPECT_FALSE(view.upsert(object("kind: Service\nmetadata: {name: s}\n")));
+}
+
+/// A node with a card, these labels and these lines at the end of its object.
+kube::manifest node_with(const std::string& labels, const std::string& lines = "") {
+    std::string text = gpu_node("n0", card("A"));
+    return object(text.insert(text.find("  annotations"), "  labels: {" + labels + "}\n") + lines);
+}
+
+TEST(cluster_view, labels_taints_cordons_and_readiness_are_events) {
+    kube::cluster_view view{dialects()};
+    view.upsert(node_with("zone: a"));
+    view.upsert(object(pod("p", vgpu(1, 3000), "n0", has("A", 3000))));
+    const std::vector<kube::manifest> changes{
+        node_with("zone: b"),
+        node_with("zone: b, cards: '8'"),
+        node_with("zone: b", "spec: {taints: [{key: gpu, effect: NoSchedule}]}\n"),
+        node_with("zone: b", "spec: {taints: [{key: gpu, effect: NoExecute}]}\n"),
+        node_with("zone: b", "spec: {unschedulable: true}\n"),
+        node_with("zone: b", "  conditions: [{type: Ready, status: 'False'}]\n"),
+        node_with("zone: b", "  conditions: [{type: Ready, status: Unknown}]\n"),
+        node_with("zone: b"),
+    };
+    for (const kube::manifest& changed : changes) {
+        const auto events = view.book().next_event();
+        EXPECT_TRUE(view.upsert(changed));
+        ASSERT_EQ(view.book().next_event(), events + 1) << "and no pod is booked anew";
+        const auto& event = view.book().events().back();
+        EXPECT_EQ(event.kind, vgpualloc::ledger_event_kind::node_changed);
+        EXPECT_FALSE(view.upsert(changed));
+        EXPECT_EQ(view.book().next_event(), events + 1) << "one comparison";
+        EXPECT_EQ(used_on(view, "n0"), 3000) << "what is bound stays";
+    }
+    const std::string ready = "  conditions: [{type: Ready, status: 'True', lastHeartbeatTime: '";
+    EXPECT_FALSE(view.upsert(node_with("zone: b", ready + "2026-01-01T00:00:00Z'}]\n"))) << "it was taken for ready";
+    EXPECT_FALSE(view.upsert(node_with("zone: b", ready + "2026-01-01T00:00:10Z'}]\n"))) << "a heartbeat says nothing";
+    EXPECT_THAT(view.warnings(), IsEmpty());
+    view.book().check();
+}
+
+TEST(cluster_view, rules_in_every_order_of_the_objects_end_in_the_snapshot) {
+    const std::vector<kube::manifest> parts{
+        node_with("zone: b", "spec: {unschedulable: true, taints: [{key: gpu, effect: NoSchedule}]}\n"),
+        object(pod("p", vgpu(1, 3000), "n0", has("A", 3000)) + "  nodeSelector: {zone: a}\n"),
+        object(gpu_node("n1", card("B")) + "  conditions: [{type: Ready, status: Unknown}]\n")};
+    const auto state = kube::make_snapshot(parts, dialects());
+    ASSERT_TRUE(state.has_value());
+    std::vector<std::size_t> order{0, 1, 2};
+    do {
+        kube::cluster_view view{dialects()};
+        for (const std::size_t i : order) EXPECT_TRUE(view.upsert(parts[i]));
+        EXPECT_EQ(difference(view, *state), "");
+    } while (std::ranges::next_permutation(order).found);
+}
+
+TEST(cluster_view, an_allocator_follows_what_a_node_says) {
+    kube::cluster_view view{dialects()};
+    view.upsert(node_with("zone: a"));
+    view.upsert(object(pod("p", vgpu(1, 3000)) + "  nodeSelector: {zone: a}\n  tolerations: [{key: gpu}]\n"));
+    const auto scorer = vgpualloc::make_policy("binpack", {});
+    ASSERT_TRUE(scorer.has_value());
+    vgpualloc::allocator decider{view.book(), {.node = scorer->get(), .device = scorer->get()}};
+    const auto request = decider.intern(view.pod("ns/p")->request);
+    ASSERT_TRUE(request.has_value());
+    const auto code = [&] {
+        const auto decided = decider.decide(*request);
+        return decided ? rejection_code::none : decided.error().main_code();
+    };
+    EXPECT_EQ(code(), rejection_code::none);
+    view.upsert(node_with("zone: b"));
+    EXPECT_EQ(code(), rejection_code::node_selector_differs);
+    view.upsert(node_with("zone: a", "spec: {taints: [{key: gpu, effect: NoSchedule}]}\n"));
+    EXPECT_EQ(code(), rejection_code::none);
+    view.upsert(node_with("zone: a", "spec: {taints: [{key: npu, effect: NoSchedule}]}\n"));
+    EXPECT_EQ(code(), rejection_code::taint_not_tolerated);
+    view.upsert(node_with("zone: a", "spec: {unschedulable: true}\n"));
+    EXPECT_EQ(code(), rejection_code::node_unschedulable);
+    view.upsert(node_with("zone: a", "  conditions: [{type: Ready, status: 'False'}]\n"));
+    EXPECT_EQ(code(), rejection_code::node_not_ready);
+    view.upsert(node_with("zone: a"));
+    EXPECT_EQ(code(), rejection_code::none);
 }
 
 } // namespace

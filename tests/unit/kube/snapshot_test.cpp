@@ -11,8 +11,11 @@
 namespace {
 
 using testing::AllOf;
+using testing::ElementsAre;
+using testing::Field;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Pair;
 using testing::SizeIs;
 using vgpualloc::core_percent;
 using vgpualloc::device_index;
@@ -23,6 +26,7 @@ using vgpualloc::node_index;
 using namespace kube_test;
 
 constexpr node_index first{std::size_t{0}};
+const std::string ids_of_a = "volcano.sh/vgpu-ids-new: 'A,NVIDIA,3000,0:'";
 
 const std::string npu_node =
     "---\nkind: Node\nmetadata:\n  name: npu\n  annotations:\n    hami.io/node-register-Ascend310P: "
@@ -191,6 +195,44 @@ TEST(snapshot, a_cluster_has_nodes) {
     const auto state = kube::make_snapshot(objects(pod("p", "cpu: 1")), dialects());
     ASSERT_FALSE(state.has_value());
     EXPECT_EQ(state.error().code, error_code::missing);
+}
+
+TEST(snapshot, nodes_and_pods_have_what_the_host_rules_compare) {
+    std::string node = gpu_node("n0", card("A")) + "  conditions: [{type: Ready, status: 'False'}]\n" +
+                       "spec: {unschedulable: true, taints: [{key: gpu, value: a, effect: NoExecute}]}\n";
+    node.insert(node.find("  annotations"), "  labels: {zone: b, cards: '8'}\n");
+    const auto state = snapshot_of(node + gpu_node("n1", card("B")) + pod("runs", vgpu(1, 3000), "n0", ids_of_a) +
+                                   "  nodeSelector: {zone: nowhere}\n" + pod("waits", vgpu(1, 3000)) +
+                                   "  nodeSelector: {zone: b}\n  tolerations: [{key: gpu, operator: Exists}]\n" +
+                                   pod("plain", "cpu: 1") + "  nodeSelector: {zone: c}\n");
+    EXPECT_THAT(state.warnings, IsEmpty());
+    const vgpualloc::host_facts& facts = state.nodes().nodes[0].host;
+    EXPECT_THAT(facts.labels, ElementsAre(Pair("cards", "8"), Pair("zone", "b")));
+    EXPECT_THAT(facts.taints, ElementsAre(vgpualloc::taint{
+                                  .key = "gpu", .value = "a", .effect = vgpualloc::taint_effect::no_execute}));
+    EXPECT_TRUE(facts.unschedulable);
+    EXPECT_FALSE(facts.ready);
+    EXPECT_EQ(state.nodes().nodes[1].host, vgpualloc::host_facts{});
+    ASSERT_THAT(state.pending, SizeIs(2));
+    EXPECT_THAT(state.pending[0].request.rules.node_selector, ElementsAre(Pair("zone", "b")));
+    EXPECT_THAT(state.pending[0].request.rules.tolerations, SizeIs(1));
+    EXPECT_THAT(state.pending[1].request.rules.node_selector, ElementsAre(Pair("zone", "c"))) << "without devices too";
+    ASSERT_THAT(state.bound, SizeIs(1));
+    EXPECT_EQ(state.book->devices(first)[0].memory, mib{3000}) << "a pod that is bound stays, whatever the rules say";
+}
+
+TEST(snapshot, rules_that_cannot_be_read_are_told) {
+    const auto state = snapshot_of(gpu_node("n0", card("A")) + "spec: {taints: [{key: gpu, effect: Sometimes}]}\n" +
+                                   pod("runs", vgpu(1, 3000), "n0", ids_of_a) + "  nodeSelector: {cards: 8}\n" +
+                                   pod("waits", vgpu(1, 3000)) + "  tolerations: [{key: a, operator: Like}]\n");
+    EXPECT_THAT(state.warnings, ElementsAre(Field(&vgpualloc::error::field, "spec.taints[0].effect"),
+                                            Field(&vgpualloc::error::field, "spec.nodeSelector.cards"),
+                                            Field(&vgpualloc::error::field, "spec.tolerations[0].operator")));
+    EXPECT_THAT(state.nodes().nodes[0].host.taints, IsEmpty());
+    EXPECT_EQ(state.book->devices(first)[0].memory, mib{3000});
+    ASSERT_THAT(state.pending, SizeIs(1));
+    ASSERT_TRUE(state.pending[0].failure.has_value()) << "nobody knows where it may go";
+    EXPECT_EQ(state.pending[0].failure->value, "Like");
 }
 
 } // namespace

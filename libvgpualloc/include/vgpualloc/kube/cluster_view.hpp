@@ -29,6 +29,9 @@ namespace vgpualloc::kube {
 /// the pod's object then says the same, the booking is committed and stays, otherwise the object's word replaces it.
 /// The view takes back only what it adopted itself, or what an object contradicts.
 ///
+/// Labels, taints, cordons and readiness of a node are told to the ledger as its devices are; pods that are bound stay
+/// whatever these are now.
+///
 /// An object costs what belongs to its node: an unchanged one a comparison, a pod a reading of its own and of its node
 /// where a dialect looks at pods, a node with other devices the bookings on it.
 class cluster_view {

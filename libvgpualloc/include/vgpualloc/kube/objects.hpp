@@ -10,6 +10,7 @@
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/core/units.hpp"
 #include "vgpualloc/dialect/kubernetes.hpp"
+#include "vgpualloc/model/host_rules.hpp"
 
 namespace vgpualloc::kube {
 
@@ -27,6 +28,10 @@ struct manifest {
     milli_cpu cpu;             ///< one pod's request, rounded up (init containers as Kubernetes counts them), or what a
     mib memory;                ///< node has allocatable, rounded down
     std::string scheduler_name;
+    host_facts host;  ///< of a node, without the labels, which `node` has; ready if no condition says so
+    host_rules rules; ///< of a pod; of a DaemonSet's with the tolerations that its controller adds
+    /// What the pod also says of where it is to go, and nothing here looks at: "pod anti-affinity (spec.affinity.…)".
+    std::vector<std::string> rules_ignored;
     std::string node_name;       ///< a bound pod's
     std::string phase;           ///< of a pod
     std::vector<error> problems; ///< what of it could not be read; the rest was

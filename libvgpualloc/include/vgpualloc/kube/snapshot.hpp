@@ -38,6 +38,7 @@ struct snapshot_pod {
     kubernetes::pod object;
     pod_request request;
     std::vector<std::string> container_names; ///< by request.containers; empty text: the pod as a whole
+    std::vector<std::string> rules_ignored{}; ///< see manifest::rules_ignored
     std::optional<error> failure{};           ///< why the request cannot be read; it then asks for the host part only
 
     [[nodiscard]] std::string full_name() const { return ns + "/" + name; }
