@@ -12,8 +12,8 @@ MANIFESTS = SOURCE / "scenarios" / "manifests"
 
 # Member -> type, of every object of the document; "?" marks members that may be absent. A list has the type of its items.
 ERROR = {"where": str, "field": str, "value": str, "expected": str, "message": str}
-REASON = {"code": str, "wanted": int, "available": int, "unit": str, "text": str, "device?": str, "container?": int,
-          "devices?": dict}
+REASON = {"code": str, "wanted": int, "available": int, "unit": str, "text": str, "rule?": str, "device?": str,
+          "container?": int, "devices?": dict}
 PART = {"kind": str, "memory_mib": int, "cores": int, "words": str, "name?": str, "group?": str, "start?": int}
 SHARE = {"container": int, "device": int, "uuid": str, "part": PART}
 ANSWER = {"fits": bool, "score?": float, "reason?": REASON, "parts": [PART]}
@@ -341,6 +341,60 @@ class ExplainTest(CliTest):
                 waiting({"volcano.sh/vgpu-number": 1, "volcano.sh/vgpu-memory": 1000}, group))
             answer = document["nodes"][0]["devices"][0]["containers"][0]
             self.assertEqual(answer.get("reason", {}).get("code"), reason)
+
+    def test_host_rules(self):
+        def ruled_node(name, labels, spec, ready="True"):
+            register = f"GPU-{name},10,40960,NVIDIA A100-SXM4-40GB,true,hami-core:"
+            amounts = {f"volcano.sh/vgpu-{part}": "10" for part in ("number", "cores", "memory")}
+            return {"kind": "Node", "spec": spec,
+                    "metadata": {"name": name, "labels": labels,
+                                 "annotations": {"volcano.sh/node-vgpu-register": register}},
+                    "status": {"allocatable": {"cpu": "8", "memory": "64Gi", **amounts},
+                               "conditions": [{"type": "Ready", "status": ready}]}}
+
+        def ruled_pod(name, **rules):
+            limits = {"volcano.sh/vgpu-number": 1, "volcano.sh/vgpu-memory": 3000}
+            return {"kind": "Pod", "metadata": {"name": name},
+                    "spec": {**rules, "containers": [{"name": "c", "resources": {"limits": limits}}]}}
+
+        def required(key, operator, *values):
+            term = {"matchExpressions": [{"key": key, "operator": operator, "values": list(values)}]}
+            return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
+
+        taint = {"key": "team", "value": "vision", "effect": "NoSchedule"}
+        tolerated = [{"key": "team", "operator": "Exists"}]
+        nodes = [ruled_node("cordoned", {"zone": "a"}, {"unschedulable": True}),
+                 ruled_node("silent", {"zone": "a"}, {}, ready="Unknown"),
+                 ruled_node("kept", {"zone": "a"}, {"taints": [taint]}),
+                 ruled_node("open", {"zone": "b"}, {})]
+        pods = [ruled_pod("any"), ruled_pod("vision", tolerations=tolerated, affinity=required("zone", "In", "a")),
+                ruled_pod("far", tolerations=tolerated, nodeSelector={"zone": "c"}),
+                ruled_pod("apart", affinity={"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [
+                    {"weight": 1, "podAffinityTerm": {"topologyKey": "zone"}}]}})]
+        objects = json.dumps({"kind": "List", "items": nodes + pods})
+        common = {"cordoned": "node_unschedulable: the node is cordoned",
+                  "silent": "node_not_ready: condition Ready is Unknown"}
+        expected = {"any": ("open", {"kept": "taint_not_tolerated: team=vision:NoSchedule", "open": None}),
+                    "vision": ("kept", {"kept": None,
+                                        "open": "node_affinity_differs: wants zone in (a), the node has zone=b"}),
+                    "far": (None, {"kept": "node_selector_differs: wants zone=c, the node has zone=a",
+                                   "open": "node_selector_differs: wants zone=c, the node has zone=b"})}
+        for name, (chosen, reasons) in expected.items():
+            with self.subTest(pod=name):
+                document = self.own(objects, pod=name)
+                self.assertEqual((document["choice"]["node"], document["notes"], document["warnings"]), (chosen, [], []))
+                texts = {entry["name"]: entry["reason"] and entry["reason"]["text"] for entry in document["nodes"]}
+                self.assertEqual(texts, {**common, **reasons})
+                for entry in document["nodes"]:
+                    if entry["reason"]:
+                        self.assertEqual(entry["reason"]["text"], f"{entry['reason']['code']}: {entry['reason']['rule']}")
+        self.assertEqual(self.own(objects, pod="far")["choice"]["message"],
+                         "0/4 nodes are available: 2 node_selector_differs, 1 node_unschedulable, 1 node_not_ready.")
+        self.assertEqual(self.own(objects, pod="apart")["notes"],
+                         ["not looked at: pod anti-affinity (spec.affinity.podAntiAffinity)"])
+        unread = json.dumps({"kind": "List", "items": [nodes[3], ruled_pod("q", affinity=required("zone", "Like", "a"))]})
+        self.assert_refused(self.vgpusim("explain", self.write("own.yaml", unread), "--pod", "q"),
+                            "nodeSelectorTerms[0].matchExpressions[0].operator", "Like", "NotIn")
 
     def test_resources_that_no_dialect_reads(self):
         for limits, resource in (({"nvidia.com/gpu": 1, "nvidia.com/gpumme": 3000}, "nvidia.com/gpumme"),

@@ -275,6 +275,7 @@ expected<explanation> explain(const snapshot& state, const snapshot_pod& pod, co
     auto result =
         options.deviceshare ? by_deviceshare(state, pod, *options.deviceshare) : by_policy(state, pod, options);
     if (!result) return result;
+    for (const std::string& rule : pod.rules_ignored) result->notes.push_back("not looked at: " + rule);
     for (const auto& spoken : state.dialects) {
         for (std::string& note : spoken->notes()) result->notes.push_back(std::move(note));
     }

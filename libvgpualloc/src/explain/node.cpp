@@ -4,6 +4,7 @@
 #include <string>
 
 #include "part_words.hpp"
+#include "rule_words.hpp"
 #include "vgpualloc/policy/weighted.hpp"
 
 namespace vgpualloc::explaining {
@@ -34,8 +35,11 @@ refusal refusal_of(const kube::snapshot& state, node_index where, const pod_requ
                    .wanted = decision.refusal.wanted,
                    .available = decision.refusal.available,
                    .unit = unit_of(code, nullptr, nullptr),
+                   .rule = {},
                    .device = {},
                    .container = {}};
+    const node& described = state.nodes().nodes[where.at()];
+    result.rule = rule_words(code, request.rules, described.host, described.name);
     const bool of_the_host = code == rejection_code::too_many_pods || code == rejection_code::insufficient_cpu ||
                              code == rejection_code::insufficient_memory;
     if (code == rejection_code::insufficient_memory) { // bytes, shown in the unit of manifests

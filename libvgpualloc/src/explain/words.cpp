@@ -11,6 +11,7 @@ namespace vgpualloc::explaining {
 
 std::string words_of(const refusal& refused) {
     const std::string code{to_string(refused.code)};
+    if (!refused.rule.empty()) return fmt::format("{}: {}", code, refused.rule);
     const std::int64_t wanted = refused.wanted;
     const std::int64_t available = refused.available;
     if (refused.code == rejection_code::device_in_use) {

@@ -19,6 +19,7 @@ document refusal_json(const refusal& from) {
                                      {"available", from.available},
                                      {"unit", from.unit},
                                      {"text", words_of(from)}});
+    if (!from.rule.empty()) object["rule"] = from.rule;
     if (!from.device.empty()) object["device"] = from.device;
     if (from.container) object["container"] = *from.container;
     for (const auto& [code, count] : from.devices) {

@@ -6,10 +6,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "../kube/snapshots.hpp"
+#include "explanations.hpp"
 
 namespace {
 
+using explain_test::explained;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
@@ -19,15 +20,6 @@ using vgpualloc::rejection_code;
 using vgpualloc::explaining::choice_reason;
 using namespace kube_test;
 namespace explaining = vgpualloc::explaining;
-
-/// The explanation of the last pending pod.
-explaining::explanation explained(const std::string& yaml, const std::string& policy = "best_fit",
-                                  const vgpualloc::dialect_set& spoken = dialects()) {
-    auto in = snapshot_of(yaml, spoken);
-    const auto result = explaining::explain(in, in.pending.back(), {.policy = policy});
-    EXPECT_TRUE(result.has_value()) << result.error().message();
-    return result.value_or(explaining::explanation{});
-}
 
 std::string bound(const std::string& name, const std::string& node, const std::string& uuid, int memory,
                   const std::string& more = "") {

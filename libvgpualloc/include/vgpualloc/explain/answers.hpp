@@ -30,6 +30,7 @@ struct refusal {
     std::int64_t wanted = 0;
     std::int64_t available = 0;
     std::string unit{};
+    std::string rule{};   ///< of a node that a host rule refuses: which taint, label or requirement, in words
     std::string device{}; ///< of a node's refusal: uuid of the device that comes closest; may be empty
     std::optional<std::size_t> container{}; ///< of a node's refusal: position of the container that does not fit
     /// Of a node's refusal: what its devices answered to that container, those before it having theirs.
@@ -116,8 +117,8 @@ struct explanation {
     std::size_t tied = 0;                   ///< nodes with the highest score
     /// Of the placement chosen, as the component that serves the pod's dialect would write them; "<time>" is the time.
     kubernetes::text_map annotations{};
-    rejection reasons{}; ///< if nothing fits: how many nodes gave which reason
-    std::vector<std::string> notes{};
+    rejection reasons{};              ///< if nothing fits: how many nodes gave which reason
+    std::vector<std::string> notes{}; ///< also what of the pod was not looked at
 };
 
 /// Nothing is booked. Errors: those of make_policy() and dialect_set::check_enabled(), and the pod's own if its request
