@@ -2,9 +2,7 @@
 // server would refuse is a problem (pkg/apis/core/validation).
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <initializer_list>
-#include <system_error>
 
 #include "objects_parts.hpp"
 
@@ -49,13 +47,6 @@ std::string required_text(const object_cursor& from, const std::string& expected
     return written;
 }
 
-bool is_whole(std::string_view text) {
-    if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
-    std::int64_t number = 0;
-    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-    return failure == std::errc{} && end == text.data() + text.size();
-}
-
 /// Whether an operator has the values that it needs.
 void check_values(const object_cursor& from, const label_requirement& requirement) {
     const auto& values = requirement.values;
@@ -71,7 +62,7 @@ void check_values(const object_cursor& from, const label_requirement& requiremen
         break;
     case label_operator::greater:
     case label_operator::less:
-        if (values.size() != 1 || !is_whole(values.front())) {
+        if (values.size() != 1 || !whole_number(values.front())) {
             from.fail(error_code::malformed, written, "one whole number, as a text");
         }
         break;

@@ -3,22 +3,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <optional>
 #include <string_view>
 
 namespace vgpualloc {
 
 namespace {
-
-/// As Go's strconv.ParseInt reads it: a sign may stand before the digits.
-std::optional<std::int64_t> whole_number(std::string_view text) {
-    if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
-    std::int64_t number = 0;
-    const char* const end = text.data() + text.size();
-    const auto parsed = std::from_chars(text.data(), end, number);
-    if (parsed.ec != std::errc{} || parsed.ptr != end) return std::nullopt;
-    return number;
-}
 
 /// `value` is null where there is no such label.
 bool compares(const std::string_view* value, const label_requirement& requirement) noexcept {
@@ -70,6 +59,15 @@ const taint& absence(bool unreachable) {
 }
 
 } // namespace
+
+std::optional<std::int64_t> whole_number(std::string_view text) noexcept {
+    if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1); // from_chars takes '-' but no '+'
+    std::int64_t number = 0;
+    const char* const end = text.data() + text.size();
+    const auto parsed = std::from_chars(text.data(), end, number);
+    if (parsed.ec != std::errc{} || parsed.ptr != end) return std::nullopt;
+    return number;
+}
 
 const std::string* host_facts::label(std::string_view key) const noexcept {
     const auto at =

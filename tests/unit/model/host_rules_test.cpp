@@ -2,6 +2,7 @@
 // decide them.
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -116,6 +117,15 @@ TEST(host_rules, the_six_operators) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
         const auto expected = rows[i].holds ? none : node_affinity_differs;
         EXPECT_EQ(why_not_host(requiring({on_labels({rows[i].requirement})}), labelled, "n"), expected) << i;
+    }
+}
+
+TEST(host_rules, numbers_are_read_as_go_reads_them) {
+    const std::vector<std::pair<const char*, std::int64_t>> numbers{
+        {"0", 0}, {"007", 7}, {"+7", 7}, {"-7", -7}, {"9223372036854775807", 9223372036854775807}};
+    for (const auto& [text, number] : numbers) EXPECT_EQ(whole_number(text), number) << text;
+    for (const char* text : {"", "+", "-", "+-7", "++7", "7 ", " 7", "7.0", "1e3", "0x1F", "9223372036854775808"}) {
+        EXPECT_FALSE(whole_number(text).has_value()) << text;
     }
 }
 

@@ -3,6 +3,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -40,6 +41,10 @@ struct toleration {
 };
 
 enum class label_operator : std::uint8_t { in, not_in, exists, does_not_exist, greater, less };
+
+/// A whole number as `greater` and `less` read it, with a sign or without: as Go's strconv.ParseInt does. None for any
+/// other text, and beyond 64 bits.
+[[nodiscard]] std::optional<std::int64_t> whole_number(std::string_view text) noexcept;
 
 /// One requirement on a label. `greater` and `less` compare whole numbers and have one value.
 struct label_requirement {
