@@ -21,7 +21,8 @@ constexpr std::int64_t pods_max = 6;
 
 std::string name_of_node(std::int64_t number) { return "n" + std::to_string(number); }
 
-/// Cards of volcano_vgpu in some order, some of them cut by MIG, unhealthy or smaller; and chips of mindcluster.
+/// Cards of volcano_vgpu in some order, some of them cut by MIG, unhealthy or smaller; and chips of mindcluster. Some
+/// nodes have labels and taints, are cordoned or not ready.
 kube::manifest draw_node(const std::string& name) {
     kube::manifest object;
     object.kind = "Node";
@@ -50,7 +51,11 @@ kube::manifest draw_node(const std::string& name) {
         node.capacity["huawei.com/npu-core"] = cores;
         node.allocatable["huawei.com/npu-core"] = cores;
     }
+    if (number(0, 1) == 0) node.labels["zone"] = number(0, 1) == 0 ? "a" : "b";
     object.node = std::move(node);
+    if (number(0, 3) == 0) object.host.taints.push_back({.key = number(0, 1) == 0 ? "gpu" : "npu"});
+    object.host.unschedulable = number(0, 4) == 0;
+    object.host.ready = number(0, 4) > 0;
     return object;
 }
 
@@ -105,6 +110,7 @@ kube::manifest draw_pod(const std::string& name) {
         object.node_name = node;
     }
     if (number(0, 5) == 0) object.phase = "Succeeded";
+    if (number(0, 3) == 0) object.rules.node_selector = {{"zone", "a"}}; // which a pod that is bound need not meet
     object.pod = std::move(pod);
     return object;
 }
