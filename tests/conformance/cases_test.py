@@ -90,6 +90,17 @@ class CasesTest(CliTest):
         self.assertEqual(result.returncode, 1)
         self.assertIn("event 0 /nodes/0/loaded/present", result.stdout)
 
+    def test_a_place_is_a_json_pointer(self):
+        case = next(recorded for recorded in cases() if "alloc" in recorded["events"][0]["out"])
+        case["events"][0]["out"]["alloc"]["annotations"]["a/b~c"] = {"d": 1, "e": 0}
+        result = self.replay(case)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("events[0].out.alloc.annotations.a/b~c: got 'an object', expected a text", result.stderr)
+        case["events"][0]["out"]["alloc"]["annotations"]["a/b~c"] = "x"
+        result = self.replay(case)
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertIn('event 0 /alloc/annotations/a~1b~0c: recorded "x", decided nothing', result.stdout)
+
     def test_json(self):
         result = self.conformance(*CASES, more=["--json"])
         self.assertEqual(result.returncode, 0)
