@@ -22,7 +22,7 @@ using namespace test;
 using enum rejection_code;
 
 constexpr std::string_view header = "tests/unit/mode/example/equal_parts.hpp";
-constexpr mode_entry entry = modes::make_mode_entry<modes::equal_parts>();
+constexpr mode_entry entry = modes::make_mode_entry<modes::equal_parts>("as many equal parts as slots");
 
 std::string text_of(std::string_view path) {
     std::ifstream file{std::string{VGA_SOURCE_DIR "/"} + std::string{path}, std::ios::binary};

@@ -51,7 +51,7 @@ TEST(AddingAPolicy, ThePageQuotesTheHeaderByteForByte) {
 /// all.hpp with the example's line in it.
 constexpr auto with_balanced = [] {
     std::array<policy_entry, native_policies.size() + 1> list{};
-    list.front() = make_policy_entry<policies::balanced>();
+    list.front() = make_policy_entry<policies::balanced>("CPU and devices used alike");
     std::ranges::copy(native_policies, list.begin() + 1);
     return list;
 }();

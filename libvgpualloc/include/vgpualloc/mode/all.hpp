@@ -19,10 +19,18 @@ namespace vgpualloc {
 
 /// Every mode, sorted by name.
 inline constexpr std::array mode_list{
-    modes::make_mode_entry<modes::ascend_vir>(), modes::make_mode_entry<modes::cce>(),
-    modes::make_mode_entry<modes::exclusive>(),  modes::make_mode_entry<modes::hami_core>(),
-    modes::make_mode_entry<modes::mig>(),        modes::make_mode_entry<modes::mindcluster_310p>(),
-    modes::make_mode_entry<modes::mps>(),
+    modes::make_mode_entry<modes::ascend_vir>(
+        "templates of an Ascend NPU by memory, or software slices of it (HAMi vNPU)"),
+    modes::make_mode_entry<modes::cce>(
+        "slices of memory, with or without compute, one kind of isolation per GPU (Huawei Cloud CCE)"),
+    modes::make_mode_entry<modes::exclusive>("one container per device, whatever part of it is asked for"),
+    modes::make_mode_entry<modes::hami_core>("software slices of memory and compute, up to a split count (HAMi-core)"),
+    modes::make_mode_entry<modes::mig>(
+        "hardware partitions of one GPU, by profile and placement or by configured groups (NVIDIA MIG)"),
+    modes::make_mode_entry<modes::mindcluster_310p>(
+        "templates of an Ascend 310P by AI cores, video engines and level (MindCluster)"),
+    modes::make_mode_entry<modes::mps>(
+        "memory and thread limits of processes that share a GPU and its faults (NVIDIA MPS)"),
 };
 
 /// The entry of that name; error unknown_name, which lists the known ones.

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/core/named.hpp"
 #include "vgpualloc/mode/budget.hpp"
 #include "vgpualloc/mode/entry.hpp"
 #include "vgpualloc/model/device.hpp"
@@ -29,19 +30,13 @@ namespace vgpualloc::modes {
 /// charges only the former. AI cores and AI CPUs of the templates are counted against the card's, which Volcano and
 /// HAMi do not do: they accept eight vir03_1c_8g on a 910B2, which need eight AI CPUs of six. device_state::layout
 /// counts the users of each index in eight bits; slices are in the sums alone.
-class ascend_vir final : public sharing_mode {
+class ascend_vir final : public named<"ascend_vir", sharing_mode> {
 public:
-    static constexpr std::string_view id = "ascend_vir";
-    static constexpr std::string_view about =
-        "templates of an Ascend NPU by memory, or software slices of it (HAMi vNPU)";
-
     static constexpr std::size_t templates_max = 7; ///< with the whole card the counts fill one word
 
     [[nodiscard]] static expected<shared_mode> make(const device_registration& device, const mig_catalog& catalog);
     static constexpr auto key = &made_from<&device_registration::npu, &device_registration::soft>;
     [[nodiscard]] static device_registration example(); ///< a 910B3
-
-    [[nodiscard]] std::string_view name() const noexcept override { return id; }
 
     /// The card, its templates in the order of vir_template::index.
     [[nodiscard]] const npu_kind& kind() const noexcept { return kind_; }

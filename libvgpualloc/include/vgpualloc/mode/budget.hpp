@@ -1,8 +1,12 @@
-// Checks that several modes make alike: slots, memory and compute of a device against what one more container wants.
+// What several modes do alike: checks of slots, memory and compute of a device against what one more container wants,
+// and the forms of modes that cut slices, or that can serve a request in one way only.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <initializer_list>
+#include <variant>
+#include <vector>
 
 #include "vgpualloc/model/device.hpp"
 
@@ -64,5 +68,49 @@ namespace vgpualloc::modes {
     }
     return {};
 }
+
+/// Whether `part` is a slice and stays within the device; `slots` as above.
+[[nodiscard]] inline rejection_detail why_no_slice(const device_spec& device, std::int64_t slots,
+                                                   const device_state& state, const partition& part) {
+    const auto* cut = std::get_if<slice>(&part);
+    if (cut == nullptr || cut->memory < mib{0} || cut->cores < core_percent{0}) {
+        return {.code = rejection_code::mode_not_offered};
+    }
+    return first_refusal({why_no_slot(slots, state), why_no_memory(device, state, cut->memory),
+                          why_no_cores(device, state, cut->cores)});
+}
+
+/// Memory share or compute share of the device, whichever is larger. Of adopted parts there can be more than it has.
+[[nodiscard]] inline milli_gpu larger_share(const device_spec& device, const device_state& state) {
+    return std::min(whole_gpu, std::max(share_of(state.memory, device.memory), share_of(state.cores, device.cores)));
+}
+
+/// A mode whose parts are all slices of memory and compute.
+class slice_mode : public sharing_mode {
+public:
+    [[nodiscard]] static slice part_for(const device_spec& device, const device_request& request) {
+        return {.memory = memory_wanted(device, request), .cores = request.cores};
+    }
+
+    [[nodiscard]] device_state with(const device_spec&, const device_state& state, const partition& part) const final {
+        return with_slice(state, std::get<slice>(part));
+    }
+    [[nodiscard]] device_state without(const device_spec&, const device_state& state,
+                                       const partition& part) const final {
+        return without_slice(state, std::get<slice>(part));
+    }
+};
+
+/// A mode that can serve a request with one part only, Mode::part_for(device, request).
+template <class Mode, class Base = sharing_mode>
+class one_part_mode : public Base {
+public:
+    void candidates(const device_spec& device, const device_state& state, const device_request& request,
+                    std::vector<partition>& out) const final {
+        const auto& mode = static_cast<const Mode&>(*this);
+        if (mode.why_not(device, state, request).code != rejection_code::none) return;
+        out.emplace_back(mode.part_for(device, request));
+    }
+};
 
 } // namespace vgpualloc::modes

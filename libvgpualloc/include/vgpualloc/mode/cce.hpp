@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "vgpualloc/core/named.hpp"
 #include "vgpualloc/mode/budget.hpp"
 #include "vgpualloc/model/device.hpp"
 
@@ -17,26 +18,24 @@ namespace vgpualloc::modes {
 /// its GPU has, until it is empty again. A request for all units of memory that the GPU has (its memory / 128, rounded
 /// down), for 100 % of compute, or for neither gets the whole GPU. device_state::layout counts such tenants. Source:
 /// seed 004, "Using GPU Virtualization" (cce_10_0646); the rounding is this project's reading of it.
-class cce final : public sharing_mode {
+class cce final : public named<"cce", one_part_mode<cce>> {
 public:
-    static constexpr std::string_view id = "cce";
-    static constexpr std::string_view about =
-        "slices of memory, with or without compute, one kind of isolation per GPU (Huawei Cloud CCE)";
-
     static constexpr mib unit{128};
     static constexpr core_percent step{5};
     static constexpr std::int64_t tenants_max = 20; ///< virtual GPUs of one GPU
 
-    [[nodiscard]] std::string_view name() const noexcept override { return id; }
     [[nodiscard]] device_spec adapted(device_spec spec) const override {
         spec.cores = whole_compute;
         spec.slots = std::min(spec.slots, tenants_max);
         return spec;
     }
 
-    void candidates(const device_spec& device, const device_state& state, const device_request& request,
-                    std::vector<partition>& out) const override {
-        if (why_not(device, state, request).code == rejection_code::none) out.push_back(wanted_part(device, request));
+    /// Of a request that is valid and no larger than the device.
+    [[nodiscard]] static partition part_for(const device_spec& device, const device_request& request) {
+        const mib memory = memory_wanted(device, request);
+        const bool all_units = memory.count() / unit.count() >= device.memory.count() / unit.count();
+        if (all_units || request.cores == whole_compute) return whole_device{};
+        return slice{.memory = memory, .cores = request.cores};
     }
 
     [[nodiscard]] rejection_detail why_not(const device_spec& device, const device_state& state,
@@ -45,7 +44,7 @@ public:
             first_refusal({why_not_valid(device, request), why_no_memory(device, {}, memory_wanted(device, request)),
                            why_no_cores(device, {}, request.cores)});
         if (refused.code != rejection_code::none) return refused;
-        return why_not(device, state, wanted_part(device, request));
+        return why_not(device, state, part_for(device, request));
     }
 
     /// Isolation is a budget here: whichever of two parts came first, they may not share a GPU.
@@ -113,13 +112,6 @@ private:
         return memory % unit.count() == 0 ? rejection_detail{} : invalid(memory);
     }
 
-    /// Of a request that is valid and no larger than the device.
-    [[nodiscard]] static partition wanted_part(const device_spec& device, const device_request& request) {
-        const mib memory = memory_wanted(device, request);
-        const bool all_units = memory.count() / unit.count() >= device.memory.count() / unit.count();
-        if (all_units || request.cores == whole_compute) return whole_device{};
-        return slice{.memory = memory, .cores = request.cores};
-    }
     [[nodiscard]] static slice charge_of(const device_spec& device, const partition& part) {
         if (const auto* some = std::get_if<slice>(&part)) return *some;
         return {.memory = device.memory, .cores = device.cores};

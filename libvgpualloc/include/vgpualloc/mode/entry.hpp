@@ -36,16 +36,15 @@ template <auto... Fields>
     return ((a.*Fields == b.*Fields) && ...);
 }
 
-/// The entry of a mode class with the static members `id` and `about`. A mode that is made from fields of the
-/// registration has `make`, `key` and `example` as well; one that is not has one instance for all devices.
+/// The entry of a mode class, which is named<>. A mode that is made from fields of the registration has the static
+/// members `make`, `key` and `example`; one that is not has one instance for all devices.
 template <class Mode>
-[[nodiscard]] constexpr mode_entry make_mode_entry() {
+[[nodiscard]] constexpr mode_entry make_mode_entry(std::string_view summary) {
     if constexpr (requires { &Mode::make; }) {
-        return {
-            .name = Mode::id, .summary = Mode::about, .make = &Mode::make, .key = Mode::key, .example = &Mode::example};
+        return {.name = Mode::id, .summary = summary, .make = &Mode::make, .key = Mode::key, .example = &Mode::example};
     } else {
         return {.name = Mode::id,
-                .summary = Mode::about,
+                .summary = summary,
                 .make = [](const device_registration&, const mig_catalog&) -> expected<shared_mode> {
                     static const Mode only{};
                     return shared_mode{shared_mode{}, &only}; // lives as long as the program

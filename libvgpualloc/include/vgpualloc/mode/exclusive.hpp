@@ -1,27 +1,19 @@
 // Exclusive: a device belongs to one container, as with the plain NVIDIA device plugin.
 #pragma once
 
-#include <string_view>
 #include <variant>
-#include <vector>
 
+#include "vgpualloc/core/named.hpp"
+#include "vgpualloc/mode/budget.hpp"
 #include "vgpualloc/model/device.hpp"
 
 namespace vgpualloc::modes {
 
 /// Whole devices only. A request for a part still gets the whole device, provided that the part exists at all: this is
 /// the baseline in which a container that needs 3 GB occupies a GPU of 80 GB.
-class exclusive final : public sharing_mode {
+class exclusive final : public named<"exclusive", one_part_mode<exclusive>> {
 public:
-    static constexpr std::string_view id = "exclusive";
-    static constexpr std::string_view about = "one container per device, whatever part of it is asked for";
-
-    [[nodiscard]] std::string_view name() const noexcept override { return id; }
-
-    void candidates(const device_spec& device, const device_state& state, const device_request& request,
-                    std::vector<partition>& out) const override {
-        if (why_not(device, state, request).code == rejection_code::none) out.emplace_back(whole_device{});
-    }
+    [[nodiscard]] static whole_device part_for(const device_spec&, const device_request&) { return {}; }
 
     [[nodiscard]] rejection_detail why_not(const device_spec& device, const device_state& state,
                                            const device_request& request) const override {

@@ -12,6 +12,7 @@
 
 #include "vgpualloc/catalog/mig.hpp"
 #include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/core/named.hpp"
 #include "vgpualloc/mode/entry.hpp"
 #include "vgpualloc/model/device.hpp"
 
@@ -59,12 +60,8 @@ struct mig_table {
 /// memory slices. A request that this does not decide for is refused with instance_memory_unknown, if a free instance
 /// of that profile would be the smallest; a request by name, in percent or for the largest instance needs no memory.
 /// An instance of unknown memory is charged its share of the memory slices.
-class mig final : public sharing_mode {
+class mig final : public named<"mig", sharing_mode> {
 public:
-    static constexpr std::string_view id = "mig";
-    static constexpr std::string_view about =
-        "hardware partitions of one GPU, by profile and placement or by configured groups (NVIDIA MIG)";
-
     /// By the registered groups if there are any (mode/mig_groups.hpp), else by the places of the model.
     [[nodiscard]] static expected<shared_mode> make(const device_registration& device, const mig_catalog& catalog);
     static constexpr auto key = &made_from<&device_registration::model, &device_registration::offers,
@@ -73,7 +70,6 @@ public:
 
     explicit mig(mig_table table) : table_{std::move(table)} {} ///< of make_mig
 
-    [[nodiscard]] std::string_view name() const noexcept override { return id; }
     [[nodiscard]] const mig_model& model() const noexcept { return table_.model; }
 
     /// Memory as the catalog knows it, or no less than the largest instance has; a slot for each compute slice.
@@ -115,7 +111,7 @@ private:
     [[nodiscard]] bool exceeds_a_total(std::uint64_t layout, std::size_t profile) const noexcept;
     [[nodiscard]] std::uint64_t free_places(std::uint64_t layout, std::uint64_t excluded,
                                             std::size_t profile) const noexcept;
-    [[nodiscard]] std::uint64_t bit_of(const mig_instance& given) const noexcept; ///< 0: no such place
+    [[nodiscard]] std::uint64_t bit_of(const mig_instance& instance) const noexcept; ///< 0: no such place
 
     mig_table table_;
 };

@@ -14,6 +14,7 @@
 
 #include "vgpualloc/core/config.hpp"
 #include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/core/named.hpp"
 #include "vgpualloc/mode/budget.hpp"
 #include "vgpualloc/model/device.hpp"
 #include "vgpualloc/model/registration.hpp"
@@ -27,7 +28,7 @@ namespace vgpualloc::modes {
 ///
 /// mig_instance::profile is the position of the kind among all kinds of all groups, `start` the slot of that kind.
 /// device_state::layout has one bit per slot of every kind.
-class mig_groups final : public sharing_mode {
+class mig_groups final : public named<"mig", sharing_mode> {
 public:
     static constexpr std::int64_t slots_max = 64; ///< over all groups of one device
 
@@ -50,8 +51,6 @@ public:
             }
         }
     }
-
-    [[nodiscard]] std::string_view name() const noexcept override { return "mig"; }
 
     void candidates(const device_spec& device, const device_state& state, const device_request& request,
                     std::vector<partition>& out) const override {
@@ -105,8 +104,7 @@ public:
     }
 
     [[nodiscard]] milli_gpu used(const device_spec& device, const device_state& state) const override {
-        return std::min(whole_gpu,
-                        std::max(share_of(state.memory, device.memory), share_of(state.cores, device.cores)));
+        return larger_share(device, state);
     }
 
     [[nodiscard]] part_description describe(const device_spec&, const partition& part) const override {

@@ -13,6 +13,7 @@
 
 #include "vgpualloc/catalog/mindcluster_310p.hpp"
 #include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/core/named.hpp"
 #include "vgpualloc/mode/budget.hpp"
 #include "vgpualloc/mode/entry.hpp"
 #include "vgpualloc/model/device.hpp"
@@ -27,20 +28,14 @@ namespace vgpualloc::modes {
 /// as many. Memory is not counted. vir_template::index is the position in `rows`, its memory 0; device_state::layout
 /// counts the users of each row in five bits, whole chips after them, and then the users of each vGroup in six. In
 /// which vGroup a template is, the device plugin says once it has made it; placements do not choose it.
-class mindcluster_310p final : public sharing_mode {
+class mindcluster_310p final : public named<"mindcluster_310p", sharing_mode> {
 public:
-    static constexpr std::string_view id = "mindcluster_310p";
-    static constexpr std::string_view about =
-        "templates of an Ascend 310P by AI cores, video engines and level (MindCluster)";
-
     using row = mindcluster_310p_template;
     static constexpr const auto& rows = mindcluster_310p_templates;
 
     [[nodiscard]] static expected<shared_mode> make(const device_registration& device, const mig_catalog& catalog);
     static constexpr auto key = &made_from<&device_registration::cores, &device_registration::npu>;
     [[nodiscard]] static device_registration example(); ///< 8 AI cores, 7 AI CPUs
-
-    [[nodiscard]] std::string_view name() const noexcept override { return id; }
 
     [[nodiscard]] device_spec adapted(device_spec spec) const override {
         spec.cores = cores_;

@@ -14,9 +14,14 @@
 namespace vgpualloc {
 
 inline constexpr std::array native_policies{
-    make_policy_entry<policies::best_fit>(), make_policy_entry<policies::binpack>(),
-    make_policy_entry<policies::fgd>(),      make_policy_entry<policies::random>(),
-    make_policy_entry<policies::spread>(),   make_policy_entry<policies::worst_fit>(),
+    make_policy_entry<policies::best_fit>(
+        "node with the least idle device capacity left over, then device with the least left over"),
+    make_policy_entry<policies::binpack>("fullest node first, then fullest device: keeps whole nodes free"),
+    make_policy_entry<policies::fgd>("node and device where fragmentation grows least (exact score)"),
+    make_policy_entry<policies::random>("a node that fits, then a device that fits, drawn uniformly"),
+    make_policy_entry<policies::spread>("emptiest node first, then emptiest device: keeps neighbours apart"),
+    make_policy_entry<policies::worst_fit>(
+        "node with the most idle device capacity left over, then device with the most left over"),
 };
 
 } // namespace vgpualloc

@@ -32,11 +32,10 @@ struct policy_entry {
     std::unique_ptr<policy> (*make)(const policy_parameters& parameters);
 };
 
-/// The entry for a policy class with the static members `id` and `about`, constructed from policy_parameters or
-/// nothing.
+/// The entry of a policy class, which is named<> and constructed from policy_parameters or nothing.
 template <class Policy>
-[[nodiscard]] constexpr policy_entry make_policy_entry() {
-    return {.name = Policy::id, .summary = Policy::about, .make = [](const policy_parameters& parameters) {
+[[nodiscard]] constexpr policy_entry make_policy_entry(std::string_view summary) {
+    return {.name = Policy::id, .summary = summary, .make = [](const policy_parameters& parameters) {
                 if constexpr (std::is_constructible_v<Policy, const policy_parameters&>) {
                     return std::unique_ptr<policy>{std::make_unique<Policy>(parameters)};
                 } else {

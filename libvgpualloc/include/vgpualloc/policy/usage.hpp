@@ -1,4 +1,4 @@
-// Small measures that several policies share.
+// Small measures that several policies share, and the form of those that need no more.
 #pragma once
 
 #include "vgpualloc/policy/policy.hpp"
@@ -16,5 +16,20 @@ namespace vgpualloc::policies {
     if (total == milli_gpu{0}) return without_devices;
     return static_cast<double>(node.config->used.count()) / static_cast<double>(total.count());
 }
+
+/// A policy that scores a node by its totals before and after the placement (Policy::of_node), and a device by its own
+/// state before and after the step (Policy::of_device).
+template <class Policy>
+class usage_policy : public policy {
+public:
+    [[nodiscard]] policy_traits traits() const noexcept final { return {.view = looks_at::totals}; }
+    [[nodiscard]] double node_score(const request_view&, const node_view& before, const node_view& after) final {
+        return Policy::of_node(before, after);
+    }
+    [[nodiscard]] double device_score(const request_view&, const node_view&, const node_view&,
+                                      const step_view& step) final {
+        return Policy::of_device(step);
+    }
+};
 
 } // namespace vgpualloc::policies

@@ -1,29 +1,18 @@
 // worst_fit: the node, and on it the device, with the most left over.
 #pragma once
 
-#include <string_view>
-
+#include "vgpualloc/core/named.hpp"
 #include "vgpualloc/policy/usage.hpp"
 
 namespace vgpualloc::policies {
 
 /// Scores are the GPUs left idle after the placement.
-class worst_fit final : public policy {
+class worst_fit final : public named<"worst_fit", usage_policy<worst_fit>> {
 public:
-    static constexpr std::string_view id = "worst_fit";
-    static constexpr std::string_view about =
-        "node with the most idle device capacity left over, then device with the most left over";
-
-    [[nodiscard]] std::string_view name() const noexcept override { return id; }
-    [[nodiscard]] policy_traits traits() const noexcept override { return {.view = looks_at::totals}; }
-    [[nodiscard]] double node_score(const request_view&, const node_view& before, const node_view& after) override {
-        static_cast<void>(before);
+    [[nodiscard]] static double of_node(const node_view&, const node_view& after) {
         return in_gpus(after.config->free);
     }
-    [[nodiscard]] double device_score(const request_view&, const node_view&, const node_view&,
-                                      const step_view& step) override {
-        return in_gpus(step.after->free());
-    }
+    [[nodiscard]] static double of_device(const step_view& step) { return in_gpus(step.after->free()); }
 };
 
 } // namespace vgpualloc::policies

@@ -1,26 +1,15 @@
 // equal_parts: a device is cut into as many equal parts as it has slots; a container gets one of them.
 #pragma once
 
-#include <algorithm>
-#include <string_view>
-#include <vector>
-
+#include "vgpualloc/core/named.hpp"
 #include "vgpualloc/mode/budget.hpp"
 
 namespace vgpualloc::modes {
 
 /// A request for less than a part gets a whole one; a request for more, or for all of a device, is refused.
-class equal_parts final : public sharing_mode {
+class equal_parts final : public named<"equal_parts", one_part_mode<equal_parts>> {
 public:
-    static constexpr std::string_view id = "equal_parts";
-    static constexpr std::string_view about = "as many equal parts of a device as it has slots, one per container";
-
-    [[nodiscard]] std::string_view name() const noexcept override { return id; }
-
-    void candidates(const device_spec& device, const device_state& state, const device_request& request,
-                    std::vector<partition>& out) const override {
-        if (why_not(device, state, request).code == rejection_code::none) out.emplace_back(one_part(device));
-    }
+    [[nodiscard]] static slice part_for(const device_spec& device, const device_request&) { return one_part(device); }
 
     [[nodiscard]] rejection_detail why_not(const device_spec& device, const device_state& state,
                                            const device_request& request) const override {
@@ -47,10 +36,8 @@ public:
         return without_slice(state, one_part(device));
     }
 
-    /// Of adopted parts there can be more than the device has.
     [[nodiscard]] milli_gpu used(const device_spec& device, const device_state& state) const override {
-        return std::min(whole_gpu,
-                        std::max(share_of(state.memory, device.memory), share_of(state.cores, device.cores)));
+        return larger_share(device, state);
     }
 
 private:

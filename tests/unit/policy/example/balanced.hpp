@@ -2,20 +2,16 @@
 #pragma once
 
 #include <cmath>
-#include <string_view>
 
+#include "vgpualloc/core/named.hpp"
 #include "vgpualloc/policy/usage.hpp"
 
 namespace vgpualloc::policies {
 
 /// A node that runs out of CPU strands its devices, and the other way round. The score is minus the distance between
 /// the used share of the CPU and the used share of the devices, -1 to 0.
-class balanced final : public policy {
+class balanced final : public named<"balanced", policy> {
 public:
-    static constexpr std::string_view id = "balanced";
-    static constexpr std::string_view about = "node whose CPU and devices are used alike, then fullest device";
-
-    [[nodiscard]] std::string_view name() const noexcept override { return id; }
     [[nodiscard]] double node_score(const request_view&, const node_view&, const node_view& after) override {
         return -std::abs(used_cpu_ratio(after) - used_ratio(after, 0.0));
     }

@@ -5,15 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "vgpualloc/compat/fgd/sigmoid.hpp"
-#include "vgpualloc/metrics/fragmentation.hpp"
+#include "vgpualloc/core/named.hpp"
 #include "vgpualloc/policy/drawn_stream.hpp"
 #include "vgpualloc/policy/factory.hpp"
+#include "vgpualloc/policy/fgd.hpp"
 #include "vgpualloc/policy/policy.hpp"
 
 namespace vgpualloc::compat {
@@ -47,36 +46,19 @@ public:
     }
 };
 
-class reference_fgd final : public policy {
+class reference_fgd final : public named<"compat:fgd", policies::fragmentation_policy<reference_fgd>> {
 public:
-    static constexpr std::string_view id = "compat:fgd";
-    static constexpr std::string_view about = "FGD of the reference simulator: truncated sigmoid score (exact model)";
+    using named::named;
 
-    explicit reference_fgd(const policy_parameters& parameters) : fragmentation_{parameters.fragmentation_or_new()} {}
-    [[nodiscard]] std::string_view name() const noexcept override { return id; }
     [[nodiscard]] double node_score(const request_view&, const node_view& before, const node_view& after) override {
-        const double fall = fragmentation_->unusable(*before.config, before.cpu_left) -
-                            fragmentation_->unusable(*after.config, after.cpu_left);
+        const double fall = fragmentation().unusable(*before.config, before.cpu_left) -
+                            fragmentation().unusable(*after.config, after.cpu_left);
         return sigmoid_score(fall / 1000.0);
     }
-    [[nodiscard]] double device_score(const request_view& request, const node_view& before, const node_view& after,
-                                      const step_view&) override {
-        return node_score(request, before, after);
-    }
-    [[nodiscard]] policy_traits traits() const noexcept override { return {.device_score_is_node_score = true}; }
-    void forget_ids() override { fragmentation_->forget_ids(); }
-
-private:
-    std::shared_ptr<fragmentation_model> fragmentation_;
 };
 
-class reference_best_fit final : public best_gpu {
+class reference_best_fit final : public named<"compat:bestfit", best_gpu> {
 public:
-    static constexpr std::string_view id = "compat:bestfit";
-    static constexpr std::string_view about =
-        "BestFit of the reference simulator: least CPU and GPU left (exact model)";
-
-    [[nodiscard]] std::string_view name() const noexcept override { return id; }
     [[nodiscard]] double node_score(const request_view&, const node_view&, const node_view& after) override {
         double left = 0.0;
         left += static_cast<double>(after.cpu_left.count()) / 128000.0 * 0.5;
@@ -85,12 +67,8 @@ public:
     }
 };
 
-class reference_dot_product final : public best_gpu {
+class reference_dot_product final : public named<"compat:dotprod", best_gpu> {
 public:
-    static constexpr std::string_view id = "compat:dotprod";
-    static constexpr std::string_view about = "DotProd of the reference simulator: small products first (exact model)";
-
-    [[nodiscard]] std::string_view name() const noexcept override { return id; }
     [[nodiscard]] double node_score(const request_view& request, const node_view& before,
                                     const node_view& after) override {
         const auto gpus_wanted = static_cast<double>(reference_view(request, before, after).total());
@@ -102,13 +80,8 @@ public:
     }
 };
 
-class reference_gpu_packing final : public best_gpu {
+class reference_gpu_packing final : public named<"compat:gpupacking", best_gpu> {
 public:
-    static constexpr std::string_view id = "compat:gpupacking";
-    static constexpr std::string_view about =
-        "GpuPacking of the reference simulator: partly used GPUs first (exact model)";
-
-    [[nodiscard]] std::string_view name() const noexcept override { return id; }
     [[nodiscard]] double node_score(const request_view& request, const node_view& before,
                                     const node_view& after) override {
         const reference_request reference = reference_view(request, before, after);
@@ -140,14 +113,8 @@ private:
     std::vector<std::int64_t> left_;
 };
 
-class reference_gpu_clustering final : public best_gpu {
+class reference_gpu_clustering final : public named<"compat:gpuclustering", best_gpu> {
 public:
-    static constexpr std::string_view id = "compat:gpuclustering";
-    static constexpr std::string_view about =
-        "GpuClustering of the reference simulator: alike pods together (exact model)";
-
-    [[nodiscard]] std::string_view name() const noexcept override { return id; }
-
     [[nodiscard]] double node_score(const request_view& request, const node_view& before,
                                     const node_view& after) override {
         const reference_request reference = reference_view(request, before, after);
@@ -205,41 +172,28 @@ private:
     std::vector<std::vector<tag_count>> tags_; ///< by node
 };
 
-class reference_random final : public policy {
+class reference_random final : public named<"compat:random", policies::drawing_policy> {
 public:
-    static constexpr std::string_view id = "compat:random";
-    static constexpr std::string_view about =
-        "Random of the reference simulator, from our own stream (statistical model)";
+    explicit reference_random(const policy_parameters& parameters) : named{parameters.seed, "compat/random"} {}
 
-    explicit reference_random(const policy_parameters& parameters) : stream_{parameters.seed, "compat/random"} {}
-    [[nodiscard]] policy_traits traits() const noexcept override {
-        return {.view = looks_at::totals, .nodes = ties::drawn, .devices = ties::drawn};
-    }
-    [[nodiscard]] std::string_view name() const noexcept override { return id; }
-    [[nodiscard]] double node_score(const request_view&, const node_view&, const node_view&) override { return 0.0; }
-    [[nodiscard]] double device_score(const request_view&, const node_view&, const node_view&,
-                                      const step_view&) override {
-        return 0.0;
-    }
     /// Only the GPU of a share is drawn; whole GPUs are taken by lowest index under every policy of the reference.
     [[nodiscard]] bool draws_device_for(const request_view& request) const noexcept override {
         if (request.devices != 1) return false;
         const device_request& container = request.request->containers.front();
         return container.memory < mib{1000};
     }
-    [[nodiscard]] std::uint64_t draw(std::uint64_t count) override { return stream_.draw(count); }
-    void enter_trial() override { stream_.enter_trial(); }
-    void leave_trial(bool keep) override { stream_.leave_trial(keep); }
-
-private:
-    policies::drawn_stream stream_;
 };
 
 /// Sorted by name.
 inline constexpr std::array fgd_policies{
-    make_policy_entry<reference_best_fit>(),    make_policy_entry<reference_dot_product>(),
-    make_policy_entry<reference_fgd>(),         make_policy_entry<reference_gpu_clustering>(),
-    make_policy_entry<reference_gpu_packing>(), make_policy_entry<reference_random>(),
+    make_policy_entry<reference_best_fit>("BestFit of the reference simulator: least CPU and GPU left (exact model)"),
+    make_policy_entry<reference_dot_product>("DotProd of the reference simulator: small products first (exact model)"),
+    make_policy_entry<reference_fgd>("FGD of the reference simulator: truncated sigmoid score (exact model)"),
+    make_policy_entry<reference_gpu_clustering>(
+        "GpuClustering of the reference simulator: alike pods together (exact model)"),
+    make_policy_entry<reference_gpu_packing>(
+        "GpuPacking of the reference simulator: partly used GPUs first (exact model)"),
+    make_policy_entry<reference_random>("Random of the reference simulator, from our own stream (statistical model)"),
 };
 
 } // namespace vgpualloc::compat
