@@ -266,7 +266,7 @@ std::shared_ptr<const dialect> make(options configured) {
     return std::make_shared<const ascend_dialect>(std::move(configured));
 }
 
-std::shared_ptr<const dialect> make_configured(const dialect_config& config) {
+options options_of(const dialect_config& config) {
     options configured;
     configured.soft_by_default = config.devices.hami_vnpu_core;
     for (const volcano::vnpu_config& entry : config.devices.vnpus) {
@@ -277,7 +277,7 @@ std::shared_ptr<const dialect> make_configured(const dialect_config& config) {
                                     .memory_factor = entry.memory_factor,
                                     .super_pod = entry.super_pod});
     }
-    return make(std::move(configured));
+    return configured;
 }
 
 } // namespace vgpualloc::dialects::ascend_hami

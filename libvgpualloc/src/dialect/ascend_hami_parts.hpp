@@ -3,8 +3,8 @@
 
 #include <optional>
 #include <string>
-#include <utility>
 
+#include "listed_dialect.hpp"
 #include "vgpualloc/dialect/ascend_hami.hpp"
 
 namespace vgpualloc::dialects::ascend_hami {
@@ -28,11 +28,10 @@ namespace vgpualloc::dialects::ascend_hami {
                                                                      const kubernetes::container& container,
                                                                      const kind& npus, const options& configured);
 
-class ascend_dialect final : public dialect {
+class ascend_dialect final : public listed_dialect<list_entry, options> {
 public:
-    explicit ascend_dialect(options configured) : options_{std::move(configured)} {}
+    using listed_dialect::listed_dialect;
 
-    [[nodiscard]] std::string_view name() const noexcept override { return list_entry.name; }
     [[nodiscard]] std::vector<std::string> resources() const override;
     [[nodiscard]] std::vector<std::string> resource_prefixes() const override { return {"huawei.com/"}; }
     [[nodiscard]] std::string binding_node(const kubernetes::pod& pod) const override;
@@ -54,9 +53,6 @@ public:
     [[nodiscard]] kubernetes::text_map write_assignment(const kubernetes::pod& pod,
                                                         std::span<const device_registration> devices,
                                                         const decision& decided) const override;
-
-private:
-    options options_;
 };
 
 } // namespace vgpualloc::dialects::ascend_hami

@@ -207,6 +207,4 @@ std::shared_ptr<const dialect> make(options configured) {
     return std::make_shared<const cce_dialect>(std::move(configured));
 }
 
-std::shared_ptr<const dialect> make_configured(const dialect_config& /*config*/) { return make({}); }
-
 } // namespace vgpualloc::dialects::cce

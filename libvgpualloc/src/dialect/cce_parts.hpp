@@ -2,8 +2,8 @@
 #pragma once
 
 #include <optional>
-#include <utility>
 
+#include "listed_dialect.hpp"
 #include "vgpualloc/dialect/cce.hpp"
 
 namespace vgpualloc::dialects::cce {
@@ -14,11 +14,10 @@ namespace vgpualloc::dialects::cce {
            container.requests.contains(configured.memory_name) || container.requests.contains(configured.cores_name);
 }
 
-class cce_dialect final : public dialect {
+class cce_dialect final : public listed_dialect<list_entry, options> {
 public:
-    explicit cce_dialect(options configured) : options_{std::move(configured)} {}
+    using listed_dialect::listed_dialect;
 
-    [[nodiscard]] std::string_view name() const noexcept override { return list_entry.name; }
     [[nodiscard]] std::vector<std::string> resources() const override;
     [[nodiscard]] std::vector<std::string> resource_prefixes() const override { return {"volcano.sh/"}; }
     [[nodiscard]] std::string_view scheduler() const noexcept override { return "volcano"; } // SPEC-cce, rule 12
@@ -35,9 +34,6 @@ public:
     [[nodiscard]] kubernetes::text_map write_assignment(const kubernetes::pod& pod,
                                                         std::span<const device_registration> devices,
                                                         const decision& decided) const override;
-
-private:
-    options options_;
 };
 
 } // namespace vgpualloc::dialects::cce

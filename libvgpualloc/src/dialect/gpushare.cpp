@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "listed_dialect.hpp"
 #include "text.hpp"
 
 namespace vgpualloc::dialects::gpushare {
@@ -54,29 +55,151 @@ void mark_unhealthy(const kubernetes::node& node, node_reading& reading) {
     }
 }
 
-class gpushare_dialect final : public dialect {
+class gpushare_dialect final : public listed_dialect<list_entry, options> {
 public:
-    explicit gpushare_dialect(options configured) : options_{std::move(configured)} {}
+    using listed_dialect::listed_dialect;
 
-    [[nodiscard]] std::string_view name() const noexcept override { return list_entry.name; }
     [[nodiscard]] std::vector<std::string> resources() const override {
         return {options_.memory_name, options_.number_name};
     }
     [[nodiscard]] std::vector<std::string> resource_prefixes() const override { return {"volcano.sh/"}; }
     [[nodiscard]] bool asks_as_one() const noexcept override { return true; }
 
-    [[nodiscard]] bool requests(const kubernetes::pod& pod) const override;
-    [[nodiscard]] expected<pod_request> read_pod(const kubernetes::pod& pod) const override;
+    [[nodiscard]] bool requests(const kubernetes::pod& pod) const override {
+        const ways enabled = ways_for(pod);
+        // An amount that cannot be read asks for something too: read_pod() says what is wrong with it.
+        const auto asks = [&pod](bool counts, const std::string& name) {
+            return counts && amount_of(pod, name).value_or(1) > 0;
+        };
+        return asks(enabled.memory, options_.memory_name) || asks(enabled.number, options_.number_name);
+    }
 
-    [[nodiscard]] node_reading read_node(const node_source& source) const override;
+    [[nodiscard]] expected<pod_request> read_pod(const kubernetes::pod& pod) const override {
+        const ways enabled = ways_for(pod);
+        if (enabled.memory && enabled.number) {
+            return unexpected(error{error_code::unsupported, "gpushare", "", "",
+                                    "sharing by memory and by number cannot be enabled together"});
+        }
+        pod_request request;
+        if (!enabled.memory && !enabled.number) return request;
+        const auto amount = amount_of(pod, enabled.memory ? options_.memory_name : options_.number_name);
+        if (!amount) return unexpected(amount.error());
+        if (*amount == 0) return request;
+        device_request entry;
+        entry.family = family;
+        if (enabled.memory) {
+            entry.count = 1;
+            entry.memory = mib{*amount};
+        } else {
+            entry.count = *amount;
+            entry.memory_percent = whole_percent;
+            entry.cores = whole_compute;
+        }
+        request.containers.push_back(std::move(entry));
+        return request;
+    }
+
+    [[nodiscard]] node_reading read_node(const node_source& source) const override {
+        const kubernetes::node& node = source.object;
+        node_reading reading;
+        if (!node.capacity.contains(options_.memory_name) && !node.capacity.contains(options_.number_name))
+            return reading;
+        const auto read = [&](const std::string& name, std::int64_t most) -> std::optional<std::int64_t> {
+            const std::string& written = kubernetes::value_of(node.capacity, name);
+            const auto amount = text::quantity(written);
+            if (amount && *amount <= most) return amount;
+            reading.problems.push_back({error_code::malformed, "node " + node.name, "capacity " + name, written,
+                                        "a quantity up to " + std::to_string(most)});
+            return std::nullopt;
+        };
+        const auto memory = read(options_.memory_name, std::numeric_limits<std::int64_t>::max());
+        const auto number = read(options_.number_name, cards_max);
+        if (!memory || !number || *number == 0) return reading;
+        const mib per_card{*memory / *number};
+        const bool too_small = per_card == mib{0};
+        if (too_small) {
+            reading.problems.push_back({error_code::out_of_range, "node " + node.name,
+                                        "capacity " + options_.memory_name, std::to_string(*memory),
+                                        "at least 1 for every card"});
+        }
+        for (std::int64_t i = 0; i < *number; ++i) {
+            reading.devices.push_back({.uuid = node.name + "/" + std::to_string(i),
+                                       .model = "",
+                                       .family = std::string{family},
+                                       .mode = "hami_core",
+                                       .memory = too_small ? mib{1} : per_card, // the ledger counts shares of it
+                                       .slots = slots,
+                                       .healthy = !too_small,
+                                       .geometry = {},
+                                       .npu = {}});
+        }
+        mark_unhealthy(node, reading);
+        return reading;
+    }
+
     void write_node(std::span<const device_registration> devices, kubernetes::node& node,
-                    kubernetes::text_map& config_map) const override;
+                    kubernetes::text_map& /*config_map*/) const override {
+        mib per_card;
+        std::string unhealthy;
+        for (std::size_t i = 0; i < devices.size(); ++i) {
+            per_card = i == 0 ? devices[i].memory : std::min(per_card, devices[i].memory);
+            if (!devices[i].healthy) unhealthy += (unhealthy.empty() ? "" : ",") + std::to_string(i);
+        }
+        const auto number = static_cast<std::int64_t>(devices.size());
+        for (auto* const offered : {&node.capacity, &node.allocatable}) {
+            (*offered)[options_.memory_name] = std::to_string(per_card.count() * number);
+            (*offered)[options_.number_name] = std::to_string(number);
+        }
+        node.annotations.erase(unhealthy_annotation);
+        if (!unhealthy.empty()) node.annotations[unhealthy_annotation] = unhealthy;
+    }
 
     [[nodiscard]] assignment_reading read_assignment(const kubernetes::pod& pod,
-                                                     std::span<const device_registration> devices) const override;
-    [[nodiscard]] kubernetes::text_map write_assignment(const kubernetes::pod& pod,
-                                                        std::span<const device_registration> devices,
-                                                        const decision& decided) const override;
+                                                     std::span<const device_registration> devices) const override {
+        assignment_reading reading;
+        const auto written = pod.annotations.find(index_annotation);
+        if (written == pod.annotations.end()) return reading;
+        const auto problem = [&](error_code code, std::string_view value, std::string expected) {
+            reading.problems.push_back(
+                {code, "pod " + pod.ns + "/" + pod.name, index_annotation, std::string{value}, std::move(expected)});
+        };
+        const auto request = read_pod(pod);
+        if (!request) {
+            reading.problems.push_back(request.error());
+            return reading;
+        }
+        if (request->containers.empty()) return reading; // upstream books nothing for a pod that asks for nothing
+        const device_request& entry = request->containers.front();
+        for (const auto item : text::split(written->second, ',')) {
+            const auto position = text::whole_number(text::trimmed(item), cards_max);
+            if (!position || static_cast<std::size_t>(*position) >= devices.size()) {
+                problem(error_code::malformed, item, "the position of a card, below " + std::to_string(devices.size()));
+                continue;
+            }
+            const device_index card{static_cast<std::size_t>(*position)};
+            if (std::ranges::find(reading.shares, card, &device_share::device) != reading.shares.end()) {
+                problem(error_code::duplicate, item, "every card once");
+                continue;
+            }
+            const mib memory = ways_for(pod).memory ? entry.memory : devices[card.at()].memory;
+            reading.shares.push_back({.device = card, .part = slice{.memory = memory, .cores = entry.cores}});
+        }
+        if (static_cast<std::int64_t>(reading.shares.size()) != entry.count && reading.problems.empty()) {
+            problem(error_code::mismatch, written->second, std::to_string(entry.count) + " cards, as the pod asks for");
+        }
+        return reading;
+    }
+
+    [[nodiscard]] kubernetes::text_map write_assignment(const kubernetes::pod& /*pod*/,
+                                                        std::span<const device_registration> /*devices*/,
+                                                        const decision& decided) const override {
+        std::string cards;
+        for (const device_share& share : decided.shares) {
+            cards += (cards.empty() ? "" : ",") + std::to_string(share.device.value());
+        }
+        return {{"volcano.sh/predicate-time", decided.time}, {index_annotation, cards}};
+    }
+
     [[nodiscard]] deviceshare_service deviceshare(const kubernetes::pod& pod) const override {
         return {.argument = ways_for(pod).memory ? "GPUSharingEnable" : "GPUNumberEnable"};
     }
@@ -87,153 +210,16 @@ private:
         bool number = false;
     };
     /// The ways in which this pod is read.
-    [[nodiscard]] ways ways_for(const kubernetes::pod& pod) const;
-
-    options options_;
+    [[nodiscard]] ways ways_for(const kubernetes::pod& pod) const {
+        if (!options_.way_by_pod) return {.memory = options_.memory_enabled, .number = options_.number_enabled};
+        bool number = false;
+        for (const kubernetes::container& container : pod.containers) {
+            if (container.limits.contains(options_.memory_name)) return {.memory = true};
+            number = number || container.limits.contains(options_.number_name);
+        }
+        return {.memory = !number, .number = number};
+    }
 };
-
-gpushare_dialect::ways gpushare_dialect::ways_for(const kubernetes::pod& pod) const {
-    if (!options_.way_by_pod) return {.memory = options_.memory_enabled, .number = options_.number_enabled};
-    bool number = false;
-    for (const kubernetes::container& container : pod.containers) {
-        if (container.limits.contains(options_.memory_name)) return {.memory = true};
-        number = number || container.limits.contains(options_.number_name);
-    }
-    return {.memory = !number, .number = number};
-}
-
-node_reading gpushare_dialect::read_node(const node_source& source) const {
-    const kubernetes::node& node = source.object;
-    node_reading reading;
-    if (!node.capacity.contains(options_.memory_name) && !node.capacity.contains(options_.number_name)) return reading;
-    const auto read = [&](const std::string& name, std::int64_t most) -> std::optional<std::int64_t> {
-        const std::string& written = kubernetes::value_of(node.capacity, name);
-        const auto amount = text::quantity(written);
-        if (amount && *amount <= most) return amount;
-        reading.problems.push_back({error_code::malformed, "node " + node.name, "capacity " + name, written,
-                                    "a quantity up to " + std::to_string(most)});
-        return std::nullopt;
-    };
-    const auto memory = read(options_.memory_name, std::numeric_limits<std::int64_t>::max());
-    const auto number = read(options_.number_name, cards_max);
-    if (!memory || !number || *number == 0) return reading;
-    const mib per_card{*memory / *number};
-    const bool too_small = per_card == mib{0};
-    if (too_small) {
-        reading.problems.push_back({error_code::out_of_range, "node " + node.name, "capacity " + options_.memory_name,
-                                    std::to_string(*memory), "at least 1 for every card"});
-    }
-    for (std::int64_t i = 0; i < *number; ++i) {
-        reading.devices.push_back({.uuid = node.name + "/" + std::to_string(i),
-                                   .model = "",
-                                   .family = std::string{family},
-                                   .mode = "hami_core",
-                                   .memory = too_small ? mib{1} : per_card, // the ledger counts shares of it
-                                   .slots = slots,
-                                   .healthy = !too_small,
-                                   .geometry = {},
-                                   .npu = {}});
-    }
-    mark_unhealthy(node, reading);
-    return reading;
-}
-
-void gpushare_dialect::write_node(std::span<const device_registration> devices, kubernetes::node& node,
-                                  kubernetes::text_map& /*config_map*/) const {
-    mib per_card;
-    std::string unhealthy;
-    for (std::size_t i = 0; i < devices.size(); ++i) {
-        per_card = i == 0 ? devices[i].memory : std::min(per_card, devices[i].memory);
-        if (!devices[i].healthy) unhealthy += (unhealthy.empty() ? "" : ",") + std::to_string(i);
-    }
-    const auto number = static_cast<std::int64_t>(devices.size());
-    for (auto* const offered : {&node.capacity, &node.allocatable}) {
-        (*offered)[options_.memory_name] = std::to_string(per_card.count() * number);
-        (*offered)[options_.number_name] = std::to_string(number);
-    }
-    node.annotations.erase(unhealthy_annotation);
-    if (!unhealthy.empty()) node.annotations[unhealthy_annotation] = unhealthy;
-}
-
-bool gpushare_dialect::requests(const kubernetes::pod& pod) const {
-    const ways enabled = ways_for(pod);
-    // An amount that cannot be read asks for something too: read_pod() says what is wrong with it.
-    const auto asks = [&pod](bool counts, const std::string& name) {
-        return counts && amount_of(pod, name).value_or(1) > 0;
-    };
-    return asks(enabled.memory, options_.memory_name) || asks(enabled.number, options_.number_name);
-}
-
-expected<pod_request> gpushare_dialect::read_pod(const kubernetes::pod& pod) const {
-    const ways enabled = ways_for(pod);
-    if (enabled.memory && enabled.number) {
-        return unexpected(error{error_code::unsupported, "gpushare", "", "",
-                                "sharing by memory and by number cannot be enabled together"});
-    }
-    pod_request request;
-    if (!enabled.memory && !enabled.number) return request;
-    const auto amount = amount_of(pod, enabled.memory ? options_.memory_name : options_.number_name);
-    if (!amount) return unexpected(amount.error());
-    if (*amount == 0) return request;
-    device_request entry;
-    entry.family = family;
-    if (enabled.memory) {
-        entry.count = 1;
-        entry.memory = mib{*amount};
-    } else {
-        entry.count = *amount;
-        entry.memory_percent = whole_percent;
-        entry.cores = whole_compute;
-    }
-    request.containers.push_back(std::move(entry));
-    return request;
-}
-
-assignment_reading gpushare_dialect::read_assignment(const kubernetes::pod& pod,
-                                                     std::span<const device_registration> devices) const {
-    assignment_reading reading;
-    const auto written = pod.annotations.find(index_annotation);
-    if (written == pod.annotations.end()) return reading;
-    const auto problem = [&](error_code code, std::string_view value, std::string expected) {
-        reading.problems.push_back(
-            {code, "pod " + pod.ns + "/" + pod.name, index_annotation, std::string{value}, std::move(expected)});
-    };
-    const auto request = read_pod(pod);
-    if (!request) {
-        reading.problems.push_back(request.error());
-        return reading;
-    }
-    if (request->containers.empty()) return reading; // upstream books nothing for a pod that asks for nothing
-    const device_request& entry = request->containers.front();
-    for (const auto item : text::split(written->second, ',')) {
-        const auto position = text::whole_number(text::trimmed(item), cards_max);
-        if (!position || static_cast<std::size_t>(*position) >= devices.size()) {
-            problem(error_code::malformed, item, "the position of a card, below " + std::to_string(devices.size()));
-            continue;
-        }
-        const device_index card{static_cast<std::size_t>(*position)};
-        if (std::ranges::find(reading.shares, card, &device_share::device) != reading.shares.end()) {
-            problem(error_code::duplicate, item, "every card once");
-            continue;
-        }
-        const mib memory = ways_for(pod).memory ? entry.memory : devices[card.at()].memory;
-        reading.shares.push_back({.device = card, .part = slice{.memory = memory, .cores = entry.cores}});
-    }
-    if (static_cast<std::int64_t>(reading.shares.size()) != entry.count && reading.problems.empty()) {
-        problem(error_code::mismatch, written->second, std::to_string(entry.count) + " cards, as the pod asks for");
-    }
-    return reading;
-}
-
-kubernetes::text_map gpushare_dialect::write_assignment(const kubernetes::pod& /*pod*/,
-                                                        std::span<const device_registration> /*devices*/,
-                                                        const decision& decided) const {
-    std::string cards;
-    for (const device_share& share : decided.shares) {
-        cards += (cards.empty() ? "" : ",") + std::to_string(share.device.value());
-    }
-    return {{"volcano.sh/predicate-time", decided.time}, {index_annotation, cards}};
-}
 
 } // namespace
 
@@ -241,6 +227,6 @@ std::shared_ptr<const dialect> make(options configured) {
     return std::make_shared<const gpushare_dialect>(std::move(configured));
 }
 
-std::shared_ptr<const dialect> make_configured(const dialect_config& /*config*/) { return make({.way_by_pod = true}); }
+options options_of(const dialect_config& /*config*/) { return {.way_by_pod = true}; }
 
 } // namespace vgpualloc::dialects::gpushare

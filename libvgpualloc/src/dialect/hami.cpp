@@ -159,10 +159,10 @@ std::shared_ptr<const dialect> make(options configured) {
     return std::make_shared<const hami_dialect>(std::move(configured));
 }
 
-std::shared_ptr<const dialect> make_configured(const dialect_config& config) {
+options options_of(const dialect_config& config) {
     options configured = config.devices.hami.value_or(options{});
     configured.catalog = config.mig;
-    return make(std::move(configured));
+    return configured;
 }
 
 } // namespace vgpualloc::dialects::hami

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <optional>
-#include <utility>
 
+#include "listed_dialect.hpp"
 #include "vgpualloc/dialect/hami.hpp"
 
 namespace vgpualloc::dialects::hami {
@@ -14,11 +14,10 @@ inline constexpr const char* mig_mode = "mig";
 [[nodiscard]] expected<std::optional<device_request>>
 read_container(const kubernetes::pod& pod, const kubernetes::container& container, const options& configured);
 
-class hami_dialect final : public dialect {
+class hami_dialect final : public listed_dialect<list_entry, options> {
 public:
-    explicit hami_dialect(options configured) : options_{std::move(configured)} {}
+    using listed_dialect::listed_dialect;
 
-    [[nodiscard]] std::string_view name() const noexcept override { return list_entry.name; }
     [[nodiscard]] std::vector<std::string> resources() const override;
     [[nodiscard]] std::vector<std::string> resource_prefixes() const override { return {"nvidia.com/"}; }
     [[nodiscard]] std::string binding_node(const kubernetes::pod& pod) const override;
@@ -35,9 +34,6 @@ public:
     [[nodiscard]] kubernetes::text_map write_assignment(const kubernetes::pod& pod,
                                                         std::span<const device_registration> devices,
                                                         const decision& decided) const override;
-
-private:
-    options options_;
 };
 
 } // namespace vgpualloc::dialects::hami

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 
+#include "listed_dialect.hpp"
 #include "vgpualloc/catalog/mindcluster_310p.hpp"
 #include "vgpualloc/dialect/mindcluster.hpp"
 
@@ -18,11 +18,10 @@ inline constexpr std::string_view uuid_prefix = "Ascend310P-";
 inline constexpr std::int64_t chip_number_max = 1023; ///< far beyond any board; a larger number is a mistake
 inline constexpr std::int64_t vgroups_max = 4;        ///< of a chip
 
-class chip_dialect final : public dialect {
+class chip_dialect final : public listed_dialect<list_entry, options> {
 public:
-    explicit chip_dialect(options configured) : options_{std::move(configured)} {}
+    using listed_dialect::listed_dialect;
 
-    [[nodiscard]] std::string_view name() const noexcept override { return list_entry.name; }
     [[nodiscard]] std::vector<std::string> resources() const override { return {core_resource}; }
     [[nodiscard]] std::vector<std::string> resource_prefixes() const override { return {"huawei.com/"}; }
     [[nodiscard]] std::string what_else_it_takes(const std::string&) const override {
@@ -53,9 +52,6 @@ public:
     [[nodiscard]] deviceshare_service deviceshare(const kubernetes::pod&) const override {
         return {.argument = "AscendMindClusterVNPUEnable", .ranking = deviceshare_ranking::npu_chips};
     }
-
-private:
-    options options_;
 };
 
 } // namespace vgpualloc::dialects::mindcluster

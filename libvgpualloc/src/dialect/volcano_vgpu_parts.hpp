@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <limits>
 #include <string_view>
-#include <utility>
 
+#include "listed_dialect.hpp"
 #include "vgpualloc/dialect/volcano_vgpu.hpp"
 
 namespace vgpualloc::dialects::volcano_vgpu {
@@ -20,11 +20,10 @@ inline constexpr std::int64_t amount_max = std::numeric_limits<std::int32_t>::ma
 /// What an id or a group name cannot contain, because assignments are made of it.
 inline constexpr std::string_view separators = "[]:;,";
 
-class vgpu_dialect final : public dialect {
+class vgpu_dialect final : public listed_dialect<list_entry, options> {
 public:
-    explicit vgpu_dialect(options configured) : options_{std::move(configured)} {}
+    using listed_dialect::listed_dialect;
 
-    [[nodiscard]] std::string_view name() const noexcept override { return list_entry.name; }
     [[nodiscard]] std::vector<std::string> resources() const override;
     [[nodiscard]] std::vector<std::string> resource_prefixes() const override { return {"volcano.sh/"}; }
     [[nodiscard]] std::vector<std::string> notes() const override;
@@ -54,8 +53,6 @@ public:
 private:
     /// Whether the container limits the count or the memory.
     [[nodiscard]] bool asks(const kubernetes::container& container) const;
-
-    options options_;
 };
 
 } // namespace vgpualloc::dialects::volcano_vgpu

@@ -185,10 +185,10 @@ std::shared_ptr<const dialect> make(options configured) {
     return std::make_shared<const vgpu_dialect>(std::move(configured));
 }
 
-std::shared_ptr<const dialect> make_configured(const dialect_config& config) {
+options options_of(const dialect_config& config) {
     options configured = config.devices.vgpu;
     configured.exclusive_rules = config.exclusive_rules;
-    return make(std::move(configured));
+    return configured;
 }
 
 } // namespace vgpualloc::dialects::volcano_vgpu

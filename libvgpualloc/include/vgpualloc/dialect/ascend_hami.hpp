@@ -54,12 +54,9 @@ struct options {
 [[nodiscard]] std::shared_ptr<const dialect> make(options configured);
 
 /// With the NPUs of the device configuration.
-[[nodiscard]] std::shared_ptr<const dialect> make_configured(const dialect_config& config);
+[[nodiscard]] options options_of(const dialect_config& config);
 
-inline constexpr dialect_entry list_entry{
-    .name = "ascend_hami",
-    .summary = "Ascend NPUs as HAMi and Volcano's HAMi mode: huawei.com/Ascend910B4, -memory, -core",
-    .make = make_configured,
-};
+inline constexpr dialect_entry list_entry = make_dialect_entry<make, options_of>(
+    "ascend_hami", "Ascend NPUs as HAMi and Volcano's HAMi mode: huawei.com/Ascend910B4, -memory, -core");
 
 } // namespace vgpualloc::dialects::ascend_hami

@@ -43,12 +43,8 @@ struct options {
 ///   out_of_range, duplicate, unknown_name, mismatch.
 /// - write_assignment: every share is a slice or a whole_device.
 [[nodiscard]] std::shared_ptr<const dialect> make(options configured);
-[[nodiscard]] std::shared_ptr<const dialect> make_configured(const dialect_config& config);
 
-inline constexpr dialect_entry list_entry{
-    .name = "cce",
-    .summary = "Huawei Cloud CCE GPU virtualization: volcano.sh/gpu-mem.128Mi, gpu-core.percentage",
-    .make = make_configured,
-};
+inline constexpr dialect_entry list_entry = make_dialect_entry<make>(
+    "cce", "Huawei Cloud CCE GPU virtualization: volcano.sh/gpu-mem.128Mi, gpu-core.percentage");
 
 } // namespace vgpualloc::dialects::cce

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "vgpualloc/core/error.hpp"
@@ -32,6 +33,19 @@ struct dialect_entry {
     /// The dialect as a cluster configures it. Null: it spells lists of a trace, and no Kubernetes objects.
     std::shared_ptr<const dialect> (*make)(const dialect_config& config);
 };
+
+/// The entry of a dialect that is made of options: Make(options), which Configure(config) takes from a configuration.
+/// Without the latter the dialect is the same in every cluster.
+template <auto Make, auto Configure = nullptr>
+[[nodiscard]] constexpr dialect_entry make_dialect_entry(std::string_view name, std::string_view summary) {
+    return {.name = name, .summary = summary, .make = []([[maybe_unused]] const dialect_config& config) {
+                if constexpr (std::is_null_pointer_v<decltype(Configure)>) {
+                    return Make({});
+                } else {
+                    return Make(Configure(config));
+                }
+            }};
+}
 
 /// What is known of a node when its devices are read.
 struct node_source {

@@ -48,12 +48,9 @@ struct options {
 [[nodiscard]] std::shared_ptr<const dialect> make(options configured);
 
 /// Every pod is read by the way whose resource it names.
-[[nodiscard]] std::shared_ptr<const dialect> make_configured(const dialect_config& config);
+[[nodiscard]] options options_of(const dialect_config& config);
 
-inline constexpr dialect_entry list_entry{
-    .name = "gpushare",
-    .summary = "NVIDIA GPUs as Volcano's older sharing: volcano.sh/gpu-memory, gpu-number",
-    .make = make_configured,
-};
+inline constexpr dialect_entry list_entry = make_dialect_entry<make, options_of>(
+    "gpushare", "NVIDIA GPUs as Volcano's older sharing: volcano.sh/gpu-memory, gpu-number");
 
 } // namespace vgpualloc::dialects::gpushare

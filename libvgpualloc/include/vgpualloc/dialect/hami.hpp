@@ -62,12 +62,9 @@ struct options {
 [[nodiscard]] std::shared_ptr<const dialect> make(options configured);
 
 /// As HAMi's device configuration has it, with the catalog of the configuration.
-[[nodiscard]] std::shared_ptr<const dialect> make_configured(const dialect_config& config);
+[[nodiscard]] options options_of(const dialect_config& config);
 
-inline constexpr dialect_entry list_entry{
-    .name = "hami",
-    .summary = "NVIDIA GPUs as HAMi: nvidia.com/gpu, gpumem, gpumem-percentage, gpucores",
-    .make = make_configured,
-};
+inline constexpr dialect_entry list_entry = make_dialect_entry<make, options_of>(
+    "hami", "NVIDIA GPUs as HAMi: nvidia.com/gpu, gpumem, gpumem-percentage, gpucores");
 
 } // namespace vgpualloc::dialects::hami

@@ -71,12 +71,8 @@ struct options {
 ///   separated by ';'. Problems: malformed, duplicate, unknown_name.
 /// - write_assignment: the time is in nanoseconds of Unix time; every share is a vir_template or a whole_device.
 [[nodiscard]] std::shared_ptr<const dialect> make(options configured);
-[[nodiscard]] std::shared_ptr<const dialect> make_configured(const dialect_config& config);
 
-inline constexpr dialect_entry list_entry{
-    .name = "mindcluster",
-    .summary = "Ascend 310P chips as MindCluster: huawei.com/npu-core, labels vnpu-dvpp, vnpu-level",
-    .make = make_configured,
-};
+inline constexpr dialect_entry list_entry = make_dialect_entry<make>(
+    "mindcluster", "Ascend 310P chips as MindCluster: huawei.com/npu-core, labels vnpu-dvpp, vnpu-level");
 
 } // namespace vgpualloc::dialects::mindcluster

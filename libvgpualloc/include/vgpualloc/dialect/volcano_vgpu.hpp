@@ -76,12 +76,9 @@ struct options {
 [[nodiscard]] std::shared_ptr<const dialect> make(options configured);
 
 /// As a device configuration and the exclusive rules of Volcano's scheduler have it.
-[[nodiscard]] std::shared_ptr<const dialect> make_configured(const dialect_config& config);
+[[nodiscard]] options options_of(const dialect_config& config);
 
-inline constexpr dialect_entry list_entry{
-    .name = "volcano_vgpu",
-    .summary = "NVIDIA GPUs as Volcano's vGPU: volcano.sh/vgpu-number, -memory, -cores",
-    .make = make_configured,
-};
+inline constexpr dialect_entry list_entry = make_dialect_entry<make, options_of>(
+    "volcano_vgpu", "NVIDIA GPUs as Volcano's vGPU: volcano.sh/vgpu-number, -memory, -cores");
 
 } // namespace vgpualloc::dialects::volcano_vgpu

@@ -147,8 +147,6 @@ public:
 
 } // namespace
 
-std::shared_ptr<const dialect> make_configured(const dialect_config& /*config*/) {
-    return std::make_shared<const acme_dialect>();
-}
+std::shared_ptr<const dialect> make(const dialect_config& /*config*/) { return std::make_shared<const acme_dialect>(); }
 
 } // namespace vgpualloc::dialects::acme
