@@ -34,9 +34,9 @@ namespace vgpualloc::test {
 
 /// Adds a node of 32 CPUs, 64,000 bytes of memory and one device per spec. Gives its index.
 inline node_index add_node(cluster& to, const std::vector<device_spec>& devices, milli_cpu cpu = milli_cpu{32000}) {
-    node made{.name = "n" + std::to_string(to.nodes.size()), .cpu = cpu, .memory = bytes{64000}, .pods_max = 110};
-    for (const device_spec& each : devices) made.devices.push_back({.uuid = "", .kind = to.kind_of(each)});
-    to.nodes.push_back(std::move(made));
+    node added{.name = "n" + std::to_string(to.nodes.size()), .cpu = cpu, .memory = bytes{64000}, .pods_max = 110};
+    for (const device_spec& spec : devices) added.devices.push_back({.uuid = "", .kind = to.kind_of(spec)});
+    to.nodes.push_back(std::move(added));
     return node_index{to.nodes.size() - 1};
 }
 
@@ -45,11 +45,11 @@ inline node_index add_node(cluster& to, const std::vector<device_spec>& devices,
 }
 
 [[nodiscard]] inline device_request want(std::int64_t count, std::int64_t memory_mib, std::int64_t cores = 0) {
-    device_request made;
-    made.count = count;
-    made.memory = mib{memory_mib};
-    made.cores = core_percent{cores};
-    return made;
+    device_request result;
+    result.count = count;
+    result.memory = mib{memory_mib};
+    result.cores = core_percent{cores};
+    return result;
 }
 
 [[nodiscard]] inline pod_request pod(std::vector<device_request> containers, std::int64_t cpu = 1000) {
@@ -98,7 +98,9 @@ struct placer {
     }
     [[nodiscard]] std::vector<double> scores(const pod_request& request) {
         std::vector<double> result;
-        for (const node_answer& each : decider.evaluate(decider.intern(request).value())) result.push_back(each.score);
+        for (const node_answer& answer : decider.evaluate(decider.intern(request).value())) {
+            result.push_back(answer.score);
+        }
         return result;
     }
 

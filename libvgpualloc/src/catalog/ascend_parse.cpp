@@ -216,7 +216,7 @@ mindcluster_dvpp_rules read_dvpp_rules(const cursor& in) {
     made.free_that_admits_no = read_dvpp_list(admits.at("no"));
     for (const auto& each : in.at("after").items(1)) {
         each.only({"asked", "if_used", "used", "free"});
-        made.after.push_back({.asked = read_dvpp(each.at("asked")),
+        made.after.push_back({.request = read_dvpp(each.at("asked")),
                               .if_used = read_dvpp_or_any(each.at("if_used")),
                               .used = read_dvpp(each.at("used")),
                               .free = read_dvpp(each.at("free"))});

@@ -167,7 +167,7 @@ document mindcluster_of(const mindcluster_catalog& catalog) {
                                               {"yes", names_of(catalog.dvpp.free_that_admits_yes)},
                                               {"no", names_of(catalog.dvpp.free_that_admits_no)}});
     for (const auto& step : catalog.dvpp.after) {
-        dvpp["after"].push_back(document::map({{"asked", dvpp_name(step.asked)},
+        dvpp["after"].push_back(document::map({{"asked", dvpp_name(step.request)},
                                                {"if_used", dvpp_name(step.if_used)},
                                                {"used", dvpp_name(step.used)},
                                                {"free", dvpp_name(step.free)}}));

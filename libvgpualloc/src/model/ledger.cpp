@@ -112,17 +112,17 @@ void ledger::remove_shares(const placement& where, std::size_t count) {
     }
 }
 
-expected<booking_id, rejection_detail> ledger::reserve(booking wanted) {
-    if (const auto misuse = why_misused(wanted); misuse.code != rejection_code::none) return unexpected(misuse);
-    const node_index where = wanted.where.node;
-    if (const auto refusal = why_not_host(where, wanted.cpu, wanted.memory); refusal.code != rejection_code::none) {
+expected<booking_id, rejection_detail> ledger::reserve(booking entry) {
+    if (const auto misuse = why_misused(entry); misuse.code != rejection_code::none) return unexpected(misuse);
+    const node_index where = entry.where.node;
+    if (const auto refusal = why_not_host(where, entry.cpu, entry.memory); refusal.code != rejection_code::none) {
         return unexpected(refusal);
     }
     if (in_trial()) save_use(where);
-    if (const auto refusal = add_shares(wanted.where); refusal.code != rejection_code::none) {
+    if (const auto refusal = add_shares(entry.where); refusal.code != rejection_code::none) {
         return unexpected(refusal);
     }
-    const booking_id booked = record(std::move(wanted), ledger_event_kind::reserve, status::reserved);
+    const booking_id booked = record(std::move(entry), ledger_event_kind::reserve, status::reserved);
     verify_step(where);
     return booked;
 }

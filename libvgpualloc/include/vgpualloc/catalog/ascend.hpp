@@ -103,8 +103,8 @@ struct mindcluster_selection {
 
 /// What a task leaves of a chip's media unit.
 struct mindcluster_dvpp_step {
-    dvpp_use asked = dvpp_use::unstated;
-    std::optional<dvpp_use> if_used; ///< the state in which this row holds; empty: any
+    dvpp_use request = dvpp_use::unstated; ///< that the task makes
+    std::optional<dvpp_use> if_used;       ///< the state in which this row holds; empty: any
     dvpp_use used = dvpp_use::no;
     dvpp_use free = dvpp_use::yes;
 };

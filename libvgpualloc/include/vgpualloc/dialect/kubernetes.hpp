@@ -45,8 +45,8 @@ struct node {
 /// The value of a map's key, or an empty text.
 [[nodiscard]] inline const std::string& value_of(const text_map& map, const std::string& key) {
     static const std::string none;
-    const auto found = map.find(key);
-    return found == map.end() ? none : found->second;
+    const auto entry = map.find(key);
+    return entry == map.end() ? none : entry->second;
 }
 
 } // namespace vgpualloc::kubernetes

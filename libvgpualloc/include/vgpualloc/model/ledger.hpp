@@ -55,7 +55,7 @@ public:
 
     /// Books a pod; later requests see it at once. Refused with the first check that fails: the node's presence, pod
     /// limit, host CPU, host memory, then each share in order. Host rules (taints, selectors) are not looked at.
-    [[nodiscard]] expected<booking_id, rejection_detail> reserve(booking wanted);
+    [[nodiscard]] expected<booking_id, rejection_detail> reserve(booking entry);
     result commit(pod_id pod);   ///< of a reserved pod
     result rollback(pod_id pod); ///< of a reserved pod; restores the exact former state
     result release(pod_id pod);  ///< of a committed pod
