@@ -47,8 +47,10 @@ int run(const run_flags& flags) {
                                progress_bar(config->policy, loaded->input.pods.size()));
     end_progress();
     if (!record) return report_error(record.error());
+    // The report first: what it is made from takes as much memory as the other files, and is gone before they come.
+    std::string report = vgpureport::render_report({describe(*record, *loaded)});
     named_texts files = run_files(*record, *loaded);
-    files.emplace_back("report.html", vgpureport::render_report({describe(*record, *loaded)}));
+    files.emplace_back("report.html", std::move(report));
     if (const auto written = write_texts(config->out, files); !written) return report_error(written.error());
     if (flags.json) {
         fmt::print("{}", text_of(files, "summary.json"));
