@@ -21,7 +21,7 @@ struct ledger::undo_log {
     struct use_step {
         node_index where;
         host_use host;
-        std::vector<std::uint32_t> pods;
+        slot_list pods;
         std::vector<device_state> states;
         bool host_over = false;
         std::vector<std::uint32_t> devices_over;

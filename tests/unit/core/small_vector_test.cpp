@@ -73,6 +73,15 @@ TEST(small_vector, pushing_an_own_element_while_growing_is_safe) {
     EXPECT_EQ(items, (small{7, 8, 7}));
 }
 
+TEST(small_vector, takes_from_its_end_what_was_pushed_last) {
+    small_vector<int, 2> numbers{1, 2, 3};
+    EXPECT_EQ(numbers.back(), 3);
+    numbers.pop_back();
+    EXPECT_EQ(numbers, (small_vector<int, 2>{1, 2}));
+    numbers.push_back(4);
+    EXPECT_EQ(numbers.back(), 4);
+}
+
 TEST(small_vector, equality_compares_elements_not_storage) {
     small grown = counting(5);
     grown.clear();

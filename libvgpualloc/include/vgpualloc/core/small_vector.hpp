@@ -51,6 +51,9 @@ public:
         if (size_ == capacity_) grow();
         data()[size_++] = copy;
     }
+    /// Both of a vector that is not empty.
+    [[nodiscard]] const T& back() const noexcept { return data()[size_ - 1]; }
+    void pop_back() noexcept { --size_; }
     void clear() noexcept { size_ = 0; }
 
     [[nodiscard]] std::size_t size() const noexcept { return size_; }

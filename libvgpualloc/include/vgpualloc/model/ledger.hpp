@@ -17,6 +17,7 @@
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/core/ids.hpp"
 #include "vgpualloc/core/numbered_log.hpp"
+#include "vgpualloc/core/small_vector.hpp"
 #include "vgpualloc/core/units.hpp"
 #include "vgpualloc/model/cluster.hpp"
 #include "vgpualloc/model/ledger_log.hpp"
@@ -121,7 +122,8 @@ public:
     }
     /// Slots in bookings() of the pods that are live on a node, in no order.
     [[nodiscard]] std::span<const std::uint32_t> live_on(node_index where) const noexcept {
-        return records_[where.at()].pods;
+        const slot_list& pods = records_[where.at()].pods;
+        return {pods.data(), pods.size()};
     }
     /// Rises when the node's list of devices or what it is changes, so that whoever keeps a copy sees it.
     [[nodiscard]] std::uint32_t version_of(node_index where) const noexcept { return records_[where.at()].version; }
@@ -187,11 +189,14 @@ private:
         std::uint32_t generation = 0;
         status state = status::absent;
     };
+    /// In place for as many pods as most nodes run: 100,000 small blocks that outlive all else would keep the memory
+    /// between them.
+    using slot_list = small_vector<std::uint32_t, 12>;
     /// A node's share of the tables.
     struct node_record {
         host_use host;
-        std::vector<std::uint32_t> pods; ///< slots of the live bookings
-        std::size_t first = 0;           ///< of its devices in states_ and services_
+        slot_list pods;        ///< slots of the live bookings
+        std::size_t first = 0; ///< of its devices in states_ and services_
         std::uint32_t count = 0;
         std::uint32_t version = 0;
         std::uint64_t rank = 0;
