@@ -70,21 +70,21 @@ anchor_cluster::anchor_cluster(const anchor_options& options)
 }
 
 cluster anchor_cluster::make_nodes() const {
-    cluster made;
+    cluster result;
     const auto& mode = mode_of(options_.kind);
-    const auto kind = made.kind_of(mode.adapted(
+    const auto kind = result.kind_of(mode.adapted(
         {.model = "NVIDIA A100-SXM4-40GB", .family = "NVIDIA", .memory = gpu_memory, .slots = 10, .mode = &mode}));
     for (std::int64_t n = 0; n < options_.nodes; ++n) {
-        node each{.name = "node-" + std::to_string(n),
-                  .cpu = milli_cpu{128'000},
-                  .memory = to_bytes(mib{std::int64_t{1} << 20}),
-                  .pods_max = 1'000};
+        node added{.name = "node-" + std::to_string(n),
+                   .cpu = milli_cpu{128'000},
+                   .memory = to_bytes(mib{std::int64_t{1} << 20}),
+                   .pods_max = 1'000};
         for (std::int64_t g = 0; g < gpus_per_node; ++g) {
-            each.devices.push_back({.uuid = each.name + "-gpu-" + std::to_string(g), .kind = kind});
+            added.devices.push_back({.uuid = added.name + "-gpu-" + std::to_string(g), .kind = kind});
         }
-        made.nodes.push_back(std::move(each));
+        result.nodes.push_back(std::move(added));
     }
-    return made;
+    return result;
 }
 
 void anchor_cluster::book_one(node_index where, device_index on, const partition& part) {
@@ -142,26 +142,26 @@ std::size_t anchor_cluster::distinct_nodes() const {
 }
 
 pod_request anchor_cluster::request(std::int64_t count) const {
-    device_request wanted;
-    wanted.count = count;
-    wanted.memory = options_.kind == sharing::hami_core ? mib{4096} : mib{5000};
-    if (options_.kind == sharing::hami_core) wanted.cores = core_percent{10};
-    return {.cpu = milli_cpu{0}, .memory = bytes{0}, .containers = {wanted}};
+    device_request container;
+    container.count = count;
+    container.memory = options_.kind == sharing::hami_core ? mib{4096} : mib{5000};
+    if (options_.kind == sharing::hami_core) container.cores = core_percent{10};
+    return {.cpu = milli_cpu{0}, .memory = bytes{0}, .containers = {container}};
 }
 
 std::vector<pod_request> anchor_cluster::classes(std::int64_t count) const {
-    constexpr std::int64_t wanted = 64;
+    constexpr std::int64_t class_count = 64;
     constexpr std::array<std::int64_t, 4> counts{1, 2, 4, 8};
-    std::vector<pod_request> made;
-    for (std::int64_t i = 0; i < wanted; ++i) {
-        pod_request each = request(count != 0 ? count : counts[static_cast<std::size_t>(i) % counts.size()]);
-        device_request& asked = each.containers.front();
+    std::vector<pod_request> result;
+    for (std::int64_t i = 0; i < class_count; ++i) {
+        pod_request pod = request(count != 0 ? count : counts[static_cast<std::size_t>(i) % counts.size()]);
+        device_request& container = pod.containers.front();
         // 64 amounts; the odd step keeps memory and cores from rising together.
-        asked.memory = options_.kind == sharing::hami_core ? mib{1024 + 128 * i} : mib{1088 + 64 * i};
-        asked.cores = core_percent{options_.kind == sharing::hami_core ? 1 + i * 7 % 20 : i * 7 % 10};
-        made.push_back(std::move(each));
+        container.memory = options_.kind == sharing::hami_core ? mib{1024 + 128 * i} : mib{1088 + 64 * i};
+        container.cores = core_percent{options_.kind == sharing::hami_core ? 1 + i * 7 % 20 : i * 7 % 10};
+        result.push_back(std::move(pod));
     }
-    return made;
+    return result;
 }
 
 } // namespace vgpubench

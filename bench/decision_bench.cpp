@@ -86,8 +86,8 @@ void steady(benchmark::State& state, const std::string& policy_name, std::int64_
     const auto policy = vgpubench::make_policy(policy_name, on.input);
     vgpualloc::allocator index{on.cluster->book, {.node = policy.get(), .device = policy.get()}};
     std::vector<vgpualloc::request_id> requests;
-    for (const auto& each : on.input.requests) requests.push_back(index.intern(each).value());
-    for (const auto each : requests) benchmark::DoNotOptimize(index.decide(each));
+    for (const auto& request : on.input.requests) requests.push_back(index.intern(request).value());
+    for (const auto request : requests) benchmark::DoNotOptimize(index.decide(request));
     place_and_release(state, on, [&](vgpualloc::pod_id pod, std::uint32_t request) {
         return index.place(on.cluster->book, pod, requests[request]).has_value();
     });
@@ -180,9 +180,9 @@ void check_against_reference(anchor_cluster& on, vgpualloc::policy_pair policies
     std::vector<vgpualloc::pod_request> requests = on.classes(count);
     requests.resize(4);
     requests.push_back(on.request(count != 0 ? count : 1));
-    for (const auto& each : requests) {
-        const auto fast = index.decide(index.intern(each).value());
-        const auto slow = reference.decide(each);
+    for (const auto& request : requests) {
+        const auto fast = index.decide(index.intern(request).value());
+        const auto slow = reference.decide(request);
         if (fast.has_value() && slow.has_value() && *fast == *slow) continue;
         std::fprintf(stderr, "bench: a request does not fit, or the allocator does not decide as the reference\n");
         std::exit(2);
@@ -196,7 +196,7 @@ void anchor_steady(benchmark::State& state, sharing kind, std::int64_t count) {
     check_against_reference(on, policies, count);
     vgpualloc::allocator index{on.book, policies};
     std::vector<vgpualloc::request_id> requests;
-    for (const auto& each : on.classes(count)) requests.push_back(index.intern(each).value());
+    for (const auto& request : on.classes(count)) requests.push_back(index.intern(request).value());
     vgpualloc::rng draw{7};
     std::vector<vgpualloc::pod_id> live;
     const auto place_one = [&](vgpualloc::pod_id pod, vgpualloc::request_id request) {

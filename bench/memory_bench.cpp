@@ -45,8 +45,8 @@ void bytes_per_node(benchmark::State& state) {
         vgpualloc::allocator index{cluster.book, {.node = policy.get(), .device = policy.get()}};
         const std::size_t with_allocator = live_bytes;
         std::vector<vgpualloc::request_id> requests;
-        for (const auto& each : input.requests) requests.push_back(index.intern(each).value());
-        for (const auto each : requests) benchmark::DoNotOptimize(index.decide(each));
+        for (const auto& request : input.requests) requests.push_back(index.intern(request).value());
+        for (const auto request : requests) benchmark::DoNotOptimize(index.decide(request));
         const std::size_t with_classes = live_bytes;
         std::int64_t placed = 0;
         for (std::size_t i = 0; i < input.pods.size(); ++i) {

@@ -126,16 +126,16 @@ void files(benchmark::State& state, const vgpusim::run_config& config) {
 }
 
 std::vector<fs::path> pod_lists() {
-    std::vector<fs::path> found;
+    std::vector<fs::path> result;
     const std::string folder = vgputraces::default_trace_folder();
     std::error_code ignored;
-    if (folder.empty() || !fs::exists(fs::path{folder} / "openb_node_list_gpu_node.csv", ignored)) return found;
+    if (folder.empty() || !fs::exists(fs::path{folder} / "openb_node_list_gpu_node.csv", ignored)) return result;
     for (const auto& entry : fs::directory_iterator{folder, ignored}) {
         const std::string name = entry.path().filename().string();
-        if (name.starts_with("openb_pod_list_") && name.ends_with(".csv")) found.push_back(entry.path());
+        if (name.starts_with("openb_pod_list_") && name.ends_with(".csv")) result.push_back(entry.path());
     }
-    std::ranges::sort(found);
-    return found;
+    std::ranges::sort(result);
+    return result;
 }
 
 using measure = void (*)(benchmark::State&, const vgpusim::run_config&);
@@ -165,10 +165,10 @@ int main(int argc, char** argv) {
         return 0;
     }
     // Processes first: a child's peak memory counts from what this process had when it started the child.
-    for (const fs::path& each : lists) add("process", process, each, true);
-    for (const fs::path& each : lists) {
-        add("replay", replay, each, false);
-        add("files", files, each, true);
+    for (const fs::path& list : lists) add("process", process, list, true);
+    for (const fs::path& list : lists) {
+        add("replay", replay, list, false);
+        add("files", files, list, true);
     }
     benchmark::RunSpecifiedBenchmarks();
     benchmark::Shutdown();

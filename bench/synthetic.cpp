@@ -30,8 +30,8 @@ vgpusim::simulation_input make_input(std::int64_t nodes, double load) {
     const std::string path = VGA_SOURCE_DIR "/traces/models/openb-like.json";
     auto model = or_exit(vgputraces::parse_trace_model(or_exit(vgpuformats::read_file(path)), path));
     for (auto& kind : model.kinds) kind.gpu_count = gpus_per_node;
-    const auto made = or_exit(vgputraces::generate(model, {.seed = 1, .nodes = nodes, .pods = {}, .load = load}));
-    return or_exit(vgpusim::build_openb_workload(made.nodes, made.pods,
+    const auto trace = or_exit(vgputraces::generate(model, {.seed = 1, .nodes = nodes, .pods = {}, .load = load}));
+    return or_exit(vgpusim::build_openb_workload(trace.nodes, trace.pods,
                                                  {.tune = 0.0, .seed = 1, .departures = false, .mode = &mode}));
 }
 
@@ -45,7 +45,7 @@ std::unique_ptr<vgpualloc::policy> make_policy(std::string_view name, const vgpu
 void filled_cluster::fill(vgpualloc::policy& by) {
     vgpualloc::allocator index{book, {.node = &by, .device = &by}};
     std::vector<vgpualloc::request_id> requests;
-    for (const auto& each : input_->requests) requests.push_back(index.intern(each).value());
+    for (const auto& request : input_->requests) requests.push_back(index.intern(request).value());
     for (std::size_t i = 0; i < input_->pods.size(); ++i) {
         if (index.place(book, free_id(), requests[next_request()])) placed();
     }

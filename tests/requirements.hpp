@@ -12,7 +12,7 @@ namespace vgpualloc::test {
 /// its text and the label in what the case reports, and makes docs/requirements.md of them.
 inline void covers(std::initializer_list<const char*> requirements) {
     std::string all;
-    for (const char* each : requirements) all += (all.empty() ? "" : " ") + std::string{each};
+    for (const char* requirement : requirements) all += (all.empty() ? "" : " ") + std::string{requirement};
     testing::Test::RecordProperty("covers", all);
 }
 

@@ -152,8 +152,8 @@ public:
     std::size_t draw(openb_pod& pod) {
         const std::size_t number = classes_.draw(class_stream_);
         if (number < model_->classes.size()) {
-            const auto& made = model_->classes[number];
-            fill(pod, made.cpu, made.memory, made.gpu);
+            const auto& drawn = model_->classes[number];
+            fill(pod, drawn.cpu, drawn.memory, drawn.gpu);
             return number;
         }
         const auto& marginals = *model_->marginals;
@@ -205,7 +205,7 @@ bool requests_gpus(const trace_model& model) {
         }
     }
     return std::any_of(model.classes.begin(), model.classes.end(),
-                       [&](const pod_class& made) { return uses(made, made.gpu); });
+                       [&](const pod_class& candidate) { return uses(candidate, candidate.gpu); });
 }
 
 /// The numbers that options and model leave to be settled before anything is drawn.
@@ -215,13 +215,13 @@ struct settings {
     std::optional<milli_gpu> requested_least; ///< stop as soon as this much is requested
 };
 
-error out_of_range(const char* option, const std::string& given, const std::string& range) {
-    return {error_code::out_of_range, option, "", given, range};
+error out_of_range(const char* option, const std::string& value, const std::string& range) {
+    return {error_code::out_of_range, option, "", value, range};
 }
 
 std::optional<error> check_options(const generate_options& options) {
-    const auto outside = [](std::optional<std::int64_t> given, std::int64_t most) {
-        return given && (*given < 1 || *given > most);
+    const auto outside = [](std::optional<std::int64_t> amount, std::int64_t most) {
+        return amount && (*amount < 1 || *amount > most);
     };
     if (outside(options.nodes, limits::nodes_max)) {
         return out_of_range("--nodes", std::to_string(*options.nodes), "1 to " + std::to_string(limits::nodes_max));
@@ -273,17 +273,17 @@ vgpualloc::expected<settings> settle(const trace_model& model, const generate_op
     if (const auto failure = check_options(options)) return vgpualloc::unexpected(*failure);
     auto counts = settle_nodes(model, options);
     if (!counts) return vgpualloc::unexpected(counts.error());
-    settings made{std::move(*counts), limits::pods_max, std::nullopt};
+    settings result{std::move(*counts), limits::pods_max, std::nullopt};
     const auto load = options.load ? options.load : model.load;
     if (options.pods || (model.pod_count && !options.load)) {
-        made.pods_most = options.pods ? *options.pods : *model.pod_count;
-        return made;
+        result.pods_most = options.pods ? *options.pods : *model.pod_count;
+        return result;
     }
     if (!load) {
         return vgpualloc::unexpected(error{error_code::missing, model.source, "pods.count", "",
                                            "a number of pods or a load is needed, here or as --pods or --load"});
     }
-    const milli_gpu capacity = capacity_of(model, made.node_counts);
+    const milli_gpu capacity = capacity_of(model, result.node_counts);
     if (capacity.count() == 0) {
         return vgpualloc::unexpected(impossible_load(model, options, "the cluster has no GPUs to load"));
     }
@@ -291,8 +291,8 @@ vgpualloc::expected<settings> settle(const trace_model& model, const generate_op
         return vgpualloc::unexpected(impossible_load(model, options, "no class that can be drawn requests a GPU"));
     }
     const double target = *load * static_cast<double>(capacity.count());
-    made.requested_least = milli_gpu{std::max<std::int64_t>(1, static_cast<std::int64_t>(target + 0.5))};
-    return made;
+    result.requested_least = milli_gpu{std::max<std::int64_t>(1, static_cast<std::int64_t>(target + 0.5))};
+    return result;
 }
 
 std::vector<openb_node> make_nodes(const trace_model& model, const std::vector<std::int64_t>& counts) {
@@ -311,13 +311,13 @@ std::vector<openb_node> make_nodes(const trace_model& model, const std::vector<s
 }
 
 /// Fills the pods of `trace` up to what `wanted` says. Names come last, when the number of digits is known.
-std::optional<error> draw_pods(const trace_model& model, const generate_options& options, const settings& wanted,
+std::optional<error> draw_pods(const trace_model& model, const generate_options& options, const settings& settled,
                                const rng& root, generated_trace& trace) {
     request_source requests{model, root};
     arrival_clock clock{model.arrivals, root};
     rng lives = root.fork("durations");
-    while (std::ssize(trace.pods) < wanted.pods_most) {
-        if (wanted.requested_least && trace.requested >= *wanted.requested_least) break;
+    while (std::ssize(trace.pods) < settled.pods_most) {
+        if (settled.requested_least && trace.requested >= *settled.requested_least) break;
         auto& pod = trace.pods.emplace_back();
         const std::size_t class_number = requests.draw(pod);
         ++trace.pods_per_class[class_number];
@@ -332,7 +332,7 @@ std::optional<error> draw_pods(const trace_model& model, const generate_options&
         const auto& durations = durations_of(model, class_number);
         if (!durations.empty()) pod.deletion_time = whole_seconds(created_s + duration_s(durations, probability));
     }
-    if (wanted.requested_least && trace.requested < *wanted.requested_least) {
+    if (settled.requested_least && trace.requested < *settled.requested_least) {
         return impossible_load(model, options, "not reached with " + std::to_string(limits::pods_max) + " pods");
     }
     const namer names{"-pod-", trace.pods.size()};
@@ -357,18 +357,18 @@ trace_model pin(const trace_model& model, std::uint64_t seed, const std::vector<
 
 vgpualloc::expected<generated_trace> generate(const trace_model& model, const generate_options& options) {
     VGA_ASSERT(!model.kinds.empty() && (!model.classes.empty() || model.marginals), "a model has kinds and requests");
-    const auto wanted = settle(model, options);
-    if (!wanted) return vgpualloc::unexpected(wanted.error());
+    const auto settled = settle(model, options);
+    if (!settled) return vgpualloc::unexpected(settled.error());
     const std::uint64_t seed = options.seed.value_or(model.seed);
     generated_trace trace;
-    trace.nodes = make_nodes(model, wanted->node_counts);
-    trace.capacity = capacity_of(model, wanted->node_counts);
+    trace.nodes = make_nodes(model, settled->node_counts);
+    trace.capacity = capacity_of(model, settled->node_counts);
     trace.pods_per_class.resize(model.classes.size() + (model.marginals ? 1 : 0));
-    if (!wanted->requested_least) trace.pods.reserve(static_cast<std::size_t>(wanted->pods_most));
-    if (const auto failure = draw_pods(model, options, *wanted, rng{seed}, trace)) {
+    if (!settled->requested_least) trace.pods.reserve(static_cast<std::size_t>(settled->pods_most));
+    if (const auto failure = draw_pods(model, options, *settled, rng{seed}, trace)) {
         return vgpualloc::unexpected(*failure);
     }
-    trace.effective = pin(model, seed, wanted->node_counts, trace.pods.size());
+    trace.effective = pin(model, seed, settled->node_counts, trace.pods.size());
     return trace;
 }
 

@@ -137,13 +137,13 @@ constexpr std::string_view durations_key = "duration_quantiles_s";
 
 pod_class read_class(const cursor& object, const std::vector<node_kind>& kinds) {
     object.only({"weight", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "gpu_spec", durations_key});
-    pod_class made;
-    made.weight = read_weight(object);
-    made.cpu = read_cpu(object.at("cpu_milli"));
-    made.memory = read_memory(object.at("memory_mib"));
-    made.gpu = read_gpu_demand(object, kinds);
-    if (object.has(durations_key)) made.durations = read_durations(object.at(durations_key));
-    return made;
+    pod_class result;
+    result.weight = read_weight(object);
+    result.cpu = read_cpu(object.at("cpu_milli"));
+    result.memory = read_memory(object.at("memory_mib"));
+    result.gpu = read_gpu_demand(object, kinds);
+    if (object.has(durations_key)) result.durations = read_durations(object.at(durations_key));
+    return result;
 }
 
 /// A list of {weight, <key>} objects.
@@ -160,18 +160,18 @@ std::vector<weighted<Value>> read_amounts(const cursor& list, std::string_view k
 
 pod_marginals read_marginals(const cursor& object, const std::vector<node_kind>& kinds) {
     object.only({"weight", "gpus", "cpus", "memories", durations_key});
-    pod_marginals made;
-    made.weight = read_weight(object);
+    pod_marginals result;
+    result.weight = read_weight(object);
     const cursor gpus = object.at("gpus");
     for (const auto& entry : gpus.items(1, limits::list_entries_max)) {
         entry.only({"weight", "num_gpu", "gpu_milli", "gpu_spec"});
-        made.gpus.push_back({read_weight(entry), read_gpu_demand(entry, kinds)});
+        result.gpus.push_back({read_weight(entry), read_gpu_demand(entry, kinds)});
     }
-    require_some_weight(gpus, made.gpus, [](const auto& choice) { return choice.weight; });
-    made.cpus = read_amounts<milli_cpu>(object.at("cpus"), "cpu_milli");
-    made.memories = read_amounts<mib>(object.at("memories"), "memory_mib");
-    if (object.has(durations_key)) made.durations = read_durations(object.at(durations_key));
-    return made;
+    require_some_weight(gpus, result.gpus, [](const auto& choice) { return choice.weight; });
+    result.cpus = read_amounts<milli_cpu>(object.at("cpus"), "cpu_milli");
+    result.memories = read_amounts<mib>(object.at("memories"), "memory_mib");
+    if (object.has(durations_key)) result.durations = read_durations(object.at(durations_key));
+    return result;
 }
 
 void read_pods(const cursor& object, trace_model& model) {
@@ -189,7 +189,7 @@ void read_pods(const cursor& object, trace_model& model) {
     if (object.has("marginals")) model.marginals = read_marginals(object.at("marginals"), model.kinds);
     if (model.marginals && model.marginals->weight > 0) return;
     const cursor place = object.has("classes") ? object.at("classes") : object.at("marginals");
-    require_some_weight(place, model.classes, [](const pod_class& made) { return made.weight; });
+    require_some_weight(place, model.classes, [](const pod_class& candidate) { return candidate.weight; });
 }
 
 /// Rounded half up to whole microseconds.

@@ -155,8 +155,9 @@ expected<std::vector<openb_node>> read_openb_nodes(const std::string& path) {
     auto csv = csv_reader::open(path, *text);
     if (!csv) return unexpected(csv.error());
     std::array<std::size_t, 5> columns{};
-    if (const auto found = find_required(*csv, {"sn", "cpu_milli", "memory_mib", "gpu", "model"}, columns); !found) {
-        return unexpected(found.error());
+    if (const auto complete = find_required(*csv, {"sn", "cpu_milli", "memory_mib", "gpu", "model"}, columns);
+        !complete) {
+        return unexpected(complete.error());
     }
     std::vector<openb_node> nodes;
     name_check names;
@@ -179,10 +180,10 @@ expected<std::vector<openb_pod>> read_openb_pods(const std::string& path) {
     auto csv = csv_reader::open(path, *text);
     if (!csv) return unexpected(csv.error());
     pod_columns columns;
-    if (const auto found =
+    if (const auto complete =
             find_required(*csv, {"name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli"}, columns.required);
-        !found) {
-        return unexpected(found.error());
+        !complete) {
+        return unexpected(complete.error());
     }
     columns.gpu_spec = csv->column("gpu_spec");
     columns.creation_time = csv->column("creation_time");
@@ -204,13 +205,13 @@ expected<std::vector<openb_pod>> read_openb_pods(const std::string& path) {
 
 std::string write_openb_nodes(const std::vector<openb_node>& nodes) {
     std::string out = "sn,cpu_milli,memory_mib,gpu,model\n";
-    for (const openb_node& each : nodes) {
-        out += each.name;
-        for (const std::int64_t value : {each.cpu.count(), each.memory.count(), std::int64_t{each.gpu_count}}) {
+    for (const openb_node& node : nodes) {
+        out += node.name;
+        for (const std::int64_t value : {node.cpu.count(), node.memory.count(), std::int64_t{node.gpu_count}}) {
             out += ',';
             append(out, value);
         }
-        out += ',' + each.model + '\n';
+        out += ',' + node.model + '\n';
     }
     return out;
 }
@@ -218,17 +219,17 @@ std::string write_openb_nodes(const std::vector<openb_node>& nodes) {
 std::string write_openb_pods(const std::vector<openb_pod>& pods) {
     std::string out = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,"
                       "scheduled_time\n";
-    for (const openb_pod& each : pods) {
-        out += each.name;
+    for (const openb_pod& pod : pods) {
+        out += pod.name;
         for (const std::int64_t value :
-             {each.cpu.count(), each.memory.count(), std::int64_t{each.num_gpu}, each.gpu_milli.count()}) {
+             {pod.cpu.count(), pod.memory.count(), std::int64_t{pod.num_gpu}, pod.gpu_milli.count()}) {
             out += ',';
             append(out, value);
         }
-        out += ',' + each.gpu_spec + ",LS,Running,";
-        append_seconds(out, each.creation_time);
+        out += ',' + pod.gpu_spec + ",LS,Running,";
+        append_seconds(out, pod.creation_time);
         out += ',';
-        append_seconds(out, each.deletion_time);
+        append_seconds(out, pod.deletion_time);
         out += ",\n";
     }
     return out;

@@ -48,24 +48,24 @@ expected<ascend_catalog> merge(const ascend_catalog& base, const ascend_catalog&
                 error{error_code::duplicate, "chip '" + chip.name + "'", clash->field, clash->value, clash->expected});
         }
     }
-    ascend_catalog made = base;
+    ascend_catalog result = base;
     for (const ascend_chip& chip : more.chips) {
-        const auto same = std::ranges::find(made.chips, chip.name, &ascend_chip::name);
-        if (same != made.chips.end()) {
+        const auto same = std::ranges::find(result.chips, chip.name, &ascend_chip::name);
+        if (same != result.chips.end()) {
             *same = chip;
         } else {
-            made.chips.push_back(chip);
+            result.chips.push_back(chip);
         }
     }
     if (more.soft_core_total > core_percent{0}) {
-        made.soft_core_total = more.soft_core_total;
-        made.soft_by_default = more.soft_by_default;
-        made.annotations = more.annotations;
-        made.plugin = more.plugin;
+        result.soft_core_total = more.soft_core_total;
+        result.soft_by_default = more.soft_by_default;
+        result.annotations = more.annotations;
+        result.plugin = more.plugin;
     }
-    if (!more.mindcluster.chips.empty()) made.mindcluster = more.mindcluster;
-    for (const auto& [code, meaning] : more.sources) made.sources.insert_or_assign(code, meaning);
-    return made;
+    if (!more.mindcluster.chips.empty()) result.mindcluster = more.mindcluster;
+    for (const auto& [code, meaning] : more.sources) result.sources.insert_or_assign(code, meaning);
+    return result;
 }
 
 expected<const ascend_chip*> find_chip(const ascend_catalog& catalog, std::string_view name) {

@@ -27,69 +27,69 @@ constexpr std::array<std::string_view, 3> level_or_any{"low", "high", "any"};
 dvpp_use read_dvpp(const cursor& in) { return static_cast<dvpp_use>(in.one_of(dvpp_names)); }
 
 std::optional<dvpp_use> read_dvpp_or_any(const cursor& in) {
-    const std::size_t given = in.one_of(dvpp_or_any);
-    if (given >= dvpp_names.size()) return std::nullopt;
-    return static_cast<dvpp_use>(given);
+    const std::size_t position = in.one_of(dvpp_or_any);
+    if (position >= dvpp_names.size()) return std::nullopt;
+    return static_cast<dvpp_use>(position);
 }
 
 std::optional<vnpu_level> read_level_or_any(const cursor& in) {
-    const std::size_t given = in.one_of(level_or_any);
-    if (given + 1 >= level_or_any.size()) return std::nullopt;
-    return static_cast<vnpu_level>(given);
+    const std::size_t position = in.one_of(level_or_any);
+    if (position + 1 >= level_or_any.size()) return std::nullopt;
+    return static_cast<vnpu_level>(position);
 }
 
 /// Fails at `name` if an entry of `list` has that name already.
 template <class Named>
 void check_new_name(const cursor& name, const std::vector<Named>& list, const std::string& value) {
-    for (const auto& each : list) {
-        if (each.name == value) name.fail(error_code::duplicate, "every name once");
+    for (const auto& known : list) {
+        if (known.name == value) name.fail(error_code::duplicate, "every name once");
     }
 }
 
 ascend_template read_template(const cursor& item, const ascend_chip& chip) {
-    ascend_template made;
-    made.name = item.at("name").filled_text();
-    check_new_name(item.at("name"), chip.templates, made.name);
-    const cursor in = item.called("template '" + made.name + "'");
+    ascend_template result;
+    result.name = item.at("name").filled_text();
+    check_new_name(item.at("name"), chip.templates, result.name);
+    const cursor in = item.called("template '" + result.name + "'");
     in.only({"name", "memory_mib", "ai_core", "ai_cpu"});
-    made.memory = mib{in.at("memory_mib").integer({.least = 1, .most = chip.memory_allocatable.count()})};
-    if (!chip.templates.empty() && made.memory <= chip.templates.back().memory) {
+    result.memory = mib{in.at("memory_mib").integer({.least = 1, .most = chip.memory_allocatable.count()})};
+    if (!chip.templates.empty() && result.memory <= chip.templates.back().memory) {
         in.at("memory_mib")
             .fail(error_code::malformed, "more than the template before: requests take the first that fits");
     }
-    made.ai_core = in.at("ai_core").integer({.least = 1, .most = chip.ai_core});
-    made.ai_cpu = in.maybe_integer("ai_cpu", {.least = 1, .most = chip.ai_cpu.value_or(count_range.most)});
-    return made;
+    result.ai_core = in.at("ai_core").integer({.least = 1, .most = chip.ai_core});
+    result.ai_cpu = in.maybe_integer("ai_cpu", {.least = 1, .most = chip.ai_cpu.value_or(count_range.most)});
+    return result;
 }
 
 ascend_chip read_chip(const cursor& item) {
-    ascend_chip made;
-    made.name = item.at("name").filled_text();
-    const cursor in = item.called("chip '" + made.name + "'");
+    ascend_chip result;
+    result.name = item.at("name").filled_text();
+    const cursor in = item.called("chip '" + result.name + "'");
     in.only({"name", "chip_name", "resource", "resource_memory", "resource_core", "memory_allocatable_mib",
              "memory_capacity_mib", "ai_core", "ai_cpu", "super_pod", "built_in_of", "provenance", "templates"});
-    made.chip_name = in.at("chip_name").filled_text();
-    made.resource = in.at("resource").filled_text();
-    made.resource_memory = in.at("resource_memory").filled_text();
-    made.resource_core = in.at("resource_core").filled_text();
-    made.memory_capacity = mib{in.at("memory_capacity_mib").integer(memory_range)};
-    made.memory_allocatable =
-        mib{in.at("memory_allocatable_mib").integer({.least = 1, .most = made.memory_capacity.count()})};
-    made.ai_core = in.at("ai_core").integer(count_range);
-    made.ai_cpu = in.maybe_integer("ai_cpu", count_range);
-    made.super_pod = in.has("super_pod") && in.at("super_pod").flag();
-    made.built_in_of = in.maybe_texts("built_in_of");
-    made.from = in.maybe_dictionary("provenance");
-    detail::check_provenance(in, made.from,
+    result.chip_name = in.at("chip_name").filled_text();
+    result.resource = in.at("resource").filled_text();
+    result.resource_memory = in.at("resource_memory").filled_text();
+    result.resource_core = in.at("resource_core").filled_text();
+    result.memory_capacity = mib{in.at("memory_capacity_mib").integer(memory_range)};
+    result.memory_allocatable =
+        mib{in.at("memory_allocatable_mib").integer({.least = 1, .most = result.memory_capacity.count()})};
+    result.ai_core = in.at("ai_core").integer(count_range);
+    result.ai_cpu = in.maybe_integer("ai_cpu", count_range);
+    result.super_pod = in.has("super_pod") && in.at("super_pod").flag();
+    result.built_in_of = in.maybe_texts("built_in_of");
+    result.from = in.maybe_dictionary("provenance");
+    detail::check_provenance(in, result.from,
                              {"name", "chip_name", "resource", "resource_memory", "resource_core",
                               "memory_allocatable_mib", "memory_capacity_mib", "ai_core", "ai_cpu", "super_pod",
                               "built_in_of", "templates"});
-    for (const auto& each : in.at("templates").items(0)) {
-        ascend_template read = read_template(each, made);
+    for (const auto& entry : in.at("templates").items(0)) {
+        ascend_template read = read_template(entry, result);
         if (in.failed()) break;
-        made.templates.push_back(std::move(read));
+        result.templates.push_back(std::move(read));
     }
-    return made;
+    return result;
 }
 
 ascend_annotation_keys read_annotations(const cursor& in) {
@@ -121,123 +121,123 @@ ascend_plugin_figures read_plugin(const cursor& in) {
             .metrics_port = in.at("metrics_port").integer({.least = 1, .most = port_max})};
 }
 
-void read_ascend(const cursor& in, ascend_catalog& made) {
+void read_ascend(const cursor& in, ascend_catalog& catalog) {
     in.only({"soft_core_total", "soft_by_default", "annotations", "plugin", "chips"});
     // All or none: a file that only adds chips says nothing of the rest.
     if (in.has("soft_core_total") || in.has("soft_by_default") || in.has("annotations") || in.has("plugin")) {
-        made.soft_core_total = core_percent{in.at("soft_core_total").integer(count_range)};
-        made.soft_by_default = in.at("soft_by_default").flag();
-        made.annotations = read_annotations(in.at("annotations"));
-        made.plugin = read_plugin(in.at("plugin"));
+        catalog.soft_core_total = core_percent{in.at("soft_core_total").integer(count_range)};
+        catalog.soft_by_default = in.at("soft_by_default").flag();
+        catalog.annotations = read_annotations(in.at("annotations"));
+        catalog.plugin = read_plugin(in.at("plugin"));
     }
     for (const auto& item : in.at("chips").items(1)) {
         ascend_chip chip = read_chip(item);
         if (in.failed()) return;
-        if (const auto clash = detail::clash_of(made, chip)) {
+        if (const auto clash = detail::clash_of(catalog, chip)) {
             item.called("chip '" + chip.name + "'").at(clash->field).fail(error_code::duplicate, clash->expected);
         }
-        made.chips.push_back(std::move(chip));
+        catalog.chips.push_back(std::move(chip));
     }
 }
 
 mindcluster_template read_mindcluster_template(const cursor& item, const mindcluster_chip& chip) {
-    mindcluster_template made;
-    made.name = item.at("name").filled_text();
-    check_new_name(item.at("name"), chip.templates, made.name);
-    const cursor in = item.called("template '" + made.name + "'");
+    mindcluster_template result;
+    result.name = item.at("name").filled_text();
+    check_new_name(item.at("name"), chip.templates, result.name);
+    const cursor in = item.called("template '" + result.name + "'");
     in.only({"name", "ai_core", "ai_cpu", "dvpp"});
-    made.ai_core = in.at("ai_core").integer(count_range);
-    made.ai_cpu = in.at("ai_cpu").integer(count_range);
-    made.dvpp = read_dvpp(in.at("dvpp"));
-    return made;
+    result.ai_core = in.at("ai_core").integer(count_range);
+    result.ai_cpu = in.at("ai_cpu").integer(count_range);
+    result.dvpp = read_dvpp(in.at("dvpp"));
+    return result;
 }
 
 mindcluster_chip read_mindcluster_chip(const cursor& item, const mindcluster_catalog& others) {
-    mindcluster_chip made;
-    made.kind = item.at("kind").filled_text();
-    for (const auto& each : others.chips) {
-        if (each.kind == made.kind) item.at("kind").fail(error_code::duplicate, "every kind once");
+    mindcluster_chip result;
+    result.kind = item.at("kind").filled_text();
+    for (const auto& other : others.chips) {
+        if (other.kind == result.kind) item.at("kind").fail(error_code::duplicate, "every kind once");
     }
-    const cursor in = item.called("MindCluster chip '" + made.kind + "'");
+    const cursor in = item.called("MindCluster chip '" + result.kind + "'");
     in.only({"kind", "provenance", "totals", "templates"});
-    made.from = in.maybe_text("provenance");
-    for (const auto& each : in.at("totals").items(0)) {
-        each.only({"ai_core", "ai_cpu"});
-        made.totals.push_back({each.at("ai_core").integer(count_range), each.at("ai_cpu").integer(count_range)});
+    result.from = in.maybe_text("provenance");
+    for (const auto& entry : in.at("totals").items(0)) {
+        entry.only({"ai_core", "ai_cpu"});
+        result.totals.push_back({entry.at("ai_core").integer(count_range), entry.at("ai_cpu").integer(count_range)});
     }
-    for (const auto& each : in.at("templates").items(1)) {
-        mindcluster_template read = read_mindcluster_template(each, made);
+    for (const auto& entry : in.at("templates").items(1)) {
+        mindcluster_template read = read_mindcluster_template(entry, result);
         if (in.failed()) break;
-        made.templates.push_back(std::move(read));
+        result.templates.push_back(std::move(read));
     }
-    return made;
+    return result;
 }
 
 mindcluster_selection read_selection(const cursor& in, const mindcluster_catalog& catalog) {
     in.only({"chip", "ai_core", "ai_core_multiple_of", "dvpp", "level", "downgrade", "template", "provenance"});
-    mindcluster_selection made;
-    made.chip = in.at("chip").filled_text();
-    made.ai_core = in.maybe_integer("ai_core", count_range);
-    made.ai_core_multiple_of = in.maybe_integer("ai_core_multiple_of", count_range);
-    made.dvpp = read_dvpp_or_any(in.at("dvpp"));
-    made.level = read_level_or_any(in.at("level"));
-    if (in.has("downgrade")) made.downgrade = in.at("downgrade").flag();
-    if (in.has("template")) made.template_name = in.at("template").filled_text();
-    made.from = in.maybe_text("provenance");
-    if (made.ai_core.has_value() == made.ai_core_multiple_of.has_value()) {
+    mindcluster_selection result;
+    result.chip = in.at("chip").filled_text();
+    result.ai_core = in.maybe_integer("ai_core", count_range);
+    result.ai_core_multiple_of = in.maybe_integer("ai_core_multiple_of", count_range);
+    result.dvpp = read_dvpp_or_any(in.at("dvpp"));
+    result.level = read_level_or_any(in.at("level"));
+    if (in.has("downgrade")) result.downgrade = in.at("downgrade").flag();
+    if (in.has("template")) result.template_name = in.at("template").filled_text();
+    result.from = in.maybe_text("provenance");
+    if (result.ai_core.has_value() == result.ai_core_multiple_of.has_value()) {
         in.fail(error_code::malformed, "either ai_core or ai_core_multiple_of");
     }
     const mindcluster_chip* chip = nullptr;
-    for (const auto& each : catalog.chips) chip = each.kind == made.chip ? &each : chip;
+    for (const auto& candidate : catalog.chips) chip = candidate.kind == result.chip ? &candidate : chip;
     if (chip == nullptr) in.at("chip").fail(error_code::unknown_name, "the kind of one of the chips");
-    if (in.failed() || !made.template_name) return made;
-    for (const auto& each : chip->templates) {
-        if (each.name == *made.template_name) return made;
+    if (in.failed() || !result.template_name) return result;
+    for (const auto& candidate : chip->templates) {
+        if (candidate.name == *result.template_name) return result;
     }
-    in.at("template").fail(error_code::unknown_name, "a template of " + made.chip);
-    return made;
+    in.at("template").fail(error_code::unknown_name, "a template of " + result.chip);
+    return result;
 }
 
 std::vector<dvpp_use> read_dvpp_list(const cursor& in) {
-    std::vector<dvpp_use> made;
-    for (const auto& item : in.items(1)) made.push_back(read_dvpp(item));
-    return made;
+    std::vector<dvpp_use> result;
+    for (const auto& item : in.items(1)) result.push_back(read_dvpp(item));
+    return result;
 }
 
 mindcluster_dvpp_rules read_dvpp_rules(const cursor& in) {
     in.only({"free_at_first", "used_at_first", "free_that_admits", "after"});
-    mindcluster_dvpp_rules made;
-    made.free_at_first = read_dvpp(in.at("free_at_first"));
-    made.used_at_first = read_dvpp(in.at("used_at_first"));
+    mindcluster_dvpp_rules result;
+    result.free_at_first = read_dvpp(in.at("free_at_first"));
+    result.used_at_first = read_dvpp(in.at("used_at_first"));
     const cursor admits = in.at("free_that_admits");
     admits.only({"null", "yes", "no"});
-    made.free_that_admits_null = read_dvpp_list(admits.at("null"));
-    made.free_that_admits_yes = read_dvpp_list(admits.at("yes"));
-    made.free_that_admits_no = read_dvpp_list(admits.at("no"));
-    for (const auto& each : in.at("after").items(1)) {
-        each.only({"asked", "if_used", "used", "free"});
-        made.after.push_back({.request = read_dvpp(each.at("asked")),
-                              .if_used = read_dvpp_or_any(each.at("if_used")),
-                              .used = read_dvpp(each.at("used")),
-                              .free = read_dvpp(each.at("free"))});
+    result.free_that_admits_null = read_dvpp_list(admits.at("null"));
+    result.free_that_admits_yes = read_dvpp_list(admits.at("yes"));
+    result.free_that_admits_no = read_dvpp_list(admits.at("no"));
+    for (const auto& entry : in.at("after").items(1)) {
+        entry.only({"asked", "if_used", "used", "free"});
+        result.after.push_back({.request = read_dvpp(entry.at("asked")),
+                                .if_used = read_dvpp_or_any(entry.at("if_used")),
+                                .used = read_dvpp(entry.at("used")),
+                                .free = read_dvpp(entry.at("free"))});
     }
-    return made;
+    return result;
 }
 
-void read_mindcluster(const cursor& in, mindcluster_catalog& made) {
+void read_mindcluster(const cursor& in, mindcluster_catalog& catalog) {
     in.only({"resource", "chips", "selection", "dvpp", "group_limits"});
-    made.resource = in.at("resource").filled_text();
+    catalog.resource = in.at("resource").filled_text();
     for (const auto& item : in.at("chips").items(1)) {
-        mindcluster_chip chip = read_mindcluster_chip(item, made);
+        mindcluster_chip chip = read_mindcluster_chip(item, catalog);
         if (in.failed()) return;
-        made.chips.push_back(std::move(chip));
+        catalog.chips.push_back(std::move(chip));
     }
-    for (const auto& item : in.at("selection").items(1)) made.selection.push_back(read_selection(item, made));
-    made.dvpp = read_dvpp_rules(in.at("dvpp"));
-    for (const auto& each : in.at("group_limits").items(0)) {
-        each.only({"groups", "ai_core_max"});
-        made.group_limits.push_back({.groups = each.at("groups").integer(count_range),
-                                     .ai_core_max = each.at("ai_core_max").integer(count_range)});
+    for (const auto& item : in.at("selection").items(1)) catalog.selection.push_back(read_selection(item, catalog));
+    catalog.dvpp = read_dvpp_rules(in.at("dvpp"));
+    for (const auto& entry : in.at("group_limits").items(0)) {
+        entry.only({"groups", "ai_core_max"});
+        catalog.group_limits.push_back({.groups = entry.at("groups").integer(count_range),
+                                        .ai_core_max = entry.at("ai_core_max").integer(count_range)});
     }
 }
 
@@ -249,12 +249,12 @@ expected<ascend_catalog> parse_ascend_catalog(std::string_view json, std::string
     std::optional<error> failure;
     const cursor root{*document, name, failure};
     detail::check_header(root);
-    ascend_catalog made;
-    made.sources = root.maybe_dictionary("sources");
-    read_ascend(root.at("ascend"), made);
-    if (root.has("mindcluster")) read_mindcluster(root.at("mindcluster"), made.mindcluster);
+    ascend_catalog result;
+    result.sources = root.maybe_dictionary("sources");
+    read_ascend(root.at("ascend"), result);
+    if (root.has("mindcluster")) read_mindcluster(root.at("mindcluster"), result.mindcluster);
     if (failure) return unexpected(*failure);
-    return made;
+    return result;
 }
 
 } // namespace vgpualloc

@@ -29,22 +29,22 @@ expected<hardware_catalog> merge_file(const hardware_catalog& base, std::string_
         return unexpected(
             error{error_code::missing, std::string{name}, "", "", "mig (GPUs) or ascend (NPUs) is required"});
     }
-    hardware_catalog made = base;
+    hardware_catalog result = base;
     if (has_mig || !has_ascend) {
         const auto more = parse_mig_catalog(json, name);
         if (!more) return unexpected(more.error());
         auto merged = merge(base.mig, *more);
         if (!merged) return unexpected(in_file(std::move(merged).error(), name));
-        made.mig = *std::move(merged);
+        result.mig = *std::move(merged);
     }
     if (has_ascend) {
         const auto more = parse_ascend_catalog(json, name);
         if (!more) return unexpected(more.error());
         auto merged = merge(base.ascend, *more);
         if (!merged) return unexpected(in_file(std::move(merged).error(), name));
-        made.ascend = *std::move(merged);
+        result.ascend = *std::move(merged);
     }
-    return made;
+    return result;
 }
 
 } // namespace vgpualloc

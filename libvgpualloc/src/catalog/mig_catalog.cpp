@@ -18,9 +18,9 @@ namespace {
 
 /// Labels of Kubernetes nodes have dashes where the driver prints spaces.
 [[nodiscard]] std::string dashed(std::string_view text) {
-    std::string made{text};
-    std::ranges::replace(made, ' ', '-');
-    return made;
+    std::string result{text};
+    std::ranges::replace(result, ' ', '-');
+    return result;
 }
 
 /// Whether `words` stands in `printed` as words of its own: H20 is not in "H200", B200 not in "GB200".
@@ -62,7 +62,7 @@ namespace {
 template <class Named>
 [[nodiscard]] std::string names(const std::vector<Named>& list) {
     std::string all;
-    for (const auto& each : list) all += (all.empty() ? "one of " : ", ") + each.name;
+    for (const auto& item : list) all += (all.empty() ? "one of " : ", ") + item.name;
     return all;
 }
 
@@ -106,18 +106,18 @@ expected<mig_catalog> merge(const mig_catalog& base, const mig_catalog& more) {
                                     clash->expected + ", which a model of that name would replace"});
         }
     }
-    mig_catalog made = base;
+    mig_catalog result = base;
     for (const mig_model& model : more.models) {
-        const auto same = std::ranges::find(made.models, model.name, &mig_model::name);
-        if (same != made.models.end()) {
+        const auto same = std::ranges::find(result.models, model.name, &mig_model::name);
+        if (same != result.models.end()) {
             *same = model;
         } else {
-            made.models.push_back(model);
+            result.models.push_back(model);
         }
     }
-    for (const auto& [code, meaning] : more.sources) made.sources.insert_or_assign(code, meaning);
-    for (const auto& [what, why] : more.left_out) made.left_out.insert_or_assign(what, why);
-    return made;
+    for (const auto& [code, meaning] : more.sources) result.sources.insert_or_assign(code, meaning);
+    for (const auto& [what, why] : more.left_out) result.left_out.insert_or_assign(what, why);
+    return result;
 }
 
 expected<const mig_model*> find_model(const mig_catalog& catalog, std::string_view text) {
@@ -145,8 +145,8 @@ expected<const mig_model*> find_model(const mig_catalog& catalog, std::string_vi
 }
 
 expected<const mig_profile*> find_profile(const mig_model& model, std::string_view name) {
-    const auto found = std::ranges::find(model.profiles, name, &mig_profile::name);
-    if (found != model.profiles.end()) return &*found;
+    const auto match = std::ranges::find(model.profiles, name, &mig_profile::name);
+    if (match != model.profiles.end()) return &*match;
     return unexpected(error{error_code::unknown_name, "MIG model '" + model.name + "'", "profile", std::string{name},
                             names(model.profiles)});
 }

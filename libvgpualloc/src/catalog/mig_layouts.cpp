@@ -41,12 +41,12 @@ public:
     void remove(const candidate& taken) { change(taken, -1); }
 
 private:
-    void change(const candidate& each, std::int64_t sign) {
-        used_ ^= each.bits;
-        compute_ += each.profile->compute_slices * sign;
-        instances_[each.slot.profile] += sign;
+    void change(const candidate& changed, std::int64_t sign) {
+        used_ ^= changed.bits;
+        compute_ += changed.profile->compute_slices * sign;
+        instances_[changed.slot.profile] += sign;
         for (std::size_t i = 0; i < mig_engine_fields.size(); ++i) {
-            engines_[i] += (each.profile->engines.*mig_engine_fields[i].second).value_or(0) * sign;
+            engines_[i] += (changed.profile->engines.*mig_engine_fields[i].second).value_or(0) * sign;
         }
     }
 
@@ -63,7 +63,7 @@ private:
         const mig_profile& profile = model.profiles[slot.profile];
         all.push_back({.slot = slot, .profile = &profile, .bits = bits_of(profile, slot.start)});
     }
-    std::ranges::stable_sort(all, {}, [](const candidate& each) { return each.slot.start; });
+    std::ranges::stable_sort(all, {}, [](const candidate& place) { return place.slot.start; });
     return all;
 }
 
@@ -98,16 +98,16 @@ public:
     }
 
     [[nodiscard]] mig_layout layout() const {
-        mig_layout made;
-        for (const std::size_t each : chosen_) made.push_back(all_[each].slot);
-        return made;
+        mig_layout result;
+        for (const std::size_t position : chosen_) result.push_back(all_[position].slot);
+        return result;
     }
 
 private:
     template <class Visit>
     [[nodiscard]] bool seen(const Visit& visit) {
         if (left_-- <= 0) return false;
-        visit(std::ranges::none_of(all_, [this](const candidate& each) { return used_.takes(each); }));
+        visit(std::ranges::none_of(all_, [this](const candidate& other) { return used_.takes(other); }));
         return true;
     }
 
@@ -144,12 +144,12 @@ bool may_join(const mig_model& model, const mig_layout& layout, const mig_slot& 
     if (slot.profile >= model.profiles.size()) return false;
     const auto& starts = model.profiles[slot.profile].starts;
     if (std::ranges::find(starts, slot.start) == starts.end()) return false;
-    const auto at = [&model](const mig_slot& each) {
-        const mig_profile& profile = model.profiles[each.profile];
-        return candidate{.slot = each, .profile = &profile, .bits = bits_of(profile, each.start)};
+    const auto at = [&model](const mig_slot& slot) {
+        const mig_profile& profile = model.profiles[slot.profile];
+        return candidate{.slot = slot, .profile = &profile, .bits = bits_of(profile, slot.start)};
     };
     occupancy used{model};
-    for (const mig_slot& each : layout) used.add(at(each));
+    for (const mig_slot& slot : layout) used.add(at(slot));
     return used.takes(at(slot));
 }
 
@@ -163,28 +163,28 @@ bool is_legal(const mig_model& model, const mig_layout& layout) {
 }
 
 mig_enumeration legal_layouts(const mig_model& model, const mig_enumeration_options& options) {
-    mig_enumeration found;
+    mig_enumeration result;
     walk all{model, options};
-    found.complete = all.run([&](bool) { found.layouts.push_back(all.layout()); });
-    return found;
+    result.complete = all.run([&](bool) { result.layouts.push_back(all.layout()); });
+    return result;
 }
 
 mig_enumeration maximal_layouts(const mig_model& model, const mig_enumeration_options& options) {
-    mig_enumeration found;
+    mig_enumeration result;
     walk all{model, options};
-    found.complete = all.run([&](bool maximal) {
-        if (maximal) found.layouts.push_back(all.layout());
+    result.complete = all.run([&](bool maximal) {
+        if (maximal) result.layouts.push_back(all.layout());
     });
-    return found;
+    return result;
 }
 
 mig_layout_counts count_layouts(const mig_model& model, const mig_enumeration_options& options) {
-    mig_layout_counts found;
-    found.complete = walk{model, options}.run([&found](bool maximal) {
-        ++found.legal;
-        found.maximal += maximal ? 1 : 0;
+    mig_layout_counts result;
+    result.complete = walk{model, options}.run([&result](bool maximal) {
+        ++result.legal;
+        result.maximal += maximal ? 1 : 0;
     });
-    return found;
+    return result;
 }
 
 } // namespace vgpualloc

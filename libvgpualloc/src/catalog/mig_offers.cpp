@@ -23,24 +23,24 @@ mig_profile_kind kind_of(std::string_view profile) {
 }
 
 mig_profile profile_of(const mig_offer& offer, const mig_model* known) {
-    mig_profile made;
-    made.max_instances = static_cast<std::int64_t>(offer.starts.size());
-    made.kind = kind_of(offer.name);
+    mig_profile result;
+    result.max_instances = static_cast<std::int64_t>(offer.starts.size());
+    result.kind = kind_of(offer.name);
     if (known != nullptr) {
         const auto same = std::ranges::find(known->profiles, offer.name, &mig_profile::name);
         if (same != known->profiles.end()) {
-            const std::int64_t places = made.max_instances;
-            made = *same;
-            made.max_instances = std::min(made.max_instances, places);
+            const std::int64_t places = result.max_instances;
+            result = *same;
+            result.max_instances = std::min(result.max_instances, places);
         }
     }
-    made.name = offer.name;
-    made.memory = offer.memory;
-    made.compute_slices = mig_compute{offer.compute_slices};
-    made.size = mig_units{offer.size};
-    made.starts.clear();
-    for (const std::int64_t start : offer.starts) made.starts.emplace_back(start);
-    return made;
+    result.name = offer.name;
+    result.memory = offer.memory;
+    result.compute_slices = mig_compute{offer.compute_slices};
+    result.size = mig_units{offer.size};
+    result.starts.clear();
+    for (const std::int64_t start : offer.starts) result.starts.emplace_back(start);
+    return result;
 }
 
 /// Whether the offer has places, all on a grid that a mode can hold.
@@ -66,19 +66,19 @@ std::int64_t slices_side_by_side(const mig_offer& offer) {
 } // namespace
 
 expected<mig_model> model_of(const mig_catalog& catalog, const device_registration& from) {
-    const auto found = find_model(catalog, from.model);
+    const auto match = find_model(catalog, from.model);
     if (from.offers.empty()) {
-        if (!found) return unexpected(found.error());
-        return **found;
+        if (!match) return unexpected(match.error());
+        return **match;
     }
-    const mig_model* known = found ? *found : nullptr;
-    mig_model made;
+    const mig_model* known = match ? *match : nullptr;
+    mig_model result;
     if (known != nullptr) {
-        made = *known;
+        result = *known;
     } else {
-        made.name = from.model;
+        result.name = from.model;
     }
-    made.profiles.clear();
+    result.profiles.clear();
     for (const mig_offer& offer : from.offers) {
         if (!has_places(offer)) {
             return unexpected(error{.code = error_code::out_of_range,
@@ -87,29 +87,29 @@ expected<mig_model> model_of(const mig_catalog& catalog, const device_registrati
                                     .value = offer.name,
                                     .expected = "compute slices, a size and ascending starts within 64 units"});
         }
-        made.profiles.push_back(profile_of(offer, known));
-        made.units = std::max(made.units, mig_units{offer.starts.back() + offer.size});
+        result.profiles.push_back(profile_of(offer, known));
+        result.units = std::max(result.units, mig_units{offer.starts.back() + offer.size});
         const std::int64_t slices = known == nullptr ? slices_side_by_side(offer) : offer.compute_slices;
-        made.compute_slices = std::max(made.compute_slices, mig_compute{slices});
+        result.compute_slices = std::max(result.compute_slices, mig_compute{slices});
     }
-    return made;
+    return result;
 }
 
 expected<std::vector<mig_offer>> offers_of(const mig_model& model, std::span<const std::string> names) {
     std::vector<mig_offer> offers;
-    for (const mig_profile& each : model.profiles) {
-        if (std::ranges::find(names, each.name) == names.end()) continue;
-        const auto memory = require(each.memory, model, each, "memory_mib");
+    for (const mig_profile& profile : model.profiles) {
+        if (std::ranges::find(names, profile.name) == names.end()) continue;
+        const auto memory = require(profile.memory, model, profile, "memory_mib");
         if (!memory) return unexpected(memory.error());
-        const std::int64_t slices = each.compute_slices.count();
-        mig_offer made{.name = each.name,
-                       .memory = *memory,
-                       .cores = core_percent{whole_compute.count() * slices / model.compute_slices.count()},
-                       .compute_slices = slices,
-                       .size = each.size.count(),
-                       .starts = {}};
-        for (const mig_units start : each.starts) made.starts.push_back(start.count());
-        offers.push_back(std::move(made));
+        const std::int64_t slices = profile.compute_slices.count();
+        mig_offer offer{.name = profile.name,
+                        .memory = *memory,
+                        .cores = core_percent{whole_compute.count() * slices / model.compute_slices.count()},
+                        .compute_slices = slices,
+                        .size = profile.size.count(),
+                        .starts = {}};
+        for (const mig_units start : profile.starts) offer.starts.push_back(start.count());
+        offers.push_back(std::move(offer));
     }
     return offers;
 }

@@ -32,9 +32,9 @@ std::optional<Quantity> as(const std::optional<std::int64_t>& number) {
 }
 
 mig_engines read_engines(const cursor& in) {
-    mig_engines made;
-    for (const auto& [name, field] : mig_engine_fields) made.*field = in.maybe_integer(name, count_range);
-    return made;
+    mig_engines result;
+    for (const auto& [name, field] : mig_engine_fields) result.*field = in.maybe_integer(name, count_range);
+    return result;
 }
 
 std::vector<mig_units> read_starts(const cursor& in, const mig_model& model, mig_units size) {
@@ -93,44 +93,44 @@ void check_memory_order(const cursor& in, const std::vector<mig_profile>& before
 }
 
 mig_profile read_profile(const cursor& item, const mig_model& model) {
-    mig_profile made;
-    made.name = item.at("name").filled_text();
-    const cursor in = item.called("profile '" + made.name + "'");
+    mig_profile result;
+    result.name = item.at("name").filled_text();
+    const cursor in = item.called("profile '" + result.name + "'");
     in.only({"name", "kind", "profile_id", "compute_slices", "memory_slices", "starts", "size", "max_instances",
              "memory_mib", "memory_gib_shown", "memory_gib_other_drivers", "sm", "copy", "decoder", "encoder", "jpeg",
              "ofa", "provenance"});
-    made.kind = static_cast<mig_profile_kind>(in.at("kind").one_of(mig_profile_kind_names));
-    made.profile_id = in.at("profile_id").integer(count_range);
-    made.compute_slices =
+    result.kind = static_cast<mig_profile_kind>(in.at("kind").one_of(mig_profile_kind_names));
+    result.profile_id = in.at("profile_id").integer(count_range);
+    result.compute_slices =
         mig_compute{in.at("compute_slices").integer({.least = 1, .most = model.compute_slices.count()})};
-    made.size = mig_units{in.at("size").integer({.least = 1, .most = model.units.count()})};
+    result.size = mig_units{in.at("size").integer({.least = 1, .most = model.units.count()})};
     // The unit of the grid is the memory slice (nvml.h), so the two are one number that sources list in two places.
-    if (const auto memory = in.maybe_integer("memory_slices", slices); memory && *memory != made.size.count()) {
-        in.at("memory_slices").fail(error_code::mismatch, "the size, " + std::to_string(made.size.count()));
+    if (const auto memory = in.maybe_integer("memory_slices", slices); memory && *memory != result.size.count()) {
+        in.at("memory_slices").fail(error_code::mismatch, "the size, " + std::to_string(result.size.count()));
     }
-    made.starts = read_starts(in.at("starts"), model, made.size);
-    made.max_instances = in.at("max_instances").integer(positive);
-    made.memory = as<mib>(in.maybe_integer("memory_mib", memory_range));
-    made.memory_shown = as<centi_gib>(in.maybe_hundredths("memory_gib_shown", memory_range));
-    made.memory_shown_other_driver = as<centi_gib>(in.maybe_hundredths("memory_gib_other_drivers", memory_range));
-    made.sm = in.maybe_integer("sm", positive);
-    made.engines = read_engines(in);
-    made.from = in.maybe_dictionary("provenance");
-    detail::check_provenance(in, made.from,
+    result.starts = read_starts(in.at("starts"), model, result.size);
+    result.max_instances = in.at("max_instances").integer(positive);
+    result.memory = as<mib>(in.maybe_integer("memory_mib", memory_range));
+    result.memory_shown = as<centi_gib>(in.maybe_hundredths("memory_gib_shown", memory_range));
+    result.memory_shown_other_driver = as<centi_gib>(in.maybe_hundredths("memory_gib_other_drivers", memory_range));
+    result.sm = in.maybe_integer("sm", positive);
+    result.engines = read_engines(in);
+    result.from = in.maybe_dictionary("provenance");
+    detail::check_provenance(in, result.from,
                              {"name", "kind", "profile_id", "compute_slices", "memory_slices", "starts", "size",
                               "max_instances", "memory_mib", "memory_gib_shown", "memory_gib_other_drivers", "sm",
                               "copy", "decoder", "encoder", "jpeg", "ofa"});
-    if (!in.failed()) check_shown_memory(in, made);
-    if (!in.failed()) check_against_gpu(in, model, made);
-    return made;
+    if (!in.failed()) check_shown_memory(in, result);
+    if (!in.failed()) check_against_gpu(in, model, result);
+    return result;
 }
 
 std::vector<mig_profile> read_profiles(const cursor& in, const mig_model& model) {
-    std::vector<mig_profile> made;
+    std::vector<mig_profile> result;
     for (const auto& item : in.items(1)) {
         mig_profile profile = read_profile(item, model);
         if (in.failed()) break;
-        for (const mig_profile& other : made) {
+        for (const mig_profile& other : result) {
             if (other.name == profile.name) item.at("name").fail(error_code::duplicate, "every name once in a model");
             if (other.profile_id == profile.profile_id) {
                 item.called("profile '" + profile.name + "'")
@@ -138,10 +138,10 @@ std::vector<mig_profile> read_profiles(const cursor& in, const mig_model& model)
                     .fail(error_code::duplicate, "an id of its own, this one is that of " + other.name);
             }
         }
-        check_memory_order(item.called("profile '" + profile.name + "'"), made, profile);
-        made.push_back(std::move(profile));
+        check_memory_order(item.called("profile '" + profile.name + "'"), result, profile);
+        result.push_back(std::move(profile));
     }
-    return made;
+    return result;
 }
 
 std::vector<std::string> read_pci_ids(const cursor& in) {
@@ -158,30 +158,30 @@ std::vector<std::string> read_pci_ids(const cursor& in) {
 }
 
 mig_model read_model(const cursor& item) {
-    mig_model made;
-    made.name = item.at("key").filled_text();
-    const cursor in = item.called("model '" + made.name + "'");
+    mig_model result;
+    result.name = item.at("key").filled_text();
+    const cursor in = item.called("model '" + result.name + "'");
     in.only({"key", "description", "architecture", "memory_gb", "memory_mib", "memory_slices", "compute_slices",
              "card_types", "pci_device_ids", "engines", "provenance", "notes", "profiles"});
-    made.description = in.maybe_text("description");
-    made.architecture = in.maybe_text("architecture");
-    made.memory_gb = in.maybe_integer("memory_gb", positive);
-    made.memory = as<mib>(in.maybe_integer("memory_mib", memory_range));
-    made.units = mig_units{in.at("memory_slices").integer(slices)};
-    made.compute_slices = mig_compute{in.at("compute_slices").integer(slices)};
-    made.card_types = in.maybe_texts("card_types");
-    made.pci_ids = read_pci_ids(in);
+    result.description = in.maybe_text("description");
+    result.architecture = in.maybe_text("architecture");
+    result.memory_gb = in.maybe_integer("memory_gb", positive);
+    result.memory = as<mib>(in.maybe_integer("memory_mib", memory_range));
+    result.units = mig_units{in.at("memory_slices").integer(slices)};
+    result.compute_slices = mig_compute{in.at("compute_slices").integer(slices)};
+    result.card_types = in.maybe_texts("card_types");
+    result.pci_ids = read_pci_ids(in);
     if (in.has("engines")) {
         in.at("engines").only({"copy", "decoder", "encoder", "jpeg", "ofa"});
-        made.engines = read_engines(in.at("engines"));
+        result.engines = read_engines(in.at("engines"));
     }
-    made.notes = in.maybe_text("notes");
-    made.from = in.maybe_dictionary("provenance");
-    detail::check_provenance(in, made.from,
+    result.notes = in.maybe_text("notes");
+    result.from = in.maybe_dictionary("provenance");
+    detail::check_provenance(in, result.from,
                              {"key", "description", "architecture", "memory_gb", "memory_mib", "memory_slices",
                               "compute_slices", "card_types", "pci_device_ids", "engines", "notes"});
-    if (!in.failed()) made.profiles = read_profiles(in.at("profiles"), made);
-    return made;
+    if (!in.failed()) result.profiles = read_profiles(in.at("profiles"), result);
+    return result;
 }
 
 } // namespace
@@ -192,19 +192,19 @@ expected<mig_catalog> parse_mig_catalog(std::string_view json, std::string_view 
     std::optional<error> failure;
     const cursor root{*document, name, failure};
     detail::check_header(root);
-    mig_catalog made;
-    made.sources = root.maybe_dictionary("sources");
-    made.left_out = root.maybe_dictionary("left_out");
+    mig_catalog result;
+    result.sources = root.maybe_dictionary("sources");
+    result.left_out = root.maybe_dictionary("left_out");
     for (const auto& item : root.at("mig").items(1)) {
         mig_model model = read_model(item);
         if (failure) break;
-        if (const auto clash = detail::clash_of(made, model)) {
+        if (const auto clash = detail::clash_of(result, model)) {
             item.called("model '" + model.name + "'").at(clash->field).fail(error_code::duplicate, clash->expected);
         }
-        made.models.push_back(std::move(model));
+        result.models.push_back(std::move(model));
     }
     if (failure) return unexpected(*failure);
-    return made;
+    return result;
 }
 
 } // namespace vgpualloc

@@ -169,12 +169,12 @@ void fragmentation_model::summarise(const device_config& config) {
 /// a time: compute() takes 290 ns so and 385 ns without VGA_RESTRICT (150 typical pods, 8 devices, g++ 12 -O3).
 void fragmentation_model::list_losses(std::int32_t idle) {
     const auto list = [idle](std::size_t needs, const std::int32_t* VGA_RESTRICT offered,
-                             const std::int32_t* VGA_RESTRICT usable_on, const std::int32_t* VGA_RESTRICT wanted,
+                             const std::int32_t* VGA_RESTRICT usable_on, const std::int32_t* VGA_RESTRICT demand,
                              std::int32_t* VGA_RESTRICT lane, std::int32_t* VGA_RESTRICT lane_with_cpu,
                              std::int32_t* VGA_RESTRICT lost_with_cpu) {
         for (std::size_t n = 0; n < needs; ++n) {
             const std::int32_t accepted = static_cast<int>(offered[n] >= accepted_one);
-            const std::int32_t fits = accepted & static_cast<int>((offered[n] & fits_mask) >= wanted[n]);
+            const std::int32_t fits = accepted & static_cast<int>((offered[n] & fits_mask) >= demand[n]);
             lane[n] = accepted + fits;
             lane_with_cpu[n] = 3 * accepted;
             lost_with_cpu[n] = idle - (usable_on[n] & -fits);

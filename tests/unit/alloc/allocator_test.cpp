@@ -70,19 +70,19 @@ TEST(allocator, counts_the_nodes_per_reason) {
     }
     ASSERT_TRUE(here.book.reserve(
         book_on(10, node_index{5U}, {share_of_device(1, part(5000)), share_of_device(2, part(5000))})));
-    device_request asked = want(1, 6000);
-    asked.models = {"A"};
-    asked.mode = "hami_core";
-    const auto refused = here.decide(pod({asked}));
+    device_request request = want(1, 6000);
+    request.models = {"A"};
+    request.mode = "hami_core";
+    const auto refused = here.decide(pod({request}));
     ASSERT_FALSE(refused.has_value());
     const std::vector<rejection_code> codes{too_few_devices,  insufficient_cpu,   model_not_accepted,
                                             device_unhealthy, mode_not_offered,   insufficient_device_memory,
                                             too_many_pods,    insufficient_memory};
-    for (const rejection_code each : codes) EXPECT_EQ(nodes_refused(refused.error(), each), 1) << to_string(each);
-    const auto answers = here.decider.evaluate(here.decider.intern(pod({asked})).value());
+    for (const rejection_code code : codes) EXPECT_EQ(nodes_refused(refused.error(), code), 1) << to_string(code);
+    const auto answers = here.decider.evaluate(here.decider.intern(pod({request})).value());
     for (std::size_t i = 0; i < codes.size(); ++i) EXPECT_EQ(answers[i].code, codes[i]) << i;
     const reference_allocator reference{here.book, {here.scorer.get(), here.scorer.get()}};
-    EXPECT_EQ(reference.decide(pod({asked})).error(), refused.error());
+    EXPECT_EQ(reference.decide(pod({request})).error(), refused.error());
 }
 
 TEST(allocator, an_empty_cluster_has_no_nodes) {
@@ -153,18 +153,18 @@ TEST(allocator, scores_again_what_changed_or_everything_when_the_epoch_rises) {
     told scorer;
     ledger book{owned};
     allocator decider{book, {&scorer, &scorer}};
-    const request_id asked = decider.intern(pod({want(1, 100)})).value();
-    EXPECT_EQ(decider.decide(asked)->node.at(), 0U);
+    const request_id request = decider.intern(pod({want(1, 100)})).value();
+    EXPECT_EQ(decider.decide(request)->node.at(), 0U);
     const int first = scorer.scored;
     EXPECT_GE(first, 5);
     scorer.preferred = node_index{3U};
-    EXPECT_EQ(decider.decide(asked)->node.at(), 0U) << "kept: nothing says that it changed";
+    EXPECT_EQ(decider.decide(request)->node.at(), 0U) << "kept: nothing says that it changed";
     EXPECT_LE(scorer.scored, first + 1);
     ++scorer.version;
-    EXPECT_EQ(decider.decide(asked)->node.at(), 3U);
+    EXPECT_EQ(decider.decide(request)->node.at(), 3U);
     const int second = scorer.scored;
-    ASSERT_TRUE(decider.place(book, pod_id{1U}, asked).has_value());
-    static_cast<void>(decider.decide(asked));
+    ASSERT_TRUE(decider.place(book, pod_id{1U}, request).has_value());
+    static_cast<void>(decider.decide(request));
     EXPECT_LE(scorer.scored - second, 4) << "one node changed, so one is scored, and its devices compared";
 }
 
@@ -197,14 +197,14 @@ TEST(allocator, decides_alike_with_an_index_limit_that_holds_nothing) {
         placer roomy{owned, spelling};
         placer tight{owned, spelling, {}, {.interned = {.configs_max = 1000}, .index_bytes_max = 1}};
         for (int i = 0; i < 60; ++i) {
-            const pod_request asked = pod({want(1 + i % 2, 700 + i % 3 * 300)});
-            const auto expected = roomy.place(asked);
-            const auto found = tight.place(asked);
-            ASSERT_EQ(found.has_value(), expected.has_value()) << spelling << " " << i;
-            if (found) {
-                EXPECT_EQ(*found, *expected) << spelling << " " << i;
+            const pod_request request = pod({want(1 + i % 2, 700 + i % 3 * 300)});
+            const auto expected = roomy.place(request);
+            const auto decision = tight.place(request);
+            ASSERT_EQ(decision.has_value(), expected.has_value()) << spelling << " " << i;
+            if (decision) {
+                EXPECT_EQ(*decision, *expected) << spelling << " " << i;
             } else {
-                EXPECT_EQ(found.error(), expected.error()) << spelling << " " << i;
+                EXPECT_EQ(decision.error(), expected.error()) << spelling << " " << i;
             }
         }
     }
@@ -216,13 +216,13 @@ struct both_answers {
     std::vector<node_answer> reference;
     bool placed = false;
 };
-both_answers ask_both(const cluster& owned, std::string_view spelling, const pod_request& asked) {
+both_answers ask_both(const cluster& owned, std::string_view spelling, const pod_request& request) {
     placer here{owned, spelling};
     both_answers result;
-    result.fast = here.decider.evaluate(here.decider.intern(asked).value());
+    result.fast = here.decider.evaluate(here.decider.intern(request).value());
     const reference_allocator reference{here.book, {here.scorer.get(), here.scorer.get()}};
-    result.reference = reference.evaluate(asked);
-    result.placed = here.place(asked).has_value();
+    result.reference = reference.evaluate(request);
+    result.placed = here.place(request).has_value();
     return result;
 }
 
@@ -253,8 +253,8 @@ TEST(allocator_counter_example, a_node_that_lacks_memory_and_devices) {
     cluster owned;
     const node_index where = add_node(owned, many(1));
     owned.nodes[where.at()].memory = bytes{999};
-    for (const pod_request& asked : {pod({want(2, 100)}), pod({want(1, 20000)})}) {
-        const auto answers = ask_both(owned, "binpack", asked);
+    for (const pod_request& request : {pod({want(2, 100)}), pod({want(1, 20000)})}) {
+        const auto answers = ask_both(owned, "binpack", request);
         EXPECT_EQ(to_string(answers.fast[0].code), to_string(answers.reference[0].code));
     }
 }

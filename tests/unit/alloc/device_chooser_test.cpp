@@ -29,17 +29,17 @@ TEST(device_chooser, takes_the_best_device_of_each_step) {
          {want(1, 5000), want(1, 5000)},
          {{0, 1}, {1, 2}}},
     };
-    for (const choice& each : choices) {
+    for (const choice& example : choices) {
         cluster owned;
         const node_index where = add_node(owned, many(4));
-        placer here{owned, each.policy};
+        placer here{owned, example.policy};
         ASSERT_TRUE(
             here.book.reserve(book_on(0, where, {share_of_device(1, part(5000)), share_of_device(2, part(2000))})));
-        const auto decided = here.decide(pod(each.containers));
-        ASSERT_TRUE(decided.has_value()) << each.why;
-        std::vector<std::pair<std::uint32_t, std::size_t>> found;
-        for (const device_share& share : decided->shares) found.emplace_back(share.container, share.device.at());
-        EXPECT_EQ(found, each.expected) << each.why;
+        const auto decided = here.decide(pod(example.containers));
+        ASSERT_TRUE(decided.has_value()) << example.why;
+        std::vector<std::pair<std::uint32_t, std::size_t>> shares;
+        for (const device_share& share : decided->shares) shares.emplace_back(share.container, share.device.at());
+        EXPECT_EQ(shares, example.expected) << example.why;
     }
 }
 

@@ -107,14 +107,14 @@ TEST_F(outcome_table_test, lists_every_unlike_device_once_or_says_why_not) {
     EXPECT_EQ(outcomes.add({want(1, 4000)}), small);
     EXPECT_NE(outcomes.add({want(1, 4001)}), small);
     for (int ask = 0; ask < 2; ++ask) { // computed, then remembered
-        const outcome_list found = ways(small, mixed);
-        EXPECT_EQ(found.code, rejection_code::none);
-        EXPECT_FALSE(found.stepwise);
-        ASSERT_EQ(found.ways.size(), 2U) << "two idle devices are one way";
-        EXPECT_EQ(found.ways[0].before, idle);
-        EXPECT_EQ(found.ways[0].after, device(0, 4000));
-        EXPECT_EQ(&outcomes.next_of(found.ways[0], mixed), &config({device(0, 4000), idle, half, full}));
-        EXPECT_EQ(found.ways[1].before, half);
+        const outcome_list list = ways(small, mixed);
+        EXPECT_EQ(list.code, rejection_code::none);
+        EXPECT_FALSE(list.stepwise);
+        ASSERT_EQ(list.ways.size(), 2U) << "two idle devices are one way";
+        EXPECT_EQ(list.ways[0].before, idle);
+        EXPECT_EQ(list.ways[0].after, device(0, 4000));
+        EXPECT_EQ(&outcomes.next_of(list.ways[0], mixed), &config({device(0, 4000), idle, half, full}));
+        EXPECT_EQ(list.ways[1].before, half);
     }
     const auto code = [&](std::vector<device_request> containers, const device_config& on) {
         return ways(outcomes.add(containers), on).code;
@@ -158,17 +158,17 @@ class score_tree_test : public testing::TestWithParam<std::size_t> {};
 
 /// Positions whose score is `score`, ascending.
 std::vector<std::size_t> positions_of(const std::vector<double>& plain, double score) {
-    std::vector<std::size_t> found;
+    std::vector<std::size_t> result;
     for (std::size_t p = 0; p < plain.size(); ++p) {
-        if (plain[p] == score) found.push_back(p);
+        if (plain[p] == score) result.push_back(p);
     }
-    return found;
+    return result;
 }
 
 std::vector<std::size_t> visited_by(const score_tree& tree, double score) {
-    std::vector<std::size_t> found;
-    tree.for_each_equal(score, [&](std::size_t position) { found.push_back(position); });
-    return found;
+    std::vector<std::size_t> result;
+    tree.for_each_equal(score, [&](std::size_t position) { result.push_back(position); });
+    return result;
 }
 
 /// Against a plain vector, with few distinct scores so that ties are the rule.
@@ -219,7 +219,7 @@ TEST(score_tree, nothing_is_feasible_at_first) {
     EXPECT_EQ(score_tree{40}.max(), score_tree::lowest);
 }
 
-/// Gives prepared draws and remembers what was asked.
+/// Gives prepared draws and remembers of how many each was asked.
 class prepared final : public policy {
 public:
     explicit prepared(std::vector<std::uint64_t> draws) : draws_{std::move(draws)} {}
@@ -230,10 +230,10 @@ public:
         return 0.0;
     }
     [[nodiscard]] std::uint64_t draw(std::uint64_t count) override {
-        asked.push_back(count);
-        return asked.size() <= draws_.size() ? draws_[asked.size() - 1] : 1;
+        counts.push_back(count);
+        return counts.size() <= draws_.size() ? draws_[counts.size() - 1] : 1;
     }
-    std::vector<std::uint64_t> asked;
+    std::vector<std::uint64_t> counts;
 
 private:
     std::vector<std::uint64_t> draws_;
@@ -244,11 +244,11 @@ TEST(draw_tied_node, draws_positions_until_one_is_tied_and_lists_them_after_64_m
     const auto tied = [](std::size_t i) { return i == 3 || i == 5 || i == 8; };
     prepared lucky{{0, 4, 8}};
     EXPECT_EQ(draw_tied_node(lucky, 9, tied, list), 8U);
-    EXPECT_EQ(lucky.asked, (std::vector<std::uint64_t>{9, 9, 9}));
+    EXPECT_EQ(lucky.counts, (std::vector<std::uint64_t>{9, 9, 9}));
     prepared unlucky{{}}; // always 1, which is not tied, but names the second of the list
     EXPECT_EQ(draw_tied_node(unlucky, 9, tied, list), 5U);
-    EXPECT_EQ(unlucky.asked.size(), 65U);
-    EXPECT_EQ(unlucky.asked.back(), 3U);
+    EXPECT_EQ(unlucky.counts.size(), 65U);
+    EXPECT_EQ(unlucky.counts.back(), 3U);
 }
 
 } // namespace

@@ -26,9 +26,9 @@ protected:
         owned.kind_of(mig_gpu());
     }
     static device_spec mig_gpu() {
-        device_spec made = gpu("A100-40GB", 7, "mig");
-        made.memory = mib{40960};
-        return made;
+        device_spec result = gpu("A100-40GB", 7, "mig");
+        result.memory = mib{40960};
+        return result;
     }
     [[nodiscard]] const device_view& device(std::uint32_t kind, device_state state) {
         return states.device(kind, state, service_state::in_service);
@@ -48,23 +48,23 @@ TEST_F(part_table_test, equal_parts_are_one_number_and_the_count_is_part_of_them
 
 /// More states than are kept: those that are computed each time are answered alike.
 TEST_F(part_table_test, answers_what_the_mode_says_for_every_state) {
-    const device_request wanted = want(1, 4000);
-    const auto part = parts.add(wanted);
+    const device_request request = want(1, 4000);
+    const auto part = parts.add(request);
     for (int ask = 0; ask < 2; ++ask) {
         for (std::int64_t memory = 0; memory < 1000; ++memory) {
             const device_view& before = device(0, taken(memory * 10));
             parts.forget_passing();
-            const auto given = parts.of(part, before);
-            ASSERT_TRUE(given.known);
+            const auto answer = parts.of(part, before);
+            ASSERT_TRUE(answer.known);
             if (memory * 10 > 6000) {
-                ASSERT_EQ(given.count, 0U);
-                ASSERT_EQ(parts.refused_because(part, before, given), rejection_code::insufficient_device_memory);
+                ASSERT_EQ(answer.count, 0U);
+                ASSERT_EQ(parts.refused_because(part, before, answer), rejection_code::insufficient_device_memory);
                 continue;
             }
-            ASSERT_EQ(given.count, 1U) << memory;
-            ASSERT_EQ(given.after->state.memory, mib{memory * 10 + 4000});
-            ASSERT_EQ(given.after->used, milli_gpu{memory + 400});
-            ASSERT_EQ(given.after->id, not_interned);
+            ASSERT_EQ(answer.count, 1U) << memory;
+            ASSERT_EQ(answer.after->state.memory, mib{memory * 10 + 4000});
+            ASSERT_EQ(answer.after->used, milli_gpu{memory + 400});
+            ASSERT_EQ(answer.after->id, not_interned);
         }
     }
     EXPECT_TRUE(parts.kept(part, device(0, taken(0))).known);
@@ -72,27 +72,27 @@ TEST_F(part_table_test, answers_what_the_mode_says_for_every_state) {
 }
 
 TEST_F(part_table_test, one_way_per_partition_in_the_modes_order) {
-    device_request wanted = want(1, 5000);
+    device_request request = want(1, 5000);
     const device_view& before = device(2, {});
-    const auto given = parts.of(parts.add(wanted), before);
+    const auto answer = parts.of(parts.add(request), before);
     std::vector<partition> expected;
-    before.spec->mode->candidates(*before.spec, before.state, wanted, expected);
+    before.spec->mode->candidates(*before.spec, before.state, request, expected);
     ASSERT_GT(expected.size(), 1U) << "an instance has several places";
-    ASSERT_EQ(given.count, expected.size());
-    for (std::uint32_t way = 0; way < given.count; ++way) {
-        EXPECT_EQ(given.after[way].state, before.spec->mode->with(*before.spec, before.state, expected[way]));
+    ASSERT_EQ(answer.count, expected.size());
+    for (std::uint32_t way = 0; way < answer.count; ++way) {
+        EXPECT_EQ(answer.after[way].state, before.spec->mode->with(*before.spec, before.state, expected[way]));
     }
 }
 
 TEST_F(part_table_test, a_model_that_is_not_accepted_is_refused_whatever_is_used) {
-    device_request wanted = want(1, 100);
-    wanted.models = {"A"};
-    const auto part = parts.add(wanted);
+    device_request request = want(1, 100);
+    request.models = {"A"};
+    const auto part = parts.add(request);
     for (const std::int64_t memory : {0, 10000}) {
         const device_view& other = device(1, taken(memory));
-        const auto given = parts.of(part, other);
-        EXPECT_EQ(given.count, 0U);
-        EXPECT_EQ(parts.refused_because(part, other, given), rejection_code::model_not_accepted);
+        const auto answer = parts.of(part, other);
+        EXPECT_EQ(answer.count, 0U);
+        EXPECT_EQ(parts.refused_because(part, other, answer), rejection_code::model_not_accepted);
     }
 }
 
@@ -145,14 +145,14 @@ TEST(totals_chooser, chooses_and_scores_as_the_chooser_from_configurations_does)
                                    .cpu_capacity = milli_cpu{32000},
                                    .cpu_left = milli_cpu{9000},
                                    .config = &states.config(devices)};
-            for (const pod_request& each : requests) {
+            for (const pod_request& pod : requests) {
                 std::vector<std::uint32_t> parts;
                 std::int64_t count = 0;
-                for (const device_request& container : each.containers) {
+                for (const device_request& container : pod.containers) {
                     parts.push_back(table.add(container));
                     count += container.count;
                 }
-                const request_view request{.request = &each, .devices = count};
+                const request_view request{.request = &pod, .devices = count};
                 small_vector<device_share, 1> ours;
                 small_vector<device_share, 1> theirs;
                 const bool fits = by_totals.choose({.request = request, .parts = parts}, before, devices, false, ours);
@@ -164,7 +164,7 @@ TEST(totals_chooser, chooses_and_scores_as_the_chooser_from_configurations_does)
                 if (!fits) continue;
                 ASSERT_EQ(ours, theirs);
                 node_view after = before;
-                after.cpu_left = before.cpu_left - each.cpu;
+                after.cpu_left = before.cpu_left - pod.cpu;
                 after.config = next;
                 ASSERT_EQ(score, scorer->node_score(request, before, after));
             }
@@ -184,9 +184,9 @@ TEST(allocator, starts_afresh_when_it_knows_too_many_device_states) {
                 {.interned = {.configs_max = 60, .devices_max = 8}, .index_bytes_max = std::size_t{1} << 20}};
     const reference_allocator reference{here.book, {.node = here.scorer.get(), .device = here.scorer.get()}};
     for (std::int64_t i = 0; i < 100; ++i) {
-        const pod_request asked = pod({want(1, 100 + i)});
-        ASSERT_EQ(here.decide(asked), reference.decide(asked)) << i;
-        static_cast<void>(here.place(asked));
+        const pod_request request = pod({want(1, 100 + i)});
+        ASSERT_EQ(here.decide(request), reference.decide(request)) << i;
+        static_cast<void>(here.place(request));
         if (i >= 5) here.book.release(pod_id{1000U + static_cast<std::uint32_t>(i) - 5U});
         ASSERT_LE(here.decider.config_count(), 60U) << "they are forgotten together";
     }

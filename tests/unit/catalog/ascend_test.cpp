@@ -62,11 +62,11 @@ TEST(ascend_catalog, unknown_values_are_named) {
 }
 
 TEST(ascend_catalog, lists_the_chips_to_who_asks_for_another) {
-    const auto found = find_chip(built_in_ascend_catalog(), "910B");
-    ASSERT_FALSE(found.has_value());
-    EXPECT_EQ(found.error().code, error_code::unknown_name);
-    EXPECT_EQ(found.error().message(), "Ascend chip: got '910B', expected one of Ascend910A, Ascend910B2, Ascend910B3, "
-                                       "Ascend910B4-1, Ascend910B4, Ascend310P, Ascend910C");
+    const auto chip = find_chip(built_in_ascend_catalog(), "910B");
+    ASSERT_FALSE(chip.has_value());
+    EXPECT_EQ(chip.error().code, error_code::unknown_name);
+    EXPECT_EQ(chip.error().message(), "Ascend chip: got '910B', expected one of Ascend910A, Ascend910B2, Ascend910B3, "
+                                      "Ascend910B4-1, Ascend910B4, Ascend310P, Ascend910C");
     EXPECT_FALSE(find_mindcluster_chip(built_in_ascend_catalog(), "310P").has_value());
 }
 
@@ -131,12 +131,12 @@ TEST(parse_ascend_catalog, refuses_mistakes) {
         {R"("ascend": {)", R"("mindcluster": {}, "ascend": {)", error_code::missing,
          "f.json: mindcluster.resource: the key is required"},
     };
-    for (const mistake& each : rows) {
-        SCOPED_TRACE(each.from + " -> " + each.to);
-        const auto parsed = parse_ascend_catalog(replaced(small_file(), each.from, each.to), "f.json");
+    for (const mistake& row : rows) {
+        SCOPED_TRACE(row.from + " -> " + row.to);
+        const auto parsed = parse_ascend_catalog(replaced(small_file(), row.from, row.to), "f.json");
         ASSERT_FALSE(parsed.has_value());
-        EXPECT_EQ(parsed.error().code, each.code);
-        EXPECT_EQ(parsed.error().message(), each.message);
+        EXPECT_EQ(parsed.error().code, row.code);
+        EXPECT_EQ(parsed.error().message(), row.message);
     }
 }
 

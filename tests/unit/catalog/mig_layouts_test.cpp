@@ -17,19 +17,19 @@ using test::covers;
 const mig_model& model(std::string_view name) { return **find_model(built_in_mig_catalog(), name); }
 
 mig_slot slot(const mig_model& of, std::string_view profile, std::int64_t start) {
-    const mig_profile* found = *find_profile(of, profile);
-    return {static_cast<std::size_t>(found - of.profiles.data()), mig_units{start}};
+    const mig_profile* known = *find_profile(of, profile);
+    return {static_cast<std::size_t>(known - of.profiles.data()), mig_units{start}};
 }
 
 /// A profile of `size` units and as many compute slices, with instances side by side from unit 0.
 mig_profile sized(std::string name, std::int64_t size, std::int64_t instances) {
-    mig_profile made;
-    made.name = std::move(name);
-    made.compute_slices = mig_compute{size};
-    made.size = mig_units{size};
-    made.max_instances = instances;
-    for (std::int64_t i = 0; i < instances; ++i) made.starts.emplace_back(i * size);
-    return made;
+    mig_profile result;
+    result.name = std::move(name);
+    result.compute_slices = mig_compute{size};
+    result.size = mig_units{size};
+    result.max_instances = instances;
+    for (std::int64_t i = 0; i < instances; ++i) result.starts.emplace_back(i * size);
+    return result;
 }
 
 struct counts {
@@ -65,16 +65,16 @@ TEST(mig_layouts, other_grids) {
 
 TEST(mig_layouts, each_is_legal_distinct_and_in_order) {
     const mig_model& a100 = model("A100-40GB");
-    const auto found = legal_layouts(a100, {.set = mig_profile_set::all}).layouts;
-    EXPECT_TRUE(found.front().empty());
-    for (std::size_t i = 0; i < found.size(); ++i) {
-        EXPECT_TRUE(is_legal(a100, found[i]));
-        EXPECT_TRUE(std::ranges::is_sorted(found[i], {}, &mig_slot::start));
-        for (std::size_t j = 0; j < i; ++j) ASSERT_NE(found[i], found[j]);
+    const auto layouts = legal_layouts(a100, {.set = mig_profile_set::all}).layouts;
+    EXPECT_TRUE(layouts.front().empty());
+    for (std::size_t i = 0; i < layouts.size(); ++i) {
+        EXPECT_TRUE(is_legal(a100, layouts[i]));
+        EXPECT_TRUE(std::ranges::is_sorted(layouts[i], {}, &mig_slot::start));
+        for (std::size_t j = 0; j < i; ++j) ASSERT_NE(layouts[i], layouts[j]);
     }
     const auto slots = slots_of(a100, mig_profile_set::core);
-    for (const mig_layout& each : maximal_layouts(a100).layouts) {
-        for (const mig_slot& other : slots) EXPECT_FALSE(may_join(a100, each, other));
+    for (const mig_layout& layout : maximal_layouts(a100).layouts) {
+        for (const mig_slot& other : slots) EXPECT_FALSE(may_join(a100, layout, other));
     }
 }
 
@@ -84,7 +84,7 @@ TEST(mig_layouts, starts_matter) {
     const auto left = [&a100](std::string_view profile, std::int64_t start) {
         const auto slots = slots_of(a100, mig_profile_set::core);
         const mig_layout taken{slot(a100, profile, start)};
-        return std::ranges::count_if(slots, [&](const mig_slot& each) { return may_join(a100, taken, each); });
+        return std::ranges::count_if(slots, [&](const mig_slot& slot) { return may_join(a100, taken, slot); });
     };
     EXPECT_EQ(slots_of(a100, mig_profile_set::core).size(), 14U);
     EXPECT_EQ(left("1g.5gb", 0), 9);
@@ -135,9 +135,9 @@ TEST(mig_layouts, stop_at_the_budget_and_say_so) {
     wide.units = mig_units_max;
     wide.compute_slices = mig_compute{64};
     wide.profiles = {sized("1g", 1, 64)};
-    const auto found = legal_layouts(wide, {.layouts_max = 1000});
-    EXPECT_FALSE(found.complete);
-    EXPECT_EQ(found.layouts.size(), 1000U);
+    const auto enumeration = legal_layouts(wide, {.layouts_max = 1000});
+    EXPECT_FALSE(enumeration.complete);
+    EXPECT_EQ(enumeration.layouts.size(), 1000U);
     EXPECT_FALSE(maximal_layouts(wide, {.layouts_max = 10}).complete);
     EXPECT_FALSE(count_layouts(wide).complete);
     EXPECT_EQ(count_layouts(wide).legal, mig_enumeration_options{}.layouts_max);

@@ -21,12 +21,12 @@ struct mistake {
 };
 
 void expect_refused(const std::vector<mistake>& rows) {
-    for (const mistake& each : rows) {
-        SCOPED_TRACE(each.from + " -> " + each.to);
-        const auto parsed = parse_mig_catalog(replaced(small_file(), each.from, each.to), "f.json");
+    for (const mistake& row : rows) {
+        SCOPED_TRACE(row.from + " -> " + row.to);
+        const auto parsed = parse_mig_catalog(replaced(small_file(), row.from, row.to), "f.json");
         ASSERT_FALSE(parsed.has_value());
-        EXPECT_EQ(parsed.error().code, each.code);
-        EXPECT_EQ(parsed.error().message(), each.message);
+        EXPECT_EQ(parsed.error().code, row.code);
+        EXPECT_EQ(parsed.error().message(), row.message);
     }
 }
 

@@ -19,7 +19,7 @@ const mig_profile& profile(std::string_view of, std::string_view name) { return 
 TEST(mig_catalog, has_the_models_with_their_own_grids) {
     EXPECT_EQ(built_in_mig_catalog().models.size(), 15U);
     std::size_t profiles = 0;
-    for (const mig_model& each : built_in_mig_catalog().models) profiles += each.profiles.size();
+    for (const mig_model& model : built_in_mig_catalog().models) profiles += model.profiles.size();
     EXPECT_EQ(profiles, 107U);
     EXPECT_EQ(model("H100-80GB").units, mig_units{8});
     EXPECT_EQ(model("A30-24GB").units, mig_units{4});
@@ -68,16 +68,16 @@ TEST(mig_catalog, every_source_is_explained) {
             EXPECT_TRUE(catalog.sources.contains(code)) << field << ": " << text;
         }
     };
-    for (const mig_model& each : catalog.models) {
-        check(each.from);
-        for (const mig_profile& part : each.profiles) check(part.from);
+    for (const mig_model& model : catalog.models) {
+        check(model.from);
+        for (const mig_profile& part : model.profiles) check(part.from);
     }
 }
 
 TEST(mig_catalog, known_values_have_a_source) {
-    for (const mig_model& each : built_in_mig_catalog().models) {
-        for (const mig_profile& part : each.profiles) {
-            EXPECT_FALSE(provenance_of(part.from, "starts").empty()) << each.name << part.name;
+    for (const mig_model& model : built_in_mig_catalog().models) {
+        for (const mig_profile& part : model.profiles) {
+            EXPECT_FALSE(provenance_of(part.from, "starts").empty()) << model.name << part.name;
         }
     }
     EXPECT_EQ(provenance_of({}, "sm"), "");
@@ -112,28 +112,28 @@ TEST(find_model, knows_what_the_driver_prints) {
         {"0x20B710DE", "A30-24GB"},
     };
     for (const auto& [text, name] : rows) {
-        const auto found = find_model(catalog, text);
-        ASSERT_TRUE(found.has_value()) << text << ": " << found.error().message();
-        EXPECT_EQ((*found)->name, name) << text;
+        const auto match = find_model(catalog, text);
+        ASSERT_TRUE(match.has_value()) << text << ": " << match.error().message();
+        EXPECT_EQ((*match)->name, name) << text;
     }
 }
 
 TEST(find_model, refuses_what_it_does_not_know) {
     for (const char* text :
          {"", "A100", "NVIDIA A100", "nvidia a30", "NVIDIA A300", "NVIDIA A30X", "Tesla V100", "GB"}) {
-        const auto found = find_model(built_in_mig_catalog(), text);
-        ASSERT_FALSE(found.has_value()) << text << " " << (*found)->name;
-        EXPECT_EQ(found.error().code, error_code::unknown_name);
-        EXPECT_NE(found.error().message().find("A100-40GB, A100-80GB, "), std::string::npos);
-        EXPECT_NE(found.error().message().find("RTX-PRO-6000-96GB"), std::string::npos);
+        const auto match = find_model(built_in_mig_catalog(), text);
+        ASSERT_FALSE(match.has_value()) << text << " " << (*match)->name;
+        EXPECT_EQ(match.error().code, error_code::unknown_name);
+        EXPECT_NE(match.error().message().find("A100-40GB, A100-80GB, "), std::string::npos);
+        EXPECT_NE(match.error().message().find("RTX-PRO-6000-96GB"), std::string::npos);
     }
 }
 
 TEST(find_model, refuses_a_text_that_names_two) {
-    const auto found = find_model(built_in_mig_catalog(), "A30 and H20"); // equally long
-    ASSERT_FALSE(found.has_value());
-    EXPECT_EQ(found.error().code, error_code::mismatch);
-    EXPECT_EQ(found.error().message(),
+    const auto match = find_model(built_in_mig_catalog(), "A30 and H20"); // equally long
+    ASSERT_FALSE(match.has_value());
+    EXPECT_EQ(match.error().code, error_code::mismatch);
+    EXPECT_EQ(match.error().message(),
               "MIG model: got 'A30 and H20', expected a text that names one model, this names H20-96GB and A30-24GB");
     // A third text that is longer settles it, wherever it stands in the catalog.
     EXPECT_EQ((*find_model(built_in_mig_catalog(), "A30, H20, GB300"))->name, "GB300-278GB");
@@ -154,10 +154,10 @@ TEST(find_model, goes_by_the_longest_text_of_each_model) {
 }
 
 TEST(find_profile, lists_the_names) {
-    const auto found = find_profile(model("A30-24GB"), "3g.20gb");
-    ASSERT_FALSE(found.has_value());
-    EXPECT_EQ(found.error().message(), "MIG model 'A30-24GB': profile: got '3g.20gb', expected one of 1g.6gb, "
-                                       "1g.6gb+me, 2g.12gb, 2g.12gb+me, 4g.24gb");
+    const auto profile = find_profile(model("A30-24GB"), "3g.20gb");
+    ASSERT_FALSE(profile.has_value());
+    EXPECT_EQ(profile.error().message(), "MIG model 'A30-24GB': profile: got '3g.20gb', expected one of 1g.6gb, "
+                                         "1g.6gb+me, 2g.12gb, 2g.12gb+me, 4g.24gb");
 }
 
 TEST(require, names_what_the_catalog_lacks) {

@@ -13,9 +13,9 @@ namespace {
 using small = small_vector<int, 2>;
 
 small counting(int size) {
-    small made;
-    for (int i = 0; i < size; ++i) made.push_back(i * 10);
-    return made;
+    small result;
+    for (int i = 0; i < size; ++i) result.push_back(i * 10);
+    return result;
 }
 
 void expect_counting(const small& items, int size) {

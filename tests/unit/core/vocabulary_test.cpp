@@ -82,7 +82,7 @@ TEST(error, message_joins_what_is_known) {
         {{code, "out/", "", "", "not writable"}, "out/: not writable"},
         {{code, "out/", "", "", ""}, "out/"},
     };
-    for (const row& each : rows) EXPECT_EQ(each.what.message(), each.message);
+    for (const row& example : rows) EXPECT_EQ(example.what.message(), example.message);
 }
 
 TEST(expected, carries_a_value_or_a_reason) {

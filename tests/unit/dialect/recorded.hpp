@@ -29,12 +29,12 @@ template <class Map>
 }
 
 [[nodiscard]] inline std::vector<kubernetes::container> containers_of(const json& pod, const char* key) {
-    std::vector<kubernetes::container> made;
-    for (const json& each : pod.value(key, json::array())) {
-        const auto limits = map_at<kubernetes::amount_map>(each, "limits");
-        made.push_back({.name = each["name"], .limits = limits, .requests = limits});
+    std::vector<kubernetes::container> result;
+    for (const json& entry : pod.value(key, json::array())) {
+        const auto limits = map_at<kubernetes::amount_map>(entry, "limits");
+        result.push_back({.name = entry["name"], .limits = limits, .requests = limits});
     }
-    return made;
+    return result;
 }
 
 [[nodiscard]] inline kubernetes::pod pod_of(const json& from) {

@@ -23,16 +23,16 @@ TEST(cluster, equal_specifications_share_a_kind) {
 
 TEST(device, what_cannot_serve_is_said_in_the_order_model_mode_service) {
     device_spec device = gpu("A");
-    device_request wanted = want(1, 1000);
-    wanted.models = {"B", "C"};
-    wanted.mode = "exclusive";
-    EXPECT_EQ(why_never(device, wanted), rejection_code::model_not_accepted);
-    wanted.models = {"B", "A"};
-    EXPECT_EQ(why_never(device, wanted), rejection_code::mode_not_offered);
-    wanted.mode = "hami_core";
-    EXPECT_EQ(why_never(device, wanted), rejection_code::none);
-    wanted.memory = mib{20000};
-    const auto code = [&](service_state service) { return why_not(device, {}, service, wanted).code; };
+    device_request request = want(1, 1000);
+    request.models = {"B", "C"};
+    request.mode = "exclusive";
+    EXPECT_EQ(why_never(device, request), rejection_code::model_not_accepted);
+    request.models = {"B", "A"};
+    EXPECT_EQ(why_never(device, request), rejection_code::mode_not_offered);
+    request.mode = "hami_core";
+    EXPECT_EQ(why_never(device, request), rejection_code::none);
+    request.memory = mib{20000};
+    const auto code = [&](service_state service) { return why_not(device, {}, service, request).code; };
     EXPECT_EQ(code(service_state::failed), rejection_code::device_unhealthy);
     EXPECT_EQ(code(service_state::draining), rejection_code::device_draining);
     EXPECT_EQ(code(service_state::reconfiguring), rejection_code::device_reconfiguring);
@@ -47,16 +47,16 @@ TEST(device, what_cannot_serve_is_said_in_the_order_model_mode_service) {
 TEST(device, memory_is_an_amount_or_a_percentage_or_all_of_it) {
     device_spec device = gpu();
     device.memory = mib{24576};
-    device_request wanted = want(1, 0);
-    EXPECT_EQ(memory_wanted(device, wanted), mib{24576});
-    wanted.memory_percent = 33; // 8110.08, rounded down as HAMi does
-    EXPECT_EQ(memory_wanted(device, wanted), mib{8110});
-    wanted.memory = mib{500}; // the percentage counts where both are given
-    EXPECT_EQ(memory_wanted(device, wanted), mib{8110});
-    wanted.memory_percent.reset();
-    EXPECT_EQ(memory_wanted(device, wanted), mib{500});
-    wanted.memory_percent = 0;
-    EXPECT_EQ(memory_wanted(device, wanted), mib{0});
+    device_request request = want(1, 0);
+    EXPECT_EQ(memory_wanted(device, request), mib{24576});
+    request.memory_percent = 33; // 8110.08, rounded down as HAMi does
+    EXPECT_EQ(memory_wanted(device, request), mib{8110});
+    request.memory = mib{500}; // the percentage counts where both are given
+    EXPECT_EQ(memory_wanted(device, request), mib{8110});
+    request.memory_percent.reset();
+    EXPECT_EQ(memory_wanted(device, request), mib{500});
+    request.memory_percent = 0;
+    EXPECT_EQ(memory_wanted(device, request), mib{0});
 }
 
 TEST(view, totals_add_up_over_devices) {
@@ -68,8 +68,8 @@ TEST(view, totals_add_up_over_devices) {
     device_view nothing_limited{.spec = &spec}; // in use, though by a container that limits nothing
     nothing_limited.state.slots = 1;
     device_config config;
-    for (const device_view* each : {&std::as_const(idle), &std::as_const(busy), &std::as_const(nothing_limited)}) {
-        add_to_totals(config, *each);
+    for (const device_view* device : {&std::as_const(idle), &std::as_const(busy), &std::as_const(nothing_limited)}) {
+        add_to_totals(config, *device);
     }
     EXPECT_EQ(config.used, milli_gpu{300});
     EXPECT_EQ(config.free, milli_gpu{2700});
@@ -96,10 +96,10 @@ TEST(view, totals_after_a_step_are_those_of_the_changed_devices) {
             }
             add_to_totals(config, before);
             add_to_totals(expected, after);
-            const device_config found = totals_after(config, before, after);
-            EXPECT_EQ(found.used, expected.used);
-            EXPECT_EQ(found.free, expected.free);
-            EXPECT_EQ(found.devices_free_whole, expected.devices_free_whole);
+            const device_config totals = totals_after(config, before, after);
+            EXPECT_EQ(totals.used, expected.used);
+            EXPECT_EQ(totals.free, expected.free);
+            EXPECT_EQ(totals.devices_free_whole, expected.devices_free_whole);
         }
     }
 }
@@ -112,9 +112,9 @@ TEST(device_state, equal_states_hash_alike_and_each_field_counts) {
     others[2].slots = 70;
     others[3].layout = 80;
     EXPECT_EQ(hash_value(base), hash_value(device_state{base}));
-    for (const device_state& each : others) {
-        EXPECT_NE(each, base);
-        EXPECT_NE(hash_value(each), hash_value(base));
+    for (const device_state& other : others) {
+        EXPECT_NE(other, base);
+        EXPECT_NE(hash_value(other), hash_value(base));
     }
 }
 

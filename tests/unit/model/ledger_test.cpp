@@ -54,15 +54,15 @@ TEST_F(ledger_test, a_reservation_is_seen_at_once) {
 TEST_F(ledger_test, refuses_with_the_first_check_and_its_numbers_and_changes_nothing) {
     struct row {
         const char* why;
-        booking wanted;
+        booking entry;
         rejection_detail refused;
     };
     ASSERT_TRUE(
         book->reserve(book_on(1, where, {share_of_device(0, part(6000, 80)), share_of_device(2, whole_device{})})));
     const auto on_bare = [&](std::int64_t cpu, std::int64_t memory) {
-        booking made = book_on(9, bare, {}, cpu);
-        made.memory = bytes{memory};
-        return made;
+        booking result = book_on(9, bare, {}, cpu);
+        result.memory = bytes{memory};
+        return result;
     };
     const std::vector<row> rows{
         {"host CPU before memory", book_on(9, bare, {}, 2001), {insufficient_cpu, 2001, 2000}},
@@ -85,12 +85,12 @@ TEST_F(ledger_test, refuses_with_the_first_check_and_its_numbers_and_changes_not
     };
     const auto before = devices();
     const host_use host = book->host(where);
-    for (const row& each : rows) {
-        const auto answer = book->reserve(each.wanted);
-        ASSERT_FALSE(answer.has_value()) << each.why;
-        EXPECT_EQ(answer.error(), each.refused) << each.why;
-        EXPECT_EQ(devices(), before) << each.why;
-        EXPECT_EQ(book->host(where), host) << each.why;
+    for (const row& example : rows) {
+        const auto answer = book->reserve(example.entry);
+        ASSERT_FALSE(answer.has_value()) << example.why;
+        EXPECT_EQ(answer.error(), example.refused) << example.why;
+        EXPECT_EQ(devices(), before) << example.why;
+        EXPECT_EQ(book->host(where), host) << example.why;
     }
     EXPECT_EQ(book->events().size(), 1U);
     ASSERT_TRUE(book->reserve(book_on(2, bare)));
@@ -116,7 +116,7 @@ TEST_F(ledger_test, rollback_and_release_restore_the_former_state) {
     EXPECT_EQ(book->live_count(), 1U);
     book->check();
     std::vector<ledger_event_kind> kinds;
-    for (const ledger_event& each : book->events()) kinds.push_back(each.kind);
+    for (const ledger_event& event : book->events()) kinds.push_back(event.kind);
     EXPECT_EQ(kinds, (std::vector{reserve, reserve, rollback, reserve, commit, release}));
     EXPECT_EQ(book->bookings().size(), 3U) << "every booking is kept, the log names them by position";
 }
@@ -180,10 +180,10 @@ TEST_F(ledger_test, a_log_that_cannot_be_is_refused_with_its_event) {
         {{of(reserve, 0), of(reserve, 1)}, "event 1: " + state},
         {{of(node_changed, 0)}, "event 0: the event names no change"},
     };
-    for (const row& each : rows) {
-        const auto rebuilt = ledger::rebuild(owned, {.events = each.events, .bookings = bookings});
-        ASSERT_FALSE(rebuilt.has_value()) << each.message;
-        EXPECT_EQ(rebuilt.error().message(), each.message);
+    for (const row& example : rows) {
+        const auto rebuilt = ledger::rebuild(owned, {.events = example.events, .bookings = bookings});
+        ASSERT_FALSE(rebuilt.has_value()) << example.message;
+        EXPECT_EQ(rebuilt.error().message(), example.message);
     }
     const auto live = [&](std::initializer_list<std::size_t> which) {
         std::vector<booking> chosen;

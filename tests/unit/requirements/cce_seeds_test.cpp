@@ -14,15 +14,15 @@ constexpr const char* cores_name = "volcano.sh/gpu-core.percentage";
 
 /// A node of the seed's V100 of 16160 MiB.
 dialects::node_reading v100_node(int gpus) {
-    kubernetes::node made;
-    made.name = "n";
+    kubernetes::node object;
+    object.name = "n";
     std::string list;
     for (int i = 0; i < gpus; ++i) {
         list += (i > 0 ? "," : "") + (R"({"id":"G)" + std::to_string(i)) +
                 R"(","model":"Tesla V100-SXM2","memory":16160,"health":true})";
     }
-    made.annotations[cce::register_annotation] = "[" + list + "]";
-    return test::spoken<cce::options>::read_node(made, {});
+    object.annotations[cce::register_annotation] = "[" + list + "]";
+    return test::spoken<cce::options>::read_node(object, {});
 }
 site v100s(int gpus) {
     site here;
@@ -146,16 +146,16 @@ TEST(seeds_cce, compute_is_a_multiple_of_five_percent_up_to_100) {
 
 TEST(seeds_cce, all_memory_or_all_compute_is_the_whole_gpu) {
     covers({"R113"});
-    for (const auto& asked : {units_ask(126), units_ask(126, 50), units_ask(1, 100), units_ask(40, 100)}) {
+    for (const auto& request : {units_ask(126), units_ask(126, 50), units_ask(1, 100), units_ask(40, 100)}) {
         auto here = v100s(1);
-        EXPECT_EQ(here.place(asked), "n");
+        EXPECT_EQ(here.place(request), "n");
         EXPECT_EQ(here.part(), partition{whole_device{}});
         EXPECT_EQ(here.state(0, 0).memory, mib{16160});
         EXPECT_EQ(here.place(units_ask(1)), "device_taken_whole");
         EXPECT_EQ(here.place(units_ask(1, 5)), "device_taken_whole");
         auto used = v100s(1);
         EXPECT_EQ(used.place(units_ask(1)), "n");
-        EXPECT_EQ(used.place(asked), "device_in_use");
+        EXPECT_EQ(used.place(request), "device_in_use");
     }
     auto parts = v100s(1);
     EXPECT_EQ(parts.place(units_ask(125, 95)), "n");

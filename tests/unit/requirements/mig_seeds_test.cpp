@@ -17,14 +17,14 @@ const mig_model& model(std::string_view name) { return **find_model(built_in_mig
 
 /// A GPU cut by the catalog's placements, as a node without geometry groups registers it.
 dialects::node_reading by_catalog(const std::string& type) {
-    device_registration made;
-    made.uuid = "A";
-    made.model = type;
-    made.family = "NVIDIA";
-    made.mode = "mig";
-    made.memory = mib{40960};
-    made.slots = 10;
-    return {.devices = {made}, .problems = {}};
+    device_registration device;
+    device.uuid = "A";
+    device.model = type;
+    device.family = "NVIDIA";
+    device.mode = "mig";
+    device.memory = mib{40960};
+    device.slots = 10;
+    return {.devices = {device}, .problems = {}};
 }
 
 site by_groups(const vgpu::options& with = a100_geometry()) {
@@ -162,15 +162,15 @@ constexpr std::size_t no_layout = 17; ///< row 18: no instance of two slices sta
 
 std::vector<slices> computed_layouts() {
     const mig_model& a100 = model("A100-40GB");
-    std::vector<slices> found;
-    for (const mig_layout& each : maximal_layouts(a100).layouts) {
+    std::vector<slices> result;
+    for (const mig_layout& layout : maximal_layouts(a100).layouts) {
         slices counts;
-        for (const mig_slot& slot : each) {
+        for (const mig_slot& slot : layout) {
             counts.push_back(static_cast<int>(a100.profiles[slot.profile].compute_slices.count()));
         }
-        found.push_back(counts);
+        result.push_back(counts);
     }
-    return found;
+    return result;
 }
 slices sorted(slices of) {
     std::ranges::sort(of);
@@ -182,17 +182,17 @@ TEST(seeds_mig, an_a100_has_nineteen_layouts) {
     std::multiset<slices> expected(slide.begin(), slide.end());
     expected.erase(slide.at(no_layout));
     expected.insert({2, 2, 1, 1, 1}); // which the slide lacks
-    const auto found = computed_layouts();
-    EXPECT_EQ(found.size(), 19U);
-    EXPECT_EQ(std::multiset<slices>(found.begin(), found.end()), expected);
+    const auto layouts = computed_layouts();
+    EXPECT_EQ(layouts.size(), 19U);
+    EXPECT_EQ(std::multiset<slices>(layouts.begin(), layouts.end()), expected);
 }
 
 TEST(seeds_mig, every_row_of_the_slide_is_a_set_of_instances_that_exists) {
     covers({"R052"});
     std::set<slices> sets;
-    for (const slices& each : computed_layouts()) sets.insert(sorted(each));
+    for (const slices& layout : computed_layouts()) sets.insert(sorted(layout));
     std::set<slices> on_the_slide;
-    for (const slices& each : slide) on_the_slide.insert(sorted(each));
+    for (const slices& layout : slide) on_the_slide.insert(sorted(layout));
     EXPECT_EQ(sets, on_the_slide) << "row 18 too, whose instances can stand in another order";
 }
 
@@ -204,10 +204,10 @@ TEST(seeds_mig, engines_of_a_layout_are_those_of_its_instances) {
                                                                      {"2g.10gb", {1, 0, 0}},
                                                                      {"1g.5gb", {0, 0, 0}}};
     for (const auto& [name, engines] : decoder_jpeg_ofa) {
-        const mig_profile& each = **find_profile(model("A100-40GB"), name);
-        EXPECT_EQ(each.engines.decoder, engines[0]) << name;
-        EXPECT_EQ(each.engines.jpeg, engines[1]) << name;
-        EXPECT_EQ(each.engines.ofa, engines[2]) << name;
+        const mig_profile& profile = **find_profile(model("A100-40GB"), name);
+        EXPECT_EQ(profile.engines.decoder, engines[0]) << name;
+        EXPECT_EQ(profile.engines.jpeg, engines[1]) << name;
+        EXPECT_EQ(profile.engines.ofa, engines[2]) << name;
     }
 }
 
@@ -228,15 +228,15 @@ TEST(seeds_mig, profiles_of_an_a100_are_those_listed) {
     const mig_model& a100 = model("A100-40GB");
     EXPECT_EQ(a100.profiles.size(), listed.size());
     for (const lgip& row : listed) {
-        const auto found = find_profile(a100, row.name);
-        ASSERT_TRUE(found) << row.name;
-        const mig_profile& each = **found;
-        EXPECT_EQ(each.profile_id, row.id) << row.name;
-        EXPECT_EQ(each.max_instances, row.total) << row.name;
-        EXPECT_EQ(each.memory_shown, centi_gib{row.memory_centi_gib}) << row.name;
-        EXPECT_EQ(each.sm, row.sm) << row.name;
+        const auto match = find_profile(a100, row.name);
+        ASSERT_TRUE(match) << row.name;
+        const mig_profile& profile = **match;
+        EXPECT_EQ(profile.profile_id, row.id) << row.name;
+        EXPECT_EQ(profile.max_instances, row.total) << row.name;
+        EXPECT_EQ(profile.memory_shown, centi_gib{row.memory_centi_gib}) << row.name;
+        EXPECT_EQ(profile.sm, row.sm) << row.name;
         EXPECT_EQ(
-            each.engines,
+            profile.engines,
             (mig_engines{
                 .copy = row.copy, .decoder = row.decoder, .encoder = row.encoder, .jpeg = row.jpeg, .ofa = row.ofa}))
             << row.name;
@@ -245,13 +245,13 @@ TEST(seeds_mig, profiles_of_an_a100_are_those_listed) {
 
 TEST(seeds_mig, a_gpu_has_at_most_seven_instances) {
     covers({"R054"});
-    for (const mig_model& each : built_in_mig_catalog().models) {
+    for (const mig_model& model : built_in_mig_catalog().models) {
         std::size_t most = 0;
-        for (const mig_layout& layout : legal_layouts(each, {.set = mig_profile_set::all}).layouts) {
+        for (const mig_layout& layout : legal_layouts(model, {.set = mig_profile_set::all}).layouts) {
             most = std::max(most, layout.size());
         }
-        EXPECT_LE(most, 7U) << each.name;
-        EXPECT_EQ(most, static_cast<std::size_t>(each.compute_slices.count())) << each.name;
+        EXPECT_LE(most, 7U) << model.name;
+        EXPECT_EQ(most, static_cast<std::size_t>(model.compute_slices.count())) << model.name;
     }
     site here;
     here.add("n", by_catalog("NVIDIA A100-SXM4-40GB"));
@@ -264,17 +264,17 @@ TEST(seeds_mig, the_share_of_the_memory_system_is_by_size) {
     covers({"R055"});
     const mig_model& a100 = model("A100-40GB");
     const auto whole = (*find_profile(a100, "7g.40gb"))->memory_shown->count();
-    for (const mig_profile& each : a100.profiles) {
-        const double share = static_cast<double>(each.size.count()) / static_cast<double>(a100.units.count());
-        EXPECT_NEAR(static_cast<double>(each.memory_shown->count()) / static_cast<double>(whole), share, 0.01)
-            << each.name;
+    for (const mig_profile& profile : a100.profiles) {
+        const double share = static_cast<double>(profile.size.count()) / static_cast<double>(a100.units.count());
+        EXPECT_NEAR(static_cast<double>(profile.memory_shown->count()) / static_cast<double>(whole), share, 0.01)
+            << profile.name;
     }
     for (const auto& [name, used] : {std::pair{"3g.20gb", 500}, {"1g.10gb", 250}, {"4g.20gb", 572}}) {
         site here;
         here.add("n", by_catalog("NVIDIA A100-SXM4-40GB"));
-        auto asked = vgpu_ask(1, 0, 0, "mig");
-        asked->containers.at(0).profile = name;
-        EXPECT_EQ(here.place(asked), "n");
+        auto request = vgpu_ask(1, 0, 0, "mig");
+        request->containers.at(0).profile = name;
+        EXPECT_EQ(here.place(request), "n");
         const device_spec& spec = here.owned().kinds.at(0);
         EXPECT_EQ(spec.mode->used(spec, here.state(0, 0)), milli_gpu{used}) << name;
     }
@@ -295,11 +295,11 @@ TEST(seeds_mig, is_inflexible_and_differs_by_gpu) {
     EXPECT_EQ(smallest("NVIDIA A100-SXM4-40GB"), "1g.5gb");
     EXPECT_EQ(smallest("NVIDIA A100-SXM4-80GB"), "1g.10gb");
     EXPECT_EQ(smallest("NVIDIA A30"), "1g.6gb");
-    for (const mig_model& each : built_in_mig_catalog().models) {
-        const bool ampere_or_later = each.architecture.find("Ampere") != std::string::npos ||
-                                     each.architecture.find("Hopper") != std::string::npos ||
-                                     each.architecture.find("Blackwell") != std::string::npos;
-        EXPECT_TRUE(ampere_or_later) << each.name << " " << each.architecture;
+    for (const mig_model& model : built_in_mig_catalog().models) {
+        const bool ampere_or_later = model.architecture.find("Ampere") != std::string::npos ||
+                                     model.architecture.find("Hopper") != std::string::npos ||
+                                     model.architecture.find("Blackwell") != std::string::npos;
+        EXPECT_TRUE(ampere_or_later) << model.name << " " << model.architecture;
     }
 }
 

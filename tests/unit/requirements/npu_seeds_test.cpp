@@ -20,24 +20,24 @@ namespace hami = dialects::ascend_hami;
 constexpr const char* npu_core = "huawei.com/npu-core";
 
 kubernetes::node chips_of_310p(int chips, const std::string& accelerator = "huawei-Ascend310P") {
-    kubernetes::node made;
-    made.name = "n";
-    made.labels = {{"accelerator", accelerator},
-                   {"servertype", "Ascend310P-8-dual"},
-                   {"node.kubernetes.io/npu.chip.name", "310P3"}};
+    kubernetes::node result;
+    result.name = "n";
+    result.labels = {{"accelerator", accelerator},
+                     {"servertype", "Ascend310P-8-dual"},
+                     {"node.kubernetes.io/npu.chip.name", "310P3"}};
     std::string list;
     for (int i = 0; i < chips; ++i) list += (i > 0 ? "," : "") + ("\"Ascend310P-" + std::to_string(i) + "\":{}");
-    made.annotations["baseDeviceInfos"] = "{" + list + "}";
-    made.capacity[npu_core] = std::to_string(8 * chips);
-    made.allocatable[npu_core] = std::to_string(8 * chips);
-    return made;
+    result.annotations["baseDeviceInfos"] = "{" + list + "}";
+    result.capacity[npu_core] = std::to_string(8 * chips);
+    result.allocatable[npu_core] = std::to_string(8 * chips);
+    return result;
 }
 mc::device_info all_healthy(int chips) {
     std::string list;
     for (int i = 0; i < chips; ++i) list += (i > 0 ? "," : "") + ("Ascend310P-" + std::to_string(i));
-    mc::device_info made;
-    made.device_list["huawei.com/Ascend310P"] = list;
-    return made;
+    mc::device_info result;
+    result.device_list["huawei.com/Ascend310P"] = list;
+    return result;
 }
 dialects::node_reading chips_on_node(int chips) {
     return mc::read_node(chips_of_310p(chips), all_healthy(chips), {}, {});
@@ -45,12 +45,12 @@ dialects::node_reading chips_on_node(int chips) {
 
 /// The seed's Job as its pod: request and limit, and labels; an empty one is left out.
 kubernetes::pod cores_pod(std::int64_t cores, const std::string& dvpp = "", const std::string& level = "") {
-    auto made = pod_with({{npu_core, cores}});
-    made.containers[0].requests = made.containers[0].limits;
-    made.labels["ring-controller.atlas"] = "ascend-310P";
-    if (!dvpp.empty()) made.labels["vnpu-dvpp"] = dvpp;
-    if (!level.empty()) made.labels["vnpu-level"] = level;
-    return made;
+    auto result = pod_with({{npu_core, cores}});
+    result.containers[0].requests = result.containers[0].limits;
+    result.labels["ring-controller.atlas"] = "ascend-310P";
+    if (!dvpp.empty()) result.labels["vnpu-dvpp"] = dvpp;
+    if (!level.empty()) result.labels["vnpu-level"] = level;
+    return result;
 }
 expected<pod_request> cores_ask(std::int64_t cores, const std::string& dvpp = "", const std::string& level = "") {
     return test::spoken<mc::options>::read_pod(cores_pod(cores, dvpp, level), {});
@@ -62,17 +62,17 @@ std::string annotation(const site& here) {
         .at(npu_core);
 }
 /// The template that an asking pod gets on the first chip of `here`; "whole", or why there is none.
-std::string given(site& here, const expected<pod_request>& asked) {
-    const std::string where = here.place(asked);
+std::string template_for(site& here, const expected<pod_request>& request) {
+    const std::string where = here.place(request);
     if (here.shares().empty()) return where;
     const std::string text = annotation(here);
     const auto dash = text.find('-');
     return dash == std::string::npos ? "whole" : text.substr(dash + 1);
 }
-std::string given_alone(const expected<pod_request>& asked) {
+std::string template_alone_for(const expected<pod_request>& request) {
     site here;
     here.add("n", chips_on_node(2));
-    return given(here, asked);
+    return template_for(here, request);
 }
 
 TEST(seeds_npu, there_are_two_modes_of_vnpu) {
@@ -128,19 +128,19 @@ TEST(seeds_npu, a_pod_is_told_by_label_and_resource) {
 TEST(seeds_npu, level_low_is_the_default_and_takes_the_lowest_template) {
     covers({"R090"});
     for (const char* level : {"", "low", "other"}) {
-        EXPECT_EQ(given_alone(cores_ask(2, "", level)), "vir02_1c") << level;
-        EXPECT_EQ(given_alone(cores_ask(4, "", level)), "vir04_3c") << level;
+        EXPECT_EQ(template_alone_for(cores_ask(2, "", level)), "vir02_1c") << level;
+        EXPECT_EQ(template_alone_for(cores_ask(4, "", level)), "vir04_3c") << level;
     }
 }
 
 TEST(seeds_npu, level_high_takes_the_highest_template_where_there_is_room) {
     covers({"R091"});
-    EXPECT_EQ(given_alone(cores_ask(2, "", "high")), "vir02");
-    EXPECT_EQ(given_alone(cores_ask(4, "", "high")), "vir04");
+    EXPECT_EQ(template_alone_for(cores_ask(2, "", "high")), "vir02");
+    EXPECT_EQ(template_alone_for(cores_ask(4, "", "high")), "vir04");
     site here; // one chip is short of AI CPUs, the other, which binpack would take last, is not
     here.add("n", chips_on_node(2));
-    EXPECT_EQ(given(here, cores_ask(4, "", "high")), "vir04");
-    EXPECT_EQ(given(here, cores_ask(4, "", "high")), "vir04");
+    EXPECT_EQ(template_for(here, cores_ask(4, "", "high")), "vir04");
+    EXPECT_EQ(template_for(here, cores_ask(4, "", "high")), "vir04");
     EXPECT_NE(here.state(0, 0).slots, 0);
     EXPECT_NE(here.state(0, 1).slots, 0) << "the second one went to the second chip";
 }
@@ -149,25 +149,26 @@ TEST(seeds_npu, level_high_is_downgraded_where_little_is_left) {
     covers({"R092"});
     site here;
     here.add("n", chips_on_node(2));
-    EXPECT_EQ(given(here, cores_ask(4, "", "high")), "vir04");
-    EXPECT_EQ(given(here, cores_ask(4, "", "high")), "vir04");
-    EXPECT_EQ(given(here, cores_ask(4, "", "high")), "vir04_3c") << "4 AI cores, 3 AI CPUs are left of each chip";
-    EXPECT_EQ(given(here, cores_ask(2, "", "high")), "vir02");
-    EXPECT_EQ(given(here, cores_ask(2, "", "high")), "vir02_1c") << "2 AI cores, 1 AI CPU";
+    EXPECT_EQ(template_for(here, cores_ask(4, "", "high")), "vir04");
+    EXPECT_EQ(template_for(here, cores_ask(4, "", "high")), "vir04");
+    EXPECT_EQ(template_for(here, cores_ask(4, "", "high")), "vir04_3c")
+        << "4 AI cores, 3 AI CPUs are left of each chip";
+    EXPECT_EQ(template_for(here, cores_ask(2, "", "high")), "vir02");
+    EXPECT_EQ(template_for(here, cores_ask(2, "", "high")), "vir02_1c") << "2 AI cores, 1 AI CPU";
 }
 
 TEST(seeds_npu, dvpp_is_used_is_not_used_or_is_not_considered) {
     covers({"R093"});
-    EXPECT_EQ(given_alone(cores_ask(4, "yes")), "vir04_4c_dvpp");
-    EXPECT_EQ(given_alone(cores_ask(4, "no")), "vir04_3c_ndvpp");
-    EXPECT_EQ(given_alone(cores_ask(4, "null")), "vir04_3c");
-    EXPECT_EQ(given_alone(cores_ask(4)), "vir04_3c") << "null is the default";
-    EXPECT_EQ(given_alone(cores_ask(4, "maybe")), "error");
+    EXPECT_EQ(template_alone_for(cores_ask(4, "yes")), "vir04_4c_dvpp");
+    EXPECT_EQ(template_alone_for(cores_ask(4, "no")), "vir04_3c_ndvpp");
+    EXPECT_EQ(template_alone_for(cores_ask(4, "null")), "vir04_3c");
+    EXPECT_EQ(template_alone_for(cores_ask(4)), "vir04_3c") << "null is the default";
+    EXPECT_EQ(template_alone_for(cores_ask(4, "maybe")), "error");
     site here;
     here.add("n", chips_on_node(1));
-    EXPECT_EQ(given(here, cores_ask(4, "yes")), "vir04_4c_dvpp");
-    EXPECT_EQ(given(here, cores_ask(1)), "dvpp_taken");
-    EXPECT_EQ(given(here, cores_ask(4, "no")), "vir04_3c_ndvpp") << "which leaves the engines to the other";
+    EXPECT_EQ(template_for(here, cores_ask(4, "yes")), "vir04_4c_dvpp");
+    EXPECT_EQ(template_for(here, cores_ask(1)), "dvpp_taken");
+    EXPECT_EQ(template_for(here, cores_ask(4, "no")), "vir04_3c_ndvpp") << "which leaves the engines to the other";
 }
 
 /// A row of the seed's selection table. `is_short`: the only chip has too few AI CPUs for the larger template.
@@ -197,9 +198,9 @@ TEST(seeds_npu, templates_are_selected_by_the_table) {
                                      {16, "no", "low", false, "whole"}}) {
         site here;
         here.add("n", chips_on_node(row.cores > 8 ? 2 : 1));
-        if (row.is_short) given(here, cores_ask(4, "", "high"));
-        if (row.is_short && row.cores == 2) given(here, cores_ask(2, "", "high"));
-        EXPECT_EQ(given(here, cores_ask(row.cores, row.dvpp, row.level)), row.expected)
+        if (row.is_short) template_for(here, cores_ask(4, "", "high"));
+        if (row.is_short && row.cores == 2) template_for(here, cores_ask(2, "", "high"));
+        EXPECT_EQ(template_for(here, cores_ask(row.cores, row.dvpp, row.level)), row.expected)
             << row.cores << " cores, dvpp " << row.dvpp << ", level " << row.level;
     }
 }
@@ -209,11 +210,11 @@ TEST(seeds_npu, a_word_on_dvpp_that_no_row_has_is_not_scheduled) {
     for (const std::int64_t cores : {1, 2}) {
         for (const char* dvpp : {"yes", "no"}) {
             for (const char* level : {"low", "high"}) {
-                EXPECT_EQ(given_alone(cores_ask(cores, dvpp, level)), "error") << cores << dvpp << level;
+                EXPECT_EQ(template_alone_for(cores_ask(cores, dvpp, level)), "error") << cores << dvpp << level;
             }
         }
     }
-    EXPECT_EQ(given_alone(cores_ask(3)), "error") << "nor a number of cores that no row has";
+    EXPECT_EQ(template_alone_for(cores_ask(3)), "error") << "nor a number of cores that no row has";
 }
 
 TEST(seeds_npu, multiples_of_eight_cores_are_whole_chips_whatever_the_labels) {
@@ -222,7 +223,7 @@ TEST(seeds_npu, multiples_of_eight_cores_are_whole_chips_whatever_the_labels) {
         for (const char* level : {"low", "high", ""}) {
             site here;
             here.add("n", chips_on_node(3));
-            EXPECT_EQ(given(here, cores_ask(16, dvpp, level)), "whole") << dvpp << level;
+            EXPECT_EQ(template_for(here, cores_ask(16, dvpp, level)), "whole") << dvpp << level;
             EXPECT_EQ(annotation(here), "0,1");
             EXPECT_EQ(here.place(cores_ask(16, dvpp, level)), "too_few_devices") << "one is left";
             EXPECT_EQ(here.place(cores_ask(8, dvpp, level)), "n");
@@ -249,9 +250,9 @@ const ascend_chip& chip(const char* name) { return **find_chip(built_in_ascend_c
 
 /// The chips of the catalog as a device configuration without resource names has them.
 hami::options all_kinds() {
-    hami::options made;
-    for (const named_chip& each : names) {
-        const ascend_chip& from = chip(each.chip);
+    hami::options result;
+    for (const named_chip& row : names) {
+        const ascend_chip& from = chip(row.chip);
         hami::kind kind{.npu = {.name = from.name,
                                 .memory_allocatable = from.memory_allocatable,
                                 .memory_capacity = from.memory_capacity,
@@ -262,16 +263,16 @@ hami::options all_kinds() {
             kind.npu.templates.push_back(
                 {.name = part.name, .memory = part.memory, .ai_core = part.ai_core, .ai_cpu = part.ai_cpu.value_or(0)});
         }
-        made.kinds.push_back(std::move(kind));
+        result.kinds.push_back(std::move(kind));
     }
-    return made;
+    return result;
 }
 
 /// A node of two cards of that chip.
 dialects::node_reading cards_of(const char* name) {
     const ascend_chip& of = chip(name);
-    kubernetes::node made;
-    made.name = name;
+    kubernetes::node object;
+    object.name = name;
     std::string list;
     for (const char* id : {"A", "B"}) {
         list += (list.empty() ? "" : ",") +
@@ -279,13 +280,13 @@ dialects::node_reading cards_of(const char* name) {
                  R"(,"devmem":)" + std::to_string(of.memory_allocatable.count()) + R"(,"devcore":)" +
                  std::to_string(of.ai_core) + R"(,"health":true})");
     }
-    made.annotations["hami.io/node-register-" + of.name] = "[" + list + "]";
-    made.allocatable["huawei.com/" + of.name] = "8";
-    return test::spoken<hami::options>::read_node(made, all_kinds());
+    object.annotations["hami.io/node-register-" + of.name] = "[" + list + "]";
+    object.allocatable["huawei.com/" + of.name] = "8";
+    return test::spoken<hami::options>::read_node(object, all_kinds());
 }
 site every_chip() {
     site here;
-    for (const named_chip& each : names) here.add(each.chip, cards_of(each.chip));
+    for (const named_chip& row : names) here.add(row.chip, cards_of(row.chip));
     return here;
 }
 
@@ -314,14 +315,14 @@ TEST(seeds_npu, the_hami_example) {
 
 TEST(seeds_npu, every_chip_has_its_resource_names) {
     covers({"R099"});
-    for (const named_chip& each : names) {
-        EXPECT_EQ(chip(each.chip).resource, each.resource);
-        EXPECT_EQ(chip(each.chip).resource_memory, each.memory_resource);
+    for (const named_chip& row : names) {
+        EXPECT_EQ(chip(row.chip).resource, row.resource);
+        EXPECT_EQ(chip(row.chip).resource_memory, row.memory_resource);
         auto here = every_chip(); // by the names that the dialect makes of the common word
-        const std::int64_t memory = chip(each.chip).templates.at(0).memory.count() + 1;
-        const auto pod = pod_with({{each.resource, 1}, {each.memory_resource, memory}});
-        EXPECT_EQ(here.place(test::spoken<hami::options>::read_pod(pod, all_kinds())), each.chip);
-        EXPECT_EQ(std::get<vir_template>(here.part()).memory, chip(each.chip).templates.at(1).memory) << each.chip;
+        const std::int64_t memory = chip(row.chip).templates.at(0).memory.count() + 1;
+        const auto pod = pod_with({{row.resource, 1}, {row.memory_resource, memory}});
+        EXPECT_EQ(here.place(test::spoken<hami::options>::read_pod(pod, all_kinds())), row.chip);
+        EXPECT_EQ(std::get<vir_template>(here.part()).memory, chip(row.chip).templates.at(1).memory) << row.chip;
     }
     EXPECT_FALSE(test::spoken<hami::options>::requests(pod_with({{"huawei.com/Ascend910B", 1}}), all_kinds()))
         << "no such chip";

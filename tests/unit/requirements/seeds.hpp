@@ -30,31 +30,31 @@ public:
 
     site& add(const std::string& name, const dialects::node_reading& read) {
         EXPECT_TRUE(placing_ == nullptr);
-        for (const error& each : read.problems) ADD_FAILURE() << name << ": " << each.message();
-        node made{.name = name, .cpu = milli_cpu{64000}, .memory = to_bytes(mib{512000}), .pods_max = 110};
-        for (const device_registration& each : read.devices) {
-            const auto added = add_device(owned_, made, each, built_in_mig_catalog());
+        for (const error& problem : read.problems) ADD_FAILURE() << name << ": " << problem.message();
+        node described{.name = name, .cpu = milli_cpu{64000}, .memory = to_bytes(mib{512000}), .pods_max = 110};
+        for (const device_registration& device : read.devices) {
+            const auto added = add_device(owned_, described, device, built_in_mig_catalog());
             EXPECT_TRUE(added) << added.error().message();
         }
-        owned_.nodes.push_back(std::move(made));
+        owned_.nodes.push_back(std::move(described));
         registered_.push_back(read.devices);
         return *this;
     }
 
     /// The node's name, or why there is none: a code of rejection_code, or "error" for a pod that cannot be read.
-    std::string place(const expected<pod_request>& asked) {
+    std::string place(const expected<pod_request>& request) {
         shares_.clear();
-        if (!asked) return "error";
-        const auto placed = decider().place(*asked);
+        if (!request) return "error";
+        const auto placed = decider().place(*request);
         if (!placed) return std::string{to_string(placed.error().main_code())};
         last_ = placed->node;
         shares_.assign(placed->shares.begin(), placed->shares.end());
         return owned_.nodes[placed->node.at()].name;
     }
     /// How many of `pods` equal ones find a place.
-    int place_many(const expected<pod_request>& asked, int pods) {
+    int place_many(const expected<pod_request>& request, int pods) {
         int placed = 0;
-        for (int i = 0; i < pods; ++i) placed += place(asked).empty() || shares_.empty() ? 0 : 1;
+        for (int i = 0; i < pods; ++i) placed += place(request).empty() || shares_.empty() ? 0 : 1;
         return placed;
     }
 
@@ -96,23 +96,23 @@ inline constexpr std::string_view v100 = "NVIDIA-Tesla V100-PCIE-32GB";
 }
 
 [[nodiscard]] inline dialects::node_reading vgpu_node(const std::string& cards, const vgpu::options& with = {}) {
-    kubernetes::node made;
-    made.name = "n";
-    made.annotations[vgpu::register_annotation] = cards;
-    made.allocatable = {{"volcano.sh/vgpu-number", "8"},
-                        {"volcano.sh/vgpu-cores", "800"},
-                        {"volcano.sh/vgpu-memory", "89424"}}; // number and memory as in seeds 000, 001, 003
-    return test::spoken<vgpu::options>::read_node(made, with);
+    kubernetes::node object;
+    object.name = "n";
+    object.annotations[vgpu::register_annotation] = cards;
+    object.allocatable = {{"volcano.sh/vgpu-number", "8"},
+                          {"volcano.sh/vgpu-cores", "800"},
+                          {"volcano.sh/vgpu-memory", "89424"}}; // number and memory as in seeds 000, 001, 003
+    return test::spoken<vgpu::options>::read_node(object, with);
 }
 
 [[nodiscard]] inline kubernetes::pod pod_with(kubernetes::amount_map limits) {
-    kubernetes::pod made;
-    made.name = "p";
-    made.ns = "default";
-    made.containers.resize(1);
-    made.containers[0].name = "c";
-    made.containers[0].limits = std::move(limits);
-    return made;
+    kubernetes::pod result;
+    result.name = "p";
+    result.ns = "default";
+    result.containers.resize(1);
+    result.containers[0].name = "c";
+    result.containers[0].limits = std::move(limits);
+    return result;
 }
 
 /// Amounts of 0 are not written; a mode that is empty is no annotation.
@@ -121,9 +121,9 @@ inline constexpr std::string_view v100 = "NVIDIA-Tesla V100-PCIE-32GB";
     kubernetes::amount_map limits{{"volcano.sh/vgpu-number", number}};
     if (memory > 0) limits["volcano.sh/vgpu-memory"] = memory;
     if (cores > 0) limits["volcano.sh/vgpu-cores"] = cores;
-    auto made = pod_with(std::move(limits));
-    if (!mode.empty()) made.annotations[vgpu::mode_annotation] = mode;
-    return made;
+    auto result = pod_with(std::move(limits));
+    if (!mode.empty()) result.annotations[vgpu::mode_annotation] = mode;
+    return result;
 }
 [[nodiscard]] inline expected<pod_request> vgpu_ask(std::int64_t number, std::int64_t memory, std::int64_t cores = 0,
                                                     const std::string& mode = "") {
@@ -135,13 +135,13 @@ inline constexpr std::string_view v100 = "NVIDIA-Tesla V100-PCIE-32GB";
     const auto kind = [](const char* name, std::int64_t memory_mib, std::int64_t count) {
         return mig_kind{.name = name, .memory = mib{memory_mib}, .count = count};
     };
-    vgpu::options made;
-    made.geometries = {{.models = {"A100-SXM4-40GB"},
-                        .groups = {{.name = "group1", .kinds = {kind("1g.5gb", 5120, 7)}},
-                                   {.name = "group2", .kinds = {kind("2g.10gb", 10240, 3), kind("1g.5gb", 5120, 1)}},
-                                   {.name = "group3", .kinds = {kind("3g.20gb", 20480, 2)}},
-                                   {.name = "group4", .kinds = {kind("7g.40gb", 40960, 1)}}}}};
-    return made;
+    vgpu::options result;
+    result.geometries = {{.models = {"A100-SXM4-40GB"},
+                          .groups = {{.name = "group1", .kinds = {kind("1g.5gb", 5120, 7)}},
+                                     {.name = "group2", .kinds = {kind("2g.10gb", 10240, 3), kind("1g.5gb", 5120, 1)}},
+                                     {.name = "group3", .kinds = {kind("3g.20gb", 20480, 2)}},
+                                     {.name = "group4", .kinds = {kind("7g.40gb", 40960, 1)}}}}};
+    return result;
 }
 
 } // namespace vgpualloc::test

@@ -32,7 +32,7 @@ TEST(seeds, volcano_has_two_sharing_modes) {
     auto as_volcano = a100_geometry();
     as_volcano.mps_as_hami_core = true;
     for (const char* text : {"hami-core", "mig", "mps", "time-slicing", ""}) {
-        for (const auto& each : vgpu_node(card("A", text), as_volcano).devices) modes.insert(each.mode);
+        for (const auto& device : vgpu_node(card("A", text), as_volcano).devices) modes.insert(device.mode);
     }
     EXPECT_EQ(modes, (std::set<std::string>{"hami_core", "mig"}));
     auto here = mixed();
@@ -58,7 +58,7 @@ TEST(seeds, hami_core_takes_any_gpu) {
     covers({"R003", "R004"});
     std::vector<std::string> types{"NVIDIA-Tesla V100-PCIE-32GB", "NVIDIA-Tesla T4", "NVIDIA-Tesla P4",
                                    "NVIDIA-NVIDIA GeForce RTX 4090", "NVIDIA-some later GPU"};
-    for (const mig_model& each : built_in_mig_catalog().models) types.push_back("NVIDIA-" + each.name);
+    for (const mig_model& model : built_in_mig_catalog().models) types.push_back("NVIDIA-" + model.name);
     for (const std::string& type : types) {
         site here;
         here.add("n", vgpu_node(card("A", "hami-core", type)));
@@ -121,7 +121,7 @@ TEST(seeds, the_number_is_of_different_cards) {
     EXPECT_EQ(here.shares().size(), 1U);
     EXPECT_EQ(here.place(vgpu_ask(3, 3000)), "n");
     std::set<std::size_t> cards;
-    for (const device_share& each : here.shares()) cards.insert(each.device.at());
+    for (const device_share& share : here.shares()) cards.insert(share.device.at());
     EXPECT_EQ(cards, (std::set<std::size_t>{0, 1, 2}));
     EXPECT_EQ(here.place(vgpu_ask(4, 3000)), "too_few_devices");
 }
@@ -131,9 +131,9 @@ TEST(seeds, cores_are_optional_and_of_each_card) {
     site here;
     here.add("n", vgpu_node(card("A", "hami-core") + card("B", "hami-core")));
     EXPECT_EQ(here.place(vgpu_ask(2, 3000, 50)), "n");
-    for (const std::size_t each : {0U, 1U}) EXPECT_EQ(here.state(0, each).cores, core_percent{50});
+    for (const std::size_t device : {0U, 1U}) EXPECT_EQ(here.state(0, device).cores, core_percent{50});
     EXPECT_EQ(here.place(vgpu_ask(2, 3000)), "n") << "without cores";
-    for (const std::size_t each : {0U, 1U}) EXPECT_EQ(here.state(0, each).cores, core_percent{50});
+    for (const std::size_t device : {0U, 1U}) EXPECT_EQ(here.state(0, device).cores, core_percent{50});
     EXPECT_EQ(here.place(vgpu_ask(2, 3000, 51)), "insufficient_device_cores");
     EXPECT_EQ(here.place(vgpu_ask(2, 3000, 50)), "n") << "the other half of both";
 }
@@ -144,9 +144,9 @@ TEST(seeds, memory_is_optional_and_of_each_card) {
     here.add("n", vgpu_node(card("A", "hami-core") + card("B", "hami-core") + card("C", "hami-core")));
     EXPECT_EQ(here.place(vgpu_ask(2, 10240)), "n") << "seed 002: two GPUs, 10240 each";
     ASSERT_EQ(here.shares().size(), 2U);
-    for (const device_share& each : here.shares()) {
-        EXPECT_EQ(each.part, (partition{slice{.memory = mib{10240}, .cores = core_percent{0}}}));
-        EXPECT_EQ(here.state(0, each.device.at()).memory, mib{10240});
+    for (const device_share& share : here.shares()) {
+        EXPECT_EQ(share.part, (partition{slice{.memory = mib{10240}, .cores = core_percent{0}}}));
+        EXPECT_EQ(here.state(0, share.device.at()).memory, mib{10240});
     }
     EXPECT_EQ(ids_of(here, vgpu_pod(2, 10240)), "A,NVIDIA,10240,0:B,NVIDIA,10240,0:");
     EXPECT_EQ(here.place(vgpu_ask(1, 0)), "n") << "without memory: all of a card";
@@ -183,11 +183,11 @@ TEST(seeds, without_an_annotation_the_node_score_chooses_the_mode) {
             auto here = mixed(policy);
             const std::string full = here.place(vgpu_ask(1, 5120, 0, busy)); // both modes charge 5120 MiB for it
             const std::string empty = full == "n_hami" ? "n_mig" : "n_hami";
-            const auto asked = vgpu_ask(1, 3000);
-            const auto scores = here.decider().scores(*asked);
+            const auto request = vgpu_ask(1, 3000);
+            const auto scores = here.decider().scores(*request);
             EXPECT_NE(scores.at(0), scores.at(1));
             const std::string best = scores.at(0) > scores.at(1) ? "n_hami" : "n_mig";
-            EXPECT_EQ(here.place(asked), best) << busy << policy;
+            EXPECT_EQ(here.place(request), best) << busy << policy;
             EXPECT_EQ(best, std::string_view{policy} == "binpack" ? full : empty) << busy << policy;
         }
     }

@@ -41,7 +41,7 @@ std::string model_json(const std::string& nodes, const std::string& pods, const 
 
 std::string plain_json() { return model_json(kinds_json, pods_json, arrivals_json, durations_json); }
 
-generated_trace made(const std::string& json, const generate_options& options = {}) {
+generated_trace generated(const std::string& json, const generate_options& options = {}) {
     const auto model = parse_trace_model(json, "m.json");
     if (!model) {
         ADD_FAILURE() << model.error().message();
@@ -87,14 +87,14 @@ generate_options with_seed(std::uint64_t seed) {
 }
 
 TEST(generator, same_seed_gives_the_same_bytes_and_another_seed_others) {
-    const std::string first = bytes_of(made(plain_json(), with_seed(7)));
-    EXPECT_EQ(first, bytes_of(made(plain_json(), with_seed(7))));
-    EXPECT_NE(first, bytes_of(made(plain_json(), with_seed(8))));
+    const std::string first = bytes_of(generated(plain_json(), with_seed(7)));
+    EXPECT_EQ(first, bytes_of(generated(plain_json(), with_seed(7))));
+    EXPECT_NE(first, bytes_of(generated(plain_json(), with_seed(8))));
 }
 
 // Computed by a second implementation of rng.hpp and of docs/trace-model.md, written in Python.
 TEST(generator, first_draws_are_the_recorded_ones) {
-    const auto trace = made(plain_json(), with_seed(1));
+    const auto trace = generated(plain_json(), with_seed(1));
     const auto times = arrivals_of(trace);
     const auto lives = durations_of(trace);
     std::vector<std::int64_t> drawn;
@@ -109,7 +109,7 @@ TEST(generator, first_draws_are_the_recorded_ones) {
 TEST(generator, classes_come_as_often_as_their_weights_say) {
     generate_options options = with_seed(3);
     options.pods = 100'000;
-    const auto trace = made(plain_json(), options);
+    const auto trace = generated(plain_json(), options);
     ASSERT_EQ(trace.pods_per_class.size(), 3U);
     // Five standard deviations of a binomial, sqrt(n p (1 - p)), rounded up.
     EXPECT_NEAR(static_cast<double>(trace.pods_per_class[0]), 60'000, 775);
@@ -121,20 +121,20 @@ TEST(generator, classes_come_as_often_as_their_weights_say) {
 }
 
 TEST(generator, a_change_of_one_part_leaves_what_the_others_draw) {
-    const auto base = made(plain_json());
-    const auto lives = made(model_json(kinds_json, pods_json, arrivals_json, "[[0, 5], [1, 50]]"));
+    const auto base = generated(plain_json());
+    const auto lives = generated(model_json(kinds_json, pods_json, arrivals_json, "[[0, 5], [1, 50]]"));
     EXPECT_EQ(arrivals_of(base), arrivals_of(lives));
     EXPECT_EQ(requests_of(base), requests_of(lives));
     EXPECT_NE(durations_of(base), durations_of(lives));
 
-    const auto batch = made(model_json(kinds_json, pods_json, R"({"process": "batch"})", durations_json));
+    const auto batch = generated(model_json(kinds_json, pods_json, R"({"process": "batch"})", durations_json));
     EXPECT_EQ(requests_of(base), requests_of(batch));
     EXPECT_EQ(durations_of(base), durations_of(batch));
     EXPECT_NE(arrivals_of(base), arrivals_of(batch));
 
     const std::string one_class = R"({"count": 1000, "classes": [
         {"weight": 1, "cpu_milli": 1, "memory_mib": 1, "num_gpu": 1, "gpu_milli": 1}]})";
-    const auto uniform = made(model_json(kinds_json, one_class, arrivals_json, durations_json));
+    const auto uniform = generated(model_json(kinds_json, one_class, arrivals_json, durations_json));
     EXPECT_EQ(arrivals_of(base), arrivals_of(uniform));
     EXPECT_EQ(durations_of(base), durations_of(uniform));
 }
@@ -142,8 +142,8 @@ TEST(generator, a_change_of_one_part_leaves_what_the_others_draw) {
 TEST(generator, durations_of_one_class_shift_no_other_pod) {
     std::string own = pods_json;
     own.replace(own.find(R"("num_gpu": 0)"), 12, R"("num_gpu": 0, "duration_quantiles_s": [[0, 7], [1, 7]])");
-    const auto base = made(plain_json());
-    const auto changed = made(model_json(kinds_json, own, arrivals_json, durations_json));
+    const auto base = generated(plain_json());
+    const auto changed = generated(model_json(kinds_json, own, arrivals_json, durations_json));
     const auto before = durations_of(base);
     const auto after = durations_of(changed);
     for (std::size_t i = 0; i < base.pods.size(); ++i) {
@@ -154,8 +154,8 @@ TEST(generator, durations_of_one_class_shift_no_other_pod) {
 TEST(generator, more_pods_extend_the_list_of_fewer) {
     generate_options options;
     options.pods = 400;
-    const auto few = requests_of(made(plain_json(), options));
-    auto many = requests_of(made(plain_json()));
+    const auto few = requests_of(generated(plain_json(), options));
+    auto many = requests_of(generated(plain_json()));
     many.resize(few.size());
     EXPECT_EQ(few, many);
 }
@@ -164,7 +164,7 @@ TEST(generator, scaled_node_kinds_sum_exactly_and_keep_their_proportions) {
     for (const std::int64_t total : {1, 2, 3, 7, 10, 11, 99, 1234}) {
         generate_options options;
         options.nodes = total;
-        const auto trace = made(plain_json(), options);
+        const auto trace = generated(plain_json(), options);
         ASSERT_EQ(std::ssize(trace.nodes), total);
         std::map<std::string, double> counts;
         for (const auto& node : trace.nodes) counts[node.model] += 1;
@@ -177,7 +177,7 @@ TEST(generator, scaled_node_kinds_sum_exactly_and_keep_their_proportions) {
 TEST(generator, names_sort_in_the_order_of_the_lists) {
     generate_options options;
     options.pods = 10'001;
-    const auto trace = made(plain_json(), options);
+    const auto trace = generated(plain_json(), options);
     EXPECT_EQ(trace.nodes.front().name, "gen-node-0000");
     EXPECT_EQ(trace.nodes.back().name, "host-node-0009");
     EXPECT_EQ(trace.pods.front().name, "gen-pod-00000");
@@ -188,7 +188,7 @@ TEST(generator, load_is_reached_and_passed_by_no_more_than_the_last_pod) {
     for (const double load : {0.01, 0.5, 1.3, 40.0}) {
         generate_options options;
         options.load = load;
-        const auto trace = made(plain_json(), options);
+        const auto trace = generated(plain_json(), options);
         ASSERT_EQ(trace.capacity, milli_gpu{46'000});
         const auto target = static_cast<std::int64_t>(load * 46'000 + 0.5);
         const auto& last = trace.pods.back();
@@ -203,7 +203,7 @@ TEST(generator, load_is_reached_and_passed_by_no_more_than_the_last_pod) {
 TEST(generator, load_met_exactly_is_enough) {
     const std::string whole = R"({"load": 1, "classes": [
         {"weight": 1, "cpu_milli": 1, "memory_mib": 1, "num_gpu": 1, "gpu_milli": 1000}]})";
-    EXPECT_EQ(made(model_json(kinds_json, whole, arrivals_json, durations_json)).pods.size(), 46U);
+    EXPECT_EQ(generated(model_json(kinds_json, whole, arrivals_json, durations_json)).pods.size(), 46U);
 }
 
 TEST(generator, equal_remainders_go_to_the_first_kinds) {
@@ -213,7 +213,7 @@ TEST(generator, equal_remainders_go_to_the_first_kinds) {
     const std::string idle =
         R"({"count": 1, "classes": [{"weight": 1, "cpu_milli": 1, "memory_mib": 1, "num_gpu": 0}]})";
     std::vector<std::int64_t> cpus;
-    for (const auto& node : made(model_json(three, idle, arrivals_json, durations_json)).nodes) {
+    for (const auto& node : generated(model_json(three, idle, arrivals_json, durations_json)).nodes) {
         cpus.push_back(node.cpu.count());
     }
     EXPECT_EQ(cpus, (std::vector<std::int64_t>{1, 1, 2, 3}));
@@ -222,7 +222,7 @@ TEST(generator, equal_remainders_go_to_the_first_kinds) {
 TEST(generator, poisson_gaps_have_the_mean_and_the_spread_of_an_exponential) {
     generate_options options = with_seed(5);
     options.pods = 100'000;
-    const auto times = arrivals_of(made(plain_json(), options));
+    const auto times = arrivals_of(generated(plain_json(), options));
     double sum = 0;
     double squares = 0;
     ticks before;
@@ -245,7 +245,7 @@ TEST(generator, hourly_weights_shape_the_day_and_keep_its_mean) {
         R"({"process": "poisson", "mean_interarrival_s": 100, "hourly_weights": [)" + weights + "]}";
     generate_options options = with_seed(9);
     options.pods = 86'400; // a hundred days
-    const auto times = arrivals_of(made(model_json(kinds_json, pods_json, arrivals, durations_json), options));
+    const auto times = arrivals_of(generated(model_json(kinds_json, pods_json, arrivals, durations_json), options));
     std::array<double, 24> counts{};
     for (const ticks time : times) counts[static_cast<std::size_t>(time.count() / 3'600'000'000 % 24)] += 1;
     EXPECT_EQ(counts[0], 0);
@@ -256,24 +256,24 @@ TEST(generator, hourly_weights_shape_the_day_and_keep_its_mean) {
 
 TEST(generator, fixed_and_batch_arrivals_are_exact) {
     const auto fixed =
-        made(model_json(kinds_json, pods_json, R"({"process": "fixed", "interval_s": 2.5})", durations_json));
+        generated(model_json(kinds_json, pods_json, R"({"process": "fixed", "interval_s": 2.5})", durations_json));
     EXPECT_EQ(arrivals_of(fixed)[0], ticks{0});
     EXPECT_EQ(arrivals_of(fixed)[1], ticks{2'000'000}); // whole seconds, rounded down
     EXPECT_EQ(arrivals_of(fixed)[2], ticks{5'000'000});
-    const auto batch = made(model_json(kinds_json, pods_json, R"({"process": "batch"})", durations_json));
+    const auto batch = generated(model_json(kinds_json, pods_json, R"({"process": "batch"})", durations_json));
     EXPECT_EQ(arrivals_of(batch), std::vector<ticks>(1000));
 }
 
 TEST(generator, durations_follow_the_quantiles_and_last_at_least_a_second) {
     generate_options options = with_seed(2);
     options.pods = 100'000;
-    auto seconds = durations_of(made(plain_json(), options));
+    auto seconds = durations_of(generated(plain_json(), options));
     std::sort(seconds.begin(), seconds.end());
     EXPECT_GE(seconds.front(), 10);
     EXPECT_LE(seconds.back(), 1000);
     EXPECT_NEAR(static_cast<double>(seconds[25'000]), 55, 2); // halfway from (0, 10) to (0.5, 100)
     EXPECT_NEAR(static_cast<double>(seconds[75'000]), 550, 20);
-    const auto instant = made(model_json(kinds_json, pods_json, arrivals_json, "[[0, 0], [1, 0.2]]"));
+    const auto instant = generated(model_json(kinds_json, pods_json, arrivals_json, "[[0, 0], [1, 0.2]]"));
     EXPECT_EQ(durations_of(instant), std::vector<std::int64_t>(1000, 1));
 }
 
@@ -281,15 +281,15 @@ TEST(generator, pods_without_durations_never_leave) {
     std::string json = plain_json();
     const std::string part = R"(, "duration_quantiles_s": )" + durations_json;
     json.erase(json.find(part), part.size());
-    for (const auto& pod : made(json).pods) ASSERT_FALSE(pod.deletion_time.has_value());
+    for (const auto& pod : generated(json).pods) ASSERT_FALSE(pod.deletion_time.has_value());
 }
 
 TEST(generator, marginals_draw_their_parts_independently) {
-    const auto trace = made(model_json(kinds_json, R"({"count": 40000, "marginals": {"weight": 1,
+    const auto trace = generated(model_json(kinds_json, R"({"count": 40000, "marginals": {"weight": 1,
         "gpus": [{"weight": 1, "num_gpu": 0}, {"weight": 3, "num_gpu": 1, "gpu_milli": 500, "gpu_spec": "T4|G2"}],
         "cpus": [{"weight": 1, "cpu_milli": 1000}, {"weight": 1, "cpu_milli": 2000}],
         "memories": [{"weight": 1, "memory_mib": 1024}, {"weight": 4, "memory_mib": 4096}]}})",
-                                       arrivals_json, durations_json));
+                                            arrivals_json, durations_json));
     std::map<std::array<std::int64_t, 4>, double> counts;
     for (const auto& request : requests_of(trace)) counts[request] += 1;
     EXPECT_EQ(counts.size(), 8U);
@@ -305,8 +305,8 @@ TEST(generator, the_effective_model_makes_the_same_again) {
     generate_options options = with_seed(18'446'744'073'709'551'615U);
     options.load = 0.7;
     for (const auto& nodes : {kinds_json, weights_json}) {
-        const auto trace = made(model_json(nodes, pods_json, arrivals_json, durations_json), options);
-        EXPECT_EQ(bytes_of(trace), bytes_of(made(write_trace_model(trace.effective))));
+        const auto trace = generated(model_json(nodes, pods_json, arrivals_json, durations_json), options);
+        EXPECT_EQ(bytes_of(trace), bytes_of(generated(write_trace_model(trace.effective))));
     }
 }
 
@@ -314,7 +314,7 @@ TEST(generator, shipped_quickstart_is_what_its_model_makes) {
     const std::string folder = std::string{VGA_SOURCE_DIR} + "/traces/";
     const auto text = vgpuformats::read_file(folder + "models/quickstart.json");
     ASSERT_TRUE(text) << text.error().message();
-    const auto trace = made(*text, with_seed(1));
+    const auto trace = generated(*text, with_seed(1));
     const auto same = [&](const std::string& name, const std::string& fresh) {
         const auto shipped = vgpuformats::read_file(folder + "quickstart/" + name);
         ASSERT_TRUE(shipped) << shipped.error().message();
@@ -330,7 +330,7 @@ TEST(generator, shipped_quickstart_is_what_its_model_makes) {
 TEST(generator, shipped_openb_model_has_the_counts_of_the_trace) {
     const auto text = vgpuformats::read_file(std::string{VGA_SOURCE_DIR} + "/traces/models/openb-like.json");
     ASSERT_TRUE(text) << text.error().message();
-    const auto trace = made(*text);
+    const auto trace = generated(*text);
     EXPECT_EQ(trace.nodes.size(), 1213U);
     EXPECT_EQ(trace.capacity, milli_gpu{6'212'000});
     EXPECT_EQ(trace.pods.size(), 8152U);
@@ -338,8 +338,8 @@ TEST(generator, shipped_openb_model_has_the_counts_of_the_trace) {
 }
 
 struct bad_model {
-    const char* found; ///< replaced in the plain model …
-    const char* put;   ///< … by this
+    const char* replaced; ///< replaced in the plain model …
+    const char* put;      ///< … by this
     vgpualloc::error_code code;
     const char* field;
 };
@@ -392,8 +392,8 @@ TEST(generator, bad_models_are_refused_with_the_place) {
     };
     for (const auto& bad : table) {
         std::string json = plain_json();
-        ASSERT_NE(json.find(bad.found), std::string::npos) << bad.found;
-        json.replace(json.find(bad.found), std::string_view{bad.found}.size(), bad.put);
+        ASSERT_NE(json.find(bad.replaced), std::string::npos) << bad.replaced;
+        json.replace(json.find(bad.replaced), std::string_view{bad.replaced}.size(), bad.put);
         const auto model = parse_trace_model(json, "m.json");
         ASSERT_FALSE(model) << bad.put;
         EXPECT_EQ(model.error().code, bad.code) << model.error().message();

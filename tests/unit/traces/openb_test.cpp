@@ -85,8 +85,8 @@ TEST_F(openb, every_required_column_is_asked_for) {
     const std::vector<std::string> pod_columns{"name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli"};
     const auto without = [](const std::vector<std::string>& columns, const std::string& left_out) {
         std::string header = "other";
-        for (const auto& each : columns) {
-            if (each != left_out) header += "," + each;
+        for (const auto& column : columns) {
+            if (column != left_out) header += "," + column;
         }
         return header + "\n";
     };

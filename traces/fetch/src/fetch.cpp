@@ -124,14 +124,14 @@ void read_content_range(std::string_view value, request_state& state) {
 std::size_t on_header(char* data, std::size_t, std::size_t size, void* context) noexcept {
     auto& state = *static_cast<request_state*>(context);
     const std::string_view line{data, size};
-    constexpr std::string_view wanted = "content-range:";
+    constexpr std::string_view header = "content-range:";
     if (line.starts_with("HTTP/")) { // a redirect brings several sets of headers; the last one counts
         state.range_start_bytes = -1;
         state.range_total_bytes = -1;
-    } else if (line.size() > wanted.size() &&
-               std::equal(wanted.begin(), wanted.end(), line.begin(),
+    } else if (line.size() > header.size() &&
+               std::equal(header.begin(), header.end(), line.begin(),
                           [](char a, char b) { return a == (b >= 'A' && b <= 'Z' ? static_cast<char>(b + 32) : b); })) {
-        read_content_range(line.substr(wanted.size()), state);
+        read_content_range(line.substr(header.size()), state);
     }
     return size;
 }
@@ -315,8 +315,8 @@ void set_options(CURL* handle, const public_file& file, const fetch_options& opt
 
 [[nodiscard]] vgpualloc::expected<fetch_status> fetch_one(CURL* handle, const public_file& file,
                                                           const std::string& path, const fetch_options& options) {
-    struct stat found{};
-    const bool present = ::stat(path.c_str(), &found) == 0;
+    struct stat status{};
+    const bool present = ::stat(path.c_str(), &status) == 0;
     if (present) {
         const auto sum = vgpuformats::sha256_of_file(path);
         if (!sum) return vgpualloc::unexpected(sum.error());
@@ -377,7 +377,7 @@ vgpualloc::expected<std::vector<fetched_file>> fetch_files(const std::vector<pub
                                                            const fetch_options& options) {
     static const CURLcode network = curl_global_init(CURL_GLOBAL_DEFAULT);
     vgpuformats::posix::created_folders folders; // never kept: an empty one goes away again, one with files in it stays
-    if (auto made = folders.create(options.folder); !made) return vgpualloc::unexpected(made.error());
+    if (auto created = folders.create(options.folder); !created) return vgpualloc::unexpected(created.error());
 
     const curl_handle handle{network == CURLE_OK ? curl_easy_init() : nullptr, &curl_easy_cleanup};
     std::vector<fetched_file> results;

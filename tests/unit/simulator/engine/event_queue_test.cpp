@@ -32,7 +32,7 @@ TEST(event_queue, at_one_instant_finishes_come_first_and_samples_last) {
     auto classes = expected;
     do {
         event_queue queue;
-        for (const event_class each : classes) queue.push(ticks{7}, each, 0);
+        for (const event_class kind : classes) queue.push(ticks{7}, kind, 0);
         const auto out = drained(queue);
         ASSERT_EQ(out.size(), expected.size());
         for (std::size_t i = 0; i < out.size(); ++i) EXPECT_EQ(out[i].what, expected[i]);
@@ -64,7 +64,7 @@ TEST(event_queue, equal_time_and_class_come_out_as_they_went_in) {
     event_queue queue;
     for (std::uint32_t pod = 0; pod < 100; ++pod) queue.push(ticks{5}, event_class::arrival, 99 - pod);
     std::uint32_t expected = 99;
-    for (const event& each : drained(queue)) EXPECT_EQ(each.pod, expected--);
+    for (const event& drawn : drained(queue)) EXPECT_EQ(drawn.pod, expected--);
 }
 
 TEST(event_queue, pushing_between_pops_keeps_the_order) {

@@ -47,13 +47,13 @@ TEST_F(gauges_test, an_empty_cluster_uses_nothing) {
 TEST_F(gauges_test, placed_and_released_again_leaves_no_trace) {
     const auto unusable = gauges_.unusable_micro;
     std::vector<node_index> where;
-    std::int64_t asked = 0;
+    std::int64_t requested = 0;
     for (std::size_t pod = 0; pod < input_.pods.size(); ++pod) {
         where.push_back(place(pod));
-        asked += input_.requested[input_.pods[pod].request].count();
-        EXPECT_EQ(gauges_.allocated_milli, asked);
+        requested += input_.requested[input_.pods[pod].request].count();
+        EXPECT_EQ(gauges_.allocated_milli, requested);
     }
-    EXPECT_EQ(asked, 1300);
+    EXPECT_EQ(requested, 1300);
     EXPECT_EQ(gauges_.used_gpus, 2);
     EXPECT_NE(gauges_.unusable_micro, unusable);
     for (std::size_t pod = 0; pod < where.size(); ++pod) {

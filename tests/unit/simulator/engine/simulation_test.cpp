@@ -42,14 +42,15 @@ public:
     /// Per sample "second:allocated".
     [[nodiscard]] std::vector<std::string> allocated() const {
         std::vector<std::string> lines;
-        for (const auto& each : result.samples) {
-            lines.push_back(std::to_string(each.time.count() / 1'000'000) + ":" + std::to_string(each.allocated_milli));
+        for (const auto& sample : result.samples) {
+            lines.push_back(std::to_string(sample.time.count() / 1'000'000) + ":" +
+                            std::to_string(sample.allocated_milli));
         }
         return lines;
     }
     [[nodiscard]] std::vector<bool> placed() const {
         std::vector<bool> all;
-        for (const auto& each : result.pods) all.push_back(each.booking != no_booking);
+        for (const auto& pod : result.pods) all.push_back(pod.booking != no_booking);
         return all;
     }
 
@@ -86,7 +87,7 @@ public:
     }
     void on_finish(std::uint32_t pod, ticks now, std::vector<attempt>& attempts) override {
         note("finish", pod, now);
-        for (const std::uint32_t each : waiting_) attempts.push_back({.pod = each, .time = now});
+        for (const std::uint32_t pod : waiting_) attempts.push_back({.pod = pod, .time = now});
         waiting_.clear();
     }
 

@@ -121,7 +121,7 @@ TEST_F(output, the_report_is_given_the_same_figures) {
     ASSERT_THAT(shown.nodes, SizeIs(1));
     EXPECT_EQ(shown.nodes[0].name, "n");
     std::vector<std::int64_t> used;
-    for (const auto each : shown.nodes[0].used) used.push_back(each.count());
+    for (const auto amount : shown.nodes[0].used) used.push_back(amount.count());
     EXPECT_THAT(used, ElementsAre(1000, 1000, 1000, 1000, 0, 0));
 }
 

@@ -30,7 +30,7 @@ std::vector<std::string> names(const simulation_input& input) {
     return all;
 }
 
-std::int64_t asked(const simulation_input& input) {
+std::int64_t requested_milli(const simulation_input& input) {
     std::int64_t sum = 0;
     for (const auto& pod : input.pods) sum += input.requested[pod.request].count();
     return sum;
@@ -45,7 +45,7 @@ std::vector<vgputraces::openb_pod> shares(int count, std::int64_t milli) {
 TEST(workload, untuned_it_holds_every_pod_once) {
     const auto input = built({gpu_node("n", 4)}, {share("c", 100), whole("a", 2), cpu_only("b")});
     EXPECT_THAT(names(input), UnorderedElementsAre("a", "b", "c"));
-    EXPECT_EQ(asked(input), 2100);
+    EXPECT_EQ(requested_milli(input), 2100);
     for (std::size_t i = 0; i < input.pods.size(); ++i) {
         EXPECT_EQ(input.pods[i].arrival, static_cast<std::int64_t>(i) * vgpualloc::ticks_per_second);
     }
@@ -89,7 +89,7 @@ TEST(workload, draws_are_consumed_in_the_reference_order) {
 
 TEST(workload, tuned_up_it_stays_within_the_target_and_numbers_its_copies) {
     const auto input = built({gpu_node("n", 4)}, shares(10, 300), 1.3);
-    EXPECT_EQ(asked(input), 5100); // 17 x 300; one more would exceed 5200
+    EXPECT_EQ(requested_milli(input), 5100); // 17 x 300; one more would exceed 5200
     const auto all = names(input);
     ASSERT_EQ(all.size(), 17U);
     for (std::size_t i = 0; i < 10; ++i) EXPECT_EQ(all[i].find("-tuned-"), std::string::npos);
@@ -100,12 +100,12 @@ TEST(workload, tuning_up_stops_by_the_amount_of_one_gpu_as_the_reference_does) {
     // 2000 of 3000: a copy adds 2000, but is tested with 1000, so one copy overshoots the target.
     const auto input = built({gpu_node("n", 3)}, {whole("p", 2)}, 1.0);
     EXPECT_THAT(names(input), ElementsAre("p", "p-tuned-0"));
-    EXPECT_EQ(asked(input), 4000);
+    EXPECT_EQ(requested_milli(input), 4000);
 }
 
 TEST(workload, tuned_down_it_removes_until_the_target_is_not_exceeded) {
     const auto input = built({gpu_node("n", 1)}, shares(10, 300), 0.5);
-    EXPECT_EQ(asked(input), 300);
+    EXPECT_EQ(requested_milli(input), 300);
     const auto original = names(built({gpu_node("n", 1)}, shares(10, 300)));
     const auto kept = names(input);
     EXPECT_NE(std::ranges::find(original, kept.front()), original.end());
@@ -116,9 +116,9 @@ TEST(workload, tuning_down_keeps_the_order_of_the_rest) {
     const auto kept = names(built({gpu_node("n", 2)}, shares(12, 300), 0.9));
     ASSERT_EQ(kept.size(), 6U);
     auto from = original.begin();
-    for (const std::string& each : kept) {
-        from = std::find(from, original.end(), each);
-        ASSERT_NE(from, original.end()) << each;
+    for (const std::string& name : kept) {
+        from = std::find(from, original.end(), name);
+        ASSERT_NE(from, original.end()) << name;
     }
 }
 
@@ -135,7 +135,7 @@ TEST(workload, a_list_without_gpus_cannot_be_tuned) {
 
 TEST(workload, a_cluster_without_gpus_drops_every_pod_that_asks_for_one) {
     const auto input = built({cpu_node("n")}, {share("p", 100), cpu_only("q")}, 1.0);
-    EXPECT_EQ(asked(input), 0);
+    EXPECT_EQ(requested_milli(input), 0);
 }
 
 TEST(workload, distinct_requests_are_kept_once) {
