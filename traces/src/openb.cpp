@@ -147,6 +147,22 @@ void append_seconds(std::string& out, const std::optional<ticks>& time) {
     if (time) append(out, time->count() / vgpualloc::ticks_per_second.count());
 }
 
+/// What read() makes of each row that is left; no name stands in two of them.
+template <class Row, class Read>
+expected<std::vector<Row>> read_rows(csv_reader& csv, std::size_t name_column, const Read& read) {
+    std::vector<Row> rows;
+    name_check names;
+    while (true) {
+        const auto more = csv.next();
+        if (!more) return unexpected(more.error());
+        if (!*more) return rows;
+        if (const auto named = names.check(csv, name_column); !named) return unexpected(named.error());
+        auto row = read();
+        if (!row) return unexpected(row.error());
+        rows.push_back(std::move(*row));
+    }
+}
+
 } // namespace
 
 expected<std::vector<openb_node>> read_openb_nodes(const std::string& path) {
@@ -159,18 +175,9 @@ expected<std::vector<openb_node>> read_openb_nodes(const std::string& path) {
         !complete) {
         return unexpected(complete.error());
     }
-    std::vector<openb_node> nodes;
-    name_check names;
-    while (true) {
-        const auto more = csv->next();
-        if (!more) return unexpected(more.error());
-        if (!*more) break;
-        if (const auto named = names.check(*csv, columns[0]); !named) return unexpected(named.error());
-        auto node = read_node(*csv, columns);
-        if (!node) return unexpected(node.error());
-        nodes.push_back(std::move(*node));
-    }
-    if (nodes.empty()) return unexpected(csv->empty_list("node"));
+    auto nodes = read_rows<openb_node>(*csv, columns[0], [&] { return read_node(*csv, columns); });
+    if (!nodes) return unexpected(nodes.error());
+    if (nodes->empty()) return unexpected(csv->empty_list("node"));
     return nodes;
 }
 
@@ -188,18 +195,9 @@ expected<std::vector<openb_pod>> read_openb_pods(const std::string& path) {
     columns.gpu_spec = csv->column("gpu_spec");
     columns.creation_time = csv->column("creation_time");
     columns.deletion_time = csv->column("deletion_time");
-    std::vector<openb_pod> pods;
-    name_check names;
-    while (true) {
-        const auto more = csv->next();
-        if (!more) return unexpected(more.error());
-        if (!*more) break;
-        if (const auto named = names.check(*csv, columns.required[0]); !named) return unexpected(named.error());
-        auto pod = read_pod(*csv, columns);
-        if (!pod) return unexpected(pod.error());
-        pods.push_back(std::move(*pod));
-    }
-    if (pods.empty()) return unexpected(csv->empty_list("pod"));
+    auto pods = read_rows<openb_pod>(*csv, columns.required[0], [&] { return read_pod(*csv, columns); });
+    if (!pods) return unexpected(pods.error());
+    if (pods->empty()) return unexpected(csv->empty_list("pod"));
     return pods;
 }
 

@@ -1,12 +1,13 @@
 // The built-in Ascend chips, looking chips up, and merging files into them.
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "vgpualloc/catalog/ascend.hpp"
 
 #include "ascend_checks.hpp"
+#include "merging.hpp"
 #include "vgpualloc/catalog/mig.hpp"
-#include "vgpualloc/core/config.hpp"
 #include "vgpualloc_embedded.hpp"
 
 namespace vgpualloc {
@@ -29,19 +30,14 @@ std::optional<clash> clash_of(const ascend_catalog& catalog, const ascend_chip& 
 } // namespace detail
 
 const ascend_catalog& built_in_ascend_catalog() {
-    static const ascend_catalog catalog = [] {
-        auto parsed = parse_ascend_catalog(embedded::ascend_templates, "data/ascend-templates.json");
-        VGA_ASSERT(parsed.has_value(), "the built-in Ascend catalog is well-formed");
-        return *std::move(parsed);
-    }();
+    static const ascend_catalog catalog =
+        detail::well_formed(parse_ascend_catalog(embedded::ascend_templates, "data/ascend-templates.json"));
     return catalog;
 }
 
 expected<ascend_catalog> merge(const ascend_catalog& base, const ascend_catalog& more) {
     ascend_catalog others = base;
-    std::erase_if(others.chips, [&more](const ascend_chip& chip) {
-        return std::ranges::find(more.chips, chip.name, &ascend_chip::name) != more.chips.end();
-    });
+    others.chips = detail::not_replaced(std::move(others.chips), more.chips);
     for (const ascend_chip& chip : more.chips) {
         if (const auto clash = detail::clash_of(others, chip)) {
             return unexpected(
@@ -49,14 +45,7 @@ expected<ascend_catalog> merge(const ascend_catalog& base, const ascend_catalog&
         }
     }
     ascend_catalog result = base;
-    for (const ascend_chip& chip : more.chips) {
-        const auto same = std::ranges::find(result.chips, chip.name, &ascend_chip::name);
-        if (same != result.chips.end()) {
-            *same = chip;
-        } else {
-            result.chips.push_back(chip);
-        }
-    }
+    detail::put(result.chips, more.chips);
     if (more.soft_core_total > core_percent{0}) {
         result.soft_core_total = more.soft_core_total;
         result.soft_by_default = more.soft_by_default;

@@ -8,7 +8,6 @@
 #include "ascend_checks.hpp"
 #include "file_checks.hpp"
 #include "vgpuformats/cursor.hpp"
-#include "vgpuformats/json.hpp"
 
 namespace vgpualloc {
 
@@ -244,17 +243,10 @@ void read_mindcluster(const cursor& in, mindcluster_catalog& catalog) {
 } // namespace
 
 expected<ascend_catalog> parse_ascend_catalog(std::string_view json, std::string_view name) {
-    const auto document = vgpuformats::parse_json(json, name);
-    if (!document) return unexpected(document.error());
-    std::optional<error> failure;
-    const cursor root{*document, name, failure};
-    detail::check_header(root);
-    ascend_catalog result;
-    result.sources = root.maybe_dictionary("sources");
-    read_ascend(root.at("ascend"), result);
-    if (root.has("mindcluster")) read_mindcluster(root.at("mindcluster"), result.mindcluster);
-    if (failure) return unexpected(*failure);
-    return result;
+    return detail::parse_file<ascend_catalog>(json, name, [](const cursor& root, ascend_catalog& catalog) {
+        read_ascend(root.at("ascend"), catalog);
+        if (root.has("mindcluster")) read_mindcluster(root.at("mindcluster"), catalog.mindcluster);
+    });
 }
 
 } // namespace vgpualloc

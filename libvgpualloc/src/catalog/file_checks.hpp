@@ -2,10 +2,13 @@
 #pragma once
 
 #include <initializer_list>
+#include <optional>
 #include <string_view>
 
 #include "vgpualloc/catalog/provenance.hpp"
+#include "vgpualloc/core/expected.hpp"
 #include "vgpuformats/cursor.hpp"
+#include "vgpuformats/json.hpp"
 
 namespace vgpualloc::detail {
 
@@ -15,5 +18,20 @@ void check_provenance(const vgpuformats::cursor& entry, const provenance& from,
 
 /// Fails unless the document has the schema of catalog files and no keys that such files cannot have.
 void check_header(const vgpuformats::cursor& root);
+
+/// The catalog that a file describes: its sources, and what read(root, catalog) makes of the rest.
+template <class Catalog, class Read>
+[[nodiscard]] expected<Catalog> parse_file(std::string_view json, std::string_view name, const Read& read) {
+    const auto document = vgpuformats::parse_json(json, name);
+    if (!document) return unexpected(document.error());
+    std::optional<error> failure;
+    const vgpuformats::cursor root{*document, name, failure};
+    check_header(root);
+    Catalog result;
+    result.sources = root.maybe_dictionary("sources");
+    read(root, result);
+    if (failure) return unexpected(*failure);
+    return result;
+}
 
 } // namespace vgpualloc::detail

@@ -1,11 +1,12 @@
 // The built-in MIG models, looking models up, and merging files into them.
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "vgpualloc/catalog/mig.hpp"
 
+#include "merging.hpp"
 #include "mig_checks.hpp"
-#include "vgpualloc/core/config.hpp"
 #include "vgpualloc_embedded.hpp"
 
 namespace vgpualloc {
@@ -86,20 +87,14 @@ std::optional<clash> clash_of(const mig_catalog& catalog, const mig_model& model
 } // namespace detail
 
 const mig_catalog& built_in_mig_catalog() {
-    static const mig_catalog catalog = [] {
-        auto parsed = parse_mig_catalog(embedded::mig_profiles, "data/mig-profiles.json");
-        VGA_ASSERT(parsed.has_value(), "the built-in MIG catalog is well-formed");
-        return *std::move(parsed);
-    }();
+    static const mig_catalog catalog =
+        detail::well_formed(parse_mig_catalog(embedded::mig_profiles, "data/mig-profiles.json"));
     return catalog;
 }
 
 expected<mig_catalog> merge(const mig_catalog& base, const mig_catalog& more) {
-    const auto replaced = [&more](const mig_model& model) {
-        return std::ranges::find(more.models, model.name, &mig_model::name) != more.models.end();
-    };
     mig_catalog others = base;
-    std::erase_if(others.models, replaced);
+    others.models = detail::not_replaced(std::move(others.models), more.models);
     for (const mig_model& model : more.models) {
         if (const auto clash = detail::clash_of(others, model)) {
             return unexpected(error{error_code::duplicate, "model '" + model.name + "'", clash->field, clash->value,
@@ -107,14 +102,7 @@ expected<mig_catalog> merge(const mig_catalog& base, const mig_catalog& more) {
         }
     }
     mig_catalog result = base;
-    for (const mig_model& model : more.models) {
-        const auto same = std::ranges::find(result.models, model.name, &mig_model::name);
-        if (same != result.models.end()) {
-            *same = model;
-        } else {
-            result.models.push_back(model);
-        }
-    }
+    detail::put(result.models, more.models);
     for (const auto& [code, meaning] : more.sources) result.sources.insert_or_assign(code, meaning);
     for (const auto& [what, why] : more.left_out) result.left_out.insert_or_assign(what, why);
     return result;

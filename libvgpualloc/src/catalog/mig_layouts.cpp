@@ -144,12 +144,12 @@ bool may_join(const mig_model& model, const mig_layout& layout, const mig_slot& 
     if (slot.profile >= model.profiles.size()) return false;
     const auto& starts = model.profiles[slot.profile].starts;
     if (std::ranges::find(starts, slot.start) == starts.end()) return false;
-    const auto at = [&model](const mig_slot& slot) {
-        const mig_profile& profile = model.profiles[slot.profile];
-        return candidate{.slot = slot, .profile = &profile, .bits = bits_of(profile, slot.start)};
+    const auto at = [&model](const mig_slot& one) {
+        const mig_profile& profile = model.profiles[one.profile];
+        return candidate{.slot = one, .profile = &profile, .bits = bits_of(profile, one.start)};
     };
     occupancy used{model};
-    for (const mig_slot& slot : layout) used.add(at(slot));
+    for (const mig_slot& taken : layout) used.add(at(taken));
     return used.takes(at(slot));
 }
 

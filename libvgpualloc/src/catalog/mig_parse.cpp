@@ -8,7 +8,6 @@
 #include "file_checks.hpp"
 #include "mig_checks.hpp"
 #include "vgpuformats/cursor.hpp"
-#include "vgpuformats/json.hpp"
 
 namespace vgpualloc {
 
@@ -187,24 +186,17 @@ mig_model read_model(const cursor& item) {
 } // namespace
 
 expected<mig_catalog> parse_mig_catalog(std::string_view json, std::string_view name) {
-    const auto document = vgpuformats::parse_json(json, name);
-    if (!document) return unexpected(document.error());
-    std::optional<error> failure;
-    const cursor root{*document, name, failure};
-    detail::check_header(root);
-    mig_catalog result;
-    result.sources = root.maybe_dictionary("sources");
-    result.left_out = root.maybe_dictionary("left_out");
-    for (const auto& item : root.at("mig").items(1)) {
-        mig_model model = read_model(item);
-        if (failure) break;
-        if (const auto clash = detail::clash_of(result, model)) {
-            item.called("model '" + model.name + "'").at(clash->field).fail(error_code::duplicate, clash->expected);
+    return detail::parse_file<mig_catalog>(json, name, [](const cursor& root, mig_catalog& catalog) {
+        catalog.left_out = root.maybe_dictionary("left_out");
+        for (const auto& item : root.at("mig").items(1)) {
+            mig_model model = read_model(item);
+            if (item.failed()) break;
+            if (const auto clash = detail::clash_of(catalog, model)) {
+                item.called("model '" + model.name + "'").at(clash->field).fail(error_code::duplicate, clash->expected);
+            }
+            catalog.models.push_back(std::move(model));
         }
-        result.models.push_back(std::move(model));
-    }
-    if (failure) return unexpected(*failure);
-    return result;
+    });
 }
 
 } // namespace vgpualloc

@@ -84,16 +84,8 @@ void read_kind(const kubernetes::node& node, const kind& npus, bool soft, node_r
     const auto annotation = node.annotations.find(key);
     if (annotation == node.annotations.end()) return;
     const std::string where = hami_text::place(node, "annotation", key);
-    const auto list = vgpuformats::parse_json(annotation->second, where);
-    if (!list || !list->is_list()) {
-        reading.problems.push_back(list ? error{.code = error_code::malformed,
-                                                .where = where,
-                                                .field = "",
-                                                .value = "",
-                                                .expected = "a JSON list of devices"}
-                                        : list.error());
-        return;
-    }
+    const auto list = hami_text::read_list(annotation->second, where, "a JSON list of devices", reading.problems);
+    if (!list) return;
     std::vector<registered> cards;
     std::set<std::string> ids;
     for (std::size_t i = 0; i < list->size(); ++i) {

@@ -34,16 +34,8 @@ device_registration gpu(std::string uuid, std::string model, mib memory, bool he
 
 void read_registered(const kubernetes::node& node, const std::string& written, node_reading& reading) {
     const std::string where = place(node, "annotation", register_annotation);
-    const auto list = vgpuformats::parse_json(written, where);
-    if (!list || !list->is_list()) {
-        reading.problems.push_back(list ? error{.code = error_code::malformed,
-                                                .where = where,
-                                                .field = "",
-                                                .value = "",
-                                                .expected = "a JSON list of GPUs"}
-                                        : list.error());
-        return;
-    }
+    const auto list = hami_text::read_list(written, where, "a JSON list of GPUs", reading.problems);
+    if (!list) return;
     std::set<std::string> ids;
     for (std::size_t i = 0; i < list->size(); ++i) {
         std::optional<error> failure;

@@ -116,6 +116,16 @@ std::optional<device_index> find_device(std::span<const device_registration> dev
     return std::nullopt;
 }
 
+std::optional<vgpuformats::document> read_list(const std::string& annotation, const std::string& where,
+                                               const char* expected_text, std::vector<error>& problems) {
+    auto list = vgpuformats::parse_json(annotation, where);
+    if (list && list->is_list()) return *std::move(list);
+    problems.push_back(
+        list ? error{.code = error_code::malformed, .where = where, .field = "", .value = "", .expected = expected_text}
+             : list.error());
+    return std::nullopt;
+}
+
 std::string binding_node(const kubernetes::pod& pod) {
     return text::binding_node(pod, "hami.io/vgpu-node", "hami.io/bind-phase");
 }

@@ -15,6 +15,7 @@
 #include "vgpualloc/core/ids.hpp"
 #include "vgpualloc/dialect/kubernetes.hpp"
 #include "vgpualloc/model/registration.hpp"
+#include "vgpuformats/json.hpp"
 
 namespace vgpualloc::dialects::hami_text {
 
@@ -54,6 +55,10 @@ struct askers {
 /// Where it is none of these, that is a problem, and a part's own position counts.
 [[nodiscard]] std::vector<std::optional<std::uint32_t>>
 owners_of_parts(std::size_t parts, const askers& containers, const std::string& where, std::vector<error>& problems);
+
+/// The devices that an annotation lists as JSON. None for what is no list, which is a problem: `expected_text`.
+[[nodiscard]] std::optional<vgpuformats::document> read_list(const std::string& annotation, const std::string& where,
+                                                             const char* expected_text, std::vector<error>& problems);
 
 /// The node that HAMi's scheduler is binding the pod to; empty: none.
 [[nodiscard]] std::string binding_node(const kubernetes::pod& pod);

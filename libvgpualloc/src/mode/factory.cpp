@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "errors.hpp"
 #include "vgpualloc/mode/all.hpp"
 #include "vgpualloc/model/limits.hpp"
 
@@ -26,14 +27,6 @@ struct made_for {
     void operator()(const sharing_mode*) const noexcept {} // `owner` goes with the deleter
 };
 
-error out_of_range(const char* field, std::int64_t value, const char* allowed) {
-    return {.code = error_code::out_of_range,
-            .where = "",
-            .field = field,
-            .value = std::to_string(value),
-            .expected = allowed};
-}
-
 expected<const sharing_mode*> mode_for(device_kinds& known, const device_registration& device,
                                        const mig_catalog& catalog) {
     const auto entry = find_mode_entry(device.mode);
@@ -52,13 +45,13 @@ expected<const sharing_mode*> mode_for(device_kinds& known, const device_registr
 
 expected<void> check_amounts(const device_registration& device) {
     if (device.memory < mib{1} || device.memory > device_memory_max) {
-        return unexpected(out_of_range("memory", device.memory.count(), "1 to 2^40 MiB"));
+        return unexpected(modes::out_of_range("memory", device.memory.count(), "1 to 2^40 MiB"));
     }
     if (device.cores < core_percent{1} || device.cores > device_cores_max) {
-        return unexpected(out_of_range("cores", device.cores.count(), "1 to 1000000"));
+        return unexpected(modes::out_of_range("cores", device.cores.count(), "1 to 1000000"));
     }
     if (device.slots < 1 || device.slots > device_slots_max) {
-        return unexpected(out_of_range("slots", device.slots, "1 to 1000000"));
+        return unexpected(modes::out_of_range("slots", device.slots, "1 to 1000000"));
     }
     return {};
 }

@@ -3,21 +3,10 @@
 
 #include <algorithm>
 
+#include "errors.hpp"
 #include "vgpualloc/model/limits.hpp"
 
 namespace vgpualloc::modes {
-
-namespace {
-
-error out_of_range(const char* field, std::int64_t value, const char* allowed) {
-    return {.code = error_code::out_of_range,
-            .where = "",
-            .field = field,
-            .value = std::to_string(value),
-            .expected = allowed};
-}
-
-} // namespace
 
 expected<std::shared_ptr<const mig_groups>> make_mig_groups(const std::vector<mig_group>& groups, std::int64_t factor) {
     if (factor < 1 || factor > memory_factor_max) {

@@ -1,16 +1,14 @@
 // Making the mode of an Ascend 310P.
 #include "vgpualloc/mode/mindcluster_310p.hpp"
 
+#include "errors.hpp"
+
 namespace vgpualloc::modes {
 
 expected<std::shared_ptr<const mindcluster_310p>> make_mindcluster_310p(core_percent cores_per_chip,
                                                                         std::int64_t ai_cpu) {
     const auto refuse = [](const char* field, std::int64_t value, const char* allowed) {
-        return unexpected(error{.code = error_code::out_of_range,
-                                .where = std::string{mindcluster_310p::id},
-                                .field = field,
-                                .value = std::to_string(value),
-                                .expected = allowed});
+        return unexpected(out_of_range(field, value, allowed, mindcluster_310p::id));
     };
     if (cores_per_chip != core_percent{8} && cores_per_chip != core_percent{10}) {
         return refuse("cores_per_chip", cores_per_chip.count(), "8 or 10");

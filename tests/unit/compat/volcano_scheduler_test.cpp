@@ -32,6 +32,11 @@ plugin_options gpushare_options() {
     options.gpushare_memory = true;
     return options;
 }
+plugin_options npu_options() {
+    plugin_options options;
+    options.ascend_mindcluster = true;
+    return options;
+}
 plugin_options without(plugin_options options, quirk which) {
     options.quirks = options.quirks.without(which);
     return options;
@@ -58,6 +63,15 @@ node npu_node_of(int chips) {
 npu_node_info npu_info() { return {.device_list = {{"huawei.com/Ascend310P", ""}}, .noded_status = {}}; }
 
 std::int64_t used(const scheduler& of, std::size_t where = 0) { return of.cache_state(where).devices.at(0).used_mem; }
+
+/// One node of chips in MindCluster mode, and a session that has it.
+class npu_session : public scheduler {
+public:
+    npu_session() : scheduler{{}, npu_options()} {
+        add_node(npu_node_of(1), npu_info());
+        open_session();
+    }
+};
 
 TEST(volcano_scheduler, of_equal_scores_the_first_node_that_fits_wins) {
     scheduler upstream{{}, gpushare_options()};
@@ -89,8 +103,7 @@ TEST(volcano_scheduler, a_session_is_a_copy_and_a_rollback_binds_nothing) {
 }
 
 TEST(volcano_scheduler, the_batch_score_is_weighted_and_wins) {
-    plugin_options options;
-    options.ascend_mindcluster = true;
+    plugin_options options = npu_options();
     for (const auto& [weight, chosen, weighted] : {std::tuple{5, 1U, 40}, {0, 0U, 0}}) {
         options.weight = weight;
         scheduler upstream{{}, options};
@@ -104,11 +117,7 @@ TEST(volcano_scheduler, the_batch_score_is_weighted_and_wins) {
 }
 
 TEST(volcano_scheduler, what_the_device_plugin_adds_is_on_the_bound_pod) {
-    plugin_options options;
-    options.ascend_mindcluster = true;
-    scheduler upstream{{}, options};
-    upstream.add_node(npu_node_of(1), npu_info());
-    upstream.open_session();
+    npu_session upstream;
     ASSERT_TRUE(upstream.schedule(npu_pod("a", 1), false, {{"huawei.com/AscendReal", "Ascend310P-1c-100-0_0"}}).bound);
     ASSERT_TRUE(upstream.schedule(npu_pod("b", 1), false).bound);
     upstream.open_session();
@@ -175,11 +184,7 @@ TEST(volcano_scheduler, q9_a_terminating_pod_leaves_the_device_ledger_at_once) {
 }
 
 TEST(volcano_scheduler, q9_the_nodes_idle_amount_waits_for_the_process) {
-    plugin_options options;
-    options.ascend_mindcluster = true;
-    scheduler upstream{{}, options};
-    upstream.add_node(npu_node_of(1), npu_info());
-    upstream.open_session();
+    npu_session upstream;
     ASSERT_TRUE(upstream.schedule(npu_pod("a", 8), false).bound);
     upstream.terminate("a");
     EXPECT_TRUE(upstream.cache_state(0).con_cache.empty());
@@ -211,11 +216,7 @@ TEST(volcano_scheduler, q21_until_the_informer_comes_another_session_gives_the_s
 }
 
 TEST(volcano_scheduler, q21_of_a_310p_node_only_the_idle_amount_and_the_template_are_known) {
-    plugin_options options;
-    options.ascend_mindcluster = true;
-    scheduler upstream{{}, options};
-    upstream.add_node(npu_node_of(1), npu_info());
-    upstream.open_session();
+    npu_session upstream;
     upstream.hold_updates();
     ASSERT_TRUE(upstream.schedule(npu_pod("a", 4), false).bound);
     upstream.open_session();

@@ -1,6 +1,4 @@
 // The example of docs/adding-a-dialect.md is these very files, and one entry in the list makes a cluster speak it.
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -9,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "example/acme.hpp"
+#include "quoted_code.hpp"
 #include "vgpualloc/dialect/all.hpp"
 
 namespace vgpualloc {
@@ -19,29 +18,9 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-std::string text_of(std::string_view path) {
-    std::ifstream file{std::string{VGA_SOURCE_DIR "/"} + std::string{path}, std::ios::binary};
-    std::ostringstream text;
-    text << file.rdbuf();
-    return text.str();
-}
-
-/// What stands between the markers of the page, without the fence around it.
-std::string quoted_in(const std::string& page, const std::string& path) {
-    const std::string begin = "<!-- begin " + path + " -->\n```cpp\n";
-    const std::string end = "```\n<!-- end " + path + " -->\n";
-    const std::size_t first = page.find(begin);
-    const std::size_t last = page.find(end);
-    if (first == std::string::npos || last == std::string::npos) return "the markers are missing";
-    return page.substr(first + begin.size(), last - first - begin.size());
-}
-
 TEST(adding_a_dialect, the_page_quotes_both_files_byte_for_byte) {
-    const std::string page = text_of("docs/adding-a-dialect.md");
     for (const char* path : {"tests/unit/dialect/example/acme.hpp", "tests/unit/dialect/example/acme.cpp"}) {
-        const std::string code = text_of(path);
-        ASSERT_FALSE(code.empty()) << path;
-        EXPECT_EQ(quoted_in(page, path), code) << path;
+        test::expect_quoted("docs/adding-a-dialect.md", path);
     }
 }
 

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "mode/ascend_catalog.hpp"
+#include "mode/refusals.hpp"
 
 namespace vgpualloc {
 namespace {
@@ -83,14 +84,7 @@ struct bench {
     }
 
     [[nodiscard]] rejection_detail why(const device_request& request) const {
-        const rejection_detail reason = mode->why_not(spec, state, request);
-        std::vector<partition> parts;
-        mode->candidates(spec, state, request, parts);
-        EXPECT_EQ(parts.size(), reason.code == none ? 1U : 0U) << "candidates() and why_not() disagree";
-        for (const partition& part : parts) {
-            EXPECT_EQ(mode->why_not(spec, state, part).code, none) << "what is offered is within the budgets";
-        }
-        return reason;
+        return test::refusal_of(spec, state, request);
     }
     [[nodiscard]] partition cut_of(const device_request& request) const {
         std::vector<partition> parts;

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "mode/ascend_catalog.hpp"
+#include "mode/refusals.hpp"
 #include "requirements.hpp"
 
 namespace vgpualloc {
@@ -53,14 +54,7 @@ struct chip {
           spec{mode->adapted({.model = "310P3", .memory = mib{21527}, .mode = mode.get()})} {}
 
     [[nodiscard]] rejection_detail why(const device_request& request) const {
-        const rejection_detail reason = mode->why_not(spec, state, request);
-        std::vector<partition> parts;
-        mode->candidates(spec, state, request, parts);
-        EXPECT_EQ(parts.size(), reason.code == none ? 1U : 0U) << "candidates() and why_not() disagree";
-        for (const partition& part : parts) {
-            EXPECT_EQ(mode->why_not(spec, state, part).code, none) << "what is offered is within the budgets";
-        }
-        return reason;
+        return test::refusal_of(spec, state, request);
     }
     [[nodiscard]] rejection_detail why(std::string_view part) const {
         return mode->why_not(spec, state, part_of(part));

@@ -1,18 +1,13 @@
 // The rules of the sharing modes, one check at a time and in the order in which they are made.
+#include "mode/refusals.hpp"
 #include "requirements.hpp"
 #include "support.hpp"
-
-#include <algorithm>
 
 namespace vgpualloc {
 namespace {
 
 using namespace test;
 using enum rejection_code;
-
-device_state used(std::int64_t memory, std::int64_t cores, std::int64_t slots) {
-    return {.memory = mib{memory}, .cores = core_percent{cores}, .slots = slots, .layout = 0};
-}
 
 struct rule {
     const char* why;
@@ -27,13 +22,9 @@ device_request percent(std::int64_t share, std::int64_t cores = 0) {
     return request;
 }
 
-/// Asks the mode about one request, and checks that candidates() agrees with why_not().
 void expect_rules(const device_spec& device, const std::vector<rule>& rules) {
     for (const rule& rule_row : rules) {
-        EXPECT_EQ(device.mode->why_not(device, rule_row.state, rule_row.request), rule_row.expected) << rule_row.why;
-        std::vector<partition> parts;
-        device.mode->candidates(device, rule_row.state, rule_row.request, parts);
-        EXPECT_EQ(parts.empty(), rule_row.expected.code != none) << rule_row.why;
+        EXPECT_EQ(refusal_of(device, rule_row.state, rule_row.request), rule_row.expected) << rule_row.why;
     }
 }
 

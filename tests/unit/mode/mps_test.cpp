@@ -1,4 +1,5 @@
 // MPS: limits of memory and threads, at most 48 clients, one fault domain.
+#include "mode/refusals.hpp"
 #include "support.hpp"
 
 #include "vgpualloc/mode/mps.hpp"
@@ -9,42 +10,32 @@ namespace {
 using namespace test;
 using enum rejection_code;
 
-device_state used(std::int64_t memory, std::int64_t cores, std::int64_t slots) {
-    return {.memory = mib{memory}, .cores = core_percent{cores}, .slots = slots, .layout = 0};
-}
-
-rejection_detail why(const device_spec& device, const device_state& state, const device_request& request) {
-    std::vector<partition> parts;
-    device.mode->candidates(device, state, request, parts);
-    const auto refused = device.mode->why_not(device, state, request);
-    EXPECT_EQ(parts.empty(), refused.code != none);
-    return refused;
-}
-
 TEST(mps, memory_limits_and_thread_limits_add_up_to_at_most_the_device) {
     const device_spec device = gpu("A", 4, "mps");
-    EXPECT_EQ(why(device, used(9000, 90, 1), want(1, 1000, 10)), rejection_detail{});
-    EXPECT_EQ(why(device, used(9000, 90, 1), want(1, 1001, 11)),
+    EXPECT_EQ(refusal_of(device, used(9000, 90, 1), want(1, 1000, 10)), rejection_detail{});
+    EXPECT_EQ(refusal_of(device, used(9000, 90, 1), want(1, 1001, 11)),
               (rejection_detail{insufficient_device_memory, 1001, 1000}));
-    EXPECT_EQ(why(device, used(9000, 90, 1), want(1, 1000, 11)), (rejection_detail{insufficient_device_cores, 11, 10}));
-    EXPECT_EQ(why(device, used(9000, 90, 4), want(1, 1001, 11)), (rejection_detail{insufficient_device_slots, 1, 0}));
-    EXPECT_EQ(why(device, {}, want(1, 1000, 101)), (rejection_detail{insufficient_device_cores, 101, 100}));
+    EXPECT_EQ(refusal_of(device, used(9000, 90, 1), want(1, 1000, 11)),
+              (rejection_detail{insufficient_device_cores, 11, 10}));
+    EXPECT_EQ(refusal_of(device, used(9000, 90, 4), want(1, 1001, 11)),
+              (rejection_detail{insufficient_device_slots, 1, 0}));
+    EXPECT_EQ(refusal_of(device, {}, want(1, 1000, 101)), (rejection_detail{insufficient_device_cores, 101, 100}));
 }
 
 TEST(mps, a_client_without_a_thread_limit_joins_anybody) {
     const device_spec device = gpu("A", 4, "mps");
-    EXPECT_EQ(why(device, used(1000, 100, 1), want(1, 1000, 0)), rejection_detail{}) << "unlike HAMi-core";
-    EXPECT_EQ(why(device, used(1000, 0, 1), want(1, 1000, 100)), rejection_detail{});
+    EXPECT_EQ(refusal_of(device, used(1000, 100, 1), want(1, 1000, 0)), rejection_detail{}) << "unlike HAMi-core";
+    EXPECT_EQ(refusal_of(device, used(1000, 0, 1), want(1, 1000, 100)), rejection_detail{});
     EXPECT_EQ(device.mode->with(device, {}, part(1000)), used(1000, 0, 1));
 }
 
 TEST(mps, a_gpu_has_at_most_48_clients_and_16_before_volta) {
     const device_spec many = device_spec{gpu("A", 100, "mps")};
-    EXPECT_EQ(why(many, used(0, 0, 47), want(1, 1)), rejection_detail{});
-    EXPECT_EQ(why(many, used(0, 0, 48), want(1, 1)), (rejection_detail{insufficient_device_slots, 1, 0}));
+    EXPECT_EQ(refusal_of(many, used(0, 0, 47), want(1, 1)), rejection_detail{});
+    EXPECT_EQ(refusal_of(many, used(0, 0, 48), want(1, 1)), (rejection_detail{insufficient_device_slots, 1, 0}));
     EXPECT_EQ(many.mode->adapted(many).slots, 48);
     const device_spec pascal = gpu("P", 16, "mps");
-    EXPECT_EQ(why(pascal, used(0, 0, 16), want(1, 1)).code, insufficient_device_slots);
+    EXPECT_EQ(refusal_of(pascal, used(0, 0, 16), want(1, 1)).code, insufficient_device_slots);
     EXPECT_EQ(pascal.mode->adapted(pascal).slots, 16);
 }
 

@@ -2,19 +2,17 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <fstream>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "both_paths.hpp"
 #include "example/balanced.hpp"
+#include "quoted_code.hpp"
 #include "vgpualloc/alloc/allocator.hpp"
-#include "vgpualloc/alloc/reference.hpp"
-#include "vgpualloc/core/rng.hpp"
 #include "vgpualloc/dialect/openb.hpp"
 #include "vgpualloc/mode/hami_core.hpp"
 #include "vgpualloc/policy/all.hpp"
@@ -23,29 +21,8 @@
 namespace vgpualloc {
 namespace {
 
-constexpr std::string_view header = "tests/unit/policy/example/balanced.hpp";
-
-std::string text_of(std::string_view path) {
-    std::ifstream file{std::string{VGA_SOURCE_DIR "/"} + std::string{path}, std::ios::binary};
-    std::ostringstream text;
-    text << file.rdbuf();
-    return text.str();
-}
-
-/// What stands between the markers of the page, without the fence around it.
-std::string quoted_in(const std::string& page) {
-    const std::string begin = "<!-- begin " + std::string{header} + " -->\n```cpp\n";
-    const std::string end = "```\n<!-- end " + std::string{header} + " -->\n";
-    const std::size_t first = page.find(begin);
-    const std::size_t last = page.find(end);
-    if (first == std::string::npos || last == std::string::npos) return "the markers are missing";
-    return page.substr(first + begin.size(), last - first - begin.size());
-}
-
 TEST(AddingAPolicy, ThePageQuotesTheHeaderByteForByte) {
-    const std::string code = text_of(header);
-    ASSERT_FALSE(code.empty());
-    EXPECT_EQ(quoted_in(text_of("docs/adding-a-policy.md")), code);
+    test::expect_quoted("docs/adding-a-policy.md", "tests/unit/policy/example/balanced.hpp");
 }
 
 /// all.hpp with the example's line in it.
@@ -114,37 +91,12 @@ TEST(AddingAPolicy, PutsAPodWhereCpuAndDevicesStayInBalance) {
     EXPECT_EQ(alloc.decide(alloc.intern(light).value())->node, node_index{1U});
 }
 
-/// Pods come and go on two ledgers, one behind each path; every decision must be the same.
 void expect_equal_decisions(std::string_view spelling) {
-    const cluster nodes = three_kinds_of_nodes();
+    SCOPED_TRACE(spelling);
     const auto requests = requests_of_all_sizes();
-    ledger fast_book{nodes};
-    ledger other_book{nodes};
-    const auto fast_policy = make(spelling);
-    const auto other_policy = make(spelling);
-    allocator fast{fast_book, {.node = fast_policy.get(), .device = fast_policy.get()}};
-    reference_allocator reference{other_book, {.node = other_policy.get(), .device = other_policy.get()}};
-    rng draw{3};
-    std::vector<pod_id> live;
-    for (std::uint32_t i = 0; i < 400; ++i) {
-        const pod_request& request = requests[static_cast<std::size_t>(draw.below(requests.size()))];
-        const auto quick = fast.place(fast_book, pod_id{i}, fast.intern(request).value());
-        reference.observe();
-        const auto plain = reference.decide(request);
-        ASSERT_EQ(quick.has_value(), plain.has_value()) << spelling << ", pod " << i;
-        if (quick) {
-            ASSERT_EQ(static_cast<const placement&>(*quick), *plain) << spelling << ", pod " << i;
-            ASSERT_TRUE(other_book.reserve(fast_book.booking_of(pod_id{i})));
-            ASSERT_TRUE(other_book.commit(pod_id{i}));
-            live.push_back(pod_id{i});
-        }
-        if (live.empty() || draw.below(3) != 0) continue;
-        const auto which = static_cast<std::size_t>(draw.below(live.size()));
-        fast_book.release(live[which]);
-        other_book.release(live[which]);
-        live.erase(live.begin() + static_cast<std::ptrdiff_t>(which));
-    }
-    EXPECT_TRUE(fast_book.same_use(other_book));
+    test::expect_equal_decisions(three_kinds_of_nodes(), *make(spelling), *make(spelling), [&requests](rng& draw) {
+        return requests[static_cast<std::size_t>(draw.below(requests.size()))];
+    });
 }
 
 TEST(AddingAPolicy, TheIndexDecidesAsTheReferenceDoes) { expect_equal_decisions("balanced"); }

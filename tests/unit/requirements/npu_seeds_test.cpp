@@ -6,6 +6,7 @@
 #include "seeds.hpp"
 #include "vgpualloc/catalog/ascend.hpp"
 #include "vgpualloc/dialect/ascend_hami.hpp"
+#include "vgpualloc/dialect/config.hpp"
 #include "vgpualloc/dialect/mindcluster.hpp"
 
 namespace vgpualloc {
@@ -251,19 +252,11 @@ const ascend_chip& chip(const char* name) { return **find_chip(built_in_ascend_c
 /// The chips of the catalog as a device configuration without resource names has them.
 hami::options all_kinds() {
     hami::options result;
+    const dialect_config config = make_dialect_config();
     for (const named_chip& row : names) {
-        const ascend_chip& from = chip(row.chip);
-        hami::kind kind{.npu = {.name = from.name,
-                                .memory_allocatable = from.memory_allocatable,
-                                .memory_capacity = from.memory_capacity,
-                                .ai_core = from.ai_core,
-                                .ai_cpu = from.ai_cpu.value_or(0),
-                                .templates = {}}};
-        for (const ascend_template& part : from.templates) {
-            kind.npu.templates.push_back(
-                {.name = part.name, .memory = part.memory, .ai_core = part.ai_core, .ai_cpu = part.ai_cpu.value_or(0)});
-        }
-        result.kinds.push_back(std::move(kind));
+        const auto npus = std::ranges::find_if(
+            config.devices.vnpus, [&row](const auto& entry) { return entry.kind.name == chip(row.chip).name; });
+        result.kinds.push_back({.npu = npus->kind});
     }
     return result;
 }

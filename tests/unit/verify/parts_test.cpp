@@ -1,6 +1,7 @@
 // The judge on the parts that need facts: MIG instances, templates, CCE's isolation. Violations are planted through
 // modes that accept everything.
 #include "support.hpp"
+#include "verify/permissive_mode.hpp"
 
 #include "vgpualloc/verify/placements.hpp"
 
@@ -9,20 +10,10 @@ namespace {
 
 using namespace test;
 
-/// Accepts everything and counts what it was told to.
-class any_parts final : public sharing_mode {
+/// Counts what it was told to.
+class any_parts final : public permissive_mode {
 public:
     any_parts(std::int64_t memory, std::int64_t cores) : memory_{memory}, cores_{cores} {}
-    [[nodiscard]] std::string_view name() const noexcept override { return "any"; }
-    void candidates(const device_spec&, const device_state&, const device_request&,
-                    std::vector<partition>&) const override {}
-    [[nodiscard]] rejection_detail why_not(const device_spec&, const device_state&,
-                                           const device_request&) const override {
-        return {};
-    }
-    [[nodiscard]] rejection_detail why_not(const device_spec&, const device_state&, const partition&) const override {
-        return {};
-    }
     [[nodiscard]] device_state with(const device_spec&, const device_state& state, const partition&) const override {
         return {.memory = state.memory + memory_,
                 .cores = state.cores + cores_,
@@ -35,7 +26,6 @@ public:
                 .slots = state.slots - 1,
                 .layout = state.layout - 1};
     }
-    [[nodiscard]] milli_gpu used(const device_spec&, const device_state&) const override { return {}; }
 
 private:
     mib memory_;

@@ -7,26 +7,17 @@
 #include <functional>
 
 #include "support.hpp"
+#include "verify/permissive_mode.hpp"
 
 namespace vgpualloc {
 namespace {
 
 using namespace test;
 
-/// Accepts everything; counts correctly or not at all.
-class lying_mode final : public sharing_mode {
+/// Counts correctly or not at all.
+class lying_mode final : public permissive_mode {
 public:
     explicit lying_mode(bool counts) : counts_{counts} {}
-    [[nodiscard]] std::string_view name() const noexcept override { return "lying"; }
-    void candidates(const device_spec&, const device_state&, const device_request&,
-                    std::vector<partition>&) const override {}
-    [[nodiscard]] rejection_detail why_not(const device_spec&, const device_state&,
-                                           const device_request&) const override {
-        return {};
-    }
-    [[nodiscard]] rejection_detail why_not(const device_spec&, const device_state&, const partition&) const override {
-        return {};
-    }
     [[nodiscard]] device_state with(const device_spec&, const device_state& state,
                                     const partition& part) const override {
         if (!counts_) return {};
@@ -39,7 +30,6 @@ public:
     [[nodiscard]] device_state without(const device_spec&, const device_state& state, const partition&) const override {
         return state;
     }
-    [[nodiscard]] milli_gpu used(const device_spec&, const device_state&) const override { return {}; }
 
 private:
     bool counts_;
