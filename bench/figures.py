@@ -16,12 +16,12 @@ def read(path):
             entries = json.load(file)["benchmarks"]
     except (OSError, ValueError, KeyError, TypeError) as failure:
         raise BadFile(f"{path}: not a result of --benchmark_out: {failure}") from failure
-    found = {}
+    by_name = {}
     for entry in entries:
         if entry.get("run_type") == "aggregate" or entry.get("error_occurred"):
             continue
-        found.setdefault(entry.get("run_name", entry["name"]), []).append(entry)
-    return found
+        by_name.setdefault(entry.get("run_name", entry["name"]), []).append(entry)
+    return by_name
 
 
 def seconds(entries):

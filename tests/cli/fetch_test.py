@@ -25,8 +25,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self):
         server = self.server
-        wanted = self.headers.get("Range")
-        entry = {"path": self.path, "range": wanted, "body_bytes": 0}
+        byte_range = self.headers.get("Range")
+        entry = {"path": self.path, "range": byte_range, "body_bytes": 0}
         server.seen.append(entry)
 
         status = server.statuses.pop(0) if server.statuses else 200
@@ -45,8 +45,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return
 
         body, start = server.content, 0
-        if wanted and server.ranges:
-            start = int(re.fullmatch(r"bytes=(\d+)-", wanted).group(1))
+        if byte_range and server.ranges:
+            start = int(re.fullmatch(r"bytes=(\d+)-", byte_range).group(1))
             if start >= len(body):
                 self.send_response(416)
                 self.send_header("Content-Length", "0")

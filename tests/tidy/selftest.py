@@ -115,8 +115,8 @@ class Tidy(unittest.TestCase):
             with self.subTest(rule=rule, path=path, text=text[-80:]):
                 findings = tidy.check({path: text})
                 last = max(1, text.rstrip("\n").count("\n") + 1)
-                found = [(finding.rule, finding.path) for finding in findings]
-                self.assertIn((rule, path), found)
+                flagged = [(finding.rule, finding.path) for finding in findings]
+                self.assertIn((rule, path), flagged)
                 self.assertTrue(any(last <= finding.line <= last + 1 for finding in findings), findings)
 
     def test_clean_look_alikes_are_left_alone(self):
@@ -148,8 +148,8 @@ class Tidy(unittest.TestCase):
                 ({header: "", own_test: "", other: ""}, {other: ["mode/gone"]}, "tests/tidy/mirror.py"),
                 ({"simulator/include/vgpusim/study/run.hpp": "", other: ""}, {other: ["vgpusim/study/run"]}, None)):
             with self.subTest(texts=texts, holds=holds):
-                found = [finding.path for finding in mirror.check(texts, holds)]
-                self.assertEqual([flagged] if flagged else [], found)
+                paths = [finding.path for finding in mirror.check(texts, holds)]
+                self.assertEqual([flagged] if flagged else [], paths)
 
     def test_blanking_keeps_every_line_where_it_was(self):
         text = 'a /* x\ny */ b "s//t" // c\nR"(raw\n// )" d\n'

@@ -145,12 +145,7 @@ void ascend_dialect::write_node(std::span<const device_registration> devices, ku
         bool soft = false;
         for (const device_registration& device : devices) {
             if (device.family != npus.npu.name || device.mode != mode_name) continue;
-            document entry = document::map({{"id", device.uuid}});
-            if (list.size() > 0) entry["index"] = list.size();
-            entry["count"] = device.slots;
-            entry["devmem"] = device.memory.count();
-            entry["devcore"] = device.cores.count();
-            entry["type"] = device.model;
+            document entry = hami_text::registered_entry(device, list.size());
             entry["health"] = device.healthy;
             if (npus.super_pod) {
                 entry["custominfo"] =

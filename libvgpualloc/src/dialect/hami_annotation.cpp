@@ -126,6 +126,16 @@ std::optional<vgpuformats::document> read_list(const std::string& annotation, co
     return std::nullopt;
 }
 
+vgpuformats::document registered_entry(const device_registration& device, std::size_t position) {
+    vgpuformats::document entry = vgpuformats::document::map({{"id", device.uuid}});
+    if (position > 0) entry["index"] = position;
+    entry["count"] = device.slots;
+    entry["devmem"] = device.memory.count();
+    entry["devcore"] = device.cores.count();
+    entry["type"] = device.model;
+    return entry;
+}
+
 std::string binding_node(const kubernetes::pod& pod) {
     return text::binding_node(pod, "hami.io/vgpu-node", "hami.io/bind-phase");
 }

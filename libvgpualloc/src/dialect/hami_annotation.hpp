@@ -60,6 +60,9 @@ owners_of_parts(std::size_t parts, const askers& containers, const std::string& 
 [[nodiscard]] std::optional<vgpuformats::document> read_list(const std::string& annotation, const std::string& where,
                                                              const char* expected_text, std::vector<error>& problems);
 
+/// What device plugins list of every device; `position` is that in the list.
+[[nodiscard]] vgpuformats::document registered_entry(const device_registration& device, std::size_t position);
+
 /// The node that HAMi's scheduler is binding the pod to; empty: none.
 [[nodiscard]] std::string binding_node(const kubernetes::pod& pod);
 

@@ -247,12 +247,7 @@ void hami_dialect::write_node(std::span<const device_registration> devices, kube
     for (const device_registration& gpu : devices) {
         const auto spelled = std::ranges::find(mode_spellings, gpu.mode, &mode_spelling::mode);
         if (gpu.family != family || spelled == mode_spellings.end()) continue;
-        document entry = document::map({{"id", gpu.uuid}});
-        if (list.size() > 0) entry["index"] = list.size();
-        entry["count"] = gpu.slots;
-        entry["devmem"] = gpu.memory.count();
-        entry["devcore"] = gpu.cores.count();
-        entry["type"] = gpu.model;
+        document entry = hami_text::registered_entry(gpu, list.size());
         entry["mode"] = spelled->written;
         entry["health"] = gpu.healthy;
         if (!gpu.offers.empty()) entry["migProfiles"] = offers_json(gpu.offers);

@@ -27,16 +27,13 @@ pod npu_pod(const std::string& uid, std::int64_t cores) {
     return pending;
 }
 
-plugin_options gpushare_options() {
+plugin_options enabled(bool plugin_options::* plugin) {
     plugin_options options;
-    options.gpushare_memory = true;
+    options.*plugin = true;
     return options;
 }
-plugin_options npu_options() {
-    plugin_options options;
-    options.ascend_mindcluster = true;
-    return options;
-}
+plugin_options gpushare_options() { return enabled(&plugin_options::gpushare_memory); }
+plugin_options npu_options() { return enabled(&plugin_options::ascend_mindcluster); }
 plugin_options without(plugin_options options, quirk which) {
     options.quirks = options.quirks.without(which);
     return options;
