@@ -227,6 +227,7 @@ TEST(mindcluster_310p, dvpp_by_counting_is_what_volcanos_state_admits_in_every_o
     const auto wide = [] {
         chip result;
         result.mode = make_mindcluster_310p(core_percent{10}, 100).value();
+        result.spec.mode = result.mode.get();
         result.spec.cores = core_percent{100};
         return result;
     };
@@ -270,6 +271,7 @@ TEST(mindcluster_310p, dvpp_pairs_in_either_order) {
     }
     chip npu{10};
     npu.mode = make_mindcluster_310p(core_percent{10}, 8).value();
+    npu.spec.mode = npu.mode.get();
     npu.add("vir04_4c_dvpp");
     EXPECT_EQ(npu.why(want(4, yes)), (rejection_detail{dvpp_taken, 1, 0}));
     EXPECT_EQ(npu.why(want(1)).code, dvpp_taken) << "vir01 says nothing about DVPP";
