@@ -18,6 +18,7 @@ using namespace vgpualloc;
 namespace {
 
 constexpr std::int64_t gpus_per_node = 8;
+constexpr std::int64_t gpus_per_link_group = 4;
 constexpr mib gpu_memory{40960};
 constexpr std::uint32_t instances = 7;      // of 1g.5gb, the first profile in the groups and in the catalog
 constexpr std::uint32_t instances_used = 3; // on every GPU
@@ -59,6 +60,11 @@ std::string name_of(sharing kind) {
     return names[static_cast<std::size_t>(kind)];
 }
 
+std::string name_of(naming kind) {
+    constexpr std::array names{"nothing", "denied_uuids", "allowed_uuids", "avoided_tag", "one_link_group"};
+    return names[static_cast<std::size_t>(kind)];
+}
+
 anchor_cluster::anchor_cluster(const anchor_options& options)
     : options_{options}, draw_{rng{options.seed}.fork("anchor cluster")}, nodes_{make_nodes()}, book{nodes_} {
     fill();
@@ -80,7 +86,9 @@ cluster anchor_cluster::make_nodes() const {
                    .memory = to_bytes(mib{std::int64_t{1} << 20}),
                    .pods_max = 1'000};
         for (std::int64_t g = 0; g < gpus_per_node; ++g) {
-            added.devices.push_back({.uuid = added.name + "-gpu-" + std::to_string(g), .kind = kind});
+            added.devices.push_back({.uuid = added.name + "-gpu-" + std::to_string(g),
+                                     .kind = kind,
+                                     .link_group = static_cast<std::int32_t>(g / gpus_per_link_group)});
         }
         result.nodes.push_back(std::move(added));
     }
@@ -162,6 +170,41 @@ std::vector<pod_request> anchor_cluster::classes(std::int64_t count) const {
         result.push_back(std::move(pod));
     }
     return result;
+}
+
+std::vector<std::string> anchor_cluster::uuids_of_nodes(std::size_t first, std::size_t count) const {
+    std::vector<std::string> uuids;
+    for (std::size_t n = first; n < first + count; ++n) {
+        for (const device& gpu : nodes_.nodes[n % nodes_.nodes.size()].devices) uuids.push_back(gpu.uuid);
+    }
+    return uuids;
+}
+
+std::vector<pod_request> anchor_cluster::classes_naming(std::int64_t count, naming kind) const {
+    constexpr std::size_t nodes_allowed = 16;
+    std::vector<pod_request> requests = classes(count);
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        pod_request& request = requests[i];
+        device_request& container = request.containers.front();
+        switch (kind) {
+        case naming::nothing:
+            break;
+        case naming::denied_uuids:
+            container.uuids_denied = uuids_of_nodes(i, 1);
+            break;
+        case naming::allowed_uuids:
+            container.uuids_allowed = uuids_of_nodes(i * nodes_allowed, nodes_allowed);
+            break;
+        case naming::avoided_tag:
+            request.tags = {"batch"};
+            request.avoids = {"batch"};
+            break;
+        case naming::one_link_group:
+            request.one_link_group = true;
+            break;
+        }
+    }
+    return requests;
 }
 
 } // namespace vgpubench

@@ -21,6 +21,16 @@ enum class sharing : std::uint8_t {
 };
 [[nodiscard]] std::string name_of(sharing kind);
 
+/// What requests say of single devices.
+enum class naming : std::uint8_t {
+    nothing,
+    denied_uuids,   ///< the 8 GPUs of one node are not wanted
+    allowed_uuids,  ///< one of the 128 GPUs of 16 nodes is wanted
+    avoided_tag,    ///< no GPU that a pod like this one has: 500 of the 8,000 have one
+    one_link_group, ///< several GPUs of one link group; a node has two of four
+};
+[[nodiscard]] std::string name_of(naming kind);
+
 struct anchor_options {
     sharing kind = sharing::hami_core;
     std::int64_t nodes = 1'000;
@@ -41,6 +51,9 @@ public:
     /// and 8 in turn.
     [[nodiscard]] std::vector<vgpualloc::pod_request> classes(std::int64_t count) const;
 
+    /// The same where each of them names devices.
+    [[nodiscard]] std::vector<vgpualloc::pod_request> classes_naming(std::int64_t count, naming kind) const;
+
     /// Nodes whose devices, as a multiset of states, no other node has.
     [[nodiscard]] std::size_t distinct_nodes() const;
 
@@ -49,6 +62,7 @@ private:
     void fill();
     void fill_with_slices(vgpualloc::node_index where, vgpualloc::device_index on);
     void fill_with_instances(vgpualloc::node_index where, vgpualloc::device_index on);
+    [[nodiscard]] std::vector<std::string> uuids_of_nodes(std::size_t first, std::size_t count) const;
     void book_one(vgpualloc::node_index where, vgpualloc::device_index on, const vgpualloc::partition& part);
 
     anchor_options options_;

@@ -3,16 +3,18 @@
 // (anchor_cluster.hpp), where a decision is filter, score and place over all nodes.
 //
 // What is prepared before the clock of an anchor case starts:
-//   anchor_steady  the allocator has answered each of 64 classes once. Then every step places a pod of a drawn class
-//                  and releases another one, so no class is asked twice on an unchanged cluster, and configurations
-//                  that come up are mostly new. The time is that of placing and releasing together.
-//   anchor_cold    the cluster is booked, no two nodes alike, and an allocator was made from the ledger a moment ago:
-//   it
-//                  has read what is used of each device and given each node's devices an id. It has seen no request:
-//                  no class, no outcome of any device or node, no configuration but the 1,000 that exist. Timed are
-//                  interning the request, asking all nodes, placing. Releasing and making the next allocator are not.
+//   anchor_steady     the allocator has answered each of 64 classes once. Then every step places a pod of a drawn class
+//                     and releases another one, so no class is asked twice on an unchanged cluster, and configurations
+//                     that come up are mostly new. The time is that of placing and releasing together.
+//   anchor_named      the same where every request names devices; compare it with anchor_steady/hami_core.
+//   anchor_cold       the cluster is booked, no two nodes alike, and an allocator was made from the ledger a moment
+//   ago:
+//                     it has read what is used of each device and given each node's devices an id. It has seen no
+//                     request: no class, no outcome of any device or node, no configuration but the 1,000 that exist.
+//                     Timed are interning the request, asking all nodes, placing. Releasing and making the next
+//                     allocator are not.
 //   anchor_made_cold  the same with making the allocator timed: only the ledger is there.
-//   anchor_reference   nothing, ever: reference_allocator asks every node.
+//   anchor_reference  nothing, ever: reference_allocator asks every node.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -32,6 +34,7 @@ namespace {
 
 using vgpubench::anchor_cluster;
 using vgpubench::filled_cluster;
+using vgpubench::naming;
 using vgpubench::sharing;
 
 constexpr double load = 0.7; // of all GPUs: most requests still fit, most nodes are partly used
@@ -189,14 +192,14 @@ void check_against_reference(anchor_cluster& on, vgpualloc::policy_pair policies
     }
 }
 
-void anchor_steady(benchmark::State& state, sharing kind, std::int64_t count) {
+void anchor_steady(benchmark::State& state, sharing kind, std::int64_t count, naming names) {
     anchor_cluster on{{.kind = kind}};
     vgpualloc::policies::binpack policy;
     const vgpualloc::policy_pair policies{.node = &policy, .device = &policy};
     check_against_reference(on, policies, count);
     vgpualloc::allocator index{on.book, policies};
     std::vector<vgpualloc::request_id> requests;
-    for (const auto& request : on.classes(count)) requests.push_back(index.intern(request).value());
+    for (const auto& request : on.classes_naming(count, names)) requests.push_back(index.intern(request).value());
     vgpualloc::rng draw{7};
     std::vector<vgpualloc::pod_id> live;
     const auto place_one = [&](vgpualloc::pod_id pod, vgpualloc::request_id request) {
@@ -268,11 +271,19 @@ void register_anchor_cases() {
             const auto add = [&](const std::string& name, auto&& call) {
                 benchmark::RegisterBenchmark((name + tail).c_str(), call)->Unit(benchmark::kMicrosecond);
             };
-            add("anchor_steady", [=](benchmark::State& s) { anchor_steady(s, kind, count); });
+            add("anchor_steady", [=](benchmark::State& s) { anchor_steady(s, kind, count, naming::nothing); });
             if (count == 0) continue;
             add("anchor_cold", [=](benchmark::State& s) { anchor_cold(s, kind, count, false); });
             add("anchor_made_cold", [=](benchmark::State& s) { anchor_cold(s, kind, count, true); });
             add("anchor_reference", [=](benchmark::State& s) { anchor_reference(s, kind, count); });
+        }
+    }
+    for (const naming names :
+         {naming::denied_uuids, naming::allowed_uuids, naming::avoided_tag, naming::one_link_group}) {
+        for (const std::int64_t count : {1, 4}) {
+            const std::string name = "anchor_named/" + name_of(names) + "/" + std::to_string(count) + "x";
+            const auto call = [=](benchmark::State& s) { anchor_steady(s, sharing::hami_core, count, names); };
+            benchmark::RegisterBenchmark(name.c_str(), call)->Unit(benchmark::kMicrosecond);
         }
     }
 }
