@@ -29,20 +29,6 @@ void part_table::remove(std::uint32_t part) {
     free_.push_back(part);
 }
 
-part_table::outcome_view* part_table::arena::room_for(std::size_t count) {
-    while (block_ < blocks_.size() && fill_ + count > blocks_[block_].size) {
-        ++block_;
-        fill_ = 0;
-    }
-    if (block_ == blocks_.size()) {
-        const std::size_t size = std::max(count, block_size);
-        blocks_.push_back({.views = std::make_unique<outcome_view[]>(size), .size = size});
-    }
-    outcome_view* const room = blocks_[block_].views.get() + fill_;
-    fill_ += count;
-    return room;
-}
-
 /// The checks that do not depend on what is used compare texts; once per kind is enough.
 rejection_code part_table::why_never_in(part_record& part, const device_view& device) {
     if (device.kind >= part.why_never.size()) part.why_never.resize(device.kind + std::size_t{1}, 0);
@@ -51,7 +37,7 @@ rejection_code part_table::why_never_in(part_record& part, const device_view& de
     return static_cast<rejection_code>(kept - 1);
 }
 
-part_table::answer part_table::compute(std::uint32_t part, const device_view& device, arena& keep) {
+part_table::answer part_table::compute(std::uint32_t part, const device_view& device, view_arena& keep) {
     part_record& asked = parts_[part];
     if (const auto code = why_never_in(asked, device); code != rejection_code::none) {
         return {.after = nullptr, .count = 0, .code = code, .known = true};

@@ -19,52 +19,43 @@ bool by_id(const device_view* a, const device_view* b) noexcept { return a->id <
 
 const device_view& state_table::device(std::uint32_t kind, const device_state& state, service_state service) {
     const auto equal = [&](std::uint32_t id) {
-        const device_view& known = devices_[id];
+        const device_view& known = *devices_[id];
         return known.kind == kind && known.state == state && known.service == service;
     };
     const auto make = [&] {
         const device_spec& spec = cluster_->kinds[kind];
         const auto id = static_cast<std::uint32_t>(devices_.size());
-        devices_.push_back({.spec = &spec,
-                            .state = state,
-                            .kind = kind,
-                            .id = id,
-                            .used = spec.mode->used(spec, state),
-                            .service = service});
+        device_view* const added = device_room_.room_for(1);
+        *added = {.spec = &spec,
+                  .state = state,
+                  .kind = kind,
+                  .id = id,
+                  .used = spec.mode->used(spec, state),
+                  .service = service};
+        devices_.push_back(added);
         return id;
     };
     const std::uint64_t of_kind = kind + (static_cast<std::uint64_t>(service) << 32U);
-    return devices_[device_ids_.find_or_insert(hash_combine(hash_value(state), of_kind), equal, make)];
-}
-
-const device_view** state_table::pointer_space(std::size_t count) {
-    if (count > block_left_ || blocks_.empty()) {
-        block_left_ = std::max(block_size, count);
-        blocks_.push_back(std::make_unique<const device_view*[]>(block_left_));
-        block_fill_ = 0;
-    }
-    const device_view** space = blocks_.back().get() + block_fill_;
-    block_fill_ += count;
-    block_left_ -= count;
-    return space;
+    return *devices_[device_ids_.find_or_insert(hash_combine(hash_value(state), of_kind), equal, make)];
 }
 
 const device_config& state_table::intern_sorted(std::span<const device_view* const> devices, std::uint64_t hash) {
-    const auto equal = [&](std::uint32_t id) { return std::ranges::equal(configs_[id].devices, devices); };
+    const auto equal = [&](std::uint32_t id) { return std::ranges::equal(configs_[id]->devices, devices); };
     const auto make = [&] {
-        const device_view** space = pointer_space(devices.size());
-        std::ranges::copy(devices, space);
-        device_config made{.id = static_cast<std::uint32_t>(configs_.size()),
-                           .used = {},
-                           .free = {},
-                           .devices_free_whole = 0,
-                           .devices = {space, devices.size()}};
-        for (const device_view* each : devices) add_to_totals(made, *each);
-        configs_.push_back(made);
+        const device_view** const copies = pointer_room_.room_for(devices.size());
+        std::ranges::copy(devices, copies);
+        device_config* const added = config_room_.room_for(1);
+        *added = {.id = static_cast<std::uint32_t>(configs_.size()),
+                  .used = {},
+                  .free = {},
+                  .devices_free_whole = 0,
+                  .devices = {copies, devices.size()}};
+        for (const device_view* device : devices) add_to_totals(*added, *device);
+        configs_.push_back(added);
         hashes_.push_back(hash);
-        return made.id;
+        return added->id;
     };
-    return configs_[config_ids_.find_or_insert(hash, equal, make)];
+    return *configs_[config_ids_.find_or_insert(hash, equal, make)];
 }
 
 const device_config& state_table::config(std::span<const device_view* const> devices) {
@@ -99,9 +90,9 @@ void state_table::clear() {
     device_ids_.clear();
     config_ids_.clear();
     hashes_.clear();
-    blocks_.clear();
-    block_left_ = 0;
-    block_fill_ = 0;
+    device_room_.rewind();
+    config_room_.rewind();
+    pointer_room_.rewind();
 }
 
 } // namespace vgpualloc

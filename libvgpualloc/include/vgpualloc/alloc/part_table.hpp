@@ -4,10 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <span>
 #include <vector>
 
+#include "vgpualloc/core/arena.hpp"
 #include "vgpualloc/model/rejection.hpp"
 #include "vgpualloc/model/request.hpp"
 #include "vgpualloc/model/view.hpp"
@@ -78,25 +78,7 @@ public:
     [[nodiscard]] bool is_crowded() const noexcept { return views_lost_ > views_lost_max; }
 
 private:
-    /// Device views one after the other, in blocks that stay where they are.
-    class arena {
-    public:
-        [[nodiscard]] outcome_view* room_for(std::size_t count);
-        void rewind() noexcept {
-            block_ = 0;
-            fill_ = 0;
-        }
-
-    private:
-        static constexpr std::size_t block_size = 1024;
-        struct block {
-            std::unique_ptr<outcome_view[]> views;
-            std::size_t size = 0;
-        };
-        std::vector<block> blocks_;
-        std::size_t block_ = 0; ///< the one being filled
-        std::size_t fill_ = 0;
-    };
+    using view_arena = arena<outcome_view, 1024>;
     static constexpr std::uint32_t ids_kept = 512;
     static constexpr std::uint32_t refusals_kept = 1U << 14;
     static constexpr std::size_t views_lost_max = std::size_t{1} << 20;
@@ -109,15 +91,15 @@ private:
     };
 
     [[nodiscard]] answer remember(std::uint32_t part, const device_view& device);
-    [[nodiscard]] answer compute(std::uint32_t part, const device_view& device, arena& keep);
+    [[nodiscard]] answer compute(std::uint32_t part, const device_view& device, view_arena& keep);
     [[nodiscard]] static rejection_code why_never_in(part_record& part, const device_view& device);
 
     std::map<device_request, std::uint32_t> numbers_;
     std::vector<part_record> parts_;
     std::vector<std::uint32_t> free_; ///< numbers of parts that were removed
     std::size_t views_lost_ = 0;      ///< in kept_, of parts that were removed
-    arena kept_;
-    arena passing_;
+    view_arena kept_;
+    view_arena passing_;
     std::vector<partition> partitions_;
 };
 

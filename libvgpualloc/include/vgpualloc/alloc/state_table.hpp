@@ -1,13 +1,13 @@
 // Hash-consing: equal device states and equal multisets of them get one object and one id.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <memory>
 #include <span>
 #include <vector>
 
+#include "vgpualloc/core/arena.hpp"
 #include "vgpualloc/model/cluster.hpp"
 #include "vgpualloc/model/view.hpp"
 
@@ -31,10 +31,10 @@ public:
             if (here.tag == tag && equal(here.id)) return here.id;
         }
     }
+    /// Keeps its room.
     void clear() noexcept {
-        slots_.clear();
+        std::ranges::fill(slots_, slot{});
         used_ = 0;
-        mask_ = 0;
     }
 
 private:
@@ -60,7 +60,8 @@ private:
     std::size_t mask_ = 0;
 };
 
-/// The states of one cluster's devices. Pointers stay valid until clear().
+/// The states of one cluster's devices. Pointers stay valid until clear(), which keeps all room for the states to come:
+/// a table that is filled to its bound over and over again must not leave holes in the heap each time.
 class state_table {
 public:
     explicit state_table(const cluster& owned) : cluster_{&owned} {}
@@ -83,20 +84,17 @@ public:
     void clear();
 
 private:
-    static constexpr std::size_t block_size = std::size_t{1} << 14;
-
     [[nodiscard]] const device_config& intern_sorted(std::span<const device_view* const> devices, std::uint64_t hash);
-    [[nodiscard]] const device_view** pointer_space(std::size_t count);
 
     const cluster* cluster_;
-    std::deque<device_view> devices_;
-    std::deque<device_config> configs_;
+    std::vector<const device_view*> devices_; ///< by id
+    std::vector<const device_config*> configs_;
     id_set device_ids_;
     id_set config_ids_;
     std::vector<std::uint64_t> hashes_; ///< by configuration id
-    std::vector<std::unique_ptr<const device_view*[]>> blocks_;
-    std::size_t block_left_ = 0; ///< unused pointers at the end of the last block
-    std::size_t block_fill_ = 0; ///< used pointers at its start
+    arena<device_view, 256> device_room_;
+    arena<device_config, 1024> config_room_;
+    arena<const device_view*, std::size_t{1} << 14U> pointer_room_; ///< device_config::devices
     std::vector<const device_view*> sorted_;
 };
 
