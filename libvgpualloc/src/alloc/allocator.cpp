@@ -40,7 +40,7 @@ void allocator::follow_ledger() {
 
 /// Why a node refuses, as far as that is known without touching more than its slot; most nodes that changed refuse so.
 inline rejection_code allocator::known_refusal(const request_class& asked, const node_slot& owner) const noexcept {
-    if (asked.scored.request.cpu > owner.cpu_left) return rejection_code::insufficient_cpu;
+    if (!owner.has_cpu(asked.scored.request.cpu)) return rejection_code::insufficient_cpu;
     return scorer_.known_refusal(asked.scored, owner.config_id);
 }
 
@@ -64,7 +64,7 @@ double allocator::new_key(const request_class& asked, const node_slot& owner, co
     const node_view before{
         .node = facts.node, .cpu_capacity = facts.cpu_capacity, .cpu_left = owner.cpu_left, .config = owner.config};
     const double score = scorer_.score(asked.scored, before);
-    if (is_feasible(score) && request.memory > facts.memory_left) {
+    if (is_feasible(score) && !facts.has_memory(request.memory)) {
         return infeasible_because(rejection_code::insufficient_memory);
     }
     return score;
@@ -183,7 +183,7 @@ node_index allocator::best_node(request_record& request, node_answer& best) {
             if (part.head == nullptr || part.head->best_key != best_key) continue;
             if (best.compromise != 0 && !is_equal(part.head->index->best(), best)) continue;
             const node_facts& first = groups[g].facts[first_of(*part.head)];
-            if (first.memory_left < request.original->memory) {
+            if (!first.has_memory(request.original->memory)) {
                 requests_.split_class_by_memory(request, static_cast<std::uint32_t>(g));
                 lacks_memory = true;
             } else if (winner == nullptr || first.rank < winner->rank) {
@@ -202,14 +202,14 @@ node_index allocator::draw_node(const request_record& request, const node_answer
         if (part.refused != rejection_code::none) return false;
         const node_answer answer = part.head->index->at(place.slot);
         return answer.code == rejection_code::none && is_equal(answer, best) &&
-               mirror_.groups()[place.group].facts[place.slot].memory_left >= request.original->memory;
+               mirror_.groups()[place.group].facts[place.slot].has_memory(request.original->memory);
     };
     const auto list_tied = [&](std::vector<std::size_t>& out) {
         for (std::size_t group = 0; group < request.parts.size(); ++group) {
             if (request.parts[group].refused != rejection_code::none) continue;
             const auto& facts = mirror_.groups()[group].facts;
             request.parts[group].head->index->for_each_as_good_as(best, [&](std::size_t slot) {
-                if (facts[slot].memory_left >= request.original->memory) out.push_back(facts[slot].node.at());
+                if (facts[slot].has_memory(request.original->memory)) out.push_back(facts[slot].node.at());
             });
         }
         std::ranges::sort(out);
@@ -294,7 +294,7 @@ std::vector<node_answer> allocator::evaluate(request_id id) {
             node_answer& answer = answers[group.facts[slot].node.at()];
             answer =
                 part.refused == rejection_code::none ? part.head->index->at(slot) : node_answer{.code = part.refused};
-            const bool lacks_memory = group.facts[slot].memory_left < request->original->memory;
+            const bool lacks_memory = !group.facts[slot].has_memory(request->original->memory);
             if (answer.code == rejection_code::none && lacks_memory) {
                 answer = {.code = rejection_code::insufficient_memory};
             }

@@ -172,7 +172,21 @@ void cluster_mirror::read_node(node_index where) {
     slot.config = &states_.config(devices(where));
     slot.config_id = slot.config->id;
     mark_changed(groups_[place.group], place.slot);
-    if (devices_unused_ > devices_.size() / 2 + 1024) crowded_ = true;
+    if (devices_unused_ > devices_.size() / 2 + 1024) pack_devices();
+}
+
+/// Drops the entries that no node has any more. Ids stay what they are.
+void cluster_mirror::pack_devices() {
+    std::vector<const device_view*> packed;
+    packed.reserve(devices_.size() - devices_unused_);
+    for (slot_place& place : places_) {
+        if (place.group == no_slot) place.count = 0;
+        const auto begin = devices_.begin() + static_cast<std::ptrdiff_t>(place.first);
+        place.first = packed.size();
+        packed.insert(packed.end(), begin, begin + static_cast<std::ptrdiff_t>(place.count));
+    }
+    devices_ = std::move(packed);
+    devices_unused_ = 0;
 }
 
 void cluster_mirror::leave_group(slot_place& place) {

@@ -300,8 +300,7 @@ rejection_detail reference_allocator::why_not_node(const pod_request& request, n
         return {.code = code};
     }
     const rejection_detail refusal = ledger_->why_not_host(where, request.cpu, bytes{0});
-    const bool lacks_memory = refusal.code == rejection_code::insufficient_memory; // more is used than there is
-    if (refusal.code != rejection_code::none && !lacks_memory) return refusal;
+    if (refusal.code != rejection_code::none) return refusal;
     const auto devices = static_cast<std::int64_t>(described.devices.size());
     for (const device_request& container : request.containers) {
         if (container.count > devices) {

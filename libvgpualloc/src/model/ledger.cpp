@@ -34,6 +34,7 @@ ledger::ledger(ledger&& other) noexcept = default;
 ledger& ledger::operator=(ledger&& other) noexcept = default;
 
 void ledger::expect_pods(std::size_t count) {
+    expected_pods_ = std::max(expected_pods_, count);
     bookings_.reserve(count);
     generations_.reserve(count);
     live_.reserve(count);
@@ -46,10 +47,11 @@ rejection_detail ledger::why_not_host(node_index where, milli_cpu cpu, bytes mem
     if (used.pods + 1 > capacity.pods_max) {
         return {.code = rejection_code::too_many_pods, .wanted = 1, .available = capacity.pods_max - used.pods};
     }
-    if (const auto left = capacity.cpu - used.cpu; cpu > left) {
+    // As in Kubernetes, a pod that asks for none of something fits however much of it is given out.
+    if (const auto left = capacity.cpu - used.cpu; cpu > milli_cpu{0} && cpu > left) {
         return {.code = rejection_code::insufficient_cpu, .wanted = cpu.count(), .available = left.count()};
     }
-    if (const auto left = capacity.memory - used.memory; memory > left) {
+    if (const auto left = capacity.memory - used.memory; memory > bytes{0} && memory > left) {
         return {.code = rejection_code::insufficient_memory, .wanted = memory.count(), .available = left.count()};
     }
     return {};
@@ -64,7 +66,10 @@ bool ledger::is_within(node_index where) const noexcept {
 /// What is wrong with booking this at all, before anything is compared with what is free.
 rejection_detail ledger::why_misused(const booking& entry) const noexcept {
     const auto refuse = [](rejection_code code) { return rejection_detail{.code = code}; };
-    if (!entry.pod.valid() || entry.pod.value() > pod_index_max) return refuse(rejection_code::pod_not_known);
+    const bool is_dense = entry.pod.at() <= std::max(live_.size(), expected_pods_) + pod_index_gap_max;
+    if (!entry.pod.valid() || entry.pod.value() > pod_index_max || !is_dense) {
+        return refuse(rejection_code::pod_not_known);
+    }
     const bool has_entry = entry.pod.at() < live_.size();
     if (has_entry && live_[entry.pod.at()].state != status::absent) return refuse(rejection_code::pod_is_live);
     if (has_entry && live_[entry.pod.at()].generation > entry.pod.generation()) {

@@ -38,8 +38,16 @@ void ledger::checkpoint(std::uint64_t read) {
     changes_.drop_below(changes);
 }
 
+/// Whatever numbers the pods of another ledger have, it had room for them.
+void ledger::expect_pods_of(std::span<const booking> bookings) {
+    for (const booking& entry : bookings) {
+        if (entry.pod.valid()) expected_pods_ = std::max(expected_pods_, entry.pod.at() + 1);
+    }
+}
+
 expected<ledger> ledger::rebuild(cluster start, const ledger_log& log) {
     ledger book{std::move(start)};
+    book.expect_pods_of(log.bookings);
     const auto repeat_pod = [&](const ledger_event& event, const booking& entry) {
         switch (event.kind) {
         case ledger_event_kind::reserve:
@@ -61,7 +69,8 @@ expected<ledger> ledger::rebuild(cluster start, const ledger_log& log) {
         }
         if (!change.described) return false;
         if (event.kind == ledger_event_kind::node_added) return book.add_node(*change.described) == change.where;
-        return book.update_node(change.where, *change.described).has_value();
+        if (!book.is_present(change.where)) return false;
+        return book.describe_anew(change.where, *change.described).has_value();
     };
     for (std::size_t i = 0; i < log.events.size(); ++i) {
         const ledger_event& event = log.events[i];
@@ -84,6 +93,7 @@ expected<ledger> ledger::rebuild(cluster start, const ledger_log& log) {
 
 expected<ledger> ledger::rebuild(cluster now, std::span<const booking> live) {
     ledger book{std::move(now)};
+    book.expect_pods_of(live);
     for (std::size_t i = 0; i < live.size(); ++i) {
         if (book.is_live(live[i].pod)) return unexpected(log_error(i, "the pod is booked twice"));
         if (!book.adopt(live[i])) return unexpected(log_error(i, "the booking is not of this cluster"));

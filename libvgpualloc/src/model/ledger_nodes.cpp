@@ -39,6 +39,10 @@ std::uint32_t old_index_of(const device& described, std::size_t index, const std
     return at == devices.end() ? none : static_cast<std::uint32_t>(at - devices.begin());
 }
 
+bool is_ordered(service_state service) noexcept {
+    return service == service_state::draining || service == service_state::reconfiguring;
+}
+
 std::vector<std::uint32_t> kinds_of(const std::vector<device>& devices) {
     std::vector<std::uint32_t> kinds;
     for (const device& registered : devices) kinds.push_back(registered.kind);
@@ -64,9 +68,22 @@ node_index ledger::find_node(std::string_view name) {
     return at == names_.end() ? node_index::none() : node_index{at->second};
 }
 
-bool ledger::is_described_by(node_index where, const node& described) const {
+/// What a node was last said to be, with what set_service() and set_schedulable() said since.
+const node& ledger::last_described(node_index where) const noexcept {
     const node* const waiting = records_[where.at()].described.get();
-    return described == (waiting != nullptr ? *waiting : cluster_.nodes[where.at()]);
+    return waiting != nullptr ? *waiting : cluster_.nodes[where.at()];
+}
+
+/// A description comes from who knows whether devices are healthy. That a device drains, or is being cut anew, was
+/// ordered by somebody else, and stays until set_service() says otherwise.
+void ledger::keep_orders(node_index where, node& described) const {
+    const std::vector<device>& devices = last_described(where).devices;
+    for (std::size_t i = 0; i < described.devices.size(); ++i) {
+        device& next = described.devices[i];
+        if (is_ordered(next.service)) continue;
+        const std::uint32_t index = old_index_of(next, i, devices, layout::is_new);
+        if (index != layout::is_new && is_ordered(devices[index].service)) next.service = devices[index].service;
+    }
 }
 
 void ledger::note_change(ledger_event_kind kind, node_change change) {
@@ -99,6 +116,7 @@ node_index ledger::new_node_index() {
     cluster_.nodes.emplace_back();
     records_.emplace_back();
     records_.back().present = false;
+    renew_version(where);
     note_added_node(where);
     return where;
 }
@@ -131,7 +149,14 @@ expected<node_index> ledger::add_node(node described) {
 
 expected<bool> ledger::update_node(node_index where, node described) {
     if (!is_present(where)) return unexpected(unknown_node(where));
-    if (is_described_by(where, described)) return false;
+    if (described == last_described(where)) return false;
+    keep_orders(where, described);
+    return describe_anew(where, std::move(described));
+}
+
+/// Makes the node, which is there, what is described, to the letter.
+expected<bool> ledger::describe_anew(node_index where, node described) {
+    if (described == last_described(where)) return false;
     if (auto checked = check_described(described); !checked) return unexpected(std::move(checked).error());
     if (described.name != cluster_.nodes[where.at()].name) {
         return unexpected(error{.code = error_code::unknown_name,
@@ -258,7 +283,7 @@ void ledger::move_shares(node_index where, const layout& planned, node_change& c
 void ledger::lay_out(node_index where, layout planned, node_change& change) {
     node_record& owner = records_[where.at()];
     std::vector<device>& devices = cluster_.nodes[where.at()].devices;
-    ++owner.version;
+    renew_version(where);
     if (planned.devices == devices) return;
     if (kinds_of(devices) != kinds_of(planned.devices)) owner.rank = next_rank_++;
     move_shares(where, planned, change);
@@ -298,7 +323,7 @@ void ledger::free_node(node_index where) {
     place_devices(where, {});
     cluster_.nodes[where.at()] = node{};
     owner.described.reset();
-    ++owner.version;
+    renew_version(where);
     free_nodes_.push_back(where.value());
 }
 
@@ -314,7 +339,7 @@ expected<void> ledger::remove_node(node_index where) {
     } else {
         for (device& registered : cluster_.nodes[where.at()].devices) registered.service = service_state::failed;
         std::fill_n(services_.begin() + static_cast<std::ptrdiff_t>(owner.first), owner.count, service_state::failed);
-        ++owner.version;
+        renew_version(where);
     }
     note_change(ledger_event_kind::node_removed, {.where = where});
     verify_step(where);
@@ -337,12 +362,12 @@ expected<bool> ledger::set_service(node_index where, device_index device, servic
         node described = *owner.described;
         if (device.at() >= described.devices.size()) return false; // it only waits to go
         described.devices[device.at()].service = service;
-        return update_node(where, std::move(described));
+        return describe_anew(where, std::move(described));
     }
     save_structure(where);
     registered.service = service;
     services_[owner.first + device.at()] = service;
-    ++owner.version;
+    renew_version(where);
     note_change(ledger_event_kind::service_changed, {.where = where, .device = device, .service = service});
     verify_step(where);
     return true;
@@ -350,11 +375,10 @@ expected<bool> ledger::set_service(node_index where, device_index device, servic
 
 expected<bool> ledger::set_schedulable(node_index where, bool schedulable) {
     if (!is_present(where)) return unexpected(unknown_node(where));
-    const node* const waiting = records_[where.at()].described.get();
-    node described = waiting != nullptr ? *waiting : cluster_.nodes[where.at()];
+    node described = last_described(where);
     if (described.host.unschedulable == !schedulable) return false;
     described.host.unschedulable = !schedulable;
-    return update_node(where, std::move(described));
+    return describe_anew(where, std::move(described));
 }
 
 } // namespace vgpualloc

@@ -137,7 +137,7 @@ void ledger::undo_log::undo(ledger& book, const structure_step& step) {
     owner.described = step.waiting ? std::make_unique<node>(*step.waiting) : nullptr;
     owner.present = step.present;
     owner.rank = step.rank;
-    ++owner.version;
+    book.renew_version(where);
     undo(book, step.use);
     if (book.free_nodes_.size() > step.free_nodes) book.free_nodes_.pop_back();
     if (book.free_nodes_.size() < step.free_nodes) book.free_nodes_.push_back(where.value());

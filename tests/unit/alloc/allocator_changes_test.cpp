@@ -243,5 +243,37 @@ TEST(allocator_changes, a_ledger_without_nodes_gets_its_first) {
     paths.expect_alike(request);
 }
 
+/// A host that is too full takes pods that ask nothing of it, with and without devices, by name or not.
+TEST(allocator_changes, a_pod_that_asks_for_nothing_goes_where_too_much_is_used) {
+    for (const char* spelling : {"binpack", "fgd"}) {
+        cluster owned = cluster_of_kinds();
+        owned.nodes = {node_with("n", {"u0"})};
+        ledger book{owned};
+        both_paths paths{book, spelling};
+        const auto fits = [&](const pod_request& request) {
+            paths.expect_alike(request);
+            return paths.fast.decide(paths.fast.intern(request).value()).has_value();
+        };
+        ASSERT_TRUE(book.adopt(book_on(1, node_index{0}, {}, 40000)));
+        pod_request with_memory = without_host({want(1, 100)});
+        with_memory.memory = bytes{1};
+        pod_request with_cpu = without_host({want(1, 100)});
+        with_cpu.cpu = milli_cpu{1};
+        EXPECT_TRUE(fits(without_host({})));
+        EXPECT_TRUE(fits(without_host({want(1, 100)})));
+        EXPECT_TRUE(fits(without_host({with_uuids(1, {"u0"})})));
+        EXPECT_TRUE(fits(with_memory));
+        EXPECT_FALSE(fits(with_cpu));
+        node smaller = owned.nodes[0];
+        smaller.memory = bytes{10};
+        ASSERT_TRUE(book.update_node(node_index{0}, smaller));
+        EXPECT_TRUE(fits(without_host({})));
+        EXPECT_TRUE(fits(without_host({want(1, 100)})));
+        EXPECT_FALSE(fits(with_memory));
+        EXPECT_TRUE(paths.fast.place(book, pod_id{2}, paths.fast.intern(without_host({want(1, 100)})).value()));
+        book.check();
+    }
+}
+
 } // namespace
 } // namespace vgpualloc

@@ -64,7 +64,7 @@ TEST_F(ledger_nodes_test, a_registration_that_comes_again_unchanged_leaves_no_ev
     const node_index where = add(registered);
     ASSERT_TRUE(run_on(book, 1, where, 1));
     const std::uint64_t next = book.next_event();
-    const std::uint32_t version = book.version_of(where);
+    const std::uint64_t version = book.version_of(where);
     EXPECT_FALSE(update(where, registered));
     EXPECT_EQ(book.next_event(), next);
     EXPECT_EQ(book.version_of(where), version);
@@ -291,7 +291,7 @@ TEST_F(ledger_nodes_test, the_index_of_a_node_that_is_gone_is_given_to_another) 
     EXPECT_EQ(add(node_with("c", {})).at(), 2U) << "a pod still runs on the first";
     ASSERT_TRUE(book.release(pod_id{1}));
     EXPECT_EQ(refusal(book_on(2, first)).code, node_gone);
-    const std::uint32_t version = book.version_of(first);
+    const std::uint64_t version = book.version_of(first);
     EXPECT_EQ(add(node_with("d", {"w0", "w1"})), first);
     EXPECT_GT(book.version_of(first), version);
     EXPECT_GT(book.rank_of(first), book.rank_of(second));

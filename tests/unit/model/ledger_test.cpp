@@ -249,5 +249,24 @@ TEST_F(ledger_test, a_host_recovers_only_in_all_amounts) {
     book->check();
 }
 
+/// Kubernetes' rule: what a pod does not ask for is not compared.
+TEST_F(ledger_test, a_pod_that_asks_for_nothing_fits_on_a_host_that_is_too_full) {
+    for (const std::uint32_t pod : {1U, 2U}) ASSERT_TRUE(book->adopt(book_on(pod, where, {}, 20000)));
+    booking modest = book_on(3, where, {}, 0);
+    EXPECT_EQ(book->why_not_host(where, milli_cpu{0}, bytes{0}), rejection_detail{});
+    EXPECT_EQ(book->why_not_host(where, milli_cpu{1}, bytes{0}), (rejection_detail{insufficient_cpu, 1, -8000}));
+    ASSERT_TRUE(book->reserve(modest));
+    EXPECT_TRUE(book->is_overcommitted(where));
+    book->check();
+    node smaller = book->nodes().nodes[where.at()];
+    smaller.memory = bytes{100};
+    ASSERT_TRUE(book->update_node(where, smaller));
+    modest.pod = pod_id{4};
+    EXPECT_EQ(book->reserve(modest).error(), (rejection_detail{insufficient_memory, 1000, -2900}));
+    modest.memory = bytes{0};
+    EXPECT_TRUE(book->reserve(modest));
+    book->check();
+}
+
 } // namespace
 } // namespace vgpualloc

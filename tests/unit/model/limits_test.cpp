@@ -85,6 +85,7 @@ TEST(limits, the_ledger_takes_no_amount_and_no_pod_beyond_them) {
         return booked ? rejection_code::none : booked.error().code;
     };
     EXPECT_EQ(code(book_on(pod_index_max + 1, node_index{0})), rejection_code::pod_not_known);
+    EXPECT_EQ(code(book_on(pod_index_max, node_index{0})), rejection_code::pod_not_known) << "numbers are dense";
     booking entry = book_on(1, node_index{0}, {}, host_cpu_max.count());
     entry.memory = host_memory_max;
     EXPECT_EQ(code(entry), rejection_code::none);
@@ -96,6 +97,28 @@ TEST(limits, the_ledger_takes_no_amount_and_no_pod_beyond_them) {
     entry.memory = bytes{0};
     entry.cpu = host_cpu_max + milli_cpu{1};
     EXPECT_EQ(code(entry), rejection_code::amount_not_valid);
+}
+
+/// One wrong number must not make the table of pods huge.
+TEST(limits, a_pods_number_is_not_far_above_all_others) {
+    cluster owned = cluster_of_kinds();
+    owned.nodes = {node_with("n", {})};
+    ledger book{owned};
+    const auto refusal = [](const expected<booking_id, rejection_detail>& booked) {
+        return booked ? rejection_code::none : booked.error().code;
+    };
+    EXPECT_EQ(refusal(book.reserve(book_on(pod_index_gap_max + 1, node_index{0}))), rejection_code::pod_not_known);
+    EXPECT_EQ(refusal(book.adopt(book_on(pod_index_gap_max + 1, node_index{0}))), rejection_code::pod_not_known);
+    EXPECT_EQ(refusal(book.reserve(book_on(pod_index_gap_max, node_index{0}))), rejection_code::none);
+    const std::uint32_t next = 2 * pod_index_gap_max + 1;
+    EXPECT_EQ(refusal(book.reserve(book_on(next + 1, node_index{0}))), rejection_code::pod_not_known);
+    EXPECT_EQ(refusal(book.reserve(book_on(next, node_index{0}))), rejection_code::none);
+    const booking last = book.booking_of(pod_id{next});
+    EXPECT_TRUE(ledger::rebuild(owned, std::vector{last}).has_value()) << "numbers that a ledger has had";
+
+    ledger expecting{owned};
+    expecting.expect_pods(next + 1);
+    EXPECT_EQ(refusal(expecting.reserve(last)), rejection_code::none);
 }
 
 } // namespace

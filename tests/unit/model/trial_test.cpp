@@ -194,6 +194,25 @@ TEST(trial, a_node_that_was_changed_is_found_by_name_afterwards) {
     EXPECT_FALSE(book.add_node(node_with("n1", {})).has_value());
 }
 
+/// Whoever has read a node that a trial added, and not yet that it was undone, must not take the next one for it.
+TEST(trial, no_version_of_a_node_is_used_twice) {
+    ledger book = changing_ledger();
+    std::vector<std::uint64_t> versions;
+    for (int round = 0; round < 3; ++round) {
+        const trial what_if{book};
+        const node_index where = book.add_node(node_with("n3", {"x0", "x1"})).value();
+        EXPECT_EQ(where, node_index{3});
+        versions.push_back(book.version_of(where));
+        ASSERT_TRUE(book.update_node(where, node_with("n3", {"x0"})).value());
+        versions.push_back(book.version_of(where));
+        ASSERT_TRUE(book.update_node(node_index{0}, node_with("n0", {"u0"})).value());
+        versions.push_back(book.version_of(node_index{0}));
+    }
+    versions.push_back(book.version_of(node_index{0}));
+    std::ranges::sort(versions);
+    EXPECT_EQ(std::ranges::adjacent_find(versions), versions.end());
+}
+
 TEST(trial_death, a_trial_ends_once) {
     EXPECT_DEATH(
         {

@@ -25,6 +25,8 @@ struct node_slot {
     std::uint32_t newer = no_slot;
     std::uint32_t older = no_slot;
     bool needs_look = false; ///< gone, full of pods or not host_facts::is_open(): ask why_not_entered()
+
+    [[nodiscard]] bool has_cpu(milli_cpu amount) const noexcept { return amount <= cpu_left || amount == milli_cpu{0}; }
 };
 /// The rest of what is known of a node.
 struct node_facts {
@@ -32,6 +34,8 @@ struct node_facts {
     milli_cpu cpu_capacity;
     node_index node;
     std::uint64_t rank = 0; ///< ledger::rank_of()
+
+    [[nodiscard]] bool has_memory(bytes amount) const noexcept { return amount <= memory_left || amount == bytes{0}; }
 };
 /// Nodes whose devices are of the same set of kinds: a request's model and mode filter treats them alike.
 struct node_group {
@@ -55,7 +59,7 @@ public:
     struct slot_place {
         std::uint32_t group = no_slot; ///< no_slot: the node is gone
         std::uint32_t slot = 0;
-        std::uint32_t version = 0; ///< ledger::version_of() when it was read
+        std::uint64_t version = 0; ///< ledger::version_of() when it was read
         std::uint32_t count = 0;   ///< of devices
         std::size_t first = 0;     ///< in the list of all devices
     };
@@ -107,6 +111,7 @@ private:
     void read_node(node_index where);
     void read_all_nodes();
     void intern_all();
+    void pack_devices();
     void leave_group(slot_place& place);
     void enter_group(node_index where, slot_place& place);
     void put_between(node_group& group, const node_facts& facts, std::size_t position);

@@ -49,7 +49,8 @@ public:
     ledger(ledger&& other) noexcept;
     ledger& operator=(ledger&& other) noexcept;
 
-    /// Makes room for that many pods, which saves the copies of growing.
+    /// Makes room for that many pods, which saves the copies of growing, and takes numbers up to there from the first
+    /// pod on (pod_index_gap_max).
     void expect_pods(std::size_t count);
 
     // ---- pods
@@ -75,12 +76,15 @@ public:
     [[nodiscard]] expected<node_index> add_node(node described);
     /// Says what a node is now; devices are the same where their uuid is (without uuids, their index). A device that is
     /// no longer named, or whose mode is another one, goes or changes when its last pod is released; until then it is
-    /// counted and takes nothing new. False if nothing is different: the cost is one comparison. Errors: those of
-    /// check_node(), unknown_name for a node that is not there or another name than it has.
+    /// counted and takes nothing new. Of availability a description says whether a device is healthy: in_service and
+    /// failed leave one that set_service() drains or reconfigures as it is. False if nothing is different: the cost is
+    /// one comparison, or two where a device drains. Errors: those of check_node(), unknown_name for a node that is not
+    /// there or another name than it has.
     [[nodiscard]] expected<bool> update_node(node_index where, node described);
     /// Error unknown_name for a node that is not there.
     expected<void> remove_node(node_index where);
-    /// Errors: unknown_name for a node or device that is not there. False if it was in that state.
+    /// What an operator, or who watches a device, orders. Errors: unknown_name for a node or device that is not there.
+    /// False if it was in that state.
     expected<bool> set_service(node_index where, device_index device, service_state service);
     expected<bool> set_schedulable(node_index where, bool schedulable);
     /// The node of that name, also one that was removed while pods run there; invalid if there is none. The first call
@@ -125,8 +129,9 @@ public:
         const slot_list& pods = records_[where.at()].pods;
         return {pods.data(), pods.size()};
     }
-    /// Rises when the node's list of devices or what it is changes, so that whoever keeps a copy sees it.
-    [[nodiscard]] std::uint32_t version_of(node_index where) const noexcept { return records_[where.at()].version; }
+    /// Another one whenever the node's list of devices or what it is has changed, so that whoever keeps a copy sees it.
+    /// No version is used twice, not even by two nodes or after a trial was undone.
+    [[nodiscard]] std::uint64_t version_of(node_index where) const noexcept { return records_[where.at()].version; }
     /// Equal scores go to the node of lower rank. Ranks are given in the order of the nodes; a node whose set of device
     /// kinds changes, or that is new, comes after all others.
     [[nodiscard]] std::uint64_t rank_of(node_index where) const noexcept { return records_[where.at()].rank; }
@@ -198,7 +203,7 @@ private:
         slot_list pods;        ///< slots of the live bookings
         std::size_t first = 0; ///< of its devices in states_ and services_
         std::uint32_t count = 0;
-        std::uint32_t version = 0;
+        std::uint64_t version = 0;
         std::uint64_t rank = 0;
         std::unique_ptr<node> described; ///< what it was last said to be, where pods keep it from being that
         std::uint64_t saved_in = 0;      ///< the trial that keeps its former use
@@ -213,6 +218,7 @@ private:
     }
     [[nodiscard]] rejection_detail why_misused(const booking& entry) const noexcept;
     [[nodiscard]] bool is_within(node_index where) const noexcept; ///< the host's use its capacity
+    void expect_pods_of(std::span<const booking> bookings);
     [[nodiscard]] std::uint32_t new_slot(booking&& entry);
     [[nodiscard]] booking_id record(booking&& entry, ledger_event_kind kind, status state);
     [[nodiscard]] rejection_detail add_shares(const placement& where);
@@ -229,7 +235,10 @@ private:
     // nodes (ledger_nodes.cpp)
     struct layout;
     [[nodiscard]] expected<void> check_described(const node& described) const;
-    [[nodiscard]] bool is_described_by(node_index where, const node& described) const;
+    [[nodiscard]] const node& last_described(node_index where) const noexcept;
+    void keep_orders(node_index where, node& described) const;
+    [[nodiscard]] expected<bool> describe_anew(node_index where, node described);
+    void renew_version(node_index where) noexcept { records_[where.at()].version = ++versions_; }
     [[nodiscard]] layout plan_layout(node_index where, const node& described) const;
     void describe(node_index where, const node& described, node_change& change);
     void lay_out(node_index where, layout planned, node_change& change);
@@ -257,7 +266,9 @@ private:
     std::vector<std::uint32_t> free_nodes_;
     std::map<std::string, std::uint32_t, std::less<>> names_; ///< of nodes; empty until it is needed
     std::uint64_t next_rank_ = 0;                             ///< never given twice, not even after a trial was undone
+    std::uint64_t versions_ = 0;                              ///< how many were given to nodes, of trials as well
     std::vector<live_entry> live_;                            ///< by pod
+    std::size_t expected_pods_ = 0;                           ///< numbers up to there are taken in any case
     std::size_t live_count_ = 0;
     std::vector<booking> bookings_;
     std::vector<std::uint32_t> generations_; ///< by slot

@@ -14,6 +14,9 @@ struct node;
 inline constexpr std::int64_t devices_per_node_max = 1024;
 inline constexpr std::int64_t containers_per_pod_max = 65'536;
 inline constexpr std::uint32_t pod_index_max = (1U << 27U) - 1; ///< largest pod_id::value()
+/// How far a pod's number may be above all that a ledger has booked (or was told of, ledger::expect_pods()). Its table
+/// is as long as the largest number, so one wrong number must not make it huge.
+inline constexpr std::uint32_t pod_index_gap_max = 1U << 20U;
 inline constexpr mib device_memory_max{std::int64_t{1} << 40U}; ///< of one device
 inline constexpr core_percent device_cores_max{1'000'000};      ///< of one device
 inline constexpr std::int64_t device_slots_max = 1'000'000;     ///< of one device

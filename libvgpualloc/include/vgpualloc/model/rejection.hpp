@@ -44,7 +44,7 @@ enum class rejection_code : std::uint8_t {
     instance_memory_unknown,    ///< MIG: nobody knows whether the instance that comes next is large enough
     insufficient_memory,        ///< host memory, which no policy looks at and which is checked last
     pod_is_live,                ///< misuse: the pod is booked already
-    pod_not_known,              ///< misuse: no such pod is booked, or its number was given to another one
+    pod_not_known,              ///< misuse: no such pod is booked, or its number is another's or too large
     node_not_known,             ///< misuse: the placement names a node that the cluster does not have
     request_not_known,          ///< misuse: the allocator has forgotten the request, or never knew it
     amount_not_valid,           ///< misuse: a negative amount, or one beyond model/limits.hpp
