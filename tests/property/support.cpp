@@ -43,24 +43,26 @@ auto draw_list(int least, int most, Draw&& draw) {
     return list;
 }
 
+int least_of(const world_kind& bounds, int most) { return bounds.large ? most : 1; }
+
 /// Up to five kinds; a node has one kind of device, or any.
-void draw_nodes(cluster& to, const sharing_mode* mode, int nodes_max) {
-    const auto kinds = draw_list(1, 5, [&] { return to.kind_of(draw_spec(mode)); });
+void draw_nodes(cluster& to, const world_kind& bounds) {
+    const auto kinds = draw_list(1, 5, [&] { return to.kind_of(draw_spec(bounds.mode)); });
     const auto draw_device = [&](std::uint32_t kind) {
         return device{
             .uuid = "", .kind = kind, .service = chance(8) ? service_state::failed : service_state::in_service};
     };
-    to.nodes = draw_list(1, nodes_max, [&] {
+    to.nodes = draw_list(least_of(bounds, bounds.nodes_max), bounds.nodes_max, [&] {
         node made{.name = "n",
                   .cpu = milli_cpu{amount(16000, 1000)},
                   .memory = bytes{amount(32000, 2000)},
                   .pods_max = *rc::gen::inRange<std::int64_t>(1, 7)};
         if (chance(6)) return made; // CPU only
         if (chance(2)) {
-            made.devices = draw_list(1, 4, [&] { return draw_device(one_of(kinds)); });
+            made.devices = draw_list(1, bounds.devices_max, [&] { return draw_device(one_of(kinds)); });
         } else {
             const std::uint32_t kind = one_of(kinds);
-            made.devices = draw_list(1, 4, [&] { return draw_device(kind); });
+            made.devices = draw_list(1, bounds.devices_max, [&] { return draw_device(kind); });
         }
         return made;
     });
@@ -327,15 +329,16 @@ world draw_world(const world_kind& kind) {
         draw_openb_nodes(made.owned);
         made.requests = draw_list(1, 6, draw_openb_request);
     } else {
-        draw_nodes(made.owned, kind.mode, kind.nodes_max);
-        made.requests = draw_list(1, 6, [&] { return draw_request(kind.contains_devices_only); });
+        draw_nodes(made.owned, kind);
+        made.requests = draw_list(least_of(kind, kind.requests_max), kind.requests_max,
+                                  [&] { return draw_request(kind.contains_devices_only); });
     }
     for (std::size_t i = 0; i < made.owned.nodes.size(); ++i) made.owned.nodes[i].name = "n" + std::to_string(i);
     if (kind.names) {
         name_devices(made.owned);
         for (pod_request& request : made.requests) draw_names(request);
     }
-    made.operations = draw_list(0, kind.operations_max, [] {
+    made.operations = draw_list(kind.large ? kind.operations_max : 0, kind.operations_max, [] {
         const auto draw = [] { return *rc::gen::inRange<std::uint32_t>(0, 1000); };
         operation drawn;
         drawn.kind = draw();

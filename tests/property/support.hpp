@@ -45,7 +45,10 @@ struct world_kind {
     /// Devices have uuids and link groups, nodes labels and taints, and requests name all of these.
     bool names = false;
     int nodes_max = 6;
+    int devices_max = 4; ///< of a node
+    int requests_max = 6;
     int operations_max = 24;
+    bool large = false; ///< as many nodes, requests and operations as that
 };
 
 /// How a chip of the built-in catalog is cut.
