@@ -70,12 +70,26 @@ double allocator::new_key(const request_class& asked, const node_slot& owner, co
     return score;
 }
 
+/// Looking for every device of every node in a list of names is what such requests would spend their time with.
+rejection_code allocator::fixed_refusal(request_class& asked, node_index where) {
+    if (asked.fixed.size() <= where.at()) asked.fixed.resize(mirror_.node_count());
+    request_class::fixed_answer& kept = asked.fixed[where.at()];
+    const std::uint32_t version = mirror_.book().version_of(where);
+    if (!kept.known || kept.version != version) {
+        kept = {.version = version, .known = true, .code = reference_.fixed_refusal(*asked.named, where)};
+    }
+    return kept.code;
+}
+
 /// What a node answers where names of devices may matter.
-node_answer allocator::named_answer(const request_class& asked, const node_group& group, std::size_t slot) {
+node_answer allocator::named_answer(request_class& asked, const node_group& group, std::size_t slot) {
     const node_index where = group.facts[slot].node;
     const bool here = group.slots[slot].config != nullptr;
     if (here && (asked.always_named || reference_.names_matter(*asked.named, where))) {
-        return reference_.answer(*asked.named, where);
+        const rejection_code fixed = asked.lists_uuids ? fixed_refusal(asked, where) : rejection_code::none;
+        if (fixed == rejection_code::none) return reference_.answer(*asked.named, where);
+        const rejection_code refusal = reference_.why_not_node(*asked.named, where).code;
+        return {.code = refusal != rejection_code::none ? refusal : fixed};
     }
     const double key = plain_key(asked, group, slot);
     if (!is_feasible(key)) return {.code = code_in(key)};
@@ -85,7 +99,7 @@ node_answer allocator::named_answer(const request_class& asked, const node_group
 /// Brings the index of a request's part up to date. The group has changed since.
 void allocator::refresh_index(const request_record& request, const request_part& part, const node_group& group) {
     index_head& head = *part.head;
-    const request_class& asked = requests_.class_of(part);
+    request_class& asked = requests_.class_of(part);
     const bool from_nothing = head.changes_read == index_head::never_built || head.changes_read < group.renumbered;
     if (from_nothing) {
         for (const request_part& other : request.parts) { // making room must not drop what this decision needs
@@ -120,7 +134,7 @@ void allocator::refresh_index(const request_record& request, const request_part&
 }
 
 /// Neighbours in the same state answer alike, if nothing but their state is looked at.
-void allocator::build_index(const request_class& asked, class_index& index, const node_group& group) {
+void allocator::build_index(request_class& asked, class_index& index, const node_group& group) {
     if (asked.named) {
         index.build(group.slots.size(), [&](std::size_t slot) { return named_answer(asked, group, slot); });
         return;

@@ -23,6 +23,14 @@ bool has_avoided_tag(const pod_request& request, const booking& other) {
     return std::ranges::any_of(other.tags, [&](const std::string& tag) { return lists(request.avoids, tag); });
 }
 
+/// Why a device never serves a container, whatever is used of it.
+rejection_code why_never_this(const device_spec& spec, const device& registered, const device_request& container) {
+    if (const auto code = why_never(spec, container); code != rejection_code::none) return code;
+    const bool allowed = container.uuids_allowed.empty() || lists(container.uuids_allowed, registered.uuid);
+    const bool accepted = allowed && !lists(container.uuids_denied, registered.uuid);
+    return accepted ? rejection_code::none : rejection_code::uuid_not_accepted;
+}
+
 std::vector<const device_view*> pointers_to(const std::vector<device_view>& devices) {
     std::vector<const device_view*> pointers;
     pointers.reserve(devices.size());
@@ -90,15 +98,26 @@ bool reference_allocator::names_matter(const pod_request& request, node_index wh
                                [&](std::uint32_t slot) { return has_avoided_tag(request, ledger_->bookings()[slot]); });
 }
 
+rejection_code reference_allocator::fixed_refusal(const pod_request& request, node_index where) const {
+    const auto first =
+        std::ranges::find_if(request.containers, [](const auto& container) { return container.count > 0; });
+    if (first == request.containers.end()) return rejection_code::none;
+    rejection reasons;
+    for (const device& registered : ledger_->nodes().nodes[where.at()].devices) {
+        const device_spec& spec = ledger_->nodes().kinds[registered.kind];
+        const rejection_code code = why_never_this(spec, registered, *first);
+        if (code == rejection_code::none) return rejection_code::none;
+        ++reasons.nodes[static_cast<std::size_t>(code)];
+    }
+    return step_refusal(reasons, 0);
+}
+
 rejection_detail reference_allocator::why_not_device(const question& attempt, const node_state& now, std::size_t index,
                                                      const device_request& container) const {
     const device_view& device = now.devices[index];
-    if (const auto code = why_never(*device.spec, container); code != rejection_code::none) return {.code = code};
-    if (!container.uuids_allowed.empty() || !container.uuids_denied.empty()) {
-        const std::string& uuid = ledger_->nodes().nodes[now.node.at()].devices[index].uuid;
-        const bool allowed = container.uuids_allowed.empty() || lists(container.uuids_allowed, uuid);
-        if (!allowed || lists(container.uuids_denied, uuid)) return {.code = rejection_code::uuid_not_accepted};
-    }
+    const auto& registered = ledger_->nodes().nodes[now.node.at()].devices[index];
+    const auto never = why_never_this(*device.spec, registered, container);
+    if (never != rejection_code::none) return {.code = never};
     if (const auto code = why_closed(device.service); code != rejection_code::none) return {.code = code};
     if (!attempt.avoided.empty() && attempt.avoided[index]) return {.code = rejection_code::device_avoided};
     return device.spec->mode->why_not(*device.spec, device.state, container);
@@ -277,7 +296,6 @@ double reference_allocator::score_of(const question& attempt, const choice& chos
     return policies_.node->node_score(attempt.view, before.view, after.view);
 }
 
-/// The checks of a node that do not depend on the use of its devices. Host memory comes last of all, after these.
 rejection_detail reference_allocator::why_not_node(const pod_request& request, node_index where) const {
     if (!ledger_->is_present(where)) return {.code = rejection_code::node_gone};
     const node& described = ledger_->nodes().nodes[where.at()];

@@ -30,6 +30,13 @@ bool names_always_matter(const pod_request& request) {
     });
 }
 
+/// Whether the first container that wants devices accepts only those of a list.
+bool lists_first_uuids(const pod_request& request) {
+    const auto first =
+        std::ranges::find_if(request.containers, [](const auto& container) { return container.count > 0; });
+    return first != request.containers.end() && !first->uuids_allowed.empty() && !first->memory_of_first;
+}
+
 /// Drops what every device of the group passes. The first kind that refuses says why the whole group does.
 rejection_code filter_by_kinds(device_request& container, const std::vector<std::uint32_t>& kinds,
                                const cluster& owned) {
@@ -95,7 +102,8 @@ std::uint32_t request_table::new_class(const pod_request& seen, bool named, bool
     made = {.scored = {.request = named ? without_names(seen) : seen},
             .named = named ? std::make_unique<pod_request>(seen) : nullptr,
             .always_named = always_named,
-            .restricts = seen.rules.restricts()};
+            .restricts = seen.rules.restricts(),
+            .lists_uuids = named && lists_first_uuids(seen)};
     scorer_->enter(made.scored);
     return number;
 }

@@ -46,6 +46,12 @@ public:
     /// other pods left there, link groups. If not, the node answers as if nothing were named.
     [[nodiscard]] bool names_matter(const pod_request& request, node_index where) const;
 
+    /// The checks of a node that do not depend on the use of its devices. Host memory comes last of all, after these.
+    [[nodiscard]] rejection_detail why_not_node(const pod_request& request, node_index where) const;
+    /// What answer() says of a node that passes why_not_node(), if that cannot change while the node is described as it
+    /// is: none of its devices is what the first container that wants any accepts. none: it depends on their use.
+    [[nodiscard]] rejection_code fixed_refusal(const pod_request& request, node_index where) const;
+
 private:
     struct node_state; ///< a node's devices, built for one question
     struct seen_state; ///< the same as policies see it
@@ -56,7 +62,6 @@ private:
     [[nodiscard]] node_state state_of(node_index where) const;
     [[nodiscard]] question question_for(const pod_request& request, node_index where) const;
     [[nodiscard]] std::vector<bool> avoided_devices(const pod_request& request, node_index where) const;
-    [[nodiscard]] rejection_detail why_not_node(const pod_request& request, node_index where) const;
     [[nodiscard]] rejection_detail why_not_device(const question& attempt, const node_state& now, std::size_t index,
                                                   const device_request& container) const;
     [[nodiscard]] node_answer attempt_on(const question& attempt, choice& chosen, rejection_detail& refusal) const;

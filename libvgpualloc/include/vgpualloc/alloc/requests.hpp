@@ -40,9 +40,17 @@ struct request_class {
     std::unique_ptr<pod_request> named{}; ///< with them, where the answer may depend on which device it is
     bool always_named = false;            ///< it depends on that on every node
     bool restricts = false;               ///< host_rules::restricts()
+    bool lists_uuids = false;             ///< the first container has a list of what it accepts: few nodes do
     std::uint64_t epoch = 0;              ///< of the policies when the indexes were built
     std::uint32_t users = 0;              ///< parts of requests
     std::deque<index_head> heads{};       ///< by group; stay where they are
+    /// reference_allocator::fixed_refusal() of a node as it was described in that version.
+    struct fixed_answer {
+        std::uint32_t version = 0;
+        bool known = false;
+        rejection_code code{};
+    };
+    std::vector<fixed_answer> fixed{}; ///< by node, where lists_uuids
 };
 
 /// A request as one group sees it.
