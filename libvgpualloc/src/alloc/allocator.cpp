@@ -74,7 +74,7 @@ double allocator::new_key(const request_class& asked, const node_slot& owner, co
 rejection_code allocator::fixed_refusal(request_class& asked, node_index where) {
     if (asked.fixed.size() <= where.at()) asked.fixed.resize(mirror_.node_count());
     request_class::fixed_answer& kept = asked.fixed[where.at()];
-    const std::uint32_t version = mirror_.book().version_of(where);
+    const std::uint64_t version = mirror_.book().version_of(where);
     if (!kept.known || kept.version != version) {
         kept = {.version = version, .known = true, .code = reference_.fixed_refusal(*asked.named, where)};
     }

@@ -46,7 +46,7 @@ struct request_class {
     std::deque<index_head> heads{};       ///< by group; stay where they are
     /// reference_allocator::fixed_refusal() of a node as it was described in that version.
     struct fixed_answer {
-        std::uint32_t version = 0;
+        std::uint64_t version = 0;
         bool known = false;
         rejection_code code{};
     };
