@@ -317,9 +317,9 @@ rejection_detail mig::why_never_enough(const device_spec& device, const device_r
 
 mig::choice mig::choose_named(const device_spec& device, const device_state& state,
                               const device_request& request) const {
-    const auto named = std::ranges::find(table_.model.profiles, request.profile, &mig_profile::name);
-    if (named == table_.model.profiles.end()) return {.refused = {.code = rejection_code::request_not_valid}};
-    const auto profile = static_cast<std::uint32_t>(named - table_.model.profiles.begin());
+    const auto at = std::ranges::find(table_.model.profiles, request.profile, &mig_profile::name);
+    if (at == table_.model.profiles.end()) return {.refused = {.code = rejection_code::request_not_valid}};
+    const auto profile = static_cast<std::uint32_t>(at - table_.model.profiles.begin());
     const bool says_memory = request.memory_percent || request.memory > mib{0}; // else the name says it all
     const answer enough = says_memory ? has_memory(device, profile, request) : answer::yes;
     if (enough == answer::no || !has_compute(profile, request)) {
