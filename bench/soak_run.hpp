@@ -5,7 +5,7 @@
 // a node or open it again, 5 remove a node and 7 add one, 5 reserve a pod and roll it back, and 10 open a trial. A
 // trial has one to eight such operations, which count as operations themselves, among them other trials (three deep at
 // most); two of three are undone. Of 4,000 placements one asks for something new, so that requests are forgotten, and
-// one names devices. The log is cut after every 64 operations.
+// one names devices. The log is cut about every 64 operations, never in a trial.
 #pragma once
 
 #include <cstddef>

@@ -33,7 +33,7 @@ private:
     rep value_ = none_value;
 };
 
-using node_index = dense_id<struct node_index_tag>;     ///< position in cluster::nodes, which is also the tie rank
+using node_index = dense_id<struct node_index_tag>;     ///< position in cluster::nodes; ties: ledger::rank_of()
 using device_index = dense_id<struct device_index_tag>; ///< position in node::devices
 
 /// A pod as its owner numbers it: dense from 0, and a generation that tells the pods apart that one number is given to

@@ -130,7 +130,8 @@ public:
         return {pods.data(), pods.size()};
     }
     /// Another one whenever the node's list of devices or what it is has changed, so that whoever keeps a copy sees it.
-    /// No version is used twice, not even by two nodes or after a trial was undone.
+    /// The nodes of the start begin with version 0; no other one is used twice, not even by two nodes or after a trial
+    /// was undone.
     [[nodiscard]] std::uint64_t version_of(node_index where) const noexcept { return records_[where.at()].version; }
     /// Equal scores go to the node of lower rank. Ranks are given in the order of the nodes; a node whose set of device
     /// kinds changes, or that is new, comes after all others.

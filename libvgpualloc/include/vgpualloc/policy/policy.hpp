@@ -31,7 +31,7 @@ class positional_policy;
 ///
 /// Choice on a node: every device that fits is tried, the highest device_score() wins, then the highest node_score(),
 /// then the lowest device index. Choice among nodes: node_score() of the outcome chosen there; equal scores go to the
-/// node that comes first in the cluster, or to a uniform draw (traits().nodes).
+/// node of the lowest rank (ledger::rank_of()), or to a uniform draw (traits().nodes).
 ///
 /// Scores must depend only on the arguments, on what observe() told about that very node, and on epoch(): the allocator
 /// keeps a node's score until the node changes or the epoch rises.
