@@ -6,6 +6,7 @@
 
 #include "vgpualloc/alloc/draw.hpp"
 #include "vgpualloc/core/config.hpp"
+#include "vgpualloc/model/limits.hpp"
 
 namespace vgpualloc {
 
@@ -71,9 +72,10 @@ double allocator::new_key(const request_class& asked, const node_slot& owner, co
 }
 
 /// Looking for every device of every node in a list of names is what such requests would spend their time with.
-rejection_code allocator::fixed_refusal(request_class& asked, node_index where) {
-    if (asked.fixed.size() <= where.at()) asked.fixed.resize(mirror_.node_count());
-    request_class::fixed_answer& kept = asked.fixed[where.at()];
+rejection_code allocator::fixed_refusal(const request_class& asked, cached_index& index, std::size_t slot,
+                                        node_index where) {
+    if (index.fixed.size() <= slot) index.fixed.resize(index.capacity());
+    cached_index::fixed_answer& kept = index.fixed[slot];
     const std::uint64_t version = mirror_.book().version_of(where);
     if (!kept.known || kept.version != version) {
         kept = {.version = version, .known = true, .code = reference_.fixed_refusal(*asked.named, where)};
@@ -82,11 +84,13 @@ rejection_code allocator::fixed_refusal(request_class& asked, node_index where) 
 }
 
 /// What a node answers where names of devices may matter.
-node_answer allocator::named_answer(request_class& asked, const node_group& group, std::size_t slot) {
+node_answer allocator::named_answer(const request_class& asked, cached_index& index, const node_group& group,
+                                    std::size_t slot) {
     const node_index where = group.facts[slot].node;
     const bool here = group.slots[slot].config != nullptr;
     if (here && (asked.always_named || reference_.names_matter(*asked.named, where))) {
-        const rejection_code fixed = asked.lists_uuids ? fixed_refusal(asked, where) : rejection_code::none;
+        const rejection_code fixed =
+            asked.lists_uuids ? fixed_refusal(asked, index, slot, where) : rejection_code::none;
         if (fixed == rejection_code::none) return reference_.answer(*asked.named, where);
         const rejection_code refusal = reference_.why_not_node(*asked.named, where).code;
         return {.code = refusal != rejection_code::none ? refusal : fixed};
@@ -99,13 +103,16 @@ node_answer allocator::named_answer(request_class& asked, const node_group& grou
 /// Brings the index of a request's part up to date. The group has changed since.
 void allocator::refresh_index(const request_record& request, const request_part& part, const node_group& group) {
     index_head& head = *part.head;
-    request_class& asked = requests_.class_of(part);
+    const request_class& asked = requests_.class_of(part);
     const bool from_nothing = head.changes_read == index_head::never_built || head.changes_read < group.renumbered;
-    if (from_nothing) {
+    if (from_nothing || head.index->capacity() < group.slots.size()) {
         for (const request_part& other : request.parts) { // making room must not drop what this decision needs
             if (other.head != nullptr) indexes_.use(*other.head);
         }
+    }
+    if (from_nothing) {
         if (!head.index) head.index = std::make_unique<cached_index>(group.slots.size(), head);
+        head.index->fixed.clear();
         build_index(asked, *head.index, group);
         indexes_.use(head);
         indexes_.count(head);
@@ -122,7 +129,7 @@ void allocator::refresh_index(const request_record& request, const request_part&
                 scorer_.expect(asked.scored, *group.slots[changed.older].config);
             }
             if (asked.named) {
-                head.index->set(slot, named_answer(asked, group, slot));
+                head.index->set(slot, named_answer(asked, *head.index, group, slot));
             } else {
                 head.index->set_key(slot, plain_key(asked, group, slot));
             }
@@ -134,9 +141,9 @@ void allocator::refresh_index(const request_record& request, const request_part&
 }
 
 /// Neighbours in the same state answer alike, if nothing but their state is looked at.
-void allocator::build_index(request_class& asked, class_index& index, const node_group& group) {
+void allocator::build_index(const request_class& asked, cached_index& index, const node_group& group) {
     if (asked.named) {
-        index.build(group.slots.size(), [&](std::size_t slot) { return named_answer(asked, group, slot); });
+        index.build(group.slots.size(), [&](std::size_t slot) { return named_answer(asked, index, group, slot); });
         return;
     }
     const bool looks_at_memory = asked.scored.request.memory != bytes{0};
@@ -318,6 +325,12 @@ std::vector<node_answer> allocator::evaluate(request_id id) {
 }
 
 node_decision allocator::ask_node(node_index where, const pod_request& request) {
+    if (!check_request(request)) {
+        node_decision refused;
+        refused.answer.code = rejection_code::amount_not_valid;
+        refused.refusal.code = rejection_code::amount_not_valid;
+        return refused;
+    }
     follow_ledger();
     return reference_.ask_node(where, request);
 }

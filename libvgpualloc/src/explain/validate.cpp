@@ -8,6 +8,7 @@
 #include "vgpualloc/kube/device_config.hpp"
 #include "vgpualloc/mode/factory.hpp"
 #include "vgpualloc/model/cluster.hpp"
+#include "vgpualloc/model/limits.hpp"
 
 namespace vgpualloc::explaining {
 
@@ -48,6 +49,13 @@ void read_requests(const dialect& spoken, const kubernetes::pod& pod, const chec
         const auto request = spoken.read_pod(part);
         if (!request) {
             add_error(report, request.error());
+            ++understood.requests_unread;
+            return;
+        }
+        if (auto checked = check_request(*request); !checked) {
+            error problem = std::move(checked).error();
+            if (!container.empty()) problem.field = "container " + container + ": " + problem.field;
+            add_error(report, std::move(problem));
             ++understood.requests_unread;
             return;
         }

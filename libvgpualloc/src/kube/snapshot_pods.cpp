@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "snapshot_parts.hpp"
+#include "vgpualloc/model/limits.hpp"
 
 namespace vgpualloc::kube {
 
@@ -72,6 +73,9 @@ expected<snapshot_pod> read_request(const manifest& object, const dialect_set& d
     pod.request.cpu = object.cpu;
     pod.request.memory = to_bytes(object.memory);
     pod.request.rules = object.rules;
+    if (auto checked = check_request(pod.request); !checked) {
+        return unexpected(placed(object, std::move(checked).error()));
+    }
     return pod;
 }
 

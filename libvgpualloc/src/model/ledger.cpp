@@ -2,7 +2,9 @@
 #include "vgpualloc/model/ledger.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
+#include <variant>
 
 #include "undo_log.hpp"
 #include "vgpualloc/model/limits.hpp"
@@ -80,8 +82,19 @@ rejection_detail ledger::why_misused(const booking& entry) const noexcept {
     if (!valid_amounts) return refuse(rejection_code::amount_not_valid);
     if (entry.where.node.at() >= records_.size()) return refuse(rejection_code::node_not_known);
     if (!records_[entry.where.node.at()].present) return refuse(rejection_code::node_gone);
+    // What was adopted may be more than there is, but its sum has to be a number.
+    constexpr auto largest = std::numeric_limits<std::int64_t>::max();
+    const host_use& used = records_[entry.where.node.at()].host;
+    const bool adds_up =
+        entry.cpu.count() <= largest - used.cpu.count() && entry.memory.count() <= largest - used.memory.count();
+    if (!adds_up) return refuse(rejection_code::amount_not_valid);
     const auto count = static_cast<std::int64_t>(records_[entry.where.node.at()].count);
     for (const device_share& share : entry.where.shares) {
+        if (const slice* const part = std::get_if<slice>(&share.part)) {
+            const bool valid_part = part->memory >= mib{0} && part->memory <= device_memory_max &&
+                                    part->cores >= core_percent{0} && part->cores <= device_cores_max;
+            if (!valid_part) return refuse(rejection_code::amount_not_valid);
+        }
         const auto index = static_cast<std::int64_t>(share.device.at());
         if (index >= count) {
             return {.code = rejection_code::too_few_devices, .wanted = index + 1, .available = count};

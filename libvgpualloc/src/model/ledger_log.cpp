@@ -5,6 +5,7 @@
 
 #include "undo_log.hpp"
 #include "vgpualloc/model/ledger.hpp"
+#include "vgpualloc/model/limits.hpp"
 
 namespace vgpualloc {
 
@@ -46,6 +47,7 @@ void ledger::expect_pods_of(std::span<const booking> bookings) {
 }
 
 expected<ledger> ledger::rebuild(cluster start, const ledger_log& log) {
+    if (auto checked = check_cluster(start); !checked) return unexpected(std::move(checked).error());
     ledger book{std::move(start)};
     book.expect_pods_of(log.bookings);
     const auto repeat_pod = [&](const ledger_event& event, const booking& entry) {
@@ -92,6 +94,7 @@ expected<ledger> ledger::rebuild(cluster start, const ledger_log& log) {
 }
 
 expected<ledger> ledger::rebuild(cluster now, std::span<const booking> live) {
+    if (auto checked = check_cluster(now); !checked) return unexpected(std::move(checked).error());
     ledger book{std::move(now)};
     book.expect_pods_of(live);
     for (std::size_t i = 0; i < live.size(); ++i) {

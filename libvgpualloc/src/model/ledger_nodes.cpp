@@ -78,11 +78,18 @@ const node& ledger::last_described(node_index where) const noexcept {
 /// ordered by somebody else, and stays until set_service() says otherwise.
 void ledger::keep_orders(node_index where, node& described) const {
     const std::vector<device>& devices = last_described(where).devices;
+    const std::vector<device>& running = cluster_.nodes[where.at()].devices; // also those that are no longer named
     for (std::size_t i = 0; i < described.devices.size(); ++i) {
         device& next = described.devices[i];
         if (is_ordered(next.service)) continue;
         const std::uint32_t index = old_index_of(next, i, devices, layout::is_new);
-        if (index != layout::is_new && is_ordered(devices[index].service)) next.service = devices[index].service;
+        if (index != layout::is_new) {
+            if (is_ordered(devices[index].service)) next.service = devices[index].service;
+            continue;
+        }
+        const std::uint32_t left = old_index_of(next, i, running, layout::is_new);
+        if (left != layout::is_new && running[left].service == service_state::draining)
+            next.service = running[left].service;
     }
 }
 
@@ -204,7 +211,8 @@ ledger::layout ledger::plan_layout(node_index where, const node& described) cons
     std::ranges::stable_sort(last, {}, [&](std::uint32_t i) { return std::string_view{old[i].uuid}; });
     for (const std::uint32_t i : last) {
         planned.devices.push_back(old[i]);
-        planned.devices.back().service = service_state::failed;
+        // A drain outlives a list without the device: the device may be named again while its pods run.
+        if (old[i].service != service_state::draining) planned.devices.back().service = service_state::failed;
         planned.old_indices.push_back(i);
         planned.waits = true;
     }

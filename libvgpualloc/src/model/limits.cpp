@@ -2,6 +2,9 @@
 #include "vgpualloc/model/limits.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -64,6 +67,16 @@ expected<void> check_node(const node& described) {
         return checked;
     }
     if (auto checked = check_range(where, "pods_max", described.pods_max, pod_index_max); !checked) return checked;
+    const auto unsorted = std::ranges::adjacent_find(described.host.labels, std::ranges::greater_equal{},
+                                                     [](const auto& label) { return std::string_view{label.first}; });
+    if (unsorted != described.host.labels.end()) {
+        return unexpected(
+            error{.code = error_code::malformed,
+                  .where = where,
+                  .field = "host.labels",
+                  .value = std::next(unsorted)->first,
+                  .expected = "labels in ascending order, each once; before it stands " + unsorted->first});
+    }
     const auto devices = static_cast<std::int64_t>(described.devices.size());
     if (auto checked = check_range(where, "devices", devices, devices_per_node_max); !checked) return checked;
     std::vector<std::string_view> uuids;
@@ -78,6 +91,29 @@ expected<void> check_node(const node& described) {
                             .field = "uuid",
                             .value = std::string{*repeated},
                             .expected = "every device of a node once"});
+}
+
+expected<void> check_cluster(const cluster& nodes) {
+    std::set<std::string_view> names;
+    for (const node& described : nodes.nodes) {
+        if (auto checked = check_node(described); !checked) return checked;
+        if (!names.insert(described.name).second) {
+            return unexpected(error{.code = error_code::duplicate,
+                                    .where = "",
+                                    .field = "name",
+                                    .value = described.name,
+                                    .expected = "every node once"});
+        }
+        for (const device& registered : described.devices) {
+            if (registered.kind < nodes.kinds.size()) continue;
+            return unexpected(error{.code = error_code::out_of_range,
+                                    .where = "node " + described.name,
+                                    .field = "kind",
+                                    .value = std::to_string(registered.kind),
+                                    .expected = "a kind of the cluster"});
+        }
+    }
+    return {};
 }
 
 } // namespace vgpualloc

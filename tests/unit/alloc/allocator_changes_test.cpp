@@ -275,5 +275,31 @@ TEST(allocator_changes, a_pod_that_asks_for_nothing_goes_where_too_much_is_used)
     }
 }
 
+/// The index of a group that never changes is the one that was not used for longest, whatever the decision needs.
+TEST(allocator_changes, an_index_that_grows_drops_none_that_the_decision_needs) {
+    cluster owned = cluster_of_kinds();
+    owned.nodes = {node_with("quiet", {"q0"}), node_with("b0", {"b0"}, kind_b)};
+    const pod_request request = without_host({want(1, 500)});
+    std::size_t bytes_of_two = 0;
+    {
+        ledger book{owned};
+        both_paths paths{book, "binpack"};
+        paths.expect_alike(request);
+        bytes_of_two = paths.fast.index_bytes();
+    }
+    ledger book{owned};
+    both_paths paths{book, "binpack", {.index_bytes_max = bytes_of_two}};
+    ASSERT_TRUE(run_on(book, 1, node_index{0}, 0, 3000)) << "the best node is in the group that stays as it is";
+    paths.expect_alike(request);
+    for (int i = 1; i <= 200; ++i) {
+        const std::string name = "b" + std::to_string(i);
+        ASSERT_TRUE(book.add_node(node_with(name, {name}, kind_b)));
+        const auto decided = paths.fast.decide(paths.fast.intern(request).value());
+        ASSERT_TRUE(decided.has_value());
+        EXPECT_EQ(decided->node, node_index{0});
+    }
+    paths.expect_alike(request);
+}
+
 } // namespace
 } // namespace vgpualloc

@@ -187,5 +187,11 @@ TEST_F(ask_node_test, another_policy_scores_a_placement_as_it_would_its_own) {
     EXPECT_EQ(score(1), score(2)) << "equal states";
 }
 
+TEST_F(ask_node_test, a_request_beyond_the_limits_is_refused) {
+    const node_decision decision = ask(pod({want(-1, -5)}));
+    EXPECT_EQ(decision.answer.code, amount_not_valid);
+    EXPECT_EQ(decision.refusal.code, amount_not_valid);
+}
+
 } // namespace
 } // namespace vgpualloc

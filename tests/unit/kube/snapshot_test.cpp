@@ -235,4 +235,12 @@ TEST(snapshot, rules_that_cannot_be_read_are_told) {
     EXPECT_EQ(state.pending[0].failure->value, "Like");
 }
 
+TEST(snapshot, a_request_that_nothing_could_count_is_not_read) {
+    const auto state = snapshot_of(gpu_node("n0", card("A")) + pod("big", vgpu(2000, 3000, 50)));
+    ASSERT_THAT(state.pending, SizeIs(1));
+    ASSERT_TRUE(state.pending[0].failure.has_value());
+    EXPECT_EQ(state.pending[0].failure->value, "2000");
+    EXPECT_THAT(state.pending[0].failure->message(), HasSubstr("containers[0].count"));
+}
+
 } // namespace

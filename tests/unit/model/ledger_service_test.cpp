@@ -110,5 +110,14 @@ TEST_F(ledger_service_test, a_node_that_is_added_again_is_what_it_is_said_to_be)
     EXPECT_EQ(service(1), in_service);
 }
 
+TEST_F(ledger_service_test, a_drain_outlives_a_list_without_the_device_while_its_pods_run) {
+    set(0, draining);
+    ASSERT_TRUE(book.adopt(book_on(1, where, {share_of_device(0, part(100))})));
+    EXPECT_TRUE(update(node_with("n", {})));
+    EXPECT_TRUE(update(node_with("n", {"u0", "u1"})));
+    EXPECT_EQ(service(0), draining);
+    EXPECT_EQ(service(1), in_service);
+}
+
 } // namespace
 } // namespace vgpualloc

@@ -121,5 +121,60 @@ TEST(limits, a_pods_number_is_not_far_above_all_others) {
     EXPECT_EQ(refusal(expecting.reserve(last)), rejection_code::none);
 }
 
+TEST(limits, labels_of_a_node_are_in_order) {
+    node described = node_with("n", {});
+    described.host.labels = {{"arch", "amd64"}, {"zone", "a"}};
+    EXPECT_TRUE(check_node(described));
+    described.host.labels = {{"zone", "a"}, {"arch", "amd64"}};
+    EXPECT_EQ(check_node(described).error().field, "host.labels");
+    EXPECT_EQ(check_node(described).error().value, "arch");
+    described.host.labels = {{"zone", "a"}, {"zone", "b"}};
+    EXPECT_EQ(check_node(described).error().field, "host.labels");
+}
+
+TEST(limits, a_cluster_has_every_node_once_and_the_kinds_of_its_devices) {
+    cluster owned = cluster_of_kinds();
+    owned.nodes = {node_with("n", {"u0"}), node_with("m", {"u1"})};
+    EXPECT_TRUE(check_cluster(owned));
+    cluster twice = owned;
+    twice.nodes[1].name = "n";
+    EXPECT_EQ(check_cluster(twice).error().code, error_code::duplicate);
+    cluster of_no_kind = owned;
+    of_no_kind.nodes[0].devices[0].kind = 99;
+    EXPECT_EQ(check_cluster(of_no_kind).error().field, "kind");
+    cluster crowded = owned;
+    crowded.nodes[0].devices.resize(1025);
+    EXPECT_EQ(check_cluster(crowded).error().field, "devices");
+    EXPECT_FALSE(ledger::rebuild(crowded, std::vector<booking>{}).has_value());
+}
+
+/// What runs is adopted even where it is more than there is; but no sum may leave the range of a number.
+TEST(limits, what_is_adopted_adds_up) {
+    cluster owned = cluster_of_kinds();
+    owned.nodes = {node_with("n", {"u0"})};
+    ledger book{owned};
+    const auto code = [&](const booking& entry) {
+        const auto booked = book.adopt(entry);
+        return booked ? rejection_code::none : booked.error().code;
+    };
+    const auto of = [](mib memory) { return partition{slice{.memory = memory, .cores = core_percent{1}}}; };
+    const auto on_device = [&](std::uint32_t number, mib memory) {
+        return book_on(number, node_index{0}, {share_of_device(0, of(memory))});
+    };
+    EXPECT_EQ(code(on_device(1, device_memory_max + mib{1})), rejection_code::amount_not_valid);
+    EXPECT_EQ(code(on_device(1, mib{-1})), rejection_code::amount_not_valid);
+    EXPECT_EQ(code(on_device(1, device_memory_max)), rejection_code::none);
+    rejection_code last = rejection_code::none;
+    std::uint32_t adopted = 0;
+    for (std::uint32_t number = 2; number < 100 && last == rejection_code::none; ++number, ++adopted) {
+        booking entry = book_on(number, node_index{0});
+        entry.memory = host_memory_max;
+        last = code(entry);
+    }
+    EXPECT_EQ(last, rejection_code::amount_not_valid);
+    EXPECT_GT(adopted, 30U);
+    book.check();
+}
+
 } // namespace
 } // namespace vgpualloc

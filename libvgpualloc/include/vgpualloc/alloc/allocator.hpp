@@ -84,13 +84,15 @@ public:
 private:
     void follow_ledger();
     void refresh_index(const request_record& request, const request_part& part, const node_group& group);
-    void build_index(request_class& asked, class_index& index, const node_group& group);
+    void build_index(const request_class& asked, cached_index& index, const node_group& group);
     [[nodiscard]] static std::uint32_t first_of(index_head& head);
     [[nodiscard]] rejection_code known_refusal(const request_class& asked, const node_slot& owner) const noexcept;
     [[nodiscard]] double plain_key(const request_class& asked, const node_group& group, std::size_t slot);
     [[nodiscard]] double new_key(const request_class& asked, const node_slot& owner, const node_facts& facts);
-    [[nodiscard]] rejection_code fixed_refusal(request_class& asked, node_index where);
-    [[nodiscard]] node_answer named_answer(request_class& asked, const node_group& group, std::size_t slot);
+    [[nodiscard]] rejection_code fixed_refusal(const request_class& asked, cached_index& index, std::size_t slot,
+                                               node_index where);
+    [[nodiscard]] node_answer named_answer(const request_class& asked, cached_index& index, const node_group& group,
+                                           std::size_t slot);
     [[nodiscard]] static node_answer best_with(const request_record& request, double key);
     [[nodiscard]] node_index best_node(request_record& request, node_answer& best);
     [[nodiscard]] node_index draw_node(const request_record& request, const node_answer& best);

@@ -128,9 +128,24 @@ struct index_head {
 /// An index as the cache keeps it.
 class cached_index : public class_index, public use_links<cached_index> {
 public:
+    /// reference_allocator::fixed_refusal() of a node as it was described in that version.
+    struct fixed_answer {
+        std::uint64_t version = 0;
+        bool known = false;
+        rejection_code code{};
+    };
+
     cached_index(std::size_t slots, index_head& head) : class_index{slots}, owner{&head} {}
+    void grow(std::size_t slots) {
+        class_index::grow(slots);
+        if (!fixed.empty()) fixed.resize(capacity());
+    }
+    [[nodiscard]] std::size_t bytes() const noexcept {
+        return class_index::bytes() + fixed.capacity() * sizeof(fixed_answer);
+    }
 
     index_head* owner;
+    std::vector<fixed_answer> fixed{}; ///< by slot, where the class lists uuids; empty where it does not
     std::size_t bytes_counted = 0;
     std::uint32_t first = 0; ///< the first slot that gives the best answer
     bool first_known = false;

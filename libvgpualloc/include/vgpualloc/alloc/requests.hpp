@@ -44,13 +44,6 @@ struct request_class {
     std::uint64_t epoch = 0;              ///< of the policies when the indexes were built
     std::uint32_t users = 0;              ///< parts of requests
     std::deque<index_head> heads{};       ///< by group; stay where they are
-    /// reference_allocator::fixed_refusal() of a node as it was described in that version.
-    struct fixed_answer {
-        std::uint64_t version = 0;
-        bool known = false;
-        rejection_code code{};
-    };
-    std::vector<fixed_answer> fixed{}; ///< by node, where lists_uuids
 };
 
 /// A request as one group sees it.

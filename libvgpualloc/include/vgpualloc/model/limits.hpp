@@ -10,6 +10,7 @@ namespace vgpualloc {
 
 struct pod_request;
 struct node;
+struct cluster;
 
 inline constexpr std::int64_t devices_per_node_max = 1024;
 inline constexpr std::int64_t containers_per_pod_max = 65'536;
@@ -30,7 +31,10 @@ inline constexpr milli_cpu host_cpu_max{std::int64_t{1} << 50U};          ///< o
 /// member ("containers[2].count").
 [[nodiscard]] expected<void> check_request(const pod_request& request);
 
-/// Whether a node can be kept: amounts as above, at most devices_per_node_max devices, no uuid twice.
+/// Whether a node can be kept: amounts as above, labels in order, at most devices_per_node_max devices, no uuid twice.
 [[nodiscard]] expected<void> check_node(const node& described);
+
+/// Whether a ledger can be made of a cluster: every node passes check_node(), no name twice, all kinds are there.
+[[nodiscard]] expected<void> check_cluster(const cluster& nodes);
 
 } // namespace vgpualloc

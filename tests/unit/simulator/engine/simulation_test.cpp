@@ -87,7 +87,7 @@ public:
     }
     void on_finish(std::uint32_t pod, ticks now, std::vector<attempt>& attempts) override {
         note("finish", pod, now);
-        for (const std::uint32_t pod : waiting_) attempts.push_back({.pod = pod, .time = now});
+        for (const std::uint32_t waiter : waiting_) attempts.push_back({.pod = waiter, .time = now});
         waiting_.clear();
     }
 
