@@ -32,12 +32,6 @@ struct spelling {
 };
 void PrintTo(const spelling& entry, std::ostream* out) { *out << entry.name; }
 
-template <class T>
-T one_of(std::vector<T> values) {
-    return *rc::gen::elementOf(std::move(values));
-}
-std::int64_t number(std::int64_t least, std::int64_t most) { return *rc::gen::inRange<std::int64_t>(least, most + 1); }
-
 /// A pod of one to three containers, each of which asks by `limits`, or for nothing.
 kubernetes::pod pod_with(const std::function<kubernetes::amount_map()>& limits) {
     kubernetes::pod result;

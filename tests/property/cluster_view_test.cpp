@@ -14,8 +14,6 @@
 namespace vgpualloc::property {
 namespace {
 
-std::int64_t number(std::int64_t least, std::int64_t most) { return *rc::gen::inRange<std::int64_t>(least, most + 1); }
-
 constexpr std::int64_t nodes_max = 3;
 constexpr std::int64_t pods_max = 6;
 

@@ -14,7 +14,7 @@
 namespace vgpualloc::property {
 namespace {
 
-std::uint32_t number(std::uint32_t least, std::uint32_t most) { return *rc::gen::inRange(least, most + 1); }
+std::uint32_t natural(std::uint32_t least, std::uint32_t most) { return *rc::gen::inRange(least, most + 1); }
 
 /// One thing that happens; false if it cannot happen yet.
 using event = std::function<bool(ledger&)>;
@@ -35,7 +35,7 @@ struct running_pod {
 class story {
 public:
     story() : in_{*worlds({.names = true, .nodes_max = 4})} {
-        for (std::uint32_t pod = number(0, 8); pod > 0; --pod) add_pod(pod);
+        for (std::uint32_t pod = natural(0, 8); pod > 0; --pod) add_pod(pod);
         for (const node& last : in_.owned.nodes) add_services(last);
         for (const node& last : in_.owned.nodes) add_node(last);
     }
@@ -63,8 +63,8 @@ public:
 
 private:
     void add_pod(std::uint32_t number_of_pod) {
-        const pod_request& request = in_.requests[number(0, 100) % in_.requests.size()];
-        running_pod running{.entry = some_booking(in_.owned, request, pod_id{number_of_pod}, number(0, 100))};
+        const pod_request& request = in_.requests[natural(0, 100) % in_.requests.size()];
+        running_pod running{.entry = some_booking(in_.owned, request, pod_id{number_of_pod}, natural(0, 100))};
         const node& owner = in_.owned.nodes[running.entry.where.node.at()];
         running.node_name = owner.name;
         for (const device_share& share : running.entry.where.shares) {
@@ -75,9 +75,9 @@ private:
         const event adopted = [running](ledger& book) { return adopt(book, running); };
         const event released = [pod = running.entry.pod](ledger& book) { return book.release(pod).has_value(); };
         chains_.push_back({adopted});
-        if (number(0, 2) > 0) return;
+        if (natural(0, 2) > 0) return;
         chains_.back().push_back(released);
-        if (number(0, 1) == 0) chains_.back().push_back(adopted);
+        if (natural(0, 1) == 0) chains_.back().push_back(adopted);
     }
 
     static bool adopt(ledger& book, const running_pod& running) {
@@ -93,12 +93,12 @@ private:
 
     /// Some devices are drained, and some of these are put back in service.
     void add_services(const node& last) {
-        if (number(0, 2) == 0) { // it goes and returns instead, which ends every drain
+        if (natural(0, 2) == 0) { // it goes and returns instead, which ends every drain
             returning_.insert(last.name);
             return;
         }
         for (const device& registered : last.devices) {
-            if (registered.service != service_state::in_service || number(0, 3) > 0) continue;
+            if (registered.service != service_state::in_service || natural(0, 3) > 0) continue;
             const auto set = [name = last.name, uuid = registered.uuid](service_state service) -> event {
                 return [=](ledger& book) {
                     const node_index where = book.find_node(name);
@@ -109,7 +109,7 @@ private:
             };
             ordered_.insert(registered.uuid);
             chains_.push_back({set(service_state::draining)});
-            if (number(0, 1) == 0) chains_.back().push_back(set(service_state::in_service));
+            if (natural(0, 1) == 0) chains_.back().push_back(set(service_state::in_service));
         }
     }
 
@@ -122,7 +122,7 @@ private:
                 return book.update_node(book.find_node(described.name), described).has_value();
             });
         };
-        for (std::uint32_t updates = number(0, 3); updates > 0; --updates) update(draft_of(last));
+        for (std::uint32_t updates = natural(0, 3); updates > 0; --updates) update(draft_of(last));
         const event removed = [name = last.name](ledger& book) {
             return book.remove_node(book.find_node(name)).has_value();
         };
@@ -132,7 +132,7 @@ private:
                 [described = draft_of(last)](ledger& book) { return book.add_node(described).has_value(); });
         }
         update(last);
-        const bool goes = !occupied_.contains(last.name) && returning_.contains(last.name) && number(0, 2) == 0;
+        const bool goes = !occupied_.contains(last.name) && returning_.contains(last.name) && natural(0, 2) == 0;
         if (goes) events.push_back(removed);
         chains_.push_back(std::move(events));
     }
@@ -140,17 +140,17 @@ private:
     /// Another description of the node. A device that is used keeps its kind, one that is drained stays as well.
     [[nodiscard]] node draft_of(const node& last) const {
         node draft = last;
-        if (number(0, 1) == 0) draft.cpu = milli_cpu{number(0, 16) * 1000};
-        if (number(0, 1) == 0) draft.memory = bytes{number(0, 32) * 1000};
-        if (number(0, 1) == 0) draft.host = {};
+        if (natural(0, 1) == 0) draft.cpu = milli_cpu{natural(0, 16) * 1000};
+        if (natural(0, 1) == 0) draft.memory = bytes{natural(0, 32) * 1000};
+        if (natural(0, 1) == 0) draft.host = {};
         std::erase_if(draft.devices, [&](const device& registered) {
-            return !ordered_.contains(registered.uuid) && number(0, 3) == 0;
+            return !ordered_.contains(registered.uuid) && natural(0, 3) == 0;
         });
         for (device& registered : draft.devices) {
             const auto kinds = static_cast<std::uint32_t>(in_.owned.kinds.size());
-            if (!used_.contains(registered.uuid) && number(0, 3) == 0) registered.kind = number(0, kinds - 1);
+            if (!used_.contains(registered.uuid) && natural(0, 3) == 0) registered.kind = natural(0, kinds - 1);
         }
-        rng{number(0, 1000)}.shuffle(draft.devices);
+        rng{natural(0, 1000)}.shuffle(draft.devices);
         return draft;
     }
 
@@ -178,8 +178,8 @@ bool same_overcommitment(ledger& a, ledger& b) {
 TEST(orders_property, any_order_of_node_and_pod_events_ends_in_the_same_ledger) {
     hold("order does not matter", [] {
         const story events;
-        ledger first = events.told(rng{number(0, 1000)});
-        ledger second = events.told(rng{1000 + number(0, 1000)});
+        ledger first = events.told(rng{natural(0, 1000)});
+        ledger second = events.told(rng{1000 + natural(0, 1000)});
         RC_ASSERT(first.same_use_by_name(second));
         RC_ASSERT(second.same_use_by_name(first));
         RC_ASSERT(same_overcommitment(first, second));

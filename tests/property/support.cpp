@@ -23,11 +23,6 @@ namespace vgpualloc::property {
 
 namespace {
 
-template <class T>
-T one_of(std::vector<T> values) {
-    return *rc::gen::elementOf(std::move(values));
-}
-
 /// A multiple of `step` in [0, most].
 std::int64_t amount(std::int64_t most, std::int64_t step) {
     return step * *rc::gen::inRange<std::int64_t>(0, most / step + 1);

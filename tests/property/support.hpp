@@ -22,6 +22,16 @@
 
 namespace vgpualloc::property {
 
+/// One of the values.
+template <class T>
+[[nodiscard]] T one_of(std::vector<T> values) {
+    return *rc::gen::elementOf(std::move(values));
+}
+/// A number in [least, most].
+[[nodiscard]] inline std::int64_t number(std::int64_t least, std::int64_t most) {
+    return *rc::gen::inRange<std::int64_t>(least, most + 1);
+}
+
 /// What the property's steps do; every step reads the parts of it that it needs, modulo what there is.
 struct operation {
     std::uint32_t kind = 0;

@@ -13,11 +13,10 @@ namespace vgpualloc {
 
 namespace {
 
+using detail::memory_range;
+using detail::positive_count;
 using vgpuformats::cursor;
-using vgpuformats::number_range;
 
-constexpr number_range count_range{.least = 1, .most = 1'000'000};
-constexpr number_range memory_range{.least = 1, .most = 1'000'000'000};
 /// In the order of dvpp_use.
 constexpr std::array<std::string_view, 3> dvpp_names{"null", "yes", "no"};
 constexpr std::array<std::string_view, 4> dvpp_or_any{"null", "yes", "no", "any"};
@@ -57,7 +56,7 @@ ascend_template read_template(const cursor& item, const ascend_chip& chip) {
             .fail(error_code::malformed, "more than the template before: requests take the first that fits");
     }
     result.ai_core = in.at("ai_core").integer({.least = 1, .most = chip.ai_core});
-    result.ai_cpu = in.maybe_integer("ai_cpu", {.least = 1, .most = chip.ai_cpu.value_or(count_range.most)});
+    result.ai_cpu = in.maybe_integer("ai_cpu", {.least = 1, .most = chip.ai_cpu.value_or(positive_count.most)});
     return result;
 }
 
@@ -74,8 +73,8 @@ ascend_chip read_chip(const cursor& item) {
     result.memory_capacity = mib{in.at("memory_capacity_mib").integer(memory_range)};
     result.memory_allocatable =
         mib{in.at("memory_allocatable_mib").integer({.least = 1, .most = result.memory_capacity.count()})};
-    result.ai_core = in.at("ai_core").integer(count_range);
-    result.ai_cpu = in.maybe_integer("ai_cpu", count_range);
+    result.ai_core = in.at("ai_core").integer(positive_count);
+    result.ai_cpu = in.maybe_integer("ai_cpu", positive_count);
     result.super_pod = in.has("super_pod") && in.at("super_pod").flag();
     result.built_in_of = in.maybe_texts("built_in_of");
     result.from = in.maybe_dictionary("provenance");
@@ -112,7 +111,9 @@ ascend_annotation_keys read_annotations(const cursor& in) {
 
 ascend_plugin_figures read_plugin(const cursor& in) {
     in.only({"idle_check_interval_s", "register_interval_s", "register_retry_s", "metrics_port"});
-    const auto seconds = [&in](std::string_view name) { return ticks_per_second * in.at(name).integer(count_range); };
+    const auto seconds = [&in](std::string_view name) {
+        return ticks_per_second * in.at(name).integer(positive_count);
+    };
     constexpr std::int64_t port_max = 65535;
     return {.idle_check_interval = seconds("idle_check_interval_s"),
             .register_interval = seconds("register_interval_s"),
@@ -124,7 +125,7 @@ void read_ascend(const cursor& in, ascend_catalog& catalog) {
     in.only({"soft_core_total", "soft_by_default", "annotations", "plugin", "chips"});
     // All or none: a file that only adds chips says nothing of the rest.
     if (in.has("soft_core_total") || in.has("soft_by_default") || in.has("annotations") || in.has("plugin")) {
-        catalog.soft_core_total = core_percent{in.at("soft_core_total").integer(count_range)};
+        catalog.soft_core_total = core_percent{in.at("soft_core_total").integer(positive_count)};
         catalog.soft_by_default = in.at("soft_by_default").flag();
         catalog.annotations = read_annotations(in.at("annotations"));
         catalog.plugin = read_plugin(in.at("plugin"));
@@ -145,8 +146,8 @@ mindcluster_template read_mindcluster_template(const cursor& item, const mindclu
     check_new_name(item.at("name"), chip.templates, result.name);
     const cursor in = item.called("template '" + result.name + "'");
     in.only({"name", "ai_core", "ai_cpu", "dvpp"});
-    result.ai_core = in.at("ai_core").integer(count_range);
-    result.ai_cpu = in.at("ai_cpu").integer(count_range);
+    result.ai_core = in.at("ai_core").integer(positive_count);
+    result.ai_cpu = in.at("ai_cpu").integer(positive_count);
     result.dvpp = read_dvpp(in.at("dvpp"));
     return result;
 }
@@ -162,7 +163,8 @@ mindcluster_chip read_mindcluster_chip(const cursor& item, const mindcluster_cat
     result.from = in.maybe_text("provenance");
     for (const auto& entry : in.at("totals").items(0)) {
         entry.only({"ai_core", "ai_cpu"});
-        result.totals.push_back({entry.at("ai_core").integer(count_range), entry.at("ai_cpu").integer(count_range)});
+        result.totals.push_back(
+            {entry.at("ai_core").integer(positive_count), entry.at("ai_cpu").integer(positive_count)});
     }
     for (const auto& entry : in.at("templates").items(1)) {
         mindcluster_template read = read_mindcluster_template(entry, result);
@@ -176,8 +178,8 @@ mindcluster_selection read_selection(const cursor& in, const mindcluster_catalog
     in.only({"chip", "ai_core", "ai_core_multiple_of", "dvpp", "level", "downgrade", "template", "provenance"});
     mindcluster_selection result;
     result.chip = in.at("chip").filled_text();
-    result.ai_core = in.maybe_integer("ai_core", count_range);
-    result.ai_core_multiple_of = in.maybe_integer("ai_core_multiple_of", count_range);
+    result.ai_core = in.maybe_integer("ai_core", positive_count);
+    result.ai_core_multiple_of = in.maybe_integer("ai_core_multiple_of", positive_count);
     result.dvpp = read_dvpp_or_any(in.at("dvpp"));
     result.level = read_level_or_any(in.at("level"));
     if (in.has("downgrade")) result.downgrade = in.at("downgrade").flag();
@@ -235,8 +237,8 @@ void read_mindcluster(const cursor& in, mindcluster_catalog& catalog) {
     catalog.dvpp = read_dvpp_rules(in.at("dvpp"));
     for (const auto& entry : in.at("group_limits").items(0)) {
         entry.only({"groups", "ai_core_max"});
-        catalog.group_limits.push_back({.groups = entry.at("groups").integer(count_range),
-                                        .ai_core_max = entry.at("ai_core_max").integer(count_range)});
+        catalog.group_limits.push_back({.groups = entry.at("groups").integer(positive_count),
+                                        .ai_core_max = entry.at("ai_core_max").integer(positive_count)});
     }
 }
 

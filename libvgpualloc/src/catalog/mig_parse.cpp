@@ -13,13 +13,12 @@ namespace vgpualloc {
 
 namespace {
 
+using detail::any_count;
+using detail::memory_range;
+using detail::positive_count;
 using vgpuformats::cursor;
 using vgpuformats::number_range;
 
-// Far above every real device; they keep sums of counts from overflowing.
-constexpr number_range count_range{.least = 0, .most = 1'000'000};
-constexpr number_range positive{.least = 1, .most = 1'000'000};
-constexpr number_range memory_range{.least = 1, .most = 1'000'000'000};
 constexpr number_range slices{.least = 1, .most = mig_units_max.count()};
 /// nvidia-smi prints two decimals of a GiB, so that MiB made from them are up to 5.12 off, and rounded.
 constexpr std::int64_t shown_slack_mib = 6;
@@ -32,7 +31,7 @@ std::optional<Quantity> as(const std::optional<std::int64_t>& number) {
 
 mig_engines read_engines(const cursor& in) {
     mig_engines result;
-    for (const auto& [name, field] : mig_engine_fields) result.*field = in.maybe_integer(name, count_range);
+    for (const auto& [name, field] : mig_engine_fields) result.*field = in.maybe_integer(name, any_count);
     return result;
 }
 
@@ -99,7 +98,7 @@ mig_profile read_profile(const cursor& item, const mig_model& model) {
              "memory_mib", "memory_gib_shown", "memory_gib_other_drivers", "sm", "copy", "decoder", "encoder", "jpeg",
              "ofa", "provenance"});
     result.kind = static_cast<mig_profile_kind>(in.at("kind").one_of(mig_profile_kind_names));
-    result.profile_id = in.at("profile_id").integer(count_range);
+    result.profile_id = in.at("profile_id").integer(any_count);
     result.compute_slices =
         mig_compute{in.at("compute_slices").integer({.least = 1, .most = model.compute_slices.count()})};
     result.size = mig_units{in.at("size").integer({.least = 1, .most = model.units.count()})};
@@ -108,11 +107,11 @@ mig_profile read_profile(const cursor& item, const mig_model& model) {
         in.at("memory_slices").fail(error_code::mismatch, "the size, " + std::to_string(result.size.count()));
     }
     result.starts = read_starts(in.at("starts"), model, result.size);
-    result.max_instances = in.at("max_instances").integer(positive);
+    result.max_instances = in.at("max_instances").integer(positive_count);
     result.memory = as<mib>(in.maybe_integer("memory_mib", memory_range));
     result.memory_shown = as<centi_gib>(in.maybe_hundredths("memory_gib_shown", memory_range));
     result.memory_shown_other_driver = as<centi_gib>(in.maybe_hundredths("memory_gib_other_drivers", memory_range));
-    result.sm = in.maybe_integer("sm", positive);
+    result.sm = in.maybe_integer("sm", positive_count);
     result.engines = read_engines(in);
     result.from = in.maybe_dictionary("provenance");
     detail::check_provenance(in, result.from,
@@ -164,7 +163,7 @@ mig_model read_model(const cursor& item) {
              "card_types", "pci_device_ids", "engines", "provenance", "notes", "profiles"});
     result.description = in.maybe_text("description");
     result.architecture = in.maybe_text("architecture");
-    result.memory_gb = in.maybe_integer("memory_gb", positive);
+    result.memory_gb = in.maybe_integer("memory_gb", positive_count);
     result.memory = as<mib>(in.maybe_integer("memory_mib", memory_range));
     result.units = mig_units{in.at("memory_slices").integer(slices)};
     result.compute_slices = mig_compute{in.at("compute_slices").integer(slices)};

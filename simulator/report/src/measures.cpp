@@ -8,14 +8,14 @@
 namespace vgpureport {
 namespace {
 
-using number = std::optional<double>;
+using maybe_number = std::optional<double>;
 
-number percent(double part, vgpualloc::milli_gpu whole) {
+maybe_number percent(double part, vgpualloc::milli_gpu whole) {
     if (whole.count() <= 0 || !std::isfinite(part)) return std::nullopt;
     return 100.0 * part / static_cast<double>(whole.count());
 }
 
-number allocation_at_end(const report_run& run) {
+maybe_number allocation_at_end(const report_run& run) {
     if (!run.samples.empty()) return percent(static_cast<double>(run.samples.back().allocated.count()), run.total);
     if (run.nodes.empty()) return std::nullopt;
     std::int64_t used = 0;
@@ -25,7 +25,7 @@ number allocation_at_end(const report_run& run) {
     return percent(static_cast<double>(used), run.total);
 }
 
-number allocation_at_peak(const report_run& run) {
+maybe_number allocation_at_peak(const report_run& run) {
     if (run.samples.empty()) return std::nullopt;
     const auto less = [](const report_sample& a, const report_sample& b) { return a.allocated < b.allocated; };
     const auto peak = std::max_element(run.samples.begin(), run.samples.end(), less);
@@ -33,7 +33,7 @@ number allocation_at_peak(const report_run& run) {
 }
 
 /// Each sample holds until the next one.
-number allocation_over_time(const report_run& run) {
+maybe_number allocation_over_time(const report_run& run) {
     double area = 0.0;
     for (std::size_t i = 1; i < run.samples.size(); ++i) {
         const auto span = run.samples[i].time - run.samples[i - 1].time;
@@ -44,31 +44,31 @@ number allocation_over_time(const report_run& run) {
     return percent(area / static_cast<double>(span.count()), run.total);
 }
 
-number fragmentation_of_all(const report_run& run) {
+maybe_number fragmentation_of_all(const report_run& run) {
     return run.samples.empty() ? std::nullopt : percent(run.samples.back().fragmentation_milli, run.total);
 }
 
-number fragmentation_of_idle(const report_run& run) {
+maybe_number fragmentation_of_idle(const report_run& run) {
     if (run.samples.empty()) return std::nullopt;
     const auto& last = run.samples.back();
     return percent(last.fragmentation_milli, run.total - last.allocated);
 }
 
-number gpus_in_use(const report_run& run) {
-    return run.samples.empty() ? number{} : static_cast<double>(run.samples.back().used_gpus);
+maybe_number gpus_in_use(const report_run& run) {
+    return run.samples.empty() ? maybe_number{} : static_cast<double>(run.samples.back().used_gpus);
 }
 
-number nodes_in_use(const report_run& run) {
-    return run.samples.empty() ? number{} : static_cast<double>(run.samples.back().used_nodes);
+maybe_number nodes_in_use(const report_run& run) {
+    return run.samples.empty() ? maybe_number{} : static_cast<double>(run.samples.back().used_nodes);
 }
 
 /// Where no pod arrived, none failing is no merit.
-number pods(const report_run& run, std::int64_t count) {
-    return run.pods_arrived > 0 ? number{static_cast<double>(count)} : std::nullopt;
+maybe_number pods(const report_run& run, std::int64_t count) {
+    return run.pods_arrived > 0 ? maybe_number{static_cast<double>(count)} : std::nullopt;
 }
 
 /// A rate or latency of zero was not measured.
-number measured(double value) { return std::isfinite(value) && value > 0.0 ? number{value} : std::nullopt; }
+maybe_number measured(double value) { return std::isfinite(value) && value > 0.0 ? maybe_number{value} : std::nullopt; }
 
 template <class Value>
 measure per_run(const std::vector<report_run>& runs, measure row, Value value) {

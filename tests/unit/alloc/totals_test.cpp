@@ -14,7 +14,7 @@ namespace {
 
 using namespace test;
 
-device_state taken(std::int64_t memory) {
+device_state occupied(std::int64_t memory) {
     return {.memory = mib{memory}, .cores = {}, .slots = memory == 0 ? 0 : 1, .layout = 0};
 }
 
@@ -52,7 +52,7 @@ TEST_F(part_table_test, answers_what_the_mode_says_for_every_state) {
     const auto part = parts.add(request);
     for (int ask = 0; ask < 2; ++ask) {
         for (std::int64_t memory = 0; memory < 1000; ++memory) {
-            const device_view& before = device(0, taken(memory * 10));
+            const device_view& before = device(0, occupied(memory * 10));
             parts.forget_passing();
             const auto answer = parts.of(part, before);
             ASSERT_TRUE(answer.known);
@@ -67,8 +67,8 @@ TEST_F(part_table_test, answers_what_the_mode_says_for_every_state) {
             ASSERT_EQ(answer.after->id, not_interned);
         }
     }
-    EXPECT_TRUE(parts.kept(part, device(0, taken(0))).known);
-    EXPECT_FALSE(parts.kept(part, device(0, taken(9990))).known) << "only the first states are kept";
+    EXPECT_TRUE(parts.kept(part, device(0, occupied(0))).known);
+    EXPECT_FALSE(parts.kept(part, device(0, occupied(9990))).known) << "only the first states are kept";
 }
 
 TEST_F(part_table_test, one_way_per_partition_in_the_modes_order) {
@@ -89,7 +89,7 @@ TEST_F(part_table_test, a_model_that_is_not_accepted_is_refused_whatever_is_used
     request.models = {"A"};
     const auto part = parts.add(request);
     for (const std::int64_t memory : {0, 10000}) {
-        const device_view& other = device(1, taken(memory));
+        const device_view& other = device(1, occupied(memory));
         const auto answer = parts.of(part, other);
         EXPECT_EQ(answer.count, 0U);
         EXPECT_EQ(parts.refused_because(part, other, answer), rejection_code::model_not_accepted);
@@ -98,7 +98,7 @@ TEST_F(part_table_test, a_model_that_is_not_accepted_is_refused_whatever_is_used
 
 TEST_F(part_table_test, refusals_of_configurations_are_noted_until_forgotten) {
     const auto part = parts.add(want(1, 100));
-    const device_view* full = &device(0, taken(10000));
+    const device_view* full = &device(0, occupied(10000));
     const device_config& config = states.config(std::vector{full, full});
     EXPECT_EQ(parts.known_refusal(part, config.id), rejection_code::none);
     parts.note_refusal(part, config, rejection_code::insufficient_device_memory);
@@ -138,7 +138,7 @@ TEST(totals_chooser, chooses_and_scores_as_the_chooser_from_configurations_does)
             std::vector<const device_view*> devices;
             for (int d = 0; d < 6; ++d) {
                 devices.push_back(&states.device(static_cast<std::uint32_t>(draw.below(2)),
-                                                 taken(static_cast<std::int64_t>(draw.below(5)) * 2500),
+                                                 occupied(static_cast<std::int64_t>(draw.below(5)) * 2500),
                                                  service_state::in_service));
             }
             const node_view before{.node = node_index{0U},

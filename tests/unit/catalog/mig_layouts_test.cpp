@@ -8,13 +8,14 @@
 #include <gtest/gtest.h>
 
 #include "example.hpp"
+#include "models.hpp"
 #include "requirements.hpp"
 
 namespace vgpualloc {
 namespace {
 
 using test::covers;
-const mig_model& model(std::string_view name) { return **find_model(built_in_mig_catalog(), name); }
+using test::model;
 
 mig_slot slot(const mig_model& of, std::string_view profile, std::int64_t start) {
     const mig_profile* known = *find_profile(of, profile);

@@ -6,14 +6,15 @@
 #include <gtest/gtest.h>
 
 #include "example.hpp"
+#include "models.hpp"
 
 namespace vgpualloc {
 namespace {
 
+using test::model;
 using test::replaced;
 using test::small_file;
 
-const mig_model& model(std::string_view name) { return **find_model(built_in_mig_catalog(), name); }
 const mig_profile& profile(std::string_view of, std::string_view name) { return **find_profile(model(of), name); }
 
 TEST(mig_catalog, has_the_models_with_their_own_grids) {

@@ -112,6 +112,10 @@ struct setup {
     }
 };
 
+const inline card mig_card{.mode = "mig"};
+/// A node with one card that is cut by MIG.
+inline setup one_mig() { return setup{{node_of({mig_card})}}; }
+
 enum class session : std::uint8_t { fresh, same };
 
 /// One thing after another, and one line about each.

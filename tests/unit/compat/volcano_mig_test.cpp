@@ -13,8 +13,6 @@ namespace {
 
 using namespace building;
 
-const card mig_card{.mode = "mig"};
-setup one_mig() { return setup{{node_of({mig_card})}}; }
 pod holder(std::string uid, std::string instance, std::int64_t memory = 5000) {
     return bound(pod_of(std::move(uid), {mib(memory)}),
                  "GPU-00[" + std::move(instance) + "],NVIDIA," + std::to_string(memory) + ",0:");

@@ -10,19 +10,19 @@
 namespace vgpualloc::compat::volcano {
 namespace {
 
-const std::string memory_name = "volcano.sh/gpu-memory";
+const std::string shared_memory_name = "volcano.sh/gpu-memory";
 const std::string npu_core = "huawei.com/npu-core";
 
-pod pod_of(const std::string& uid, const kubernetes::amount_map& limits) {
+pod limited_pod(const std::string& uid, const kubernetes::amount_map& limits) {
     pod pending;
     pending.name = pending.uid = uid;
     pending.ns = "team";
     pending.containers.push_back({.name = "c", .limits = limits, .requests = limits});
     return pending;
 }
-pod by_memory(const std::string& uid, std::int64_t memory) { return pod_of(uid, {{memory_name, memory}}); }
+pod memory_pod(const std::string& uid, std::int64_t memory) { return limited_pod(uid, {{shared_memory_name, memory}}); }
 pod npu_pod(const std::string& uid, std::int64_t cores) {
-    pod pending = pod_of(uid, {{npu_core, cores}});
+    pod pending = limited_pod(uid, {{npu_core, cores}});
     pending.labels["ring-controller.atlas"] = "ascend-310P";
     return pending;
 }
@@ -41,7 +41,7 @@ plugin_options without(plugin_options options, quirk which) {
 node gpushare_node(const std::string& memory) {
     node registered;
     registered.name = "n";
-    registered.capacity = {{memory_name, memory}, {"volcano.sh/gpu-number", "1"}};
+    registered.capacity = {{shared_memory_name, memory}, {"volcano.sh/gpu-number", "1"}};
     return registered;
 }
 node npu_node_of(int chips) {
@@ -75,28 +75,28 @@ TEST(volcano_scheduler, of_equal_scores_the_first_node_that_fits_wins) {
     for (const char* const memory : {"100", "1000", "1000"}) upstream.add_node(gpushare_node(memory));
     upstream.add_node(node{});
     upstream.open_session();
-    const auto result = upstream.schedule(by_memory("a", 500), false);
+    const auto result = upstream.schedule(memory_pod("a", 500), false);
     EXPECT_EQ(result.chosen, 1U);
     EXPECT_TRUE(result.bound);
     EXPECT_FALSE(result.nodes[0].fits());
     EXPECT_TRUE(result.nodes[0].requested);
     EXPECT_FALSE(result.nodes[3].requested) << "no device object";
-    EXPECT_EQ(upstream.schedule(by_memory("b", 5000), false).chosen, std::nullopt);
+    EXPECT_EQ(upstream.schedule(memory_pod("b", 5000), false).chosen, std::nullopt);
 }
 
 TEST(volcano_scheduler, a_session_is_a_copy_and_a_rollback_binds_nothing) {
     scheduler upstream{{}, gpushare_options()};
     upstream.add_node(gpushare_node("1000"));
     upstream.open_session();
-    EXPECT_FALSE(upstream.schedule(by_memory("a", 800), true).bound);
+    EXPECT_FALSE(upstream.schedule(memory_pod("a", 800), true).bound);
     EXPECT_EQ(used(upstream), 0);
-    EXPECT_TRUE(upstream.schedule(by_memory("b", 800), false).bound);
+    EXPECT_TRUE(upstream.schedule(memory_pod("b", 800), false).bound);
     EXPECT_EQ(upstream.remove("b"), 0U);
     EXPECT_EQ(upstream.remove("b"), std::nullopt);
     EXPECT_EQ(used(upstream), 0);
-    EXPECT_FALSE(upstream.schedule(by_memory("c", 800), false).bound) << "the session does not see that b has left";
+    EXPECT_FALSE(upstream.schedule(memory_pod("c", 800), false).bound) << "the session does not see that b has left";
     upstream.open_session();
-    EXPECT_TRUE(upstream.schedule(by_memory("c", 800), false).bound);
+    EXPECT_TRUE(upstream.schedule(memory_pod("c", 800), false).bound);
 }
 
 TEST(volcano_scheduler, the_batch_score_is_weighted_and_wins) {
@@ -150,7 +150,7 @@ TEST(volcano_scheduler, q8_a_node_update_rebuilds_the_ledger) {
         scheduler upstream{mig_config(), options};
         add_mig_node(upstream).open_session();
         const auto asks = [](const std::string& uid, std::int64_t memory) {
-            return pod_of(uid, {{"volcano.sh/vgpu-number", 1}, {"volcano.sh/vgpu-memory", memory}});
+            return limited_pod(uid, {{"volcano.sh/vgpu-number", 1}, {"volcano.sh/vgpu-memory", memory}});
         };
         ASSERT_TRUE(upstream.schedule(asks("a", 5000), false).bound);
         upstream.remove("a");
@@ -167,14 +167,14 @@ TEST(volcano_scheduler, q9_a_terminating_pod_leaves_the_device_ledger_at_once) {
         scheduler upstream{{}, has ? gpushare_options() : without(gpushare_options(), quirk::q9)};
         upstream.add_node(gpushare_node("1000"));
         upstream.open_session();
-        ASSERT_TRUE(upstream.schedule(by_memory("a", 800), false).bound);
+        ASSERT_TRUE(upstream.schedule(memory_pod("a", 800), false).bound);
         EXPECT_TRUE(upstream.terminate("a"));
         EXPECT_TRUE(upstream.terminate("a")) << "again, which changes nothing";
         EXPECT_FALSE(upstream.terminate("x"));
         upstream.update_node(0);
         EXPECT_EQ(used(upstream), has ? 0 : 800);
         upstream.open_session();
-        EXPECT_EQ(upstream.schedule(by_memory("b", 800), false).bound, has) << "beside a process that still runs";
+        EXPECT_EQ(upstream.schedule(memory_pod("b", 800), false).bound, has) << "beside a process that still runs";
         EXPECT_EQ(upstream.remove("a"), 0U);
         EXPECT_EQ(used(upstream), has ? 800 : 0);
     }
@@ -196,18 +196,18 @@ TEST(volcano_scheduler, q21_until_the_informer_comes_another_session_gives_the_s
         upstream.add_node(gpushare_node("1000"));
         upstream.open_session();
         upstream.hold_updates();
-        ASSERT_TRUE(upstream.schedule(by_memory("a", 800), false).bound);
+        ASSERT_TRUE(upstream.schedule(memory_pod("a", 800), false).bound);
         EXPECT_EQ(used(upstream), has ? 0 : 800);
-        EXPECT_FALSE(upstream.schedule(by_memory("b", 800), false).bound) << "the same session knows";
+        EXPECT_FALSE(upstream.schedule(memory_pod("b", 800), false).bound) << "the same session knows";
         upstream.open_session();
-        EXPECT_EQ(upstream.schedule(by_memory("c", 800), false).bound, has);
+        EXPECT_EQ(upstream.schedule(memory_pod("c", 800), false).bound, has);
         upstream.deliver_updates();
         EXPECT_EQ(used(upstream), has ? 1600 : 800);
         upstream.remove("a");
         upstream.remove("c");
         EXPECT_EQ(used(upstream), 0);
         upstream.open_session();
-        EXPECT_TRUE(upstream.schedule(by_memory("d", 800), false).bound);
+        EXPECT_TRUE(upstream.schedule(memory_pod("d", 800), false).bound);
         EXPECT_EQ(used(upstream), 800) << "the informer is in time again";
     }
 }

@@ -24,16 +24,14 @@ struct reproduction {
     std::set<quirk> also = {}; ///< other flags that prevent this as well, switched off
 };
 
-const card mig_card{.mode = "mig"};
-const setup one_mig{{node_of({mig_card})}};
 const setup one_card{{node_of({card{}})}};
-setup with_groups(std::vector<mig_group> groups) { return setup{one_mig}.groups(std::move(groups)); }
+setup with_groups(std::vector<mig_group> groups) { return one_mig().groups(std::move(groups)); }
 
 std::vector<reproduction> mig_reproductions() {
     return {
         {.name = "Q1 an instance twice in a session",
          .which = quirk::q1,
-         .with = one_mig,
+         .with = one_mig(),
          .events =
              [](story& it) { it.add(pod_of("a", {mib(5000)})).add(pod_of("b", {mib(5000)}), session::same).cache(); },
          .on = "a scores 13: GPU-00[group1-0],NVIDIA,5000,0:\nb scores 25: GPU-00[group1-0],NVIDIA,5000,0:\n"
@@ -42,13 +40,13 @@ std::vector<reproduction> mig_reproductions() {
                 "cache: 2 x, 10240 MiB, group 0, 1g.5gb 0 1"},
         {.name = "Q1 an instance for two containers of a pod",
          .which = quirk::q1,
-         .with = one_mig,
+         .with = one_mig(),
          .events = [](story& it) { it.add(pod_of("a", {mib(5000), mib(5000)})); },
          .on = "a scores 38: GPU-00[group1-0],NVIDIA,5000,0:;GPU-00[group1-0],NVIDIA,5000,0:",
          .off = "a scores 38: GPU-00[group1-0],NVIDIA,5000,0:;GPU-00[group1-1],NVIDIA,5000,0:"},
         {.name = "Q1a an empty card keeps its group",
          .which = quirk::q1a,
-         .with = one_mig,
+         .with = one_mig(),
          .events =
              [](story& it) { it.add(pod_of("a", {mib(5000)})).remove("a").cache().add(pod_of("b", {mib(20000)})); },
          .on = "a scores 13: GPU-00[group1-0],NVIDIA,5000,0:\ncache: 0 x, 0 MiB, group 0\nb refused: not_enough_fit",
@@ -56,7 +54,7 @@ std::vector<reproduction> mig_reproductions() {
                 "b scores 50: GPU-00[group3-0],NVIDIA,20000,0:"},
         {.name = "Q1b a larger instance than needed",
          .which = quirk::q1b,
-         .with = one_mig,
+         .with = one_mig(),
          .events =
              [](story& it) {
                  it.restore(bound(pod_of("a", {mib(10000)}), "GPU-00[group2-0],NVIDIA,10000,0:"));
@@ -66,7 +64,7 @@ std::vector<reproduction> mig_reproductions() {
          .off = "b scores 38: GPU-00[group2-3],NVIDIA,5000,0:"},
         {.name = "Q1b an instance of a kind that nobody uses yet",
          .which = quirk::q1b,
-         .with = one_mig,
+         .with = one_mig(),
          .events =
              [](story& it) {
                  for (const char* const slot : {"0", "1", "2"}) {
@@ -96,7 +94,7 @@ std::vector<reproduction> mig_reproductions() {
                 "cache: 1 x, 5120 MiB, group 0, 1g.5gb 0"},
         {.name = "Q1e two groups on one card",
          .which = quirk::q1e,
-         .with = one_mig,
+         .with = one_mig(),
          .events =
              [](story& it) {
                  it.add(pod_of("a", {mib(5000)})).add(pod_of("b", {mib(20000)}), session::same);

@@ -15,12 +15,12 @@
 #include "vgpualloc/dialect/ascend_hami.hpp"
 #include "vgpualloc/dialect/mindcluster.hpp"
 
+namespace vgpualloc::test::ascend {
 namespace {
 
-using namespace vgpualloc;
 using nlohmann::json;
-using test::node_of;
-using test::pod_of;
+using test::recorded_node;
+using test::recorded_pod;
 using testing::IsEmpty;
 namespace hami = dialects::ascend_hami;
 namespace mindcluster = dialects::mindcluster;
@@ -77,7 +77,7 @@ TEST_F(ascend_evidence, hami_registrations_are_read_as_volcano_read_them) {
         SCOPED_TRACE(recorded["id"].get<std::string>());
         const auto options = options_of(recorded["config"]);
         for (const json& item : recorded["nodes"]) {
-            expect_as_loaded(item["loaded"], test::spoken<hami::options>::read_node(node_of(item), options));
+            expect_as_loaded(item["loaded"], test::spoken<hami::options>::read_node(recorded_node(item), options));
         }
     }
 }
@@ -92,9 +92,9 @@ TEST_F(ascend_evidence, hami_annotations_are_read_and_written_as_volcano_wrote_t
             }
             SCOPED_TRACE(recorded["id"].get<std::string>() + " " + event["pod"]["name"].get<std::string>());
             const json& alloc = event["out"]["alloc"];
-            const auto node = node_of(recorded["nodes"][event["out"]["chosen"].get<std::size_t>()]);
+            const auto node = recorded_node(recorded["nodes"][event["out"]["chosen"].get<std::size_t>()]);
             const auto devices = test::spoken<hami::options>::read_node(node, options).devices;
-            auto pod = pod_of(event["pod"]);
+            auto pod = recorded_pod(event["pod"]);
             const auto request = test::spoken<hami::options>::read_pod(pod, options);
             ASSERT_TRUE(request.has_value()) << request.error().message();
             ASSERT_EQ(request->containers.size(), alloc["containers"].size());
@@ -140,7 +140,7 @@ TEST_F(ascend_evidence, mindcluster_nodes_annotations_and_requests) {
         for (const json& item : recorded["nodes"]) {
             const mindcluster::device_info info{.device_list = test::map_at<kubernetes::text_map>(item, "device_list"),
                                                 .noded_status = item.value("noded_status", "")};
-            const auto read = mindcluster::read_node(node_of(item), info, {}, {});
+            const auto read = mindcluster::read_node(recorded_node(item), info, {}, {});
             const json& loaded = item["loaded"];
             // A node that offers no npu-core is valid upstream and refused at the next step.
             const bool offers = test::map_at<kubernetes::text_map>(item, "allocatable").contains("huawei.com/npu-core");
@@ -165,7 +165,7 @@ TEST_F(ascend_evidence, mindcluster_nodes_annotations_and_requests) {
             }
             const json& alloc = event["out"]["alloc"];
             const auto& on = devices[event["out"]["chosen"].get<std::size_t>()];
-            auto pod = pod_of(event["pod"]);
+            auto pod = recorded_pod(event["pod"]);
             for (const auto& [key, value] : test::map_at<kubernetes::text_map>(alloc, "annotations"))
                 pod.annotations[key] = value;
             const auto read = test::spoken<mindcluster::options>::read_assignment(pod, on, {});
@@ -187,3 +187,4 @@ TEST_F(ascend_evidence, mindcluster_nodes_annotations_and_requests) {
 }
 
 } // namespace
+} // namespace vgpualloc::test::ascend

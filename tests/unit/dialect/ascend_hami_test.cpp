@@ -12,13 +12,12 @@
 #include "support.hpp"
 #include "vgpualloc/dialect/ascend_hami.hpp"
 
+namespace vgpualloc::dialects::ascend_hami {
 namespace {
 
-using namespace vgpualloc;
 using vgpualloc::test::covers;
 using vgpualloc::test::limited;
 using vgpualloc::test::pod_of;
-using namespace vgpualloc::dialects::ascend_hami;
 using namespace testing; // matchers
 using spoken = test::spoken<options>;
 
@@ -337,3 +336,4 @@ TEST(ascend_hami, a_written_node_is_read_as_it_was) {
 }
 
 } // namespace
+} // namespace vgpualloc::dialects::ascend_hami

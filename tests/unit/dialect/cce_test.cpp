@@ -12,13 +12,12 @@
 #include "support.hpp"
 #include "vgpualloc/dialect/cce.hpp"
 
+namespace vgpualloc::dialects::cce {
 namespace {
 
-using namespace vgpualloc;
 using vgpualloc::test::covers;
 using vgpualloc::test::limited;
 using vgpualloc::test::pod_of;
-using namespace vgpualloc::dialects::cce;
 using namespace testing; // matchers
 using spoken = test::spoken<options>;
 
@@ -185,3 +184,4 @@ TEST(cce, assignments_both_ways) {
 }
 
 } // namespace
+} // namespace vgpualloc::dialects::cce

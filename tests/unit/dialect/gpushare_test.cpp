@@ -11,10 +11,9 @@
 #include "support.hpp"
 #include "vgpualloc/dialect/gpushare.hpp"
 
+namespace vgpualloc::dialects::gpushare {
 namespace {
 
-using namespace vgpualloc;
-using namespace vgpualloc::dialects::gpushare;
 using namespace testing; // matchers
 using spoken = test::spoken<options>;
 
@@ -206,3 +205,4 @@ TEST_F(gpushare_assignment, a_pod_that_asks_for_nothing_has_nothing) {
 }
 
 } // namespace
+} // namespace vgpualloc::dialects::gpushare

@@ -17,12 +17,11 @@
 #include "vgpualloc/dialect/hami.hpp"
 #include "vgpualloc/mode/factory.hpp"
 
+namespace vgpualloc::dialects::hami {
 namespace {
 
-using namespace vgpualloc;
 using vgpualloc::test::limited;
 using vgpualloc::test::pod_of;
-using namespace vgpualloc::dialects::hami;
 using namespace testing; // matchers
 using spoken = test::spoken<options>;
 
@@ -442,3 +441,4 @@ TEST(hami, models_of_a_users_catalog_are_cut) {
 }
 
 } // namespace
+} // namespace vgpualloc::dialects::hami

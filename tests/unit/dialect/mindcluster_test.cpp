@@ -11,11 +11,10 @@
 #include "support.hpp"
 #include "vgpualloc/dialect/mindcluster.hpp"
 
+namespace vgpualloc::dialects::mindcluster {
 namespace {
 
-using namespace vgpualloc;
 using vgpualloc::test::covers;
-using namespace vgpualloc::dialects::mindcluster;
 using namespace testing; // matchers
 using spoken = test::spoken<options>;
 
@@ -341,3 +340,4 @@ TEST(mindcluster, chips_are_of_the_sizes_that_the_nodes_have) {
 }
 
 } // namespace
+} // namespace vgpualloc::dialects::mindcluster

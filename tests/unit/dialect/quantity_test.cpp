@@ -9,9 +9,9 @@
 
 #include "vgpualloc/dialect/quantity.hpp"
 
+namespace vgpualloc::kubernetes {
 namespace {
 
-using namespace vgpualloc::kubernetes;
 using vgpualloc::error_code;
 
 std::int64_t whole(std::string_view text) {
@@ -80,3 +80,4 @@ TEST(quantities, units_and_rounding) {
 }
 
 } // namespace
+} // namespace vgpualloc::kubernetes

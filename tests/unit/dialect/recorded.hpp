@@ -20,7 +20,7 @@ template <class Map>
     return of.contains(key) ? of[key].get<Map>() : Map{};
 }
 
-[[nodiscard]] inline kubernetes::node node_of(const json& from) {
+[[nodiscard]] inline kubernetes::node recorded_node(const json& from) {
     return {.name = from["name"],
             .labels = map_at<kubernetes::text_map>(from, "labels"),
             .annotations = map_at<kubernetes::text_map>(from, "annotations"),
@@ -37,7 +37,7 @@ template <class Map>
     return result;
 }
 
-[[nodiscard]] inline kubernetes::pod pod_of(const json& from) {
+[[nodiscard]] inline kubernetes::pod recorded_pod(const json& from) {
     return {.name = from["name"],
             .ns = from.value("namespace", ""),
             .uid = from.value("uid", ""),

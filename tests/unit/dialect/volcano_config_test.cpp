@@ -9,11 +9,10 @@
 #include "requirements.hpp"
 #include "vgpualloc/dialect/volcano_config.hpp"
 
+namespace vgpualloc::dialects::volcano {
 namespace {
 
-using namespace vgpualloc;
 using vgpualloc::test::covers;
-using namespace vgpualloc::dialects::volcano;
 using namespace testing; // matchers
 
 const std::string geometries = R"([{"models":["A100-SXM4-40GB","A100-SXM4-40GB"],"allowedGeometries":[
@@ -287,3 +286,4 @@ TEST(volcano_arguments, what_is_wrong_is_named) {
 }
 
 } // namespace
+} // namespace vgpualloc::dialects::volcano

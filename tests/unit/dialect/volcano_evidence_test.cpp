@@ -15,14 +15,14 @@
 #include "vgpualloc/dialect/gpushare.hpp"
 #include "vgpualloc/dialect/volcano_vgpu.hpp"
 
+namespace vgpualloc::test::volcano {
 namespace {
 
-using namespace vgpualloc;
 using nlohmann::json;
 using test::containers_of;
 using test::map_at;
-using test::node_of;
-using test::pod_of;
+using test::recorded_node;
+using test::recorded_pod;
 using testing::IsEmpty;
 namespace vgpu = dialects::volcano_vgpu;
 namespace gpushare = dialects::gpushare;
@@ -78,7 +78,7 @@ public:
 
 private:
     void add_node(const json& from) {
-        const auto read = test::spoken<vgpu::options>::read_node(node_of(from), with_);
+        const auto read = test::spoken<vgpu::options>::read_node(recorded_node(from), with_);
         const json& loaded = from["loaded"];
         const json cards = loaded.value("devices", json::array());
         // Q6: upstream has one mode a node, that of its last card; its ids then are not those of the other cards'
@@ -104,7 +104,7 @@ private:
 
     void check_event(const json& event) {
         if (!event.contains("pod")) return;
-        kubernetes::pod pod = pod_of(event["pod"]);
+        kubernetes::pod pod = recorded_pod(event["pod"]);
         SCOPED_TRACE(pod.name);
         const json& out = event["out"];
         if (event["op"] == "add") {
@@ -185,7 +185,7 @@ TEST_F(volcano_evidence, gpushare_nodes_and_assignments) {
         std::vector<std::vector<device_registration>> devices;
         bool present = false; // a node without cards says of no pod that it asks for them
         for (const json& node : item["nodes"]) {
-            const auto read = test::spoken<gpushare::options>::read_node(node_of(node), with);
+            const auto read = test::spoken<gpushare::options>::read_node(recorded_node(node), with);
             devices.push_back(read.devices);
             present = present || node["loaded"].value("present", false);
             EXPECT_EQ(node["loaded"].value("present", false), !read.devices.empty());
@@ -198,7 +198,7 @@ TEST_F(volcano_evidence, gpushare_nodes_and_assignments) {
         }
         for (const json& event : item["events"]) {
             if (!event.contains("pod")) continue;
-            kubernetes::pod pod = pod_of(event["pod"]);
+            kubernetes::pod pod = recorded_pod(event["pod"]);
             const json& out = event["out"];
             const auto request = test::spoken<gpushare::options>::read_pod(pod, with);
             EXPECT_TRUE(request);
@@ -229,3 +229,4 @@ TEST_F(volcano_evidence, gpushare_nodes_and_assignments) {
 }
 
 } // namespace
+} // namespace vgpualloc::test::volcano

@@ -10,14 +10,13 @@
 #include "support.hpp"
 #include "vgpualloc/dialect/volcano_vgpu.hpp"
 
+namespace vgpualloc::dialects::volcano_vgpu {
 namespace {
 
-using namespace vgpualloc;
-using vgpualloc::test::covers;
-using namespace vgpualloc::dialects::volcano_vgpu;
 using dialects::assignment_reading;
 using dialects::decision;
 using dialects::node_reading;
+using vgpualloc::test::covers;
 using namespace testing; // matchers
 using spoken = test::spoken<options>;
 
@@ -493,3 +492,4 @@ TEST_F(volcano_vgpu_assignment, a_share_of_another_kind_of_device_ends_the_progr
 }
 
 } // namespace
+} // namespace vgpualloc::dialects::volcano_vgpu

@@ -27,7 +27,7 @@ using vgpualloc::taint;
 using vgpualloc::taint_effect;
 using vgpualloc::toleration;
 
-manifest read(const std::string& text) {
+manifest read_one(const std::string& text) {
     const auto objects = read_manifests(text, "f.yaml");
     EXPECT_TRUE(objects.has_value()) << objects.error().message();
     return objects && objects->size() == 1 ? objects->front() : manifest{};
@@ -35,7 +35,7 @@ manifest read(const std::string& text) {
 
 /// A pod with these lines in its specification, the first of which is line 5.
 manifest pod_with(const std::string& spec) {
-    return read("kind: Pod\nmetadata: {name: p}\nspec:\n  containers: [{name: c}]\n" + spec);
+    return read_one("kind: Pod\nmetadata: {name: p}\nspec:\n  containers: [{name: c}]\n" + spec);
 }
 
 /// A pod whose required node affinity has one term, in flow style.
@@ -45,7 +45,7 @@ manifest pod_requiring(const std::string& term) {
         "]}}}\n");
 }
 
-manifest node_with(const std::string& lines) { return read("kind: Node\nmetadata: {name: n0}\n" + lines); }
+manifest node_object(const std::string& lines) { return read_one("kind: Node\nmetadata: {name: n0}\n" + lines); }
 
 std::vector<toleration> tolerations(const std::string& list) {
     const manifest pod = pod_with("  tolerations: [" + list + "]\n");
@@ -54,7 +54,7 @@ std::vector<toleration> tolerations(const std::string& list) {
 }
 
 TEST(manifests, a_pod_that_chooses_its_nodes) {
-    const manifest pod = read(R"(
+    const manifest pod = read_one(R"(
 apiVersion: v1
 kind: Pod
 metadata: {name: trainer, namespace: team}
@@ -134,7 +134,7 @@ TEST(manifests, templates_have_rules_too) {
              "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: j}\nspec: {tasks: [{template: "
              "{spec: " +
                  spec + "}}]}\n"}) {
-        const manifest object = read(text);
+        const manifest object = read_one(text);
         EXPECT_THAT(object.rules.node_selector, ElementsAre(Pair("disk", "ssd"))) << text;
         EXPECT_THAT(object.rules.tolerations, IsEmpty()) << text;
     }
@@ -142,8 +142,8 @@ TEST(manifests, templates_have_rules_too) {
 
 TEST(manifests, a_daemon_set_tolerates_what_its_controller_adds) {
     const auto daemon = [](const std::string& spec) {
-        return read("kind: DaemonSet\nmetadata: {name: d}\nspec: {template: {spec: {containers: [{name: c}]" + spec +
-                    "}}}\n");
+        return read_one("kind: DaemonSet\nmetadata: {name: d}\nspec: {template: {spec: {containers: [{name: c}]" +
+                        spec + "}}}\n");
     };
     const manifest object = daemon(", tolerations: [{key: gpu, operator: Exists}]");
     host_facts facts;
@@ -227,7 +227,7 @@ TEST(manifests, what_the_api_server_refuses_of_rules_is_a_problem) {
 }
 
 TEST(manifests, a_tainted_node_as_kubectl_prints_it) {
-    const manifest node = read(R"(
+    const manifest node = read_one(R"(
 apiVersion: v1
 kind: Node
 metadata:
@@ -258,12 +258,12 @@ status:
 
 TEST(manifests, a_node_is_ready_unless_it_says_otherwise) {
     const auto facts = [](const std::string& conditions) {
-        const manifest node = node_with("status: {conditions: " + conditions + "}\n");
+        const manifest node = node_object("status: {conditions: " + conditions + "}\n");
         EXPECT_THAT(node.problems, IsEmpty()) << conditions;
         return node.host;
     };
-    EXPECT_EQ(node_with("").host, host_facts{});
-    EXPECT_EQ(node_with("spec: {unschedulable: false, taints: []}\n").host, host_facts{});
+    EXPECT_EQ(node_object("").host, host_facts{});
+    EXPECT_EQ(node_object("spec: {unschedulable: false, taints: []}\n").host, host_facts{});
     EXPECT_EQ(facts("[]"), host_facts{});
     EXPECT_EQ(facts("[{type: DiskPressure, status: 'True'}]"), host_facts{});
     EXPECT_EQ(facts("[{type: Ready, status: 'True'}]"), host_facts{});
@@ -293,7 +293,7 @@ TEST(manifests, what_cannot_be_read_of_a_node_counts_for_nothing) {
          "status.conditions[0].status", "True, False or Unknown"},
     };
     for (const row& unread : rows) {
-        const manifest node = node_with(unread.lines);
+        const manifest node = node_object(unread.lines);
         ASSERT_THAT(node.problems, SizeIs(1)) << unread.lines;
         EXPECT_THAT(node.problems[0].where, testing::StartsWith("f.yaml:"));
         EXPECT_EQ(node.problems[0].field, unread.field);
@@ -332,12 +332,12 @@ TEST(manifests, other_rules_are_another_object) {
                              "  topologySpreadConstraints: [{topologyKey: zone}]\n"}) {
         EXPECT_FALSE(plain.says_the_same_as(pod_with(spec))) << spec;
     }
-    const manifest open = node_with("status: {conditions: [{type: Ready, status: 'True'}]}\n");
+    const manifest open = node_object("status: {conditions: [{type: Ready, status: 'True'}]}\n");
     EXPECT_TRUE(open.says_the_same_as(
-        node_with("status: {conditions: [{type: Ready, status: 'True', lastHeartbeatTime: now}]}\n")));
+        node_object("status: {conditions: [{type: Ready, status: 'True', lastHeartbeatTime: now}]}\n")));
     for (const char* lines : {"spec: {unschedulable: true}\n", "spec: {taints: [{key: a, effect: NoSchedule}]}\n",
                               "status: {conditions: [{type: Ready, status: 'False'}]}\n"}) {
-        EXPECT_FALSE(open.says_the_same_as(node_with(lines))) << lines;
+        EXPECT_FALSE(open.says_the_same_as(node_object(lines))) << lines;
     }
 }
 

@@ -18,7 +18,7 @@ namespace {
 using namespace test;
 using enum rejection_code;
 
-constexpr mode_entry entry = modes::make_mode_entry<modes::equal_parts>("as many equal parts as slots");
+constexpr mode_entry equal_parts_entry = modes::make_mode_entry<modes::equal_parts>("as many equal parts as slots");
 
 TEST(adding_a_mode, the_page_quotes_the_header_byte_for_byte) {
     test::expect_quoted("docs/adding-a-mode.md", "tests/unit/mode/example/equal_parts.hpp");
@@ -26,16 +26,17 @@ TEST(adding_a_mode, the_page_quotes_the_header_byte_for_byte) {
 
 /// A device of 10,000 MiB in four parts.
 device_spec quartered() {
-    static const shared_mode mode = entry.make(entry.example(), built_in_mig_catalog()).value();
+    static const shared_mode mode = equal_parts_entry.make(equal_parts_entry.example(), built_in_mig_catalog()).value();
     return {.model = "A", .memory = mib{10000}, .slots = 4, .mode = mode.get()};
 }
 
 TEST(adding_a_mode, one_line_in_the_list_makes_it_known) {
-    EXPECT_EQ(entry.name, "equal_parts");
-    EXPECT_FALSE(entry.summary.empty());
-    EXPECT_EQ(quartered().mode->name(), entry.name);
-    EXPECT_TRUE(entry.key(entry.example(), entry.example())) << "one object for all devices";
-    EXPECT_FALSE(find_mode(entry.name).has_value()) << "the example is not in the list";
+    EXPECT_EQ(equal_parts_entry.name, "equal_parts");
+    EXPECT_FALSE(equal_parts_entry.summary.empty());
+    EXPECT_EQ(quartered().mode->name(), equal_parts_entry.name);
+    EXPECT_TRUE(equal_parts_entry.key(equal_parts_entry.example(), equal_parts_entry.example()))
+        << "one object for all devices";
+    EXPECT_FALSE(find_mode(equal_parts_entry.name).has_value()) << "the example is not in the list";
 }
 
 TEST(adding_a_mode, a_container_gets_one_part) {

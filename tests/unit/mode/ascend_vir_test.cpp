@@ -103,7 +103,7 @@ struct bench {
     device_state state{};
 };
 
-device_request want(std::int64_t memory_mib, std::int64_t cores = 0, std::int64_t count = 1) {
+device_request npu_request(std::int64_t memory_mib, std::int64_t cores = 0, std::int64_t count = 1) {
     device_request request;
     request.count = count;
     request.memory = mib{memory_mib};
@@ -111,7 +111,7 @@ device_request want(std::int64_t memory_mib, std::int64_t cores = 0, std::int64_
     return request;
 }
 device_request soft(std::int64_t memory_mib, std::int64_t cores = 0) {
-    device_request request = want(memory_mib, cores);
+    device_request request = npu_request(memory_mib, cores);
     request.soft = true;
     return request;
 }
@@ -135,15 +135,15 @@ TEST(ascend_vir, rounds_memory_up_to_a_template_as_volcano_was_seen_to) {
                                                                 {21528, cut(3, 21527)},
                                                                 {24576, cut(3, 21527)}, // less than asked for
                                                                 {0, cut(3, 21527)}}) {
-        EXPECT_EQ(npu.cut_of(want(memory)), partition{expected}) << memory;
+        EXPECT_EQ(npu.cut_of(npu_request(memory)), partition{expected}) << memory;
     }
     for (const std::int64_t memory : {24577, 30000}) {
-        EXPECT_EQ(npu.why(want(memory)), (rejection_detail{request_not_valid, memory, 24576}))
+        EXPECT_EQ(npu.why(npu_request(memory)), (rejection_detail{request_not_valid, memory, 24576}))
             << "Volcano makes it 0 MiB, which fits even a full card (Q11)";
     }
     const bench big{"Ascend910B3"};
-    EXPECT_EQ(big.cut_of(want(1024)), partition{cut(0, 16384)});
-    EXPECT_EQ(big.cut_of(want(20480)), partition{cut(1, 32768)});
+    EXPECT_EQ(big.cut_of(npu_request(1024)), partition{cut(0, 16384)});
+    EXPECT_EQ(big.cut_of(npu_request(20480)), partition{cut(1, 32768)});
 }
 
 TEST(ascend_vir, every_card_gives_each_template_up_to_its_memory_and_the_whole_above) {
@@ -154,13 +154,13 @@ TEST(ascend_vir, every_card_gives_each_template_up_to_its_memory_and_the_whole_a
         for (std::uint32_t i = 0; i < templates.size(); ++i) {
             const std::int64_t most = templates[i].memory.count();
             const std::int64_t least = i == 0 ? 1 : templates[i - 1].memory.count() + 1;
-            EXPECT_EQ(npu.cut_of(want(least)), partition{cut(i, most)}) << kind.name;
-            EXPECT_EQ(npu.cut_of(want(most)), partition{cut(i, most)}) << kind.name;
+            EXPECT_EQ(npu.cut_of(npu_request(least)), partition{cut(i, most)}) << kind.name;
+            EXPECT_EQ(npu.cut_of(npu_request(most)), partition{cut(i, most)}) << kind.name;
         }
         const auto whole = cut(static_cast<std::uint32_t>(templates.size()), kind.memory_allocatable.count());
-        EXPECT_EQ(npu.cut_of(want(templates.back().memory.count() + 1)), partition{whole}) << kind.name;
-        EXPECT_EQ(npu.cut_of(want(kind.memory_capacity.count())), partition{whole}) << kind.name;
-        EXPECT_EQ(npu.why(want(kind.memory_capacity.count() + 1)).code, request_not_valid) << kind.name;
+        EXPECT_EQ(npu.cut_of(npu_request(templates.back().memory.count() + 1)), partition{whole}) << kind.name;
+        EXPECT_EQ(npu.cut_of(npu_request(kind.memory_capacity.count())), partition{whole}) << kind.name;
+        EXPECT_EQ(npu.why(npu_request(kind.memory_capacity.count() + 1)).code, request_not_valid) << kind.name;
     }
 }
 
@@ -190,10 +190,11 @@ TEST(ascend_vir, the_cards_of_these_tests_are_the_catalogs) {
 TEST(ascend_vir, all_of_a_card_is_what_can_be_had_of_it) {
     bench npu{"Ascend310P"};
     npu.spec.memory = mib{24576};
-    EXPECT_EQ(npu.cut_of(want(0)), partition{cut(3, 21527)}) << "registered with its capacity: as recorded of Volcano";
+    EXPECT_EQ(npu.cut_of(npu_request(0)), partition{cut(3, 21527)})
+        << "registered with its capacity: as recorded of Volcano";
     npu.spec.memory = mib{20000};
-    EXPECT_EQ(npu.cut_of(want(0)), partition{cut(3, 20000)}) << "registered with less";
-    device_request percent = want(1);
+    EXPECT_EQ(npu.cut_of(npu_request(0)), partition{cut(3, 20000)}) << "registered with less";
+    device_request percent = npu_request(1);
     percent.memory_percent = 100;
     EXPECT_EQ(npu.cut_of(percent), partition{cut(3, 20000)});
     percent.memory_percent = 25;
@@ -203,23 +204,24 @@ TEST(ascend_vir, all_of_a_card_is_what_can_be_had_of_it) {
     percent.memory_percent = 130;
     EXPECT_EQ(npu.why(percent).code, request_not_valid);
     npu.spec.memory = mib{30000};
-    EXPECT_EQ(npu.cut_of(want(0)), partition{cut(3, 21527)}) << "registered with more than may be asked for";
+    EXPECT_EQ(npu.cut_of(npu_request(0)), partition{cut(3, 21527)}) << "registered with more than may be asked for";
     percent.memory_percent = 100;
     EXPECT_EQ(npu.cut_of(percent), partition{cut(3, 21527)});
 }
 
 TEST(ascend_vir, several_cards_in_one_container_are_whole_ones) {
     const bench npu{"Ascend310P"};
-    EXPECT_EQ(npu.why(want(3072, 0, 2)).code, request_not_valid);
-    EXPECT_EQ(npu.why(want(12288, 0, 2)).code, request_not_valid);
-    EXPECT_EQ(npu.why(want(0, 0, 2)), rejection_detail{});
-    EXPECT_EQ(npu.why(want(12289, 0, 2)), rejection_detail{}) << "rounded to all that can be had";
-    EXPECT_EQ(npu.why(want(24577, 0, 2)).code, request_not_valid);
+    EXPECT_EQ(npu.why(npu_request(3072, 0, 2)).code, request_not_valid);
+    EXPECT_EQ(npu.why(npu_request(12288, 0, 2)).code, request_not_valid);
+    EXPECT_EQ(npu.why(npu_request(0, 0, 2)), rejection_detail{});
+    EXPECT_EQ(npu.why(npu_request(12289, 0, 2)), rejection_detail{}) << "rounded to all that can be had";
+    EXPECT_EQ(npu.why(npu_request(24577, 0, 2)).code, request_not_valid);
     const auto all_in_one =
         make_ascend_vir({"X", mib{1000}, mib{1000}, 0, 0, {cut("half", 500, 0), cut("all", 1000, 0)}}, false);
     const device_spec spec{.model = "X", .memory = mib{1000}, .mode = all_in_one->get()};
-    EXPECT_EQ((*all_in_one)->why_not(spec, {}, want(501, 0, 2)).code, none) << "a template may be all of the card";
-    EXPECT_EQ((*all_in_one)->why_not(spec, {}, want(500, 0, 2)).code, request_not_valid);
+    EXPECT_EQ((*all_in_one)->why_not(spec, {}, npu_request(501, 0, 2)).code, none)
+        << "a template may be all of the card";
+    EXPECT_EQ((*all_in_one)->why_not(spec, {}, npu_request(500, 0, 2)).code, request_not_valid);
 }
 
 TEST(ascend_vir, checks_in_volcanos_order) {
@@ -240,42 +242,45 @@ TEST(ascend_vir, checks_in_volcanos_order) {
 
 TEST(ascend_vir, compute_of_templates_is_measured_by_the_card_and_only_what_is_asked_for) {
     bench npu{"Ascend910B3"};
-    EXPECT_EQ(npu.place(want(1, 0)), partition{cut(0, 16384, 0)}) << "a template's own AI cores are not charged";
+    EXPECT_EQ(npu.place(npu_request(1, 0)), partition{cut(0, 16384, 0)}) << "a template's own AI cores are not charged";
     EXPECT_EQ(npu.state.cores, core_percent{0});
-    EXPECT_EQ(npu.why(want(1, 21)), (rejection_detail{insufficient_device_cores, 21, 20}));
-    EXPECT_EQ(npu.why(want(1, 20)), rejection_detail{}) << "joining with all of it is refused where it is in percent";
-    npu.place(want(1, 20));
-    EXPECT_EQ(npu.why(want(1, 0)), (rejection_detail{device_taken_whole, 1, 0}));
-    EXPECT_EQ(npu.why(want(1, 1)), (rejection_detail{insufficient_device_cores, 1, 0}));
+    EXPECT_EQ(npu.why(npu_request(1, 21)), (rejection_detail{insufficient_device_cores, 21, 20}));
+    EXPECT_EQ(npu.why(npu_request(1, 20)), rejection_detail{})
+        << "joining with all of it is refused where it is in percent";
+    npu.place(npu_request(1, 20));
+    EXPECT_EQ(npu.why(npu_request(1, 0)), (rejection_detail{device_taken_whole, 1, 0}));
+    EXPECT_EQ(npu.why(npu_request(1, 1)), (rejection_detail{insufficient_device_cores, 1, 0}));
     npu.spec.cores = core_percent{0};
     npu.state = {};
-    EXPECT_EQ(npu.why(want(1, 0)), rejection_detail{}) << "a card registered without compute";
-    EXPECT_EQ(npu.why(want(1, -1)).code, request_not_valid);
+    EXPECT_EQ(npu.why(npu_request(1, 0)), rejection_detail{}) << "a card registered without compute";
+    EXPECT_EQ(npu.why(npu_request(1, -1)).code, request_not_valid);
 }
 
 TEST(ascend_vir, templates_are_counted_against_ai_cores_and_ai_cpus) {
     bench counted{"Ascend910B2"};
-    for (int i = 0; i < 6; ++i) counted.place(want(8192));
-    EXPECT_EQ(counted.why(want(8192)), (rejection_detail{insufficient_device_cpus, 1, 0})) << "the seventh: 6 AI CPUs";
+    for (int i = 0; i < 6; ++i) counted.place(npu_request(8192));
+    EXPECT_EQ(counted.why(npu_request(8192)), (rejection_detail{insufficient_device_cpus, 1, 0}))
+        << "the seventh: 6 AI CPUs";
     bench npu{"Ascend310P"}; // registered with its capacity: memory alone would let a second vir04 in
     npu.spec.memory = mib{24576};
-    npu.place(want(12288));
-    EXPECT_EQ(npu.why(want(12288)), (rejection_detail{insufficient_device_cpus, 4, 3}));
+    npu.place(npu_request(12288));
+    EXPECT_EQ(npu.why(npu_request(12288)), (rejection_detail{insufficient_device_cpus, 4, 3}));
     bench old{"Ascend910A"}; // no AI CPUs are known of it
     old.spec.memory = mib{100000};
-    for (int i = 0; i < 15; ++i) old.place(want(2184));
-    EXPECT_EQ(old.why(want(2184)), (rejection_detail{insufficient_device_cores, 2, 0}));
+    for (int i = 0; i < 15; ++i) old.place(npu_request(2184));
+    EXPECT_EQ(old.why(npu_request(2184)), (rejection_detail{insufficient_device_cores, 2, 0}));
     old.release(cut(0, 2184));
-    EXPECT_EQ(old.why(want(0)), (rejection_detail{insufficient_device_cores, 30, 2})) << "a whole card counts as all";
+    EXPECT_EQ(old.why(npu_request(0)), (rejection_detail{insufficient_device_cores, 30, 2}))
+        << "a whole card counts as all";
 }
 
 TEST(ascend_vir, memory_decides_what_fills_a_310p) {
     bench seven{"Ascend310P"};
-    for (int i = 0; i < 7; ++i) seven.place(want(3072));
+    for (int i = 0; i < 7; ++i) seven.place(npu_request(3072));
     EXPECT_EQ(seven.state.memory, mib{21504});
-    EXPECT_EQ(seven.why(want(1)).code, insufficient_device_memory);
+    EXPECT_EQ(seven.why(npu_request(1)).code, insufficient_device_memory);
     bench mixed{"Ascend310P"};
-    for (const std::int64_t memory : {12288, 6144, 3072}) mixed.place(want(memory));
+    for (const std::int64_t memory : {12288, 6144, 3072}) mixed.place(npu_request(memory));
     EXPECT_EQ(mixed.state, (device_state{.memory = mib{21504}, .cores = {}, .slots = 3, .layout = 0x010101}));
     EXPECT_EQ(mixed.mode->used(mixed.spec, mixed.state), milli_gpu{999});
 }
@@ -283,13 +288,13 @@ TEST(ascend_vir, memory_decides_what_fills_a_310p) {
 TEST(ascend_vir, the_same_parts_give_the_same_state_in_any_order_and_come_off_again) {
     bench first{"Ascend910B3", true};
     bench second{"Ascend910B3", true};
-    const partition small = first.place(want(1, 10));
+    const partition small = first.place(npu_request(1, 10));
     const device_state with_small = first.state;
     const partition limited = first.place(soft(100, 30));
-    first.place(want(32768));
-    second.place(want(32768));
+    first.place(npu_request(32768));
+    second.place(npu_request(32768));
     second.place(soft(100, 30));
-    second.place(want(1, 10));
+    second.place(npu_request(1, 10));
     EXPECT_EQ(first.state, second.state);
     EXPECT_EQ(first.state,
               (device_state{.memory = mib{49252}, .cores = core_percent{40}, .slots = 3, .layout = 0x0101}));
@@ -304,14 +309,14 @@ TEST(ascend_vir, a_sum_of_templates_and_slices_does_not_depend_on_who_came_first
     bench npu{"Ascend910B3", true};
     npu.spec.cores = core_percent{20}; // registered with AI cores although it limits in software
     const partition in_software = npu.cut_of(soft(100, 50));
-    const partition by_template = npu.cut_of(want(1, 20));
+    const partition by_template = npu.cut_of(npu_request(1, 20));
     const auto fits = [&](const partition& one, const partition& other) {
         return npu.mode->why_not(npu.spec, npu.mode->with(npu.spec, {}, one), other).code;
     };
     EXPECT_EQ(fits(in_software, by_template), none);
     EXPECT_EQ(fits(by_template, in_software), none);
     npu.place(soft(100, 50));
-    EXPECT_EQ(npu.why(want(1, 20)).code, insufficient_device_cores) << "joining is measured as Volcano does";
+    EXPECT_EQ(npu.why(npu_request(1, 20)).code, insufficient_device_cores) << "joining is measured as Volcano does";
 }
 
 TEST(ascend_vir, knows_its_parts) {
@@ -344,8 +349,8 @@ TEST(ascend_vir, a_count_of_one_template_stays_in_its_field) {
     bench npu{many};
     npu.spec.slots = 1000;
     npu.spec.memory = mib{10'000'000};
-    for (int i = 0; i < 255; ++i) npu.place(want(2184));
-    EXPECT_EQ(npu.why(want(2184)), (rejection_detail{insufficient_device_slots, 1, 0}));
+    for (int i = 0; i < 255; ++i) npu.place(npu_request(2184));
+    EXPECT_EQ(npu.why(npu_request(2184)), (rejection_detail{insufficient_device_slots, 1, 0}));
     const device_state full = npu.state;
     npu.state = npu.mode->with(npu.spec, npu.state, cut(0, 2184)); // found running (ledger::adopt)
     npu.release(cut(0, 2184));
@@ -354,20 +359,20 @@ TEST(ascend_vir, a_count_of_one_template_stays_in_its_field) {
 
 TEST(ascend_vir, use_is_the_largest_share_rounded_up) {
     bench npu{"Ascend310P"};
-    npu.place(want(3072));
+    npu.place(npu_request(3072));
     EXPECT_EQ(npu.mode->used(npu.spec, npu.state), milli_gpu{143}) << "3072 of 21527";
-    npu.place(want(1, 4));
+    npu.place(npu_request(1, 4));
     EXPECT_EQ(npu.mode->used(npu.spec, npu.state), milli_gpu{500}) << "4 of 8 AI cores asked for";
     bench few{"Ascend910B2"};
     few.spec.memory = mib{131072};
-    few.place(want(8192));
+    few.place(npu_request(8192));
     EXPECT_EQ(few.mode->used(few.spec, few.state), milli_gpu{125}) << "3 of 24 AI cores in the template";
     few.spec.memory = mib{0};
     few.spec.cores = core_percent{0};
     EXPECT_EQ(few.mode->used(few.spec, few.state), milli_gpu{125}) << "no division by what is not known";
     bench whole{"Ascend310P"};
     whole.spec.memory = mib{24576};
-    whole.place(want(0));
+    whole.place(npu_request(0));
     EXPECT_EQ(whole.mode->used(whole.spec, whole.state), whole_gpu);
     whole.state = whole.mode->with(whole.spec, whole.state, cut(3, 21527)); // found running (ledger::adopt)
     EXPECT_EQ(whole.mode->used(whole.spec, whole.state), whole_gpu) << "never more than all";
@@ -439,7 +444,7 @@ TEST(ascend_vir, seven_templates_and_the_whole_card_fill_the_word) {
     const auto mode = make_ascend_vir(kind, false).value();
     const device_spec spec{.model = "S", .memory = mib{10000}, .slots = 20, .mode = mode.get()};
     std::vector<partition> parts;
-    mode->candidates(spec, {}, want(0), parts);
+    mode->candidates(spec, {}, npu_request(0), parts);
     ASSERT_EQ(parts, std::vector<partition>{cut(7, 1000)});
     EXPECT_EQ(mode->with(spec, {}, parts[0]).layout, std::uint64_t{1} << 56U);
     EXPECT_EQ(mode->without(spec, mode->with(spec, {}, parts[0]), parts[0]), device_state{});

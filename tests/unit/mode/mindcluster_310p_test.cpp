@@ -23,7 +23,7 @@ using enum dvpp_use;
 using modes::make_mindcluster_310p;
 using modes::mindcluster_310p;
 
-device_request want(std::int64_t cores, dvpp_use dvpp = unstated, bool high_level = false) {
+device_request core_request(std::int64_t cores, dvpp_use dvpp = unstated, bool high_level = false) {
     device_request request;
     request.count = 1;
     request.cores = core_percent{cores};
@@ -31,7 +31,7 @@ device_request want(std::int64_t cores, dvpp_use dvpp = unstated, bool high_leve
     request.high_level = high_level;
     return request;
 }
-device_request high(std::int64_t cores, dvpp_use dvpp = unstated) { return want(cores, dvpp, true); }
+device_request high(std::int64_t cores, dvpp_use dvpp = unstated) { return core_request(cores, dvpp, true); }
 
 /// The part of a template, by its name.
 partition part_of(std::string_view name) {
@@ -93,20 +93,20 @@ struct selection {
 TEST(mindcluster_310p, selects_by_the_table_of_seed_003) {
     covers({"R095"});
     const std::vector<selection> table{
-        {want(1), false, "vir01"},
+        {core_request(1), false, "vir01"},
         {high(1), false, "vir01"},
-        {want(2), false, "vir02_1c"},
+        {core_request(2), false, "vir02_1c"},
         {high(2), false, "vir02"},
         {high(2), true, "vir02_1c"},
-        {want(4, yes), false, "vir04_4c_dvpp"},
-        {want(4, no), false, "vir04_3c_ndvpp"},
-        {want(4), false, "vir04_3c"},
+        {core_request(4, yes), false, "vir04_4c_dvpp"},
+        {core_request(4, no), false, "vir04_3c_ndvpp"},
+        {core_request(4), false, "vir04_3c"},
         {high(4, yes), false, "vir04_4c_dvpp"},
         {high(4, no), false, "vir04_3c_ndvpp"},
         {high(4), false, "vir04"},
         {high(4), true, "vir04_3c"},
-        {want(8), false, "whole"},
-        {want(8, yes), false, "whole"},
+        {core_request(8), false, "whole"},
+        {core_request(8, yes), false, "whole"},
         {high(8, no), false, "whole"},
     };
     for (const selection& line : table) {
@@ -122,17 +122,17 @@ TEST(mindcluster_310p, selects_by_the_table_of_seed_003) {
 
 TEST(mindcluster_310p, has_nothing_for_other_numbers_of_cores) {
     for (const std::int64_t cores : {-8, 0, 3, 5, 6, 7, 9, 10, 16}) {
-        EXPECT_EQ(chip{}.why(want(cores)), (rejection_detail{request_not_valid, cores, 8})) << cores;
+        EXPECT_EQ(chip{}.why(core_request(cores)), (rejection_detail{request_not_valid, cores, 8})) << cores;
     }
-    EXPECT_EQ(chip{10}.why(want(8)).code, request_not_valid) << "a chip of ten cores has no eight";
-    EXPECT_EQ(chip{10}.offered(want(10)), "whole");
+    EXPECT_EQ(chip{10}.why(core_request(8)).code, request_not_valid) << "a chip of ten cores has no eight";
+    EXPECT_EQ(chip{10}.offered(core_request(10)), "whole");
 }
 
 TEST(mindcluster_310p, a_word_on_dvpp_must_match_the_table) {
     covers({"R096"});
     for (const std::int64_t cores : {1, 2}) {
         for (const dvpp_use word : {yes, no}) {
-            EXPECT_EQ(chip{}.why(want(cores, word)).code, request_not_valid);
+            EXPECT_EQ(chip{}.why(core_request(cores, word)).code, request_not_valid);
             EXPECT_EQ(chip{}.why(high(cores, word)).code, request_not_valid);
         }
     }
@@ -145,7 +145,7 @@ TEST(mindcluster_310p, the_smaller_template_is_a_compromise) {
     EXPECT_EQ(npu.compromise(high(4), "vir04_3c"), 1);
     EXPECT_EQ(npu.compromise(high(2), "vir02"), 0);
     EXPECT_EQ(npu.compromise(high(2), "vir02_1c"), 1);
-    EXPECT_EQ(npu.compromise(want(4), "vir04_3c"), 0) << "as asked";
+    EXPECT_EQ(npu.compromise(core_request(4), "vir04_3c"), 0) << "as asked";
     EXPECT_EQ(npu.compromise(high(4, no), "vir04_3c_ndvpp"), 0);
     EXPECT_EQ(npu.compromise(high(4, yes), "vir04_4c_dvpp"), 0);
     EXPECT_EQ(npu.compromise(high(8), "whole"), 0);
@@ -155,14 +155,14 @@ TEST(mindcluster_310p, the_smaller_template_is_a_compromise) {
 TEST(mindcluster_310p, a_whole_chip_is_an_unused_one) {
     chip npu;
     npu.add("vir01");
-    EXPECT_EQ(npu.why(want(8)), (rejection_detail{device_in_use, 0, 1}));
+    EXPECT_EQ(npu.why(core_request(8)), (rejection_detail{device_in_use, 0, 1}));
     npu.take("vir01");
-    EXPECT_EQ(npu.why(want(8)), rejection_detail{}) << "cut before, but unused now";
+    EXPECT_EQ(npu.why(core_request(8)), rejection_detail{}) << "cut before, but unused now";
     npu.add("whole");
     EXPECT_EQ(npu.state.cores, core_percent{8});
     EXPECT_EQ(npu.state.memory, mib{21527});
-    EXPECT_EQ(npu.why(want(8)), (rejection_detail{device_in_use, 0, 1}));
-    EXPECT_EQ(npu.why(want(1)), (rejection_detail{device_taken_whole, 1, 0}));
+    EXPECT_EQ(npu.why(core_request(8)), (rejection_detail{device_in_use, 0, 1}));
+    EXPECT_EQ(npu.why(core_request(1)), (rejection_detail{device_taken_whole, 1, 0}));
     EXPECT_EQ(npu.used(), whole_gpu);
     npu.take("whole");
     EXPECT_EQ(npu.state, device_state{});
@@ -171,11 +171,12 @@ TEST(mindcluster_310p, a_whole_chip_is_an_unused_one) {
 TEST(mindcluster_310p, ai_cores_and_ai_cpus_are_budgets) {
     chip seven;
     for (int i = 0; i < 7; ++i) seven.add("vir01");
-    EXPECT_EQ(seven.why(want(1)), (rejection_detail{insufficient_device_cpus, 1, 0})) << "one core is left, no AI CPU";
-    EXPECT_EQ(seven.why(want(2)), (rejection_detail{insufficient_device_cores, 2, 1}));
+    EXPECT_EQ(seven.why(core_request(1)), (rejection_detail{insufficient_device_cpus, 1, 0}))
+        << "one core is left, no AI CPU";
+    EXPECT_EQ(seven.why(core_request(2)), (rejection_detail{insufficient_device_cores, 2, 1}));
     chip four;
     for (int i = 0; i < 4; ++i) four.add("vir02_1c");
-    EXPECT_EQ(four.why(want(1)), (rejection_detail{insufficient_device_cores, 1, 0}));
+    EXPECT_EQ(four.why(core_request(1)), (rejection_detail{insufficient_device_cores, 1, 0}));
     EXPECT_EQ(four.used(), whole_gpu);
     chip two;
     two.add("vir04_3c").add("vir04_3c");
@@ -187,12 +188,12 @@ TEST(mindcluster_310p, ai_cores_and_ai_cpus_are_budgets) {
     EXPECT_EQ(ten.used(), whole_gpu);
     chip full;
     full.add("vir04_4c_dvpp");
-    EXPECT_EQ(full.offered(want(4, no)), "vir04_3c_ndvpp");
+    EXPECT_EQ(full.offered(core_request(4, no)), "vir04_3c_ndvpp");
     EXPECT_EQ(full.add("vir04_3c_ndvpp").state.cores, core_percent{8});
     chip slots;
     slots.spec.slots = 1;
     slots.add("vir01");
-    EXPECT_EQ(slots.why(want(1)), (rejection_detail{insufficient_device_slots, 1, 0}));
+    EXPECT_EQ(slots.why(core_request(1)), (rejection_detail{insufficient_device_slots, 1, 0}));
 }
 
 TEST(mindcluster_310p, a_refusal_of_a_high_request_is_about_the_smaller_template) {
@@ -238,7 +239,7 @@ TEST(mindcluster_310p, dvpp_by_counting_is_what_volcanos_state_admits_in_every_o
         volcano_dvpp upstream;
         for (int rest = sequence, step = 0; step < 5; ++step, rest /= 3) {
             const auto word = static_cast<dvpp_use>(rest % 3);
-            const rejection_detail reason = npu.why(want(4, word));
+            const rejection_detail reason = npu.why(core_request(4, word));
             EXPECT_EQ(reason.code, upstream.admits(word) ? none : dvpp_taken) << sequence << " at step " << step;
             if (reason.code != none) {
                 ++refused;
@@ -267,16 +268,16 @@ TEST(mindcluster_310p, dvpp_pairs_in_either_order) {
                                                                   {"vir04_3c_ndvpp", no, none}}) {
         chip npu;
         npu.add(there);
-        EXPECT_EQ(npu.why(want(4, joins)).code, expected) << there << " then " << static_cast<int>(joins);
+        EXPECT_EQ(npu.why(core_request(4, joins)).code, expected) << there << " then " << static_cast<int>(joins);
     }
     chip npu{10};
     npu.mode = make_mindcluster_310p(core_percent{10}, 8).value();
     npu.spec.mode = npu.mode.get();
     npu.add("vir04_4c_dvpp");
-    EXPECT_EQ(npu.why(want(4, yes)), (rejection_detail{dvpp_taken, 1, 0}));
-    EXPECT_EQ(npu.why(want(1)).code, dvpp_taken) << "vir01 says nothing about DVPP";
+    EXPECT_EQ(npu.why(core_request(4, yes)), (rejection_detail{dvpp_taken, 1, 0}));
+    EXPECT_EQ(npu.why(core_request(1)).code, dvpp_taken) << "vir01 says nothing about DVPP";
     npu.take("vir04_4c_dvpp");
-    EXPECT_EQ(npu.why(want(4, yes)).code, none) << "given back with its user";
+    EXPECT_EQ(npu.why(core_request(4, yes)).code, none) << "given back with its user";
 }
 
 /// What the device plugin said of templates that run: their vGroups. It says nothing of those that were just placed.
@@ -288,7 +289,7 @@ TEST(mindcluster_310p, a_chip_has_four_vgroups) {
     };
     chip npu{10};
     npu.add("vir01").add("vir01").add("vir01");
-    EXPECT_EQ(npu.why(want(4)).code, none) << "no group is known";
+    EXPECT_EQ(npu.why(core_request(4)).code, none) << "no group is known";
     npu = chip{10};
     const auto add = [&npu](const partition& part) {
         EXPECT_EQ(npu.mode->why_not(npu.spec, npu.state, part).code, none);
@@ -297,14 +298,14 @@ TEST(mindcluster_310p, a_chip_has_four_vgroups) {
     add(in_group("vir01", 1));
     add(in_group("vir01", 1));
     add(in_group("vir01", 4));
-    EXPECT_EQ(npu.why(want(4)).code, none) << "two groups";
+    EXPECT_EQ(npu.why(core_request(4)).code, none) << "two groups";
     add(in_group("vir01", 2));
-    EXPECT_EQ(npu.why(want(4)), (rejection_detail{insufficient_vgroups, 4, 2}));
-    EXPECT_EQ(npu.why(want(2)).code, none);
+    EXPECT_EQ(npu.why(core_request(4)), (rejection_detail{insufficient_vgroups, 4, 2}));
+    EXPECT_EQ(npu.why(core_request(2)).code, none);
     const device_state three = npu.state;
     add(in_group("vir01", 3));
-    EXPECT_EQ(npu.why(want(2)), (rejection_detail{insufficient_vgroups, 2, 1}));
-    EXPECT_EQ(npu.why(want(1)).code, none);
+    EXPECT_EQ(npu.why(core_request(2)), (rejection_detail{insufficient_vgroups, 2, 1}));
+    EXPECT_EQ(npu.why(core_request(1)).code, none);
     npu.state = npu.mode->without(npu.spec, npu.state, in_group("vir01", 3));
     EXPECT_EQ(npu.state, three);
     EXPECT_EQ(npu.mode->why_not(npu.spec, npu.state, in_group("vir01", 5)).code, mode_not_offered);
