@@ -100,6 +100,30 @@ node_answer allocator::named_answer(const request_class& asked, cached_index& in
     return {.score = key};
 }
 
+/// Asks the nodes of a group that changed after an index read it.
+void allocator::follow_changes(const request_class& asked, index_head& head, const node_group& group) {
+    cached_index& index = *head.index;
+    const auto for_each_changed = [&](auto&& visit) {
+        for (std::uint32_t slot = group.newest; slot != no_slot; slot = group.slots[slot].older) {
+            if (group.slots[slot].changed <= head.changes_read) break;
+            visit(slot);
+        }
+    };
+    if (asked.named) {
+        for_each_changed([&](std::uint32_t slot) { index.set(slot, named_answer(asked, index, group, slot)); });
+    } else if (traits_.by_totals) {
+        for_each_changed([&](std::uint32_t slot) {
+            const std::uint32_t next = group.slots[slot].older;
+            if (next != no_slot && group.slots[next].config != nullptr) {
+                scorer_.expect(asked.scored, *group.slots[next].config);
+            }
+            index.set_key(slot, plain_key(asked, group, slot));
+        });
+    } else {
+        for_each_changed([&](std::uint32_t slot) { index.set_key(slot, plain_key(asked, group, slot)); });
+    }
+}
+
 /// Brings the index of a request's part up to date. The group has changed since.
 void allocator::refresh_index(const request_record& request, const request_part& part, const node_group& group) {
     index_head& head = *part.head;
@@ -122,22 +146,11 @@ void allocator::refresh_index(const request_record& request, const request_part&
             head.index->grow(group.slots.size());
             indexes_.count(head);
         }
-        for (std::uint32_t slot = group.newest; slot != no_slot; slot = group.slots[slot].older) {
-            const node_slot& changed = group.slots[slot];
-            if (changed.changed <= head.changes_read) break;
-            if (changed.older != no_slot && group.slots[changed.older].config != nullptr) {
-                scorer_.expect(asked.scored, *group.slots[changed.older].config);
-            }
-            if (asked.named) {
-                head.index->set(slot, named_answer(asked, *head.index, group, slot));
-            } else {
-                head.index->set_key(slot, plain_key(asked, group, slot));
-            }
-        }
+        follow_changes(asked, head, group);
     }
     head.changes_read = group.changes;
     head.best_key = head.index->best_key();
-    head.index->first_known = false;
+    head.first = index_head::first_unknown;
 }
 
 /// Neighbours in the same state answer alike, if nothing but their state is looked at.
@@ -164,10 +177,8 @@ void allocator::build_index(const request_class& asked, cached_index& index, con
 
 /// The first slot with a head's best answer.
 std::uint32_t allocator::first_of(index_head& head) {
-    cached_index& index = *head.index;
-    if (!index.first_known) index.first = index.first_best();
-    index.first_known = true;
-    return index.first;
+    if (head.first == index_head::first_unknown) head.first = head.index->first_best();
+    return head.first;
 }
 
 /// The best answer among those with the best key.
@@ -189,17 +200,22 @@ node_index allocator::best_node(request_record& request, node_answer& best) {
         requests_.use(request, epoch);
         const std::span<const request_part> parts = request.parts;
         double best_key = infeasible_score;
+        std::size_t first_group = groups.size(); // with the best key
+        std::size_t last_group = 0;
         for (std::size_t g = 0; g < groups.size(); ++g) {
             const request_part& part = parts[g];
             if (part.head == nullptr) continue;
             if (part.head->changes_read != groups[g].changes) refresh_index(request, part, groups[g]);
-            best_key = std::max(best_key, part.head->best_key);
+            if (part.head->best_key < best_key) continue;
+            if (part.head->best_key > best_key) first_group = g;
+            best_key = part.head->best_key;
+            last_group = g;
         }
         if (!is_feasible(best_key)) return node_index::none();
         best = best_with(request, best_key);
         const node_facts* winner = nullptr;
         bool lacks_memory = false;
-        for (std::size_t g = 0; g < groups.size(); ++g) {
+        for (std::size_t g = first_group; g <= last_group; ++g) {
             const request_part& part = parts[g];
             if (part.head == nullptr || part.head->best_key != best_key) continue;
             if (best.compromise != 0 && !is_equal(part.head->index->best(), best)) continue;
@@ -263,12 +279,17 @@ expected<placement, rejection> allocator::decide(request_id id) {
     follow_ledger();
     request_record* const request = requests_.find(id);
     if (request == nullptr) return unexpected(refused_because(rejection_code::request_not_known));
+    return decide_known(*request);
+}
+
+/// decide() for a request that was found, in a ledger that was followed.
+expected<placement, rejection> allocator::decide_known(request_record& request) {
     indexes_.begin_decision();
     node_answer best;
-    node_index winner = best_node(*request, best);
-    if (!winner.valid()) return unexpected(why_nowhere(*request));
-    if (traits_.draws_nodes) winner = draw_node(*request, best);
-    const request_class& asked = requests_.class_of(request->parts[mirror_.place_of(winner).group]);
+    node_index winner = best_node(request, best);
+    if (!winner.valid()) return unexpected(why_nowhere(request));
+    if (traits_.draws_nodes) winner = draw_node(request, best);
+    const request_class& asked = requests_.class_of(request.parts[mirror_.place_of(winner).group]);
     if (asked.named && (asked.always_named || reference_.names_matter(*asked.named, winner))) {
         return reference_.choose(*asked.named, winner, true);
     }
@@ -284,9 +305,12 @@ expected<placement, rejection> allocator::decide(request_id id) {
 
 expected<placed_pod, rejection> allocator::place(ledger& book, pod_id pod, request_id id) {
     VGA_ASSERT(&book == &mirror_.book(), "pods are placed in the ledger that the allocator reads");
-    auto decided = decide(id);
-    if (!decided) return unexpected(decided.error());
-    const pod_request& request = *find_request(id);
+    follow_ledger();
+    request_record* const known = requests_.find(id);
+    if (known == nullptr) return unexpected(refused_because(rejection_code::request_not_known));
+    auto decided = decide_known(*known);
+    if (!decided) return unexpected(std::move(decided).error());
+    const pod_request& request = *known->original;
     const auto booked = book.reserve(
         {.pod = pod, .cpu = request.cpu, .memory = request.memory, .where = *decided, .tags = request.tags});
     if (!booked) {

@@ -204,7 +204,7 @@ void cluster_mirror::leave_group(slot_place& place) {
 void cluster_mirror::enter_group(node_index where, slot_place& place) {
     auto kinds = kinds_of(ledger_->nodes().nodes[where.at()]);
     const auto [at, added] = group_numbers_.emplace(std::move(kinds), static_cast<std::uint32_t>(groups_.size()));
-    if (added) groups_.push_back({.kinds = at->first});
+    if (added) groups_.emplace_back().kinds = at->first;
     node_group& group = groups_[at->second];
     const node_facts facts{.memory_left = {}, .cpu_capacity = {}, .node = where, .rank = ledger_->rank_of(where)};
     const auto after = std::ranges::lower_bound(group.facts, facts.rank, {}, &node_facts::rank);

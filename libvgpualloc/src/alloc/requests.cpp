@@ -85,12 +85,12 @@ request_part request_table::part_for(const pod_request& request, std::uint32_t g
     } else {
         seen.memory = {};
         seen.tags.clear();
-        set_class(part, group_number, seen, false, false);
+        set_class(part, group_number, std::move(seen), false, false);
     }
     return part;
 }
 
-std::uint32_t request_table::new_class(const pod_request& seen, bool named, bool always_named) {
+std::uint32_t request_table::new_class(pod_request seen, bool named, bool always_named) {
     if (free_classes_.empty()) {
         free_classes_.push_back(static_cast<std::uint32_t>(classes_.size()));
         classes_.emplace_back();
@@ -98,24 +98,26 @@ std::uint32_t request_table::new_class(const pod_request& seen, bool named, bool
     }
     const std::uint32_t number = free_classes_.back();
     free_classes_.pop_back();
-    request_class& made = classes_[number];
-    made = {.scored = {.request = named ? without_names(seen) : seen},
-            .named = named ? std::make_unique<pod_request>(seen) : nullptr,
-            .always_named = always_named,
-            .restricts = seen.rules.restricts(),
-            .lists_uuids = named && lists_first_uuids(seen)};
-    scorer_->enter(made.scored);
+    request_class& entered = classes_[number];
+    entered.always_named = always_named;
+    entered.restricts = seen.rules.restricts();
+    entered.lists_uuids = named && lists_first_uuids(seen);
+    if (named) {
+        entered.scored.request = without_names(seen);
+        entered.named = std::make_unique<pod_request>(std::move(seen));
+    } else {
+        entered.scored.request = std::move(seen);
+    }
+    scorer_->enter(entered.scored);
+    const class_key key{.request = named ? entered.named.get() : &entered.scored.request, .always_named = always_named};
+    class_keys_[number] = class_numbers_.emplace(key, number).first;
     return number;
 }
 
-void request_table::set_class(request_part& part, std::uint32_t group, const pod_request& seen, bool named,
+void request_table::set_class(request_part& part, std::uint32_t group, pod_request seen, bool named,
                               bool always_named) {
-    const auto [at, added] = class_numbers_.emplace(class_key{.request = seen, .always_named = always_named}, 0);
-    if (added) {
-        at->second = new_class(seen, named, always_named);
-        class_keys_[at->second] = at;
-    }
-    part.class_number = at->second;
+    const auto known = class_numbers_.find({.request = &seen, .always_named = always_named});
+    part.class_number = known != class_numbers_.end() ? known->second : new_class(std::move(seen), named, always_named);
     request_class& joined = classes_[part.class_number];
     ++joined.users;
     while (joined.heads.size() <= group) joined.heads.emplace_back();
@@ -163,11 +165,9 @@ void request_table::forget(request_record& request) {
     free_records_.push_back(request.number);
 }
 
-void request_table::use(request_record& request, std::uint64_t epoch) {
-    request.last_use = ++now_;
-    const std::size_t groups = mirror_->groups().size();
-    if (request.epoch == epoch && request.parts.size() == groups) return;
-    while (request.parts.size() < groups) {
+/// Makes the parts that are missing and voids scores of another epoch.
+void request_table::enter(request_record& request, std::uint64_t epoch) {
+    while (request.parts.size() < mirror_->groups().size()) {
         request.parts.push_back(part_for(*request.original, static_cast<std::uint32_t>(request.parts.size())));
     }
     request.epoch = epoch;
@@ -185,7 +185,7 @@ void request_table::split_class_by_memory(request_record& request, std::uint32_t
     pod_request with_memory = class_of(part).scored.request;
     with_memory.memory = request.original->memory;
     request_part split;
-    set_class(split, group, with_memory, false, false);
+    set_class(split, group, std::move(with_memory), false, false);
     leave_class(part);
     part = split;
     request.epoch = request_record::no_epoch;

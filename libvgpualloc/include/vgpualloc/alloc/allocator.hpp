@@ -12,6 +12,7 @@
 #include "vgpualloc/alloc/reference.hpp"
 #include "vgpualloc/alloc/requests.hpp"
 #include "vgpualloc/alloc/scorer.hpp"
+#include "vgpualloc/core/config.hpp"
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/model/ledger.hpp"
 #include "vgpualloc/policy/pair.hpp"
@@ -51,7 +52,7 @@ public:
 
     /// decide(), then reserve and commit in `book`, which is the ledger that the allocator reads. Refused with code
     /// pod_is_live or pod_not_known if the pod cannot be booked.
-    [[nodiscard]] expected<placed_pod, rejection> place(ledger& book, pod_id pod, request_id request);
+    VGA_HOT [[nodiscard]] expected<placed_pod, rejection> place(ledger& book, pod_id pod, request_id request);
 
     /// Feasibility and score of every node, in node order; empty for a request that was forgotten.
     [[nodiscard]] std::vector<node_answer> evaluate(request_id request);
@@ -82,21 +83,23 @@ public:
     [[nodiscard]] std::size_t request_count() const noexcept { return requests_.size(); }
 
 private:
-    void follow_ledger();
-    void refresh_index(const request_record& request, const request_part& part, const node_group& group);
-    void build_index(const request_class& asked, cached_index& index, const node_group& group);
+    VGA_HOT void follow_ledger();
+    VGA_HOT [[nodiscard]] expected<placement, rejection> decide_known(request_record& request);
+    VGA_HOT void follow_changes(const request_class& asked, index_head& head, const node_group& group);
+    VGA_HOT void refresh_index(const request_record& request, const request_part& part, const node_group& group);
+    VGA_HOT void build_index(const request_class& asked, cached_index& index, const node_group& group);
     [[nodiscard]] static std::uint32_t first_of(index_head& head);
     [[nodiscard]] rejection_code known_refusal(const request_class& asked, const node_slot& owner) const noexcept;
     [[nodiscard]] double plain_key(const request_class& asked, const node_group& group, std::size_t slot);
-    [[nodiscard]] double new_key(const request_class& asked, const node_slot& owner, const node_facts& facts);
+    VGA_HOT [[nodiscard]] double new_key(const request_class& asked, const node_slot& owner, const node_facts& facts);
     [[nodiscard]] rejection_code fixed_refusal(const request_class& asked, cached_index& index, std::size_t slot,
                                                node_index where);
     [[nodiscard]] node_answer named_answer(const request_class& asked, cached_index& index, const node_group& group,
                                            std::size_t slot);
     [[nodiscard]] static node_answer best_with(const request_record& request, double key);
-    [[nodiscard]] node_index best_node(request_record& request, node_answer& best);
+    VGA_HOT [[nodiscard]] node_index best_node(request_record& request, node_answer& best);
     [[nodiscard]] node_index draw_node(const request_record& request, const node_answer& best);
-    [[nodiscard]] rejection why_nowhere(const request_record& request) const;
+    VGA_HOT [[nodiscard]] rejection why_nowhere(const request_record& request) const;
 
     policy_pair policies_;
     pair_traits traits_;

@@ -6,6 +6,7 @@
 
 #include "vgpualloc/alloc/outcome_table.hpp"
 #include "vgpualloc/alloc/state_table.hpp"
+#include "vgpualloc/core/config.hpp"
 #include "vgpualloc/model/placement.hpp"
 #include "vgpualloc/policy/pair.hpp"
 
@@ -23,9 +24,10 @@ public:
     /// Fills `shares`; `physical` are the node's devices by index and `ways` the outcomes known for a request of one
     /// device (empty otherwise). Gives the configuration afterwards, or null if the request does not fit. Draws among
     /// equal devices only if `may_draw`.
-    [[nodiscard]] const device_config* choose(const request_view& request, const node_view& before,
-                                              std::span<const device_view* const> physical, std::span<outcome> ways,
-                                              bool may_draw, small_vector<device_share, 1>& shares);
+    VGA_HOT [[nodiscard]] const device_config* choose(const request_view& request, const node_view& before,
+                                                      std::span<const device_view* const> physical,
+                                                      std::span<outcome> ways, bool may_draw,
+                                                      small_vector<device_share, 1>& shares);
 
     /// Why the last choose() gave null.
     [[nodiscard]] rejection_code refused() const noexcept { return refused_; }
@@ -45,8 +47,8 @@ private:
     [[nodiscard]] static bool better(const option& a, const option& b, bool by_state) noexcept;
     [[nodiscard]] const option& best_option(bool by_state) const;
     [[nodiscard]] const option* tied_option_on(std::size_t index, const option& best) const noexcept;
-    [[nodiscard]] std::size_t pick_device(const option& best, const request_view& request, bool may_draw);
-    [[nodiscard]] partition partition_of(const outcome& way, const device_request& wanted);
+    VGA_HOT [[nodiscard]] std::size_t pick_device(const option& best, const request_view& request, bool may_draw);
+    VGA_HOT [[nodiscard]] partition partition_of(const outcome& way, const device_request& wanted);
 
     rejection_code refused_ = rejection_code::none;
     state_table* states_;

@@ -12,6 +12,7 @@
 #include "vgpualloc/alloc/answer.hpp"
 #include "vgpualloc/alloc/score_tree.hpp"
 #include "vgpualloc/alloc/use_list.hpp"
+#include "vgpualloc/core/config.hpp"
 #include "vgpualloc/model/rejection.hpp"
 
 namespace vgpualloc {
@@ -28,6 +29,8 @@ public:
         codes_ = 0;
         fallbacks_.clear();
         scores_.grow(slots);
+        double previous = score_tree::lowest; // neighbours often answer alike: they are counted together
+        std::int64_t alike = 0;
         scores_.assign(slots, [&](std::size_t slot) {
             double key = 0.0;
             if constexpr (std::is_same_v<decltype(answer_of(slot)), double>) {
@@ -35,9 +38,15 @@ public:
             } else {
                 key = key_of(slot, answer_of(slot));
             }
-            count(code_in(key));
+            if (key != previous) {
+                if (alike > 0) count(code_in(previous), alike);
+                previous = key;
+                alike = 0;
+            }
+            ++alike;
             return key;
         });
+        if (alike > 0) count(code_in(previous), alike);
     }
     /// Makes room for that many slots.
     void grow(std::size_t slots) { scores_.grow(slots); }
@@ -49,7 +58,7 @@ public:
         if (before == key) return;
         if (!is_feasible(before) || !is_feasible(key)) {
             if (before != score_tree::lowest) --counts_[static_cast<std::size_t>(code_in(before))];
-            count(code_in(key));
+            count(code_in(key), 1);
         }
         scores_.set(slot, key);
     }
@@ -57,7 +66,7 @@ public:
     [[nodiscard]] node_answer at(std::size_t slot) const noexcept;
     /// The answer that goes before all others, and the first slot that gives it. Refused if all are.
     [[nodiscard]] node_answer best() const;
-    [[nodiscard]] std::uint32_t first_best() const;
+    VGA_HOT [[nodiscard]] std::uint32_t first_best() const;
     /// What best() is compared by among groups: its score; one for every compromise if it has any, which leaves the
     /// scores to be compared; infeasible if it is a refusal.
     [[nodiscard]] double best_key() const noexcept { return scores_.max(); }
@@ -98,16 +107,16 @@ private:
         return compromised_key(answer.compromise);
     }
 
-    void count(rejection_code code) noexcept {
-        ++counts_[static_cast<std::size_t>(code)];
+    void count(rejection_code code, std::int64_t slots) noexcept {
+        counts_[static_cast<std::size_t>(code)] += slots;
         codes_ |= std::uint64_t{1} << static_cast<unsigned>(code);
     }
 
     static_assert(rejection_code_count <= 64, "a set of codes is one number");
 
     score_tree scores_;
+    std::uint64_t codes_ = 0; ///< the set of codes that were counted since the index was built: few of all
     std::array<std::int64_t, rejection_code_count> counts_{};
-    std::uint64_t codes_ = 0;            ///< the set of codes that were counted since the index was built: few of all
     std::vector<node_answer> fallbacks_; ///< by slot; as long as the last slot that compromises
 };
 
@@ -116,17 +125,19 @@ class cached_index;
 /// A class's index of one group: what every decision looks at, and the rest behind a pointer.
 struct index_head {
     static constexpr std::uint64_t never_built = ~std::uint64_t{0};
+    static constexpr std::uint32_t first_unknown = ~std::uint32_t{0};
 
     std::uint64_t changes_read = never_built; ///< the group's change count that the index has followed
     double best_key = infeasible_because(rejection_code::no_nodes); ///< class_index::best_key()
     std::unique_ptr<cached_index> index{};
+    std::uint32_t first = first_unknown; ///< class_index::first_best()
 
     /// Makes the next decision build the index anew.
     void invalidate() noexcept { changes_read = never_built; }
 };
 
-/// An index as the cache keeps it.
-class cached_index : public class_index, public use_links<cached_index> {
+/// An index as the cache keeps it. What every decision touches of it lies in one cache line.
+class alignas(64) cached_index : public use_links<cached_index>, public class_index {
 public:
     /// reference_allocator::fixed_refusal() of a node as it was described in that version.
     struct fixed_answer {
@@ -147,8 +158,6 @@ public:
     index_head* owner;
     std::vector<fixed_answer> fixed{}; ///< by slot, where the class lists uuids; empty where it does not
     std::size_t bytes_counted = 0;
-    std::uint32_t first = 0; ///< the first slot that gives the best answer
-    bool first_known = false;
 };
 
 /// Counts the bytes of all indexes and drops those that were not used for longest. Making room costs O(1) per index.

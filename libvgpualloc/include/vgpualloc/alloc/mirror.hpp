@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "vgpualloc/alloc/state_table.hpp"
+#include "vgpualloc/core/config.hpp"
 #include "vgpualloc/model/ledger.hpp"
 #include "vgpualloc/policy/pair.hpp"
 
@@ -39,13 +40,13 @@ struct node_facts {
 };
 /// Nodes whose devices are of the same set of kinds: a request's model and mode filter treats them alike.
 struct node_group {
-    std::vector<std::uint32_t> kinds{};
-    std::vector<node_slot> slots{};  ///< by ascending rank of their nodes
-    std::vector<node_facts> facts{}; ///< by slot
-    std::size_t holes = 0;           ///< slots without a node
     std::uint64_t changes = 0;       ///< how many there were
     std::uint64_t renumbered = 0;    ///< the change count when slots last got new numbers
     std::uint32_t newest = no_slot;  ///< the slot that changed last; `older` leads to the one before
+    std::vector<node_slot> slots{};  ///< by ascending rank of their nodes
+    std::vector<node_facts> facts{}; ///< by slot
+    std::vector<std::uint32_t> kinds{};
+    std::size_t holes = 0; ///< slots without a node
 };
 
 /// Interned states are bounded: past a limit everything is interned afresh, which voids all ids.
@@ -92,7 +93,7 @@ public:
     [[nodiscard]] rejection_code why_not_entered(const node_slot& slot, node_index where,
                                                  const host_rules& rules) const;
     /// A node as policies see it.
-    [[nodiscard]] node_view view_of(node_index where) const noexcept;
+    VGA_HOT [[nodiscard]] node_view view_of(node_index where) const noexcept;
     /// A node's devices by index.
     [[nodiscard]] std::span<const device_view* const> devices(node_index where) const noexcept {
         return {devices_.data() + places_[where.at()].first, places_[where.at()].count};
@@ -104,10 +105,10 @@ public:
     [[nodiscard]] std::uint64_t id_generation() const noexcept { return id_generation_; }
 
 private:
-    void read_log(const policy_pair& policies);
+    VGA_HOT void read_log(const policy_pair& policies);
     void read_event(const ledger_event& event, const policy_pair& policies);
-    void take_over(const booking& entry);
-    void read_host(node_index where);
+    VGA_HOT void take_over(const booking& entry);
+    VGA_HOT void read_host(node_index where);
     void read_node(node_index where);
     void read_all_nodes();
     void intern_all();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "vgpualloc/alloc/state_table.hpp"
+#include "vgpualloc/core/config.hpp"
 #include "vgpualloc/core/small_vector.hpp"
 #include "vgpualloc/model/request.hpp"
 
@@ -82,13 +83,13 @@ private:
     /// Entries of memo_: 0 = not computed, below record_base = a rejection code, else record_base + record number.
     static constexpr std::uint32_t record_base = 64;
 
-    [[nodiscard]] std::uint32_t remember(std::uint32_t shape, const device_config& config);
-    [[nodiscard]] std::uint32_t compute(std::uint32_t shape, const device_config& config);
-    [[nodiscard]] std::uint32_t single_device(std::uint32_t shape, const device_config& config);
+    VGA_HOT [[nodiscard]] std::uint32_t remember(std::uint32_t shape, const device_config& config);
+    VGA_HOT [[nodiscard]] std::uint32_t compute(std::uint32_t shape, const device_config& config);
+    VGA_HOT [[nodiscard]] std::uint32_t single_device(std::uint32_t shape, const device_config& config);
     [[nodiscard]] std::uint32_t several_devices(const std::vector<device_request>& containers,
                                                 const device_config& config);
-    [[nodiscard]] std::uint32_t keep(std::size_t first);
-    [[nodiscard]] const struct device_ways& ways_of(std::uint32_t shape, const device_view& device);
+    VGA_HOT [[nodiscard]] std::uint32_t keep(std::size_t first);
+    VGA_HOT [[nodiscard]] const struct device_ways& ways_of(std::uint32_t shape, const device_view& device);
 
     state_table* states_;
     std::map<std::vector<device_request>, std::uint32_t> numbers_;

@@ -79,7 +79,10 @@ public:
     }
     /// Notes that a decision is made for it, of policies in this epoch: it has a part for every group, and scores of
     /// another epoch are void.
-    void use(request_record& request, std::uint64_t epoch);
+    void use(request_record& request, std::uint64_t epoch) {
+        request.last_use = ++now_;
+        if (request.epoch != epoch || request.parts.size() != mirror_->groups().size()) enter(request, epoch);
+    }
     /// Gives a request a class of its own host memory in one group. Most requests never need it: where the best node
     /// has the memory anyway, classes that differ in nothing else share one index.
     void split_class_by_memory(request_record& request, std::uint32_t group);
@@ -89,11 +92,12 @@ public:
     [[nodiscard]] std::size_t class_count() const noexcept { return class_numbers_.size(); }
 
 private:
+    void enter(request_record& request, std::uint64_t epoch);
     [[nodiscard]] request_part part_for(const pod_request& request, std::uint32_t group);
     [[nodiscard]] bool may_compromise(const pod_request& request, const node_group& group) const;
-    void set_class(request_part& part, std::uint32_t group, const pod_request& seen, bool named, bool always_named);
+    void set_class(request_part& part, std::uint32_t group, pod_request seen, bool named, bool always_named);
     void leave_class(const request_part& part);
-    [[nodiscard]] std::uint32_t new_class(const pod_request& seen, bool named, bool always_named);
+    [[nodiscard]] std::uint32_t new_class(pod_request seen, bool named, bool always_named);
     void forget(request_record& request);
 
     const cluster_mirror* mirror_;
@@ -106,10 +110,14 @@ private:
     std::deque<request_record> records_;
     std::vector<std::uint32_t> free_records_;
     use_list<request_record> uses_;
+    /// What classes are told apart by; the request is kept by the class.
     struct class_key {
-        pod_request request;
+        const pod_request* request = nullptr;
         bool always_named = false;
-        auto operator<=>(const class_key&) const = default;
+        friend bool operator<(const class_key& a, const class_key& b) {
+            const auto order = *a.request <=> *b.request;
+            return order != 0 ? order < 0 : a.always_named < b.always_named;
+        }
     };
     std::map<class_key, std::uint32_t> class_numbers_;
     std::deque<request_class> classes_;

@@ -10,6 +10,7 @@
 #include "vgpualloc/alloc/part_table.hpp"
 #include "vgpualloc/alloc/score_tree.hpp"
 #include "vgpualloc/alloc/totals_chooser.hpp"
+#include "vgpualloc/core/config.hpp"
 #include "vgpualloc/policy/pair.hpp"
 
 namespace vgpualloc {
@@ -36,21 +37,21 @@ public:
     void forget(const scored_request& request);
 
     /// The node score of the best devices, or infeasible_because(code). `before` has an interned configuration.
-    [[nodiscard]] double score(const scored_request& request, const node_view& before);
+    VGA_HOT [[nodiscard]] double score(const scored_request& request, const node_view& before);
     /// Why a configuration refuses the request; none if it does not or if that is not remembered.
     [[nodiscard]] rejection_code known_refusal(const scored_request& request, std::uint32_t config) const noexcept {
         if (!traits_.by_totals) return outcomes_.known_refusal(request.shape, config);
         return request.parts.size() == 1 ? parts_.known_refusal(request.parts.front(), config) : rejection_code::none;
     }
-    /// Says that score() will soon be asked about this configuration.
+    /// Says that score() will soon be asked about this configuration. Only for policies that look at totals alone.
     void expect(const scored_request& request, const device_config& config) const noexcept {
-        if (traits_.by_totals) totals_.expect(request.in_parts(), config);
+        totals_.expect(request.in_parts(), config);
     }
     /// Fills `shares` from the node's devices by index; false if the request does not fit. Draws among equal devices
     /// only if `may_draw`.
-    [[nodiscard]] bool choose(const scored_request& request, const node_view& before,
-                              std::span<const device_view* const> devices, bool may_draw,
-                              small_vector<device_share, 1>& shares);
+    VGA_HOT [[nodiscard]] bool choose(const scored_request& request, const node_view& before,
+                                      std::span<const device_view* const> devices, bool may_draw,
+                                      small_vector<device_share, 1>& shares);
 
     /// Ids of states are about to be given anew.
     void forget_ids();
@@ -59,7 +60,8 @@ public:
 
 private:
     [[nodiscard]] double stepwise_score(const scored_request& request, const node_view& before);
-    [[nodiscard]] double best_score(const scored_request& request, const node_view& before, std::span<outcome> ways);
+    VGA_HOT [[nodiscard]] double best_score(const scored_request& request, const node_view& before,
+                                            std::span<outcome> ways);
 
     policy_pair policies_;
     pair_traits traits_;

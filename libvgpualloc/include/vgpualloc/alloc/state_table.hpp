@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "vgpualloc/core/arena.hpp"
+#include "vgpualloc/core/config.hpp"
 #include "vgpualloc/model/cluster.hpp"
 #include "vgpualloc/model/view.hpp"
 
@@ -66,9 +67,10 @@ class state_table {
 public:
     explicit state_table(const cluster& owned) : cluster_{&owned} {}
 
-    [[nodiscard]] const device_view& device(std::uint32_t kind, const device_state& state, service_state service);
+    VGA_HOT [[nodiscard]] const device_view& device(std::uint32_t kind, const device_state& state,
+                                                    service_state service);
     /// What `before` becomes when it is in another state.
-    [[nodiscard]] const device_view& device(const device_view& before, const device_state& state) {
+    VGA_HOT [[nodiscard]] const device_view& device(const device_view& before, const device_state& state) {
         return device(before.kind, state, before.service);
     }
 
@@ -76,15 +78,16 @@ public:
     [[nodiscard]] const device_config& config(std::span<const device_view* const> devices);
 
     /// `config` with one of its `before` replaced by `after`.
-    [[nodiscard]] const device_config& replace(const device_config& config, const device_view& before,
-                                               const device_view& after);
+    VGA_HOT [[nodiscard]] const device_config& replace(const device_config& config, const device_view& before,
+                                                       const device_view& after);
 
     [[nodiscard]] std::size_t device_count() const noexcept { return devices_.size(); }
     [[nodiscard]] std::size_t config_count() const noexcept { return configs_.size(); }
     void clear();
 
 private:
-    [[nodiscard]] const device_config& intern_sorted(std::span<const device_view* const> devices, std::uint64_t hash);
+    VGA_HOT [[nodiscard]] const device_config& intern_sorted(std::span<const device_view* const> devices,
+                                                             std::uint64_t hash);
 
     const cluster* cluster_;
     std::vector<const device_view*> devices_; ///< by id

@@ -8,6 +8,7 @@
 
 #include "vgpualloc/alloc/device_chooser.hpp"
 #include "vgpualloc/alloc/part_table.hpp"
+#include "vgpualloc/core/config.hpp"
 #include "vgpualloc/model/placement.hpp"
 #include "vgpualloc/policy/policy.hpp"
 
@@ -27,7 +28,7 @@ public:
         : table_{&table}, policies_{policies}, draws_devices_{traits_of(policies).draws_devices} {}
 
     /// The node score of the choice on `before`, or infeasible_because(code).
-    [[nodiscard]] double score(const parts_view& asked, const node_view& before);
+    VGA_HOT [[nodiscard]] double score(const parts_view& asked, const node_view& before);
 
     /// Says that score() will soon be asked about a node in this configuration.
     void expect(const parts_view& asked, const device_config& config) const noexcept {
@@ -36,9 +37,9 @@ public:
 
     /// Fills `shares` from the node's devices by index; false if the request does not fit. Draws among equal devices
     /// only if `may_draw`.
-    [[nodiscard]] bool choose(const parts_view& asked, const node_view& before,
-                              std::span<const device_view* const> physical, bool may_draw,
-                              small_vector<device_share, 1>& shares);
+    VGA_HOT [[nodiscard]] bool choose(const parts_view& asked, const node_view& before,
+                                      std::span<const device_view* const> physical, bool may_draw,
+                                      small_vector<device_share, 1>& shares);
 
 private:
     /// What a step adds to a node's totals.

@@ -35,3 +35,11 @@ namespace vgpualloc::detail {
 #else
 #define VGA_RESTRICT
 #endif
+
+/// Every decision runs through this function. Such functions lie side by side in the program, where they fit into the
+/// processor's instruction cache together.
+#if defined(__GNUC__)
+#define VGA_HOT [[gnu::hot]]
+#else
+#define VGA_HOT
+#endif

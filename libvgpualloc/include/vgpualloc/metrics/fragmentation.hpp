@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "vgpualloc/core/config.hpp"
 #include "vgpualloc/core/hash.hpp"
 #include "vgpualloc/core/units.hpp"
 #include "vgpualloc/model/request.hpp"
@@ -102,7 +103,7 @@ private:
             while (entries[position].key != key && entries[position].key != no_key) position = (position + 1) & mask;
             return entries[position];
         }
-        void insert(std::uint64_t key, double value);
+        VGA_HOT void insert(std::uint64_t key, double value);
     };
 
     template <class Compute>
@@ -122,19 +123,19 @@ private:
     void index_cpu_steps();
     void weigh_needs(const workload& target);
     /// Adds up what the devices of a configuration offer, in offered_.
-    void summarise(const device_config& config);
-    void list_losses(std::int32_t idle);
-    void add_rows(const device_config& config);
+    VGA_HOT void summarise(const device_config& config);
+    VGA_HOT void list_losses(std::int32_t idle);
+    VGA_HOT void add_rows(const device_config& config);
     void learn(const device_view& device);
-    void offer(const device_view& device, std::int32_t* row) const;
+    VGA_HOT void offer(const device_view& device, std::int32_t* row) const;
     [[nodiscard]] bool suffices(std::size_t need) const noexcept {
         return (offered_[need] & fits_mask) >= wanted_[need];
     }
     /// Idle milli-GPU on devices that fit a container of the need.
     [[nodiscard]] std::int32_t usable(std::size_t need) const noexcept { return offered_[wanted_.size() + need]; }
     /// The buckets but `satisfied`.
-    [[nodiscard]] fragmentation_buckets compute(const device_config& config, std::size_t rank);
-    [[nodiscard]] double compute_weighted(const device_config& config, std::size_t rank);
+    VGA_HOT [[nodiscard]] fragmentation_buckets compute(const device_config& config, std::size_t rank);
+    VGA_HOT [[nodiscard]] double compute_weighted(const device_config& config, std::size_t rank);
 
     /// How many of the typical CPU requests `cpu_left` covers: a table gives the answer to within the steps that share
     /// one of its cells.

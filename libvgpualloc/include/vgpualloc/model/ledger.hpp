@@ -57,10 +57,10 @@ public:
 
     /// Books a pod; later requests see it at once. Refused with the first check that fails: the node's presence, pod
     /// limit, host CPU, host memory, then each share in order. Host rules (taints, selectors) are not looked at.
-    [[nodiscard]] expected<booking_id, rejection_detail> reserve(booking entry);
-    result commit(pod_id pod);   ///< of a reserved pod
-    result rollback(pod_id pod); ///< of a reserved pod; restores the exact former state
-    result release(pod_id pod);  ///< of a committed pod
+    VGA_HOT [[nodiscard]] expected<booking_id, rejection_detail> reserve(booking entry);
+    VGA_HOT result commit(pod_id pod);  ///< of a reserved pod
+    result rollback(pod_id pod);        ///< of a reserved pod; restores the exact former state
+    VGA_HOT result release(pod_id pod); ///< of a committed pod
 
     /// Books a pod that runs already, as a restarted scheduler finds it: what runs is counted even where another
     /// scheduler gave out too much, and on devices that are not in service. Refused only if the placement names a node
@@ -220,9 +220,9 @@ private:
     [[nodiscard]] rejection_detail why_misused(const booking& entry) const noexcept;
     [[nodiscard]] bool is_within(node_index where) const noexcept; ///< the host's use its capacity
     void expect_pods_of(std::span<const booking> bookings);
-    [[nodiscard]] std::uint32_t new_slot(booking&& entry);
-    [[nodiscard]] booking_id record(booking&& entry, ledger_event_kind kind, status state);
-    [[nodiscard]] rejection_detail add_shares(const placement& where);
+    VGA_HOT [[nodiscard]] std::uint32_t new_slot(booking&& entry);
+    VGA_HOT [[nodiscard]] booking_id record(booking&& entry, ledger_event_kind kind, status state);
+    VGA_HOT [[nodiscard]] rejection_detail add_shares(const placement& where);
     void remove_shares(const placement& where, std::size_t count);
     result take_back(pod_id pod, ledger_event_kind kind, status needed);
     void recount(node_index where, std::uint32_t device);

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "vgpualloc/core/config.hpp"
 #include "vgpualloc/core/named.hpp"
 #include "vgpualloc/metrics/fragmentation.hpp"
 #include "vgpualloc/policy/factory.hpp"
@@ -41,7 +42,8 @@ class fgd final : public named<"fgd", fragmentation_policy<fgd>> {
 public:
     using named::named;
 
-    [[nodiscard]] double node_score(const request_view&, const node_view& before, const node_view& after) override {
+    VGA_HOT [[nodiscard]] double node_score(const request_view&, const node_view& before,
+                                            const node_view& after) override {
         return (fragmentation().unusable_weighted(*before.config, before.cpu_left) -
                 fragmentation().unusable_weighted(*after.config, after.cpu_left)) /
                (1000.0 * fragmentation().total_weight());
