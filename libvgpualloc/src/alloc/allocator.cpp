@@ -40,31 +40,31 @@ void allocator::follow_ledger() {
 }
 
 /// Why a node refuses, as far as that is known without touching more than its slot; most nodes that changed refuse so.
-inline rejection_code allocator::known_refusal(const request_class& asked, const node_slot& owner) const noexcept {
-    if (!owner.has_cpu(asked.scored.request.cpu)) return rejection_code::insufficient_cpu;
-    return scorer_.known_refusal(asked.scored, owner.config_id);
+inline rejection_code allocator::known_refusal(const request_class& wanted, const node_slot& owner) const noexcept {
+    if (!owner.has_cpu(wanted.scored.request.cpu)) return rejection_code::insufficient_cpu;
+    return scorer_.known_refusal(wanted.scored, owner.config_id);
 }
 
 /// The score of a node that is asked for no device by name, or infeasible_because(code).
-inline double allocator::plain_key(const request_class& asked, const node_group& group, std::size_t slot) {
+inline double allocator::plain_key(const request_class& wanted, const node_group& group, std::size_t slot) {
     const node_slot& owner = group.slots[slot];
-    if (!owner.needs_look && !asked.restricts) {
-        const rejection_code known = known_refusal(asked, owner);
+    if (!owner.needs_look && !wanted.restricts) {
+        const rejection_code known = known_refusal(wanted, owner);
         if (known != rejection_code::none) return infeasible_because(known);
     }
-    return new_key(asked, owner, group.facts[slot]);
+    return new_key(wanted, owner, group.facts[slot]);
 }
 
-double allocator::new_key(const request_class& asked, const node_slot& owner, const node_facts& facts) {
-    const pod_request& request = asked.scored.request;
-    if (owner.needs_look || asked.restricts) {
+double allocator::new_key(const request_class& wanted, const node_slot& owner, const node_facts& facts) {
+    const pod_request& request = wanted.scored.request;
+    if (owner.needs_look || wanted.restricts) {
         rejection_code code = mirror_.why_not_entered(owner, facts.node, request.rules);
-        if (code == rejection_code::none) code = known_refusal(asked, owner);
+        if (code == rejection_code::none) code = known_refusal(wanted, owner);
         if (code != rejection_code::none) return infeasible_because(code);
     }
     const node_view before{
         .node = facts.node, .cpu_capacity = facts.cpu_capacity, .cpu_left = owner.cpu_left, .config = owner.config};
-    const double score = scorer_.score(asked.scored, before);
+    const double score = scorer_.score(wanted.scored, before);
     if (is_feasible(score) && !facts.has_memory(request.memory)) {
         return infeasible_because(rejection_code::insufficient_memory);
     }
@@ -72,36 +72,36 @@ double allocator::new_key(const request_class& asked, const node_slot& owner, co
 }
 
 /// Looking for every device of every node in a list of names is what such requests would spend their time with.
-rejection_code allocator::fixed_refusal(const request_class& asked, cached_index& index, std::size_t slot,
+rejection_code allocator::fixed_refusal(const request_class& wanted, cached_index& index, std::size_t slot,
                                         node_index where) {
     if (index.fixed.size() <= slot) index.fixed.resize(index.capacity());
     cached_index::fixed_answer& kept = index.fixed[slot];
     const std::uint64_t version = mirror_.book().version_of(where);
     if (!kept.known || kept.version != version) {
-        kept = {.version = version, .known = true, .code = reference_.fixed_refusal(*asked.named, where)};
+        kept = {.version = version, .known = true, .code = reference_.fixed_refusal(*wanted.named, where)};
     }
     return kept.code;
 }
 
 /// What a node answers where names of devices may matter.
-node_answer allocator::named_answer(const request_class& asked, cached_index& index, const node_group& group,
+node_answer allocator::named_answer(const request_class& wanted, cached_index& index, const node_group& group,
                                     std::size_t slot) {
     const node_index where = group.facts[slot].node;
     const bool here = group.slots[slot].config != nullptr;
-    if (here && (asked.always_named || reference_.names_matter(*asked.named, where))) {
+    if (here && (wanted.always_named || reference_.names_matter(*wanted.named, where))) {
         const rejection_code fixed =
-            asked.lists_uuids ? fixed_refusal(asked, index, slot, where) : rejection_code::none;
-        if (fixed == rejection_code::none) return reference_.answer(*asked.named, where);
-        const rejection_code refusal = reference_.why_not_node(*asked.named, where).code;
+            wanted.lists_uuids ? fixed_refusal(wanted, index, slot, where) : rejection_code::none;
+        if (fixed == rejection_code::none) return reference_.answer(*wanted.named, where);
+        const rejection_code refusal = reference_.why_not_node(*wanted.named, where).code;
         return {.code = refusal != rejection_code::none ? refusal : fixed};
     }
-    const double key = plain_key(asked, group, slot);
+    const double key = plain_key(wanted, group, slot);
     if (!is_feasible(key)) return {.code = code_in(key)};
     return {.score = key};
 }
 
 /// Asks the nodes of a group that changed after an index read it.
-void allocator::follow_changes(const request_class& asked, index_head& head, const node_group& group) {
+void allocator::follow_changes(const request_class& wanted, index_head& head, const node_group& group) {
     cached_index& index = *head.index;
     const auto for_each_changed = [&](auto&& visit) {
         for (std::uint32_t slot = group.newest; slot != no_slot; slot = group.slots[slot].older) {
@@ -109,25 +109,25 @@ void allocator::follow_changes(const request_class& asked, index_head& head, con
             visit(slot);
         }
     };
-    if (asked.named) {
-        for_each_changed([&](std::uint32_t slot) { index.set(slot, named_answer(asked, index, group, slot)); });
+    if (wanted.named) {
+        for_each_changed([&](std::uint32_t slot) { index.set(slot, named_answer(wanted, index, group, slot)); });
     } else if (traits_.by_totals) {
         for_each_changed([&](std::uint32_t slot) {
             const std::uint32_t next = group.slots[slot].older;
             if (next != no_slot && group.slots[next].config != nullptr) {
-                scorer_.expect(asked.scored, *group.slots[next].config);
+                scorer_.expect(wanted.scored, *group.slots[next].config);
             }
-            index.set_key(slot, plain_key(asked, group, slot));
+            index.set_key(slot, plain_key(wanted, group, slot));
         });
     } else {
-        for_each_changed([&](std::uint32_t slot) { index.set_key(slot, plain_key(asked, group, slot)); });
+        for_each_changed([&](std::uint32_t slot) { index.set_key(slot, plain_key(wanted, group, slot)); });
     }
 }
 
 /// Brings the index of a request's part up to date. The group has changed since.
 void allocator::refresh_index(const request_record& request, const request_part& part, const node_group& group) {
     index_head& head = *part.head;
-    const request_class& asked = requests_.class_of(part);
+    const request_class& wanted = requests_.class_of(part);
     const bool from_nothing = head.changes_read == index_head::never_built || head.changes_read < group.renumbered;
     if (from_nothing || head.index->capacity() < group.slots.size()) {
         for (const request_part& other : request.parts) { // making room must not drop what this decision needs
@@ -137,7 +137,7 @@ void allocator::refresh_index(const request_record& request, const request_part&
     if (from_nothing) {
         if (!head.index) head.index = std::make_unique<cached_index>(group.slots.size(), head);
         head.index->fixed.clear();
-        build_index(asked, *head.index, group);
+        build_index(wanted, *head.index, group);
         indexes_.use(head);
         indexes_.count(head);
     } else {
@@ -146,7 +146,7 @@ void allocator::refresh_index(const request_record& request, const request_part&
             head.index->grow(group.slots.size());
             indexes_.count(head);
         }
-        follow_changes(asked, head, group);
+        follow_changes(wanted, head, group);
     }
     head.changes_read = group.changes;
     head.best_key = head.index->best_key();
@@ -154,12 +154,12 @@ void allocator::refresh_index(const request_record& request, const request_part&
 }
 
 /// Neighbours in the same state answer alike, if nothing but their state is looked at.
-void allocator::build_index(const request_class& asked, cached_index& index, const node_group& group) {
-    if (asked.named) {
-        index.build(group.slots.size(), [&](std::size_t slot) { return named_answer(asked, index, group, slot); });
+void allocator::build_index(const request_class& wanted, cached_index& index, const node_group& group) {
+    if (wanted.named) {
+        index.build(group.slots.size(), [&](std::size_t slot) { return named_answer(wanted, index, group, slot); });
         return;
     }
-    const bool looks_at_memory = asked.scored.request.memory != bytes{0};
+    const bool looks_at_memory = wanted.scored.request.memory != bytes{0};
     const auto like_previous = [&](std::size_t slot) {
         const node_slot& a = group.slots[slot - 1];
         const node_slot& b = group.slots[slot];
@@ -167,10 +167,10 @@ void allocator::build_index(const request_class& asked, cached_index& index, con
                group.facts[slot - 1].cpu_capacity == group.facts[slot].cpu_capacity &&
                (!looks_at_memory || group.facts[slot - 1].memory_left == group.facts[slot].memory_left);
     };
-    const bool may_copy = traits_.state_alone && !asked.restricts;
+    const bool may_copy = traits_.state_alone && !wanted.restricts;
     double last = 0.0;
     index.build(group.slots.size(), [&](std::size_t slot) {
-        if (slot == 0 || !may_copy || !like_previous(slot)) last = plain_key(asked, group, slot);
+        if (slot == 0 || !may_copy || !like_previous(slot)) last = plain_key(wanted, group, slot);
         return last;
     });
 }
@@ -289,16 +289,16 @@ expected<placement, rejection> allocator::decide_known(request_record& request) 
     node_index winner = best_node(request, best);
     if (!winner.valid()) return unexpected(why_nowhere(request));
     if (traits_.draws_nodes) winner = draw_node(request, best);
-    const request_class& asked = requests_.class_of(request.parts[mirror_.place_of(winner).group]);
-    if (asked.named && (asked.always_named || reference_.names_matter(*asked.named, winner))) {
-        return reference_.choose(*asked.named, winner, true);
+    const request_class& wanted = requests_.class_of(request.parts[mirror_.place_of(winner).group]);
+    if (wanted.named && (wanted.always_named || reference_.names_matter(*wanted.named, winner))) {
+        return reference_.choose(*wanted.named, winner, true);
     }
     placement result{.node = winner, .shares = {}};
-    if (asked.scored.devices == 0) return result;
+    if (wanted.scored.devices == 0) return result;
     const node_view before = mirror_.view_of(winner);
     // A drawn device may leave none for a later container; the choice that made the node answer yes does not.
-    const bool chosen = scorer_.choose(asked.scored, before, mirror_.devices(winner), true, result.shares) ||
-                        scorer_.choose(asked.scored, before, mirror_.devices(winner), false, result.shares);
+    const bool chosen = scorer_.choose(wanted.scored, before, mirror_.devices(winner), true, result.shares) ||
+                        scorer_.choose(wanted.scored, before, mirror_.devices(winner), false, result.shares);
     VGA_ASSERT(chosen, "a node that answered yes has devices for the pod");
     return result;
 }
@@ -306,11 +306,11 @@ expected<placement, rejection> allocator::decide_known(request_record& request) 
 expected<placed_pod, rejection> allocator::place(ledger& book, pod_id pod, request_id id) {
     VGA_ASSERT(&book == &mirror_.book(), "pods are placed in the ledger that the allocator reads");
     follow_ledger();
-    request_record* const known = requests_.find(id);
-    if (known == nullptr) return unexpected(refused_because(rejection_code::request_not_known));
-    auto decided = decide_known(*known);
+    request_record* const record = requests_.find(id);
+    if (record == nullptr) return unexpected(refused_because(rejection_code::request_not_known));
+    auto decided = decide_known(*record);
     if (!decided) return unexpected(std::move(decided).error());
-    const pod_request& request = *known->original;
+    const pod_request& request = *record->original;
     const auto booked = book.reserve(
         {.pod = pod, .cpu = request.cpu, .memory = request.memory, .where = *decided, .tags = request.tags});
     if (!booked) {
@@ -349,17 +349,23 @@ std::vector<node_answer> allocator::evaluate(request_id id) {
 }
 
 node_decision allocator::ask_node(node_index where, const pod_request& request) {
-    if (!check_request(request)) {
+    const auto refuse = [](rejection_code code) {
         node_decision refused;
-        refused.answer.code = rejection_code::amount_not_valid;
-        refused.refusal.code = rejection_code::amount_not_valid;
+        refused.answer.code = code;
+        refused.refusal.code = code;
         return refused;
-    }
+    };
+    if (!check_request(request)) return refuse(rejection_code::amount_not_valid);
+    if (where.at() >= mirror_.book().nodes().nodes.size()) return refuse(rejection_code::node_not_known);
     follow_ledger();
     return reference_.ask_node(where, request);
 }
 
-double allocator::score_placement(policy& scorer, const pod_request& request, const placement& where) {
+expected<double, rejection_detail> allocator::score_placement(policy& scorer, const pod_request& request,
+                                                              const placement& where) {
+    if (!check_request(request)) return unexpected(rejection_detail{.code = rejection_code::amount_not_valid});
+    const auto misplaced = mirror_.book().why_not_there(where);
+    if (misplaced.code != rejection_code::none) return unexpected(misplaced);
     follow_ledger();
     return reference_.score_placement(scorer, request, where);
 }

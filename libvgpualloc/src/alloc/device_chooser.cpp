@@ -31,13 +31,14 @@ void device_chooser::score_options(const request_view& request, const node_view&
     if (options_.size() <= 1) return; // nothing to compare
     node_view after = before;
     after.cpu_left = before.cpu_left - request.request->cpu;
-    for (option& each : options_) {
-        after.config = each.way.next;
-        each.node_score = policies_.node->node_score(request, before, after);
-        each.device_score = traits_.one_score
-                                ? each.node_score
-                                : policies_.device->device_score(request, before, after,
-                                                                 {.before = each.way.before, .after = each.way.after});
+    for (option& candidate : options_) {
+        after.config = candidate.way.next;
+        candidate.node_score = policies_.node->node_score(request, before, after);
+        candidate.device_score =
+            traits_.one_score
+                ? candidate.node_score
+                : policies_.device->device_score(request, before, after,
+                                                 {.before = candidate.way.before, .after = candidate.way.after});
     }
 }
 
@@ -49,16 +50,16 @@ bool device_chooser::better(const option& a, const option& b, bool by_state) noe
 
 const device_chooser::option& device_chooser::best_option(bool by_state) const {
     const option* best = &options_.front();
-    for (const option& each : options_) {
-        if (better(each, *best, by_state)) best = &each;
+    for (const option& candidate : options_) {
+        if (better(candidate, *best, by_state)) best = &candidate;
     }
     return *best;
 }
 
 const device_chooser::option* device_chooser::tied_option_on(std::size_t index, const option& best) const noexcept {
     if (taken_[index] != 0) return nullptr;
-    for (const option& each : options_) {
-        if (each.way.before == current_[index] && each.ties_with(best)) return &each;
+    for (const option& candidate : options_) {
+        if (candidate.way.before == current_[index] && candidate.ties_with(best)) return &candidate;
     }
     return nullptr;
 }
@@ -82,11 +83,11 @@ partition device_chooser::partition_of(const outcome& way, const device_request&
     partitions_.clear();
     device.spec->mode->candidates(*device.spec, device.state, wanted, partitions_);
     if (partitions_.size() == 1) return partitions_.front();
-    const auto found = std::ranges::find_if(partitions_, [&](const partition& part) {
+    const auto match = std::ranges::find_if(partitions_, [&](const partition& part) {
         return device.spec->mode->with(*device.spec, device.state, part) == way.after->state;
     });
-    VGA_ASSERT(found != partitions_.end(), "an outcome comes from one of the mode's candidates");
-    return *found;
+    VGA_ASSERT(match != partitions_.end(), "an outcome comes from one of the mode's candidates");
+    return *match;
 }
 
 const device_config* device_chooser::choose(const request_view& request, const node_view& before,
@@ -104,9 +105,9 @@ const device_config* device_chooser::choose(const request_view& request, const n
                 list_options(*now, containers[c]);
             } else {
                 options_.clear();
-                for (outcome& each : ways) {
-                    static_cast<void>(outcomes_->next_of(each, *before.config));
-                    options_.push_back({.way = each});
+                for (outcome& way : ways) {
+                    static_cast<void>(outcomes_->next_of(way, *before.config));
+                    options_.push_back({.way = way});
                 }
             }
             if (options_.empty()) {

@@ -61,8 +61,8 @@ std::uint32_t outcome_table::compute(std::uint32_t shape, const device_config& c
         pool_.push_back({.before = nullptr, .after = nullptr, .next = &config});
         return keep(pool_.size() - 1);
     }
-    for (const device_request& each : containers) {
-        if (each.count > static_cast<std::int64_t>(config.devices.size())) {
+    for (const device_request& container : containers) {
+        if (container.count > static_cast<std::int64_t>(config.devices.size())) {
             return static_cast<std::uint32_t>(rejection_code::too_few_devices);
         }
     }
@@ -142,8 +142,8 @@ std::uint32_t outcome_table::several_devices(const std::vector<device_request>& 
 }
 
 void outcome_table::clear() {
-    for (auto& each : memo_) each.clear();
-    for (auto& each : device_memo_) each.clear();
+    for (auto& entries : memo_) entries.clear();
+    for (auto& entries : device_memo_) entries.clear();
     records_.clear();
     pool_.clear();
     outcomes_lost_ = 0;

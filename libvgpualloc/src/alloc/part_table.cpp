@@ -38,8 +38,8 @@ rejection_code part_table::why_never_in(part_record& part, const device_view& de
 }
 
 part_table::answer part_table::compute(std::uint32_t part, const device_view& device, view_arena& keep) {
-    part_record& asked = parts_[part];
-    if (const auto code = why_never_in(asked, device); code != rejection_code::none) {
+    part_record& record = parts_[part];
+    if (const auto code = why_never_in(record, device); code != rejection_code::none) {
         return {.after = nullptr, .count = 0, .code = code, .known = true};
     }
     if (const auto code = why_closed(device.service); code != rejection_code::none) {
@@ -47,7 +47,7 @@ part_table::answer part_table::compute(std::uint32_t part, const device_view& de
     }
     const device_spec& spec = *device.spec;
     partitions_.clear();
-    spec.mode->candidates(spec, device.state, *asked.wanted, partitions_);
+    spec.mode->candidates(spec, device.state, *record.wanted, partitions_);
     if (partitions_.empty()) return {.after = nullptr, .count = 0, .code = rejection_code::none, .known = true};
     outcome_view* const ways = keep.room_for(partitions_.size());
     for (std::size_t i = 0; i < partitions_.size(); ++i) {
@@ -72,11 +72,11 @@ part_table::answer part_table::remember(std::uint32_t part, const device_view& d
     return known[device.id] = compute(part, device, kept_);
 }
 
-rejection_code part_table::refused_because(std::uint32_t part, const device_view& device, const answer& given) {
-    if (given.code != rejection_code::none) return given.code;
-    part_record& asked = parts_[part];
-    const auto code = device.spec->mode->why_not(*device.spec, device.state, *asked.wanted).code;
-    if (device.id < asked.answers.size()) asked.answers[device.id].code = code;
+rejection_code part_table::refused_because(std::uint32_t part, const device_view& device, const answer& refusal) {
+    if (refusal.code != rejection_code::none) return refusal.code;
+    part_record& record = parts_[part];
+    const auto code = device.spec->mode->why_not(*device.spec, device.state, *record.wanted).code;
+    if (device.id < record.answers.size()) record.answers[device.id].code = code;
     return code;
 }
 
@@ -90,9 +90,9 @@ void part_table::note_refusal(std::uint32_t part, const device_config& config, r
 }
 
 void part_table::forget() {
-    for (part_record& each : parts_) {
-        each.answers.clear();
-        each.refusals.clear();
+    for (part_record& record : parts_) {
+        record.answers.clear();
+        record.refusals.clear();
     }
     kept_.rewind();
     views_lost_ = 0;

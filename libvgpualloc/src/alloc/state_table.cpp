@@ -62,7 +62,7 @@ const device_config& state_table::config(std::span<const device_view* const> dev
     sorted_.assign(devices.begin(), devices.end());
     std::ranges::sort(sorted_, by_id);
     std::uint64_t hash = 0;
-    for (const device_view* each : sorted_) hash += hash_of(*each);
+    for (const device_view* device : sorted_) hash += hash_of(*device);
     return intern_sorted(sorted_, hash);
 }
 

@@ -23,18 +23,18 @@ void add_to(device_config& tried, const device_config& totals, milli_gpu used, s
 
 } // namespace
 
-totals_chooser::progress::progress(const request_view& asked, const node_view& start)
-    : request{&asked}, before{&start}, totals{*start.config}, after{start} {
+totals_chooser::progress::progress(const request_view& wanted, const node_view& start)
+    : request{&wanted}, before{&start}, totals{*start.config}, after{start} {
     totals.id = not_interned;
     totals.devices = {};
     tried = totals;
-    after.cpu_left = start.cpu_left - asked.request->cpu;
+    after.cpu_left = start.cpu_left - wanted.request->cpu;
     after.config = &tried;
 }
 
-totals_chooser::option totals_chooser::option_of(const device_view& before, const part_table::answer& given,
+totals_chooser::option totals_chooser::option_of(const device_view& before, const part_table::answer& answer,
                                                  std::uint32_t way) noexcept {
-    const device_view* after = given.after + way;
+    const device_view* after = answer.after + way;
     const auto whole = std::int64_t{after->is_idle()} - std::int64_t{before.is_idle()};
     return {.before = &before,
             .after = after,
@@ -46,7 +46,7 @@ totals_chooser::option totals_chooser::option_of(const device_view& before, cons
 void totals_chooser::ask_devices(std::uint32_t part) {
     answers_.resize(devices_.size());
     for (std::size_t i = 0; i < devices_.size(); ++i) answers_[i] = table_->kept(part, *devices_[i]);
-    for (const part_table::answer& each : answers_) part_table::prefetch(each.after);
+    for (const part_table::answer& answer : answers_) part_table::prefetch(answer.after);
     for (std::size_t i = 0; i < devices_.size(); ++i) {
         if (!answers_[i].known) answers_[i] = table_->of(part, *devices_[i]);
     }
@@ -66,8 +66,8 @@ void totals_chooser::list_options(std::uint32_t part, bool merged) {
         run = options_.size();
         const part_table::answer& answer = answers_[i];
         for (std::uint32_t way = 0; way < answer.count; ++way) {
-            option& made = options_.emplace_back(option_of(*before, answer, way));
-            made.index = static_cast<std::uint32_t>(i);
+            option& added = options_.emplace_back(option_of(*before, answer, way));
+            added.index = static_cast<std::uint32_t>(i);
         }
     }
 }
@@ -171,13 +171,13 @@ rejection_code totals_chooser::why_not(std::uint32_t part, std::int64_t already)
 
 /// Takes `count` devices whose options all add the same to the totals, whichever they are; the reason if there are
 /// fewer.
-rejection_code totals_chooser::take_any(const parts_view& asked, progress& on, std::size_t container) {
-    const std::int64_t count = asked.request.request->containers[container].count;
+rejection_code totals_chooser::take_any(const parts_view& wanted, progress& on, std::size_t container) {
+    const std::int64_t count = wanted.request.request->containers[container].count;
     std::int64_t devices = 0;
     for (std::size_t i = 0; i < options_.size() && devices < count; ++i) {
         if (i == 0 || options_[i].index != options_[i - 1].index) devices += options_[i].copies;
     }
-    if (devices < count) return why_not(asked.parts[container], devices);
+    if (devices < count) return why_not(wanted.parts[container], devices);
     const change& adds = options_.front().adds;
     add_to(on.totals, on.totals, adds.used * count, adds.devices_free_whole * count);
     return rejection_code::none;
@@ -185,24 +185,24 @@ rejection_code totals_chooser::take_any(const parts_view& asked, progress& on, s
 
 bool totals_chooser::options_add_alike() const noexcept {
     return !options_.empty() &&
-           std::ranges::all_of(options_, [&](const option& each) { return each.adds == options_.front().adds; });
+           std::ranges::all_of(options_, [&](const option& other) { return other.adds == options_.front().adds; });
 }
 
 /// Places the request, container by container, and calls taken(container, option) for every device; the reason if it
 /// does not fit. Of the last container only the totals are settled if `only_totals`.
 template <class Taken>
-rejection_code totals_chooser::run(const parts_view& asked, progress& on, bool only_totals, Taken&& taken) {
+rejection_code totals_chooser::run(const parts_view& wanted, progress& on, bool only_totals, Taken&& taken) {
     table_->forget_passing();
-    const auto& containers = asked.request.request->containers;
+    const auto& containers = wanted.request.request->containers;
     for (std::size_t c = 0; c < containers.size(); ++c) {
         if (containers[c].count == 0) continue;
-        list_options(asked.parts[c], !on.draws);
-        if (only_totals && c + 1 == containers.size() && options_add_alike()) return take_any(asked, on, c);
+        list_options(wanted.parts[c], !on.draws);
+        if (only_totals && c + 1 == containers.size() && options_add_alike()) return take_any(wanted, on, c);
         score_options(on);
         if (!on.draws && on.request->devices > 1) drop_ways_that_never_win();
         options_left_ = options_.size();
         for (std::int64_t n = 0; n < containers[c].count; ++n) {
-            if (options_left_ == 0) return why_not(asked.parts[c], n);
+            if (options_left_ == 0) return why_not(wanted.parts[c], n);
             std::size_t best = best_option(on);
             if (on.draws) best = draw_option(on, best);
             taken(c, options_[best]);
@@ -213,19 +213,19 @@ rejection_code totals_chooser::run(const parts_view& asked, progress& on, bool o
 }
 
 /// One device of one container: nothing needs to be listed, as there is no second step.
-double totals_chooser::score_of_one(const parts_view& asked, const node_view& before) {
-    const std::uint32_t part = asked.parts.front();
+double totals_chooser::score_of_one(const parts_view& wanted, const node_view& before) {
+    const std::uint32_t part = wanted.parts.front();
     table_->forget_passing();
-    progress on{asked.request, before};
+    progress on{wanted.request, before};
     option best;
     double highest = 0.0;
     const device_view* last = nullptr; // equal devices are neighbours
     for (const device_view* device : before.config->devices) {
         if (device == last) continue;
         last = device;
-        const part_table::answer given = table_->of(part, *device);
-        for (std::uint32_t way = 0; way < given.count; ++way) {
-            const option tried = option_of(*device, given, way);
+        const part_table::answer answer = table_->of(part, *device);
+        for (std::uint32_t way = 0; way < answer.count; ++way) {
+            const option tried = option_of(*device, answer, way);
             const double score = device_score(on, tried);
             const bool first = best.before == nullptr;
             if (!first && (score < highest || (score == highest && !settles_tie(on, tried, best)))) continue;
@@ -241,27 +241,27 @@ double totals_chooser::score_of_one(const parts_view& asked, const node_view& be
     return infeasible_because(code);
 }
 
-double totals_chooser::score(const parts_view& asked, const node_view& before) {
+double totals_chooser::score(const parts_view& wanted, const node_view& before) {
     const auto devices = before.config->devices;
-    const bool one_container = asked.parts.size() == 1;
-    if (one_container && asked.request.devices == 1) return score_of_one(asked, before);
+    const bool one_container = wanted.parts.size() == 1;
+    if (one_container && wanted.request.devices == 1) return score_of_one(wanted, before);
     const auto needs_more = [&](const device_request& container) {
         return container.count > static_cast<std::int64_t>(devices.size());
     };
-    if (std::ranges::any_of(asked.request.request->containers, needs_more)) {
+    if (std::ranges::any_of(wanted.request.request->containers, needs_more)) {
         constexpr rejection_code code = rejection_code::too_few_devices;
-        if (one_container) table_->note_refusal(asked.parts.front(), *before.config, code);
+        if (one_container) table_->note_refusal(wanted.parts.front(), *before.config, code);
         return infeasible_because(code);
     }
     devices_.assign(devices.begin(), devices.end());
-    progress on{asked.request, before};
-    const rejection_code code = run(asked, on, true, [](std::size_t, const option&) {});
+    progress on{wanted.request, before};
+    const rejection_code code = run(wanted, on, true, [](std::size_t, const option&) {});
     if (code != rejection_code::none) {
-        if (one_container) table_->note_refusal(asked.parts.front(), *before.config, code);
+        if (one_container) table_->note_refusal(wanted.parts.front(), *before.config, code);
         return infeasible_because(code);
     }
     on.tried = on.totals;
-    return checked_score(policies_.node->node_score(asked.request, before, on.after));
+    return checked_score(policies_.node->node_score(wanted.request, before, on.after));
 }
 
 partition totals_chooser::partition_of(const option& chosen, const device_request& wanted) {
@@ -271,20 +271,20 @@ partition totals_chooser::partition_of(const option& chosen, const device_reques
     return partitions_[chosen.way];
 }
 
-bool totals_chooser::choose(const parts_view& asked, const node_view& before,
+bool totals_chooser::choose(const parts_view& wanted, const node_view& before,
                             std::span<const device_view* const> physical, bool may_draw,
                             small_vector<device_share, 1>& shares) {
     shares.clear();
     devices_.assign(physical.begin(), physical.end());
-    progress on{asked.request, before};
-    on.draws = may_draw && draws_devices_ && policies_.device->draws_device_for(asked.request);
-    const auto& containers = asked.request.request->containers;
+    progress on{wanted.request, before};
+    on.draws = may_draw && draws_devices_ && policies_.device->draws_device_for(wanted.request);
+    const auto& containers = wanted.request.request->containers;
     const auto share_out = [&](std::size_t container, const option& chosen) {
         shares.push_back({.container = static_cast<std::uint32_t>(container),
                           .device = device_index{std::size_t{chosen.index}},
                           .part = partition_of(chosen, containers[container])});
     };
-    return run(asked, on, false, share_out) == rejection_code::none;
+    return run(wanted, on, false, share_out) == rejection_code::none;
 }
 
 } // namespace vgpualloc

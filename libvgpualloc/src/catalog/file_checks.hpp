@@ -13,9 +13,9 @@
 namespace vgpualloc::detail {
 
 // Far above every real device; they keep sums of counts from overflowing.
-constexpr vgpuformats::number_range any_count{.least = 0, .most = 1'000'000};
-constexpr vgpuformats::number_range positive_count{.least = 1, .most = 1'000'000};
-constexpr vgpuformats::number_range memory_range{.least = 1, .most = 1'000'000'000};
+inline constexpr vgpuformats::number_range any_count{.least = 0, .most = 1'000'000};
+inline constexpr vgpuformats::number_range positive_count{.least = 1, .most = 1'000'000};
+inline constexpr vgpuformats::number_range memory_range{.least = 1, .most = 1'000'000'000};
 
 /// Fails at `entry` unless every key of its provenance is "*" or one of `fields`.
 void check_provenance(const vgpuformats::cursor& entry, const provenance& from,

@@ -74,7 +74,7 @@ std::vector<score_term> terms_of(allocator& decider, policy& scorer, const pod_r
     for (const auto& term : sum->terms()) {
         terms.push_back({.policy = std::string{term.scorer->name()},
                          .weight = term.weight,
-                         .score = decider.score_placement(*term.scorer, request, decision.where)});
+                         .score = *decider.score_placement(*term.scorer, request, decision.where)});
     }
     return terms;
 }

@@ -205,6 +205,9 @@ bool cluster_view::remove_pod(std::string_view full_name) {
     ids_.remove(full_name);
     pods_.erase(known);
     refresh_devices(node);
+    for (const std::string& other : names_on(node)) { // what could not be counted beside it
+        if (pod_entry& entry = pods_.at(other); !entry.adopted) book(entry);
+    }
     return true;
 }
 
@@ -250,17 +253,8 @@ void cluster_view::book(pod_entry& entry) {
         const bool committed = book_->is_committed(held.pod);
         static_cast<void>(committed ? book_->release(held.pod) : book_->rollback(held.pod));
     }
-    entry.adopted = book_->adopt(held).has_value();
-    if (entry.adopted) return;
-    // A device that a scheduler's booking keeps in the mode that it had.
-    entry.warnings.push_back(
-        {.code = error_code::mismatch,
-         .where = entry.object.place + ": pod " + entry.full_name,
-         .field = "devices",
-         .value = "",
-         .expected = "parts that the devices of node " + entry.node + " can have now; counted without"});
-    held.where.shares.clear();
-    entry.adopted = book_->adopt(std::move(held)).has_value();
+    entry.adopted =
+        adopt_booking(*book_, std::move(held), entry.object.place + ": pod " + entry.full_name, entry.warnings);
 }
 
 // ---- reading

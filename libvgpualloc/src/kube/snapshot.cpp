@@ -64,8 +64,8 @@ private:
         booking held = read_booking(object, pod, where, nodes_->described[where.at()], target_->nodes(),
                                     target_->dialects, target_->warnings);
         held.pod = pod_id{target_->bound.size()};
-        const bool adopted = target_->book->adopt(std::move(held)).has_value();
-        VGA_ASSERT(adopted, "shares that a ledger refuses to adopt were left out");
+        const std::string label = object.place + ": pod " + pod.full_name();
+        if (!adopt_booking(*target_->book, std::move(held), label, target_->warnings)) return;
         target_->bound.push_back({.pod = std::move(pod), .node = where});
     }
 

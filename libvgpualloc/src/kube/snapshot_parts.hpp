@@ -43,5 +43,8 @@ struct described_node {
 [[nodiscard]] booking read_booking(const manifest& object, const snapshot_pod& pod, node_index where,
                                    const described_node& node, const device_kinds& kinds, const dialect_set& dialects,
                                    std::vector<error>& warnings);
+/// Books a pod that runs. What the ledger cannot count of it is left out with a warning: its devices, or else all of
+/// it, and then this is false.
+[[nodiscard]] bool adopt_booking(ledger& book, booking held, const std::string& label, std::vector<error>& warnings);
 
 } // namespace vgpualloc::kube

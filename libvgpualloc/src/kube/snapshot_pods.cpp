@@ -123,6 +123,10 @@ std::vector<device_share> read_shares(const manifest& object, const described_no
                 refuse(uuid, "a part that its mode " + std::string{spec.mode->name()} + " knows; not counted");
                 continue;
             }
+            if (!within_limits(share.part)) {
+                refuse(uuid, "memory and compute that a device can have; not counted");
+                continue;
+            }
             shares.push_back(share);
         }
     }
@@ -152,6 +156,24 @@ booking read_booking(const manifest& object, const snapshot_pod& pod, node_index
                  .tags = spoken == nullptr ? pod.request.tags : spoken->tags_of(*object.pod, pod.request, shares)};
     for (const device_share& share : shares) held.where.shares.push_back(share);
     return held;
+}
+
+bool adopt_booking(ledger& book, booking held, const std::string& label, std::vector<error>& warnings) {
+    auto adopted = book.adopt(held);
+    if (adopted) return true;
+    const bool has_devices = !held.where.shares.empty();
+    if (has_devices) { // a scheduler's booking may keep a device in the mode that it had
+        held.where.shares.clear();
+        adopted = book.adopt(std::move(held));
+    }
+    warnings.push_back({.code = error_code::mismatch,
+                        .where = label,
+                        .field = adopted ? "devices" : "spec",
+                        .value = "",
+                        .expected = adopted ? "parts that the devices of its node can have now; counted without"
+                                            : "a pod that can be counted on its node (" +
+                                                  std::string{to_string(adopted.error().code)} + "); not counted"});
+    return adopted.has_value();
 }
 
 } // namespace vgpualloc::kube

@@ -80,27 +80,44 @@ rejection_detail ledger::why_misused(const booking& entry) const noexcept {
     const bool valid_amounts = entry.cpu >= milli_cpu{0} && entry.cpu <= host_cpu_max && entry.memory >= bytes{0} &&
                                entry.memory <= host_memory_max;
     if (!valid_amounts) return refuse(rejection_code::amount_not_valid);
-    if (entry.where.node.at() >= records_.size()) return refuse(rejection_code::node_not_known);
-    if (!records_[entry.where.node.at()].present) return refuse(rejection_code::node_gone);
+    if (const auto unknown = why_unknown(entry.where); unknown.code != rejection_code::none) return unknown;
     // What was adopted may be more than there is, but its sum has to be a number.
     constexpr auto largest = std::numeric_limits<std::int64_t>::max();
     const host_use& used = records_[entry.where.node.at()].host;
     const bool adds_up =
         entry.cpu.count() <= largest - used.cpu.count() && entry.memory.count() <= largest - used.memory.count();
-    if (!adds_up) return refuse(rejection_code::amount_not_valid);
-    const auto count = static_cast<std::int64_t>(records_[entry.where.node.at()].count);
-    for (const device_share& share : entry.where.shares) {
-        if (const slice* const part = std::get_if<slice>(&share.part)) {
-            const bool valid_part = part->memory >= mib{0} && part->memory <= device_memory_max &&
-                                    part->cores >= core_percent{0} && part->cores <= device_cores_max;
-            if (!valid_part) return refuse(rejection_code::amount_not_valid);
-        }
+    return refuse(adds_up ? rejection_code::none : rejection_code::amount_not_valid);
+}
+
+/// Why a placement names a node or device that is not there, or amounts beyond the limits.
+rejection_detail ledger::why_unknown(const placement& where) const noexcept {
+    const auto refuse = [](rejection_code code) { return rejection_detail{.code = code}; };
+    if (where.node.at() >= records_.size()) return refuse(rejection_code::node_not_known);
+    if (!records_[where.node.at()].present) return refuse(rejection_code::node_gone);
+    const auto count = static_cast<std::int64_t>(records_[where.node.at()].count);
+    for (const device_share& share : where.shares) {
+        if (!within_limits(share.part)) return refuse(rejection_code::amount_not_valid);
         const auto index = static_cast<std::int64_t>(share.device.at());
         if (index >= count) {
             return {.code = rejection_code::too_few_devices, .wanted = index + 1, .available = count};
         }
     }
     return {};
+}
+
+/// Why a part is none of its device's mode.
+rejection_detail ledger::why_foreign(const placement& where) const {
+    for (const device_share& share : where.shares) {
+        const device_spec& spec = cluster_.spec_of(where.node, share.device);
+        const auto refusal = spec.mode->why_not(spec, device_state{}, share.part);
+        if (refusal.code == rejection_code::mode_not_offered) return refusal;
+    }
+    return {};
+}
+
+rejection_detail ledger::why_not_there(const placement& where) const {
+    const rejection_detail unknown = why_unknown(where);
+    return unknown.code == rejection_code::none ? why_foreign(where) : unknown;
 }
 
 rejection_detail ledger::add_shares(const placement& where) {
@@ -178,10 +195,8 @@ booking_id ledger::record(booking&& entry, ledger_event_kind kind, status state)
 expected<booking_id, rejection_detail> ledger::adopt(booking running) {
     if (const auto misuse = why_misused(running); misuse.code != rejection_code::none) return unexpected(misuse);
     const node_index where = running.where.node;
-    for (const device_share& share : running.where.shares) {
-        const device_spec& spec = cluster_.spec_of(where, share.device);
-        const auto unknown = spec.mode->why_not(spec, device_state{}, share.part);
-        if (unknown.code == rejection_code::mode_not_offered) return unexpected(unknown);
+    if (const auto foreign = why_foreign(running.where); foreign.code != rejection_code::none) {
+        return unexpected(foreign);
     }
     if (in_trial()) save_use(where);
     if (why_not_host(where, running.cpu, running.memory).code != rejection_code::none) {

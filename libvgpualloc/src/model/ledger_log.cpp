@@ -28,8 +28,8 @@ void ledger::checkpoint(std::uint64_t read) {
     for (std::uint64_t number = events_.first(); number < read; ++number) {
         const ledger_event& event = events_[number];
         if (is_of_node(event.kind)) {
-            changes = event.subject + std::uint64_t{1};
-            const auto& replaced = changes_[event.subject].replaced;
+            const auto& replaced = change(event).replaced;
+            changes = number_of_low(changes_.first(), event.subject) + 1;
             if (!event.undone) free_slots_.insert(free_slots_.end(), replaced.begin(), replaced.end());
         } else if (gives_back(event.kind) && !event.undone) {
             free_slots_.push_back(event.subject);
@@ -83,7 +83,7 @@ expected<ledger> ledger::rebuild(cluster start, const ledger_log& log) {
                 return unexpected(log_error(i, "the booking can be made, or taken back, as the event says"));
             }
         } else if (is_of_node(event.kind)) {
-            const std::uint64_t position = event.subject - log.first_change;
+            const std::uint64_t position = number_of_low(log.first_change, event.subject) - log.first_change;
             if (position >= log.changes.size()) return unexpected(log_error(i, "the event names no change"));
             if (!repeat_change(event, log.changes[static_cast<std::size_t>(position)])) {
                 return unexpected(log_error(i, "the node can be changed as the event says"));

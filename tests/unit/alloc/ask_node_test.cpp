@@ -184,7 +184,21 @@ TEST_F(ask_node_test, another_policy_scores_a_placement_as_it_would_its_own) {
         return decider->score_placement(*best_fit, request,
                                         {.node = where, .shares = {share_of_device(device, part(2000))}});
     };
-    EXPECT_EQ(score(1), score(2)) << "equal states";
+    EXPECT_EQ(score(1).value(), score(2).value()) << "equal states";
+    const std::size_t devices = book->nodes().nodes[where.at()].devices.size();
+    EXPECT_EQ(score(devices).error().code, too_few_devices);
+    EXPECT_EQ(decider->score_placement(*best_fit, pod({want(-1, -5)}), {.node = where, .shares = {}}).error().code,
+              amount_not_valid);
+    EXPECT_EQ(decider->score_placement(*best_fit, request, {.node = node_index{99U}, .shares = {}}).error().code,
+              node_not_known);
+    const placement of_another_mode{.node = where, .shares = {share_of_device(1, mig_instance{})}};
+    EXPECT_EQ(decider->score_placement(*best_fit, request, of_another_mode).error().code, mode_not_offered);
+}
+
+TEST_F(ask_node_test, a_node_that_never_was_is_refused) {
+    const node_decision decision = decider->ask_node(node_index{99U}, pod({want(1, 2000)}));
+    EXPECT_EQ(decision.answer.code, node_not_known);
+    EXPECT_EQ(decision.refusal.code, node_not_known);
 }
 
 TEST_F(ask_node_test, a_request_beyond_the_limits_is_refused) {

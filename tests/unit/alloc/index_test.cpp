@@ -142,8 +142,11 @@ TEST(class_index, agrees_with_a_list_of_answers) {
 /// Heads with an index of 8 slots each; all take the same number of bytes.
 class index_cache_test : public testing::Test {
 protected:
+    index_head of_nobody;
+    const std::size_t bytes_of_one = cached_index{8, of_nobody}.bytes();
+
     void enter(index_head& head) {
-        if (!cache) cache.emplace(3 * class_index{8}.bytes());
+        if (!cache) cache.emplace(3 * bytes_of_one);
         cache->begin_decision();
         head.index = std::make_unique<cached_index>(8, head);
         head.changes_read = 1;
@@ -157,17 +160,17 @@ protected:
 
 TEST_F(index_cache_test, drops_what_was_not_used_for_longest) {
     for (std::size_t i = 0; i < 3; ++i) enter(heads[i]);
-    EXPECT_EQ(cache->bytes(), 3 * class_index{8}.bytes());
+    EXPECT_EQ(cache->bytes(), 3 * bytes_of_one);
     cache->begin_decision();
     cache->use(heads[0]);
     enter(heads[3]);
     EXPECT_NE(heads[0].index, nullptr) << "used since";
     EXPECT_EQ(heads[1].index, nullptr);
     EXPECT_EQ(heads[1].changes_read, index_head::never_built);
-    EXPECT_EQ(cache->bytes(), 3 * class_index{8}.bytes());
+    EXPECT_EQ(cache->bytes(), 3 * bytes_of_one);
     enter(heads[1]);
     EXPECT_EQ(heads[2].index, nullptr);
-    EXPECT_EQ(cache->bytes(), 3 * class_index{8}.bytes());
+    EXPECT_EQ(cache->bytes(), 3 * bytes_of_one);
 }
 
 TEST_F(index_cache_test, what_the_decision_at_hand_needs_stays_beyond_the_bound) {

@@ -112,7 +112,7 @@ struct setup {
     }
 };
 
-const inline card mig_card{.mode = "mig"};
+inline const card mig_card{.mode = "mig"};
 /// A node with one card that is cut by MIG.
 inline setup one_mig() { return setup{{node_of({mig_card})}}; }
 

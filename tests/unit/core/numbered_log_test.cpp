@@ -41,6 +41,14 @@ TEST(numbered_log, what_was_dropped_stays_dropped) {
     EXPECT_EQ(log.next(), 10U);
 }
 
+TEST(numbered_log, a_number_is_known_by_its_lowest_bits) {
+    constexpr std::uint64_t turn = std::uint64_t{1} << 32U;
+    EXPECT_EQ(number_of_low(0, 7), 7U);
+    EXPECT_EQ(number_of_low(turn - 2, static_cast<std::uint32_t>(turn - 1)), turn - 1);
+    EXPECT_EQ(number_of_low(turn - 2, 0), turn) << "the first one after the lowest bits begin anew";
+    EXPECT_EQ(number_of_low(3 * turn + 5, 4), 4 * turn + 4);
+}
+
 /// Cut one by one at the front while it grows at the end: what is kept stays within twice what is needed.
 TEST(numbered_log, its_front_is_given_back) {
     auto counted = std::make_shared<int>(0);

@@ -119,7 +119,7 @@ TEST(parse_yaml, values_are_counted_while_they_come) {
     std::string block;
     while (flow.size() < 3 * yaml_values_max) flow += ",1";
     while (block.size() < 5 * yaml_values_max) block += "- 1\n";
-    for (const std::string& text : {flow, block}) {
+    for (const std::string& text : {flow, flow + "]", block}) {
         const error failure = refused_cheaply(text);
         EXPECT_EQ(failure.code, error_code::out_of_range);
         EXPECT_THAT(failure.message(), HasSubstr("at most 2000000 values"));

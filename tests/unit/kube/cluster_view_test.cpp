@@ -306,4 +306,20 @@ TEST(cluster_view, an_allocator_follows_what_a_node_says) {
     EXPECT_EQ(code(), rejection_code::none);
 }
 
+TEST(cluster_view, what_the_ledger_cannot_count_waits_until_it_can) {
+    kube::cluster_view view{dialects()};
+    view.upsert(object(gpu_node("n0", card("A"))));
+    for (int i = 0; i < 32; ++i) view.upsert(object(pod("p" + std::to_string(i), "memory: 256Pi", "n0")));
+    EXPECT_EQ(view.book().live_count(), 31U) << "32 of them have no sum";
+    EXPECT_THAT(view.warnings(), SizeIs(1));
+    EXPECT_TRUE(view.remove_pod("ns/p3"));
+    EXPECT_EQ(view.book().live_count(), 31U);
+    EXPECT_TRUE(view.book().is_live(view.id_of("ns/p31")));
+    EXPECT_THAT(view.warnings(), IsEmpty());
+    view.upsert(object(pod("c", vgpu(1, 3000), "n0", "volcano.sh/vgpu-ids-new: 'A,NVIDIA,3000,2000000:'")));
+    EXPECT_TRUE(view.book().is_live(view.id_of("ns/c"))) << "without its device";
+    EXPECT_THAT(view.warnings(), SizeIs(1));
+    view.book().check();
+}
+
 } // namespace

@@ -243,4 +243,19 @@ TEST(snapshot, a_request_that_nothing_could_count_is_not_read) {
     EXPECT_THAT(state.pending[0].failure->message(), HasSubstr("containers[0].count"));
 }
 
+TEST(snapshot, what_the_ledger_cannot_count_is_told_and_left_out) {
+    const auto cores =
+        snapshot_of(gpu_node("n0", card("A")) +
+                    pod("p", "cpu: 2, " + vgpu(1, 3000), "n0", "volcano.sh/vgpu-ids-new: 'A,NVIDIA,3000,2000000:'"));
+    EXPECT_THAT(cores.warnings, ElementsAre(Field(&vgpualloc::error::value, "A")));
+    EXPECT_EQ(cores.book->devices(first)[0].memory, mib{0});
+    EXPECT_EQ(cores.book->host(first).cpu, milli_cpu{2000}) << "only the device is not counted";
+    std::string pods;
+    for (int i = 0; i < 32; ++i) pods += pod("p" + std::to_string(i), "memory: 256Pi", "n0");
+    const auto memory = snapshot_of(gpu_node("n0", card("A")) + pods);
+    EXPECT_EQ(memory.book->live_count(), 31U) << "32 of them have no sum";
+    EXPECT_THAT(memory.bound, SizeIs(31));
+    EXPECT_THAT(memory.warnings, ElementsAre(Field(&vgpualloc::error::field, "spec")));
+}
+
 } // namespace

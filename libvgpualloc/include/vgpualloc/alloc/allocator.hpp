@@ -57,12 +57,14 @@ public:
     /// Feasibility and score of every node, in node order; empty for a request that was forgotten.
     [[nodiscard]] std::vector<node_answer> evaluate(request_id request);
 
-    /// Everything that one node has to say to one request. `where` is in the ledger, the request passes
-    /// check_request().
+    /// Everything that one node has to say to one request. Refused with code amount_not_valid if the request does not
+    /// pass check_request(), node_not_known if there never was such a node.
     [[nodiscard]] node_decision ask_node(node_index where, const pod_request& request);
 
-    /// What another policy thinks of a placement on a node as it is now.
-    [[nodiscard]] double score_placement(policy& scorer, const pod_request& request, const placement& where);
+    /// What another policy thinks of a placement on a node as it is now. Errors: amount_not_valid if the request does
+    /// not pass check_request(), those of ledger::why_not_there().
+    [[nodiscard]] expected<double, rejection_detail> score_placement(policy& scorer, const pod_request& request,
+                                                                     const placement& where);
 
     /// A present node as policies see it now. Valid until the ledger changes or a decision is made.
     [[nodiscard]] node_view view_of(node_index where);
@@ -85,16 +87,16 @@ public:
 private:
     VGA_HOT void follow_ledger();
     VGA_HOT [[nodiscard]] expected<placement, rejection> decide_known(request_record& request);
-    VGA_HOT void follow_changes(const request_class& asked, index_head& head, const node_group& group);
+    VGA_HOT void follow_changes(const request_class& wanted, index_head& head, const node_group& group);
     VGA_HOT void refresh_index(const request_record& request, const request_part& part, const node_group& group);
-    VGA_HOT void build_index(const request_class& asked, cached_index& index, const node_group& group);
+    VGA_HOT void build_index(const request_class& wanted, cached_index& index, const node_group& group);
     [[nodiscard]] static std::uint32_t first_of(index_head& head);
-    [[nodiscard]] rejection_code known_refusal(const request_class& asked, const node_slot& owner) const noexcept;
-    [[nodiscard]] double plain_key(const request_class& asked, const node_group& group, std::size_t slot);
-    VGA_HOT [[nodiscard]] double new_key(const request_class& asked, const node_slot& owner, const node_facts& facts);
-    [[nodiscard]] rejection_code fixed_refusal(const request_class& asked, cached_index& index, std::size_t slot,
+    [[nodiscard]] rejection_code known_refusal(const request_class& wanted, const node_slot& owner) const noexcept;
+    [[nodiscard]] double plain_key(const request_class& wanted, const node_group& group, std::size_t slot);
+    VGA_HOT [[nodiscard]] double new_key(const request_class& wanted, const node_slot& owner, const node_facts& facts);
+    [[nodiscard]] rejection_code fixed_refusal(const request_class& wanted, cached_index& index, std::size_t slot,
                                                node_index where);
-    [[nodiscard]] node_answer named_answer(const request_class& asked, cached_index& index, const node_group& group,
+    [[nodiscard]] node_answer named_answer(const request_class& wanted, cached_index& index, const node_group& group,
                                            std::size_t slot);
     [[nodiscard]] static node_answer best_with(const request_record& request, double key);
     VGA_HOT [[nodiscard]] node_index best_node(request_record& request, node_answer& best);

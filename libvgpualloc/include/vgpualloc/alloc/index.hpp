@@ -152,7 +152,8 @@ public:
         if (!fixed.empty()) fixed.resize(capacity());
     }
     [[nodiscard]] std::size_t bytes() const noexcept {
-        return class_index::bytes() + fixed.capacity() * sizeof(fixed_answer);
+        return class_index::bytes() + fixed.capacity() * sizeof(fixed_answer) + sizeof(cached_index) -
+               sizeof(class_index);
     }
 
     index_head* owner;

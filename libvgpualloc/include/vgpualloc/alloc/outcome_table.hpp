@@ -51,10 +51,10 @@ public:
         const std::uint32_t kept = id < known.size() ? known[id] : 0;
         const std::uint32_t entry = kept != 0 ? kept : remember(shape, config);
         if (entry < record_base) return {.code = static_cast<rejection_code>(entry)};
-        const record& found = records_[entry - record_base];
+        const record& kept_ways = records_[entry - record_base];
         return {.code = rejection_code::none,
-                .stepwise = found.count == 0,
-                .ways = {pool_.data() + found.first, found.count}};
+                .stepwise = kept_ways.count == 0,
+                .ways = {pool_.data() + kept_ways.first, kept_ways.count}};
     }
 
     /// Why a configuration refuses a request; none if it does not or if nobody asked.

@@ -50,8 +50,8 @@ public:
     /// Says that kept() will be asked about these devices soon.
     void expect(std::uint32_t part, std::span<const device_view* const> devices) const noexcept {
         const auto& known = parts_[part].answers;
-        for (const device_view* each : devices) {
-            if (each->id < known.size()) prefetch(&known[each->id]);
+        for (const device_view* device : devices) {
+            if (device->id < known.size()) prefetch(&known[device->id]);
         }
     }
     static void prefetch([[maybe_unused]] const void* address) noexcept {
@@ -61,7 +61,7 @@ public:
     }
 
     /// Why a device is refused, given the answer that it is. Asked for apart, as it is seldom looked at.
-    [[nodiscard]] rejection_code refused_because(std::uint32_t part, const device_view& device, const answer& given);
+    [[nodiscard]] rejection_code refused_because(std::uint32_t part, const device_view& device, const answer& refusal);
 
     /// Why a configuration refuses a request of this one container; none if it does not or if nobody noted it.
     [[nodiscard]] rejection_code known_refusal(std::uint32_t part, std::uint32_t config) const noexcept {

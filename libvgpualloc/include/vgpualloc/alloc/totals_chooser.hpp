@@ -28,16 +28,16 @@ public:
         : table_{&table}, policies_{policies}, draws_devices_{traits_of(policies).draws_devices} {}
 
     /// The node score of the choice on `before`, or infeasible_because(code).
-    VGA_HOT [[nodiscard]] double score(const parts_view& asked, const node_view& before);
+    VGA_HOT [[nodiscard]] double score(const parts_view& wanted, const node_view& before);
 
     /// Says that score() will soon be asked about a node in this configuration.
-    void expect(const parts_view& asked, const device_config& config) const noexcept {
-        if (!asked.parts.empty()) table_->expect(asked.parts.front(), config.devices);
+    void expect(const parts_view& wanted, const device_config& config) const noexcept {
+        if (!wanted.parts.empty()) table_->expect(wanted.parts.front(), config.devices);
     }
 
     /// Fills `shares` from the node's devices by index; false if the request does not fit. Draws among equal devices
     /// only if `may_draw`.
-    VGA_HOT [[nodiscard]] bool choose(const parts_view& asked, const node_view& before,
+    VGA_HOT [[nodiscard]] bool choose(const parts_view& wanted, const node_view& before,
                                       std::span<const device_view* const> physical, bool may_draw,
                                       small_vector<device_share, 1>& shares);
 
@@ -67,19 +67,19 @@ private:
         node_view after;      ///< the node with these
         bool draws = false;
 
-        progress(const request_view& asked, const node_view& start);
+        progress(const request_view& wanted, const node_view& start);
         progress(const progress&) = delete; // `after` points to `tried`
         progress& operator=(const progress&) = delete;
         ~progress() = default;
     };
 
-    [[nodiscard]] double score_of_one(const parts_view& asked, const node_view& before);
-    [[nodiscard]] static option option_of(const device_view& before, const part_table::answer& given,
+    [[nodiscard]] double score_of_one(const parts_view& wanted, const node_view& before);
+    [[nodiscard]] static option option_of(const device_view& before, const part_table::answer& answer,
                                           std::uint32_t way) noexcept;
     [[nodiscard]] double device_score(progress& on, const option& tried);
     template <class Taken>
-    [[nodiscard]] rejection_code run(const parts_view& asked, progress& on, bool only_totals, Taken&& taken);
-    [[nodiscard]] rejection_code take_any(const parts_view& asked, progress& on, std::size_t container);
+    [[nodiscard]] rejection_code run(const parts_view& wanted, progress& on, bool only_totals, Taken&& taken);
+    [[nodiscard]] rejection_code take_any(const parts_view& wanted, progress& on, std::size_t container);
     [[nodiscard]] bool options_add_alike() const noexcept;
     void ask_devices(std::uint32_t part);
     void list_options(std::uint32_t part, bool merged);

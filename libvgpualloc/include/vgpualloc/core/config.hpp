@@ -1,4 +1,4 @@
-// Every macro of the library: the always-on assertion, the debug-only one, and a hint to the compiler.
+// Every macro of the library: the always-on assertion, the debug-only one, and hints to the compiler.
 #pragma once
 
 #include <cstdio>
@@ -36,8 +36,8 @@ namespace vgpualloc::detail {
 #define VGA_RESTRICT
 #endif
 
-/// Every decision runs through this function. Such functions lie side by side in the program, where they fit into the
-/// processor's instruction cache together.
+/// Decisions spend their time in functions with this mark. They lie side by side in the program, where they fit into
+/// the processor's instruction cache together.
 #if defined(__GNUC__)
 #define VGA_HOT [[gnu::hot]]
 #else

@@ -9,6 +9,12 @@
 
 namespace vgpualloc {
 
+/// The first number from `first` on whose lowest 32 bits are these: how a number is kept where 2^32 elements are never
+/// there at once.
+[[nodiscard]] constexpr std::uint64_t number_of_low(std::uint64_t first, std::uint32_t low) noexcept {
+    return first + static_cast<std::uint32_t>(low - static_cast<std::uint32_t>(first));
+}
+
 /// Elements are numbered from 0 in the order of push_back(). Cutting the front costs as much as is cut, on average.
 template <class T>
 class numbered_log {

@@ -44,6 +44,7 @@ class ledger {
 public:
     using result = expected<void, rejection_detail>;
 
+    /// Nothing runs yet. The cluster passes check_cluster(); rebuild(nodes, bookings) checks that itself.
     explicit ledger(cluster nodes);
     ~ledger();
     ledger(ledger&& other) noexcept;
@@ -63,8 +64,9 @@ public:
     VGA_HOT result release(pod_id pod); ///< of a committed pod
 
     /// Books a pod that runs already, as a restarted scheduler finds it: what runs is counted even where another
-    /// scheduler gave out too much, and on devices that are not in service. Refused only if the placement names a node
-    /// or device that is not there or a partition that its mode does not know.
+    /// scheduler gave out too much, and on devices that are not in service. Refused only for why_not_there(), for
+    /// amounts of the host that are beyond model/limits.hpp or whose sum on the node overflows, and for the pod as by
+    /// reserve().
     [[nodiscard]] expected<booking_id, rejection_detail> adopt(booking running);
 
     // ---- nodes. What runs on something that fails or goes stays counted until it is released.
@@ -136,6 +138,9 @@ public:
     /// Equal scores go to the node of lower rank. Ranks are given in the order of the nodes; a node whose set of device
     /// kinds changes, or that is new, comes after all others.
     [[nodiscard]] std::uint64_t rank_of(node_index where) const noexcept { return records_[where.at()].rank; }
+    /// What of a placement the cluster does not have: its node, a device, a part that the device's mode knows, amounts
+    /// within model/limits.hpp. Code none: all is there, free or not.
+    [[nodiscard]] rejection_detail why_not_there(const placement& where) const;
     /// Why `request`'s host part does not fit on a node; code none when it does.
     [[nodiscard]] rejection_detail why_not_host(node_index where, milli_cpu cpu, bytes memory) const noexcept;
     /// Whether pods together exceed a budget of the device, or overlap on it, because they were adopted that way or the
@@ -160,7 +165,7 @@ public:
     [[nodiscard]] std::span<const booking> bookings() const noexcept { return bookings_; }
     /// What an event of a node says.
     [[nodiscard]] const node_change& change(const ledger_event& event) const noexcept {
-        return changes_[event.subject];
+        return changes_[number_of_low(changes_.first(), event.subject)];
     }
     [[nodiscard]] ledger_log log() const noexcept {
         return {.events = events_.items(),
@@ -218,6 +223,8 @@ private:
         return known ? live_[pod.at()].state : status::absent;
     }
     [[nodiscard]] rejection_detail why_misused(const booking& entry) const noexcept;
+    [[nodiscard]] rejection_detail why_unknown(const placement& where) const noexcept;
+    [[nodiscard]] rejection_detail why_foreign(const placement& where) const;
     [[nodiscard]] bool is_within(node_index where) const noexcept; ///< the host's use its capacity
     void expect_pods_of(std::span<const booking> bookings);
     VGA_HOT [[nodiscard]] std::uint32_t new_slot(booking&& entry);

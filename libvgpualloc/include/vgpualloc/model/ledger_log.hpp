@@ -60,9 +60,10 @@ enum class ledger_event_kind : std::uint8_t {
 
 struct ledger_event {
     ledger_event_kind kind;
-    bool undone = false;       ///< a trial took it back later
-    bool undoes = false;       ///< it takes back an event of a trial
-    std::uint32_t subject = 0; ///< of a pod: slot of the booking; of a node: number of the change, counted from 0
+    bool undone = false; ///< a trial took it back later
+    bool undoes = false; ///< it takes back an event of a trial
+    /// Of a pod: slot of the booking. Of a node: the lowest 32 bits of the change's number.
+    std::uint32_t subject = 0;
     bool operator==(const ledger_event&) const = default;
 };
 

@@ -1,10 +1,12 @@
-// The largest amounts that the library takes, so that no sum or product of them overflows, and what is checked by them.
+// The largest amounts that the library takes, so that no product of them overflows, nor a sum of what is reserved, and
+// what is checked by them. What runs already may be more than there is; a ledger refuses to adopt what has no sum.
 #pragma once
 
 #include <cstdint>
 
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/core/units.hpp"
+#include "vgpualloc/model/partition.hpp"
 
 namespace vgpualloc {
 
@@ -26,6 +28,13 @@ inline constexpr std::int64_t memory_factor_max = std::int64_t{1} << 20U; ///< M
 inline constexpr std::int64_t memory_percent_max = 1'000'000;             ///< of a device's memory
 inline constexpr bytes host_memory_max{std::int64_t{1} << 58U};           ///< of one node or pod
 inline constexpr milli_cpu host_cpu_max{std::int64_t{1} << 50U};          ///< of one node or pod
+
+/// Whether the amounts of a part are none below 0 and none beyond these limits.
+[[nodiscard]] inline bool within_limits(const partition& part) noexcept {
+    const slice* const amounts = std::get_if<slice>(&part);
+    return amounts == nullptr || (amounts->memory >= mib{0} && amounts->memory <= device_memory_max &&
+                                  amounts->cores >= core_percent{0} && amounts->cores <= device_cores_max);
+}
 
 /// Whether a request can be decided: no negative or overflowing amount. Error out_of_range, whose field names the
 /// member ("containers[2].count").
