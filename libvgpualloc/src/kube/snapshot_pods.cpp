@@ -24,13 +24,15 @@ std::vector<std::string> names_of(const kubernetes::pod& pod, const dialect& spo
     std::vector<std::string> names(entries.size());
     if (spoken.asks_as_one()) return names;
     std::vector<bool> named(entries.size(), false);
+    std::size_t first_unnamed = 0; // entries mostly come in the order of the containers
+    kubernetes::pod part = pod;
     for (const kubernetes::container& container : pod.containers) {
-        kubernetes::pod part = pod;
-        part.containers = {container};
+        part.containers.assign(1, container);
         const auto alone = spoken.read_pod(part);
         if (!alone) continue;
         for (const device_request& own_entry : alone->containers) {
-            for (std::size_t i = 0; i < entries.size(); ++i) {
+            while (first_unnamed < entries.size() && named[first_unnamed]) ++first_unnamed;
+            for (std::size_t i = first_unnamed; i < entries.size(); ++i) {
                 if (named[i] || entries[i] != own_entry) continue;
                 named[i] = true;
                 names[i] = container.name;

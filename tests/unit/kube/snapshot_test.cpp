@@ -258,4 +258,12 @@ TEST(snapshot, what_the_ledger_cannot_count_is_told_and_left_out) {
     EXPECT_THAT(memory.warnings, ElementsAre(Field(&vgpualloc::error::field, "spec")));
 }
 
+TEST(snapshot, a_node_without_a_name_is_no_node) {
+    const auto state = snapshot_of(gpu_node("", card("A")) + gpu_node("n1", card("B")));
+    ASSERT_THAT(state.nodes().nodes, SizeIs(1));
+    EXPECT_EQ(state.nodes().nodes[0].name, "n1");
+    ASSERT_FALSE(state.warnings.empty());
+    for (const vgpualloc::error& warning : state.warnings) EXPECT_EQ(warning.field, "metadata.name");
+}
+
 } // namespace
