@@ -44,10 +44,7 @@ cluster_objects sort_out(std::span<const manifest> objects, const dialect_set& d
         return false;
     };
     for (const manifest& object : objects) {
-        if (object.node && object.name.empty()) { // what has no name is nowhere
-            warnings.insert(warnings.end(), object.problems.begin(), object.problems.end());
-            continue;
-        }
+        if (object.node && object.name.empty()) continue; // one of its problems says so
         if (object.node && is_new(object, object.name)) {
             sorted.nodes.push_back(&object);
             sorted.nodes_by_name.emplace(object.name, &*object.node);

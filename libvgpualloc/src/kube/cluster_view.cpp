@@ -253,8 +253,7 @@ void cluster_view::book(pod_entry& entry) {
         const bool committed = book_->is_committed(held.pod);
         static_cast<void>(committed ? book_->release(held.pod) : book_->rollback(held.pod));
     }
-    entry.adopted =
-        adopt_booking(*book_, std::move(held), entry.object.place + ": pod " + entry.full_name, entry.warnings);
+    entry.adopted = adopt_booking(*book_, std::move(held), entry.object, entry.warnings);
 }
 
 // ---- reading

@@ -50,7 +50,7 @@ public:
         const auto position = nodes_->index.find(node);
         if (position == nodes_->index.end()) {
             target_->warnings.push_back({.code = error_code::unknown_name,
-                                         .where = object.place + ": pod " + pod.full_name(),
+                                         .where = label_of(object),
                                          .field = "node",
                                          .value = node,
                                          .expected = "a node of the cluster; the pod counts nowhere"});
@@ -64,8 +64,7 @@ private:
         booking held = read_booking(object, pod, where, nodes_->described[where.at()], target_->nodes(),
                                     target_->dialects, target_->warnings);
         held.pod = pod_id{target_->bound.size()};
-        const std::string label = object.place + ": pod " + pod.full_name();
-        if (!adopt_booking(*target_->book, std::move(held), label, target_->warnings)) return;
+        if (!adopt_booking(*target_->book, std::move(held), object, target_->warnings)) return;
         target_->bound.push_back({.pod = std::move(pod), .node = where});
     }
 

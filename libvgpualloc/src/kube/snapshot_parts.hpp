@@ -36,6 +36,9 @@ struct described_node {
 
 [[nodiscard]] expected<snapshot_pod> read_request(const manifest& object, const dialect_set& dialects);
 
+/// Where an error about a pod is: the object's place and the pod's full name.
+[[nodiscard]] std::string label_of(const manifest& pod);
+
 /// The pod of an object; where the request cannot be read, with its failure and the host part only.
 [[nodiscard]] snapshot_pod read_request_or_failure(const manifest& object, const dialect_set& dialects);
 
@@ -45,6 +48,6 @@ struct described_node {
                                    std::vector<error>& warnings);
 /// Books a pod that runs. What the ledger cannot count of it is left out with a warning: its devices, or else all of
 /// it, and then this is false.
-[[nodiscard]] bool adopt_booking(ledger& book, booking held, const std::string& label, std::vector<error>& warnings);
+[[nodiscard]] bool adopt_booking(ledger& book, booking held, const manifest& object, std::vector<error>& warnings);
 
 } // namespace vgpualloc::kube

@@ -7,9 +7,9 @@
 
 namespace vgpualloc::kube {
 
-namespace {
-
 std::string label_of(const manifest& pod) { return pod.place + ": pod " + namespace_of(pod) + "/" + pod.name; }
+
+namespace {
 
 /// A problem of an object, with the object's place before what the problem says of its own.
 error placed(const manifest& object, error problem) {
@@ -144,7 +144,7 @@ booking read_booking(const manifest& object, const snapshot_pod& pod, node_index
     const bool asks = std::ranges::any_of(pod.request.containers, [](const auto& entry) { return entry.count > 0; });
     if (asks && shares.empty() && warnings.size() == warnings_before) {
         warnings.push_back({.code = error_code::missing,
-                            .where = object.place + ": pod " + pod.full_name(),
+                            .where = label_of(object),
                             .field = "annotations",
                             .value = "",
                             .expected = "what it has of the devices of node " + node.described.name + " in dialect " +
@@ -160,7 +160,7 @@ booking read_booking(const manifest& object, const snapshot_pod& pod, node_index
     return held;
 }
 
-bool adopt_booking(ledger& book, booking held, const std::string& label, std::vector<error>& warnings) {
+bool adopt_booking(ledger& book, booking held, const manifest& object, std::vector<error>& warnings) {
     auto adopted = book.adopt(held);
     if (adopted) return true;
     const bool has_devices = !held.where.shares.empty();
@@ -169,7 +169,7 @@ bool adopt_booking(ledger& book, booking held, const std::string& label, std::ve
         adopted = book.adopt(std::move(held));
     }
     warnings.push_back({.code = error_code::mismatch,
-                        .where = label,
+                        .where = label_of(object),
                         .field = adopted ? "devices" : "spec",
                         .value = "",
                         .expected = adopted ? "parts that the devices of its node can have now; counted without"

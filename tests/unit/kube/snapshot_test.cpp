@@ -262,8 +262,7 @@ TEST(snapshot, a_node_without_a_name_is_no_node) {
     const auto state = snapshot_of(gpu_node("", card("A")) + gpu_node("n1", card("B")));
     ASSERT_THAT(state.nodes().nodes, SizeIs(1));
     EXPECT_EQ(state.nodes().nodes[0].name, "n1");
-    ASSERT_FALSE(state.warnings.empty());
-    for (const vgpualloc::error& warning : state.warnings) EXPECT_EQ(warning.field, "metadata.name");
+    EXPECT_THAT(state.warnings, ElementsAre(Field(&vgpualloc::error::field, "metadata.name")));
 }
 
 } // namespace
