@@ -105,7 +105,12 @@ void allocator::follow_changes(const request_class& wanted, index_head& head, co
     cached_index& index = *head.index;
     const auto for_each_changed = [&](auto&& visit) {
         for (std::uint32_t slot = group.newest; slot != no_slot; slot = group.slots[slot].older) {
-            if (group.slots[slot].changed <= head.changes_read) break;
+            const node_slot& changed = group.slots[slot];
+            if (changed.changed <= head.changes_read) break;
+            if (changed.older != no_slot) {
+                prefetch(&group.slots[changed.older]);
+                index.expect(changed.older);
+            }
             visit(slot);
         }
     };

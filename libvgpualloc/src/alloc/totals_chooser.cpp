@@ -46,7 +46,7 @@ totals_chooser::option totals_chooser::option_of(const device_view& before, cons
 void totals_chooser::ask_devices(std::uint32_t part) {
     answers_.resize(devices_.size());
     for (std::size_t i = 0; i < devices_.size(); ++i) answers_[i] = table_->kept(part, *devices_[i]);
-    for (const part_table::answer& answer : answers_) part_table::prefetch(answer.after);
+    for (const part_table::answer& answer : answers_) prefetch(answer.after);
     for (std::size_t i = 0; i < devices_.size(); ++i) {
         if (!answers_[i].known) answers_[i] = table_->of(part, *devices_[i]);
     }

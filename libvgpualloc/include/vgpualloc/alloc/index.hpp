@@ -51,6 +51,8 @@ public:
     /// Makes room for that many slots.
     void grow(std::size_t slots) { scores_.grow(slots); }
     [[nodiscard]] std::size_t capacity() const noexcept { return scores_.capacity(); }
+    /// Says that a slot's answer will be read or set soon.
+    void expect(std::size_t slot) const noexcept { scores_.expect(slot); }
     void set(std::size_t slot, const node_answer& answer) { set_key(slot, key_of(slot, answer)); }
     /// The same for a score or infeasible_because(code): an answer without compromise.
     void set_key(std::size_t slot, double key) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "vgpualloc/core/arena.hpp"
+#include "vgpualloc/core/config.hpp"
 #include "vgpualloc/model/rejection.hpp"
 #include "vgpualloc/model/request.hpp"
 #include "vgpualloc/model/view.hpp"
@@ -53,11 +54,6 @@ public:
         for (const device_view* device : devices) {
             if (device->id < known.size()) prefetch(&known[device->id]);
         }
-    }
-    static void prefetch([[maybe_unused]] const void* address) noexcept {
-#if defined(__GNUC__)
-        __builtin_prefetch(address);
-#endif
     }
 
     /// Why a device is refused, given the answer that it is. Asked for apart, as it is seldom looked at.

@@ -69,6 +69,8 @@ public:
     [[nodiscard]] double max() const noexcept { return root_; }
     [[nodiscard]] double at(std::size_t position) const noexcept { return levels_[0][position]; }
 
+    /// Says that a position will be read or set soon.
+    void expect(std::size_t position) const noexcept { prefetch(&levels_[0][position]); }
     void set(std::size_t position, double score) {
         for (auto& level : levels_) {
             const double old = level[position];

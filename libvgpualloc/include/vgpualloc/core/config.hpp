@@ -4,6 +4,17 @@
 #include <cstdio>
 #include <cstdlib>
 
+namespace vgpualloc {
+
+/// Says that an address will be read soon.
+inline void prefetch([[maybe_unused]] const void* address) noexcept {
+#if defined(__GNUC__)
+    __builtin_prefetch(address);
+#endif
+}
+
+} // namespace vgpualloc
+
 namespace vgpualloc::detail {
 
 /// Prints the broken invariant and aborts. A broken invariant is a bug of ours, never of the input, so it stops every
