@@ -7,6 +7,7 @@
 
 #include "snapshot_parts.hpp"
 #include "vgpualloc/core/config.hpp"
+#include "vgpualloc/model/limits.hpp"
 
 namespace vgpualloc::kube {
 
@@ -14,10 +15,12 @@ namespace {
 
 /// The nodes of a snapshot, as read and by name.
 struct snapshot_nodes {
-    std::vector<described_node> described;
+    std::vector<const kubernetes::node*> objects;
+    std::vector<described_node> described; ///< by object
     std::map<std::string, node_index> index;
 };
 
+/// Leaves out, with a warning, the nodes that a ledger would refuse.
 snapshot_nodes read_nodes(const cluster_objects& objects, const dialect_set& dialects, cluster& nodes,
                           std::vector<error>& warnings) {
     snapshot_nodes result;
@@ -26,9 +29,18 @@ snapshot_nodes read_nodes(const cluster_objects& objects, const dialect_set& dia
         for (const auto& spoken : dialects) {
             readings.push_back(spoken->read_node(objects.source_of(*spoken, *object->node)));
         }
+        described_node reading = describe_node(*object, std::move(readings), dialects, nodes, warnings);
+        if (auto checked = check_node(reading.described); !checked) {
+            error refusal = std::move(checked).error();
+            refusal.where = object->place + ": " + refusal.where;
+            refusal.expected += "; the node counts nowhere";
+            warnings.push_back(std::move(refusal));
+            continue;
+        }
         result.index.emplace(object->name, node_index{result.described.size()});
-        result.described.push_back(describe_node(*object, std::move(readings), dialects, nodes, warnings));
-        nodes.nodes.push_back(result.described.back().described);
+        result.objects.push_back(&*object->node);
+        nodes.nodes.push_back(reading.described);
+        result.described.push_back(std::move(reading));
     }
     return result;
 }
@@ -120,26 +132,27 @@ expected<snapshot> make_snapshot(std::span<const manifest> objects, const dialec
         warnings.insert(warnings.end(), object.problems.begin(), object.problems.end());
     }
     const auto sorted = sort_out(objects, dialects, warnings);
-    if (sorted.nodes.empty()) {
-        return unexpected(error{.code = error_code::missing,
-                                .where = "the cluster",
-                                .field = "",
-                                .value = "",
-                                .expected = "at least one object of kind Node"});
-    }
-    const auto node_objects = sorted.node_objects();
     snapshot state;
-    state.dialects = dialects.for_nodes(node_objects);
+    state.dialects = dialects.for_nodes(sorted.node_objects());
     state.warnings = std::move(warnings);
     cluster owned;
     auto nodes = read_nodes(sorted, state.dialects, owned, state.warnings);
+    if (nodes.objects.empty()) {
+        const bool none_counts = !sorted.nodes.empty(); // the last warning says what is wrong with them
+        return unexpected(none_counts ? state.warnings.back()
+                                      : error{.code = error_code::missing,
+                                              .where = "the cluster",
+                                              .field = "",
+                                              .value = "",
+                                              .expected = "at least one object of kind Node"});
+    }
     state.book = std::make_unique<ledger>(std::move(owned));
     pod_reader reader{nodes, state};
     for (const manifest* pod : sorted.pods) reader.read(*pod);
     for (described_node& node : nodes.described) state.devices.push_back(std::move(node.devices));
     for (const auto& spoken : state.dialects) {
         auto& amounts = state.extended.emplace_back();
-        for (const kubernetes::node* node : node_objects) amounts.push_back(spoken->extended_of(*node));
+        for (const kubernetes::node* node : nodes.objects) amounts.push_back(spoken->extended_of(*node));
     }
     warn_of_overcommitment(state);
     return state;

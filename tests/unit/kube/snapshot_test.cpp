@@ -258,6 +258,25 @@ TEST(snapshot, what_the_ledger_cannot_count_is_told_and_left_out) {
     EXPECT_THAT(memory.warnings, ElementsAre(Field(&vgpualloc::error::field, "spec")));
 }
 
+TEST(snapshot, a_node_that_a_ledger_would_refuse_is_told_and_counts_nowhere) {
+    auto objects = kube_test::objects(gpu_node("n0", card("A")) + gpu_node("n1", card("B")) + pod("p", "cpu: 1", "n0") +
+                                      pod("q", "cpu: 1", "n1"));
+    objects[0].cpu = milli_cpu{-1};
+    const auto state = kube::make_snapshot(objects, dialects());
+    ASSERT_TRUE(state.has_value());
+    ASSERT_THAT(state->nodes().nodes, ElementsAre(Field(&vgpualloc::node::name, "n1")));
+    EXPECT_THAT(state->devices, SizeIs(1));
+    for (const auto& amounts : state->extended) EXPECT_THAT(amounts, SizeIs(1));
+    EXPECT_THAT(state->bound, SizeIs(1));
+    ASSERT_THAT(state->warnings, SizeIs(2)) << "the node, and the pod on it";
+    EXPECT_THAT(state->warnings[0].message(), AllOf(HasSubstr("node n0"), HasSubstr("-1"), HasSubstr("nowhere")));
+    EXPECT_EQ(state->warnings[1].value, "n0");
+    objects[1].cpu = milli_cpu{-1};
+    const auto none = kube::make_snapshot(objects, dialects());
+    ASSERT_FALSE(none.has_value());
+    EXPECT_THAT(none.error().message(), HasSubstr("node n1"));
+}
+
 TEST(snapshot, a_node_without_a_name_is_no_node) {
     const auto state = snapshot_of(gpu_node("", card("A")) + gpu_node("n1", card("B")));
     ASSERT_THAT(state.nodes().nodes, SizeIs(1));
