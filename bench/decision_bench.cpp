@@ -44,18 +44,21 @@ constexpr double load = 0.7; // of all GPUs: most requests still fit, most nodes
 struct stage {
     std::string policy_name;
     std::int64_t nodes = 0;
+    bool ruled = false; ///< add_host_rules()
     vgpusim::simulation_input input;
     std::unique_ptr<filled_cluster> cluster;
 };
 
-stage& stage_for(const std::string& policy_name, std::int64_t nodes) {
+stage& stage_for(const std::string& policy_name, std::int64_t nodes, bool ruled = false) {
     static std::unique_ptr<stage> last;
-    if (!last || last->policy_name != policy_name || last->nodes != nodes) {
+    if (!last || last->policy_name != policy_name || last->nodes != nodes || last->ruled != ruled) {
         last.reset();
         last = std::make_unique<stage>();
         last->policy_name = policy_name;
         last->nodes = nodes;
+        last->ruled = ruled;
         last->input = vgpubench::make_input(nodes, load);
+        if (ruled) vgpubench::add_host_rules(last->input);
         last->cluster = std::make_unique<filled_cluster>(last->input);
         const auto filler = vgpubench::make_policy(policy_name, last->input);
         last->cluster->fill(*filler);
@@ -84,8 +87,8 @@ void place_and_release(benchmark::State& state, stage& on, Place&& place) {
     state.counters["placed_ratio"] = static_cast<double>(placed) / static_cast<double>(state.iterations());
 }
 
-void steady(benchmark::State& state, const std::string& policy_name, std::int64_t nodes) {
-    stage& on = stage_for(policy_name, nodes);
+void steady(benchmark::State& state, const std::string& policy_name, std::int64_t nodes, bool ruled) {
+    stage& on = stage_for(policy_name, nodes, ruled);
     const auto policy = vgpubench::make_policy(policy_name, on.input);
     vgpualloc::allocator index{on.cluster->book, {.node = policy.get(), .device = policy.get()}};
     std::vector<vgpualloc::request_id> requests;
@@ -158,8 +161,9 @@ void steady_reference(benchmark::State& state, const std::string& policy_name, s
 }
 
 /// The first decision of an allocator on a filled cluster. Making the allocator counts only if `with_index`.
-void first(benchmark::State& state, const std::string& policy_name, std::int64_t nodes, bool with_index) {
-    stage& on = stage_for(policy_name, nodes);
+void first(benchmark::State& state, const std::string& policy_name, std::int64_t nodes, bool with_index,
+           bool ruled = false) {
+    stage& on = stage_for(policy_name, nodes, ruled);
     for (auto unused : state) {
         static_cast<void>(unused);
         state.PauseTiming();
@@ -301,7 +305,7 @@ int main(int argc, char** argv) {
             const auto add = [&](const std::string& name, auto&& call, benchmark::TimeUnit unit) {
                 benchmark::RegisterBenchmark((name + tail).c_str(), call)->Unit(unit);
             };
-            add("steady", [=](benchmark::State& s) { steady(s, policy, nodes); }, benchmark::kMicrosecond);
+            add("steady", [=](benchmark::State& s) { steady(s, policy, nodes, false); }, benchmark::kMicrosecond);
             add(
                 "device_event_and_decision", [=](benchmark::State& s) { event_and_decision(s, policy, nodes, 0); },
                 benchmark::kMicrosecond);
@@ -313,6 +317,10 @@ int main(int argc, char** argv) {
                 benchmark::kMicrosecond);
             add(
                 "index_and_first_decision", [=](benchmark::State& s) { first(s, policy, nodes, true); },
+                benchmark::kMicrosecond);
+            add("ruled_steady", [=](benchmark::State& s) { steady(s, policy, nodes, true); }, benchmark::kMicrosecond);
+            add(
+                "ruled_first_decision", [=](benchmark::State& s) { first(s, policy, nodes, false, true); },
                 benchmark::kMicrosecond);
             if (nodes == 1'000) {
                 add(

@@ -35,6 +35,28 @@ vgpusim::simulation_input make_input(std::int64_t nodes, double load) {
                                                  {.tune = 0.0, .seed = 1, .departures = false, .mode = &mode}));
 }
 
+void add_host_rules(vgpusim::simulation_input& input) {
+    const auto zone = [](std::size_t number) { return "region-a-zone-" + std::to_string(number % 8); };
+    for (std::size_t i = 0; i < input.nodes.nodes.size(); ++i) {
+        vgpualloc::host_facts& host = input.nodes.nodes[i].host;
+        for (int label = 0; label < 12; ++label) {
+            host.labels.emplace_back("feature.example.com/cpu-" + std::string(1, static_cast<char>('a' + label)),
+                                     "true");
+        }
+        host.labels.emplace_back("kubernetes.io/hostname", input.nodes.nodes[i].name);
+        host.labels.emplace_back("node.kubernetes.io/instance-type", "gpu-" + std::to_string(i % 3));
+        host.labels.emplace_back("topology.kubernetes.io/zone", zone(i));
+        if (i % 10 == 0) host.taints.push_back({.key = "dedicated", .value = i % 20 == 0 ? "training" : "serving"});
+    }
+    for (std::size_t i = 0; i < input.requests.size(); ++i) {
+        vgpualloc::host_rules& rules = input.requests[i].rules;
+        rules.has_affinity = true;
+        rules.affinity = {{.labels = {{.key = "topology.kubernetes.io/zone",
+                                       .values = {zone(i), zone(i + 1), zone(i + 2), zone(i + 3)}}}}};
+        rules.tolerations = {{.key = "dedicated", .value = "training"}};
+    }
+}
+
 std::unique_ptr<vgpualloc::policy> make_policy(std::string_view name, const vgpusim::simulation_input& input) {
     vgpualloc::policy_parameters parameters;
     parameters.target = input.typical;

@@ -19,6 +19,10 @@ namespace vgpubench {
 /// classes that ask for `load` times the GPUs. Ends the program with a message if the model cannot be read.
 [[nodiscard]] vgpusim::simulation_input make_input(std::int64_t nodes, double load);
 
+/// Gives the nodes the labels of a managed cluster, a name and a zone among them, and one in ten a taint. Every request
+/// chooses zones and tolerates every other taint.
+void add_host_rules(vgpusim::simulation_input& input);
+
 [[nodiscard]] std::unique_ptr<vgpualloc::policy> make_policy(std::string_view name,
                                                              const vgpusim::simulation_input& input);
 

@@ -261,6 +261,7 @@ const std::vector<std::string>& label_values() {
 }
 
 void draw_host_facts(node& to) {
+    if (chance(3)) to.host.labels.emplace_back("rack", one_of(label_values()));
     if (chance(2)) to.host.labels.emplace_back("zone", one_of(label_values()));
     if (chance(5)) {
         to.host.taints.push_back({.key = one_of(label_values()),
@@ -277,7 +278,8 @@ host_rules draw_host_rules() {
     if (chance(6)) {
         rules.has_affinity = true;
         const auto op = static_cast<label_operator>(*rc::gen::inRange(0, 6));
-        rules.affinity.push_back({.labels = {{.key = "zone", .op = op, .values = {one_of(label_values())}}}});
+        const char* const key = chance(3) ? "rack" : "zone";
+        rules.affinity.push_back({.labels = {{.key = key, .op = op, .values = {one_of(label_values())}}}});
         if (chance(3)) rules.affinity.push_back({.names = {{.key = "metadata.name", .values = {"n1"}}}});
     }
     if (chance(3)) rules.tolerations.push_back({.key = chance(2) ? "" : one_of(label_values()), .any_value = true});

@@ -45,27 +45,51 @@ inline rejection_code allocator::known_refusal(const request_class& wanted, cons
     return scorer_.known_refusal(wanted.scored, owner.config_id);
 }
 
-/// The score of a node that is asked for no device by name, or infeasible_because(code).
-inline double allocator::plain_key(const request_class& wanted, const node_group& group, std::size_t slot) {
-    const node_slot& owner = group.slots[slot];
-    if (!owner.needs_look && !wanted.restricts) {
-        const rejection_code known = known_refusal(wanted, owner);
-        if (known != rejection_code::none) return infeasible_because(known);
+/// why_not_host(), asked once for every class of nodes.
+rejection_code allocator::host_refusal(const request_class& wanted, cached_index& index,
+                                       const node_facts& facts) const {
+    const host_classes& hosts = mirror_.hosts();
+    if (index.host_generation != hosts.generation()) {
+        index.host_generation = hosts.generation();
+        index.host_answers.clear();
     }
+    if (index.host_answers.size() <= facts.host_class) index.host_answers.resize(hosts.number_limit(), 0);
+    std::uint8_t& kept = index.host_answers[facts.host_class];
+    if (kept == 0) {
+        const node& described = mirror_.book().nodes().nodes[facts.node.at()];
+        const rejection_code code = why_not_host(wanted.scored.request.rules, described.host, described.name);
+        kept = static_cast<std::uint8_t>(static_cast<int>(code) + 1);
+    }
+    return static_cast<rejection_code>(kept - 1);
+}
+
+/// Why a node takes no such pod, whatever is free there: it is gone, its host rules, its limit of pods.
+rejection_code allocator::entry_refusal(const request_class& wanted, cached_index& index, const node_slot& owner,
+                                        const node_facts& facts) const {
+    if (owner.config == nullptr) return rejection_code::node_gone;
+    const rejection_code code = host_refusal(wanted, index, facts);
+    if (code != rejection_code::none) return code;
+    return owner.is_full ? rejection_code::too_many_pods : rejection_code::none;
+}
+
+/// The score of a node that is asked for no device by name, or infeasible_because(code).
+inline double allocator::plain_key(const request_class& wanted, cached_index& index, const node_group& group,
+                                   std::size_t slot) {
+    const node_slot& owner = group.slots[slot];
+    if (owner.needs_look || wanted.restricts) {
+        const rejection_code code = entry_refusal(wanted, index, owner, group.facts[slot]);
+        if (code != rejection_code::none) return infeasible_because(code);
+    }
+    const rejection_code known = known_refusal(wanted, owner);
+    if (known != rejection_code::none) return infeasible_because(known);
     return new_key(wanted, owner, group.facts[slot]);
 }
 
 double allocator::new_key(const request_class& wanted, const node_slot& owner, const node_facts& facts) {
-    const pod_request& request = wanted.scored.request;
-    if (owner.needs_look || wanted.restricts) {
-        rejection_code code = mirror_.why_not_entered(owner, facts.node, request.rules);
-        if (code == rejection_code::none) code = known_refusal(wanted, owner);
-        if (code != rejection_code::none) return infeasible_because(code);
-    }
     const node_view before{
         .node = facts.node, .cpu_capacity = facts.cpu_capacity, .cpu_left = owner.cpu_left, .config = owner.config};
     const double score = scorer_.score(wanted.scored, before);
-    if (is_feasible(score) && !facts.has_memory(request.memory)) {
+    if (is_feasible(score) && !facts.has_memory(wanted.scored.request.memory)) {
         return infeasible_because(rejection_code::insufficient_memory);
     }
     return score;
@@ -95,7 +119,7 @@ node_answer allocator::named_answer(const request_class& wanted, cached_index& i
         const rejection_code refusal = reference_.why_not_node(*wanted.named, where).code;
         return {.code = refusal != rejection_code::none ? refusal : fixed};
     }
-    const double key = plain_key(wanted, group, slot);
+    const double key = plain_key(wanted, index, group, slot);
     if (!is_feasible(key)) return {.code = code_in(key)};
     return {.score = key};
 }
@@ -122,10 +146,10 @@ void allocator::follow_changes(const request_class& wanted, index_head& head, co
             if (next != no_slot && group.slots[next].config != nullptr) {
                 scorer_.expect(wanted.scored, *group.slots[next].config);
             }
-            index.set_key(slot, plain_key(wanted, group, slot));
+            index.set_key(slot, plain_key(wanted, index, group, slot));
         });
     } else {
-        for_each_changed([&](std::uint32_t slot) { index.set_key(slot, plain_key(wanted, group, slot)); });
+        for_each_changed([&](std::uint32_t slot) { index.set_key(slot, plain_key(wanted, index, group, slot)); });
     }
 }
 
@@ -168,14 +192,16 @@ void allocator::build_index(const request_class& wanted, cached_index& index, co
     const auto like_previous = [&](std::size_t slot) {
         const node_slot& a = group.slots[slot - 1];
         const node_slot& b = group.slots[slot];
-        return a.config == b.config && a.cpu_left == b.cpu_left && !a.needs_look && !b.needs_look &&
-               group.facts[slot - 1].cpu_capacity == group.facts[slot].cpu_capacity &&
-               (!looks_at_memory || group.facts[slot - 1].memory_left == group.facts[slot].memory_left);
+        const node_facts& facts_a = group.facts[slot - 1];
+        const node_facts& facts_b = group.facts[slot];
+        const bool rules_matter = wanted.restricts || a.needs_look || b.needs_look;
+        return a.config == b.config && a.cpu_left == b.cpu_left && facts_a.cpu_capacity == facts_b.cpu_capacity &&
+               (!rules_matter || (facts_a.host_class == facts_b.host_class && a.is_full == b.is_full)) &&
+               (!looks_at_memory || facts_a.memory_left == facts_b.memory_left);
     };
-    const bool may_copy = traits_.state_alone && !wanted.restricts;
     double last = 0.0;
     index.build(group.slots.size(), [&](std::size_t slot) {
-        if (slot == 0 || !may_copy || !like_previous(slot)) last = plain_key(wanted, group, slot);
+        if (slot == 0 || !traits_.state_alone || !like_previous(slot)) last = plain_key(wanted, index, group, slot);
         return last;
     });
 }

@@ -45,6 +45,7 @@ void cluster_mirror::read_all_nodes() {
         place.count = static_cast<std::uint32_t>(ledger_->devices(where).size());
         enter_group(where, place);
     }
+    sort_hosts();
     intern_all();
 }
 
@@ -104,7 +105,8 @@ void cluster_mirror::read_host(node_index where) {
     node_group& group = groups_[place.group];
     node_slot& slot = group.slots[place.slot];
     slot.cpu_left = described.cpu - used.cpu;
-    slot.needs_look = used.pods >= described.pods_max || !described.host.is_open();
+    slot.is_full = used.pods >= described.pods_max;
+    slot.needs_look = slot.is_full || !described.host.is_open();
     group.facts[place.slot].memory_left = described.memory - used.memory;
     group.facts[place.slot].cpu_capacity = described.cpu;
 }
@@ -168,6 +170,7 @@ void cluster_mirror::read_node(node_index where) {
         devices_[place.first + d] = &states_.device(registered[d].kind, use[d], services[d]);
     }
     read_host(where);
+    sort_host(where);
     node_slot& slot = groups_[place.group].slots[place.slot];
     slot.config = &states_.config(devices(where));
     slot.config_id = slot.config->id;
@@ -189,9 +192,28 @@ void cluster_mirror::pack_devices() {
     devices_unused_ = 0;
 }
 
+/// A node is in the class of what it is described as now.
+void cluster_mirror::sort_host(node_index where) {
+    const slot_place& place = places_[where.at()];
+    std::uint32_t& number = groups_[place.group].facts[place.slot].host_class;
+    const std::uint32_t former = std::exchange(number, hosts_.join(ledger_->nodes().nodes[where.at()]));
+    if (former != host_classes::none) hosts_.leave(former);
+    if (hosts_.is_crowded()) sort_hosts();
+}
+
+void cluster_mirror::sort_hosts() {
+    hosts_.start_over();
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+        const slot_place& place = places_[i];
+        if (place.group == no_slot) continue;
+        groups_[place.group].facts[place.slot].host_class = hosts_.join(ledger_->nodes().nodes[i]);
+    }
+}
+
 void cluster_mirror::leave_group(slot_place& place) {
     if (place.group == no_slot) return;
     node_group& group = groups_[place.group];
+    hosts_.leave(std::exchange(group.facts[place.slot].host_class, host_classes::none));
     group.slots[place.slot].config = nullptr;
     group.slots[place.slot].needs_look = true;
     mark_changed(group, place.slot);
@@ -270,14 +292,6 @@ void cluster_mirror::mark_changed(node_group& group, std::uint32_t slot) {
     changed.older = group.newest;
     if (group.newest != no_slot) group.slots[group.newest].newer = slot;
     group.newest = slot;
-}
-
-rejection_code cluster_mirror::why_not_entered(const node_slot& slot, node_index where, const host_rules& rules) const {
-    if (slot.config == nullptr) return rejection_code::node_gone;
-    const node& described = ledger_->nodes().nodes[where.at()];
-    const rejection_code code = why_not_host(rules, described.host, described.name);
-    if (code != rejection_code::none) return code;
-    return ledger_->host(where).pods < described.pods_max ? rejection_code::none : rejection_code::too_many_pods;
 }
 
 node_view cluster_mirror::view_of(node_index where) const noexcept {

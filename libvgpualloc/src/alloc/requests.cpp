@@ -109,6 +109,7 @@ std::uint32_t request_table::new_class(pod_request seen, bool named, bool always
         entered.scored.request = std::move(seen);
     }
     scorer_->enter(entered.scored);
+    mirror_->add_rules(entered.scored.request.rules);
     const class_key key{.request = named ? entered.named.get() : &entered.scored.request, .always_named = always_named};
     class_keys_[number] = class_numbers_.emplace(key, number).first;
     return number;
@@ -130,6 +131,7 @@ void request_table::leave_class(const request_part& part) {
     if (--left.users > 0) return;
     for (index_head& head : left.heads) indexes_->drop(head);
     scorer_->forget(left.scored);
+    mirror_->remove_rules(left.scored.request.rules);
     class_numbers_.erase(class_keys_[part.class_number]);
     left = {};
     free_classes_.push_back(part.class_number);

@@ -2,8 +2,10 @@
 #include "model/changes.hpp"
 
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "vgpualloc/alloc/mirror.hpp"
 #include "vgpualloc/core/rng.hpp"
@@ -36,6 +38,7 @@ void expect_mirrors(const cluster_mirror& mirror) {
         EXPECT_EQ(facts.cpu_capacity, described.cpu);
         EXPECT_EQ(slot.cpu_left, described.cpu - book.host(where).cpu);
         const bool is_full = book.host(where).pods >= described.pods_max;
+        EXPECT_EQ(slot.is_full, is_full);
         EXPECT_EQ(slot.needs_look, is_full || !described.host.is_open());
         ASSERT_NE(slot.config, nullptr);
         EXPECT_EQ(slot.config_id, slot.config->id);
@@ -61,6 +64,23 @@ void expect_mirrors(const cluster_mirror& mirror) {
         slots += group.slots.size() - holes;
     }
     EXPECT_EQ(slots, present);
+}
+
+/// Nodes are in one class if and only if their taints, their readiness and their zone are the same.
+void expect_sorted_by_zone(const cluster_mirror& mirror) {
+    std::map<host_facts, std::uint32_t> classes;
+    std::set<std::uint32_t> numbers;
+    for (std::size_t i = 0; i < mirror.node_count(); ++i) {
+        const auto& place = mirror.place_of(node_index{i});
+        if (place.group == no_slot) continue;
+        host_facts facts = mirror.book().nodes().nodes[i].host;
+        std::erase_if(facts.labels, [](const auto& label) { return label.first != "zone"; });
+        const std::uint32_t number = mirror.groups()[place.group].facts[place.slot].host_class;
+        EXPECT_EQ(classes.emplace(facts, number).first->second, number) << i;
+        numbers.insert(number);
+    }
+    EXPECT_EQ(numbers.size(), classes.size());
+    EXPECT_EQ(mirror.hosts().size(), classes.size());
 }
 
 struct following {
@@ -223,6 +243,21 @@ TEST(mirror, nodes_that_change_their_number_of_devices_leave_nothing_behind) {
     expect_mirrors(reader.mirror);
 }
 
+TEST(mirror, labels_that_change_for_ever_leave_no_classes_behind) {
+    ledger book{many_nodes(3)};
+    following reader{book};
+    reader.mirror.add_rules({.node_selector = {{"zone", "b"}}});
+    for (int i = 0; i < 5000; ++i) {
+        node described = node_with("n0", {"u0", "u1"});
+        described.host.labels = {{"zone", std::to_string(i)}};
+        ASSERT_TRUE(book.update_node(node_index{0}, described));
+        reader.follow();
+        book.checkpoint(reader.mirror.next_event());
+    }
+    expect_sorted_by_zone(reader.mirror);
+    EXPECT_LE(reader.mirror.hosts().number_limit(), 1030U);
+}
+
 /// Random changes in random trials, read at random times.
 TEST(mirror, follows_whatever_happens) {
     const auto& changes = all_changes();
@@ -231,6 +266,7 @@ TEST(mirror, follows_whatever_happens) {
         rng random{seed};
         ledger book = changing_ledger();
         following reader{book};
+        reader.mirror.add_rules({.node_selector = {{"zone", "b"}}});
         std::vector<std::unique_ptr<trial>> open;
         for (int step = 0; step < 30; ++step) {
             const auto choice = random.below(10);
@@ -247,6 +283,7 @@ TEST(mirror, follows_whatever_happens) {
             if (random.below(3) != 0) continue;
             reader.follow();
             expect_mirrors(reader.mirror);
+            expect_sorted_by_zone(reader.mirror);
             if (testing::Test::HasFailure()) return;
         }
         while (!open.empty()) open.pop_back();

@@ -93,6 +93,18 @@ inline void describe_n0(ledger& book, const std::vector<std::string>& uuids, std
          [](ledger& book) {
              static_cast<void>(book.set_service(node_index{0}, device_index{0}, service_state::in_service));
          }},
+        {"another zone",
+         [](ledger& book) {
+             node described = node_with("n2", {});
+             described.host.labels = {{"zone", "b"}};
+             static_cast<void>(book.update_node(node_index{2}, described));
+         }},
+        {"a taint",
+         [](ledger& book) {
+             node described = node_with("n2", {});
+             described.host.taints = {{.key = "dedicated"}};
+             static_cast<void>(book.update_node(node_index{2}, described));
+         }},
         {"cordon", [](ledger& book) { static_cast<void>(book.set_schedulable(node_index{1}, false)); }},
     };
     return changes;

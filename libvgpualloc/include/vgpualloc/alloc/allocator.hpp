@@ -92,7 +92,12 @@ private:
     VGA_HOT void build_index(const request_class& wanted, cached_index& index, const node_group& group);
     [[nodiscard]] static std::uint32_t first_of(index_head& head);
     [[nodiscard]] rejection_code known_refusal(const request_class& wanted, const node_slot& owner) const noexcept;
-    [[nodiscard]] double plain_key(const request_class& wanted, const node_group& group, std::size_t slot);
+    [[nodiscard]] rejection_code host_refusal(const request_class& wanted, cached_index& index,
+                                              const node_facts& facts) const;
+    [[nodiscard]] rejection_code entry_refusal(const request_class& wanted, cached_index& index, const node_slot& owner,
+                                               const node_facts& facts) const;
+    [[nodiscard]] double plain_key(const request_class& wanted, cached_index& index, const node_group& group,
+                                   std::size_t slot);
     VGA_HOT [[nodiscard]] double new_key(const request_class& wanted, const node_slot& owner, const node_facts& facts);
     [[nodiscard]] rejection_code fixed_refusal(const request_class& wanted, cached_index& index, std::size_t slot,
                                                node_index where);

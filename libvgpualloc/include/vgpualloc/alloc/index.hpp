@@ -155,11 +155,13 @@ public:
     }
     [[nodiscard]] std::size_t bytes() const noexcept {
         return class_index::bytes() + fixed.capacity() * sizeof(fixed_answer) + sizeof(cached_index) -
-               sizeof(class_index);
+               sizeof(class_index) + host_answers.capacity();
     }
 
     index_head* owner;
-    std::vector<fixed_answer> fixed{}; ///< by slot, where the class lists uuids; empty where it does not
+    std::vector<std::uint8_t> host_answers{}; ///< by class of nodes: why_not_host() + 1; 0 where it was not asked
+    std::uint64_t host_generation = 0;        ///< of these classes
+    std::vector<fixed_answer> fixed{};        ///< by slot, where the class lists uuids; empty where it does not
     std::size_t bytes_counted = 0;
 };
 

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "vgpualloc/alloc/host_classes.hpp"
 #include "vgpualloc/alloc/state_table.hpp"
 #include "vgpualloc/core/config.hpp"
 #include "vgpualloc/model/ledger.hpp"
@@ -25,7 +26,8 @@ struct node_slot {
     std::uint32_t config_id = 0;
     std::uint32_t newer = no_slot;
     std::uint32_t older = no_slot;
-    bool needs_look = false; ///< gone, full of pods or not host_facts::is_open(): ask why_not_entered()
+    bool is_full = false;    ///< of pods
+    bool needs_look = false; ///< gone, full of pods or not host_facts::is_open(): not every pod may enter
 
     [[nodiscard]] bool has_cpu(milli_cpu amount) const noexcept { return amount <= cpu_left || amount == milli_cpu{0}; }
 };
@@ -34,7 +36,8 @@ struct node_facts {
     bytes memory_left;
     milli_cpu cpu_capacity;
     node_index node;
-    std::uint64_t rank = 0; ///< ledger::rank_of()
+    std::uint32_t host_class = host_classes::none; ///< none: no node is here any more
+    std::uint64_t rank = 0;                        ///< ledger::rank_of()
 
     [[nodiscard]] bool has_memory(bytes amount) const noexcept { return amount <= memory_left || amount == bytes{0}; }
 };
@@ -89,9 +92,13 @@ public:
     [[nodiscard]] const std::vector<node_group>& groups() const noexcept { return groups_; }
     [[nodiscard]] std::size_t node_count() const noexcept { return places_.size(); }
     [[nodiscard]] const slot_place& place_of(node_index where) const noexcept { return places_[where.at()]; }
-    /// Why a node takes no pod of such rules, whatever is free there: it is gone, its host rules, its limit of pods.
-    [[nodiscard]] rejection_code why_not_entered(const node_slot& slot, node_index where,
-                                                 const host_rules& rules) const;
+    /// What the nodes' classes are told apart by.
+    [[nodiscard]] const host_classes& hosts() const noexcept { return hosts_; }
+    /// A request with these rules is known from now on.
+    void add_rules(const host_rules& rules) {
+        if (hosts_.add_rules(rules)) sort_hosts();
+    }
+    void remove_rules(const host_rules& rules) { hosts_.remove_rules(rules); }
     /// A node as policies see it.
     VGA_HOT [[nodiscard]] node_view view_of(node_index where) const noexcept;
     /// A node's devices by index.
@@ -113,6 +120,8 @@ private:
     void read_all_nodes();
     void intern_all();
     void pack_devices();
+    void sort_host(node_index where);
+    void sort_hosts();
     void leave_group(slot_place& place);
     void enter_group(node_index where, slot_place& place);
     void put_between(node_group& group, const node_facts& facts, std::size_t position);
@@ -126,6 +135,7 @@ private:
     const ledger* ledger_;
     mirror_limits limits_;
     state_table states_;
+    host_classes hosts_;
     std::uint64_t next_event_ = 0;
     std::vector<slot_place> places_; ///< by node
     std::vector<const device_view*> devices_;

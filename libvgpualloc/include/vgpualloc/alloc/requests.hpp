@@ -65,7 +65,7 @@ struct request_record : use_links<request_record> {
 
 class request_table {
 public:
-    request_table(const cluster_mirror& mirror, node_scorer& scorer, index_cache& indexes, pair_traits traits,
+    request_table(cluster_mirror& mirror, node_scorer& scorer, index_cache& indexes, pair_traits traits,
                   std::size_t requests_max)
         : mirror_{&mirror}, scorer_{&scorer}, indexes_{&indexes}, traits_{traits}, requests_max_{requests_max} {}
 
@@ -100,7 +100,7 @@ private:
     [[nodiscard]] std::uint32_t new_class(pod_request seen, bool named, bool always_named);
     void forget(request_record& request);
 
-    const cluster_mirror* mirror_;
+    cluster_mirror* mirror_;
     node_scorer* scorer_;
     index_cache* indexes_;
     pair_traits traits_;
