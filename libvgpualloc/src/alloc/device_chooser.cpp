@@ -8,19 +8,17 @@
 
 namespace vgpualloc {
 
-void device_chooser::list_options(const device_config& now, const device_request& wanted) {
+void device_chooser::list_options(const device_config& now, std::uint32_t part) {
     options_.clear();
+    parts_->forget_passing();
     for (std::size_t i = 0; i < current_.size(); ++i) {
         const device_view* device = current_[i];
         if (taken_[i] != 0) continue;
         const bool seen = std::ranges::any_of(options_, [&](const option& o) { return o.way.before == device; });
-        const bool closed = why_closed(device->service) != rejection_code::none;
-        if (seen || closed || why_never(*device->spec, wanted) != rejection_code::none) continue;
-        partitions_.clear();
-        device->spec->mode->candidates(*device->spec, device->state, wanted, partitions_);
-        for (const partition& part : partitions_) {
-            const device_view& after =
-                states_->device(*device, device->spec->mode->with(*device->spec, device->state, part));
+        if (seen) continue;
+        const part_table::answer answer = parts_->of(part, *device);
+        for (std::uint32_t way = 0; way < answer.count; ++way) {
+            const device_view& after = states_->device(*device, answer.after[way].state);
             options_.push_back(
                 {.way = {.before = device, .after = &after, .next = &states_->replace(now, *device, after)}});
         }
@@ -78,21 +76,21 @@ std::size_t device_chooser::pick_device(const option& best, const request_view& 
     return tied_[static_cast<std::size_t>(policies_.device->draw(tied_.size()))];
 }
 
-partition device_chooser::partition_of(const outcome& way, const device_request& wanted) {
-    const device_view& device = *way.before;
-    partitions_.clear();
-    device.spec->mode->candidates(*device.spec, device.state, wanted, partitions_);
-    if (partitions_.size() == 1) return partitions_.front();
-    const auto match = std::ranges::find_if(partitions_, [&](const partition& part) {
-        return device.spec->mode->with(*device.spec, device.state, part) == way.after->state;
-    });
-    VGA_ASSERT(match != partitions_.end(), "an outcome comes from one of the mode's candidates");
-    return *match;
+/// Why the container gets no device after those that it has.
+rejection_code device_chooser::why_not(std::uint32_t part, std::int64_t already) {
+    rejection reasons;
+    for (std::size_t i = 0; i < current_.size(); ++i) {
+        if (taken_[i] != 0) continue;
+        const rejection_code code = parts_->refused_because(part, *current_[i], parts_->of(part, *current_[i]));
+        ++reasons.nodes[static_cast<std::size_t>(code)];
+    }
+    return step_refusal(reasons, already);
 }
 
-const device_config* device_chooser::choose(const request_view& request, const node_view& before,
+const device_config* device_chooser::choose(const parts_view& wanted, const node_view& before,
                                             std::span<const device_view* const> physical, std::span<outcome> ways,
                                             bool may_draw, small_vector<device_share, 1>& shares) {
+    const request_view& request = wanted.request;
     shares.clear();
     current_.assign(physical.begin(), physical.end());
     const device_config* now = before.config;
@@ -102,7 +100,7 @@ const device_config* device_chooser::choose(const request_view& request, const n
         taken_.assign(current_.size(), 0);
         for (std::int64_t n = 0; n < containers[c].count; ++n) {
             if (by_state || ways.empty()) {
-                list_options(*now, containers[c]);
+                list_options(*now, wanted.parts[c]);
             } else {
                 options_.clear();
                 for (outcome& way : ways) {
@@ -111,13 +109,7 @@ const device_config* device_chooser::choose(const request_view& request, const n
                 }
             }
             if (options_.empty()) {
-                rejection reasons;
-                for (std::size_t i = 0; i < current_.size(); ++i) {
-                    if (taken_[i] != 0) continue;
-                    const auto code = why_not(*current_[i], containers[c]).code;
-                    ++reasons.nodes[static_cast<std::size_t>(code)];
-                }
-                refused_ = step_refusal(reasons, n);
+                refused_ = why_not(wanted.parts[c], n);
                 return nullptr;
             }
             score_options(request, before);
@@ -128,7 +120,7 @@ const device_config* device_chooser::choose(const request_view& request, const n
                 by_state && current_[index] == best.way.before ? best.way : tied_option_on(index, best)->way;
             shares.push_back({.container = static_cast<std::uint32_t>(c),
                               .device = device_index{index},
-                              .part = partition_of(way, containers[c])});
+                              .part = parts_->partition_to(wanted.parts[c], *way.before, way.after->state)});
             now = way.next;
             current_[index] = way.after;
             taken_[index] = 1;

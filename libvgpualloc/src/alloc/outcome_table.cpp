@@ -10,18 +10,17 @@ namespace vgpualloc {
 
 static_assert(rejection_code_count < 64, "rejection codes and record numbers share one integer");
 
-std::uint32_t outcome_table::add(const std::vector<device_request>& containers) {
-    const auto [at, added] = numbers_.emplace(containers, 0);
+std::uint32_t outcome_table::add(const std::vector<std::uint32_t>& parts) {
+    const auto [at, added] = numbers_.emplace(parts, 0);
     if (added) {
         if (free_.empty()) {
             free_.push_back(static_cast<std::uint32_t>(shapes_.size()));
             shapes_.emplace_back();
             memo_.emplace_back();
-            device_memo_.emplace_back();
         }
         at->second = free_.back();
         free_.pop_back();
-        shapes_[at->second].containers = &at->first;
+        shapes_[at->second].parts = &at->first;
     }
     ++shapes_[at->second].users;
     return at->second;
@@ -33,10 +32,9 @@ void outcome_table::remove(std::uint32_t shape) {
     for (const std::uint32_t entry : memo_[shape]) {
         if (entry >= record_base) outcomes_lost_ += records_[entry - record_base].count + std::size_t{1};
     }
-    numbers_.erase(numbers_.find(*removed.containers));
+    numbers_.erase(numbers_.find(*removed.parts));
     removed = {};
     memo_[shape] = {};
-    device_memo_[shape] = {};
     free_.push_back(shape);
 }
 
@@ -56,83 +54,67 @@ std::uint32_t outcome_table::keep(std::size_t first) {
 }
 
 std::uint32_t outcome_table::compute(std::uint32_t shape, const device_config& config) {
-    const auto& containers = *shapes_[shape].containers;
-    if (containers.empty()) {
+    const auto& parts = *shapes_[shape].parts;
+    if (parts.empty()) {
         pool_.push_back({.before = nullptr, .after = nullptr, .next = &config});
         return keep(pool_.size() - 1);
     }
-    for (const device_request& container : containers) {
-        if (container.count > static_cast<std::int64_t>(config.devices.size())) {
+    for (const std::uint32_t part : parts) {
+        if (parts_->wanted(part).count > static_cast<std::int64_t>(config.devices.size())) {
             return static_cast<std::uint32_t>(rejection_code::too_few_devices);
         }
     }
-    if (containers.size() == 1 && containers.front().count == 1) return single_device(shape, config);
-    return several_devices(containers, config);
+    parts_->forget_passing();
+    if (parts.size() == 1 && parts_->wanted(parts.front()).count == 1) return single_device(parts.front(), config);
+    return several_devices(parts, config);
 }
 
-const device_ways& outcome_table::ways_of(std::uint32_t shape, const device_view& device) {
-    auto& known = device_memo_[shape];
-    if (device.id >= known.size()) known.resize(std::max<std::size_t>(device.id + std::size_t{16}, known.size() * 2));
-    device_ways& kept = known[device.id];
-    if (kept.known) return kept;
-    const device_request& wanted = shapes_[shape].containers->front();
-    kept.known = true;
-    kept.code = why_not(device, wanted).code;
-    if (kept.code != rejection_code::none) return kept;
-    partitions_.clear();
-    device.spec->mode->candidates(*device.spec, device.state, wanted, partitions_);
-    for (const partition& part : partitions_) {
-        kept.after.push_back(&states_->device(device, device.spec->mode->with(*device.spec, device.state, part)));
-    }
-    return kept;
-}
-
-std::uint32_t outcome_table::single_device(std::uint32_t shape, const device_config& config) {
+std::uint32_t outcome_table::single_device(std::uint32_t part, const device_config& config) {
     const std::size_t first = pool_.size();
     rejection reasons;
     for (std::size_t i = 0; i < config.devices.size();) { // equal devices are neighbours
         const device_view& device = *config.devices[i];
         const std::size_t begin = i;
         while (i < config.devices.size() && config.devices[i] == &device) ++i;
-        const device_ways& ways = ways_of(shape, device);
-        if (ways.code != rejection_code::none) {
-            reasons.nodes[static_cast<std::size_t>(ways.code)] += static_cast<std::int64_t>(i - begin);
+        const part_table::answer answer = parts_->of(part, device);
+        if (answer.count == 0) {
+            const rejection_code code = parts_->refused_because(part, device, answer);
+            reasons.nodes[static_cast<std::size_t>(code)] += static_cast<std::int64_t>(i - begin);
         }
-        for (const device_view* after : ways.after) {
-            pool_.push_back({.before = &device, .after = after, .next = nullptr});
+        for (std::uint32_t way = 0; way < answer.count; ++way) {
+            pool_.push_back(
+                {.before = &device, .after = &states_->device(device, answer.after[way].state), .next = nullptr});
         }
     }
     if (pool_.size() == first) return static_cast<std::uint32_t>(reasons.main_code());
     return keep(first);
 }
 
-std::uint32_t outcome_table::several_devices(const std::vector<device_request>& containers,
-                                             const device_config& config) {
+std::uint32_t outcome_table::several_devices(const std::vector<std::uint32_t>& parts, const device_config& config) {
     std::vector<const device_view*> current(config.devices.begin(), config.devices.end());
-    for (const device_request& wanted : containers) {
+    for (const std::uint32_t part : parts) {
         std::vector<bool> taken(current.size(), false);
-        for (std::int64_t n = 0; n < wanted.count; ++n) {
+        for (std::int64_t n = 0; n < parts_->wanted(part).count; ++n) {
             rejection reasons;
             std::size_t chosen = current.size();
+            part_table::answer ways;
             for (std::size_t i = 0; i < current.size(); ++i) {
                 if (taken[i]) continue;
-                const rejection_code code = why_not(*current[i], wanted).code;
-                if (code != rejection_code::none) {
+                const part_table::answer answer = parts_->of(part, *current[i]);
+                if (answer.count == 0) {
+                    const rejection_code code = parts_->refused_because(part, *current[i], answer);
                     ++reasons.nodes[static_cast<std::size_t>(code)];
                     continue;
                 }
                 if (chosen != current.size() && current[chosen] != current[i]) return keep(pool_.size()); // a choice
+                if (chosen == current.size()) ways = answer;
                 chosen = std::min(chosen, i);
             }
             if (chosen == current.size()) {
                 return static_cast<std::uint32_t>(step_refusal(reasons, n));
             }
-            const device_view& before = *current[chosen];
-            partitions_.clear();
-            before.spec->mode->candidates(*before.spec, before.state, wanted, partitions_);
-            if (partitions_.size() > 1) return keep(pool_.size()); // a choice of where on the device
-            current[chosen] =
-                &states_->device(before, before.spec->mode->with(*before.spec, before.state, partitions_.front()));
+            if (ways.count > 1) return keep(pool_.size()); // a choice of where on the device
+            current[chosen] = &states_->device(*current[chosen], ways.after->state);
             taken[chosen] = true;
         }
     }
@@ -143,7 +125,6 @@ std::uint32_t outcome_table::several_devices(const std::vector<device_request>& 
 
 void outcome_table::clear() {
     for (auto& entries : memo_) entries.clear();
-    for (auto& entries : device_memo_) entries.clear();
     records_.clear();
     pool_.clear();
     outcomes_lost_ = 0;

@@ -72,6 +72,17 @@ part_table::answer part_table::remember(std::uint32_t part, const device_view& d
     return known[device.id] = compute(part, device, kept_);
 }
 
+partition part_table::partition_to(std::uint32_t part, const device_view& device, const device_state& after) {
+    const device_spec& spec = *device.spec;
+    partitions_.clear();
+    spec.mode->candidates(spec, device.state, wanted(part), partitions_);
+    if (partitions_.size() == 1) return partitions_.front();
+    const auto match = std::ranges::find_if(
+        partitions_, [&](const partition& way) { return spec.mode->with(spec, device.state, way) == after; });
+    VGA_ASSERT(match != partitions_.end(), "a state comes from one of the mode's candidates");
+    return *match;
+}
+
 rejection_code part_table::refused_because(std::uint32_t part, const device_view& device, const answer& refusal) {
     if (refusal.code != rejection_code::none) return refusal.code;
     part_record& record = parts_[part];

@@ -4,27 +4,21 @@
 namespace vgpualloc {
 
 node_scorer::node_scorer(state_table& states, policy_pair policies, pair_traits traits)
-    : policies_{policies}, traits_{traits}, outcomes_{states}, chooser_{states, outcomes_, policies},
+    : policies_{policies}, traits_{traits}, outcomes_{states, parts_}, chooser_{states, parts_, outcomes_, policies},
       totals_{parts_, policies} {}
 
 void node_scorer::enter(scored_request& request) {
     request.devices = 0;
-    for (const device_request& container : request.request.containers) request.devices += container.count;
-    if (traits_.by_totals) {
-        for (const device_request& container : request.request.containers) {
-            request.parts.push_back(parts_.add(container));
-        }
-    } else {
-        request.shape = outcomes_.add(request.request.containers);
+    for (const device_request& container : request.request.containers) {
+        request.devices += container.count;
+        request.parts.push_back(parts_.add(container));
     }
+    if (!traits_.by_totals) request.shape = outcomes_.add(request.parts);
 }
 
 void node_scorer::forget(const scored_request& request) {
-    if (traits_.by_totals) {
-        for (const std::uint32_t part : request.parts) parts_.remove(part);
-    } else {
-        outcomes_.remove(request.shape);
-    }
+    if (!traits_.by_totals) outcomes_.remove(request.shape);
+    for (const std::uint32_t part : request.parts) parts_.remove(part);
 }
 
 void node_scorer::forget_ids() {
@@ -36,7 +30,7 @@ void node_scorer::forget_ids() {
 
 double node_scorer::stepwise_score(const scored_request& request, const node_view& before) {
     devices_.assign(before.config->devices.begin(), before.config->devices.end());
-    const device_config* next = chooser_.choose(request.view(), before, devices_, {}, false, shares_);
+    const device_config* next = chooser_.choose(request.in_parts(), before, devices_, {}, false, shares_);
     if (next == nullptr) return infeasible_because(chooser_.refused());
     const node_view after{.node = before.node,
                           .cpu_capacity = before.cpu_capacity,
@@ -81,7 +75,7 @@ bool node_scorer::choose(const scored_request& request, const node_view& before,
     const bool single = request.devices == 1 && request.request.containers.size() == 1;
     const auto ways =
         single ? outcomes_.of(request.shape, before.config->id, *before.config).ways : std::span<outcome>{};
-    return chooser_.choose(request.view(), before, devices, ways, may_draw, shares) != nullptr;
+    return chooser_.choose(request.in_parts(), before, devices, ways, may_draw, shares) != nullptr;
 }
 
 } // namespace vgpualloc

@@ -264,13 +264,6 @@ double totals_chooser::score(const parts_view& wanted, const node_view& before) 
     return checked_score(policies_.node->node_score(wanted.request, before, on.after));
 }
 
-partition totals_chooser::partition_of(const option& chosen, const device_request& wanted) {
-    const device_view& device = *chosen.before;
-    partitions_.clear();
-    device.spec->mode->candidates(*device.spec, device.state, wanted, partitions_);
-    return partitions_[chosen.way];
-}
-
 bool totals_chooser::choose(const parts_view& wanted, const node_view& before,
                             std::span<const device_view* const> physical, bool may_draw,
                             small_vector<device_share, 1>& shares) {
@@ -278,11 +271,10 @@ bool totals_chooser::choose(const parts_view& wanted, const node_view& before,
     devices_.assign(physical.begin(), physical.end());
     progress on{wanted.request, before};
     on.draws = may_draw && draws_devices_ && policies_.device->draws_device_for(wanted.request);
-    const auto& containers = wanted.request.request->containers;
     const auto share_out = [&](std::size_t container, const option& chosen) {
         shares.push_back({.container = static_cast<std::uint32_t>(container),
                           .device = device_index{std::size_t{chosen.index}},
-                          .part = partition_of(chosen, containers[container])});
+                          .part = table_->partition_to(wanted.parts[container], *chosen.before, chosen.after->state)});
     };
     return run(wanted, on, false, share_out) == rejection_code::none;
 }

@@ -129,9 +129,9 @@ TEST(totals_chooser, chooses_and_scores_as_the_chooser_from_configurations_does)
         owned.kind_of(gpu("A"));
         owned.kind_of(gpu("B", 2));
         state_table states{owned};
-        outcome_table outcomes{states};
-        device_chooser by_configs{states, outcomes, both};
         part_table table;
+        outcome_table outcomes{states, table};
+        device_chooser by_configs{states, table, outcomes, both};
         totals_chooser by_totals{table, both};
         rng draw{11};
         for (int round = 0; round < 200; ++round) {
@@ -155,10 +155,11 @@ TEST(totals_chooser, chooses_and_scores_as_the_chooser_from_configurations_does)
                 const request_view request{.request = &pod, .devices = count};
                 small_vector<device_share, 1> ours;
                 small_vector<device_share, 1> theirs;
-                const bool fits = by_totals.choose({.request = request, .parts = parts}, before, devices, false, ours);
-                const device_config* next = by_configs.choose(request, before, devices, {}, false, theirs);
+                const parts_view wanted{.request = request, .parts = parts};
+                const bool fits = by_totals.choose(wanted, before, devices, false, ours);
+                const device_config* next = by_configs.choose(wanted, before, devices, {}, false, theirs);
                 ASSERT_EQ(fits, next != nullptr);
-                const double score = by_totals.score({.request = request, .parts = parts}, before);
+                const double score = by_totals.score(wanted, before);
                 ASSERT_EQ(is_feasible(score), fits);
                 ++(fits ? fitting : refused);
                 if (!fits) continue;

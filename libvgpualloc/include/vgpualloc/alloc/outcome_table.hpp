@@ -7,10 +7,9 @@
 #include <span>
 #include <vector>
 
+#include "vgpualloc/alloc/part_table.hpp"
 #include "vgpualloc/alloc/state_table.hpp"
 #include "vgpualloc/core/config.hpp"
-#include "vgpualloc/core/small_vector.hpp"
-#include "vgpualloc/model/request.hpp"
 
 namespace vgpualloc {
 
@@ -30,19 +29,13 @@ struct outcome_list {
     std::span<outcome> ways{};                  ///< valid until the next call; empty if stepwise or refused
 };
 
-/// What one device's worth of a single-device shape makes of a device state.
-struct device_ways {
-    bool known = false;
-    rejection_code code = rejection_code::none;
-    small_vector<const device_view*, 1> after; ///< one per candidate partition; empty if refused
-};
-
 class outcome_table {
 public:
-    explicit outcome_table(state_table& states) : states_{&states} {}
+    outcome_table(state_table& states, part_table& parts) : states_{&states}, parts_{&parts} {}
 
-    /// A number for the device part of a request, the same for equal ones until each was removed.
-    [[nodiscard]] std::uint32_t add(const std::vector<device_request>& containers);
+    /// A number for the device part of a request, the same for equal ones until each was removed. `parts` are its
+    /// containers in the part table, where they stay until then.
+    [[nodiscard]] std::uint32_t add(const std::vector<std::uint32_t>& parts);
     void remove(std::uint32_t shape);
 
     /// `id` is the configuration's own, given apart so that a refusal does not touch the configuration.
@@ -85,28 +78,25 @@ private:
 
     VGA_HOT [[nodiscard]] std::uint32_t remember(std::uint32_t shape, const device_config& config);
     VGA_HOT [[nodiscard]] std::uint32_t compute(std::uint32_t shape, const device_config& config);
-    VGA_HOT [[nodiscard]] std::uint32_t single_device(std::uint32_t shape, const device_config& config);
-    [[nodiscard]] std::uint32_t several_devices(const std::vector<device_request>& containers,
-                                                const device_config& config);
+    VGA_HOT [[nodiscard]] std::uint32_t single_device(std::uint32_t part, const device_config& config);
+    [[nodiscard]] std::uint32_t several_devices(const std::vector<std::uint32_t>& parts, const device_config& config);
     VGA_HOT [[nodiscard]] std::uint32_t keep(std::size_t first);
-    VGA_HOT [[nodiscard]] const struct device_ways& ways_of(std::uint32_t shape, const device_view& device);
 
     state_table* states_;
-    std::map<std::vector<device_request>, std::uint32_t> numbers_;
+    part_table* parts_;
+    std::map<std::vector<std::uint32_t>, std::uint32_t> numbers_;
     struct shape_record {
-        const std::vector<device_request>* containers = nullptr;
+        const std::vector<std::uint32_t>* parts = nullptr; ///< by container
         std::uint32_t users = 0;
     };
     static constexpr std::size_t outcomes_lost_max = std::size_t{1} << 21;
 
     std::vector<shape_record> shapes_;
-    std::vector<std::uint32_t> free_;                   ///< numbers of shapes that were removed
-    std::size_t outcomes_lost_ = 0;                     ///< in pool_, of shapes that were removed
-    std::vector<std::vector<std::uint32_t>> memo_;      ///< [shape][configuration id]
-    std::vector<std::vector<device_ways>> device_memo_; ///< [shape][device id], for shapes of one device
+    std::vector<std::uint32_t> free_;              ///< numbers of shapes that were removed
+    std::size_t outcomes_lost_ = 0;                ///< in pool_, of shapes that were removed
+    std::vector<std::vector<std::uint32_t>> memo_; ///< [shape][configuration id]
     std::vector<record> records_;
     std::vector<outcome> pool_;
-    std::vector<partition> partitions_;
 };
 
 } // namespace vgpualloc

@@ -9,6 +9,7 @@
 
 #include "vgpualloc/core/arena.hpp"
 #include "vgpualloc/core/config.hpp"
+#include "vgpualloc/model/partition.hpp"
 #include "vgpualloc/model/rejection.hpp"
 #include "vgpualloc/model/request.hpp"
 #include "vgpualloc/model/view.hpp"
@@ -55,6 +56,11 @@ public:
             if (device->id < known.size()) prefetch(&known[device->id]);
         }
     }
+
+    /// The partition that leaves the device in this state: the first of those that do.
+    VGA_HOT [[nodiscard]] partition partition_to(std::uint32_t part, const device_view& device,
+                                                 const device_state& after);
+    [[nodiscard]] const device_request& wanted(std::uint32_t part) const noexcept { return *parts_[part].wanted; }
 
     /// Why a device is refused, given the answer that it is. Asked for apart, as it is seldom looked at.
     [[nodiscard]] rejection_code refused_because(std::uint32_t part, const device_view& device, const answer& refusal);

@@ -19,8 +19,8 @@ namespace vgpualloc {
 struct scored_request {
     pod_request request;
     std::int64_t devices = 0;           ///< over all containers
-    std::uint32_t shape = 0;            ///< where a policy looks at whole configurations
-    std::vector<std::uint32_t> parts{}; ///< by container, where both policies score by totals
+    std::vector<std::uint32_t> parts{}; ///< by container
+    std::uint32_t shape = 0;            ///< of these parts, where a policy looks at whole configurations
 
     [[nodiscard]] request_view view() const noexcept { return {.request = &request, .devices = devices}; }
     [[nodiscard]] parts_view in_parts() const noexcept { return {.request = view(), .parts = parts}; }
@@ -65,9 +65,9 @@ private:
 
     policy_pair policies_;
     pair_traits traits_;
+    part_table parts_;
     outcome_table outcomes_;
     device_chooser chooser_;
-    part_table parts_;
     totals_chooser totals_;
     std::vector<const device_view*> devices_; ///< of the node being scored
     small_vector<device_share, 1> shares_;

@@ -14,12 +14,6 @@
 
 namespace vgpualloc {
 
-/// A request with what its containers are called in the part table.
-struct parts_view {
-    request_view request;
-    std::span<const std::uint32_t> parts; ///< by container
-};
-
 /// Chooses as device_chooser does (and says there how), from the states of the devices and the node's totals alone.
 /// Both policies score by totals.
 class totals_chooser {
@@ -91,7 +85,6 @@ private:
     [[nodiscard]] bool settles_tie(progress& on, const option& a, const option& b);
     void take(progress& on, std::size_t chosen);
     [[nodiscard]] rejection_code why_not(std::uint32_t part, std::int64_t already);
-    [[nodiscard]] partition partition_of(const option& chosen, const device_request& wanted);
 
     part_table* table_;
     policy_pair policies_;
@@ -101,7 +94,6 @@ private:
     std::vector<option> options_;             ///< of the container at hand, by index and way
     std::vector<double> scores_;              ///< of the options' devices; not a number for those that were taken
     std::size_t options_left_ = 0;
-    std::vector<partition> partitions_;
     std::vector<std::size_t> tied_;
 };
 
