@@ -152,11 +152,11 @@ vgpualloc::expected<void> write_files(const std::string& folder, const std::vect
     std::vector<staged_file> staged;
     staged.reserve(files.size());
 
-    if (auto made = folders.create(folder); !made) return made;
+    if (auto created = folders.create(folder); !created) return created;
     for (const output_file& file : files) {
         const std::string target = folder + "/" + file.name;
         if (file.name.find('/') != std::string::npos) {
-            if (auto made = folders.create(target.substr(0, target.rfind('/'))); !made) return made;
+            if (auto created = folders.create(target.substr(0, target.rfind('/'))); !created) return created;
         }
         if (auto written = staged.emplace_back(target).write(file.content); !written) return written;
     }

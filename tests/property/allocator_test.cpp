@@ -60,12 +60,12 @@ TEST_P(allocator_property, placing_and_releasing_changes_nothing) {
         allocator placer{book, policies.pair()};
         std::uint32_t pods = 0;
         for (const operation& what : in.operations) {
-            const request_id asked = placer.intern(in.requests[what.request % in.requests.size()]).value();
+            const request_id request = placer.intern(in.requests[what.request % in.requests.size()]).value();
             const request_id witness = placer.intern(in.requests[what.salt % in.requests.size()]).value();
             const auto before = use_of(book);
             const auto answers = placer.evaluate(witness);
             const pod_id pod{pods++};
-            if (!placer.place(book, pod, asked)) continue;
+            if (!placer.place(book, pod, request)) continue;
             RC_ASSERT(violation(book) == "");
             if (what.kind % 2 == 0) continue; // this one stays
             book.release(pod);
@@ -103,16 +103,16 @@ TEST_P(allocator_property, answers_do_not_depend_on_device_indices_or_on_the_ord
         const world in = *worlds({.openb = choice.openb, .mode = nullptr, .contains_devices_only = false});
         rng shuffler{in.operations.size()};
         device_order order;
-        for (const node& each : in.owned.nodes) {
-            auto& here = order.emplace_back(each.devices.size());
+        for (const node& described : in.owned.nodes) {
+            auto& here = order.emplace_back(described.devices.size());
             std::iota(here.begin(), here.end(), std::size_t{0});
             shuffler.shuffle(here);
         }
         ledger book{in.owned};
         std::vector<booking> booked;
         for (const operation& what : in.operations) {
-            const auto& asked = in.requests[what.request % in.requests.size()];
-            const booking wanted = some_booking(in.owned, asked, pod_id{booked.size()}, what.salt);
+            const auto& request = in.requests[what.request % in.requests.size()];
+            const booking wanted = some_booking(in.owned, request, pod_id{booked.size()}, what.salt);
             if (book.reserve(wanted)) booked.push_back(reordered(wanted, order));
         }
         shuffler.shuffle(booked);
@@ -122,9 +122,9 @@ TEST_P(allocator_property, answers_do_not_depend_on_device_indices_or_on_the_ord
         const policies_of other_policies{choice, in};
         allocator placer{book, policies.pair()};
         allocator other_placer{other, other_policies.pair()};
-        for (const pod_request& asked : in.requests) {
-            expect_equal(placer.evaluate(placer.intern(asked).value()),
-                         other_placer.evaluate(other_placer.intern(asked).value()));
+        for (const pod_request& request : in.requests) {
+            expect_equal(placer.evaluate(placer.intern(request).value()),
+                         other_placer.evaluate(other_placer.intern(request).value()));
         }
     });
 }

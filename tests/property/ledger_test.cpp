@@ -255,7 +255,7 @@ TEST_P(mode_property, what_was_adopted_overlapping_comes_off_without_a_trace) {
 }
 
 INSTANTIATE_TEST_SUITE_P(all, mode_property, testing::ValuesIn(known_modes()),
-                         [](const auto& each) { return each.param.name; });
+                         [](const auto& instance) { return instance.param.name; });
 
 } // namespace
 } // namespace vgpualloc::property

@@ -48,26 +48,26 @@ void draw_nodes(cluster& to, const world_kind& bounds) {
             .uuid = "", .kind = kind, .service = chance(8) ? service_state::failed : service_state::in_service};
     };
     to.nodes = draw_list(least_of(bounds, bounds.nodes_max), bounds.nodes_max, [&] {
-        node made{.name = "n",
-                  .cpu = milli_cpu{amount(16000, 1000)},
-                  .memory = bytes{amount(32000, 2000)},
-                  .pods_max = *rc::gen::inRange<std::int64_t>(1, 7)};
-        if (chance(6)) return made; // CPU only
+        node described{.name = "n",
+                       .cpu = milli_cpu{amount(16000, 1000)},
+                       .memory = bytes{amount(32000, 2000)},
+                       .pods_max = *rc::gen::inRange<std::int64_t>(1, 7)};
+        if (chance(6)) return described; // CPU only
         if (chance(2)) {
-            made.devices = draw_list(1, bounds.devices_max, [&] { return draw_device(one_of(kinds)); });
+            described.devices = draw_list(1, bounds.devices_max, [&] { return draw_device(one_of(kinds)); });
         } else {
             const std::uint32_t kind = one_of(kinds);
-            made.devices = draw_list(1, bounds.devices_max, [&] { return draw_device(kind); });
+            described.devices = draw_list(1, bounds.devices_max, [&] { return draw_device(kind); });
         }
-        return made;
+        return described;
     });
 }
 
 pod_request draw_request(bool contains_devices_only) {
-    pod_request made{.cpu = milli_cpu{amount(4000, 500)}, .memory = bytes{amount(8000, 1000)}, .containers = {}};
-    made.containers = draw_list(0, 3, draw_device_request);
-    if (contains_devices_only) std::erase_if(made.containers, [](const device_request& c) { return c.count == 0; });
-    return made;
+    pod_request request{.cpu = milli_cpu{amount(4000, 500)}, .memory = bytes{amount(8000, 1000)}, .containers = {}};
+    request.containers = draw_list(0, 3, draw_device_request);
+    if (contains_devices_only) std::erase_if(request.containers, [](const device_request& c) { return c.count == 0; });
+    return request;
 }
 
 void draw_openb_nodes(cluster& to) {
@@ -90,17 +90,19 @@ pod_request draw_openb_request() {
 
 npu_kind npu_of(std::string_view chip_name) {
     const ascend_chip& chip = *find_chip(built_in_ascend_catalog(), chip_name).value();
-    npu_kind made{.name = chip.name,
+    npu_kind kind{.name = chip.name,
                   .memory_allocatable = chip.memory_allocatable,
                   .memory_capacity = chip.memory_capacity,
                   .ai_core = chip.ai_core,
                   .ai_cpu = chip.ai_cpu.value_or(0),
                   .templates = {}};
-    for (const auto& each : chip.templates) {
-        made.templates.push_back(
-            {.name = each.name, .memory = each.memory, .ai_core = each.ai_core, .ai_cpu = each.ai_cpu.value_or(0)});
+    for (const auto& offered : chip.templates) {
+        kind.templates.push_back({.name = offered.name,
+                                  .memory = offered.memory,
+                                  .ai_core = offered.ai_core,
+                                  .ai_cpu = offered.ai_cpu.value_or(0)});
     }
-    return made;
+    return kind;
 }
 
 namespace {
@@ -139,9 +141,9 @@ namespace {
 /// Modes of other hardware than that of the listed ones, kept for the program's life.
 std::vector<known_mode> modes_of_more_hardware() {
     static std::vector<std::shared_ptr<const sharing_mode>> kept;
-    std::vector<known_mode> made;
-    const auto add = [&made](std::string name, std::shared_ptr<const sharing_mode> mode) {
-        made.push_back({.name = std::move(name), .mode = mode.get(), .facts = facts_of(*mode)});
+    std::vector<known_mode> known;
+    const auto add = [&known](std::string name, std::shared_ptr<const sharing_mode> mode) {
+        known.push_back({.name = std::move(name), .mode = mode.get(), .facts = facts_of(*mode)});
         kept.push_back(std::move(mode));
     };
     const auto mig_of = [](std::string_view model) {
@@ -156,25 +158,25 @@ std::vector<known_mode> modes_of_more_hardware() {
         add(name + "_soft", modes::make_ascend_vir(npu_of(chip), true).value());
     }
     add("mindcluster_310p_of_10_cores", modes::make_mindcluster_310p(core_percent{10}, 7).value());
-    return made;
+    return known;
 }
 
 } // namespace
 
 const std::vector<known_mode>& known_modes() {
     static const std::vector<known_mode> modes = [] {
-        std::vector<known_mode> made;
-        for (const sharing_mode* each : all_modes()) {
-            made.push_back({.name = std::string{each->name()}, .mode = each, .facts = facts_of(*each)});
+        std::vector<known_mode> known;
+        for (const sharing_mode* mode : all_modes()) {
+            known.push_back({.name = std::string{mode->name()}, .mode = mode, .facts = facts_of(*mode)});
         }
-        std::ranges::move(modes_of_more_hardware(), std::back_inserter(made));
+        std::ranges::move(modes_of_more_hardware(), std::back_inserter(known));
         static const modes::mig_groups grouped{groups_of_an_a100()};
         verify::device_facts facts;
         facts.geometry = groups_of_an_a100();
-        made.push_back({.name = "mig_groups", .mode = &grouped, .facts = facts, .memory_least = mib{40960}});
+        known.push_back({.name = "mig_groups", .mode = &grouped, .facts = facts, .memory_least = mib{40960}});
         static const yielding_mode yielding;
-        made.push_back({.name = "yielding", .mode = &yielding, .facts = {}, .memory_least = {}});
-        return made;
+        known.push_back({.name = "yielding", .mode = &yielding, .facts = {}, .memory_least = {}});
+        return known;
     }();
     return modes;
 }
@@ -190,9 +192,9 @@ std::string violation(const ledger& book) {
 device_spec draw_spec(const sharing_mode* mode) {
     std::vector<const sharing_mode*> modes; // half of them listed ones, since there are more NPUs than other modes
     const bool listed = chance(2);
-    for (const known_mode& each : known_modes()) {
-        if (!listed || std::ranges::find(all_modes(), each.mode) != std::ranges::end(all_modes())) {
-            modes.push_back(each.mode);
+    for (const known_mode& known : known_modes()) {
+        if (!listed || std::ranges::find(all_modes(), known.mode) != std::ranges::end(all_modes())) {
+            modes.push_back(known.mode);
         }
     }
     const sharing_mode* const drawn_mode = mode != nullptr ? mode : one_of(std::move(modes));
@@ -205,52 +207,52 @@ device_spec draw_spec(const sharing_mode* mode) {
                             .cores = core_percent{one_of<std::int64_t>({100, 100, 100, 60})},
                             .slots = *rc::gen::inRange<std::int64_t>(1, 5),
                             .mode = drawn_mode};
-    device_spec made = drawn.mode->adapted(drawn);
-    made.memory = std::max(made.memory, known.memory_least);
-    return made;
+    device_spec spec = drawn.mode->adapted(drawn);
+    spec.memory = std::max(spec.memory, known.memory_least);
+    return spec;
 }
 
 namespace {
 
 /// What only some modes know: names of MIG profiles, NPUs' video engines, levels, limits in software.
-void draw_particulars(device_request& made) {
+void draw_particulars(device_request& container) {
     if (chance(8)) {
-        made.profile =
+        container.profile =
             one_of<std::string>({"1g.5gb", "1g.5gb+me", "3g.20gb", "1g.24gb", "1g.24gb+me.all", "3g.90gb", "none"});
     }
-    if (chance(8)) made.dvpp = one_of<dvpp_use>({dvpp_use::yes, dvpp_use::no});
-    made.high_level = chance(20);
-    made.soft = chance(12);
+    if (chance(8)) container.dvpp = one_of<dvpp_use>({dvpp_use::yes, dvpp_use::no});
+    container.high_level = chance(20);
+    container.soft = chance(12);
 }
 
 } // namespace
 
 device_request draw_device_request() {
-    device_request made;
-    made.count = *rc::gen::inRange<std::int64_t>(0, 5);
+    device_request container;
+    container.count = *rc::gen::inRange<std::int64_t>(0, 5);
     switch (*rc::gen::inRange(0, 6)) {
     case 0:
         break; // all of the memory
     case 1:
-        made.memory_percent = *rc::gen::inRange<std::int64_t>(1, 101);
+        container.memory_percent = *rc::gen::inRange<std::int64_t>(1, 101);
         break;
     case 2:
     case 3:
-        made.memory = mib{128 + amount(3072, 128)}; // units of CCE
+        container.memory = mib{128 + amount(3072, 128)}; // units of CCE
         break;
     default:
-        made.memory = mib{500 + amount(12000, 500)};
+        container.memory = mib{500 + amount(12000, 500)};
         break;
     }
-    made.cores = core_percent{one_of<std::int64_t>({0, 0, 10, 25, 50, 60, 100, 1, 2, 4, 8})};
-    draw_particulars(made);
-    if (chance(4)) made.models = draw_list(1, 2, [] { return one_of<std::string>({"A", "B", "C", "Z"}); });
+    container.cores = core_percent{one_of<std::int64_t>({0, 0, 10, 25, 50, 60, 100, 1, 2, 4, 8})};
+    draw_particulars(container);
+    if (chance(4)) container.models = draw_list(1, 2, [] { return one_of<std::string>({"A", "B", "C", "Z"}); });
     if (chance(6)) {
         std::vector<std::string> names{"no_such_mode"};
-        for (const sharing_mode* each : all_modes()) names.emplace_back(each->name());
-        made.mode = one_of(std::move(names));
+        for (const sharing_mode* mode : all_modes()) names.emplace_back(mode->name());
+        container.mode = one_of(std::move(names));
     }
-    return made;
+    return container;
 }
 
 namespace {
@@ -321,21 +323,21 @@ void name_devices(cluster& to) {
 } // namespace
 
 world draw_world(const world_kind& kind) {
-    world made;
+    world result;
     if (kind.openb) {
-        draw_openb_nodes(made.owned);
-        made.requests = draw_list(1, 6, draw_openb_request);
+        draw_openb_nodes(result.owned);
+        result.requests = draw_list(1, 6, draw_openb_request);
     } else {
-        draw_nodes(made.owned, kind);
-        made.requests = draw_list(least_of(kind, kind.requests_max), kind.requests_max,
-                                  [&] { return draw_request(kind.contains_devices_only); });
+        draw_nodes(result.owned, kind);
+        result.requests = draw_list(least_of(kind, kind.requests_max), kind.requests_max,
+                                    [&] { return draw_request(kind.contains_devices_only); });
     }
-    for (std::size_t i = 0; i < made.owned.nodes.size(); ++i) made.owned.nodes[i].name = "n" + std::to_string(i);
+    for (std::size_t i = 0; i < result.owned.nodes.size(); ++i) result.owned.nodes[i].name = "n" + std::to_string(i);
     if (kind.names) {
-        name_devices(made.owned);
-        for (pod_request& request : made.requests) draw_names(request);
+        name_devices(result.owned);
+        for (pod_request& request : result.requests) draw_names(request);
     }
-    made.operations = draw_list(kind.large ? kind.operations_max : 0, kind.operations_max, [] {
+    result.operations = draw_list(kind.large ? kind.operations_max : 0, kind.operations_max, [] {
         const auto draw = [] { return *rc::gen::inRange<std::uint32_t>(0, 1000); };
         operation drawn;
         drawn.kind = draw();
@@ -343,7 +345,7 @@ world draw_world(const world_kind& kind) {
         drawn.salt = draw();
         return drawn;
     });
-    return made;
+    return result;
 }
 
 rc::Gen<world> worlds(const world_kind& kind) {
@@ -351,34 +353,34 @@ rc::Gen<world> worlds(const world_kind& kind) {
 }
 
 booking some_booking(const cluster& owned, const pod_request& request, pod_id pod, std::uint32_t salt) {
-    booking made{.pod = pod, .cpu = request.cpu, .memory = request.memory, .where = {}};
-    made.where.node = node_index{std::size_t{salt} % owned.nodes.size()};
-    const auto& devices = owned.nodes[made.where.node.at()].devices;
+    booking entry{.pod = pod, .cpu = request.cpu, .memory = request.memory, .where = {}};
+    entry.where.node = node_index{std::size_t{salt} % owned.nodes.size()};
+    const auto& devices = owned.nodes[entry.where.node.at()].devices;
     for (std::size_t c = 0; c < request.containers.size(); ++c) {
         std::int64_t missing = request.containers[c].count;
         for (std::size_t i = 0; i < devices.size() && missing > 0; ++i) {
             const device_index at{(i + salt) % devices.size()};
-            const device_spec& spec = owned.spec_of(made.where.node, at);
+            const device_spec& spec = owned.spec_of(entry.where.node, at);
             std::vector<partition> parts;
             spec.mode->candidates(spec, {}, request.containers[c], parts);
             if (parts.empty() || devices[at.at()].service != service_state::in_service) continue;
-            made.where.shares.push_back(
+            entry.where.shares.push_back(
                 {.container = static_cast<std::uint32_t>(c), .device = at, .part = parts[salt % parts.size()]});
             --missing;
         }
     }
-    return made;
+    return entry;
 }
 
 workload workload_of(const world& what) {
-    workload made;
+    workload target;
     const auto count = static_cast<double>(what.requests.size());
     for (std::size_t i = 0; i < what.requests.size(); ++i) {
-        const pod_request& each = what.requests[i];
+        const pod_request& request = what.requests[i];
         const double weight = 2.0 * (count - static_cast<double>(i)) / (count * (count + 1.0));
-        made.typical.push_back({.cpu = each.cpu, .containers = each.containers, .frequency = weight});
+        target.typical.push_back({.cpu = request.cpu, .containers = request.containers, .frequency = weight});
     }
-    return made;
+    return target;
 }
 
 void PrintTo(const policy_choice& choice, std::ostream* out) { *out << choice.node << " / " << choice.device; }
@@ -402,11 +404,12 @@ void add_choices(const List& list, bool openb, std::vector<policy_choice>& out) 
 } // namespace
 
 std::vector<policy_choice> all_choices() {
-    std::vector<policy_choice> made;
-    add_choices(native_policies, false, made);
-    add_choices(compat::fgd_policies, true, made);
-    made.push_back({.node = "weighted:fgd=1", .device = "weighted:fgd=1", .openb = false}); // one score for both levels
-    return made;
+    std::vector<policy_choice> choices;
+    add_choices(native_policies, false, choices);
+    add_choices(compat::fgd_policies, true, choices);
+    choices.push_back(
+        {.node = "weighted:fgd=1", .device = "weighted:fgd=1", .openb = false}); // one score for both levels
+    return choices;
 }
 
 std::string test_name(const testing::TestParamInfo<policy_choice>& info) {
@@ -468,13 +471,13 @@ void showValue(const world& what, std::ostream& out) {
         out << "kind " << k.model << " mem " << k.memory.count() << " cores " << k.cores.count() << " slots " << k.slots
             << " " << k.mode->name() << "\n";
     }
-    for (const node& each : what.owned.nodes) {
-        out << "node cpu " << each.cpu.count() << " mem " << each.memory.count() << " pods " << each.pods_max
-            << " kinds";
-        for (const device& d : each.devices) out << " " << d.kind;
+    for (const node& described : what.owned.nodes) {
+        out << "node cpu " << described.cpu.count() << " mem " << described.memory.count() << " pods "
+            << described.pods_max << " kinds";
+        for (const device& d : described.devices) out << " " << d.kind;
         out << "\n";
     }
-    for (const pod_request& each : what.requests) show(each, out);
+    for (const pod_request& request : what.requests) show(request, out);
     for (const operation& o : what.operations) {
         out << "op " << o.kind << " request " << o.request % what.requests.size() << " salt " << o.salt << "\n";
     }

@@ -64,10 +64,10 @@ public:
 
     [[nodiscard]] vgpualloc::error field_error(std::size_t column, vgpualloc::error_code code,
                                                std::string expected_text) const {
-        vgpualloc::error made = line_error(code, std::move(expected_text));
-        made.field = column < header_.size() ? std::string{header_[column]} : std::string{};
-        made.value = std::string{fields_[column]};
-        return made;
+        vgpualloc::error problem = line_error(code, std::move(expected_text));
+        problem.field = column < header_.size() ? std::string{header_[column]} : std::string{};
+        problem.value = std::string{fields_[column]};
+        return problem;
     }
     [[nodiscard]] vgpualloc::error missing_column(std::string_view name) const {
         return {.code = vgpualloc::error_code::missing,
