@@ -53,7 +53,10 @@ rejection_code allocator::host_refusal(const request_class& wanted, cached_index
         index.host_generation = hosts.generation();
         index.host_answers.clear();
     }
-    if (index.host_answers.size() <= facts.host_class) index.host_answers.resize(hosts.number_limit(), 0);
+    if (index.host_answers.size() <= facts.host_class) {
+        index.host_answers.resize(hosts.number_limit(), 0);
+        index.has_grown = true;
+    }
     std::uint8_t& kept = index.host_answers[facts.host_class];
     if (kept == 0) {
         const node& described = mirror_.book().nodes().nodes[facts.node.at()];
@@ -158,7 +161,7 @@ void allocator::refresh_index(const request_record& request, const request_part&
     index_head& head = *part.head;
     const request_class& wanted = requests_.class_of(part);
     const bool from_nothing = head.changes_read == index_head::never_built || head.changes_read < group.renumbered;
-    if (from_nothing || head.index->capacity() < group.slots.size()) {
+    if (from_nothing || !head.index->has_room_for(group.slots.size())) {
         for (const request_part& other : request.parts) { // making room must not drop what this decision needs
             if (other.head != nullptr) indexes_.use(*other.head);
         }
@@ -171,7 +174,7 @@ void allocator::refresh_index(const request_record& request, const request_part&
         indexes_.count(head);
     } else {
         indexes_.use(head);
-        if (head.index->capacity() < group.slots.size()) {
+        if (!head.index->has_room_for(group.slots.size())) {
             head.index->grow(group.slots.size());
             indexes_.count(head);
         }

@@ -47,6 +47,7 @@ bool host_classes::add_rules(const host_rules& rules) {
 void host_classes::remove_rules(const host_rules& rules) {
     for_each_label(rules, [&](const std::string& label) {
         const auto users = label_users_.find(label);
+        VGA_ASSERT(users != label_users_.end(), "the rules that are removed were added");
         if (--users->second == 0) label_users_.erase(users);
     });
     if (looks_at_name(rules)) --name_users_;
@@ -61,6 +62,24 @@ void host_classes::start_over() {
     by_name_ = name_users_ > 0;
 }
 
+/// The labels that somebody looks at, each with its number: those that a node does not have cost nothing.
+void host_classes::describe_labels(const host_facts& facts) {
+    const auto append_label = [this](std::size_t number, const std::string& value) {
+        append(description_, std::to_string(number));
+        append(description_, value);
+    };
+    if (labels_.size() < facts.labels.size()) {
+        for (std::size_t i = 0; i < labels_.size(); ++i) {
+            if (const std::string* const value = facts.label(labels_[i])) append_label(i, *value);
+        }
+        return;
+    }
+    for (const auto& [label, value] : facts.labels) {
+        const auto at = std::ranges::lower_bound(labels_, label);
+        if (at != labels_.end() && *at == label) append_label(static_cast<std::size_t>(at - labels_.begin()), value);
+    }
+}
+
 /// Writes into description_ all that rules may look at.
 void host_classes::describe(const node& described) {
     const host_facts& facts = described.host;
@@ -73,25 +92,25 @@ void host_classes::describe(const node& described) {
         description_ += static_cast<char>('0' + static_cast<int>(repelling.effect));
     }
     description_ += ';';
-    for (const std::string& label : labels_) {
-        if (const std::string* const value = facts.label(label)) append(description_, *value);
-        description_ += ';';
-    }
+    describe_labels(facts);
+    description_ += ';';
     if (by_name_) description_ += described.name;
 }
 
 std::uint32_t host_classes::join(const node& described) {
     describe(described);
     const auto [at, added] = numbers_.try_emplace(description_, static_cast<std::uint32_t>(users_.size()));
-    if (added) users_.push_back({.at = at});
+    if (added) users_.push_back({.description = &at->first});
     ++users_[at->second].nodes;
     return at->second;
 }
 
 void host_classes::leave(std::uint32_t number) {
+    VGA_ASSERT(number < users_.size() && users_[number].nodes > 0, "a node leaves the class that it is in");
     class_users& left = users_[number];
-    VGA_ASSERT(left.nodes > 0, "a node leaves the class that it is in");
-    if (--left.nodes == 0) numbers_.erase(left.at);
+    if (--left.nodes > 0) return;
+    numbers_.erase(numbers_.find(*left.description));
+    left.description = nullptr;
 }
 
 } // namespace vgpualloc

@@ -38,6 +38,7 @@ void index_cache::count(const index_head& head) {
     bytes_ += bytes - index.bytes_counted;
     if (index.bytes_counted == 0) indexes_.link(index, now_);
     index.bytes_counted = bytes;
+    index.has_grown = false;
     while (bytes_ > bytes_max_) {
         cached_index* const victim = indexes_.victim(now_);
         if (victim == nullptr) return; // the decision at hand needs what is left

@@ -64,7 +64,6 @@ std::uint32_t outcome_table::compute(std::uint32_t shape, const device_config& c
             return static_cast<std::uint32_t>(rejection_code::too_few_devices);
         }
     }
-    parts_->forget_passing();
     if (parts.size() == 1 && parts_->wanted(parts.front()).count == 1) return single_device(parts.front(), config);
     return several_devices(parts, config);
 }
@@ -72,6 +71,7 @@ std::uint32_t outcome_table::compute(std::uint32_t shape, const device_config& c
 std::uint32_t outcome_table::single_device(std::uint32_t part, const device_config& config) {
     const std::size_t first = pool_.size();
     rejection reasons;
+    parts_->forget_passing();
     for (std::size_t i = 0; i < config.devices.size();) { // equal devices are neighbours
         const device_view& device = *config.devices[i];
         const std::size_t begin = i;
@@ -98,9 +98,13 @@ std::uint32_t outcome_table::several_devices(const std::vector<std::uint32_t>& p
             rejection reasons;
             std::size_t chosen = current.size();
             part_table::answer ways;
+            const device_view* last = nullptr; // equal devices are mostly neighbours
+            part_table::answer answer;
+            parts_->forget_passing();
             for (std::size_t i = 0; i < current.size(); ++i) {
                 if (taken[i]) continue;
-                const part_table::answer answer = parts_->of(part, *current[i]);
+                if (current[i] != last) answer = parts_->of(part, *current[i]);
+                last = current[i];
                 if (answer.count == 0) {
                     const rejection_code code = parts_->refused_because(part, *current[i], answer);
                     ++reasons.nodes[static_cast<std::size_t>(code)];

@@ -36,10 +36,8 @@ totals_chooser::option totals_chooser::option_of(const device_view& before, cons
                                                  std::uint32_t way) noexcept {
     const device_view* after = answer.after + way;
     const auto whole = std::int64_t{after->is_idle()} - std::int64_t{before.is_idle()};
-    return {.before = &before,
-            .after = after,
-            .adds = {.used = after->used - before.used, .devices_free_whole = whole},
-            .way = way};
+    return {
+        .before = &before, .after = after, .adds = {.used = after->used - before.used, .devices_free_whole = whole}};
 }
 
 /// What is remembered is scattered over memory: all of it is asked for before any of it is looked at.

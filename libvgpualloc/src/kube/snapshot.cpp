@@ -31,10 +31,7 @@ snapshot_nodes read_nodes(const cluster_objects& objects, const dialect_set& dia
         }
         described_node reading = describe_node(*object, std::move(readings), dialects, nodes, warnings);
         if (auto checked = check_node(reading.described); !checked) {
-            error refusal = std::move(checked).error();
-            refusal.where = object->place + ": " + refusal.where;
-            refusal.expected += "; the node counts nowhere";
-            warnings.push_back(std::move(refusal));
+            warnings.push_back(refusal_of_node(*object, std::move(checked).error()));
             continue;
         }
         result.index.emplace(object->name, node_index{result.described.size()});

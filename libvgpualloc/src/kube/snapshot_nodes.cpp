@@ -104,4 +104,10 @@ described_node describe_node(const manifest& object, std::vector<dialects::node_
     return reader.take();
 }
 
+error refusal_of_node(const manifest& object, error refusal) {
+    refusal.where = object.place + ": " + refusal.where;
+    refusal.expected += "; the node counts nowhere";
+    return refusal;
+}
+
 } // namespace vgpualloc::kube

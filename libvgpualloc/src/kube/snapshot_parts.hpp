@@ -34,6 +34,9 @@ struct described_node {
                                            const dialect_set& dialects, device_kinds& kinds,
                                            std::vector<error>& warnings);
 
+/// What to tell of a node that a ledger refuses.
+[[nodiscard]] error refusal_of_node(const manifest& object, error refusal);
+
 [[nodiscard]] expected<snapshot_pod> read_request(const manifest& object, const dialect_set& dialects);
 
 /// Where an error about a pod is: the object's place and the pod's full name.

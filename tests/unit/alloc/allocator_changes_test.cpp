@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "vgpualloc/alloc/reference.hpp"
+#include "vgpualloc/alloc/requests.hpp"
 #include "vgpualloc/core/rng.hpp"
 #include "vgpualloc/model/trial.hpp"
 
@@ -299,6 +300,58 @@ TEST(allocator_changes, an_index_that_grows_drops_none_that_the_decision_needs) 
         EXPECT_EQ(decided->node, node_index{0});
     }
     paths.expect_alike(request);
+}
+
+/// Many nodes with a name and a zone each.
+cluster labelled_nodes(std::size_t count) {
+    cluster owned = cluster_of_kinds();
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::string name = "n" + std::to_string(i);
+        owned.nodes.push_back(node_with(name, {name}));
+        owned.nodes.back().host.labels = {{"hostname", name}, {"zone", i % 2 == 0 ? "a" : "b"}};
+    }
+    return owned;
+}
+
+pod_request pod_choosing(const std::string& label, const std::string& value) {
+    pod_request request = without_host({want(1, 500)});
+    request.rules.node_selector = {{label, value}};
+    return request;
+}
+
+TEST(allocator_changes, what_an_index_keeps_of_classes_of_nodes_is_counted) {
+    constexpr std::size_t count = 4000;
+    ledger book{labelled_nodes(count)};
+    both_paths paths{book, "binpack"};
+    paths.expect_alike(pod_choosing("zone", "a"));
+    paths.expect_alike(pod_choosing("hostname", "n7"));
+    const std::size_t before = paths.fast.index_bytes();
+    for (const std::uint32_t changed : {4U, 6U}) { // the index grows at the first change and is counted at the next use
+        ASSERT_TRUE(run_on(book, changed, node_index{changed}, 0));
+        ASSERT_TRUE(paths.fast.decide(paths.fast.intern(pod_choosing("zone", "a")).value()));
+    }
+    EXPECT_GE(paths.fast.index_bytes(), before + count - 16) << "a byte for each node, as every node is a class now";
+}
+
+/// Labels of requests that are forgotten are forgotten with them, in every way that a class of requests comes and goes.
+TEST(allocator_changes, rules_of_forgotten_requests_leave_nothing_behind) {
+    ledger book{labelled_nodes(3)};
+    const auto scorer = make("binpack");
+    const policy_pair policies{scorer.get(), scorer.get()};
+    cluster_mirror mirror{book, {}};
+    node_scorer scores{mirror.states(), policies, traits_of(policies)};
+    index_cache indexes{std::size_t{1} << 20};
+    request_table requests{mirror, scores, indexes, traits_of(policies), 2};
+    for (int i = 0; i < 20; ++i) {
+        pod_request request = pod_choosing("label-" + std::to_string(i), "a");
+        if (i % 3 == 1) request.containers[0].uuids_denied = {"n1"};
+        if (i % 3 == 2) request.memory = bytes{1000 + i};
+        request_record& known = *requests.find(requests.intern(request).value());
+        requests.use(known, 0);
+        if (i % 3 == 2) requests.split_class_by_memory(known, 0);
+        EXPECT_LE(requests.size(), 2U);
+        EXPECT_EQ(mirror.hosts().label_count(), requests.size()) << i;
+    }
 }
 
 } // namespace

@@ -74,6 +74,18 @@ TEST(host_classes, texts_side_by_side_are_not_taken_for_others) {
     EXPECT_NE(classes.join(node_of("n5", {{"x", "1"}, {"y", ""}})), x_alone) << "an empty value is a value";
 }
 
+TEST(host_classes, labels_beside_those_that_are_looked_at_make_no_difference) {
+    host_classes classes;
+    for (const char* const label : {"k", "x", "y"}) static_cast<void>(classes.add_rules(choosing(label)));
+    classes.start_over();
+    const auto number = classes.join(node_of("n0", {{"k", "0"}, {"x", "1"}}));
+    const labels more{{"a", "0"}, {"k", "0"}, {"l", "0"}, {"x", "1"}, {"xx", "0"}, {"z", "0"}};
+    EXPECT_EQ(classes.join(node_of("n1", more)), number);
+    EXPECT_EQ(classes.join(node_of("n2")),
+              classes.join(node_of("n3", {{"a", "0"}, {"b", "0"}, {"c", "0"}, {"d", "0"}})));
+    EXPECT_EQ(classes.size(), 2U);
+}
+
 TEST(host_classes, names_count_where_a_request_looks_at_them) {
     host_classes classes;
     const node_selector_term by_name{.names = {{.key = "metadata.name", .values = {"n1"}}}};
@@ -91,7 +103,9 @@ TEST(host_classes, what_no_request_looks_at_any_more_is_forgotten_at_the_next_st
     classes.start_over();
     EXPECT_FALSE(classes.add_rules(choosing("zone", "b")));
     classes.remove_rules(choosing("zone"));
+    EXPECT_EQ(classes.label_count(), 1U);
     classes.remove_rules(choosing("zone", "b"));
+    EXPECT_EQ(classes.label_count(), 0U);
     EXPECT_NE(classes.join(node_of("n0", {{"zone", "a"}})), classes.join(node_of("n1")));
     EXPECT_FALSE(classes.add_rules(choosing("zone"))) << "the classes are still narrow enough";
     classes.remove_rules(choosing("zone"));

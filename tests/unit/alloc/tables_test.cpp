@@ -151,6 +151,23 @@ TEST_F(outcome_table_test, several_devices_are_one_way_if_there_is_no_choice) {
     EXPECT_EQ(nothing.ways[0].next, &any) << "a pod without devices changes none";
 }
 
+/// What is made of the first 512 device states is remembered; those above are asked about each time.
+TEST_F(outcome_table_test, states_above_those_that_are_remembered_have_the_same_ways) {
+    for (std::int64_t memory = 0; memory < 600; ++memory) static_cast<void>(device(0, memory));
+    const auto* above = device(0, 5000);
+    const auto* full = device(0, 10000);
+    ASSERT_GE(above->id, 512U);
+    const auto* after = &states.device(0, taken(9000, 2), service_state::in_service);
+    const outcome_list one = ways(shape_of({want(1, 4000)}), config({above, above, full}));
+    ASSERT_EQ(one.ways.size(), 1U);
+    EXPECT_EQ(one.ways[0].after, after);
+    const outcome_list two = ways(shape_of({want(2, 4000)}), config({above, above, full}));
+    ASSERT_EQ(two.ways.size(), 1U);
+    EXPECT_EQ(two.ways[0].next, &config({after, after, full}));
+    EXPECT_EQ(ways(shape_of({want(1, 4000)}), config({full})).code, rejection_code::insufficient_device_memory);
+    EXPECT_EQ(ways(shape_of({want(2, 5001)}), config({above, above})).code, rejection_code::insufficient_device_memory);
+}
+
 TEST_F(outcome_table_test, clearing_forgets_outcomes_but_not_shapes) {
     const std::uint32_t shape = shape_of({want(1, 4000)});
     EXPECT_EQ(ways(shape, config({device(0, 9000)})).code, rejection_code::insufficient_device_memory);

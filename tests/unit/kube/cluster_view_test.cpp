@@ -226,6 +226,24 @@ TEST(cluster_view, a_node_that_cannot_be_kept_is_told_and_its_pods_wait) {
     EXPECT_FALSE(view.upsert(object("kind: Service\nmetadata: {name: s}\n")));
 }
 
+TEST(cluster_view, a_node_that_no_ledger_takes_any_more_goes_until_it_is_right_again) {
+    kube::cluster_view view{dialects()};
+    const kube::manifest right = object(gpu_node("n0", card("A")));
+    kube::manifest wrong = right;
+    wrong.cpu = vgpualloc::milli_cpu{-1};
+    view.upsert(right);
+    view.upsert(object(pod("p", vgpu(1, 3000), "n0", has("A", 3000))));
+    EXPECT_EQ(used_on(view, "n0"), 3000);
+    EXPECT_TRUE(view.upsert(wrong));
+    EXPECT_FALSE(view.book().find_node("n0").valid()) << "as a snapshot of the same objects has it";
+    EXPECT_EQ(view.book().live_count(), 0U);
+    ASSERT_THAT(view.warnings(), SizeIs(1));
+    EXPECT_EQ(view.warnings()[0].value, "-1");
+    EXPECT_TRUE(view.upsert(right));
+    EXPECT_EQ(used_on(view, "n0"), 3000);
+    EXPECT_THAT(view.warnings(), IsEmpty());
+}
+
 /// A node with a card, these labels and these lines at the end of its object.
 kube::manifest node_with(const std::string& labels, const std::string& lines = "") {
     std::string text = gpu_node("n0", card("A"));

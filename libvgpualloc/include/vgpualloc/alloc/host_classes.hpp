@@ -13,9 +13,10 @@
 
 namespace vgpualloc {
 
-/// Two nodes are of one class if they have the same taints, are both ready and cordoned or not, and have the same
-/// values of the labels that some known request looks at. A label that no request looks at, as mostly the node's name,
-/// tells none apart: so there are few classes, and why_not_host() is asked once for each of them.
+/// Two nodes are of one class if they have the same taints and the same values of the labels that some known request
+/// looks at, and if they are alike in being cordoned, ready or out of reach. A label that no request looks at, as
+/// mostly the node's name, tells none apart: so there are few classes, and why_not_host() is asked once for each of
+/// them.
 class host_classes {
 public:
     static constexpr std::uint32_t none = ~std::uint32_t{0};
@@ -37,23 +38,25 @@ public:
     /// All numbers are below.
     [[nodiscard]] std::size_t number_limit() const noexcept { return users_.size(); }
     [[nodiscard]] std::size_t size() const noexcept { return numbers_.size(); }
+    /// How many labels the known requests look at.
+    [[nodiscard]] std::size_t label_count() const noexcept { return label_users_.size(); }
     /// Rises with start_over().
     [[nodiscard]] std::uint64_t generation() const noexcept { return generation_; }
 
 private:
-    using number_map = std::unordered_map<std::string, std::uint32_t>;
     struct class_users {
-        number_map::iterator at;
+        const std::string* description = nullptr; ///< the key in numbers_
         std::size_t nodes = 0;
     };
     void describe(const node& described);
+    void describe_labels(const host_facts& facts);
 
     std::map<std::string, std::size_t> label_users_; ///< how many known requests look at a label
     std::size_t name_users_ = 0;                     ///< how many look at the node's name
     std::vector<std::string> labels_;                ///< what the classes were told apart by, ascending
     bool by_name_ = false;
-    number_map numbers_;             ///< by what describe() writes
-    std::vector<class_users> users_; ///< by number
+    std::unordered_map<std::string, std::uint32_t> numbers_; ///< by what describe() writes
+    std::vector<class_users> users_;                         ///< by number
     std::string description_;
     std::uint64_t generation_ = 0;
 };

@@ -158,11 +158,15 @@ public:
                sizeof(class_index) + host_answers.capacity();
     }
 
+    /// Whether everything that it keeps has room, and is counted.
+    [[nodiscard]] bool has_room_for(std::size_t slots) const noexcept { return capacity() >= slots && !has_grown; }
+
     index_head* owner;
     std::vector<std::uint8_t> host_answers{}; ///< by class of nodes: why_not_host() + 1; 0 where it was not asked
     std::uint64_t host_generation = 0;        ///< of these classes
     std::vector<fixed_answer> fixed{};        ///< by slot, where the class lists uuids; empty where it does not
     std::size_t bytes_counted = 0;
+    bool has_grown = false; ///< since the bytes were counted
 };
 
 /// Counts the bytes of all indexes and drops those that were not used for longest. Making room costs O(1) per index.

@@ -49,7 +49,6 @@ private:
         const device_view* after = nullptr;
         change adds;
         std::uint32_t index = 0;
-        std::uint32_t way = 0;
         std::uint32_t copies = 1;
     };
     /// The pod on the node so far, and with one more step that is being tried.

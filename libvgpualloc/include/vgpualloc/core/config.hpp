@@ -1,4 +1,4 @@
-// Every macro of the library: the always-on assertion, the debug-only one, and hints to the compiler.
+// The always-on assertion, the debug-only one, and hints to the compiler: every macro of the library.
 #pragma once
 
 #include <cstdio>
