@@ -81,7 +81,7 @@ void print(const vgpualloc::explaining::object_report& from) {
     fmt::print("{} {} {}{}\n", from.place, from.kind, from.ns.empty() ? "" : from.ns + "/", from.name);
     if (from.is_pod) {
         fmt::print("  {} {}, {} mCPU, {} MiB of memory\n", from.replicas, from.replicas == 1 ? "pod" : "pods",
-                   from.cpu.count(), from.memory.count());
+                   from.cpu.count(), from.memory_mib());
     }
     for (const vgpualloc::explaining::dialect_report& entry : from.dialects) {
         for (const auto& request : entry.requests) {

@@ -26,7 +26,7 @@ kube::manifest draw_node(const std::string& name) {
     object.kind = "Node";
     object.name = name;
     object.cpu = milli_cpu{1000 * number(1, 4)};
-    object.memory = mib{1024 * number(1, 4)};
+    object.memory = to_bytes(mib{1024 * number(1, 4)});
     kubernetes::node node;
     node.name = name;
     node.allocatable["pods"] = std::to_string(number(2, 6));
@@ -76,7 +76,7 @@ kube::manifest draw_pod(const std::string& name) {
     object.name = name;
     object.ns = "ns";
     object.cpu = milli_cpu{500 * number(0, 2)};
-    object.memory = mib{256 * number(0, 2)};
+    object.memory = to_bytes(mib{256 * number(0, 2)});
     const std::string node = name_of_node(number(0, nodes_max - 1));
     kubernetes::pod pod;
     pod.name = name;

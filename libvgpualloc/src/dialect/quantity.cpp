@@ -118,8 +118,6 @@ expected<std::int64_t> parse_quantity(std::string_view text, quantity_unit unit,
     if (unit == quantity_unit::thousandth) {
         number->twos += 3;
         number->fives += 3;
-    } else if (unit == quantity_unit::mebi) {
-        number->twos -= 20;
     }
     wide value = number->digits;
     multiply(value, 5, number->fives);

@@ -36,7 +36,7 @@ document object_json(const object_report& from) {
     if (from.is_pod) object["pods"] = from.replicas;
     if (from.is_pod || from.is_node) {
         object["cpu_milli"] = from.cpu.count();
-        object["memory_mib"] = from.memory.count();
+        object["memory_mib"] = from.memory_mib();
     }
     object["dialects"] = document::list();
     for (const dialect_report& understood : from.dialects) {

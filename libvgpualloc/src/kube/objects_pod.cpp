@@ -7,24 +7,24 @@
 namespace vgpualloc::kube {
 namespace {
 
+/// What a container or a pod asks of the host. Amounts stay at twice the most that can be had, however many are added.
 struct host_amount {
     std::int64_t cpu_milli = 0;
-    std::int64_t memory_mib = 0;
+    std::int64_t memory_bytes = 0;
 
-    /// Stays at twice the most that can be had, however many containers there are.
-    void add(const host_amount& more);
+    void add(const host_amount& more) {
+        cpu_milli = std::min(cpu_milli + more.cpu_milli, 2 * host_cpu_max.count());
+        memory_bytes = std::min(memory_bytes + more.memory_bytes, 2 * host_memory_max.count());
+    }
+    void raise_to(const host_amount& other) {
+        cpu_milli = std::max(cpu_milli, other.cpu_milli);
+        memory_bytes = std::max(memory_bytes, other.memory_bytes);
+    }
 };
 
-constexpr std::int64_t bytes_per_mib = to_bytes(mib{1}).count();
-
-/// The most that a node or pod can have (model/limits.hpp), in milli-CPUs or MiB.
+/// The most that a node or pod can have (model/limits.hpp), in milli-CPUs or bytes.
 std::int64_t most_of(quantity_unit unit) {
-    return unit == quantity_unit::thousandth ? host_cpu_max.count() : host_memory_max.count() / bytes_per_mib;
-}
-
-void host_amount::add(const host_amount& more) {
-    cpu_milli = std::min(cpu_milli + more.cpu_milli, 2 * most_of(quantity_unit::thousandth));
-    memory_mib = std::min(memory_mib + more.memory_mib, 2 * most_of(quantity_unit::mebi));
+    return unit == quantity_unit::thousandth ? host_cpu_max.count() : host_memory_max.count();
 }
 
 std::int64_t host_quantity(const object_cursor& from, quantity_unit unit, rounding rest) {
@@ -32,6 +32,12 @@ std::int64_t host_quantity(const object_cursor& from, quantity_unit unit, roundi
     if (value <= most_of(unit)) return value;
     from.fail(error_code::out_of_range, std::to_string(value), "at most " + std::to_string(most_of(unit)));
     return 0;
+}
+
+/// Milli-CPUs and bytes of a list of amounts.
+host_amount host_amounts(const object_cursor& amounts, rounding rest) {
+    return {.cpu_milli = host_quantity(amounts.at("cpu"), quantity_unit::thousandth, rest),
+            .memory_bytes = host_quantity(amounts.at("memory"), quantity_unit::one, rest)};
 }
 
 /// What the containers of a pod come to, which may be too much although each amount is not.
@@ -71,35 +77,48 @@ read_container container_from(const object_cursor& from) {
         return host_quantity(request.present() ? request : resources.at("limits").at(name), unit, rounding::up);
     };
     result.host = {.cpu_milli = host("cpu", quantity_unit::thousandth),
-                   .memory_mib = host("memory", quantity_unit::mebi)};
+                   .memory_bytes = host("memory", quantity_unit::one)};
     return result;
+}
+
+/// What the containers of a pod need of the host at once. Init containers run one after the other, but those that are
+/// restarted always (sidecars) stay: they run beside the init containers that follow and beside the containers.
+/// Source: k8s.io/component-helpers/resource, AggregateContainerRequests.
+host_amount read_containers(const object_cursor& spec, kubernetes::pod& target) {
+    host_amount running;
+    for (const auto& container : spec.at("containers").items()) {
+        auto read = container_from(container);
+        running.add(read.host);
+        target.containers.push_back(std::move(read.container));
+    }
+    host_amount sidecars;
+    host_amount most_at_init;
+    for (const auto& container : spec.at("initContainers").items()) {
+        auto read = container_from(container);
+        if (container.at("restartPolicy").text() == "Always") {
+            running.add(read.host);
+            sidecars.add(read.host);
+            most_at_init.raise_to(sidecars);
+        } else {
+            host_amount at_init = sidecars;
+            at_init.add(read.host);
+            most_at_init.raise_to(at_init);
+        }
+        target.init_containers.push_back(std::move(read.container));
+    }
+    running.raise_to(most_at_init);
+    return running;
 }
 
 } // namespace
 
 void read_pod_spec(const object_cursor& spec, manifest& target) {
-    host_amount sum;
-    host_amount largest_init;
     const auto containers = spec.at("containers");
     if (!containers.present()) containers.fail(error_code::missing, "", "a list of containers");
-    for (const auto& container : containers.items()) {
-        auto read = container_from(container);
-        sum.add(read.host);
-        target.pod->containers.push_back(std::move(read.container));
-    }
-    for (const auto& container : spec.at("initContainers").items()) {
-        auto read = container_from(container);
-        largest_init.cpu_milli = std::max(largest_init.cpu_milli, read.host.cpu_milli);
-        largest_init.memory_mib = std::max(largest_init.memory_mib, read.host.memory_mib);
-        target.pod->init_containers.push_back(std::move(read.container));
-    }
-    const auto overhead = spec.at("overhead");
-    const std::int64_t cpu = std::max(sum.cpu_milli, largest_init.cpu_milli) +
-                             host_quantity(overhead.at("cpu"), quantity_unit::thousandth, rounding::up);
-    const std::int64_t memory = std::max(sum.memory_mib, largest_init.memory_mib) +
-                                host_quantity(overhead.at("memory"), quantity_unit::mebi, rounding::up);
-    target.cpu = milli_cpu{host_total(containers, cpu, quantity_unit::thousandth)};
-    target.memory = mib{host_total(containers, memory, quantity_unit::mebi)};
+    host_amount needs = read_containers(spec, *target.pod);
+    needs.add(host_amounts(spec.at("overhead"), rounding::up));
+    target.cpu = milli_cpu{host_total(containers, needs.cpu_milli, quantity_unit::thousandth)};
+    target.memory = bytes{host_total(containers, needs.memory_bytes, quantity_unit::one)};
     target.scheduler_name = spec.at("schedulerName").text();
     target.node_name = spec.at("nodeName").text();
     read_host_rules(spec, target);
@@ -108,9 +127,9 @@ void read_pod_spec(const object_cursor& spec, manifest& target) {
 void read_node_status(const object_cursor& status, manifest& target) {
     target.node->allocatable = status.at("allocatable").scalars();
     target.node->capacity = status.at("capacity").scalars();
-    const auto allocatable = status.at("allocatable");
-    target.cpu = milli_cpu{host_quantity(allocatable.at("cpu"), quantity_unit::thousandth, rounding::down)};
-    target.memory = mib{host_quantity(allocatable.at("memory"), quantity_unit::mebi, rounding::down)};
+    const host_amount has = host_amounts(status.at("allocatable"), rounding::down);
+    target.cpu = milli_cpu{has.cpu_milli};
+    target.memory = bytes{has.memory_bytes};
 }
 
 } // namespace vgpualloc::kube

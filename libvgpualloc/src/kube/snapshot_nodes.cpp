@@ -41,7 +41,7 @@ public:
         node& described = result_.described;
         described.name = object.name;
         described.cpu = object.cpu;
-        described.memory = to_bytes(object.memory);
+        described.memory = object.memory;
         described.host = object.host;
         described.host.labels.assign(object.node->labels.begin(), object.node->labels.end());
         described.pods_max = pods_max_of(object, described.pods_max, warnings);

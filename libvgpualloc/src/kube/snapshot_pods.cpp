@@ -73,7 +73,7 @@ expected<snapshot_pod> read_request(const manifest& object, const dialect_set& d
         pod.container_names = names_of(*object.pod, spoken, pod.request.containers);
     }
     pod.request.cpu = object.cpu;
-    pod.request.memory = to_bytes(object.memory);
+    pod.request.memory = object.memory;
     pod.request.rules = object.rules;
     if (auto checked = check_request(pod.request); !checked) {
         return unexpected(placed(object, std::move(checked).error()));
@@ -89,7 +89,7 @@ snapshot_pod read_request_or_failure(const manifest& object, const dialect_set& 
             .place = object.place,
             .dialect = {},
             .object = *object.pod,
-            .request = {.cpu = object.cpu, .memory = to_bytes(object.memory), .containers = {}, .rules = object.rules},
+            .request = {.cpu = object.cpu, .memory = object.memory, .containers = {}, .rules = object.rules},
             .container_names = {},
             .rules_ignored = object.rules_ignored,
             .failure = std::move(pod).error()};

@@ -73,10 +73,10 @@ TEST(quantities, units_and_rounding) {
     EXPECT_EQ(in("0.5", quantity_unit::thousandth, rounding::refuse), 500);
     EXPECT_EQ(in("1u", quantity_unit::thousandth, rounding::up), 1);
     EXPECT_EQ(in("1u", quantity_unit::thousandth, rounding::down), 0);
-    EXPECT_EQ(in("1Gi", quantity_unit::mebi, rounding::refuse), 1024);
-    EXPECT_EQ(in("1G", quantity_unit::mebi, rounding::up), 954);
-    EXPECT_EQ(in("1G", quantity_unit::mebi, rounding::down), 953);
-    EXPECT_EQ(in("8388608Ti", quantity_unit::mebi, rounding::refuse), std::int64_t{1} << 43);
+    EXPECT_EQ(in("1Gi", quantity_unit::one, rounding::refuse), std::int64_t{1} << 30);
+    EXPECT_EQ(in("1500m", quantity_unit::one, rounding::up), 2);
+    EXPECT_EQ(in("1500m", quantity_unit::one, rounding::down), 1);
+    EXPECT_EQ(in("4Ei", quantity_unit::one, rounding::refuse), std::int64_t{1} << 62);
 }
 
 } // namespace

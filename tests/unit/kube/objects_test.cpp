@@ -19,6 +19,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Pair;
 using testing::SizeIs;
+using vgpualloc::bytes;
 using vgpualloc::error;
 using vgpualloc::error_code;
 using vgpualloc::mib;
@@ -87,7 +88,48 @@ status: {phase: Running}
     EXPECT_EQ(pod.pod->containers[0].requests, pod.pod->containers[0].limits); // as the API server sets them
     EXPECT_THAT(pod.pod->init_containers, SizeIs(1));
     EXPECT_EQ(pod.cpu, milli_cpu{3000}); // the init container's is larger than 100 + 1000
-    EXPECT_EQ(pod.memory, mib{1024});
+    EXPECT_EQ(pod.memory, to_bytes(mib{1024}));
+}
+
+/// Cases of Kubernetes' own PodRequests (k8s.io/component-helpers/resource).
+TEST(manifests, sidecars_run_beside_everything_that_comes_after_them) {
+    using amounts = std::pair<std::int64_t, std::int64_t>; // milli-CPUs and bytes
+    const auto host_of = [](const std::string& containers, const std::string& init, const std::string& more = "") {
+        const auto objects = read("kind: Pod\nmetadata: {name: p}\nspec:\n  containers: [" + containers +
+                                  "]\n  initContainers: [" + init + "]\n" + more);
+        EXPECT_THAT(objects.at(0).problems, IsEmpty());
+        return amounts{objects.at(0).cpu.count(), objects.at(0).memory.count()};
+    };
+    const auto container = [](const std::string& cpu, const std::string& memory, bool always = false) {
+        return "{name: c, resources: {requests: {cpu: " + cpu + ", memory: " + memory + "}}" +
+               (always ? ", restartPolicy: Always}" : "}");
+    };
+    const std::string main = container("1", "10");
+    EXPECT_EQ(host_of(main, container("2", "5", true)), (amounts{3000, 15}));
+    EXPECT_EQ(host_of(main, container("2", "5", true) + ", " + container("3", "4")), (amounts{5000, 15}))
+        << "the init container runs beside the sidecar before it";
+    EXPECT_EQ(host_of(main, container("3", "4") + ", " + container("2", "5", true)), (amounts{3000, 15}))
+        << "and is over when the one after it starts";
+    EXPECT_EQ(host_of(main, container("4", "100")), (amounts{4000, 100}));
+    EXPECT_EQ(host_of(main, container("1", "1", true) + ", " + container("1", "1", true)), (amounts{3000, 12}));
+    EXPECT_EQ(host_of(main, container("2", "5", true), "  overhead: {cpu: 250m, memory: 3}\n"), (amounts{3250, 18}));
+}
+
+TEST(manifests, host_memory_is_counted_in_bytes) {
+    const auto objects = read(R"(
+kind: Node
+metadata: {name: n}
+status: {allocatable: {memory: 200M}}
+---
+kind: Pod
+metadata: {name: p}
+spec:
+  containers:
+  - {name: a, resources: {requests: {memory: 50M}}}
+  - {name: b, resources: {requests: {memory: "50000000.5"}}}
+)");
+    EXPECT_EQ(objects[0].memory, bytes{200'000'000});
+    EXPECT_EQ(objects[1].memory, bytes{100'000'001}) << "a part of a byte is one, in every container";
 }
 
 TEST(manifests, kinds_that_make_pods) {
@@ -161,7 +203,7 @@ metadata: {name: s}
     EXPECT_EQ(objects[0].node->capacity.at("cpu"), "8");
     EXPECT_EQ(objects[0].node->annotations.at("a"), "x");
     EXPECT_EQ(objects[0].cpu, milli_cpu{7910});
-    EXPECT_EQ(objects[0].memory, mib{1}); // rounded down
+    EXPECT_EQ(objects[0].memory, bytes{1025 * 1024});
     EXPECT_EQ(objects[1].data.at("device-config.yaml"), "a: 1\n");
     EXPECT_EQ(objects[2].kind, "Node");
     EXPECT_TRUE(objects[2].node.has_value());

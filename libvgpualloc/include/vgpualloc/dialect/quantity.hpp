@@ -11,7 +11,6 @@ namespace vgpualloc::kubernetes {
 enum class quantity_unit : std::uint8_t {
     one,        ///< the quantity itself: devices, bytes
     thousandth, ///< of it: milli-CPU
-    mebi,       ///< 2^20 of it: MiB of an amount of bytes
 };
 enum class rounding : std::uint8_t { refuse, up, down };
 

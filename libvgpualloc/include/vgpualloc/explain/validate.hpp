@@ -29,9 +29,16 @@ struct object_report {
     std::string place, kind, ns, name;
     std::int64_t replicas = 1;
     milli_cpu cpu;
-    mib memory;
+    bytes memory;
     bool is_pod = false;
     bool is_node = false;
+
+    /// The memory in MiB: a pod's rounded up, a node's down.
+    [[nodiscard]] std::int64_t memory_mib() const noexcept {
+        constexpr std::int64_t bytes_per_mib = to_bytes(mib{1}).count();
+        return memory.count() / bytes_per_mib + (is_pod && memory.count() % bytes_per_mib > 0 ? 1 : 0);
+    }
+
     std::vector<dialect_report> dialects; ///< those whose words the object uses
     std::vector<std::string> notes;       ///< worth knowing, but no mistake
     std::vector<error> errors;

@@ -26,7 +26,7 @@ struct manifest {
     std::optional<kubernetes::node> node;
     kubernetes::text_map data; ///< of a ConfigMap
     milli_cpu cpu;             ///< one pod's request, rounded up (init containers as Kubernetes counts them), or what a
-    mib memory;                ///< node has allocatable, rounded down
+    bytes memory;              ///< node has allocatable, rounded down
     std::string scheduler_name;
     host_facts host;  ///< of a node, without the labels, which `node` has; ready if no condition says so
     host_rules rules; ///< of a pod; of a DaemonSet's with the tolerations that its controller adds
