@@ -49,15 +49,7 @@ inline rejection_code allocator::known_refusal(const request_class& wanted, cons
 rejection_code allocator::host_refusal(const request_class& wanted, cached_index& index,
                                        const node_facts& facts) const {
     const host_classes& hosts = mirror_.hosts();
-    if (index.host_generation != hosts.generation()) {
-        index.host_generation = hosts.generation();
-        index.host_answers.clear();
-    }
-    if (index.host_answers.size() <= facts.host_class) {
-        index.host_answers.resize(hosts.number_limit(), 0);
-        index.has_grown = true;
-    }
-    std::uint8_t& kept = index.host_answers[facts.host_class];
+    std::uint8_t& kept = index.answer_of_class(facts.host_class, hosts.generation(), hosts.number_limit());
     if (kept == 0) {
         const node& described = mirror_.book().nodes().nodes[facts.node.at()];
         const rejection_code code = why_not_host(wanted.scored.request.rules, described.host, described.name);
@@ -101,8 +93,7 @@ double allocator::new_key(const request_class& wanted, const node_slot& owner, c
 /// Looking for every device of every node in a list of names is what such requests would spend their time with.
 rejection_code allocator::fixed_refusal(const request_class& wanted, cached_index& index, std::size_t slot,
                                         node_index where) {
-    if (index.fixed.size() <= slot) index.fixed.resize(index.capacity());
-    cached_index::fixed_answer& kept = index.fixed[slot];
+    lasting_answers::fixed_answer& kept = index.fixed_of(slot);
     const std::uint64_t version = mirror_.book().version_of(where);
     if (!kept.known || kept.version != version) {
         kept = {.version = version, .known = true, .code = reference_.fixed_refusal(*wanted.named, where)};
@@ -168,7 +159,7 @@ void allocator::refresh_index(const request_record& request, const request_part&
     }
     if (from_nothing) {
         if (!head.index) head.index = std::make_unique<cached_index>(group.slots.size(), head);
-        head.index->fixed.clear();
+        head.index->forget_slots();
         build_index(wanted, *head.index, group);
         indexes_.use(head);
         indexes_.count(head);

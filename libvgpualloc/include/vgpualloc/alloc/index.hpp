@@ -30,7 +30,7 @@ public:
         fallbacks_.clear();
         scores_.grow(slots);
         double previous = score_tree::lowest; // neighbours often answer alike: they are counted together
-        std::int64_t alike = 0;
+        std::int32_t alike = 0;
         scores_.assign(slots, [&](std::size_t slot) {
             double key = 0.0;
             if constexpr (std::is_same_v<decltype(answer_of(slot)), double>) {
@@ -82,7 +82,7 @@ public:
         });
     }
     /// How many slots gave each code.
-    [[nodiscard]] const std::array<std::int64_t, rejection_code_count>& counts() const noexcept { return counts_; }
+    [[nodiscard]] const std::array<std::int32_t, rejection_code_count>& counts() const noexcept { return counts_; }
     /// Adds these counts to `sums`.
     void add_counts(std::array<std::int64_t, rejection_code_count>& sums) const noexcept {
         for (std::uint64_t left = codes_; left != 0; left &= left - 1) {
@@ -109,7 +109,7 @@ private:
         return compromised_key(answer.compromise);
     }
 
-    void count(rejection_code code, std::int64_t slots) noexcept {
+    void count(rejection_code code, std::int32_t slots) noexcept {
         counts_[static_cast<std::size_t>(code)] += slots;
         codes_ |= std::uint64_t{1} << static_cast<unsigned>(code);
     }
@@ -118,8 +118,8 @@ private:
 
     score_tree scores_;
     std::uint64_t codes_ = 0; ///< the set of codes that were counted since the index was built: few of all
-    std::array<std::int64_t, rejection_code_count> counts_{};
-    std::vector<node_answer> fallbacks_; ///< by slot; as long as the last slot that compromises
+    std::array<std::int32_t, rejection_code_count> counts_{}; ///< of slots, which are fewer than 2^31
+    std::vector<node_answer> fallbacks_;                      ///< by slot; as long as the last slot that compromises
 };
 
 class cached_index;
@@ -138,35 +138,75 @@ struct index_head {
     void invalidate() noexcept { changes_read = never_built; }
 };
 
-/// An index as the cache keeps it. What every decision touches of it lies in one cache line.
-class alignas(64) cached_index : public use_links<cached_index>, public class_index {
-public:
+/// What a class of requests remembers of nodes beside their answers: refusals that do not depend on what is used.
+struct lasting_answers {
     /// reference_allocator::fixed_refusal() of a node as it was described in that version.
     struct fixed_answer {
         std::uint64_t version = 0;
         bool known = false;
         rejection_code code{};
     };
+    std::vector<fixed_answer> fixed{};    ///< by slot, where the class lists uuids; empty where it does not
+    std::vector<std::uint8_t> by_class{}; ///< by class of nodes: why_not_host() + 1; 0 where it was not asked
+    std::uint64_t class_generation = 0;   ///< of these classes
 
-    cached_index(std::size_t slots, index_head& head) : class_index{slots}, owner{&head} {}
-    void grow(std::size_t slots) {
-        class_index::grow(slots);
-        if (!fixed.empty()) fixed.resize(capacity());
-    }
     [[nodiscard]] std::size_t bytes() const noexcept {
-        return class_index::bytes() + fixed.capacity() * sizeof(fixed_answer) + sizeof(cached_index) -
-               sizeof(class_index) + host_answers.capacity();
+        return sizeof *this + fixed.capacity() * sizeof(fixed_answer) + by_class.capacity();
+    }
+};
+
+/// An index as the cache keeps it. What every decision touches of it lies in one cache line.
+class alignas(64) cached_index : public use_links<cached_index>, public class_index {
+public:
+    cached_index(std::size_t slots, index_head& head) : class_index{slots}, owner{&head} {}
+    [[nodiscard]] std::size_t bytes() const noexcept {
+        return class_index::bytes() + sizeof(cached_index) - sizeof(class_index) +
+               (lasting_ == nullptr ? 0 : lasting_->bytes());
+    }
+    /// The refusal that is kept of a slot's node, to be filled in if it is not known or of another version.
+    [[nodiscard]] lasting_answers::fixed_answer& fixed_of(std::size_t slot) {
+        auto& fixed = lasting().fixed;
+        if (fixed.size() <= slot) {
+            fixed.resize(capacity());
+            has_grown = true;
+        }
+        return fixed[slot];
+    }
+    /// What is kept of a class of nodes: a rejection code + 1, or 0. All numbers of this generation are below `limit`.
+    [[nodiscard]] std::uint8_t& answer_of_class(std::uint32_t number, std::uint64_t generation, std::size_t limit) {
+        auto& [fixed, by_class, class_generation] = lasting();
+        if (class_generation != generation) {
+            class_generation = generation;
+            by_class.clear();
+        }
+        if (by_class.size() <= number) {
+            by_class.resize(limit, 0);
+            has_grown = true;
+        }
+        return by_class[number];
+    }
+    /// The slots have new numbers.
+    void forget_slots() noexcept {
+        if (lasting_ != nullptr) lasting_->fixed.clear();
     }
 
     /// Whether everything that it keeps has room, and is counted.
     [[nodiscard]] bool has_room_for(std::size_t slots) const noexcept { return capacity() >= slots && !has_grown; }
 
     index_head* owner;
-    std::vector<std::uint8_t> host_answers{}; ///< by class of nodes: why_not_host() + 1; 0 where it was not asked
-    std::uint64_t host_generation = 0;        ///< of these classes
-    std::vector<fixed_answer> fixed{};        ///< by slot, where the class lists uuids; empty where it does not
     std::size_t bytes_counted = 0;
     bool has_grown = false; ///< since the bytes were counted
+
+private:
+    [[nodiscard]] lasting_answers& lasting() {
+        if (lasting_ == nullptr) {
+            lasting_ = std::make_unique<lasting_answers>();
+            has_grown = true;
+        }
+        return *lasting_;
+    }
+
+    std::unique_ptr<lasting_answers> lasting_; ///< null where nothing is kept: most requests name and choose nothing
 };
 
 /// Counts the bytes of all indexes and drops those that were not used for longest. Making room costs O(1) per index.
