@@ -42,6 +42,20 @@ snapshot_nodes read_nodes(const cluster_objects& objects, const dialect_set& dia
     return result;
 }
 
+/// What is wrong with the nodes of a cluster that has none.
+error why_no_node(std::span<const manifest> objects, const cluster_objects& sorted,
+                  const std::vector<error>& warnings) {
+    if (!sorted.nodes.empty()) return warnings.back(); // the refusal of the last one
+    for (const manifest& object : objects) {
+        if (object.node && !object.problems.empty()) return object.problems.front(); // it has no name
+    }
+    return {.code = error_code::missing,
+            .where = "the cluster",
+            .field = "",
+            .value = "",
+            .expected = "at least one object of kind Node"};
+}
+
 /// Books the pods and keeps those that wait.
 class pod_reader {
 public:
@@ -134,15 +148,7 @@ expected<snapshot> make_snapshot(std::span<const manifest> objects, const dialec
     state.warnings = std::move(warnings);
     cluster owned;
     auto nodes = read_nodes(sorted, state.dialects, owned, state.warnings);
-    if (nodes.objects.empty()) {
-        const bool none_counts = !sorted.nodes.empty(); // the last warning says what is wrong with them
-        return unexpected(none_counts ? state.warnings.back()
-                                      : error{.code = error_code::missing,
-                                              .where = "the cluster",
-                                              .field = "",
-                                              .value = "",
-                                              .expected = "at least one object of kind Node"});
-    }
+    if (nodes.objects.empty()) return unexpected(why_no_node(objects, sorted, state.warnings));
     state.book = std::make_unique<ledger>(std::move(owned));
     pod_reader reader{nodes, state};
     for (const manifest* pod : sorted.pods) reader.read(*pod);

@@ -1,10 +1,10 @@
 // The nodes of a snapshot: devices of every dialect, each once, and the host's part.
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "snapshot_parts.hpp"
 #include "vgpualloc/catalog/mig.hpp"
+#include "vgpualloc/dialect/quantity.hpp"
 #include "vgpualloc/mode/factory.hpp"
 
 namespace vgpualloc::kube {
@@ -21,15 +21,15 @@ std::int64_t pods_max_of(const manifest& object, std::int64_t otherwise, std::ve
     if (offer == object.node->allocatable.end()) return otherwise;
     const std::string& written = offer->second;
     constexpr std::int64_t most = 1'000'000;
-    std::int64_t value = 0;
-    const auto [end, failure] = std::from_chars(written.data(), written.data() + written.size(), value);
-    if (failure == std::errc{} && end == written.data() + written.size() && value >= 0 && value <= most) return value;
+    const auto value =
+        kubernetes::parse_quantity(written, kubernetes::quantity_unit::one, kubernetes::rounding::refuse);
+    if (value && *value <= most) return *value;
     warn(warnings, object.place,
          {.code = error_code::malformed,
           .where = "node " + object.name,
           .field = "status.allocatable.pods",
           .value = written,
-          .expected = "a whole number; taken as " + std::to_string(otherwise)});
+          .expected = "a whole number of at most " + std::to_string(most) + "; taken as " + std::to_string(otherwise)});
     return otherwise;
 }
 

@@ -195,6 +195,22 @@ TEST(snapshot, a_cluster_has_nodes) {
     const auto state = kube::make_snapshot(objects(pod("p", "cpu: 1")), dialects());
     ASSERT_FALSE(state.has_value());
     EXPECT_EQ(state.error().code, error_code::missing);
+    EXPECT_THAT(state.error().message(), HasSubstr("at least one object of kind Node"));
+    const auto nameless = kube::make_snapshot(objects(gpu_node("", card("A"))), dialects());
+    ASSERT_FALSE(nameless.has_value());
+    EXPECT_EQ(nameless.error().field, "metadata.name") << "there is a node, but not one that counts";
+}
+
+TEST(snapshot, limits_of_pods_are_quantities) {
+    const auto most_pods = [](const std::string& written) {
+        const auto state = snapshot_of(gpu_node("n0", card("A"), written));
+        return std::pair{state.nodes().nodes[0].pods_max, state.warnings.size()};
+    };
+    using read = std::pair<std::int64_t, std::size_t>;
+    EXPECT_EQ(most_pods("250"), (read{250, 0}));
+    EXPECT_EQ(most_pods("1k"), (read{1000, 0})) << "as Kubernetes writes 1000";
+    EXPECT_EQ(most_pods("0"), (read{0, 0}));
+    for (const char* const wrong : {"-1", "1.5", "abc", "10M"}) EXPECT_EQ(most_pods(wrong), (read{110, 1})) << wrong;
 }
 
 TEST(snapshot, nodes_and_pods_have_what_the_host_rules_compare) {
