@@ -110,9 +110,12 @@ std::uint32_t outcome_table::several_devices(const std::vector<std::uint32_t>& p
                     ++reasons.nodes[static_cast<std::size_t>(code)];
                     continue;
                 }
-                if (chosen != current.size() && current[chosen] != current[i]) return keep(pool_.size()); // a choice
-                if (chosen == current.size()) ways = answer;
-                chosen = std::min(chosen, i);
+                if (chosen == current.size()) {
+                    chosen = i;
+                    ways = answer;
+                } else if (current[chosen] != current[i]) {
+                    return keep(pool_.size()); // a choice
+                }
             }
             if (chosen == current.size()) {
                 return static_cast<std::uint32_t>(step_refusal(reasons, n));

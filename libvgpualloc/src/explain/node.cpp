@@ -43,8 +43,8 @@ refusal refusal_of(const kube::snapshot& state, node_index where, const pod_requ
     const bool of_the_host = code == rejection_code::too_many_pods || code == rejection_code::insufficient_cpu ||
                              code == rejection_code::insufficient_memory;
     if (code == rejection_code::insufficient_memory) { // bytes, shown in the unit of manifests
-        result.wanted = in_mib(bytes{result.wanted});
-        result.available /= to_bytes(mib{1}).count();
+        result.wanted = mib_up(bytes{result.wanted});
+        result.available = mib_down(bytes{result.available});
     }
     if (of_the_host || !decision.stopped_at) return result;
     const auto& container = request.containers[*decision.stopped_at];

@@ -16,10 +16,4 @@ namespace vgpualloc::explaining {
 /// refusal of the host.
 [[nodiscard]] std::string unit_of(rejection_code code, const device_spec* spec, const device_request* request);
 
-/// Host memory in MiB, the unit of manifests, rounded up as a request is.
-[[nodiscard]] constexpr std::int64_t in_mib(bytes amount) noexcept {
-    constexpr std::int64_t bytes_per_mib = std::int64_t{1} << 20U;
-    return amount.count() / bytes_per_mib + (amount.count() % bytes_per_mib > 0 ? 1 : 0);
-}
-
 } // namespace vgpualloc::explaining

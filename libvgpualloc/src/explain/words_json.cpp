@@ -49,7 +49,7 @@ document pod_json(const kube::snapshot_pod& pod) {
                                      {"place", pod.place},
                                      {"dialect", pod.dialect},
                                      {"cpu_milli", pod.request.cpu.count()},
-                                     {"memory_mib", in_mib(pod.request.memory)},
+                                     {"memory_mib", mib_up(pod.request.memory)},
                                      {"tags", document::list_of(pod.request.tags)},
                                      {"avoids", document::list_of(pod.request.avoids)},
                                      {"requests", document::list()}});

@@ -63,7 +63,7 @@ std::string score_words(double score) { return fmt::format("{:.6g}", score == 0.
 std::string header(const explanation& explained) {
     std::string text =
         fmt::format("pod {} ({})\n  host: {} mCPU, {} MiB of memory\n", explained.pod.full_name(), explained.pod.place,
-                    explained.pod.request.cpu.count(), in_mib(explained.pod.request.memory));
+                    explained.pod.request.cpu.count(), mib_up(explained.pod.request.memory));
     for (std::size_t c = 0; c < explained.pod.request.containers.size(); ++c) {
         const std::string& name = explained.pod.container_names[c];
         text += fmt::format("  {}: {} (dialect {})\n", name.empty() ? "the pod as a whole" : "container " + name,

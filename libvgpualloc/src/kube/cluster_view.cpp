@@ -6,7 +6,6 @@
 
 #include "snapshot_parts.hpp"
 #include "vgpualloc/kube/cluster_objects.hpp"
-#include "vgpualloc/model/limits.hpp"
 
 namespace vgpualloc::kube {
 
@@ -100,21 +99,18 @@ void cluster_view::refresh_node(node_entry& entry) {
     const bool same_devices =
         !is_new && said.described.devices == entry.said.described.devices && said.by_dialect == entry.said.by_dialect;
     const std::string& name = entry.object.name;
-    auto checked = check_node(said.described);
-    if (!same_devices || !checked) unbook_pods_of(name);
-    if (!checked) {
-        entry.warnings.push_back(refusal_of_node(entry.object, std::move(checked).error()));
+    if (!same_devices) unbook_pods_of(name);
+    auto told = tell(entry.where, said.described);
+    if (!told) {
+        entry.warnings.push_back(refusal_of_node(entry.object, std::move(told).error()));
+        unbook_pods_of(name);
         if (!is_new) static_cast<void>(book_->remove_node(entry.where));
         entry.where = {};
         entry.said = {};
         return;
     }
-    if (auto told = tell(entry.where, said.described)) {
-        entry.where = *told;
-        entry.said = std::move(said);
-    } else {
-        entry.warnings.push_back(refusal_of_node(entry.object, std::move(told).error()));
-    }
+    entry.where = *told;
+    entry.said = std::move(said);
     if (!same_devices) book_pods_of(name);
 }
 

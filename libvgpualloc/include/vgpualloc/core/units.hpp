@@ -52,7 +52,14 @@ inline constexpr ticks ticks_per_second{1'000'000};
 inline constexpr milli_gpu whole_gpu{1000};
 inline constexpr core_percent whole_compute{100};
 
-[[nodiscard]] constexpr bytes to_bytes(mib amount) noexcept { return bytes{amount.count() * (std::int64_t{1} << 20U)}; }
+inline constexpr std::int64_t bytes_per_mib = std::int64_t{1} << 20U;
+[[nodiscard]] constexpr bytes to_bytes(mib amount) noexcept { return bytes{amount.count() * bytes_per_mib}; }
+/// Whole MiB in an amount that is not negative, a part of one left out.
+[[nodiscard]] constexpr std::int64_t mib_down(bytes amount) noexcept { return amount.count() / bytes_per_mib; }
+/// The same, a part of one counted as one.
+[[nodiscard]] constexpr std::int64_t mib_up(bytes amount) noexcept {
+    return mib_down(amount) + (amount.count() % bytes_per_mib > 0 ? 1 : 0);
+}
 
 /// ceil(part / whole * 1000): the share of a device that an amount takes, rounded up so that it never looks smaller
 /// than it is. `whole` must be positive.

@@ -34,10 +34,7 @@ struct object_report {
     bool is_node = false;
 
     /// The memory in MiB: a pod's rounded up, a node's down.
-    [[nodiscard]] std::int64_t memory_mib() const noexcept {
-        constexpr std::int64_t bytes_per_mib = to_bytes(mib{1}).count();
-        return memory.count() / bytes_per_mib + (is_pod && memory.count() % bytes_per_mib > 0 ? 1 : 0);
-    }
+    [[nodiscard]] std::int64_t memory_mib() const noexcept { return is_pod ? mib_up(memory) : mib_down(memory); }
 
     std::vector<dialect_report> dialects; ///< those whose words the object uses
     std::vector<std::string> notes;       ///< worth knowing, but no mistake
