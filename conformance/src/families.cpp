@@ -67,9 +67,13 @@ public:
         }
         return part;
     }
+    /// An instance has the compute that it has: nothing is booked on the card beside it, which is what recordings
+    /// count.
     [[nodiscard]] booked_use use_of(const device_spec&, const device_state& state,
-                                    const device_registration&) const override {
-        return all_of(state);
+                                    const device_registration& card) const override {
+        booked_use use = all_of(state);
+        if (card.mode == "mig") use.cores = 0;
+        return use;
     }
 
 private:

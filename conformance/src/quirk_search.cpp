@@ -16,14 +16,14 @@ using volcano::quirk_set;
 
 /// The quirks that have something to change for a family of recordings.
 std::span<const quirk> quirks_of(const std::string& family) {
-    static constexpr quirk mig[] = {quirk::q1, quirk::q1a, quirk::q1b, quirk::q1c, quirk::q1d, quirk::q1e,
-                                    quirk::q2, quirk::q3,  quirk::q5,  quirk::q6,  quirk::q7,  quirk::q7b,
-                                    quirk::q8, quirk::q10, quirk::q12, quirk::q22, quirk::q24};
-    static constexpr quirk hami_core[] = {quirk::q2,  quirk::q3,  quirk::q5,  quirk::q6,  quirk::q7, quirk::q7b,
-                                          quirk::q10, quirk::q12, quirk::q20, quirk::q22, quirk::q24};
+    static constexpr quirk mig[] = {quirk::q1,  quirk::q1a, quirk::q1b, quirk::q1c, quirk::q1d, quirk::q1e, quirk::q2,
+                                    quirk::q3,  quirk::q5,  quirk::q6,  quirk::q7,  quirk::q7b, quirk::q8,  quirk::q10,
+                                    quirk::q12, quirk::q22, quirk::q24, quirk::q27, quirk::q31};
+    static constexpr quirk hami_core[] = {quirk::q2,  quirk::q3,  quirk::q5,  quirk::q6,  quirk::q7,  quirk::q7b,
+                                          quirk::q10, quirk::q12, quirk::q20, quirk::q22, quirk::q24, quirk::q31};
     static constexpr quirk gpushare[] = {quirk::q13, quirk::q25};
-    static constexpr quirk ascend[] = {quirk::q2b, quirk::q4,  quirk::q5,  quirk::q7b,
-                                       quirk::q8,  quirk::q11, quirk::q13, quirk::q15};
+    static constexpr quirk ascend[] = {quirk::q2b, quirk::q4,  quirk::q5,  quirk::q7b, quirk::q8,
+                                       quirk::q11, quirk::q13, quirk::q15, quirk::q31};
     static constexpr quirk npu_310p[] = {quirk::q3,  quirk::q13, quirk::q16, quirk::q17,
                                          quirk::q18, quirk::q19, quirk::q26};
     if (family == "gpushare") return gpushare;

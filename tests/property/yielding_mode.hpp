@@ -25,6 +25,12 @@ public:
         }
     }
 
+    void further_candidates(const device_spec& device, const device_state& state, const device_request& request,
+                            std::vector<partition>& out) const override {
+        const bool has_full = why_not(device, state, partition{full(device, request)}).code == rejection_code::none;
+        if (has_full && full(device, request) != least(device, request)) out.emplace_back(least(device, request));
+    }
+
     [[nodiscard]] rejection_detail why_not(const device_spec& device, const device_state& state,
                                            const device_request& request) const override {
         return why_not(device, state, partition{least(device, request)});

@@ -83,7 +83,11 @@ inline double allocator::plain_key(const request_class& wanted, cached_index& in
 double allocator::new_key(const request_class& wanted, const node_slot& owner, const node_facts& facts) {
     const node_view before{
         .node = facts.node, .cpu_capacity = facts.cpu_capacity, .cpu_left = owner.cpu_left, .config = owner.config};
-    const double score = scorer_.score(wanted.scored, before);
+    double score = scorer_.score(wanted.scored, before);
+    if (!is_feasible(score) && scorer_.may_fit_otherwise(wanted.scored, *before.config)) {
+        const node_answer answer = reference_.answer(wanted.scored.request, facts.node); // looks ahead
+        if (answer.code == rejection_code::none) score = answer.score;
+    }
     if (is_feasible(score) && !facts.has_memory(wanted.scored.request.memory)) {
         return infeasible_because(rejection_code::insufficient_memory);
     }
@@ -324,8 +328,8 @@ expected<placement, rejection> allocator::decide_known(request_record& request) 
     // A drawn device may leave none for a later container; the choice that made the node answer yes does not.
     const bool chosen = scorer_.choose(wanted.scored, before, mirror_.devices(winner), true, result.shares) ||
                         scorer_.choose(wanted.scored, before, mirror_.devices(winner), false, result.shares);
-    VGA_ASSERT(chosen, "a node that answered yes has devices for the pod");
-    return result;
+    // What the greedy choice has no room for was found by looking ahead.
+    return chosen ? result : reference_.choose(wanted.scored.request, winner, false);
 }
 
 expected<placed_pod, rejection> allocator::place(ledger& book, pod_id pod, request_id id) {

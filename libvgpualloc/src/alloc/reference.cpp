@@ -112,14 +112,23 @@ rejection_code reference_allocator::fixed_refusal(const pod_request& request, no
     return step_refusal(reasons, 0);
 }
 
+/// Why a container may not have a device, whatever is left of it.
+rejection_code reference_allocator::why_not_admitted(const question& attempt, std::size_t index,
+                                                     const device_request& container) const {
+    const device_view& device = attempt.start.devices[index];
+    const auto& registered = ledger_->nodes().nodes[attempt.start.node.at()].devices[index];
+    const auto never = why_never_this(*device.spec, registered, container);
+    if (never != rejection_code::none) return never;
+    if (const auto code = why_closed(device.service); code != rejection_code::none) return code;
+    const bool avoided = !attempt.avoided.empty() && attempt.avoided[index];
+    return avoided ? rejection_code::device_avoided : rejection_code::none;
+}
+
 rejection_detail reference_allocator::why_not_device(const question& attempt, const node_state& now, std::size_t index,
                                                      const device_request& container) const {
+    const auto code = why_not_admitted(attempt, index, container);
+    if (code != rejection_code::none) return {.code = code};
     const device_view& device = now.devices[index];
-    const auto& registered = ledger_->nodes().nodes[now.node.at()].devices[index];
-    const auto never = why_never_this(*device.spec, registered, container);
-    if (never != rejection_code::none) return {.code = never};
-    if (const auto code = why_closed(device.service); code != rejection_code::none) return {.code = code};
-    if (!attempt.avoided.empty() && attempt.avoided[index]) return {.code = rejection_code::device_avoided};
     return device.spec->mode->why_not(*device.spec, device.state, container);
 }
 
@@ -257,24 +266,22 @@ bool reference_allocator::choose_for(const question& attempt, std::size_t contai
             return false;
         }
         const step& best = best_step(attempt, chosen.state, possible);
-        chosen.taken.push_back(chosen.state.devices[best.index]);
-        chosen.shares.push_back({.container = static_cast<std::uint32_t>(container_number),
-                                 .device = device_index{best.index},
-                                 .part = best.part});
-        chosen.state = chosen.state.with(best.index, best.part);
-        chosen.became.push_back(chosen.state.devices[best.index]);
-        chosen.compromise = std::max(chosen.compromise, best.compromise);
+        chosen.take(container_number, best);
         taken[best.index] = true;
     }
     return true;
 }
 
-bool reference_allocator::choose_all(const question& attempt, choice& chosen, rejection_code& refused) const {
+bool reference_allocator::choose_greedily(const question& attempt, choice& chosen, rejection_code& refused) const {
     chosen = {.state = attempt.start};
     for (std::size_t c = 0; c < attempt.request().containers.size(); ++c) {
         if (!choose_for(attempt, c, chosen, refused)) return false;
     }
     return true;
+}
+
+bool reference_allocator::choose_all(const question& attempt, choice& chosen, rejection_code& refused) const {
+    return choose_greedily(attempt, chosen, refused) || (!attempt.may_draw && choose_ahead(attempt, chosen));
 }
 
 double reference_allocator::score_of(const question& attempt, const choice& chosen) const {

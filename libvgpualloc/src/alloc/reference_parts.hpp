@@ -1,6 +1,7 @@
 // What the reference builds for one question to one node.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -38,6 +39,16 @@ struct reference_allocator::choice {
     std::vector<device_view> taken{};  ///< per share
     std::vector<device_view> became{}; ///< per share
     int compromise = 0;                ///< the largest of the shares'
+
+    void take(std::size_t container, const step& next) {
+        taken.push_back(state.devices[next.index]);
+        shares.push_back({.container = static_cast<std::uint32_t>(container),
+                          .device = device_index{next.index},
+                          .part = next.part});
+        state = state.with(next.index, next.part);
+        became.push_back(state.devices[next.index]);
+        compromise = std::max(compromise, next.compromise);
+    }
 };
 
 struct reference_allocator::question {

@@ -9,11 +9,28 @@ node_scorer::node_scorer(state_table& states, policy_pair policies, pair_traits 
 
 void node_scorer::enter(scored_request& request) {
     request.devices = 0;
+    std::int64_t wanting = 0;
     for (const device_request& container : request.request.containers) {
         request.devices += container.count;
+        wanting += container.count > 0 ? 1 : 0;
         request.parts.push_back(parts_.add(container));
     }
+    request.several = wanting > 1;
     if (!traits_.by_totals) request.shape = outcomes_.add(request.parts);
+}
+
+bool node_scorer::may_fit_otherwise(const scored_request& request, const device_config& config) {
+    if (!request.several) return false;
+    parts_.forget_passing();
+    for (std::size_t c = 0; c < request.parts.size(); ++c) {
+        std::int64_t short_of = request.request.containers[c].count;
+        for (const device_view* device : config.devices) {
+            if (short_of == 0) break;
+            if (parts_.of(request.parts[c], *device).count > 0) --short_of;
+        }
+        if (short_of > 0) return false;
+    }
+    return true;
 }
 
 void node_scorer::forget(const scored_request& request) {

@@ -63,6 +63,23 @@ std::int64_t slices_side_by_side(const mig_offer& offer) {
     return instances * offer.compute_slices;
 }
 
+core_percent share_of_compute(std::int64_t slices, std::int64_t all) {
+    return core_percent{whole_compute.count() * slices / all};
+}
+
+core_percent compute_in(const mig_model& model, std::string_view name) {
+    const auto profile = std::ranges::find(model.profiles, name, &mig_profile::name);
+    if (profile == model.profiles.end()) return {};
+    return share_of_compute(profile->compute_slices.count(), model.compute_slices.count());
+}
+
+core_percent compute_by_name(std::string_view name) {
+    constexpr std::int64_t slices_max = 7;
+    if (name.size() < 3 || name.substr(1, 2) != "g.") return {};
+    const std::int64_t slices = name.front() - '0';
+    return slices >= 1 && slices <= slices_max ? share_of_compute(slices, slices_max) : core_percent{0};
+}
+
 } // namespace
 
 expected<mig_model> model_of(const mig_catalog& catalog, const device_registration& from) {
@@ -104,7 +121,7 @@ expected<std::vector<mig_offer>> offers_of(const mig_model& model, std::span<con
         const std::int64_t slices = profile.compute_slices.count();
         mig_offer offer{.name = profile.name,
                         .memory = *memory,
-                        .cores = core_percent{whole_compute.count() * slices / model.compute_slices.count()},
+                        .cores = share_of_compute(slices, model.compute_slices.count()),
                         .compute_slices = slices,
                         .size = profile.size.count(),
                         .starts = {}};
@@ -112,6 +129,21 @@ expected<std::vector<mig_offer>> offers_of(const mig_model& model, std::span<con
         offers.push_back(std::move(offer));
     }
     return offers;
+}
+
+core_percent compute_of_instance(const mig_catalog& catalog, std::string_view model, std::string_view profile) {
+    const auto match = find_model(catalog, model);
+    const core_percent known = match ? compute_in(**match, profile) : core_percent{0};
+    return known == core_percent{0} ? compute_by_name(profile) : known;
+}
+
+std::vector<mig_group> with_compute(const mig_catalog& catalog, std::string_view model, std::vector<mig_group> groups) {
+    for (mig_group& group : groups) {
+        for (mig_kind& kind : group.kinds) {
+            if (kind.cores == core_percent{0}) kind.cores = compute_of_instance(catalog, model, kind.name);
+        }
+    }
+    return groups;
 }
 
 } // namespace vgpualloc

@@ -199,7 +199,9 @@ expected<std::shared_ptr<const mig>> make_mig(const mig_model& model) {
 }
 
 expected<shared_mode> mig::make(const device_registration& device, const mig_catalog& catalog) {
-    if (!device.geometry.empty()) return make_mig_groups(device.geometry, device.memory_factor);
+    if (!device.geometry.empty()) {
+        return make_mig_groups(with_compute(catalog, device.model, device.geometry), device.memory_factor);
+    }
     for (const mig_offer& offer : device.offers) {
         if (offer.memory >= mib{0} && offer.memory <= device_memory_max) continue;
         return unexpected(error{.code = error_code::out_of_range,
@@ -421,7 +423,7 @@ part_description mig::describe(const device_spec& device, const partition& part)
     return {.name = table_.model.profiles[instance.profile].name,
             .group = {},
             .memory = charge(device, instance.profile),
-            .cores = instance.cores};
+            .cores = table_.profiles[instance.profile].cores};
 }
 
 amount_unit mig::unit_of(rejection_code code, const device_request& request) const {

@@ -67,7 +67,7 @@ void add_instance(const mig_instance& part, const device_spec& spec, const devic
         sum.cores_percent += 100 * profile.compute_slices.count() / facts.mig->compute_slices.count();
     } else if (const mig_kind* kind = kind_of(facts.geometry, part).first; kind != nullptr) {
         sum.memory_mib += kind->memory.count() / facts.memory_factor;
-        sum.cores_percent += part.cores.count();
+        sum.cores_percent += kind->cores.count();
     } else {
         sum.size_unknown = true;
     }
@@ -142,7 +142,7 @@ std::string judge_device(const device_sum& sum, const device_spec& spec, const d
     // The sizes of MIG instances are nominal and can add up to a little more than a GPU reports: their places bind.
     const bool measured = sum.instances.empty();
     if (measured && sum.memory_mib > spec.memory.count()) return "device memory is overcommitted";
-    if (sum.cores_percent > spec.cores.count()) return "device compute is overcommitted";
+    if (measured && sum.cores_percent > spec.cores.count()) return "device compute is overcommitted";
     if (sum.users > spec.slots && !sum.whole) return "a device has more users than slots";
     if (sum.whole && sum.users > 1) return "a whole device has several users";
     if (facts.one_isolation && sum.with_compute && sum.without_compute) return "a device has two isolations";

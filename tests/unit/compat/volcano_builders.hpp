@@ -14,6 +14,7 @@ namespace vgpualloc::compat::volcano::building {
 
 inline const std::string number_name = "volcano.sh/vgpu-number";
 inline const std::string memory_name = "volcano.sh/vgpu-memory";
+inline const std::string cores_name = "volcano.sh/vgpu-cores";
 inline const std::string percent_name = "volcano.sh/vgpu-memory-percentage";
 inline const std::string ids_name = "volcano.sh/vgpu-ids-new";
 

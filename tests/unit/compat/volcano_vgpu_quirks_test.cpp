@@ -105,6 +105,39 @@ std::vector<reproduction> mig_reproductions() {
          .off = "a scores 13: GPU-00[group1-0],NVIDIA,5000,0:\nb refused: not_enough_fit\n"
                 "c scores 25: GPU-00[group1-0],NVIDIA,4000,0:",
          .also = {quirk::q1}},
+        {.name = "Q27 compute asked for beside an instance",
+         .which = quirk::q27,
+         .with = one_mig(),
+         .events =
+             [](story& it) {
+                 it.add(pod_of("a", {{{number_name, 1}, {memory_name, 5000}, {cores_name, 90}}}));
+                 it.remove("a").update_node();
+                 it.add(pod_of("b", {{{number_name, 1}, {memory_name, 5000}, {cores_name, 14}}}));
+                 it.add(pod_of("c", {{{number_name, 1}, {memory_name, 5000}, {cores_name, 90}}}));
+             },
+         .on = "a scores 13: GPU-00[group1-0],NVIDIA,5000,90:\n"
+               "b scores 13: GPU-00[group1-0],NVIDIA,5000,14:\nc refused: not_enough_fit",
+         .off = "a scores 100: GPU-00[group4-0],NVIDIA,5000,90:\n"
+                "b scores 13: GPU-00[group1-0],NVIDIA,5000,14:\nc refused: not_enough_fit"},
+        {.name = "Q31 the first container takes what the second one needs",
+         .which = quirk::q31,
+         .with = setup{{node_of({card{}, card{.uuid = "GPU-01"}})}}.policy("spread"),
+         .events =
+             [](story& it) {
+                 it.restore(bound(pod_of("x", {mib(30000)}), "GPU-01,NVIDIA,30000,0:"));
+                 it.add(pod_of("a", {mib(3000), mib(40000)})).session_cards();
+             },
+         .on = "a refused: not_enough_fit\nsession: 0 x, 0 MiB | 1 x, 30000 MiB",
+         .off = "a scores 0: GPU-01,NVIDIA,3000,0:;GPU-00,NVIDIA,40000,0:\n"
+                "session: 1 x, 40000 MiB | 2 x, 33000 MiB"},
+        {.name = "Q31 an instance of the wrong group",
+         .which = quirk::q31,
+         .with = one_mig().without(quirk::q1).without(quirk::q1e),
+         .events = [](story& it) { it.add(pod_of("a", {mib(3000), mib(20000)})).session_cards(); },
+         .on = "a refused: not_enough_fit\nsession: 0 x, 0 MiB",
+         .off = "a scores 150: GPU-00[group3-0],NVIDIA,3000,0:;GPU-00[group3-1],NVIDIA,20000,0:\n"
+                "session: 2 x, 40960 MiB, group 2, 3g.20gb 0 1",
+         .also = {}},
         {.name = "Q6 the last card's mode",
          .which = quirk::q6,
          .with = setup{{node_of({mig_card, card{.uuid = "GPU-01"}})}},

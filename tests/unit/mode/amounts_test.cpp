@@ -39,12 +39,14 @@ TEST(describe, instances_are_named_by_the_model_or_by_the_groups) {
     EXPECT_EQ(profile.group, "");
     const device_state with_one = by_model.mode->with(by_model, {}, mig_instance{.profile = 0, .start = 3});
     EXPECT_EQ(profile.memory, with_one.memory) << "what a container gets is what is charged";
-    const modes::mig_groups by_groups{{{.name = "g1", .kinds = {{.name = "a", .memory = mib{5120}, .count = 7}}},
-                                       {.name = "g2", .kinds = {{.name = "b", .memory = mib{20480}, .count = 2}}}},
-                                      1024};
+    const modes::mig_groups by_groups{
+        {{.name = "g1", .kinds = {{.name = "a", .memory = mib{5120}, .count = 7}}},
+         {.name = "g2", .kinds = {{.name = "b", .memory = mib{20480}, .count = 2, .cores = core_percent{42}}}}},
+        1024};
     const device_spec grouped = spec_in(by_groups, 40);
     const mig_instance second{.profile = 1, .start = 1, .cores = core_percent{30}};
-    EXPECT_EQ(by_groups.describe(grouped, second), named("b", "g2", 20480, 30)) << "in MiB, whatever the factor";
+    EXPECT_EQ(by_groups.describe(grouped, second), named("b", "g2", 20480, 42))
+        << "in MiB, whatever the factor; the compute of the instance, whatever was asked for";
 }
 
 TEST(describe, templates_are_named_by_the_table_and_a_whole_card_is_not) {

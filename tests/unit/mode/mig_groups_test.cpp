@@ -2,6 +2,7 @@
 #include "requirements.hpp"
 #include "support.hpp"
 
+#include "vgpualloc/catalog/mig_offers.hpp"
 #include "vgpualloc/mode/mig_groups.hpp"
 
 namespace vgpualloc {
@@ -115,16 +116,60 @@ TEST(mig_groups, the_factor_scales_requests_and_charges) {
     EXPECT_EQ(gpu.mode.used(gpu.spec, gpu.state), milli_gpu{250});
 }
 
-TEST(mig_groups, compute_is_charged_as_asked_for) {
-    gpu_in_groups gpu{a100_groups()};
-    EXPECT_EQ(gpu.take(3000, 60), 5120);
-    EXPECT_EQ(gpu.taken[0].cores, core_percent{60});
-    EXPECT_EQ(gpu.take(3000, 50), refused(insufficient_device_cores));
-    EXPECT_EQ(gpu.take(3000, 40), 5120);
-    EXPECT_EQ(gpu.mode.used(gpu.spec, gpu.state), whole_gpu);
+// SEED-REQUIREMENTS (b); upstream's way is quirk Q27.
+TEST(mig_groups, the_compute_asked_for_chooses_the_instance_and_nothing_is_charged_beside_it) {
+    covers({"R037"});
+    gpu_in_groups gpu{with_compute(built_in_mig_catalog(), "NVIDIA A100-SXM4-40GB", a100_groups())};
+    EXPECT_EQ(gpu.take(3000, 14), 5120) << "one slice of seven";
+    EXPECT_EQ(gpu.state.cores, core_percent{14});
+    EXPECT_EQ(gpu.take(3000, 14), 5120) << "14 + 14 asked, six more instances are free";
+    EXPECT_EQ(gpu.take(3000, 15), refused(insufficient_device_cores)) << "the group in use has no larger one";
     gpu.give_back(0);
     gpu.give_back(1);
     EXPECT_EQ(gpu.state, device_state{});
+    EXPECT_EQ(gpu.take(3000, 15), 10240) << "two slices";
+    EXPECT_EQ(gpu.taken[2].cores, core_percent{15}) << "annotations say what was asked for";
+    EXPECT_EQ(gpu.state.cores, core_percent{28});
+    gpu.give_back(2);
+    EXPECT_EQ(gpu.take(3000, 43), 40960) << "3g.20gb has 42 %";
+    gpu.give_back(3);
+    EXPECT_EQ(gpu.take(3000, 100), 40960);
+    EXPECT_EQ(gpu.take(3000, 101), refused(insufficient_device_memory)) << "of a whole GPU nothing is left";
+}
+
+TEST(mig_groups, a_kind_whose_compute_is_not_known_serves_no_request_for_compute) {
+    gpu_in_groups gpu{{{.name = "g", .kinds = {{.name = "half", .memory = mib{20480}, .count = 2}}}}};
+    EXPECT_EQ(gpu.take(3000, 1), refused(insufficient_device_cores));
+    EXPECT_EQ(gpu.take(3000), 20480);
+}
+
+TEST(mig_groups, further_parts_are_larger_ones_and_those_of_other_groups) {
+    gpu_in_groups gpu{a100_groups()};
+    const auto further = [&gpu](std::int64_t memory) {
+        std::vector<partition> parts;
+        gpu.mode.further_candidates(gpu.spec, gpu.state, want(1, memory), parts);
+        std::vector<std::uint32_t> kinds;
+        for (const partition& part : parts) kinds.push_back(std::get<mig_instance>(part).profile);
+        return kinds;
+    };
+    EXPECT_EQ(further(3000), (std::vector<std::uint32_t>{2, 1, 3, 4})) << "within a group the smaller ones first";
+    EXPECT_EQ(further(20000), (std::vector<std::uint32_t>{4}));
+    EXPECT_EQ(further(41000), std::vector<std::uint32_t>{});
+    gpu.take(8000);
+    EXPECT_EQ(further(3000), (std::vector<std::uint32_t>{1})) << "the group in use alone";
+}
+
+TEST(compute_of_instance, is_of_the_catalog_or_of_the_name) {
+    const auto share = [](const char* model, const char* profile) {
+        return compute_of_instance(built_in_mig_catalog(), model, profile).count();
+    };
+    EXPECT_EQ(share("NVIDIA A100-SXM4-40GB", "3g.20gb"), 42);
+    EXPECT_EQ(share("NVIDIA A30", "2g.12gb"), 50) << "of four slices";
+    EXPECT_EQ(share("NVIDIA A30", "2g.99gb"), 28) << "a profile that the model does not have: of seven";
+    EXPECT_EQ(share("Nobody's GPU", "1g.5gb"), 14);
+    EXPECT_EQ(share("Nobody's GPU", "7g.40gb"), 100);
+    EXPECT_EQ(share("Nobody's GPU", "8g.40gb"), 0);
+    EXPECT_EQ(share("Nobody's GPU", "half"), 0);
 }
 
 } // namespace

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "vgpualloc/alloc/answer.hpp"
+#include "vgpualloc/alloc/fit_search.hpp"
 #include "vgpualloc/alloc/state_table.hpp"
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/model/ledger.hpp"
@@ -17,7 +18,9 @@ namespace vgpualloc {
 /// in order, devices one by one, a container's devices all different. Each step takes the part that falls short of the
 /// request least, then the highest device score, then the highest node score, then (only where several steps follow
 /// each other, so that the outcome does not depend on which of two unlike devices has the lower index) the smallest
-/// state, then the lowest index. Nodes: the least compromise, the highest score, the lowest rank.
+/// state, then the lowest index. Where that leaves nothing for a later container, the walk is repeated with steps only
+/// after which the rest of the pod still fits (fit_search). Nodes: the least compromise, the highest score, the lowest
+/// rank.
 ///
 /// Does not tell the policies of the ledger's events; observe() does. Requests must pass check_request().
 class reference_allocator {
@@ -62,6 +65,8 @@ private:
     [[nodiscard]] node_state state_of(node_index where) const;
     [[nodiscard]] question question_for(const pod_request& request, node_index where) const;
     [[nodiscard]] std::vector<bool> avoided_devices(const pod_request& request, node_index where) const;
+    [[nodiscard]] rejection_code why_not_admitted(const question& attempt, std::size_t index,
+                                                  const device_request& container) const;
     [[nodiscard]] rejection_detail why_not_device(const question& attempt, const node_state& now, std::size_t index,
                                                   const device_request& container) const;
     [[nodiscard]] node_answer attempt_on(const question& attempt, choice& chosen, rejection_detail& refusal) const;
@@ -75,6 +80,11 @@ private:
     [[nodiscard]] std::vector<std::size_t> by_link_group(const question& attempt, const node_state& now,
                                                          const std::vector<step>& possible) const;
     [[nodiscard]] bool choose_all(const question& attempt, choice& chosen, rejection_code& refused) const;
+    [[nodiscard]] bool choose_greedily(const question& attempt, choice& chosen, rejection_code& refused) const;
+    [[nodiscard]] bool choose_ahead(const question& attempt, choice& chosen) const;
+    [[nodiscard]] std::vector<step> steps_ahead(const question& attempt, const choice& chosen, fit_search& search,
+                                                std::size_t container_number, const device_request& container,
+                                                const std::vector<bool>& taken) const;
     [[nodiscard]] bool choose_for(const question& attempt, std::size_t container_number, choice& chosen,
                                   rejection_code& refused) const;
     [[nodiscard]] double score_of(const question& attempt, const choice& chosen) const;

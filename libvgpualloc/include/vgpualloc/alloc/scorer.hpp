@@ -21,6 +21,7 @@ struct scored_request {
     std::int64_t devices = 0;           ///< over all containers
     std::vector<std::uint32_t> parts{}; ///< by container
     std::uint32_t shape = 0;            ///< of these parts, where a policy looks at whole configurations
+    bool several = false;               ///< containers that want devices: the greedy choice may fail where one fits
 
     [[nodiscard]] request_view view() const noexcept { return {.request = &request, .devices = devices}; }
     [[nodiscard]] parts_view in_parts() const noexcept { return {.request = view(), .parts = parts}; }
@@ -38,8 +39,11 @@ public:
 
     /// The node score of the best devices, or infeasible_because(code). `before` has an interned configuration.
     VGA_HOT [[nodiscard]] double score(const scored_request& request, const node_view& before);
+    /// Whether a configuration that score() refuses might serve the request all the same, as each container alone fits.
+    [[nodiscard]] bool may_fit_otherwise(const scored_request& request, const device_config& config);
     /// Why a configuration refuses the request; none if it does not or if that is not remembered.
     [[nodiscard]] rejection_code known_refusal(const scored_request& request, std::uint32_t config) const noexcept {
+        if (request.several) return rejection_code::none;
         if (!traits_.by_totals) return outcomes_.known_refusal(request.shape, config);
         return request.parts.size() == 1 ? parts_.known_refusal(request.parts.front(), config) : rejection_code::none;
     }

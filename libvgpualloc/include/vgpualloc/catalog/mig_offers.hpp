@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "vgpualloc/catalog/mig.hpp"
@@ -22,5 +23,15 @@ namespace vgpualloc {
 /// What a GPU of this model would say of those of its profiles that are among `names`, in the model's order; compute is
 /// the share of the compute slices. Error missing, if the catalog does not know the memory of one of them.
 [[nodiscard]] expected<std::vector<mig_offer>> offers_of(const mig_model& model, std::span<const std::string> names);
+
+/// The share of the GPU's compute that an instance has, rounded down: that of the profile of this name in the catalog;
+/// of a model or profile that is not there, n of 7 slices for a name like "<n>g.10gb", as no MIG GPU has more slices; 0
+/// where the name says nothing.
+[[nodiscard]] core_percent compute_of_instance(const mig_catalog& catalog, std::string_view model,
+                                               std::string_view profile);
+
+/// `groups` with the compute of every kind that they do not say it of.
+[[nodiscard]] std::vector<mig_group> with_compute(const mig_catalog& catalog, std::string_view model,
+                                                  std::vector<mig_group> groups);
 
 } // namespace vgpualloc

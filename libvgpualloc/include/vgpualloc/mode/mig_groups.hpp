@@ -24,7 +24,8 @@ namespace vgpualloc::modes {
 /// A GPU serves instances of one group at a time. An empty GPU takes the first group, in the configured order, that has
 /// an instance large enough; a GPU in use keeps its group until its last instance is gone. Within a group the smallest
 /// instance that is large enough and has a free slot is taken, at its lowest free slot (Volcano's dynamic MIG design;
-/// seeds 000-003: 3000 MiB asked, the 5 GB instance given).
+/// seeds 000-003: 3000 MiB asked, the 5 GB instance given). Large enough is one that has the memory and, where a share
+/// of compute is asked for, at least that share. An instance is charged the compute that it has, and nothing beside it.
 ///
 /// mig_instance::profile is the position of the kind among all kinds of all groups, `start` the slot of that kind.
 /// device_state::layout has one bit per slot of every kind.
@@ -44,6 +45,7 @@ public:
                                   .name = source.name,
                                   .group_name = groups[g].name,
                                   .memory = source.memory,
+                                  .cores = source.cores,
                                   .first_slot = slot,
                                   .count = static_cast<std::uint32_t>(source.count)});
                 groups_[g].mask |= mask_of(kinds_.back());
@@ -52,22 +54,44 @@ public:
         }
     }
 
+    /// Compute is counted in shares of the GPU's.
+    [[nodiscard]] device_spec adapted(device_spec spec) const override {
+        spec.cores = whole_compute;
+        return spec;
+    }
+
     void candidates(const device_spec& device, const device_state& state, const device_request& request,
                     std::vector<partition>& out) const override {
         if (why_not(device, state, request).code != rejection_code::none) return;
-        mig_instance instance = *find(state, memory_wanted(device, request));
-        instance.cores = request.cores;
-        out.emplace_back(instance);
+        out.emplace_back(*find(state, memory_wanted(device, request), request.cores));
+    }
+
+    /// Larger instances, and those of later groups, on a GPU that is empty.
+    void further_candidates(const device_spec& device, const device_state& state, const device_request& request,
+                            std::vector<partition>& out) const override {
+        if (why_not(device, state, request).code != rejection_code::none) return;
+        const mib memory = memory_wanted(device, request) * factor_;
+        bool is_first = true; // which candidates() has
+        for (const span_of_kinds& group : groups_) {
+            if ((state.layout & ~group.mask) != 0) continue;
+            for (const std::size_t i : large_enough(state, memory, request.cores, group)) {
+                if (!is_first) out.emplace_back(lowest_free(state, i, request.cores));
+                is_first = false;
+            }
+        }
     }
 
     [[nodiscard]] rejection_detail why_not(const device_spec& device, const device_state& state,
                                            const device_request& request) const override {
         const mib memory = memory_wanted(device, request);
-        const auto refused =
-            first_refusal({why_no_slot(device, state), why_no_memory(device, state, memory),
-                           why_no_cores(device, state, request.cores), why_not_join(device, state, request.cores)});
-        if (refused.code != rejection_code::none || find(state, memory)) return refused;
-        return {.code = rejection_code::no_free_instance, .wanted = memory.count(), .available = 0};
+        const auto refused = first_refusal({why_no_slot(device, state), why_no_memory(device, state, memory)});
+        if (refused.code != rejection_code::none || find(state, memory, request.cores)) return refused;
+        if (!find(state, memory, core_percent{0})) {
+            return {.code = rejection_code::no_free_instance, .wanted = memory.count(), .available = 0};
+        }
+        return {.code = rejection_code::insufficient_device_cores,
+                .wanted = request.cores.count(),
+                .available = most_compute(state, memory).count()};
     }
 
     [[nodiscard]] rejection_detail why_not(const device_spec& device, const device_state& state,
@@ -82,14 +106,14 @@ public:
         if (other_group || (state.layout & bit_of(*instance)) != 0) {
             return {.code = rejection_code::no_free_instance, .wanted = cut.memory.count(), .available = 0};
         }
-        return first_refusal({why_no_slot(device, state), why_no_cores(device, state, instance->cores)});
+        return why_no_slot(device, state);
     }
 
     [[nodiscard]] device_state with(const device_spec&, const device_state& state,
                                     const partition& part) const override {
         const auto& instance = std::get<mig_instance>(part);
         return {.memory = state.memory + charge_of(instance),
-                .cores = state.cores + instance.cores,
+                .cores = state.cores + kinds_[instance.profile].cores,
                 .slots = state.slots + 1,
                 .layout = state.layout | bit_of(instance)};
     }
@@ -98,7 +122,7 @@ public:
                                        const partition& part) const override {
         const auto& instance = std::get<mig_instance>(part);
         return {.memory = state.memory - charge_of(instance),
-                .cores = state.cores - instance.cores,
+                .cores = state.cores - kinds_[instance.profile].cores,
                 .slots = state.slots - 1,
                 .layout = state.layout & ~bit_of(instance)};
     }
@@ -110,7 +134,7 @@ public:
     [[nodiscard]] part_description describe(const device_spec&, const partition& part) const override {
         const auto& instance = std::get<mig_instance>(part);
         const kind& cut = kinds_[instance.profile];
-        return {.name = cut.name, .group = cut.group_name, .memory = cut.memory, .cores = instance.cores};
+        return {.name = cut.name, .group = cut.group_name, .memory = cut.memory, .cores = cut.cores};
     }
 
 private:
@@ -118,7 +142,8 @@ private:
         std::size_t group = 0;
         std::string name;
         std::string group_name;
-        mib memory; ///< of one instance
+        mib memory;         ///< of one instance
+        core_percent cores; ///< of one instance
         std::uint32_t first_slot = 0;
         std::uint32_t count = 0;
     };
@@ -140,27 +165,54 @@ private:
         return mib{kinds_[instance.profile].memory.count() / factor_};
     }
 
-    /// The instance for that much memory (in units of the factor), or none.
-    [[nodiscard]] std::optional<mig_instance> find(const device_state& state, mib memory) const {
+    [[nodiscard]] bool has_free_slot(const device_state& state, std::size_t kind_number) const noexcept {
+        return (mask_of(kinds_[kind_number]) & ~state.layout) != 0;
+    }
+    [[nodiscard]] mig_instance lowest_free(const device_state& state, std::size_t kind_number,
+                                           core_percent asked) const noexcept {
+        const kind& cut = kinds_[kind_number];
+        const std::uint64_t free = (mask_of(cut) & ~state.layout) >> cut.first_slot;
+        return {.profile = static_cast<std::uint32_t>(kind_number),
+                .start = static_cast<std::uint32_t>(std::countr_zero(free)),
+                .cores = asked};
+    }
+
+    /// The instance for so much memory (in units of the factor) and compute, or none.
+    [[nodiscard]] std::optional<mig_instance> find(const device_state& state, mib memory, core_percent cores) const {
         for (const span_of_kinds& group : groups_) {
             // Where instances of several groups were found running, the GPU is cut in no way that allows more.
             if ((state.layout & ~group.mask) != 0) continue;
-            if (const auto instance = find_in_group(state, memory * factor_, group)) return instance;
+            std::optional<std::size_t> best;
+            for (std::size_t i = group.first; i < group.end; ++i) {
+                const kind& cut = kinds_[i];
+                if (!has_free_slot(state, i) || cut.memory < memory * factor_ || cut.cores < cores) continue;
+                if (!best || cut.memory < kinds_[*best].memory) best = i;
+            }
+            if (best) return lowest_free(state, *best, cores);
         }
         return std::nullopt;
     }
-    [[nodiscard]] std::optional<mig_instance> find_in_group(const device_state& state, mib memory,
-                                                            const span_of_kinds& group) const {
-        std::optional<std::size_t> best;
+    /// The kinds of a group that have a free instance for it, the smallest first. `memory` in MiB.
+    [[nodiscard]] std::vector<std::size_t> large_enough(const device_state& state, mib memory, core_percent cores,
+                                                        const span_of_kinds& group) const {
+        std::vector<std::size_t> fitting;
         for (std::size_t i = group.first; i < group.end; ++i) {
-            const bool free = (mask_of(kinds_[i]) & ~state.layout) != 0;
-            if (!free || kinds_[i].memory < memory) continue;
-            if (!best || kinds_[i].memory < kinds_[*best].memory) best = i;
+            const kind& cut = kinds_[i];
+            if (has_free_slot(state, i) && cut.memory >= memory && cut.cores >= cores) fitting.push_back(i);
         }
-        if (!best) return std::nullopt;
-        const std::uint64_t free = (mask_of(kinds_[*best]) & ~state.layout) >> kinds_[*best].first_slot;
-        return mig_instance{.profile = static_cast<std::uint32_t>(*best),
-                            .start = static_cast<std::uint32_t>(std::countr_zero(free))};
+        std::ranges::stable_sort(fitting, {}, [this](std::size_t i) { return kinds_[i].memory; });
+        return fitting;
+    }
+    /// The largest share of compute among the free instances for so much memory (in units of the factor).
+    [[nodiscard]] core_percent most_compute(const device_state& state, mib memory) const {
+        core_percent most;
+        for (const span_of_kinds& group : groups_) {
+            if ((state.layout & ~group.mask) != 0) continue;
+            for (const std::size_t i : large_enough(state, memory * factor_, core_percent{0}, group)) {
+                most = std::max(most, kinds_[i].cores);
+            }
+        }
+        return most;
     }
 
     std::vector<kind> kinds_; ///< group by group

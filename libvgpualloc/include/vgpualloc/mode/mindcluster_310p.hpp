@@ -55,6 +55,14 @@ public:
         }
     }
 
+    /// The smaller row where both fit.
+    void further_candidates(const device_spec& device, const device_state& state, const device_request& request,
+                            std::vector<partition>& out) const override {
+        const auto choices = parts_for(device, request);
+        if (!choices || choices->reduced == choices->full) return;
+        if (why_not(device, state, choices->full).code == rejection_code::none) out.push_back(choices->reduced);
+    }
+
     /// Where two rows would do, the answer is about the smaller one.
     [[nodiscard]] rejection_detail why_not(const device_spec& device, const device_state& state,
                                            const device_request& request) const override {

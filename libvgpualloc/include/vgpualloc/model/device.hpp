@@ -110,6 +110,11 @@ public:
     virtual void candidates(const device_spec& device, const device_state& state, const device_request& request,
                             std::vector<partition>& out) const = 0;
 
+    /// Appends parts that could serve the request as well, which candidates() leaves out because it has better ones;
+    /// best first. A pod whose containers do not fit otherwise may get one. Only of a device that has candidates.
+    virtual void further_candidates(const device_spec& /*device*/, const device_state& /*state*/,
+                                    const device_request& /*request*/, std::vector<partition>& /*out*/) const {}
+
     /// The first check that fails, with its numbers; code none when the request fits.
     [[nodiscard]] virtual rejection_detail why_not(const device_spec& device, const device_state& state,
                                                    const device_request& request) const = 0;

@@ -19,7 +19,7 @@ struct slice {
 struct mig_instance {
     std::uint32_t profile = 0; ///< position in the mode's list of profiles, or of group and kind
     std::uint32_t start = 0;   ///< first placement unit, or slot of that kind in a geometry group
-    core_percent cores{};      ///< charged; what was asked for beside the instance
+    core_percent cores{};      ///< asked for: annotations say it; charged is the compute that the instance has
     bool operator==(const mig_instance&) const = default;
 };
 

@@ -15,6 +15,7 @@ struct mig_kind {
     std::string name; ///< profile ("1g.5gb")
     mib memory;       ///< of one instance
     std::int64_t count = 0;
+    core_percent cores{}; ///< of one instance, share of the GPU's compute; 0 = not known
 
     bool operator==(const mig_kind&) const = default;
 };

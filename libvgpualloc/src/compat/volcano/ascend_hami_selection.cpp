@@ -134,7 +134,63 @@ double card_score(const std::string& policy, const card& device) {
     return policy == "spread" && device.used == 0 ? 100.0 : 0.0;
 }
 
-selection select(const node_view& where, const kubernetes::pod& pending, const std::string& policy) {
+namespace {
+
+/// Looks ahead for records that each take cards of their own, with Q31 off.
+class card_matching {
+public:
+    card_matching(const node_view& where, const std::vector<record>& wishes, bool core_mode)
+        : where_{&where}, wishes_{&wishes}, core_mode_{core_mode}, taken_(where.cards.size(), false) {}
+
+    /// The cards by record, in the order of `order` where that leaves enough for the rest; empty if there is no way.
+    [[nodiscard]] std::vector<std::vector<std::size_t>> find(const std::vector<std::size_t>& order) {
+        std::vector<std::vector<std::size_t>> cards(wishes_->size());
+        for (std::size_t r = 0; r < wishes_->size(); ++r) {
+            std::int64_t left = (*wishes_)[r].number;
+            for (std::size_t k = 0; k < order.size() && left > 0; ++k) {
+                if (!suits(order[k], r)) continue;
+                taken_[order[k]] = true;
+                if (rest_fits(r, left - 1, order, k + 1)) {
+                    cards[r].push_back(order[k]);
+                    --left;
+                } else {
+                    taken_[order[k]] = false;
+                }
+            }
+            if (left > 0) return {};
+        }
+        return cards;
+    }
+
+private:
+    static constexpr std::int64_t ways_max = 1 << 15;
+
+    [[nodiscard]] bool suits(std::size_t at, std::size_t r) const {
+        const record& wish = (*wishes_)[r];
+        return wish.asks && !taken_[at] && card_fits(*where_, where_->cards[at], wish, core_mode_);
+    }
+    [[nodiscard]] bool rest_fits(std::size_t r, std::int64_t left, const std::vector<std::size_t>& order,
+                                 std::size_t from) {
+        if (left <= 0) return r + 1 == wishes_->size() || rest_fits(r + 1, (*wishes_)[r + 1].number, order, 0);
+        for (std::size_t k = from; k < order.size(); ++k) {
+            if (!suits(order[k], r)) continue;
+            if (--ways_left_ < 0) return false;
+            taken_[order[k]] = true;
+            const bool fits = rest_fits(r, left - 1, order, k + 1);
+            taken_[order[k]] = false;
+            if (fits) return true;
+        }
+        return false;
+    }
+
+    const node_view* where_;
+    const std::vector<record>* wishes_;
+    bool core_mode_;
+    std::vector<bool> taken_;
+    std::int64_t ways_left_ = ways_max;
+};
+
+selection select_greedily(const node_view& where, const kubernetes::pod& pending, const std::string& policy) {
     const bool core_mode = asks_core_mode(pending);
     const bool topology = has_topology(where);
     const auto order = by_score(where, policy);
@@ -164,6 +220,25 @@ selection select(const node_view& where, const kubernetes::pod& pending, const s
         for (const std::size_t at : fitting) taken[at] = true;
         result.parts.back().cards = std::move(fitting);
     }
+    return result;
+}
+
+} // namespace
+
+selection select(const node_view& where, const kubernetes::pod& pending, const std::string& policy) {
+    selection greedy = select_greedily(where, pending, policy);
+    // Q31: a pod for which the cards were taken in the wrong order is refused.
+    if (greedy.code != unschedulable || where.quirks.has(quirk::q31)) return greedy;
+    const bool core_mode = asks_core_mode(pending);
+    const auto order = by_score(where, policy);
+    const auto wishes = records_of(pending, where.kind, where.cards[order.front()].memory, core_mode, where.quirks);
+    const bool refused_as_such = std::ranges::any_of(
+        wishes, [&](const record& wish) { return !core_mode && wish.asks && partial_on_many(where.kind, wish); });
+    const auto cards =
+        refused_as_such ? std::vector<std::vector<std::size_t>>{} : card_matching{where, wishes, core_mode}.find(order);
+    if (cards.empty()) return greedy;
+    selection result;
+    for (std::size_t r = 0; r < wishes.size(); ++r) result.parts.push_back({.wish = wishes[r], .cards = cards[r]});
     return result;
 }
 

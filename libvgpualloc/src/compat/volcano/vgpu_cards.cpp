@@ -7,6 +7,7 @@
 
 #include "go_text.hpp"
 #include "vgpu_text.hpp"
+#include "vgpualloc/catalog/mig_offers.hpp"
 
 namespace vgpualloc::compat::volcano::vgpu {
 
@@ -33,17 +34,30 @@ const std::vector<mig_group>* groups_of(std::string_view type, const device_conf
     return nullptr;
 }
 
+std::vector<std::vector<std::int64_t>> compute_of(const std::vector<mig_group>& groups, const std::string& type) {
+    std::vector<std::vector<std::int64_t>> compute;
+    for (const mig_group& group : groups) {
+        auto& shares = compute.emplace_back();
+        for (const mig_instance_kind& kind : group.instances) {
+            shares.push_back(compute_of_instance(built_in_mig_catalog(), type, kind.name).count());
+        }
+    }
+    return compute;
+}
+
 card_spec read_card(std::int64_t index, const std::vector<std::string_view>& fields, const device_config& config) {
     card_spec card{.index = index,
                    .uuid = std::string{fields[0]},
                    .memory = go_text::atoi(fields[2]).value_or(0),
                    .number = go_text::atoi(fields[1]).value_or(0),
                    .type = std::string{fields[3]},
-                   .health = parse_bool(fields[4])};
+                   .health = parse_bool(fields[4]),
+                   .compute = {}};
     if (fields[5] == mig_mode) {
         card.groups = groups_of(card.type, config);
         card.mig = card.groups != nullptr;
     }
+    if (card.mig) card.compute = compute_of(*card.groups, card.type);
     return card;
 }
 

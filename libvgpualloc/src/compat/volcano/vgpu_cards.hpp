@@ -36,6 +36,8 @@ struct card_spec {
     bool health = false;
     bool mig = false;                               ///< its own mode
     std::vector<mig_group> const* groups = nullptr; ///< of a card registered as MIG whose type is known
+    /// By group and kind: the share of the card's compute that an instance has. Only read with Q27 off.
+    std::vector<std::vector<std::int64_t>> compute;
 };
 
 struct node_spec {
@@ -83,6 +85,13 @@ struct node_ledger {
 [[nodiscard]] inline bool is_served_as_mig(const node_spec& node, const card_spec& card,
                                            const settings& setup) noexcept {
     return setup.has(quirk::q6) ? node.mig : card.mig;
+}
+
+/// The cores that a booking counts on a card. Q27: those asked for, beside the instance. Off: of a MIG card none, as an
+/// instance has the compute that it has.
+[[nodiscard]] inline std::int64_t charged_cores(const node_spec& node, const card_spec& card, std::int64_t cores,
+                                                const settings& setup) noexcept {
+    return !setup.has(quirk::q27) && is_served_as_mig(node, card, setup) ? 0 : cores;
 }
 
 /// The sharing modes' names.

@@ -46,7 +46,7 @@ void add_card(node_ledger& node, std::size_t i, const pod& bound, const assigned
     }
     ++use.num;
     use.memory += charged;
-    use.cores += assigned.cores;
+    use.cores += charged_cores(*node.spec, card, assigned.cores, setup);
     pod_share& share = node.pods[i][bound.uid];
     share.memory += charged;
     share.cores += assigned.cores;
@@ -67,7 +67,7 @@ bool sub_card(node_ledger& node, std::size_t i, const assigned_card& assigned, c
     }
     --use.num;
     use.memory -= charged;
-    use.cores -= assigned.cores;
+    use.cores -= charged_cores(*node.spec, card, assigned.cores, setup);
     // Q1a: upstream never goes back to "no group chosen".
     if (!setup.has(quirk::q1a) && use.num == 0 && use.usage.empty()) use.group = use.settled_group = -1;
     return true;

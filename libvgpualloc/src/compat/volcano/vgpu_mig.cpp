@@ -59,17 +59,12 @@ std::optional<std::int64_t> slot_in_kind(const mig_instance_kind& kind, const st
     return lowest_free(kind.count, used->used);
 }
 
-std::optional<kind_slot> pick_from(const mig_group& group, const std::vector<mig_usage>& usage, std::int64_t memory,
-                                   const settings& setup) {
+/// The kinds of a group, those with less memory first.
+std::vector<std::size_t> by_memory(const mig_group& group) {
     std::vector<std::size_t> order(group.instances.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::stable_sort(order, {}, [&group](std::size_t i) { return group.instances[i].memory; });
-    for (const std::size_t kind : order) {
-        if (const auto slot = slot_in_kind(group.instances[kind], usage, memory, setup)) {
-            return kind_slot{.kind = kind, .slot = *slot};
-        }
-    }
-    return std::nullopt;
+    return order;
 }
 
 std::optional<std::size_t> first_group(const card_spec& card, std::string_view name) {
@@ -81,13 +76,14 @@ std::optional<std::size_t> first_group(const card_spec& card, std::string_view n
 
 } // namespace
 
-std::optional<mig_pick> find_instance(const card_spec& card, const card_use& use, std::int64_t need,
-                                      const settings& setup) {
-    if (card.groups == nullptr) return std::nullopt;
+std::vector<mig_pick> instances_for(const card_spec& card, const card_use& use, const instance_wish& wish,
+                                    std::size_t most, const settings& setup) {
+    std::vector<mig_pick> picks;
+    if (card.groups == nullptr) return picks;
     // Q1e off: no card has instances of two groups; one that history gave both takes no more.
     const bool mixed =
         std::ranges::any_of(use.held, [&](const held_instance& held) { return held.group != use.held.front().group; });
-    if (mixed && !setup.has(quirk::q1e)) return std::nullopt;
+    if (mixed && !setup.has(quirk::q1e)) return picks;
     const std::int64_t factor = std::max<std::int64_t>(setup.config->gpu_memory_factor, 1);
     const auto& groups = *card.groups;
     static const std::vector<mig_usage> none;
@@ -96,15 +92,21 @@ std::optional<mig_pick> find_instance(const card_spec& card, const card_use& use
         // Q1d: a second group of one name can be picked, but its ids are read as the first group's. Off: it is not
         // offered, since no id can name its instances.
         if (!setup.has(quirk::q1d) && first_group(card, groups[i].name) != i) continue;
-        const auto slot = pick_from(groups[i], use.group >= 0 ? use.usage : none, need * factor, setup);
-        if (!slot) continue;
-        return mig_pick{.group = i,
-                        .kind = slot->kind,
-                        .slot = slot->slot,
-                        .position = position_of(groups[i], *slot),
-                        .memory = groups[i].instances[slot->kind].memory};
+        for (const std::size_t kind : by_memory(groups[i])) {
+            // Q27: upstream does not ask what compute an instance has.
+            if (!setup.has(quirk::q27) && card.compute[i][kind] < wish.cores) continue;
+            const mig_instance_kind& cut = groups[i].instances[kind];
+            const auto slot = slot_in_kind(cut, use.group >= 0 ? use.usage : none, wish.need * factor, setup);
+            if (!slot) continue;
+            picks.push_back({.group = i,
+                             .kind = kind,
+                             .slot = *slot,
+                             .position = position_of(groups[i], {.kind = kind, .slot = *slot}),
+                             .memory = cut.memory});
+            if (picks.size() == most) return picks;
+        }
     }
-    return std::nullopt;
+    return picks;
 }
 
 std::string mig_id(const card_spec& card, const mig_pick& pick) {

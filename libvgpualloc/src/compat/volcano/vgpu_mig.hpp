@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "vgpu_cards.hpp"
 
@@ -19,9 +20,16 @@ struct mig_pick {
     std::int64_t memory = 0;   ///< MiB
 };
 
-/// The instance for a request of `need` (ledger units), if the card has a suitable one.
-[[nodiscard]] std::optional<mig_pick> find_instance(const card_spec& card, const card_use& use, std::int64_t need,
-                                                    const settings& setup);
+/// What a request asks of an instance.
+struct instance_wish {
+    std::int64_t need = 0;  ///< memory in ledger units
+    std::int64_t cores = 0; ///< percent of the card; only read with Q27 off
+};
+
+/// The instances that would do, upstream's choice first: group by group, the smaller kinds before the larger ones, of
+/// each kind the lowest one that is free. At most `most` of them.
+[[nodiscard]] std::vector<mig_pick> instances_for(const card_spec& card, const card_use& use, const instance_wish& wish,
+                                                  std::size_t most, const settings& setup);
 
 /// `uuid[group-position]`.
 [[nodiscard]] std::string mig_id(const card_spec& card, const mig_pick& pick);

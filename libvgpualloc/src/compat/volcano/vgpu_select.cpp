@@ -83,17 +83,26 @@ public:
                  "mode_mismatch");
             return std::move(result_);
         }
-        for (const record& wish : records_of(*request_->pending, setup_)) {
+        const std::vector<record> wishes = records_of(*request_->pending, setup_);
+        const std::vector<card_use> before = *uses_;
+        for (const record& wish : wishes) {
             result_.containers.emplace_back();
             if (!wish.requests) continue;
             if (!serve(wish)) break;
         }
-        if (!result_.fits()) roll_back();
+        if (result_.fits()) return std::move(result_);
+        roll_back();
+        // Q31: a pod for which the cards were taken in the wrong order is refused.
+        if (!setup_.has(quirk::q31) && std::ranges::count_if(wishes, wants_cards) > 1) serve_ahead(wishes, before);
         return std::move(result_);
     }
 
 private:
+    static constexpr std::int64_t ways_max = 1 << 15; ///< that looking ahead tries for one pod
+
     [[nodiscard]] const std::vector<card_spec>& cards() const { return node_->spec->cards; }
+
+    [[nodiscard]] static bool wants_cards(const record& wish) { return wish.requests && wish.count > 0; }
 
     void fail(std::string error, std::string reason) {
         result_.error = std::move(error);
@@ -145,35 +154,122 @@ private:
         if (!setup_.has(quirk::q5) && !card.health) return false;
         if (wishes_.conflict(node_->pods[i])) return false;
         if (card.memory - use.memory < need) return false;
-        if (is_unsigned_less(100, use.cores + wish.cores)) return false;
-        if (wish.cores == 100 && use.num > 0) return false;
-        if (use.cores == 100 && wish.cores == 0) return false;
+        if (!joins(card, use, wish.cores)) return false;
         if (!setup_.has(quirk::q6) && mode_ && *mode_ != mode_name(card.mig)) return false;
         return wishes_.permit_type(card.type);
     }
 
-    bool take(std::size_t i, const record& wish, bool name_it) {
+    /// Whether the compute asked for may join what is on the card. With Q27 off that is for the instances to say.
+    [[nodiscard]] bool joins(const card_spec& card, const card_use& use, std::int64_t cores) const {
+        if (!setup_.has(quirk::q27) && is_served_as_mig(*node_->spec, card, setup_)) return true;
+        if (static_cast<std::uint64_t>(use.cores + cores) > 100) return false;
+        if (cores == 100 && use.num > 0) return false;
+        return use.cores != 100 || cores != 0;
+    }
+
+    /// The ways in which a card could serve a record, upstream's first; at most `most`.
+    [[nodiscard]] std::vector<card_booking> ways_of(std::size_t i, const record& wish, std::size_t most) const {
         const card_spec& card = cards()[i];
         const std::int64_t need = needed_memory(wish, card);
-        if (!suits(i, wish, need)) return false;
-        card_booking booking{.card = i, .need = need, .charged = need, .cores = wish.cores, .instance = {}};
-        card_use& use = (*uses_)[i];
-        if (is_served_as_mig(*node_->spec, card, setup_)) {
-            booking.instance = find_instance(card, use, need, setup_);
-            if (!booking.instance) return false;
-            booking.charged = setup_.in_ledger_units(booking.instance->memory);
+        if (!suits(i, wish, need)) return {};
+        const card_booking whole{.card = i,
+                                 .need = need,
+                                 .charged = need,
+                                 .cores = charged_cores(*node_->spec, card, wish.cores, setup_),
+                                 .instance = {}};
+        if (!is_served_as_mig(*node_->spec, card, setup_)) return {whole};
+        std::vector<card_booking> ways;
+        for (const mig_pick& pick :
+             instances_for(card, (*uses_)[i], {.need = need, .cores = wish.cores}, most, setup_)) {
+            ways.push_back(whole);
+            ways.back().charged = setup_.in_ledger_units(pick.memory);
+            ways.back().instance = pick;
         }
+        return ways;
+    }
+
+    bool take(std::size_t i, const record& wish, bool name_it) {
+        const auto ways = ways_of(i, wish, 1);
+        if (ways.empty()) return false;
+        take_way(ways.front(), wish, name_it);
+        return true;
+    }
+
+    void take_way(const card_booking& booking, const record& wish, bool name_it) {
+        const card_spec& card = cards()[booking.card];
+        card_use& use = (*uses_)[booking.card];
         const double score_before = score_of(card, use, request_->policy);
         book(card, use, booking, setup_);
         if (name_it) {
             result_.containers.back().push_back(
-                {.card = i, .need = need, .cores = wish.cores, .instance = booking.instance});
+                {.card = booking.card, .need = booking.need, .cores = wish.cores, .instance = booking.instance});
             // Q10: after booking no card is unused, so spread scores 0 for each.
             const bool before = request_->policy == "spread" && !setup_.has(quirk::q10);
             result_.score += before ? score_before : score_of(card, use, request_->policy);
         }
-        result_.bookings.push_back(std::move(booking));
-        return true;
+        result_.bookings.push_back(booking);
+    }
+
+    /// Serves the records with cards only that leave enough for the rest, where there are such. `before`: the cards as
+    /// they were before the pod, which a roll-back need not give back (Q7).
+    void serve_ahead(const std::vector<record>& wishes, const std::vector<card_use>& before) {
+        selection refused = std::exchange(result_, {});
+        std::vector<card_use> rolled_back = std::exchange(*uses_, before);
+        for (std::size_t r = 0; r < wishes.size(); ++r) {
+            result_.containers.emplace_back();
+            if (!wants_cards(wishes[r])) {
+                if (wishes[r].requests && !serve(wishes[r])) break;
+                continue;
+            }
+            if (serve_one_ahead(wishes, r)) continue;
+            result_ = std::move(refused);
+            *uses_ = std::move(rolled_back);
+            return;
+        }
+    }
+
+    [[nodiscard]] bool serve_one_ahead(const std::vector<record>& wishes, std::size_t r) {
+        std::int64_t left = wishes[r].count;
+        const auto order = visiting_order(cards(), *uses_, request_->policy, setup_);
+        for (std::size_t k = 0; k < order.size() && left > 0; ++k) {
+            if (!wishes_.permit_uuid(cards()[order[k]].uuid)) continue;
+            for (const card_booking& way : ways_of(order[k], wishes[r], ~std::size_t{0})) {
+                const double score = result_.score;
+                take_way(way, wishes[r], true);
+                if (rest_fits(wishes, r, left - 1, order, k + 1)) {
+                    --left;
+                    break;
+                }
+                undo_booking(*node_->spec, *uses_, way, setup_);
+                result_.bookings.pop_back();
+                result_.containers.back().pop_back();
+                result_.score = score;
+            }
+        }
+        return left == 0;
+    }
+
+    /// Whether `left` more cards for a record, from a place in the order on, and all of the later records fit.
+    [[nodiscard]] bool rest_fits(const std::vector<record>& wishes, std::size_t r, std::int64_t left,
+                                 const std::vector<std::size_t>& order, std::size_t from) {
+        if (left == 0) {
+            for (++r; r < wishes.size() && !wants_cards(wishes[r]);) ++r;
+            if (r == wishes.size()) return true;
+            std::vector<std::size_t> all(cards().size());
+            std::iota(all.begin(), all.end(), std::size_t{0});
+            return rest_fits(wishes, r, wishes[r].count, all, 0);
+        }
+        for (std::size_t k = from; k < order.size(); ++k) {
+            if (!wishes_.permit_uuid(cards()[order[k]].uuid)) continue;
+            for (const card_booking& way : ways_of(order[k], wishes[r], ~std::size_t{0})) {
+                if (--ways_left_ < 0) return false;
+                book(cards()[order[k]], (*uses_)[order[k]], way, setup_);
+                const bool fits = rest_fits(wishes, r, left - 1, order, k + 1);
+                undo_booking(*node_->spec, *uses_, way, setup_);
+                if (fits) return true;
+            }
+        }
+        return false;
     }
 
     void roll_back() {
@@ -201,6 +297,7 @@ private:
     card_wishes wishes_;
     std::optional<std::string> mode_; ///< that the pod asks for
     selection result_;
+    std::int64_t ways_left_ = ways_max;
 };
 
 } // namespace
@@ -214,8 +311,11 @@ void book_entry(const node_spec& node, std::vector<card_use>& uses, const assign
     for (std::size_t i = 0; i < node.cards.size(); ++i) {
         const card_spec& card = node.cards[i];
         if (!is_id_of(entry.id, card, setup)) continue;
-        card_booking booking{
-            .card = i, .need = entry.memory, .charged = entry.memory, .cores = entry.cores, .instance = {}};
+        card_booking booking{.card = i,
+                             .need = entry.memory,
+                             .charged = entry.memory,
+                             .cores = charged_cores(node, card, entry.cores, setup),
+                             .instance = {}};
         if (is_served_as_mig(node, card, setup)) {
             booking.instance = instance_of(card, entry.id);
             if (!booking.instance) return;
