@@ -17,8 +17,8 @@ volcano::plugin_options options_with(volcano::plugin_options options, quirk_set 
 
 } // namespace
 
-compat_side::compat_side(const recorded_case& recorded, quirk_set quirks, footing within_sessions)
-    : family_{recorded.family}, footing_{within_sessions},
+compat_side::compat_side(const recorded_case& recorded, quirk_set quirks)
+    : family_{recorded.family},
       model_{std::make_unique<volcano::scheduler>(recorded.config, options_with(recorded.options, quirks))} {
     for (const recorded_node& node : recorded.nodes) model_->add_node(node.node, node.npu);
     model_->open_session();
@@ -26,39 +26,27 @@ compat_side::compat_side(const recorded_case& recorded, quirk_set quirks, footin
 
 compat_side::~compat_side() = default;
 
-outcome compat_side::attempt(volcano::pod pod, bool roll_back) {
-    auto answer = model_->try_in_session(pod, roll_back);
+outcome compat_side::add(const recorded_event& event) {
+    if (event.new_session) model_->open_session();
+    auto answer = model_->try_in_session(event.pod, event.roll_back);
     event_result result;
     for (const volcano::node_answer& node : answer.nodes) result.fits.push_back(node.fits());
     if (answer.chosen) result.chosen = static_cast<std::int64_t>(*answer.chosen);
     if (answer.allocated) {
         result.session = model_->session_state(*answer.chosen);
-        if (answer.allocated->ok && !roll_back) {
-            for (const auto& [key, value] : answer.allocated->annotations) pod.annotations[key] = value;
-            result.cache = model_->cache_state_with(pod, *answer.chosen);
+        if (answer.allocated->ok && !event.roll_back) {
+            volcano::pod bound = event.pod;
+            for (const auto& [key, value] : answer.allocated->annotations) bound.annotations[key] = value;
+            result.cache = model_->cache_state_with(bound, *answer.chosen);
         }
         if (family_ == "ascend-hami")
             result.templates = templates_of(*answer.allocated).value_or(std::vector<std::string>{});
         result.allocated = std::move(answer.allocated);
     }
-    return outcome_of(result, family_);
-}
-
-outcome compat_side::add(const recorded_event& event) {
-    if (event.new_session) model_->open_session();
-    const bool bound = event.bound_a_pod();
-    const auto where = static_cast<std::size_t>(event.result.chosen);
-    outcome result;
-    if (footing_ == footing::own || !bound) {
-        result = attempt(event.pod, event.roll_back);
-    } else {
-        auto before = model_->copy_session();
-        result = attempt(event.pod, event.roll_back);
-        model_->set_session(std::move(before));
-        model_->take_in_session(event.bound_pod(), where);
+    if (event.bound_a_pod()) {
+        model_->restore(event.bound_pod(), static_cast<std::size_t>(event.result.chosen));
     }
-    if (bound) model_->restore(event.bound_pod(), where);
-    return result;
+    return outcome_of(result, family_);
 }
 
 outcome compat_side::step(const recorded_event& event) {

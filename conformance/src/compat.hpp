@@ -4,18 +4,16 @@
 #include <memory>
 #include <string>
 
-#include "native.hpp"
 #include "outcome.hpp"
 #include "vgpualloc/compat/volcano/quirks.hpp"
 
 namespace vgpuconformance {
 
 /// The model of Volcano with some quirks switched off, on the same footing as native_side: sessions start from what the
-/// recording left. On the recorded footing a session then books what was recorded; what was allocated and discarded
-/// there is allocated and discarded by the model itself, as it may leave something behind.
+/// recording left, and go on with the model's own decisions.
 class compat_side {
 public:
-    compat_side(const recorded_case& recorded, volcano::quirk_set quirks, footing within_sessions = footing::own);
+    compat_side(const recorded_case& recorded, volcano::quirk_set quirks);
     ~compat_side();
     compat_side(const compat_side&) = delete;
     compat_side& operator=(const compat_side&) = delete;
@@ -24,10 +22,8 @@ public:
 
 private:
     [[nodiscard]] outcome add(const recorded_event& event);
-    [[nodiscard]] outcome attempt(volcano::pod pod, bool roll_back);
 
     std::string family_;
-    footing footing_;
     std::unique_ptr<volcano::scheduler> model_;
 };
 

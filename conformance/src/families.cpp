@@ -39,7 +39,6 @@ std::shared_ptr<const dialect> vgpu_dialect(const volcano::device_config& config
     if (!config.percent_name.empty()) configured.memory_percentage_name = config.percent_name;
     configured.memory_factor = std::max<std::int64_t>(1, config.gpu_memory_factor);
     configured.exclusive_rules = arguments.exclusive_rules;
-    configured.mps_as_hami_core = true;
     for (const volcano::mig_geometry& recorded : config.mig_geometries) {
         auto& geometry = configured.geometries.emplace_back();
         geometry.models = recorded.models;
@@ -126,8 +125,8 @@ std::shared_ptr<const dialect> ascend_dialect(const volcano::device_config& conf
         kind.npu = {.name = recorded.common_word,
                     .memory_allocatable = vgpualloc::mib{recorded.memory_allocatable},
                     .memory_capacity = vgpualloc::mib{recorded.memory_capacity},
-                    .ai_core = 0, // Volcano counts neither
-                    .ai_cpu = 0,
+                    .ai_core = recorded.ai_core,
+                    .ai_cpu = recorded.ai_cpu,
                     .templates = {}};
         for (const auto& cut : recorded.templates) {
             kind.npu.templates.push_back(
@@ -161,17 +160,9 @@ public:
 
 // --- Ascend 310P in MindCluster mode
 
-dialects::mindcluster::options npu_310p_options() {
-    dialects::mindcluster::options configured;
-    configured.strict_dvpp = false;
-    configured.every_container = false;
-    return configured;
-}
-
 class npu_310p final : public native_family {
 public:
-    explicit npu_310p(const recorded_case& recorded)
-        : native_family{dialects::mindcluster::make(npu_310p_options()), recorded}, configured_{npu_310p_options()} {
+    explicit npu_310p(const recorded_case& recorded) : native_family{dialects::mindcluster::make({}), recorded} {
         for (const recorded_node& node : recorded.nodes) infos_.push_back(node.npu);
     }
 
@@ -187,7 +178,7 @@ public:
     [[nodiscard]] std::vector<vgpualloc::pod_request> read_pod(const pod& asking) const override {
         auto requests = dialects::mindcluster::readings(asking, configured_);
         if (!requests) return {};
-        for (auto& request : *requests) request.memory = vgpualloc::bytes{extended_needed(asking)};
+        for (auto& request : *requests) request.memory = vgpualloc::bytes{spoken().extended_of(asking)};
         return *std::move(requests);
     }
     [[nodiscard]] bool has_cache() const override { return false; }
@@ -206,17 +197,7 @@ public:
     }
 
 private:
-    /// Upstream compares what the first container asks for, and books what all of them do.
-    [[nodiscard]] std::int64_t extended_needed(const pod& asking) const {
-        for (const auto& container : asking.containers) {
-            pod alone = asking;
-            alone.containers = {container};
-            if (const std::int64_t cores = spoken().extended_of(alone); cores != 0) return cores;
-        }
-        return 0;
-    }
-
-    dialects::mindcluster::options configured_;
+    dialects::mindcluster::options configured_; ///< as they are by default
     std::vector<volcano::npu_node_info> infos_;
 };
 

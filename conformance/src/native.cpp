@@ -176,7 +176,6 @@ outcome native_side::add(const recorded_event& event) {
                          .memory = vgpualloc::bytes{family_->spoken().extended_of(event.pod)},
                          .where = decided->where,
                          .tags = decided->request.tags};
-    // All containers together may exceed what upstream compares (extended_booked): it is booked all the same.
     if (!session_->book->adopt(booked)) throw std::logic_error{"a placement names devices of its node"};
     if (event.roll_back) session_->book->release(booked.pod);
     result.session = booked_in(*session_->book, decided->where.node.at());

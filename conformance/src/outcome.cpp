@@ -35,6 +35,12 @@ std::vector<taken_part> parts_of(const event_result& result) {
     for (const std::int64_t chip : result.allocated->chips) {
         parts.push_back({.container = 0, .device = chip, .cut = result.allocated->template_name});
     }
+    for (const volcano::picked_chips& more : result.allocated->more_chips) {
+        ++position;
+        for (const std::int64_t chip : more.chips) {
+            parts.push_back({.container = position, .device = chip, .cut = more.template_name});
+        }
+    }
     return parts;
 }
 
@@ -90,12 +96,8 @@ outcome outcome_of(const event_result& result, const std::string& family) {
 
 event_difference difference_between(const outcome& recorded, const outcome& decided) {
     const auto at = [](std::string place, std::string want, std::string have) {
-        return event_difference{.case_id = {},
-                                .event = 0,
-                                .at = std::move(place),
-                                .recorded = std::move(want),
-                                .decided = std::move(have),
-                                .explained_by = {}};
+        return event_difference{
+            .case_id = {}, .event = 0, .at = std::move(place), .recorded = std::move(want), .decided = std::move(have)};
     };
     for (std::size_t i = 0; i < std::min(recorded.fits.size(), decided.fits.size()); ++i) {
         if (recorded.fits[i] == decided.fits[i]) continue;

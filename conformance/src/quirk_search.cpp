@@ -18,14 +18,15 @@ using volcano::quirk_set;
 std::span<const quirk> quirks_of(const std::string& family) {
     static constexpr quirk mig[] = {quirk::q1,  quirk::q1a, quirk::q1b, quirk::q1c, quirk::q1d, quirk::q1e, quirk::q2,
                                     quirk::q3,  quirk::q5,  quirk::q6,  quirk::q7,  quirk::q7b, quirk::q8,  quirk::q10,
-                                    quirk::q12, quirk::q22, quirk::q24, quirk::q27, quirk::q31};
-    static constexpr quirk hami_core[] = {quirk::q2,  quirk::q3,  quirk::q5,  quirk::q6,  quirk::q7,  quirk::q7b,
-                                          quirk::q10, quirk::q12, quirk::q20, quirk::q22, quirk::q24, quirk::q31};
+                                    quirk::q12, quirk::q22, quirk::q24, quirk::q27, quirk::q30, quirk::q31};
+    static constexpr quirk hami_core[] = {quirk::q2,  quirk::q3,  quirk::q5,  quirk::q6,  quirk::q7,
+                                          quirk::q7b, quirk::q10, quirk::q12, quirk::q20, quirk::q22,
+                                          quirk::q24, quirk::q30, quirk::q31};
     static constexpr quirk gpushare[] = {quirk::q13, quirk::q25};
     static constexpr quirk ascend[] = {quirk::q2b, quirk::q4,  quirk::q5,  quirk::q7b, quirk::q8,
                                        quirk::q11, quirk::q13, quirk::q15, quirk::q31};
-    static constexpr quirk npu_310p[] = {quirk::q3,  quirk::q13, quirk::q16, quirk::q17,
-                                         quirk::q18, quirk::q19, quirk::q26};
+    static constexpr quirk npu_310p[] = {quirk::q3,  quirk::q13, quirk::q16, quirk::q17, quirk::q18,
+                                         quirk::q19, quirk::q26, quirk::q28, quirk::q29, quirk::q31};
     if (family == "gpushare") return gpushare;
     if (family == "ascend-hami") return ascend;
     if (family == "ascend-mindcluster-310p") return npu_310p;
@@ -45,70 +46,46 @@ bool for_each_set(std::span<const quirk> all, std::size_t size, std::vector<quir
     return true;
 }
 
-/// What a side decides in the first `count` events of a case.
-template <class Side>
-std::vector<outcome> outcomes_of(Side& side, const std::vector<recorded_event>& events, std::size_t count) {
-    std::vector<outcome> outcomes;
-    for (std::size_t i = 0; i < count; ++i) outcomes.push_back(side.step(events[i]));
-    return outcomes;
-}
-
-std::size_t end_of_unexplained(const std::vector<unlike_event>& unlike) {
-    std::size_t end = 0;
-    for (const unlike_event& event : unlike) {
-        if (event.explained_by.empty()) end = event.event + 1;
-    }
-    return end;
-}
+bool explained(const unlike_event& event) { return event.why != explanation::none; }
 
 /// Tries the sets of quirks, small ones first, until every event of the list is explained.
-void search(const recorded_case& recorded, std::vector<unlike_event>& unlike, footing on) {
+void search(const recorded_case& recorded, std::vector<unlike_event*>& open) {
     const auto all = quirks_of(recorded.family);
     std::vector<quirk> chosen;
     for (std::size_t size = 1; size <= explaining_quirks_max; ++size) {
         for_each_set(all, size, chosen, [&](const std::vector<quirk>& off) {
-            const std::size_t end = end_of_unexplained(unlike);
-            if (end == 0) return false;
+            if (open.empty()) return false;
             quirk_set quirks = quirk_set::all();
             for (const quirk switched_off : off) quirks = quirks.without(switched_off);
-            compat_side side{recorded, quirks, on};
-            const auto decided = outcomes_of(side, recorded.events, end);
-            for (unlike_event& event : unlike) {
-                if (event.explained_by.empty() && decided[event.event] == event.decided) event.explained_by = off;
+            const auto decided = outcomes_of(compat_side{recorded, quirks}, recorded.events, open.back()->event + 1);
+            for (unlike_event* const event : open) {
+                if (decided[event->event] != event->decided) continue;
+                event->why = explanation::quirks;
+                event->explained_by = off;
             }
+            std::erase_if(open, [](const unlike_event* event) { return explained(*event); });
             return true;
         });
     }
 }
 
-void search_again(const recorded_case& recorded, std::vector<unlike_event>& unlike) {
-    const std::size_t end = end_of_unexplained(unlike);
-    // 310P sessions share the template cache with the scheduler's: an attempt cannot be taken back.
-    if (end == 0 || recorded.family == "ascend-mindcluster-310p") return;
-    native_side native{recorded, footing::recorded};
-    compat_side compat{recorded, quirk_set::all(), footing::recorded};
-    const auto by_native = outcomes_of(native, recorded.events, end);
-    const auto by_compat = outcomes_of(compat, recorded.events, end);
-    std::vector<unlike_event> again;
-    for (const unlike_event& unexplained : unlike) {
-        if (!unexplained.explained_by.empty()) continue;
-        const outcome decided_then = outcome_of(recorded.events[unexplained.event].result, recorded.family);
-        if (by_compat[unexplained.event] == decided_then) { // the footing is the recording's
-            again.push_back({.event = unexplained.event, .decided = by_native[unexplained.event], .explained_by = {}});
-        }
-    }
-    search(recorded, again, footing::recorded);
-    for (const unlike_event& looked_at_again : again) {
-        std::ranges::find(unlike, looked_at_again.event, &unlike_event::event)->explained_by =
-            looked_at_again.explained_by;
-    }
-}
-
 } // namespace
 
-void explain(const recorded_case& recorded, std::vector<unlike_event>& unlike) {
-    search(recorded, unlike, footing::own);
-    search_again(recorded, unlike);
+void explain(const recorded_case& recorded, const std::vector<outcome>& without_quirks,
+             std::vector<unlike_event>& unlike) {
+    std::vector<unlike_event*> open;
+    for (unlike_event& event : unlike) open.push_back(&event);
+    search(recorded, open);
+    std::erase_if(open, [&](const unlike_event* event) { return without_quirks[event->event] != event->decided; });
+    if (open.empty()) return;
+    // Where native decides as recorded once its session is as recorded, only earlier events of the session differ.
+    const auto followed =
+        outcomes_of(native_side{recorded, footing::recorded}, recorded.events, open.back()->event + 1);
+    for (unlike_event* const event : open) {
+        const bool as_recorded =
+            followed[event->event] == outcome_of(recorded.events[event->event].result, recorded.family);
+        event->why = as_recorded ? explanation::follow_up : explanation::more_than_three;
+    }
 }
 
 } // namespace vgpuconformance

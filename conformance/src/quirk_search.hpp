@@ -15,15 +15,27 @@ namespace vgpuconformance {
 struct unlike_event {
     std::size_t event = 0;
     outcome decided;
-    std::vector<volcano::quirk> explained_by; ///< filled in; empty = nothing explains it
+    explanation why = explanation::none;      ///< filled in
+    std::vector<volcano::quirk> explained_by; ///< filled in; empty unless `why` is explanation::quirks
 };
 
 inline constexpr std::size_t explaining_quirks_max = 3;
 
+/// What a side decides in the first `count` events of a case.
+template <class Side>
+[[nodiscard]] std::vector<outcome> outcomes_of(Side&& side, const std::vector<recorded_event>& events,
+                                               std::size_t count) {
+    std::vector<outcome> outcomes;
+    for (std::size_t i = 0; i < count; ++i) outcomes.push_back(side.step(events[i]));
+    return outcomes;
+}
+
 /// Finds for every event the smallest set of quirks, of equally small ones the first in their order, with which
 /// switched off compat decides as native did. Decisions within a session build on each other, so that more and more
-/// quirks add up; an event that no small set explains is looked at again on the recorded footing, where only its own
-/// quirks count.
-void explain(const recorded_case& recorded, std::vector<unlike_event>& unlike);
+/// quirks add up; an event that no small set explains is still explained if compat without any quirk decides as native
+/// did (`without_quirks`, by event). Events are those that compat with all its quirks decides as recorded; of others
+/// there is nothing to explain, as the recording is not upstream's.
+void explain(const recorded_case& recorded, const std::vector<outcome>& without_quirks,
+             std::vector<unlike_event>& unlike);
 
 } // namespace vgpuconformance

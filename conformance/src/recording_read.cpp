@@ -239,6 +239,8 @@ event_result result_from(const cursor& out, event_kind kind, const recorded_case
     }
     if (out.has("session_state")) result.session = state_from(out.at("session_state"));
     if (out.has("cache_state")) result.cache = state_from(out.at("cache_state"));
+    // What happens outside a session has always left some state of the cache: one without any device may be left out.
+    if (kind != event_kind::add && result.chosen >= 0 && !result.cache) result.cache.emplace();
     return result;
 }
 

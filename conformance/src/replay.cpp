@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "compat.hpp"
 #include "native.hpp"
 #include "quirk_search.hpp"
 #include "recording.hpp"
@@ -118,23 +119,37 @@ void replay_case(const recorded_case& recorded, replay_result& result) {
 
 /// The same for native, which is not compared in texts and scores, and where quirks may explain a difference.
 void replay_natively(const recorded_case& recorded, replay_result& result) {
-    native_side native{recorded};
+    const std::size_t count = recorded.events.size();
+    const auto decided = outcomes_of(native_side{recorded}, recorded.events, count);
+    const auto with_quirks = outcomes_of(compat_side{recorded, volcano::quirk_set::all()}, recorded.events, count);
+    const auto without_quirks = outcomes_of(compat_side{recorded, volcano::quirk_set{}}, recorded.events, count);
     std::vector<unlike_event> unlike;
-    for (std::size_t i = 0; i < recorded.events.size(); ++i) {
-        auto decided = native.step(recorded.events[i]);
-        if (decided == outcome_of(recorded.events[i].result, recorded.family)) {
+    for (std::size_t i = 0; i < count; ++i) {
+        const outcome decided_then = outcome_of(recorded.events[i].result, recorded.family);
+        if (decided[i] == without_quirks[i]) ++result.as_without_quirks;
+        if (with_quirks[i] != decided_then) {
+            // Not what upstream does, so native fails too, even where it decides just so.
+            ++result.failed;
+            const bool as_native = decided[i] == decided_then;
+            auto difference = difference_between(decided_then, as_native ? with_quirks[i] : decided[i]);
+            if (as_native) difference.decided = "so too, but upstream decides " + difference.decided;
+            difference.case_id = recorded.id;
+            difference.event = i;
+            result.differences.push_back(std::move(difference));
+        } else if (decided[i] == decided_then) {
             ++result.passed;
         } else {
-            unlike.push_back({.event = i, .decided = std::move(decided), .explained_by = {}});
+            unlike.push_back({.event = i, .decided = decided[i], .why = explanation::none, .explained_by = {}});
         }
     }
-    explain(recorded, unlike);
+    explain(recorded, without_quirks, unlike);
     for (const unlike_event& otherwise : unlike) {
-        ++(otherwise.explained_by.empty() ? result.failed : result.passed);
+        ++(otherwise.why == explanation::none ? result.failed : result.passed);
         const outcome decided_then = outcome_of(recorded.events[otherwise.event].result, recorded.family);
         auto difference = difference_between(decided_then, otherwise.decided);
         difference.case_id = recorded.id;
         difference.event = otherwise.event;
+        difference.why = otherwise.why;
         for (const volcano::quirk quirk : otherwise.explained_by) difference.explained_by.emplace_back(name_of(quirk));
         result.differences.push_back(std::move(difference));
     }

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,7 @@ namespace vgpusim::cli {
 namespace {
 
 using vgpuconformance::event_difference;
+using vgpuconformance::explanation;
 using vgpuformats::document;
 
 struct options {
@@ -40,56 +42,120 @@ std::string in_one_line(const event_difference& difference) {
                        difference.recorded, difference.decided);
 }
 
+/// What became of all events together.
+struct totals {
+    std::int64_t passed = 0;
+    std::int64_t failed = 0;
+    std::int64_t as_without_quirks = 0;
+    std::int64_t explained = 0;       ///< of those passed: by named quirks, by more than three, follow-ups
+    std::int64_t more_than_three = 0; ///< with the follow-ups
+    std::int64_t follow_ups = 0;
+    std::map<std::size_t, std::int64_t> by_quirk; ///< by its place in the list of names
+
+    [[nodiscard]] std::int64_t equal() const { return passed - explained; }
+};
+
+totals totals_of(const std::vector<file_result>& files) {
+    totals all;
+    const auto& names = vgpualloc::compat::volcano::quirk_names;
+    for (const file_result& file : files) {
+        all.passed += file.result.passed;
+        all.failed += file.result.failed;
+        all.as_without_quirks += file.result.as_without_quirks;
+        for (const event_difference& difference : file.result.differences) {
+            if (difference.why == explanation::none) continue;
+            ++all.explained;
+            if (difference.why != explanation::quirks) ++all.more_than_three;
+            if (difference.why == explanation::follow_up) ++all.follow_ups;
+            for (const std::string& name : difference.explained_by) {
+                ++all.by_quirk[static_cast<std::size_t>(std::ranges::find(names, name) - names.begin())];
+            }
+        }
+    }
+    return all;
+}
+
 void print_table(const std::vector<file_result>& files, std::size_t show) {
     for (const file_result& file : files) {
         fmt::print("{}: {} passed, {} failed\n", file.path, file.result.passed, file.result.failed);
         std::vector<const event_difference*> failed;
         for (const event_difference& difference : file.result.differences) {
-            if (difference.explained_by.empty()) failed.push_back(&difference);
+            if (difference.why == explanation::none) failed.push_back(&difference);
         }
         for (std::size_t i = 0; i < std::min(show, failed.size()); ++i) fmt::print("  {}\n", in_one_line(*failed[i]));
         if (failed.size() > show) fmt::print("  … and {} more\n", failed.size() - show);
     }
 }
 
-void print_json(const std::vector<file_result>& files, std::int64_t passed, std::int64_t failed) {
-    document file_list = document::list();
-    for (const file_result& file : files) {
-        document differences = document::list();
-        for (const event_difference& difference : file.result.differences) {
-            differences.push_back(document::map({{"case", difference.case_id},
-                                                 {"event", difference.event},
-                                                 {"at", difference.at},
-                                                 {"recorded", difference.recorded},
-                                                 {"decided", difference.decided},
-                                                 {"explained_by", document::list_of(difference.explained_by)}}));
-        }
-        file_list.push_back(document::map({{"path", file.path},
-                                           {"passed", file.result.passed},
-                                           {"failed", file.result.failed},
-                                           {"differences", std::move(differences)}}));
+/// "N equal, M explained (Q1 a, Q2 b), K unexplained"; an event that several quirks explain together counts for each.
+std::string attribution(const totals& all) {
+    std::vector<std::string> parts;
+    for (const auto& [quirk, count] : all.by_quirk) {
+        parts.push_back(fmt::format("{} {}", vgpualloc::compat::volcano::quirk_names[quirk], count));
     }
-    const document root = document::map({{"files", std::move(file_list)}, {"passed", passed}, {"failed", failed}});
-    fmt::print("{}\n", vgpuformats::print_json(root, 2));
+    if (all.more_than_three > 0) parts.push_back(fmt::format("{} by more than three", all.more_than_three));
+    if (all.follow_ups > 0) parts.back() += fmt::format(", {} of them only following earlier ones", all.follow_ups);
+    const std::string list = parts.empty() ? "" : fmt::format(" ({})", fmt::join(parts, ", "));
+    return fmt::format("{} equal, {} explained{}, {} unexplained", all.equal(), all.explained, list, all.failed);
 }
 
-/// "N equal, M explained (Q1 a, Q2 b), K unexplained"; an event that several quirks explain together counts for each.
-std::string attribution(const std::vector<file_result>& files, std::int64_t passed, std::int64_t failed) {
-    std::int64_t explained = 0;
-    std::map<std::size_t, std::int64_t> counts; // by the quirk's place in the list
-    const auto& names = vgpualloc::compat::volcano::quirk_names;
-    for (const file_result& file : files) {
-        for (const event_difference& difference : file.result.differences) {
-            if (!difference.explained_by.empty()) ++explained;
-            for (const std::string& name : difference.explained_by) {
-                ++counts[static_cast<std::size_t>(std::ranges::find(names, name) - names.begin())];
-            }
-        }
+std::string_view word_of(explanation why) {
+    switch (why) {
+    case explanation::quirks:
+        return "quirks";
+    case explanation::more_than_three:
+        return "more_than_three";
+    case explanation::follow_up:
+        return "follow_up";
+    case explanation::none:
+        break;
     }
-    std::vector<std::string> parts;
-    for (const auto& [quirk, count] : counts) parts.push_back(fmt::format("{} {}", names[quirk], count));
-    const std::string list = parts.empty() ? "" : fmt::format(" ({})", fmt::join(parts, ", "));
-    return fmt::format("{} equal, {} explained{}, {} unexplained", passed - explained, explained, list, failed);
+    return "none";
+}
+
+document differences_document(const std::vector<event_difference>& differences, bool natively) {
+    document list = document::list();
+    for (const event_difference& difference : differences) {
+        document entry = document::map({{"case", difference.case_id},
+                                        {"event", difference.event},
+                                        {"at", difference.at},
+                                        {"recorded", difference.recorded},
+                                        {"decided", difference.decided},
+                                        {"explained_by", document::list_of(difference.explained_by)}});
+        if (natively) entry["explanation"] = word_of(difference.why);
+        list.push_back(std::move(entry));
+    }
+    return list;
+}
+
+/// What the lines of text say of native, number by number.
+void add_attribution(document& to, const totals& all) {
+    document quirks = document::map();
+    for (const auto& [quirk, count] : all.by_quirk) {
+        quirks[vgpualloc::compat::volcano::quirk_names[quirk]] = count;
+    }
+    to["equal"] = all.equal();
+    to["explained"] = all.explained;
+    to["explained_by"] = std::move(quirks);
+    to["by_more_than_three"] = all.more_than_three;
+    to["follow_ups"] = all.follow_ups;
+    to["unexplained"] = all.failed;
+    to["decided_as_without_quirks"] = all.as_without_quirks;
+}
+
+void print_json(const std::vector<file_result>& files, const totals& all, bool natively) {
+    document file_list = document::list();
+    for (const file_result& file : files) {
+        document entry = document::map({{"path", file.path},
+                                        {"passed", file.result.passed},
+                                        {"failed", file.result.failed},
+                                        {"differences", differences_document(file.result.differences, natively)}});
+        if (natively) add_attribution(entry, totals_of({file}));
+        file_list.push_back(std::move(entry));
+    }
+    document root = document::map({{"files", std::move(file_list)}, {"passed", all.passed}, {"failed", all.failed}});
+    if (natively) add_attribution(root, all);
+    fmt::print("{}\n", vgpuformats::print_json(root, 2));
 }
 
 int print_decisions(const std::vector<std::string>& files) {
@@ -121,23 +187,25 @@ int run(const options& chosen) {
     }
     if (chosen.print) return print_decisions(chosen.files);
     std::vector<file_result> files;
-    std::int64_t passed = 0;
-    std::int64_t failed = 0;
     for (const std::string& path : chosen.files) {
         auto result = vgpuconformance::replay_recording(path, chosen.implementation);
         if (!result) return report_error(result.error());
-        passed += result->passed;
-        failed += result->failed;
         files.push_back({.path = path, .result = std::move(*result)});
     }
+    const totals all = totals_of(files);
+    const bool natively = chosen.implementation == "native";
     if (chosen.json) {
-        print_json(files, passed, failed);
+        print_json(files, all, natively);
     } else {
         print_table(files, chosen.show);
-        if (chosen.implementation == "native") fmt::print("{}\n", attribution(files, passed, failed));
-        fmt::print("{} passed, {} failed\n", passed, failed);
+        if (natively) {
+            fmt::print("{} of {} decided as compat:volcano without quirks\n", all.as_without_quirks,
+                       all.passed + all.failed);
+            fmt::print("{}\n", attribution(all));
+        }
+        fmt::print("{} passed, {} failed\n", all.passed, all.failed);
     }
-    return failed == 0 ? exit_done : exit_failed;
+    return all.failed == 0 ? exit_done : exit_failed;
 }
 
 } // namespace

@@ -38,12 +38,14 @@ class RecordingsTest(unittest.TestCase):
     def test_native_is_equal_or_explained(self):
         for name in [f"public/{family}.jsonl" for family in FAMILIES] + ["directed.jsonl"]:
             with self.subTest(file=name):
-                attribution, totals = self.run_on("native", EVIDENCE / name).stdout.splitlines()[-2:]
+                plain, attribution, totals = self.run_on("native", EVIDENCE / name).stdout.splitlines()[-3:]
                 match = re.fullmatch(r"(\d+) equal, (\d+) explained( \(Q\w+ \d+(, Q\w+ \d+)*\))?, 0 unexplained",
                                      attribution)
                 self.assertIsNotNone(match, attribution)
                 equal, explained = int(match[1]), int(match[2])
                 self.assertEqual(totals, f"{equal + explained} passed, 0 failed")
+                events = equal + explained
+                self.assertEqual(plain, f"{events} of {events} decided as compat:volcano without quirks")
                 self.assertGreater(equal, explained // 2, "native decides mostly as upstream does")
 
 

@@ -11,6 +11,15 @@
 
 namespace vgpuconformance {
 
+/// Whether quirks of upstream explain that native decided an event otherwise than recorded. They do only where
+/// compat:volcano with all its quirks decides as recorded.
+enum class explanation : std::uint8_t {
+    none,            ///< nothing does: the event fails
+    quirks,          ///< without a few named ones compat:volcano decides as native does
+    more_than_three, ///< without any quirk it does, but no set of three or fewer is enough
+    follow_up,       ///< so too, and native decides as recorded once its session is as recorded
+};
+
 /// One event that was decided otherwise than recorded.
 struct event_difference {
     std::string case_id;
@@ -18,13 +27,15 @@ struct event_difference {
     std::string at;        ///< JSON pointer into what was recorded ("/nodes/0/fit")
     std::string recorded;
     std::string decided;
-    /// native: the smallest set of upstream's quirks without which compat:volcano decides as native does; empty = none
+    explanation why = explanation::none; ///< of native; compat:volcano has none
+    /// explanation::quirks: the smallest set of upstream's quirks without which compat:volcano decides as native does
     std::vector<std::string> explained_by{};
 };
 
 struct replay_result {
     std::int64_t passed = 0; ///< events
     std::int64_t failed = 0;
+    std::int64_t as_without_quirks = 0; ///< of native: events that compat:volcano without any quirk decides likewise
     std::vector<event_difference> differences; ///< the first of each event that differs
 };
 
@@ -33,7 +44,7 @@ struct replay_result {
 
 /// Replays one file of cases (JSON lines, schema 1) with an implementation of the list. Errors name file and line.
 /// compat:volcano is compared in everything recorded. native is compared in fit, node, devices, MIG slot or template
-/// and in what is booked; a difference that quirks explain counts as passed.
+/// and in what is booked, with the default options of its dialects; a difference that quirks explain counts as passed.
 [[nodiscard]] vgpualloc::expected<replay_result> replay_recording(const std::string& path,
                                                                   std::string_view implementation);
 

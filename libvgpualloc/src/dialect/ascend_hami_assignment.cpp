@@ -68,19 +68,24 @@ void read_kind(const kubernetes::pod& pod, const kind& npus, const hami_text::as
     for (std::size_t i = 0; i < parts.size(); ++i) {
         std::set<std::string_view> seen;
         for (const hami_text::record& record : parts[i]) {
-            if (!owners[i] || !seen.insert(record.uuid).second) {
-                reading.problems.push_back(
-                    {.code = owners[i] ? error_code::duplicate : error_code::mismatch,
-                     .where = where,
-                     .field = "container part " + std::to_string(i),
-                     .value = std::string{record.uuid},
-                     .expected = owners[i] ? "different devices" : "no device: it asks for none"});
+            const auto problem = [&](error_code code, std::string expected_text) {
+                reading.problems.push_back({.code = code,
+                                            .where = where,
+                                            .field = "container part " + std::to_string(i),
+                                            .value = std::string{record.uuid},
+                                            .expected = std::move(expected_text)});
+            };
+            if (!seen.insert(record.uuid).second) {
+                problem(error_code::duplicate, "different devices");
                 continue;
             }
+            // What the annotation says is in use is in use, whoever asked for it.
+            if (!owners[i]) problem(error_code::mismatch, "no device: it asks for none");
             const auto device = hami_text::find_device(devices, npus.npu.name, record.uuid, where, reading.problems);
             if (!device) continue;
             const partition part = part_of(record, npus, soft_pod(pod), where, reading.problems);
-            reading.shares.push_back({.container = first + *owners[i], .device = *device, .part = part});
+            const auto container = owners[i].value_or(static_cast<std::uint32_t>(i));
+            reading.shares.push_back({.container = first + container, .device = *device, .part = part});
         }
     }
 }

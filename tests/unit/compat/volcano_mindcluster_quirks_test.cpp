@@ -162,5 +162,79 @@ TEST_F(volcano_mindcluster_quirks, q26_a_node_without_base_device_infos_becomes_
     EXPECT_EQ(refusal(asks("a", 8)), "invalid_vnode");
 }
 
+TEST_F(volcano_mindcluster_quirks, q28_the_use_of_dvpp_is_not_looked_at_for_1_and_2_cores) {
+    chips(2);
+    for (const bool has : {true, false}) {
+        if (!has) turn_off(quirk::q28);
+        for (const char* const word : {"yes", "no"}) {
+            EXPECT_EQ(refusal(asks("a", 1, "", word)), has ? "" : "bad_dvpp") << word;
+            EXPECT_EQ(refusal(asks("a", 2, "high", word)), has ? "" : "bad_dvpp") << word;
+        }
+        EXPECT_EQ(refusal(asks("a", 2, "", "null")), "");
+        EXPECT_EQ(refusal(asks("a", 2)), "");
+        EXPECT_EQ(refusal(asks("a", 4, "", "yes")), "") << "of 4 cores the table has such a template";
+        EXPECT_EQ(refusal(asks("a", 8, "", "yes")), "") << "whole chips: no label matters";
+        EXPECT_EQ(refusal(asks("a", 1, "", "maybe")), "bad_dvpp");
+    }
+    EXPECT_EQ(session()->filter(asks("a", 2, "", "yes"), "").error, "no template of 2 cores for vnpu-dvpp yes");
+}
+
+/// A pod whose containers ask for so many cores each.
+pod with_containers(pod of, const std::vector<std::int64_t>& cores) {
+    of.containers.clear();
+    for (const std::int64_t amount : cores) {
+        of.containers.push_back({.name = "c", .limits = {{npu_core, amount}}, .requests = {{npu_core, amount}}});
+    }
+    return of;
+}
+
+TEST_F(volcano_mindcluster_quirks, q29_the_first_container_stands_for_the_pod) {
+    for (const bool has : {true, false}) {
+        options.quirks = quirk_set::all();
+        if (!has) turn_off(quirk::q29);
+        const auto annotation_anew = [this](const pod& pending) {
+            cache.reset();
+            return annotation_for(pending);
+        };
+        chips(2);
+        EXPECT_EQ(annotation_anew(with_containers(asks("a", 1), {0, 2, 4})),
+                  has ? "0-vir02_1c" : "0-vir02_1c;0-vir04_3c");
+        EXPECT_EQ(annotation_anew(with_containers(asks("a", 1), {8, 2})), has ? "0" : "0;1-vir02_1c");
+        EXPECT_EQ(annotation_anew(with_containers(asks("a", 1), {2, 16})),
+                  has ? "0-vir02_1c" : "idle_core_insufficient")
+            << "16 cores are idle, and of 18 the first 2 are compared";
+        EXPECT_EQ(annotation_anew(with_containers(asks("a", 4, "", "yes"), {4, 4})),
+                  has ? "0-vir04_4c_dvpp" : "0-vir04_4c_dvpp;1-vir04_4c_dvpp");
+        EXPECT_EQ(annotation_anew(with_containers(asks("a", 1), {2, 3})), has ? "0-vir02_1c" : "zero_cards")
+            << "that of 3 cores is Q16";
+        chips(1);
+        EXPECT_EQ(annotation_anew(with_containers(asks("a", 4, "", "yes"), {4, 4})),
+                  has ? "0-vir04_4c_dvpp" : "no_chip")
+            << "one video unit for two";
+    }
+}
+
+TEST_F(volcano_mindcluster_quirks, q29_every_container_is_booked_and_given_back) {
+    turn_off(quirk::q29);
+    const pod pending = with_containers(asks("a", 1, "high"), {4, 4});
+    const auto fresh = session();
+    ASSERT_TRUE(fresh->filter(pending, "").fits);
+    const auto answer = fresh->allocate(pending, "");
+    EXPECT_EQ(answer.annotations.at(npu_core), "0-vir04;0-vir04_3c") << "the first leaves 3 of 7 CPUs";
+    EXPECT_EQ(answer.more_chips, (std::vector<picked_chips>{{.chips = {0}, .template_name = "vir04_3c"}}));
+    EXPECT_EQ(free(*fresh), (amounts{{0, {0, -1}}})) << "Q19: charged what was asked";
+
+    pod bound = pending;
+    bound.annotations = answer.annotations;
+    bound.annotations["huawei.com/AscendReal"] = "Ascend310P-4c-100-0_0;Ascend310P-4c.3cpu-101-0_1";
+    on_node.push_back(bound);
+    const auto next = session();
+    EXPECT_EQ(free(*next), (amounts{{0, {0, 0}}}));
+    EXPECT_EQ(next->state().devices.front().ids,
+              (std::vector<std::string>{"Ascend310P-4c-100-0_0", "Ascend310P-4c.3cpu-101-0_1"}));
+    fresh->unallocate(pending);
+    EXPECT_EQ(free(*fresh), (amounts{{0, {8, 7}}}));
+}
+
 } // namespace
 } // namespace vgpualloc::compat::volcano

@@ -1,4 +1,4 @@
-// Each quirk of Volcano's vGPU devices as SPEC-volcano §9 reproduces it: upstream's behaviour, the behaviour with that
+// Each quirk of Volcano's vGPU devices as docs/compat.md reproduces it: upstream's behaviour, the behaviour with that
 // one flag off, and that no other flag changes it.
 #include <gtest/gtest.h>
 
@@ -281,10 +281,54 @@ std::vector<reproduction> reading_reproductions() {
     };
 }
 
+/// A container that asks for memory and compute of one card.
+kubernetes::amount_map part(std::int64_t memory, std::int64_t cores) {
+    return {{number_name, 1}, {memory_name, memory}, {"volcano.sh/vgpu-cores", cores}};
+}
+
+std::vector<reproduction> mps_reproductions() {
+    const setup one_mps_card{{node_of({card{.mode = "mps"}})}};
+    return {
+        {.name = "Q30 all threads beside another client of an MPS server",
+         .which = quirk::q30,
+         .with = one_mps_card,
+         .events =
+             [](story& it) {
+                 it.add(pod_of("a", {part(4000, 0)})).add(pod_of("b", {part(4000, 100)}));
+                 it.add(pod_of("c", {part(4000, 0)}));
+             },
+         .on = "a scores 10: GPU-00,NVIDIA,4000,0:\nb refused: not_enough_fit\nc scores 20: GPU-00,NVIDIA,4000,0:",
+         .off = "a scores 10: GPU-00,NVIDIA,4000,0:\nb scores 20: GPU-00,NVIDIA,4000,100:\n"
+                "c scores 29: GPU-00,NVIDIA,4000,0:"},
+        {.name = "Q30 the mode that a pod asks for",
+         .which = quirk::q30,
+         .with = one_mps_card,
+         .events =
+             [](story& it) {
+                 it.add(annotated(pod_of("a", {mib(4000)}), "volcano.sh/vgpu-mode", "mps"));
+                 it.add(annotated(pod_of("b", {mib(4000)}), "volcano.sh/vgpu-mode", "hami-core"));
+             },
+         .on = "a refused: mode_mismatch\nb scores 10: GPU-00,NVIDIA,4000,0:",
+         .off = "a scores 10: GPU-00,NVIDIA,4000,0:\nb refused: mode_mismatch"},
+        {.name = "Q30 48 clients of an MPS server, of 100 that the card registers",
+         .which = quirk::q30,
+         .with = setup{{node_registering("GPU-00,100,40960,NVIDIA-A100,true,mps:")}},
+         .events =
+             [](story& it) {
+                 for (int i = 0; i < 48; ++i)
+                     it.restore(bound(pod_of(std::to_string(i), {mib(100)}), "GPU-00,NVIDIA,100,0:"));
+                 it.add(pod_of("a", {mib(100)}));
+             },
+         .on = "a scores 12: GPU-00,NVIDIA,100,0:",
+         .off = "a refused: not_enough_fit"},
+    };
+}
+
 std::vector<reproduction> reproductions() {
     auto all = mig_reproductions();
     for (auto& example : booking_reproductions()) all.push_back(std::move(example));
     for (auto& example : reading_reproductions()) all.push_back(std::move(example));
+    for (auto& example : mps_reproductions()) all.push_back(std::move(example));
     return all;
 }
 

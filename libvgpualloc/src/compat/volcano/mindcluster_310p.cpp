@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "mindcluster_node.hpp"
 
@@ -21,20 +23,32 @@ struct node_memory {
     kubernetes::text_map pod_allocation; ///< uid -> annotation
 };
 
-/// An annotation's chips and template: `0-vir01`, or `0,1` for whole cards.
-struct allocation {
-    std::vector<std::int64_t> chips;
-    std::string template_name;
-};
-
-allocation parse_allocation(std::string_view annotation) {
-    const auto pieces = split(annotation, '-');
-    allocation parsed;
+/// One container's part of the annotation: `0-vir01`, or `0,1` for whole cards.
+picked_chips parse_part(std::string_view part) {
+    const auto pieces = split(part, '-');
+    picked_chips parsed;
     if (pieces.size() == 2) parsed.template_name = pieces[1];
     for (const std::string_view id : split(pieces[0], ',')) {
         if (const auto chip = number(id)) parsed.chips.push_back(*chip);
     }
     return parsed;
+}
+
+/// Q29: the annotation is one part; off: one for every container that asks, between semicolons.
+std::vector<picked_chips> parse_annotation(std::string_view annotation, const quirk_set& quirks) {
+    std::vector<picked_chips> parsed;
+    if (quirks.has(quirk::q29)) {
+        parsed.push_back(parse_part(annotation));
+    } else {
+        for (const std::string_view part : split(annotation, ';')) parsed.push_back(parse_part(part));
+    }
+    return parsed;
+}
+
+std::string text_of(const picked_chips& picked) {
+    std::string text;
+    for (const std::int64_t chip : picked.chips) text += (text.empty() ? "" : ",") + std::to_string(chip);
+    return picked.template_name.empty() ? text : text + '-' + picked.template_name;
 }
 
 filter_answer refused(std::string reason, std::string error, std::string message = {}) {
@@ -80,10 +94,11 @@ public:
 private:
     [[nodiscard]] bool has(quirk which) const { return options_->quirks.has(which); }
     [[nodiscard]] filter_answer check_node(const pod& pending) const;
-    [[nodiscard]] filter_answer check_chips(const pod& pending, npu_resource request);
+    [[nodiscard]] filter_answer check_chips(const pod& pending, const std::vector<npu_resource>& requests);
     [[nodiscard]] filter_answer check_other_pods(const pod& pending, const npu_resource& request) const;
-    [[nodiscard]] npu_resource request_to_place(const pod& pending, npu_resource request) const;
-    [[nodiscard]] npu_resource charge_of(const pod& holder, const allocation& held) const;
+    [[nodiscard]] npu_resource request_to_place(const pod& pending, std::size_t position, npu_resource request) const;
+    [[nodiscard]] npu_resource charge_of(const npu_resource& request, const picked_chips& held) const;
+    [[nodiscard]] std::vector<npu_resource> charges_of(const pod& holder, const std::vector<picked_chips>& held) const;
     void book(const pod& holder, const std::string& annotation);
     void unbook(const pod& holder, const std::string& annotation);
     void change_idle(std::int64_t by) {
@@ -107,7 +122,7 @@ filter_answer npu_object::check_node(const pod& pending) const {
         return refused("noded_preseparate", "node is PreSeparate, due to nodeD reported node status", message);
     }
     if (!node_.idle) return refused("no_npu_core_resource", "not have " + core_name, message);
-    const std::int64_t cores = requested_cores(pending);
+    const std::int64_t cores = requested_cores(pending, options_->quirks);
     if (*node_.idle < cores) {
         return refused("idle_core_insufficient",
                        "node not meet task request " + core_name + ":" + std::to_string(cores), message);
@@ -115,22 +130,34 @@ filter_answer npu_object::check_node(const pod& pending) const {
     return {};
 }
 
-/// The request that Allocate looks for a chip with: a mark of the session counts, whoever left it.
-npu_resource npu_object::request_to_place(const pod& pending, npu_resource request) const {
-    return downgraded(pending.name) ? mindcluster::downgraded(std::move(request)) : request;
+/// The request that Allocate looks for a chip with: a mark of the session counts, whoever left it. `position` is that
+/// of the request among the pod's.
+npu_resource npu_object::request_to_place(const pod& pending, std::size_t position, npu_resource request) const {
+    const auto marked = node_.downgraded.find(pending.name);
+    const bool reduced = marked != node_.downgraded.end() && marked->second.contains(position);
+    return reduced ? mindcluster::downgraded(std::move(request)) : request;
 }
 
-filter_answer npu_object::check_chips(const pod& pending, npu_resource request) {
-    if (!sufficient(node_, request) && can_downgrade(request)) {
-        node_.downgraded.insert(pending.name); // stays for the session, whatever becomes of the pod
-        request = mindcluster::downgraded(std::move(request));
+filter_answer npu_object::check_chips(const pod& pending, const std::vector<npu_resource>& requests) {
+    npu_node trial = node_; // with the chips that earlier requests of the pod would get
+    for (std::size_t position = 0; position < requests.size(); ++position) {
+        npu_resource request = requests[position];
+        if (!sufficient(trial, request) && can_downgrade(request)) {
+            node_.downgraded[pending.name].insert(position); // stays for the session, whatever becomes of the pod
+            request = mindcluster::downgraded(std::move(request));
+        }
+        const npu_resource placed = request_to_place(pending, position, request);
+        chip_choice chosen = choose_chips(trial, placed, options_->quirks);
+        // Q17: upstream goes on where not even that is there, and Allocate fails. A request for nothing is Q16's
+        // affair.
+        if (!has(quirk::q17) && request.core != 0 && !chosen.error.empty()) {
+            return refused(std::move(chosen.reason), std::move(chosen.error));
+        }
+        if (filter_answer answer = check_other_pods(pending, request); !answer.fits) return answer;
+        const picked_chips picked{.chips = std::move(chosen.chips), .template_name = std::string{template_of(placed)}};
+        charge_chips(trial, picked.chips, picked.template_name.empty(), charge_of(requests[position], picked));
     }
-    // Q17: upstream goes on where not even that is there, and Allocate fails. A request for nothing is Q16's affair.
-    if (!has(quirk::q17) && request.core != 0) {
-        chip_choice chosen = choose_chips(node_, request_to_place(pending, request), options_->quirks);
-        if (!chosen.error.empty()) return refused(std::move(chosen.reason), std::move(chosen.error));
-    }
-    return check_other_pods(pending, request);
+    return {};
 }
 
 /// While pods are on the node it takes only more of the one template they have.
@@ -147,88 +174,104 @@ filter_answer npu_object::check_other_pods(const pod& pending, const npu_resourc
 
 filter_answer npu_object::filter(const pod& pending, const std::string& /*policy*/) {
     if (filter_answer answer = check_node(pending); !answer.fits) return answer;
-    pod_request request = request_of(node_, pending);
-    if (!request.error.empty()) return refused("bad_dvpp", std::move(request.error));
+    pod_requests requests = requests_of(node_, pending, options_->quirks);
+    if (!requests.error.empty()) return refused("bad_dvpp", std::move(requests.error));
     if (!node_.valid) return refused("invalid_vnode", "checkNodeNPUByDyTask invalid VNode");
+    const bool asks_for_nothing = std::ranges::any_of(requests.resources, [](const auto& r) { return r.core == 0; });
     // Q16: upstream lets a request for nothing pass, and Allocate fails.
-    if (!has(quirk::q16) && request.resource.core == 0) {
+    if (!has(quirk::q16) && asks_for_nothing) {
         return refused("bad_core_count", "no template and no whole chips for " + core_name + ":" +
-                                             std::to_string(requested_cores(pending)));
+                                             std::to_string(requested_cores(pending, options_->quirks)));
     }
-    return check_chips(pending, std::move(request.resource));
+    return check_chips(pending, requests.resources);
 }
 
 allocate_answer npu_object::allocate(const pod& pending, const std::string& /*policy*/) {
     allocate_answer answer;
-    pod_request request = request_of(node_, pending);
-    if (!request.error.empty()) {
-        answer.error = std::move(request.error);
+    pod_requests requests = requests_of(node_, pending, options_->quirks);
+    if (!requests.error.empty()) {
+        answer.error = std::move(requests.error);
         answer.reason = "bad_dvpp";
         return answer;
     }
-    const npu_resource placed_request = request_to_place(pending, std::move(request.resource));
-    chip_choice chosen = choose_chips(node_, placed_request, options_->quirks);
-    if (!chosen.error.empty()) {
-        answer.error = std::move(chosen.error);
-        answer.reason = std::move(chosen.reason);
-        return answer;
+    npu_node trial = node_; // with the chips of the requests before
+    std::vector<picked_chips> picked;
+    bool noted = true;
+    for (std::size_t position = 0; position < requests.resources.size(); ++position) {
+        const npu_resource& request = requests.resources[position];
+        const npu_resource placed = request_to_place(pending, position, request);
+        chip_choice chosen = choose_chips(trial, placed, options_->quirks);
+        if (!chosen.error.empty()) {
+            answer.error = std::move(chosen.error);
+            answer.reason = std::move(chosen.reason);
+            return answer;
+        }
+        const bool whole = node_.whole_chips(placed.core);
+        picked.push_back({.chips = std::move(chosen.chips),
+                          .template_name = whole ? std::string{} : std::string{template_of(placed)}});
+        // A mark left by another pod of that name can make a request that is no template: upstream then notes nothing.
+        noted = noted && (whole || !picked.back().template_name.empty());
+        charge_chips(trial, picked.back().chips, whole, charge_of(request, picked.back()));
     }
     answer.ok = true;
     change_idle(-occupied_cores(pending));
     placed_[pending.uid] = occupied_cores(pending);
     if (!has(quirk::q3)) chips_before_[pending.uid] = node_.chips;
 
+    if (!noted) return answer;
     std::string annotation;
-    for (const std::int64_t chip : chosen.chips) {
-        if (!annotation.empty()) annotation += ',';
-        annotation += std::to_string(chip);
-    }
-    if (!node_.whole_chips(placed_request.core)) {
-        answer.template_name = template_of(placed_request);
-        // A mark left by another pod of that name can make a request that is no template: upstream then notes nothing.
-        if (answer.template_name.empty()) return answer;
-        annotation += '-' + answer.template_name;
-    }
-    answer.chips = std::move(chosen.chips);
+    for (const picked_chips& part : picked) annotation += (annotation.empty() ? "" : ";") + text_of(part);
+    answer.chips = picked.front().chips;
+    answer.template_name = picked.front().template_name;
+    answer.more_chips.assign(picked.begin() + 1, picked.end());
     answer.annotations = {{core_name, annotation}, {"predicate-time", "<time>"}};
     book(pending, annotation);
     return answer;
 }
 
-/// What the ledger of a chip is charged for the pod's segment.
-npu_resource npu_object::charge_of(const pod& holder, const allocation& held) const {
+/// What the ledger of a chip is charged for a part that was requested as `request`.
+npu_resource npu_object::charge_of(const npu_resource& request, const picked_chips& held) const {
+    if (held.template_name.empty()) return node_.whole_chip();
     // Q19: what the pod asked for, though a downgraded one got a smaller template.
-    if (has(quirk::q19)) return request_of(node_, holder).resource;
+    if (has(quirk::q19)) return request;
     return template_resource(held.template_name).value_or(npu_resource{});
+}
+
+/// The same for all parts that a pod holds.
+std::vector<npu_resource> npu_object::charges_of(const pod& holder, const std::vector<picked_chips>& held) const {
+    const pod_requests requests = requests_of(node_, holder, options_->quirks);
+    std::vector<npu_resource> charges;
+    for (std::size_t i = 0; i < held.size(); ++i) {
+        const bool known = i < requests.resources.size();
+        charges.push_back(charge_of(known ? requests.resources[i] : npu_resource{}, held[i]));
+    }
+    return charges;
 }
 
 /// The pod holds these chips: template cache, list of allocations and, in a session, the chips' ledger.
 void npu_object::book(const pod& holder, const std::string& annotation) {
-    const allocation held = parse_allocation(annotation);
+    const auto held = parse_annotation(annotation, options_->quirks);
+    const auto charges = charges_of(holder, held);
     memory_->pod_allocation[holder.uid] = annotation;
-    memory_->con_cache[held.template_name].insert(holder.uid);
-    const bool whole = held.template_name.empty();
-    const npu_resource amount = whole ? node_.whole_chip() : charge_of(holder, held);
-    for (const std::int64_t id : held.chips) {
-        const auto chip = node_.chips.find(id);
-        if (chip == node_.chips.end()) continue;
-        chip->second.take(amount);
-        if (!whole && !node_.whole_chips(amount.core)) chip->second.segment = true;
-        chip->second.note_dvpp(amount.dvpp);
+    for (std::size_t i = 0; i < held.size(); ++i) {
+        memory_->con_cache[held[i].template_name].insert(holder.uid);
+        charge_chips(node_, held[i].chips, held[i].template_name.empty(), charges[i]);
     }
 }
 
 void npu_object::unbook(const pod& holder, const std::string& annotation) {
-    const allocation held = parse_allocation(annotation);
+    const auto held = parse_annotation(annotation, options_->quirks);
+    const auto charges = charges_of(holder, held);
     memory_->pod_allocation.erase(holder.uid);
-    if (const auto same = memory_->con_cache.find(held.template_name); same != memory_->con_cache.end()) {
-        same->second.erase(holder.uid);
-        if (same->second.empty()) memory_->con_cache.erase(same);
-    }
-    const npu_resource amount = held.template_name.empty() ? node_.whole_chip() : charge_of(holder, held);
-    for (const std::int64_t id : held.chips) {
-        const auto chip = node_.chips.find(id);
-        if (chip != node_.chips.end()) chip->second.give_back(amount);
+    for (std::size_t i = 0; i < held.size(); ++i) {
+        if (const auto same = memory_->con_cache.find(held[i].template_name); same != memory_->con_cache.end()) {
+            same->second.erase(holder.uid);
+            if (same->second.empty()) memory_->con_cache.erase(same);
+        }
+        for (const std::int64_t id : held[i].chips) {
+            const auto chip = node_.chips.find(id);
+            if (chip != node_.chips.end()) chip->second.give_back(charges[i]);
+        }
     }
 }
 
@@ -287,7 +330,7 @@ ledger_state npu_object::state() const {
         result.devices.push_back(std::move(card));
     }
     for (const auto& [name, uids] : memory_->con_cache) result.con_cache[name].assign(uids.begin(), uids.end());
-    result.downgrade_cache.assign(node_.downgraded.begin(), node_.downgraded.end());
+    for (const auto& [name, positions] : node_.downgraded) result.downgrade_cache.push_back(name);
     result.pod_allocation = memory_->pod_allocation;
     result.valid_vnode = node_.valid;
     result.idle_npu_core = node_.idle.value_or(0);

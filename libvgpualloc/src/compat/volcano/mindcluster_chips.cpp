@@ -164,4 +164,14 @@ chip_choice choose_chips(const npu_node& where, const npu_resource& request, con
     return whole ? choose_whole(chips, request, where.cores_per_chip) : choose_segment(chips, request);
 }
 
+void charge_chips(npu_node& where, const std::vector<std::int64_t>& chips, bool whole, const npu_resource& amount) {
+    for (const std::int64_t id : chips) {
+        const auto chip = where.chips.find(id);
+        if (chip == where.chips.end()) continue;
+        chip->second.take(amount);
+        if (!whole && !where.whole_chips(amount.core)) chip->second.segment = true;
+        chip->second.note_dvpp(amount.dvpp);
+    }
+}
+
 } // namespace vgpualloc::compat::volcano::mindcluster

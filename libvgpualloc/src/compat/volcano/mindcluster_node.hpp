@@ -1,6 +1,7 @@
 // A node of 310P chips as a session of upstream holds it, and the steps that read or change it (SPEC-volcano §7).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -68,7 +69,8 @@ struct npu_node {
     std::int64_t cores_per_chip = 0;
     std::map<std::int64_t, npu_chip> chips;
     std::set<std::int64_t> unhealthy;
-    std::set<std::string> downgraded; ///< names of pods that get fewer CPUs here
+    /// Names of pods that get fewer CPUs here, and for which of their requests.
+    std::map<std::string, std::set<std::size_t>> downgraded;
 
     /// Whether so many cores are whole chips (0 cores are).
     [[nodiscard]] bool whole_chips(std::int64_t cores) const;
@@ -77,19 +79,22 @@ struct npu_node {
 };
 
 /// What a pod asks of a node. With an `error` there is nothing else.
-struct pod_request {
-    npu_resource resource; ///< all zero for a core count without a template, and on a node without cores
+struct pod_requests {
+    /// At least one; all zero for a core count without a template, and on a node without cores. Q29: that of the first
+    /// container stands for the pod; off: one for every container that asks.
+    std::vector<npu_resource> resources;
     std::string error;
 };
 
 [[nodiscard]] bool asks_for_npu(const pod& pending);
-/// Cores of the first container that asks for some; what the filter compares and templates are made from.
-[[nodiscard]] std::int64_t requested_cores(const pod& pending);
+/// Cores that the filter compares with the node's idle ones. Q29: of the first container that asks for some; off: of
+/// all.
+[[nodiscard]] std::int64_t requested_cores(const pod& pending, const quirk_set& quirks);
 /// Cores of all containers; what the node's idle amount is lowered by.
 [[nodiscard]] std::int64_t occupied_cores(const pod& pending);
 /// The node's npu-core less what pods on it occupy; none when the node offers none.
 [[nodiscard]] std::optional<std::int64_t> idle_cores(const node& where, std::span<const pod* const> on_node);
-[[nodiscard]] pod_request request_of(const npu_node& where, const pod& pending);
+[[nodiscard]] pod_requests requests_of(const npu_node& where, const pod& pending, const quirk_set& quirks);
 [[nodiscard]] bool can_downgrade(const npu_resource& request);
 [[nodiscard]] npu_resource downgraded(npu_resource request);
 
@@ -106,5 +111,7 @@ struct chip_choice {
     std::string reason;
 };
 [[nodiscard]] chip_choice choose_chips(const npu_node& where, const npu_resource& request, const quirk_set& quirks);
+/// The chips' ledger is charged `amount` each. `whole` says that they are not cut.
+void charge_chips(npu_node& where, const std::vector<std::int64_t>& chips, bool whole, const npu_resource& amount);
 
 } // namespace vgpualloc::compat::volcano::mindcluster

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <utility>
 
 #include "mindcluster_node.hpp"
 
@@ -41,6 +42,35 @@ std::int64_t amount_of(const kubernetes::container& container) {
     return amount == container.requests.end() ? 0 : amount->second;
 }
 
+/// Cores by container; at least one. Q29: upstream makes the pod's request of the first container that asks for some.
+std::vector<std::int64_t> asking_containers(const pod& pending, const quirk_set& quirks) {
+    std::vector<std::int64_t> cores;
+    for (const auto& container : pending.containers) {
+        if (const std::int64_t amount = amount_of(container); amount != 0) cores.push_back(amount);
+        if (quirks.has(quirk::q29) && !cores.empty()) break;
+    }
+    if (cores.empty()) cores.push_back(0);
+    return cores;
+}
+
+/// One request for less than a chip.
+pod_requests part_of_chip(const pod& pending, std::int64_t cores, const quirk_set& quirks) {
+    const auto label = pending.labels.find("vnpu-dvpp");
+    const std::string_view dvpp = label == pending.labels.end() ? dvpp_null : std::string_view{label->second};
+    if (dvpp != dvpp_yes && dvpp != dvpp_no && dvpp != dvpp_null) {
+        return {.resources = {}, .error = "err dvpp value:" + std::string{dvpp}};
+    }
+    // Q28: the published table has templates of 1 and 2 cores for null only; upstream does not look at the word there.
+    if (!quirks.has(quirk::q28) && dvpp != dvpp_null && (cores == 1 || cores == 2)) {
+        return {.resources = {},
+                .error = "no template of " + std::to_string(cores) + " cores for vnpu-dvpp " + std::string{dvpp}};
+    }
+    const bool high_level = kubernetes::value_of(pending.labels, "vnpu-level") == "high";
+    // Q16: a count without a template becomes a request for nothing.
+    return {.resources = {template_resource(template_for(cores, high_level, dvpp)).value_or(npu_resource{})},
+            .error = {}};
+}
+
 } // namespace
 
 std::optional<npu_resource> template_resource(std::string_view name) {
@@ -78,11 +108,9 @@ bool asks_for_npu(const pod& pending) {
                                [](const auto& container) { return container.limits.contains(core_name); });
 }
 
-std::int64_t requested_cores(const pod& pending) {
-    for (const auto& container : pending.containers) {
-        if (const auto cores = amount_of(container); cores != 0) return cores;
-    }
-    return 0;
+std::int64_t requested_cores(const pod& pending, const quirk_set& quirks) {
+    if (!quirks.has(quirk::q29)) return occupied_cores(pending);
+    return asking_containers(pending, quirks).front();
 }
 
 std::int64_t occupied_cores(const pod& pending) {
@@ -91,23 +119,20 @@ std::int64_t occupied_cores(const pod& pending) {
     return cores;
 }
 
-pod_request request_of(const npu_node& where, const pod& pending) {
-    if (where.total_core == 0) return {};
-    const std::int64_t cores = requested_cores(pending);
-    if (where.whole_chips(cores)) {
-        return {.resource = {.core = cores,
-                             .cpu = cores * where.total_cpu / where.total_core,
-                             .dvpp = std::string{dvpp_null}},
-                .error = {}};
+pod_requests requests_of(const npu_node& where, const pod& pending, const quirk_set& quirks) {
+    if (where.total_core == 0) return {.resources = {npu_resource{}}, .error = {}};
+    pod_requests requests;
+    for (const std::int64_t cores : asking_containers(pending, quirks)) {
+        if (where.whole_chips(cores)) {
+            requests.resources.push_back(
+                {.core = cores, .cpu = cores * where.total_cpu / where.total_core, .dvpp = std::string{dvpp_null}});
+            continue;
+        }
+        auto part = part_of_chip(pending, cores, quirks);
+        if (!part.error.empty()) return part;
+        requests.resources.push_back(std::move(part.resources.front()));
     }
-    const auto label = pending.labels.find("vnpu-dvpp");
-    const std::string_view dvpp = label == pending.labels.end() ? dvpp_null : std::string_view{label->second};
-    if (dvpp != dvpp_yes && dvpp != dvpp_no && dvpp != dvpp_null) {
-        return {.resource = {}, .error = "err dvpp value:" + std::string{dvpp}};
-    }
-    const bool high_level = kubernetes::value_of(pending.labels, "vnpu-level") == "high";
-    // Q16: a count without a template becomes a request for nothing.
-    return {.resource = template_resource(template_for(cores, high_level, dvpp)).value_or(npu_resource{}), .error = {}};
+    return requests;
 }
 
 bool can_downgrade(const npu_resource& request) {

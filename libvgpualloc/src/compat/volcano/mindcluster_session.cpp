@@ -99,16 +99,15 @@ npu_chip* used_chip(npu_node& opened, std::int64_t id, const pod& user) {
     return &chip;
 }
 
-void book_segment(npu_node& opened, const pod& user, std::string_view annotation) {
+/// `real`: what the device plugin calls the vNPU that it made; empty before.
+void book_segment(npu_node& opened, const pod& user, std::string_view annotation, std::string_view real) {
     const auto pieces = split(annotation, '-');
     if (pieces.size() != 2) return;
     const auto id = number(pieces[0]);
     if (!id) return;
     npu_chip* const chip = used_chip(opened, *id, user);
     if (chip == nullptr) return;
-    if (const std::string& real = kubernetes::value_of(user.annotations, real_name); !real.empty()) {
-        chip->ids.push_back(real);
-    }
+    if (!real.empty()) chip->ids.emplace_back(real);
     chip->segment = true;
     if (const auto resource = template_resource(pieces[1])) {
         chip->take(*resource);
@@ -131,14 +130,25 @@ void book_whole(npu_node& opened, const pod& user, std::string_view annotation) 
     }
 }
 
-void book(npu_node& opened, const pod& user) {
+void book_entry(npu_node& opened, const pod& user, std::string_view annotation, std::string_view real) {
+    const auto has_no_template = [](std::string_view piece) { return piece.find('-') == std::string_view::npos; };
+    if (std::ranges::any_of(split(annotation, ','), has_no_template)) {
+        book_whole(opened, user, annotation);
+    } else {
+        book_segment(opened, user, annotation, real);
+    }
+}
+
+void book(npu_node& opened, const pod& user, const quirk_set& quirks) {
     const auto annotation = user.annotations.find(core_name);
     if (annotation == user.annotations.end()) return;
-    const auto has_no_template = [](std::string_view piece) { return piece.find('-') == std::string_view::npos; };
-    if (std::ranges::any_of(split(annotation->second, ','), has_no_template)) {
-        book_whole(opened, user, annotation->second);
-    } else {
-        book_segment(opened, user, annotation->second);
+    const std::string& real = kubernetes::value_of(user.annotations, real_name);
+    // Q29: upstream writes and reads the chips of one container.
+    if (quirks.has(quirk::q29)) return book_entry(opened, user, annotation->second, real);
+    const auto entries = split(annotation->second, ';');
+    const auto reals = split(real, ';');
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        book_entry(opened, user, entries[i], i < reals.size() ? reals[i] : std::string_view{});
     }
 }
 
@@ -168,7 +178,7 @@ npu_node open_node(const node& where, std::span<const pod* const> on_node, const
     const auto free = free_chips(where, on_node, info, first, quirks);
     if (!free) return opened;
     for (const std::int64_t id : *free) opened.chips.try_emplace(id, id, opened.cores_per_chip, cpus_per_chip);
-    for (const pod* bound : on_node) book(opened, *bound);
+    for (const pod* bound : on_node) book(opened, *bound, quirks);
     opened.valid = true;
     return opened;
 }

@@ -111,6 +111,7 @@ allocate_answer scheduler::allocate(managed_node& where, const pod& pending) {
         result.annotations.merge(answer.annotations);
         std::ranges::move(answer.containers, std::back_inserter(result.containers));
         std::ranges::move(answer.chips, std::back_inserter(result.chips));
+        std::ranges::move(answer.more_chips, std::back_inserter(result.more_chips));
         if (result.template_name.empty()) result.template_name = std::move(answer.template_name);
     }
     return result;
@@ -136,25 +137,6 @@ attempt scheduler::try_in_session(const pod& pending, bool roll_back) {
     result.allocated = allocate(winner, pending);
     if (!result.allocated->ok || roll_back) unallocate(winner, pending);
     return result;
-}
-
-void scheduler::take_in_session(const pod& bound, std::size_t where) {
-    for (const auto& object : nodes_[where]->session) {
-        if (object->requested_by(bound)) object->take(bound);
-    }
-}
-
-scheduler::session_copy scheduler::copy_session() const {
-    session_copy result;
-    for (const auto& managed : nodes_) {
-        auto& copies = result.nodes.emplace_back();
-        for (const auto& object : managed->session) copies.push_back(object->copy());
-    }
-    return result;
-}
-
-void scheduler::set_session(session_copy saved) {
-    for (std::size_t i = 0; i < nodes_.size(); ++i) nodes_[i]->session = std::move(saved.nodes[i]);
 }
 
 attempt scheduler::schedule(const pod& pending, bool roll_back, const kubernetes::text_map& bind_annotations) {

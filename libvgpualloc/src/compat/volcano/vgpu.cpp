@@ -117,16 +117,6 @@ public:
         return answer;
     }
 
-    void take(const pod& bound) override {
-        const std::string& text = kubernetes::value_of(bound.annotations, ids_annotation);
-        if (exclusive_) exclusive_->track(bound, ledger_);
-        for (const assigned_card& assigned : decode_assignment(text)) {
-            book_entry(*ledger_.spec, ledger_.uses, assigned, setup_);
-        }
-        add_to_pod_maps(ledger_, bound, text, setup_);
-        if (exclusive_) exclusive_->track_allocated(bound, ledger_);
-    }
-
     void add_resource(const pod& bound) override {
         add_pod(ledger_, bound, setup_);
         if (exclusive_) exclusive_->track(bound, ledger_);

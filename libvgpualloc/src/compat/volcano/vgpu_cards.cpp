@@ -53,6 +53,7 @@ card_spec read_card(std::int64_t index, const std::vector<std::string_view>& fie
                    .type = std::string{fields[3]},
                    .health = parse_bool(fields[4]),
                    .compute = {}};
+    card.mps = fields[5] == mps_mode;
     if (fields[5] == mig_mode) {
         card.groups = groups_of(card.type, config);
         card.mig = card.groups != nullptr;

@@ -35,6 +35,7 @@ struct card_spec {
     std::string type;
     bool health = false;
     bool mig = false;                               ///< its own mode
+    bool mps = false;                               ///< registered as such; Q30: hami-core all the same
     std::vector<mig_group> const* groups = nullptr; ///< of a card registered as MIG whose type is known
     /// By group and kind: the share of the card's compute that an instance has. Only read with Q27 off.
     std::vector<std::vector<std::int64_t>> compute;
@@ -94,10 +95,26 @@ struct node_ledger {
     return !setup.has(quirk::q27) && is_served_as_mig(node, card, setup) ? 0 : cores;
 }
 
+/// Does the card's MPS server serve it? Q30: upstream knows no such mode.
+[[nodiscard]] inline bool is_served_as_mps(const node_spec& node, const card_spec& card,
+                                           const settings& setup) noexcept {
+    return !setup.has(quirk::q30) && card.mps && !is_served_as_mig(node, card, setup);
+}
+inline constexpr std::int64_t mps_clients_max = 48; ///< of one GPU
+
 /// The sharing modes' names.
 inline constexpr const char* hami_core_mode = "hami-core";
 inline constexpr const char* mig_mode = "mig";
+inline constexpr const char* mps_mode = "mps";
 [[nodiscard]] inline const char* mode_name(bool mig) noexcept { return mig ? mig_mode : hami_core_mode; }
+/// What a pod that asks for the card's mode calls it.
+[[nodiscard]] inline const char* mode_name(const card_spec& card, const settings& setup) noexcept {
+    return card.mps && !setup.has(quirk::q30) ? mps_mode : mode_name(card.mig);
+}
+/// The same of the node's mode. Q6: the last card's.
+[[nodiscard]] inline const char* mode_name(const node_spec& node, const settings& setup) noexcept {
+    return mode_name(node.cards.back(), setup);
+}
 
 /// Is a device id of an annotation about this card? Q22: the uuid is looked for anywhere in the id, so a card whose
 /// uuid is part of another's takes that one's devices as well.

@@ -113,30 +113,6 @@ std::string mig_id(const card_spec& card, const mig_pick& pick) {
     return card.uuid + "[" + (*card.groups)[pick.group].name + "-" + std::to_string(pick.position) + "]";
 }
 
-std::optional<mig_pick> instance_of(const card_spec& card, std::string_view id) {
-    const auto open = id.find('[');
-    const auto dash = id.rfind('-');
-    const auto close = id.rfind(']');
-    if (card.groups == nullptr || open == std::string_view::npos || close == std::string_view::npos ||
-        dash == std::string_view::npos || dash < open || close < dash) {
-        return std::nullopt;
-    }
-    const auto position = go_text::atoi(id.substr(dash + 1, close - dash - 1));
-    if (!position) return std::nullopt;
-    const std::string_view name = id.substr(open + 1, dash - open - 1);
-    for (std::size_t group = 0; group < card.groups->size(); ++group) {
-        if ((*card.groups)[group].name != name) continue;
-        const auto at = at_position((*card.groups)[group], *position);
-        if (!at) continue;
-        return mig_pick{.group = group,
-                        .kind = at->kind,
-                        .slot = at->slot,
-                        .position = *position,
-                        .memory = (*card.groups)[group].instances[at->kind].memory};
-    }
-    return std::nullopt;
-}
-
 picked_mig described(const card_spec& card, const mig_pick& pick) {
     picked_mig result;
     result.group = (*card.groups)[pick.group].name;

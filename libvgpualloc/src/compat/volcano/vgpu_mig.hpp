@@ -34,10 +34,6 @@ struct instance_wish {
 /// `uuid[group-position]`.
 [[nodiscard]] std::string mig_id(const card_spec& card, const mig_pick& pick);
 
-/// The instance that an id handed out by this card stands for: unlike a reader of annotations, whoever handed it out
-/// knows group names with a dash (Q1c), and a position that only a later group of the name has is of that one (Q1d).
-[[nodiscard]] std::optional<mig_pick> instance_of(const card_spec& card, std::string_view id);
-
 /// What the id handed out for `pick` stands for, as a reader of the id finds it: in the first group of that name.
 [[nodiscard]] picked_mig described(const card_spec& card, const mig_pick& pick);
 

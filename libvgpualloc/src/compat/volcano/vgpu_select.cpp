@@ -79,7 +79,7 @@ public:
     selection run() {
         if (!has_mode()) {
             fail("pod required sharing mode " + *mode_ + " is not the same as the node mode " +
-                     mode_name(node_->spec->mig),
+                     mode_name(*node_->spec, setup_),
                  "mode_mismatch");
             return std::move(result_);
         }
@@ -111,8 +111,9 @@ private:
 
     [[nodiscard]] bool has_mode() const {
         if (!mode_) return true;
-        if (setup_.has(quirk::q6)) return *mode_ == mode_name(node_->spec->mig);
-        return std::ranges::any_of(cards(), [this](const card_spec& card) { return *mode_ == mode_name(card.mig); });
+        if (setup_.has(quirk::q6)) return *mode_ == mode_name(*node_->spec, setup_);
+        return std::ranges::any_of(cards(),
+                                   [this](const card_spec& card) { return *mode_ == mode_name(card, setup_); });
     }
 
     /// Gives the record its cards; false, with the reason, if there are not enough.
@@ -150,12 +151,14 @@ private:
             return static_cast<std::uint64_t>(a) < static_cast<std::uint64_t>(b);
         };
         if (request_->blocked.contains(card.index) || !is_unsigned_less(use.num, card.number)) return false;
+        // Q30: of MPS there is neither its limit of clients, nor that a limit of threads is no guarantee to anybody.
+        if (is_served_as_mps(*node_->spec, card, setup_) && use.num >= mps_clients_max) return false;
         // Q5: upstream stores the health and never asks.
         if (!setup_.has(quirk::q5) && !card.health) return false;
         if (wishes_.conflict(node_->pods[i])) return false;
         if (card.memory - use.memory < need) return false;
         if (!joins(card, use, wish.cores)) return false;
-        if (!setup_.has(quirk::q6) && mode_ && *mode_ != mode_name(card.mig)) return false;
+        if (!setup_.has(quirk::q6) && mode_ && *mode_ != mode_name(card, setup_)) return false;
         return wishes_.permit_type(card.type);
     }
 
@@ -163,6 +166,7 @@ private:
     [[nodiscard]] bool joins(const card_spec& card, const card_use& use, std::int64_t cores) const {
         if (!setup_.has(quirk::q27) && is_served_as_mig(*node_->spec, card, setup_)) return true;
         if (static_cast<std::uint64_t>(use.cores + cores) > 100) return false;
+        if (is_served_as_mps(*node_->spec, card, setup_)) return true;
         if (cores == 100 && use.num > 0) return false;
         return use.cores != 100 || cores != 0;
     }
@@ -305,25 +309,6 @@ private:
 selection select_cards(const node_ledger& node, std::vector<card_use>& uses, const selection_request& request,
                        const settings& setup) {
     return selector{node, uses, request, setup}.run();
-}
-
-void book_entry(const node_spec& node, std::vector<card_use>& uses, const assigned_card& entry, const settings& setup) {
-    for (std::size_t i = 0; i < node.cards.size(); ++i) {
-        const card_spec& card = node.cards[i];
-        if (!is_id_of(entry.id, card, setup)) continue;
-        card_booking booking{.card = i,
-                             .need = entry.memory,
-                             .charged = entry.memory,
-                             .cores = charged_cores(node, card, entry.cores, setup),
-                             .instance = {}};
-        if (is_served_as_mig(node, card, setup)) {
-            booking.instance = instance_of(card, entry.id);
-            if (!booking.instance) return;
-            booking.charged = setup.in_ledger_units(booking.instance->memory);
-        }
-        book(card, uses[i], booking, setup);
-        return;
-    }
 }
 
 void undo_booking(const node_spec& node, std::vector<card_use>& uses, const card_booking& booking,

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "vgpu_annotation.hpp"
 #include "vgpu_cards.hpp"
 #include "vgpu_mig.hpp"
 #include "vgpu_request.hpp"
@@ -50,9 +49,6 @@ struct selection_request {
 /// Chooses cards for a pod that asks for some, and books them in `uses`. What does not fit is rolled back (Q7).
 [[nodiscard]] selection select_cards(const node_ledger& node, std::vector<card_use>& uses,
                                      const selection_request& request, const settings& setup);
-
-/// Books in a session what an entry of an annotation names; nothing if it cannot be read or is of no card.
-void book_entry(const node_spec& node, std::vector<card_use>& uses, const assigned_card& entry, const settings& setup);
 
 /// Undoes a booking of this session, exactly.
 void undo_booking(const node_spec& node, std::vector<card_use>& uses, const card_booking& booking,

@@ -52,6 +52,13 @@ struct picked_card {
     bool operator==(const picked_card&) const = default;
 };
 
+/// The chips of one container, 310P.
+struct picked_chips {
+    std::vector<std::int64_t> chips;
+    std::string template_name; ///< empty = whole chips
+    bool operator==(const picked_chips&) const = default;
+};
+
 struct allocate_answer {
     bool ok = false;
     std::string error;
@@ -61,6 +68,7 @@ struct allocate_answer {
     std::vector<std::vector<picked_card>> containers; ///< per requesting container; vGPU and Ascend HAMi
     std::vector<std::int64_t> chips;                  ///< gpushare and 310P
     std::string template_name;                        ///< 310P; empty = whole card
+    std::vector<picked_chips> more_chips;             ///< 310P with Q29 off: of the containers after the first
 };
 
 struct npu_resource {
@@ -131,10 +139,6 @@ public:
     [[nodiscard]] virtual double score(const pod& pending, const std::string& policy) = 0;
     /// Allocate in the session: changes this object, also where that is upstream's mistake on failure.
     [[nodiscard]] virtual allocate_answer allocate(const pod& pending, const std::string& policy) = 0;
-
-    /// Books in the session what was allocated elsewhere, as allocate() would have: `bound` has the annotations. What
-    /// annotations do not tell (Q7b) is not booked.
-    virtual void take(const pod& bound) { add_resource(bound); }
 
     virtual void add_resource(const pod& bound) = 0; ///< AddResource: the pod with its annotations is on the node
     virtual void sub_resource(const pod& bound) = 0; ///< SubResource: it leaves

@@ -1,5 +1,5 @@
-// The quirks of Volcano's deviceshare plugin (SPEC-volcano §9 and §9a), each a flag of its own. On: as upstream does.
-// Off: that one behaviour is as the documentation would have it, and nothing else changes.
+// The quirks of Volcano's deviceshare plugin (docs/compat.md), each a flag of its own. On: as upstream does. Off: that
+// one behaviour is as the documentation would have it, and nothing else changes.
 #pragma once
 
 #include <array>
@@ -51,7 +51,7 @@ enum class quirk : std::uint8_t {
 };
 inline constexpr std::size_t quirk_count = 38;
 
-/// Spellings as in SPEC-volcano §9 and §9a, in the order of the enumeration.
+/// Spellings as in docs/compat.md, in the order of the enumeration.
 inline constexpr std::array<std::string_view, quirk_count> quirk_names{
     "Q1",  "Q1a", "Q1b", "Q1c", "Q1d", "Q1e", "Q2",  "Q2b", "Q3",  "Q4",  "Q5",  "Q6",  "Q7",
     "Q7b", "Q8",  "Q9",  "Q10", "Q11", "Q12", "Q13", "Q14", "Q15", "Q16", "Q17", "Q18", "Q19",

@@ -53,14 +53,6 @@ public:
     attempt schedule(const pod& pending, bool roll_back, const kubernetes::text_map& bind_annotations = {});
     /// The same without binding: the session has the allocation, the cache does not.
     attempt try_in_session(const pod& pending, bool roll_back);
-    /// The open session books what was decided elsewhere: `bound` has the annotations.
-    void take_in_session(const pod& bound, std::size_t where);
-    /// The open session as it is now, and back to it. What sessions share with the cache is not part of it.
-    struct session_copy {
-        std::vector<std::vector<std::unique_ptr<device_object>>> nodes;
-    };
-    [[nodiscard]] session_copy copy_session() const;
-    void set_session(session_copy saved);
 
     /// A pod that carries its annotations already runs on a node (a restarted scheduler finds it).
     void restore(pod bound, std::size_t where);
