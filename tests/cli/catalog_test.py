@@ -55,7 +55,8 @@ class ShowTest(CliTest):
     def test_a_model_with_its_placements(self):
         text = self.shown("mig", "A100-40GB")
         lines = text.splitlines()
-        self.assertRegex(text, r"\n3g\.20gb +9 +3 +4 +19\.50 +19968 +42 +2 +3 +2 +0 +0 +0  core\n")
+        self.assertRegex(text, r"\n3g\.20gb +9 +3 +4 +19\.50/19\.62 +19968 +42 +2 +3 +2 +0 +0 +0  core\n")
+        self.assertRegex(self.shown("mig", "B200-180GB"), r"\n1g\.23gb +19 +1 +1\* +22\.00/20\.50 +20992 ")
         self.assertRegex(text, r"\nprofile +start +01234567\n")
         self.assertRegex(text, r"\n3g\.20gb +4 +\.\.\.\.####\n")
         self.assertRegex(text, r"\n1g\.10gb +2 +\.\.##\.\.\.\.\n")
@@ -74,6 +75,15 @@ class ShowTest(CliTest):
     def test_unknown_values_say_so(self):
         self.assertRegex(self.shown("mig", "H20-96GB"), r"\n1g\.12gb +19\* +1 +1\* +unknown +unknown +unknown +7\* ")
         self.assertRegex(self.shown("ascend", "910A"), r"\nvir02 +2184 +2 +unknown +15\n")
+
+    def test_sources_are_documents_that_anybody_can_follow(self):  # FINDINGS 39
+        for arguments in (["--json"], ["mig", "--json"], ["ascend", "--json"]):
+            text = self.shown(*arguments)
+            for word in ("find_string", "user seed", "corpus", "SPEC-", "SEED"):
+                self.assertNotIn(word, text)
+            self.assertNotRegex(text, r"\b\d{8,}\b", "numbers of an index that nobody else has")
+            for name, said in json.loads(text).get("sources", {}).items():
+                self.assertRegex(said, r"https://|`nvidia-smi |NVIDIA's playbook|^derived", name)
 
     def test_a_chip(self):
         text = self.shown("ascend", "910B4")

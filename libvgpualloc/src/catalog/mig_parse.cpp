@@ -51,12 +51,15 @@ std::vector<mig_units> read_starts(const cursor& in, const mig_model& model, mig
     return starts;
 }
 
+/// Where drivers print two sizes, decisions go by the smaller one: nobody gets less than asked for.
 void check_shown_memory(const cursor& in, const mig_profile& profile) {
     if (!profile.memory || !profile.memory_shown) return;
-    const std::int64_t shown_mib = profile.memory_shown->count() * 1024 / 100;
+    const centi_gib other = profile.memory_shown_other_driver.value_or(*profile.memory_shown);
+    const std::int64_t shown_mib = std::min(*profile.memory_shown, other).count() * 1024 / 100;
     if (std::abs(shown_mib - profile.memory->count()) <= shown_slack_mib) return;
+    const std::string field = other < *profile.memory_shown ? "memory_gib_other_drivers" : "memory_gib_shown";
     in.at("memory_mib")
-        .fail(error_code::mismatch, "about the " + std::to_string(shown_mib) + " MiB that memory_gib_shown stands for");
+        .fail(error_code::mismatch, "about the " + std::to_string(shown_mib) + " MiB that " + field + " stands for");
 }
 
 void check_against_gpu(const cursor& in, const mig_model& model, const mig_profile& profile) {

@@ -77,6 +77,13 @@ std::string marked(std::string value, const mig_profile& profile, std::string_vi
     return derived ? std::move(value) + "*" : value;
 }
 
+/// What nvidia-smi prints; of two drivers that differ, both.
+std::string shown_sizes(const mig_profile& profile) {
+    const std::string size = shown_gib(profile.memory_shown);
+    const auto& other = profile.memory_shown_other_driver;
+    return other && other != profile.memory_shown ? size + "/" + shown_gib(other) : size;
+}
+
 std::string profile_table(const mig_model& model) {
     std::vector<row> rows{
         {"profile", "id", "g", "units", "GiB", "MiB", "SM", "max", "copy", "dec", "enc", "jpeg", "ofa", "kind"}};
@@ -86,7 +93,7 @@ std::string profile_table(const mig_model& model) {
                  marked(std::to_string(profile.profile_id), profile, "profile_id"),
                  std::to_string(profile.compute_slices.count()),
                  marked(std::to_string(profile.size.count()), profile, "size"),
-                 marked(shown_gib(profile.memory_shown), profile, "memory_gib_shown"),
+                 marked(shown_sizes(profile), profile, "memory_gib_shown"),
                  shown(profile.memory),
                  marked(shown(profile.sm), profile, "sm"),
                  marked(std::to_string(profile.max_instances), profile, "max_instances")};

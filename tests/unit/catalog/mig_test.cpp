@@ -43,10 +43,38 @@ TEST(mig_catalog, has_the_profiles_of_an_a100) {
     EXPECT_EQ(half.memory_shown_other_driver, centi_gib{1962});
     EXPECT_EQ(half.sm, 42);
     EXPECT_EQ(half.engines, (mig_engines{.copy = 3, .decoder = 2, .encoder = 0, .jpeg = 0, .ofa = 0}));
-    EXPECT_EQ(provenance_of(half.from, "sm"), "S:SEED");
+    EXPECT_EQ(provenance_of(half.from, "sm"), "S:A100_40_LGIP");
     EXPECT_EQ(provenance_of(half.from, "starts"), "S:GUIDE580");
     EXPECT_EQ(profile("A100-40GB", "1g.10gb").kind, mig_profile_kind::double_memory);
     EXPECT_EQ(profile("A100-40GB", "1g.5gb+me").kind, mig_profile_kind::media);
+}
+
+// FINDINGS 4: a pod that asks 22000 MiB must not get an instance that may have 20992.
+TEST(mig_catalog, where_drivers_print_two_sizes_the_smaller_one_decides_and_both_are_kept) {
+    struct row {
+        const char* model;
+        const char* name;
+        std::int64_t shown;
+        std::int64_t other;
+        std::int64_t decides;
+    };
+    for (const row& is :
+         {row{"B200-180GB", "1g.23gb", 2200, 2050, 20992}, row{"GB200-186GB", "1g.23gb", 2200, 2000, 20480},
+          row{"H100-80GB", "1g.10gb", 975, 962, 9851}, row{"RTX-PRO-6000-96GB", "1g.24gb", 2362, 2312, 23675},
+          row{"A100-80GB", "1g.10gb", 950, 975, 9728}}) {
+        const mig_profile& part = profile(is.model, is.name);
+        EXPECT_EQ(part.memory_shown, centi_gib{is.shown}) << is.model;
+        EXPECT_EQ(part.memory_shown_other_driver, centi_gib{is.other}) << is.model;
+        EXPECT_EQ(part.memory, mib{is.decides}) << is.model;
+    }
+    for (const mig_model& any : built_in_mig_catalog().models) {
+        for (const mig_profile& part : any.profiles) {
+            if (!part.memory || !part.memory_shown_other_driver) continue;
+            const std::int64_t least = std::min(*part.memory_shown, *part.memory_shown_other_driver).count();
+            EXPECT_NEAR(static_cast<double>(part.memory->count()), static_cast<double>(least) * 10.24, 1.0)
+                << any.name << " " << part.name;
+        }
+    }
 }
 
 TEST(mig_catalog, does_not_take_the_figures_of_the_wrong_mock) {
@@ -62,7 +90,7 @@ TEST(mig_catalog, every_source_is_explained) {
         for (const auto& [field, text] : from) {
             EXPECT_TRUE(text.starts_with("S:") || text.starts_with("D:")) << field << ": " << text;
             if (text.substr(2, 5) == "name " || text.substr(2, 8) == "product " || text.starts_with("D:memory") ||
-                text.starts_with("D:those") || text.starts_with("D:same")) {
+                text.starts_with("D:those") || text.starts_with("D:the smaller") || text.starts_with("D:same")) {
                 continue; // said in words
             }
             const std::string code = text.substr(2, text.find_first_of(" ,/(", 2) - 2);
@@ -182,7 +210,7 @@ TEST(merge, adds_and_replaces) {
     EXPECT_EQ(with->models.size(), 16U);
     EXPECT_EQ((*find_model(*with, "a NEW-1 card"))->name, "NEW-1-8GB");
     EXPECT_EQ(with->sources.at("ME"), "measured here");
-    EXPECT_TRUE(with->sources.contains("SEED"));
+    EXPECT_TRUE(with->sources.contains("A100_40_LGIP"));
 
     auto changed = *added;
     changed.models.front().name = "A30-24GB";
