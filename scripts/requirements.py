@@ -3,7 +3,7 @@
 
   requirements.py check   --root DIR --binary FOLDER=PROGRAM …   fails unless all is shown and the page says so
   requirements.py write   --root DIR --binary FOLDER=PROGRAM …   writes the page
-  requirements.py compare --root DIR    tests/requirements/core.json against the specification in VGPUALLOC_EVIDENCE
+  requirements.py compare --root DIR    tests/requirements/rows.json against the specification in VGPUALLOC_EVIDENCE
 
 A label is a call of covers({"R023"}) (tests/requirements.hpp) in a case below tests/FOLDER, which PROGRAM runs.
 """
@@ -16,9 +16,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-LIST = "tests/requirements/core.json"
+LIST = "tests/requirements/rows.json"
 PAGE = "docs/requirements.md"
-KINDS = {"core": "Statements of the seeds", "check": "Acceptance checks of SPEC-cce"}
+KINDS = {"core": "Statements about the allocation library", "check": "Acceptance checks of CCE",
+         "simulator": "Statements about simulation", "adapter": "Statements about scheduler and device plugin",
+         "docs": "Statements for documents"}
+TESTED = ("core", "check")  # of these every row needs a labelled test; of others it may be said what is missing
+FIELDS = {"id", "kind", "seeds", "statement"}
 SKIPPED = 77  # what ctest takes for a skipped test
 CASE = re.compile(r"^(?:TEST|TEST_F|RC_GTEST_PROP)\(\s*(\w+),\s*(\w+)|^(?:TEST\w*|RC_\w+)\(|\bcovers\(\{([^}]*)\}\)",
                   re.MULTILINE)
@@ -30,8 +34,10 @@ def read_list(root):
     problems = []
     ids = [row["id"] for row in rows]
     for row in rows:
-        if set(row) != {"id", "kind", "seeds", "statement"} or row["kind"] not in KINDS or "|" in row["statement"]:
+        if not FIELDS <= set(row) <= FIELDS | {"shown", "open"} or row["kind"] not in KINDS or "|" in row["statement"]:
             problems.append(f"{LIST}: {row['id']}: needs id, kind ({', '.join(KINDS)}), seeds and statement")
+        problems += [f"{LIST}: {row['id']}: there is no {path}" for path in row.get("shown", [])
+                     if not (root / path).exists()]
         if ids.count(row["id"]) > 1:
             problems.append(f"{LIST}: {row['id']} is there twice")
     return rows, problems
@@ -95,7 +101,12 @@ def unlisted_or_unshown(rows, labels):
     used = {requirement for ids in labels.values() for requirement in ids}
     problems = [f"tests/{folder}: {case}: {requirement} is no requirement of {LIST}"
                 for (folder, case), ids in sorted(labels.items()) for requirement in ids if requirement not in known]
-    return problems + [f"{requirement} has no test" for requirement in known if requirement not in used]
+    for row in rows:
+        if row["id"] in used or (row["kind"] not in TESTED and ("shown" in row or "open" in row)):
+            continue
+        problems.append(f"{row['id']} has no test" if row["kind"] in TESTED
+                        else f"{row['id']} has no test, and nothing says what shows it or what is missing")
+    return problems
 
 
 def page(rows, labels, verdicts):
@@ -112,14 +123,22 @@ def page(rows, labels, verdicts):
              "Made by `scripts/requirements.py write` from the labels of the tests (`tests/requirements.hpp`), not by",
              "hand; the test `requirements.current` fails if it is not what they say. A test named here fails if the",
              "behaviour is broken. Folders are those below `tests/` (`unit/` left out)."]
+    def cell(row):
+        parts = [name(key) for key in shown(row)] + [f"`{path}`" for path in row.get("shown", [])]
+        return "<br>".join(parts + ([row["open"]] if "open" in row else [])) or "**none**"
+
+    statements = sum(row["kind"] != "check" for row in rows)
+    lines += ["", f"The seeds make {statements} statements. Where no test has the label of one, the last column names the",
+              "page or the tests that show it, or says that nothing does yet."]
     for kind, title in KINDS.items():
         of_kind = [row for row in rows if row["kind"] == kind]
         good = [row for row in of_kind if shown(row) and all(verdicts.get(key) == "passed" for key in shown(row))]
-        lines += ["", f"## {title}", "", f"{len(good)} of {len(of_kind)} have tests, all of which pass.", "",
-                  "| id | seeds | statement | tests |", "|---|---|---|---|"]
-        for row in of_kind:
-            tests = "<br>".join(name(key) for key in shown(row)) or "**none**"
-            lines.append(f"| {row['id']} | {row['seeds']} | {row['statement']} | {tests} |")
+        nothing = sum(not shown(row) and "shown" not in row for row in of_kind)
+        rest = len(of_kind) - len(good) - nothing
+        lines += ["", f"## {title}", "", f"{len(of_kind)} in all: {len(good)} have labelled tests, all of which pass; "
+                  f"{rest} are shown by what the last column names; of {nothing} nothing is shown.", "",
+                  "| id | seeds | statement | shown by |", "|---|---|---|---|"]
+        lines += [f"| {row['id']} | {row['seeds']} | {row['statement']} | {cell(row)} |" for row in of_kind]
     return "\n".join(lines) + "\n"
 
 
@@ -145,7 +164,8 @@ def rows_of_specification(folder):
     """id -> seeds of the rows that the list has to have."""
     text = (folder / "SEED-REQUIREMENTS.md").read_text(encoding="utf-8")
     rows = {row: " ".join(re.findall(r"\d{3}", seeds))
-            for row, seeds in re.findall(r"^\| (R\d+) \| ([^|]*) \| core \|", text, re.MULTILINE)}
+            for row, seeds, _ in re.findall(r"^\| (R\d+) \| ([^|]*) \| (core|simulator|adapter|docs) \|", text,
+                                             re.MULTILINE)}
     checks = re.findall(r"^\| (C\d+) \|", (folder / "SPEC-cce.md").read_text(encoding="utf-8"), re.MULTILINE)
     return {**rows, **{check: "004" for check in checks}}
 

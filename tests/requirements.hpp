@@ -1,4 +1,4 @@
-// Labels of test cases: which requirements a case shows (their list is tests/requirements/core.json).
+// Labels of test cases: which requirements a case shows (their list is tests/requirements/rows.json).
 #pragma once
 
 #include <initializer_list>

@@ -38,7 +38,7 @@ class RequirementsTest(unittest.TestCase):
         (self.root / "tests/unit/a/a_test.cpp").write_text(text)
 
     def rows(self, *rows):
-        (self.root / "tests/requirements/core.json").write_text(json.dumps(rows))
+        (self.root / "tests/requirements/rows.json").write_text(json.dumps(rows))
 
     def program(self, text):
         path = self.root / "program"
@@ -65,7 +65,7 @@ class RequirementsTest(unittest.TestCase):
         self.assertEqual(self.check().returncode, 0)
         page = self.root / "docs/requirements.md"
         self.assertIn("| R1 | 000 | It works. | `a: works.well` |", page.read_text())
-        self.assertIn("1 of 1 have tests", page.read_text())
+        self.assertIn("1 in all: 1 have labelled tests, all of which pass; 0 are shown by", page.read_text())
         page.write_text(page.read_text().replace("works", "worked"))
         self.assertEqual(self.check().returncode, 1)
 
@@ -99,15 +99,28 @@ class RequirementsTest(unittest.TestCase):
     def test_a_list_that_is_wrong(self):
         self.rows(ROW, ROW)
         self.assert_problem("R1 is there twice")
-        self.rows({**ROW, "kind": "docs"})
+        self.rows({**ROW, "kind": "wish"})
         self.assert_problem("needs id, kind")
+        self.rows(ROW, {**ROW, "id": "R2", "kind": "docs", "shown": ["docs/nowhere.md"]})
+        self.assert_problem("R2: there is no docs/nowhere.md")
+
+    def test_statements_that_need_no_test_say_what_shows_them_or_that_nothing_does(self):
+        self.rows(ROW, {**ROW, "id": "R2", "kind": "adapter"})
+        self.assert_problem("R2 has no test, and nothing says what shows it or what is missing")
+        self.rows(ROW, {**ROW, "id": "R2", "kind": "adapter", "open": "nothing yet"},
+                  {**ROW, "id": "R3", "kind": "docs", "shown": ["tests"]})
+        self.assertEqual(self.check("write").returncode, 0)
+        page = (self.root / "docs/requirements.md").read_text()
+        self.assertIn("| R2 | 000 | It works. | nothing yet |", page)
+        self.assertIn("| R3 | 000 | It works. | `tests` |", page)
+        self.assertIn("The seeds make 3 statements", page)
 
     def test_the_list_against_the_specification(self):
         specs = self.root / "specs"
         environment = {"VGPUALLOC_EVIDENCE": str(self.root), "CI": ""}
         self.assertEqual(self.run_it("compare", **environment).returncode, 77)
         self.assertEqual(self.run_it("compare", **{**environment, "CI": "true"}).returncode, 1)
-        (specs / "SEED-REQUIREMENTS.md").write_text("| R1 | 000 | core | x |\n| R2 | 000,001 | docs | y |\n")
+        (specs / "SEED-REQUIREMENTS.md").write_text("| R1 | 000 | core | x |\n| R2 | 000,001 | wish | y |\n")
         (specs / "SPEC-cce.md").write_text("| C1 | empty | 40 | fit |\n")
         self.assertIn("C1: ", self.run_it("compare", **environment).stdout)
         self.rows(ROW, {**ROW, "id": "C1", "kind": "check", "seeds": "004"})

@@ -220,6 +220,7 @@ TEST(volcano_config, words_and_templates_occur_once) {
 }
 
 TEST(volcano_arguments, defaults_and_every_argument) {
+    covers({"R020", "R036", "R082", "R086"});
     EXPECT_EQ(parse_plugin_arguments({}), plugin_arguments{});
     const auto read = parse_plugin_arguments({
         {"deviceshare.VGPUEnable", "true"},
