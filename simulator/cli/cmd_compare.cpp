@@ -2,9 +2,7 @@
 #include "vgpusim/study/compare.hpp"
 
 #include <algorithm>
-#include <cstddef>
 #include <memory>
-#include <numeric>
 #include <string>
 #include <vector>
 
@@ -13,42 +11,27 @@
 
 #include "commands.hpp"
 #include "run_flags.hpp"
+#include "vgpusim/outputs/answer.hpp"
+#include "vgpusim/outputs/figures.hpp"
 
 namespace vgpusim::cli {
 
 namespace {
 
-void print_lead(const std::vector<run_record>& records, const standings& standing) {
-    const auto& pct = standing.allocation_pct;
-    std::vector<std::size_t> ranked(records.size());
-    std::iota(ranked.begin(), ranked.end(), std::size_t{0});
-    std::ranges::stable_sort(ranked, std::greater{}, [&pct](std::size_t run) { return pct[run]; });
-    const run_record& first = records[ranked[0]];
-    const run_record& second = records[ranked[1]];
-    const double lead = pct[ranked[0]] - pct[ranked[1]];
-    const char* share = standing.over_time ? "of all GPU time" : "of all GPUs";
-    constexpr double lead_shown_min = 0.005; // below that it would read 0.00
-    if (lead < lead_shown_min) {
-        fmt::print("\n{} and {} allocate the same share {}.\n", first.config.policy, second.config.policy, share);
-    } else {
-        fmt::print("\n{} wins: it allocates {:.2f} percentage points {} more than {} ({:.1f} GPUs).\n",
-                   first.config.policy, lead, share, second.config.policy,
-                   lead / 100.0 * static_cast<double>(first.gpus));
-    }
-}
-
 void print_table(const std::vector<run_record>& records) {
-    const standings standing = standings_of(records);
-    fmt::print("{:<28} {:>12} {:>16} {:>10} {:>10} {:>14}\n", "policy",
-               standing.over_time ? "mean alloc %" : "allocation %", "unusable GPUs", "placed", "failed",
-               "decisions/s");
-    for (std::size_t run = 0; run < records.size(); ++run) {
-        const run_record& record = records[run];
-        fmt::print("{:<28} {:>12.2f} {:>16.2f} {:>10} {:>10} {:>14.0f}\n", record.config.policy,
-                   standing.allocation_pct[run], static_cast<double>(record.last.unusable_micro) / 1e9,
-                   record.result.placed, record.result.failed, record.result.decisions_per_s());
+    const bool leave = std::ranges::any_of(records, &run_record::pods_leave);
+    fmt::print("{:<28} {:>12} {:>13}{} {:>14} {:>9} {:>9} {:>14}\n", "policy", leave ? "mean served %" : "served %",
+               leave ? "mean alloc %" : "allocation %", leave ? "  peak alloc %" : "",
+               leave ? "mean unusable" : "unusable GPUs", "placed", "failed", "decisions/s");
+    for (const run_record& record : records) {
+        const run_figures figures = figures_of(record);
+        const std::string peak = leave ? fmt::format(" {:>13.2f}", 100.0 * figures.allocation_peak_ratio) : "";
+        fmt::print("{:<28} {:>{}.2f} {:>13.2f}{} {:>14.2f} {:>9} {:>9} {:>14.0f}\n", record.config.policy,
+                   100.0 * figures.served_ratio, leave ? 13 : 12, 100.0 * figures.allocation_mean_ratio, peak,
+                   figures.unusable_milli / 1000.0, record.result.placed, record.result.failed,
+                   record.result.decisions_per_s());
     }
-    print_lead(records, standing);
+    fmt::print("\n{}\n", verdict_of(records));
 }
 
 int run_compare(const run_flags& flags, const std::vector<std::string>& policies) {

@@ -10,6 +10,8 @@
 #include "commands.hpp"
 #include "run_flags.hpp"
 #include "vgpureport/report.hpp"
+#include "vgpusim/outputs/answer.hpp"
+#include "vgpusim/outputs/figures.hpp"
 #include "vgpusim/outputs/report.hpp"
 #include "vgpusim/outputs/run_files.hpp"
 #include "vgpusim/study/run.hpp"
@@ -20,18 +22,25 @@ namespace {
 
 void print_summary(const run_record& record) {
     const auto& result = record.result;
-    const double total = static_cast<double>(record.total_milli);
-    const double idle = total - static_cast<double>(record.last.allocated_milli);
-    const double unusable = static_cast<double>(record.last.unusable_micro) / 1e6;
+    const run_figures figures = figures_of(record);
+    const bool leave = record.pods_leave;
+    const sample& shown = record.shown_state();
     fmt::print("policy         {}\n", record.config.policy);
     fmt::print("pods           {} arrived, {} placed, {} failed\n", result.pods.size(), result.placed, result.failed);
-    fmt::print("allocation     {:.2f} % of {} GPUs\n",
-               total > 0 ? 100.0 * static_cast<double>(record.last.allocated_milli) / total : 0.0, record.gpus);
-    fmt::print("fragmentation  {:.2f} GPUs idle but unusable, {:.2f} % of idle\n", unusable / 1000.0,
-               idle > 0 ? 100.0 * unusable / idle : 0.0);
-    fmt::print("active         {} nodes, {} GPUs\n", record.last.used_nodes, record.last.used_gpus);
+    fmt::print("served         {:.2f} % of {} GPUs were asked for by running pods{}\n", 100.0 * figures.served_ratio,
+               record.gpus, leave ? ", on average" : "");
+    if (leave) {
+        fmt::print("allocation     {:.2f} % of {} GPUs on average, {:.2f} % at the peak\n",
+                   100.0 * figures.allocation_mean_ratio, record.gpus, 100.0 * figures.allocation_peak_ratio);
+    } else {
+        fmt::print("allocation     {:.2f} % of {} GPUs\n", 100.0 * figures.allocation_end_ratio, record.gpus);
+    }
+    fmt::print("fragmentation  {:.2f} GPUs idle but unusable, {:.2f} % of idle{}\n", figures.unusable_milli / 1000.0,
+               100.0 * figures.unusable_of_idle_ratio, leave ? ", on average" : "");
+    fmt::print("active         {} nodes, {} GPUs{}\n", shown.used_nodes, shown.used_gpus, leave ? " at the peak" : "");
     fmt::print("decisions      {:.0f}/s, p50 {:.1f} us, p99 {:.1f} us\n", result.decisions_per_s(),
                result.decision_latency.quantile_us(0.5), result.decision_latency.quantile_us(0.99));
+    if (const std::string answer = answer_of(record, nullptr); !answer.empty()) fmt::print("\n{}\n", answer);
     fmt::print("report         {}/report.html\n", record.config.out);
 }
 

@@ -48,7 +48,7 @@ class DeparturesTest(CliTest):
     def test_a_second_too_early_is_too_early(self):
         self.replay(["a 1 1000 0 10", "b 1 1000 9 20"])
         self.assertEqual(self.outcome(), {"a": "1", "b": "0"})
-        self.assertEqual(self.pods()[1]["reason"], "insufficient_device_memory")
+        self.assertEqual(self.pods()[1]["reason"], "insufficient_gpu_share")
 
     def test_equal_times_go_by_name(self):
         self.replay(["z 1 1000 5 9", "y 1 1000 5 9"])

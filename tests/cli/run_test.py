@@ -6,11 +6,11 @@ import re
 import unittest
 from collections import Counter
 
-from support import NODES, OUTPUTS, PODS, QUICKSTART, VGPUSIM, CliTest, on_a_terminal
+from support import NODES, OUTPUTS, PODS, QUICKSTART, VGPUSIM, CliTest, on_a_terminal, read_csv
 
 PODS_COLUMNS = ["order", "name", "node", "gpus", "placed", "reason"]
 SERIES_COLUMNS = ["event", "time", "arrived_milli", "allocated_milli", "used_nodes", "used_gpus",
-                  "fragmentation_milli", "fragmentation_pct"]
+                  "fragmentation_milli", "fragmentation_pct", "served_milli"]
 
 
 class OutputTest(CliTest):
@@ -41,7 +41,7 @@ class OutputTest(CliTest):
     def test_a_tiny_replay_placement_by_placement(self):
         self.assert_done(self.run_lists("--policy", "best_fit"))
         self.assertEqual((self.out / "pods.csv").read_text(), "order,name,node,gpus,placed,reason\n"
-                         "0,pod-2,node-a,,1,\n1,pod-1,node-a,0|1,1,\n2,pod-0,,,0,insufficient_device_memory\n")
+                         "0,pod-2,node-a,,1,\n1,pod-1,node-a,0|1,1,\n2,pod-0,,,0,insufficient_gpu_share\n")
         rows = [(row["arrived_milli"], row["allocated_milli"], row["used_nodes"], row["used_gpus"])
                 for row in self.series()]
         self.assertEqual(rows, [("0", "0", "1", "0"), ("2000", "2000", "1", "2"), ("2500", "2000", "1", "2")])
@@ -75,9 +75,11 @@ class OutputTest(CliTest):
                  "pods": {"arrived": whole, "placed": whole, "failed": whole, "finished": whole,
                           "failed_by_reason": dict},
                  "gpu": {"total_milli": whole, "arrived_milli": whole, "allocated_milli": whole,
-                         "allocation_ratio": number, "active": whole, "count": whole},
+                         "allocation_ratio": number, "active": whole, "count": whole,
+                         "served_ratio": number, "allocation_mean_ratio": number, "allocation_peak_ratio": number},
                  "nodes": {"active": whole, "count": whole},
-                 "fragmentation": {"amount_milli": number, "ratio": number, "buckets_milli": dict},
+                 "fragmentation": {"amount_milli": number, "ratio": number, "buckets_milli": dict,
+                                   "mean_milli": number, "mean_ratio": number},
                  "fault_domains": {"shared": whole, "containers_max": whole},
                  "timing": {"wall_s": number, "cpu_s": number, "decisions_per_s": number, "decision_p50_us": number,
                             "decision_p99_us": number}}
@@ -99,6 +101,28 @@ class OutputTest(CliTest):
             self.assertEqual(entry, {"path": str(QUICKSTART / name), "sha256": hashlib.sha256(content).hexdigest()})
         for value in summary["timing"].values():
             self.assertGreaterEqual(value, 0)
+
+    def test_reasons_are_in_the_words_of_the_trace(self):
+        """FINDINGS 32: openb knows no GPU memory, so no pod fails for want of it."""
+        self.assert_done(self.run_quickstart("--policy", "best_fit"))
+        reasons = Counter(row["reason"] for row in self.pods() if row["reason"])
+        self.assertEqual(dict(reasons), self.summary()["pods"]["failed_by_reason"])
+        self.assertGreater(reasons["insufficient_gpu_share"], 100)
+        for name in ("pods.csv", "summary.json", "report.html"):
+            text = (self.out / name).read_text(encoding="utf-8")
+            self.assertIn("insufficient_gpu_share", text, name)
+            self.assertNotIn("insufficient_device", text, name)
+
+    def test_what_is_served_and_what_is_allocated(self):
+        """FINDINGS 8b: by allocation, sharing loses; by what pods asked for it gains."""
+        self.assert_done(self.run_quickstart("--policy", "best_fit", "--mode", "exclusive"))
+        requested = {row["name"]: int(row["num_gpu"]) * int(row["gpu_milli"]) for row in read_csv(QUICKSTART / "pods.csv")}
+        served = sum(requested[row["name"]] for row in self.pods() if row["placed"] == "1")
+        gpu = self.summary()["gpu"]
+        self.assertEqual(gpu["served_ratio"], served / 412_000)
+        self.assertEqual((gpu["allocation_mean_ratio"], gpu["allocation_peak_ratio"]), (1.0, 1.0))
+        self.assertEqual(self.series()[-1]["served_milli"], str(served))
+        self.assertLess(gpu["served_ratio"], 0.32)
 
     def test_fault_domains(self):
         """Containers under MPS share their faults: as many as pods.csv puts on one GPU. Others do not."""

@@ -25,18 +25,27 @@
 
   const shown = (value, unit) => unit ? value.toFixed(2) + ' ' + unit : Math.round(value).toLocaleString('en');
 
+  // What a line adds to the first one, wherever one of the two changes.
+  function difference(line, first) {
+    const x = [...new Set([...line.x, ...first.x])].sort((a, b) => a - b);
+    const y = x.map((at) => (height(line, at) || 0) - (height(first, at) || 0));
+    return { ...line, x, y, rest: null };
+  }
+
   // The lines of one chart: every run, and where it makes sense the load that a perfect scheduler would have taken.
-  function lines(name, unit) {
-    const scale = unit ? 1000 : 1; // percentages come as thousandths of a percent
-    const result = data.runs.map((run, i) => ({
+  function lines(choice) {
+    const name = choice.curve;
+    const scale = choice.unit ? 1000 : 1; // percentages come as thousandths of a percent
+    let result = data.runs.map((run, i) => ({
       label: run.label, colour: 'var(--c' + (i % 8) + ')', ink: colour('--c' + (i % 8)), dash: dashes[Math.floor(i / 8) % 4],
-      x: run.curves[name][state.axis], y: run.curves[name].y.map((y) => y / scale),
+      x: run.curves[name][state.axis], y: run.curves[name].y.map((y) => y / scale), rest: run.curves[name].rest,
     }));
+    if ('difference' in choice) result = result.map((line) => difference(line, result[0]));
     const load_max = Math.max(0, ...result.map((line) => line.x.length ? line.x[line.x.length - 1] : 0));
-    if (name === 'allocation' && state.axis === 'load' && !data.departures && load_max > 0) {
+    if ('limit' in choice && state.axis === 'load' && !data.departures && load_max > 0) {
       const end = Math.min(100, load_max);
       result.push({ label: 'upper limit', colour: 'var(--soft)', ink: colour('--soft'), dash: [3, 4], thin: true,
-                    x: [0, end, load_max], y: [0, end, end] });
+                    slope: true, x: [0, end, load_max], y: [0, end, end] });
     }
     return result;
   }
@@ -54,7 +63,7 @@
     });
   }
 
-  // The height of a line at x, between its points as drawn.
+  // The height of a line at x as drawn: what an event leaves holds until the next one, and only the limit slopes.
   function height(line, x) {
     let low = 0, high = line.x.length;
     while (low < high) {
@@ -62,7 +71,7 @@
       if (line.x[middle] <= x) low = middle + 1; else high = middle;
     }
     if (low === 0) return null;
-    if (low === line.x.length) return line.y[low - 1];
+    if (low === line.x.length || !line.slope) return line.y[low - 1];
     const along = (x - line.x[low - 1]) / (line.x[low] - line.x[low - 1]);
     return line.y[low - 1] + along * (line.y[low] - line.y[low - 1]);
   }
@@ -70,11 +79,14 @@
   function legend(figure, x) {
     const box = figure.querySelector('.legend');
     const chart = figure.chart;
+    // At rest the legend has the figures of the tables, at the pointer those of the curves.
     chart.lines.forEach((line, i) => {
-      const value = line.x.length === 0 ? null : height(line, x === null ? Infinity : x);
-      box.children[i].lastChild.textContent = line.label + (value === null ? '' : '  ' + shown(value, chart.unit));
+      const value = x === null || line.x.length === 0 ? null : height(line, x);
+      const text = x === null && line.rest ? line.rest[0] : value === null ? '' : shown(value, chart.unit);
+      box.children[i].lastChild.textContent = line.label + (text && '  ' + text);
     });
-    const at = x === null ? 'at the end' : state.axis === 'time' ? 'at ' + x.toFixed(3) + ' ' + unit_name : 'at ' + x.toFixed(2) + ' % load';
+    const rest = chart.lines[0].rest;
+    const at = x === null ? (rest ? rest[1] : '') : state.axis === 'time' ? 'at ' + x.toFixed(3) + ' ' + unit_name : 'at ' + x.toFixed(2) + ' % load';
     box.lastChild.textContent = at;
   }
 
@@ -111,7 +123,9 @@
 
   function options(figure, all, unit, whole) {
     const series = {};
-    all.forEach((line, i) => { series[i] = { color: line.ink, strokePattern: line.dash, strokeWidth: line.thin ? 1 : 1.8 }; });
+    all.forEach((line, i) => {
+      series[i] = { color: line.ink, strokePattern: line.dash, strokeWidth: line.thin ? 1 : 1.8, stepPlot: !line.slope };
+    });
     return {
       // Positions instead of names: two runs may have equal names, and the legend is ours.
       labels: ['x', ...all.map((_, i) => String(i))], series, legend: 'never', connectSeparatedPoints: true,
@@ -131,7 +145,7 @@
   function draw(figure) {
     const button = figure.querySelector('[data-curve][aria-pressed="true"]');
     const unit = button.dataset.unit;
-    const all = lines(button.dataset.curve, unit);
+    const all = lines(button.dataset);
     const plot = figure.querySelector('.plot');
     if (figure.chart && figure.chart.graph) figure.chart.graph.destroy();
     figure.chart = { lines: all, unit, graph: null };
@@ -153,6 +167,7 @@
   }
 
   for (const figure of figures) {
+    if (data.runs.length === 1) figure.querySelector('[data-difference]')?.remove();
     const buttons = [...figure.querySelectorAll('[data-curve]')];
     press(buttons, buttons[0]);
     for (const button of buttons) button.onclick = () => { press(buttons, button); draw(figure); };

@@ -118,9 +118,11 @@
   function caption() {
     const cluster = data.clusters[data.runs[state.run].cluster];
     const say = (count, what) => count.toLocaleString('en') + ' ' + what;
-    const parts = [cluster.merged
+    const moment = data.runs[state.run].moment;
+    const parts = moment ? ['This is ' + moment + '.'] : [];
+    parts.push(cluster.merged
       ? say(cluster.nodes, 'nodes are too many to draw one by one: nodes of a model are ranked by use, neighbours share a column, and a cell is their mean.')
-      : 'A column is a node, a cell is a GPU, grouped by model.'];
+      : 'A column is a node, a cell is a GPU, grouped by model.');
     if (cluster.without_gpus) parts.push('Not drawn, having no GPU: ' + say(cluster.without_gpus, 'of the nodes.'));
     if (cluster.left_out) parts.push('Not drawn, being of rare models: ' + say(cluster.left_out, 'of the nodes.'));
     document.getElementById('occupancy-caption').textContent = parts.join(' ');
@@ -132,6 +134,13 @@
   function choose(box, chosen) {
     for (const button of box.children) button.setAttribute('aria-pressed', String(button === chosen));
   }
+
+  // Tables that are cut off on a narrow screen say so.
+  const mark = () => document.querySelectorAll('.scroll').forEach((box) => {
+    box.parentElement.classList.toggle('overflows', box.scrollWidth > box.clientWidth + 1);
+  });
+  mark();
+  addEventListener('resize', mark);
 
   if (data.clusters.every((cluster) => cluster.groups.length === 0)) {
     document.getElementById('occupancy').remove();

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "measures.hpp"
 #include "occupancy.hpp"
 #include "text.hpp"
 #include "thin.hpp"
@@ -36,6 +37,7 @@ struct curve {
 };
 
 constexpr curve curves[] = {
+    {"served", [](const report_sample& s, milli_gpu total) { return milli_percent(s.served, total); }},
     {"allocation", [](const report_sample& s, milli_gpu total) { return milli_percent(s.allocated, total); }},
     {"fragmentation_all",
      [](const report_sample& s, milli_gpu total) { return milli_percent(s.fragmentation_milli, total); }},
@@ -60,6 +62,18 @@ void append_differences(std::string& out, std::string_view name, const std::vect
     out += ']';
 }
 
+/// `"rest":["95.16 %","at the end"]`: what the legend says of the curve while nothing is pointed at. It is the number
+/// of the tables, letter by letter, so that the page does not contradict itself by a rounding.
+void append_rest(std::string& out, std::string_view name, std::size_t run, const std::vector<measure>& rows) {
+    const auto row = std::find_if(rows.begin(), rows.end(), [name](const measure& m) { return m.curve == name; });
+    if (row == rows.end()) return;
+    out += ",\"rest\":[";
+    append_json(out, row->shown(run));
+    out += ',';
+    append_json(out, row->when);
+    out += ']';
+}
+
 void append_curve(std::string& out, const curve& line, const report_run& run, bool with_clock) {
     const auto& samples = run.samples;
     const auto height = [&](std::size_t i) { return line.value(samples[i], run.total); };
@@ -74,10 +88,10 @@ void append_curve(std::string& out, const curve& line, const report_run& run, bo
     }
     out += ',';
     append_differences(out, "y", kept, height);
-    out += '}';
 }
 
-void append_run(std::string& out, const report_run& run, const std::string& label, bool with_clock) {
+void append_run(std::string& out, const report_run& run, std::size_t number, const std::string& label, bool with_clock,
+                const std::vector<measure>& rows) {
     out += "{\"label\":";
     append_json(out, label);
     out += ",\"samples\":";
@@ -86,8 +100,14 @@ void append_run(std::string& out, const report_run& run, const std::string& labe
     for (const curve& line : curves) {
         if (out.back() != '{') out += ',';
         append_curve(out, line, run, with_clock);
+        append_rest(out, line.name, number, rows);
+        out += '}';
     }
     out += '}';
+    if (!run.pods_leave) return;
+    out += ",\"moment\":";
+    const std::int64_t seconds = run.peak_after.count() / vgpualloc::ticks_per_second.count();
+    append_json(out, grouped(seconds) + " s after the first arrival");
 }
 
 } // namespace
@@ -95,9 +115,7 @@ void append_run(std::string& out, const report_run& run, const std::string& labe
 timeline timeline_of(const std::vector<report_run>& runs) {
     timeline result;
     for (const report_run& run : runs) {
-        const auto falls = [](const report_sample& a, const report_sample& b) { return b.allocated < a.allocated; };
-        result.has_departures = result.has_departures ||
-                                std::adjacent_find(run.samples.begin(), run.samples.end(), falls) != run.samples.end();
+        result.has_departures = result.has_departures || run.pods_leave;
         result.has_clock =
             result.has_clock ||
             (!run.samples.empty() && run.samples.back().time - run.samples.front().time >= vgpualloc::ticks_per_second);
@@ -118,7 +136,8 @@ std::vector<std::string> labels_of(const std::vector<report_run>& runs) {
     return labels;
 }
 
-void append_data(std::string& out, const std::vector<report_run>& runs, const std::vector<std::string>& labels) {
+void append_data(std::string& out, const std::vector<report_run>& runs, const std::vector<std::string>& labels,
+                 const std::vector<measure>& rows) {
     const timeline axes = timeline_of(runs);
     std::vector<std::string> clusters; // runs of one cluster share its description
     out += "{\"departures\":";
@@ -128,7 +147,7 @@ void append_data(std::string& out, const std::vector<report_run>& runs, const st
     out += ",\"runs\":[";
     for (std::size_t i = 0; i < runs.size(); ++i) {
         if (i != 0) out += ',';
-        append_run(out, runs[i], labels[i], axes.has_clock);
+        append_run(out, runs[i], i, labels[i], axes.has_clock, rows);
         const occupancy picture = picture_of(runs[i].nodes, columns_max);
         auto known = std::find(clusters.begin(), clusters.end(), picture.cluster_json);
         if (known == clusters.end()) known = clusters.insert(known, picture.cluster_json);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "vgpureport/report.hpp"
@@ -17,14 +18,22 @@ inline constexpr std::size_t columns_max = 4'000;
 
 /// What the horizontal axis may mean for these runs.
 struct timeline {
-    bool has_departures = false; ///< allocation falls somewhere, so pods end
+    bool has_departures = false; ///< pods end in one of the runs
     bool has_clock = false;      ///< simulated time spans at least a second
 };
 [[nodiscard]] timeline timeline_of(const std::vector<report_run>& runs);
 
+/// The moment whose state is drawn, as it ends a heading.
+[[nodiscard]] inline std::string_view moment_shown(const timeline& axes) {
+    return axes.has_departures ? "when the most was allocated" : "at the end of the run";
+}
+
 /// One label per run: its policy, numbered where two runs share one.
 [[nodiscard]] std::vector<std::string> labels_of(const std::vector<report_run>& runs);
 
-void append_data(std::string& out, const std::vector<report_run>& runs, const std::vector<std::string>& labels);
+struct measure;
+/// `rows` say what the legends show while nothing is pointed at.
+void append_data(std::string& out, const std::vector<report_run>& runs, const std::vector<std::string>& labels,
+                 const std::vector<measure>& rows);
 
 } // namespace vgpureport

@@ -81,14 +81,17 @@ void append_place(std::string& out, std::string_view name, const page_content& c
         append_cards(out, runs, labels, rows);
     } else if (name == "comparison") {
         append_comparison(out, labels, rows);
+    } else if (name == "moment") {
+        out += moment_shown(timeline_of(runs));
     } else if (name == "curves") {
         out += charts.script.empty() ? curves_left_out : embedded::curves_html;
     } else if (name == "tables") {
         append_models(out, runs, labels);
         append_failures(out, runs, labels);
+        append_classes(out, runs, labels);
         append_facts(out, runs, labels);
     } else if (name == "data") {
-        append_data(out, runs, labels);
+        append_data(out, runs, labels, rows);
     } else if (name == "licence") {
         append_licence(out, charts);
     } else if (name == "scripts") {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "text.hpp"
 
@@ -10,56 +11,10 @@ namespace {
 
 using maybe_number = std::optional<double>;
 
-maybe_number percent(double part, vgpualloc::milli_gpu whole) {
-    if (whole.count() <= 0 || !std::isfinite(part)) return std::nullopt;
-    return 100.0 * part / static_cast<double>(whole.count());
-}
-
-maybe_number allocation_at_end(const report_run& run) {
-    if (!run.samples.empty()) return percent(static_cast<double>(run.samples.back().allocated.count()), run.total);
-    if (run.nodes.empty()) return std::nullopt;
-    std::int64_t used = 0;
-    for (const auto& node : run.nodes) {
-        for (const auto gpu : node.used) used += gpu.count();
-    }
-    return percent(static_cast<double>(used), run.total);
-}
-
-maybe_number allocation_at_peak(const report_run& run) {
-    if (run.samples.empty()) return std::nullopt;
-    const auto less = [](const report_sample& a, const report_sample& b) { return a.allocated < b.allocated; };
-    const auto peak = std::max_element(run.samples.begin(), run.samples.end(), less);
-    return percent(static_cast<double>(peak->allocated.count()), run.total);
-}
-
-/// Each sample holds until the next one.
-maybe_number allocation_over_time(const report_run& run) {
-    double area = 0.0;
-    for (std::size_t i = 1; i < run.samples.size(); ++i) {
-        const auto span = run.samples[i].time - run.samples[i - 1].time;
-        area += static_cast<double>(run.samples[i - 1].allocated.count()) * static_cast<double>(span.count());
-    }
-    if (run.samples.empty() || run.samples.back().time <= run.samples.front().time) return std::nullopt;
-    const auto span = run.samples.back().time - run.samples.front().time;
-    return percent(area / static_cast<double>(span.count()), run.total);
-}
-
-maybe_number fragmentation_of_all(const report_run& run) {
-    return run.samples.empty() ? std::nullopt : percent(run.samples.back().fragmentation_milli, run.total);
-}
-
-maybe_number fragmentation_of_idle(const report_run& run) {
-    if (run.samples.empty()) return std::nullopt;
-    const auto& last = run.samples.back();
-    return percent(last.fragmentation_milli, run.total - last.allocated);
-}
-
-maybe_number gpus_in_use(const report_run& run) {
-    return run.samples.empty() ? maybe_number{} : static_cast<double>(run.samples.back().used_gpus);
-}
-
-maybe_number nodes_in_use(const report_run& run) {
-    return run.samples.empty() ? maybe_number{} : static_cast<double>(run.samples.back().used_nodes);
+/// A fraction of the GPUs as a percentage, if there are any.
+maybe_number percent(const report_run& run, double fraction) {
+    if (run.total.count() <= 0 || !std::isfinite(fraction)) return std::nullopt;
+    return 100.0 * fraction;
 }
 
 /// Where no pod arrived, none failing is no merit.
@@ -70,42 +25,90 @@ maybe_number pods(const report_run& run, std::int64_t count) {
 /// A rate or latency of zero was not measured.
 maybe_number measured(double value) { return std::isfinite(value) && value > 0.0 ? maybe_number{value} : std::nullopt; }
 
-template <class Value>
-measure per_run(const std::vector<report_run>& runs, measure row, Value value) {
-    for (const report_run& run : runs) row.values.push_back(value(run));
-    return row;
+maybe_number in_use(const report_run& run, std::int64_t count) {
+    return run.samples.empty() ? maybe_number{} : maybe_number{static_cast<double>(count)};
 }
 
-measure percentage(std::string_view title, better direction) { return {title, " %", " points", 2, direction, {}}; }
+/// How many pods a lead has to be.
+double pods_lead_min(const std::vector<report_run>& runs) {
+    std::int64_t arrived = 0;
+    for (const report_run& run : runs) arrived = std::max(arrived, run.pods_arrived);
+    return lead_min_pct / 100.0 * static_cast<double>(arrived);
+}
 
 } // namespace
 
 std::vector<measure> measures_of(const std::vector<report_run>& runs, const timeline& axes) {
     std::vector<measure> rows;
-    const auto add = [&](measure row, auto value) { rows.push_back(per_run(runs, row, value)); };
+    const std::string_view mean = axes.has_departures ? "mean over time" : "at the end";
+    const std::string_view moment = axes.has_departures ? "at the peak" : "at the end";
+    const auto add = [&](measure row, auto value) {
+        for (const report_run& run : runs) row.values.push_back(value(run));
+        rows.push_back(std::move(row));
+    };
+    const auto percentage = [](std::string_view name, std::string_view when, better direction, std::string_view curve) {
+        return measure{.name = name,
+                       .when = when,
+                       .unit = " %",
+                       .unit_of_difference = " points",
+                       .decimals = 2,
+                       .direction = direction,
+                       .lead_min = lead_min_pct,
+                       .curve = curve};
+    };
+    const auto count = [](std::string_view name, std::string_view when, better direction, double lead_min,
+                          std::string_view curve) {
+        return measure{.name = name,
+                       .when = when,
+                       .unit = "",
+                       .unit_of_difference = "",
+                       .decimals = 0,
+                       .direction = direction,
+                       .lead_min = lead_min,
+                       .curve = curve};
+    };
+    add(percentage("GPUs served", mean, better::higher, "served"),
+        [](const report_run& run) { return percent(run, run.figures.served); });
+    // What is allocated is taken from others, whether or not anybody asked for it: more of it is no merit.
+    add(percentage("GPUs allocated", mean, better::neither, "allocation"),
+        [](const report_run& run) { return percent(run, run.figures.allocated); });
     if (axes.has_departures) {
-        if (axes.has_clock) add(percentage("GPU allocation, mean over time", better::higher), allocation_over_time);
-        add(percentage("GPU allocation, peak", better::higher), allocation_at_peak);
-        // Once every pod has ended nothing is allocated, whoever decided.
-        add(percentage("GPU allocation, at the end", better::neither), allocation_at_end);
-    } else {
-        add(percentage("GPU allocation, at the end", better::higher), allocation_at_end);
+        add(percentage("GPUs allocated", "at the peak", better::neither, ""),
+            [](const report_run& run) { return percent(run, run.figures.allocated_peak); });
     }
-    add(percentage("Fragmentation, of all GPUs", better::lower), fragmentation_of_all);
-    add(percentage("Fragmentation, of idle GPUs", better::lower), fragmentation_of_idle);
-    add({"Pods placed", "", "", 0, better::higher, {}},
+    add(percentage("Fragmentation, of all GPUs", mean, better::lower, "fragmentation_all"),
+        [](const report_run& run) { return percent(run, run.figures.fragmentation); });
+    add(percentage("Fragmentation, of idle GPUs", mean, better::lower, "fragmentation_idle"),
+        [](const report_run& run) { return percent(run, run.figures.fragmentation_of_idle); });
+    add(count("Pods placed", "", better::higher, pods_lead_min(runs), ""),
         [](const report_run& run) { return pods(run, run.pods_placed); });
-    add({"Pods not placed", "", "", 0, better::lower, {}},
+    add(count("Pods not placed", "", better::lower, pods_lead_min(runs), ""),
         [](const report_run& run) { return pods(run, failed(run)); });
-    add({"GPUs in use, at the end", "", "", 0, better::neither, {}}, gpus_in_use);
-    add({"Nodes in use, at the end", "", "", 0, better::neither, {}}, nodes_in_use);
-    add({"Decisions per second", "", "", 0, better::higher, {}},
+    add(count("GPUs in use", moment, better::neither, 0.0, "gpus"),
+        [](const report_run& run) { return in_use(run, run.figures.used_gpus); });
+    add(count("Nodes in use", moment, better::neither, 0.0, "nodes"),
+        [](const report_run& run) { return in_use(run, run.figures.used_nodes); });
+    // How fast the decisions were says as much of the machine and its other work as of the policy.
+    add(count("Decisions per second", "on this machine", better::neither, 0.0, ""),
         [](const report_run& run) { return measured(run.decisions_per_second); });
-    add({"Decision latency, median", " µs", " µs", 2, better::lower, {}},
-        [](const report_run& run) { return measured(run.latency_p50_us); });
-    add({"Decision latency, 99th percentile", " µs", " µs", 2, better::lower, {}},
+    const auto latency = [](std::string_view name) {
+        return measure{.name = name,
+                       .when = "on this machine",
+                       .unit = " µs",
+                       .unit_of_difference = " µs",
+                       .decimals = 2,
+                       .direction = better::neither};
+    };
+    add(latency("Decision latency, median"), [](const report_run& run) { return measured(run.latency_p50_us); });
+    add(latency("Decision latency, 99th percentile"),
         [](const report_run& run) { return measured(run.latency_p99_us); });
     return rows;
+}
+
+std::string measure::title() const {
+    std::string text{name};
+    if (!when.empty()) text.append(", ").append(when);
+    return text;
 }
 
 std::string measure::shown(std::size_t run) const {
@@ -131,12 +134,14 @@ verdict judge(const measure& row) {
         result.margin = "equal";
         return result;
     }
-    for (auto run = ranked.begin(); run != next; ++run) result.best[*run] = true;
     const double difference = *row.values[ranked.front()] - *row.values[*next];
+    const bool leads = std::abs(difference) >= row.lead_min;
+    for (auto run = ranked.begin(); leads && run != next; ++run) result.best[*run] = true;
     result.margin = (difference > 0 ? "+" : "−") + fixed(std::abs(difference), row.decimals);
     result.margin += row.unit_of_difference;
     const double relative = 100.0 * std::abs(difference) / std::abs(*row.values[*next]);
     if (std::isfinite(relative)) result.margin += " (" + fixed(relative, 1) + " %)";
+    if (!leads) result.margin += ", may be chance";
     return result;
 }
 

@@ -17,13 +17,18 @@ enum class better { higher, lower, neither };
 
 /// One row of the comparison: a number of every run.
 struct measure {
-    std::string_view title;
+    std::string_view name;
+    std::string_view when; ///< the moment or time that the number is of; may be empty
     std::string_view unit; ///< stands after the number, with its space where one belongs
     std::string_view unit_of_difference;
     int decimals = 0;
     better direction = better::neither;
-    std::vector<std::optional<double>> values; ///< per run; empty where the run has no such number
+    double lead_min = 0.0;    ///< a smaller difference may be chance, and nobody is best by it
+    std::string_view curve{}; ///< whose legend says this number while nothing is pointed at; may be empty
+    std::vector<std::optional<double>> values{}; ///< per run; empty where the run has no such number
 
+    /// Name and moment.
+    [[nodiscard]] std::string title() const;
     /// The value of one run as the page shows it.
     [[nodiscard]] std::string shown(std::size_t run) const;
 };
@@ -32,7 +37,8 @@ struct measure {
 /// itself.
 struct verdict {
     std::vector<bool> best; ///< per run; all false if there is nothing to win
-    std::string margin;     ///< "+2.31 points (2.5 %)" over the next best, "equal", or nothing
+    /// "+2.31 points (2.5 %)" over the next best, with a remark if that may be chance; "equal"; or nothing
+    std::string margin;
 };
 [[nodiscard]] verdict judge(const measure& row);
 

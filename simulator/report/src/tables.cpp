@@ -16,7 +16,8 @@ void open_section(std::string& out, std::string_view id, std::string_view title)
     out += id;
     out += "\"><h2>";
     out += title;
-    out += "</h2><div class=\"scroll\"><table>";
+    out += "</h2><p class=\"hint sideways\">The table is wider than the screen: it scrolls sideways →</p>"
+           "<div class=\"scroll\" tabindex=\"0\"><table>";
 }
 
 void close_section(std::string& out) { out += "</tbody></table></div></section>\n"; }
@@ -91,7 +92,7 @@ std::string placed_detail(const report_run& run) {
     return text;
 }
 
-/// What a model's GPUs are doing at the end of a run.
+/// What a model's GPUs are doing at the moment that is shown.
 struct model_use {
     std::int64_t nodes = 0;
     std::int64_t gpus = 0;
@@ -138,22 +139,26 @@ constexpr std::size_t model_rows_max = 200;
 
 void append_cards(std::string& out, const std::vector<report_run>& runs, const std::vector<std::string>& labels,
                   const std::vector<measure>& rows) {
-    const auto show = [&](std::string_view title, std::string_view card, std::string_view detail) {
-        const auto row = std::find_if(rows.begin(), rows.end(), [title](const measure& m) { return m.title == title; });
-        if (row == rows.end()) return;
-        append_card(
-            out, card, labels, [&](std::size_t run) { return row->shown(run); }, [&](std::size_t) { return detail; });
+    // A measure may have several rows: the mean and the peak.
+    const auto show = [&](std::string_view name, std::string_view detail) {
+        for (const measure& row : rows) {
+            if (row.name != name) continue;
+            append_card(
+                out, row.title(), labels, [&](std::size_t run) { return row.shown(run); },
+                [&](std::size_t) { return detail; });
+        }
     };
     out += labels.size() > 1 ? "<div class=\"headlines several\">\n" : "<div class=\"headlines\">\n";
-    show(rows.front().title, rows.front().title, "of all GPUs");
-    show("Fragmentation, of all GPUs", "Fragmentation", "of all GPUs, at the end");
+    show("GPUs served", "what running pods asked for, of all GPUs");
+    show("GPUs allocated", "of all GPUs");
+    show("Fragmentation, of all GPUs", "idle, but of no use to a typical pod");
     append_card(
         out, "Pods placed", labels, [&](std::size_t run) { return grouped(runs[run].pods_placed); },
         [&](std::size_t run) { return placed_detail(runs[run]); });
-    show("Pods not placed", "Pods not placed", "");
-    show("Decisions per second", "Decisions per second", "measured");
+    show("Pods not placed", "");
+    show("Decisions per second", "measured");
     append_card(
-        out, "Decision latency", labels,
+        out, "Decision latency, on this machine", labels,
         [&](std::size_t run) {
             const auto us = [](double value) { return value > 0.0 ? fixed(value, 2) : std::string{no_value}; };
             return us(runs[run].latency_p50_us) + " / " + us(runs[run].latency_p99_us) + " µs";
@@ -175,7 +180,7 @@ void append_comparison(std::string& out, const std::vector<std::string>& labels,
     for (const measure& row : rows) {
         const verdict result = judge(row);
         out += "<tr>";
-        append_cell(out, row.title, false);
+        append_cell(out, row.title(), false);
         for (std::size_t run = 0; run < labels.size(); ++run) {
             out += result.best[run] ? "<td class=\"n best\"><span title=\"best\">★</span> " : "<td class=\"n\">";
             append_html(out, row.shown(run));
@@ -184,7 +189,11 @@ void append_comparison(std::string& out, const std::vector<std::string>& labels,
         append_cell(out, result.margin, true);
         out += "</tr>";
     }
-    close_section(out);
+    out +=
+        "</tbody></table></div><p class=\"hint\">Each run is of one seed. With another seed these numbers are others: "
+        "a lead below " +
+        fixed(lead_min_pct, 0) + " percentage point, or below " + fixed(lead_min_pct, 0) +
+        " % of the pods, may be chance and gets no star.</p></section>\n";
 }
 
 void append_models(std::string& out, const std::vector<report_run>& runs, const std::vector<std::string>& labels) {
@@ -195,7 +204,7 @@ void append_models(std::string& out, const std::vector<report_run>& runs, const 
         all.insert(uses.back().begin(), uses.back().end());
     }
     if (all.empty()) return;
-    open_section(out, "models", "GPU models at the end of the run");
+    open_section(out, "models", std::string{"GPU models "}.append(moment_shown(timeline_of(runs))));
     out += runs.size() > 1 ? "<thead><tr><th>Model</th><th>Run</th>" : "<thead><tr><th>Model</th>";
     out +=
         "<th class=\"n\">Nodes</th><th class=\"n\">GPUs</th><th class=\"n\">Allocated</th>"
@@ -227,6 +236,31 @@ void append_failures(std::string& out, const std::vector<report_run>& runs, cons
         for (const report_run& run : runs) {
             const auto* pods = find(run.failures, reason);
             append_cell(out, grouped(pods == nullptr ? 0 : *pods), true);
+        }
+        out += "</tr>";
+    }
+    close_section(out);
+}
+
+void append_classes(std::string& out, const std::vector<report_run>& runs, const std::vector<std::string>& labels) {
+    if (runs.front().classes.empty()) return;
+    open_section(out, "classes", "Pods by what they asked for");
+    out += "<thead><tr><th>GPUs asked for</th><th class=\"n\">Arrived</th>";
+    for (const std::string& label : labels) {
+        out += "<th class=\"n\">Not placed";
+        if (labels.size() > 1) append_html(out, ", " + label);
+        out += "</th>";
+    }
+    out += "</tr></thead><tbody>";
+    for (std::size_t kind = 0; kind < runs.front().classes.size(); ++kind) {
+        const report_class& first = runs.front().classes[kind];
+        out += "<tr>";
+        append_cell(out, first.name, false);
+        append_cell(out, grouped(first.arrived), true);
+        for (const report_run& run : runs) {
+            // Runs of one report replay the same pods.
+            const bool same = kind < run.classes.size() && run.classes[kind].name == first.name;
+            append_cell(out, same ? grouped(run.classes[kind].failed) : std::string{no_value}, true);
         }
         out += "</tr>";
     }

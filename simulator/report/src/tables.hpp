@@ -15,6 +15,8 @@ void append_cards(std::string& out, const std::vector<report_run>& runs, const s
 void append_comparison(std::string& out, const std::vector<std::string>& labels, const std::vector<measure>& rows);
 void append_models(std::string& out, const std::vector<report_run>& runs, const std::vector<std::string>& labels);
 void append_failures(std::string& out, const std::vector<report_run>& runs, const std::vector<std::string>& labels);
+/// Pods that arrived and failed, by what they asked for.
+void append_classes(std::string& out, const std::vector<report_run>& runs, const std::vector<std::string>& labels);
 void append_facts(std::string& out, const std::vector<report_run>& runs, const std::vector<std::string>& labels);
 
 } // namespace vgpureport

@@ -46,13 +46,22 @@ void simulation::update_node(node_index where) {
     gauges_.update(view);
 }
 
-void simulation::record(ticks time) {
-    result_.samples.push_back({.time = time,
-                               .arrived_milli = arrived_milli_,
-                               .allocated_milli = gauges_.allocated_milli,
-                               .unusable_micro = gauges_.unusable_micro,
-                               .used_nodes = gauges_.used_nodes,
-                               .used_gpus = gauges_.used_gpus});
+sample simulation::state_at(ticks time) const {
+    return {.time = time,
+            .arrived_milli = arrived_milli_,
+            .allocated_milli = gauges_.allocated_milli,
+            .served_milli = served_milli_,
+            .unusable_micro = gauges_.unusable_micro,
+            .used_nodes = gauges_.used_nodes,
+            .used_gpus = gauges_.used_gpus};
+}
+
+void simulation::record(ticks time) { result_.samples.push_back(state_at(time)); }
+
+void simulation::note_peak(ticks time) {
+    if (gauges_.allocated_milli > result_.peak.state.allocated_milli) {
+        result_.peak = {.state = state_at(time), .events = ledger_->next_event()};
+    }
 }
 
 void simulation::attempt(const event& happening) {
@@ -66,7 +75,9 @@ void simulation::attempt(const event& happening) {
         outcome.booking = placed->booking.slot;
         outcome.reason = vgpualloc::rejection_code::none;
         ++result_.placed;
+        served_milli_ += input_->requested[pod.request].count();
         update_node(placed->node);
+        note_peak(happening.time);
         queue_.push(happening.time, event_class::start, happening.pod);
     } else {
         outcome.reason = placed.error().main_code();
@@ -79,12 +90,20 @@ void simulation::finish(const event& happening) {
     const node_index where = ledger_->booking_of(pod_id{happening.pod}).where.node;
     ledger_->release(pod_id{happening.pod});
     ++result_.finished;
+    served_milli_ -= input_->requested[input_->pods[happening.pod].request].count();
     update_node(where);
     if (options_.sample_interval == ticks{0}) record(happening.time);
     discipline_->on_finish(happening.pod, happening.time, attempts_);
 }
 
 void simulation::handle(const event& happening) {
+    // A sample is no part of the run: the last one may come long after everything has ended.
+    if (happening.what != event_class::sample) {
+        result_.usage.hold({.allocated_milli = gauges_.allocated_milli,
+                            .served_milli = served_milli_,
+                            .unusable_micro = gauges_.unusable_micro},
+                           happening.time);
+    }
     switch (happening.what) {
     case event_class::finish:
         finish(happening);
@@ -115,9 +134,9 @@ simulation_result simulation::run(const progress& tell) {
     const std::uint64_t begin = now_ns();
     const double cpu_begin = cpu_seconds();
     next_arrival();
-    if (options_.sample_interval > ticks{0} && !queue_.empty()) {
-        queue_.push(input_->pods.front().arrival, event_class::sample, 0);
-    }
+    const ticks first_arrival = input_->pods.empty() ? ticks{} : input_->pods.front().arrival;
+    result_.peak = {.state = state_at(first_arrival), .events = ledger_->next_event()};
+    if (options_.sample_interval > ticks{0} && !queue_.empty()) queue_.push(first_arrival, event_class::sample, 0);
     std::uint64_t handled = 0;
     while (!queue_.empty()) {
         handle(queue_.pop());

@@ -24,7 +24,7 @@ std::string pods_csv(const run_record& record, const simulation_input& input) {
         out += ',';
         if (outcome.booking == no_booking) {
             out += ",,0,";
-            out += to_string(outcome.reason);
+            out += input.reason_name(outcome.reason);
         } else {
             const auto& where = record.ledger->bookings()[outcome.booking].where;
             out += record.ledger->nodes().nodes[where.node.at()].name;

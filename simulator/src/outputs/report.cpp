@@ -1,11 +1,54 @@
 #include "vgpusim/outputs/report.hpp"
 
+#include <cstdint>
+#include <map>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "vgpualloc/version.hpp"
+#include "vgpusim/outputs/figures.hpp"
 #include "vgpusim/outputs/summary_json.hpp"
 
 namespace vgpusim {
+
+namespace {
+
+/// What a request asks for, in the order of the table: the number of GPUs, and whether it is but a part of one.
+using request_size = std::pair<std::int64_t, bool>;
+
+request_size size_of(const vgpualloc::pod_request& request, vgpualloc::milli_gpu requested) {
+    std::int64_t gpus = 0;
+    for (const auto& container : request.containers) gpus += container.count;
+    return {gpus, gpus != 1 || requested >= vgpualloc::whole_gpu};
+}
+
+std::string name_of(const request_size& size) {
+    const auto [gpus, whole] = size;
+    return gpus == 0 ? "none" : whole ? std::to_string(gpus) : "a part of one";
+}
+
+/// Pods by the number of GPUs asked for: what a policy strands shows in which sizes fail.
+std::vector<vgpureport::report_class> classes_of(const run_record& record, const simulation_input& input) {
+    std::map<request_size, vgpureport::report_class> classes;
+    std::vector<vgpureport::report_class*> class_of_request;
+    for (std::size_t i = 0; i < input.requests.size(); ++i) {
+        class_of_request.push_back(&classes[size_of(input.requests[i], input.requested[i])]);
+    }
+    for (std::size_t i = 0; i < input.pods.size(); ++i) {
+        vgpureport::report_class& kind = *class_of_request[input.pods[i].request];
+        ++kind.arrived;
+        if (record.result.pods[i].booking == no_booking) ++kind.failed;
+    }
+    std::vector<vgpureport::report_class> result;
+    for (auto& [size, kind] : classes) {
+        kind.name = name_of(size);
+        if (kind.arrived > 0) result.push_back(std::move(kind));
+    }
+    return result;
+}
+
+} // namespace
 
 vgpureport::report_run describe(const run_record& record, const loaded_input& loaded) {
     vgpureport::report_run shown;
@@ -13,22 +56,38 @@ vgpureport::report_run describe(const run_record& record, const loaded_input& lo
     shown.total = vgpualloc::milli_gpu{record.total_milli};
     shown.pods_arrived = static_cast<std::int64_t>(record.result.pods.size());
     shown.pods_placed = record.result.placed;
-    shown.failures = failures_of(record);
+    shown.pods_leave = record.pods_leave;
+    shown.peak_after = record.result.peak.state.time - record.first_arrival;
+    const run_figures figures = figures_of(record);
+    shown.figures = {.served = figures.served_ratio,
+                     .allocated = figures.allocation_mean_ratio,
+                     .allocated_peak = figures.allocation_peak_ratio,
+                     .fragmentation = figures.unusable_of_all_ratio,
+                     .fragmentation_of_idle = figures.unusable_of_idle_ratio,
+                     .used_gpus = record.shown_state().used_gpus,
+                     .used_nodes = record.shown_state().used_nodes};
+    shown.classes = classes_of(record, loaded.input);
+    shown.failures = failures_of(record, loaded.input);
     shown.samples.reserve(record.result.samples.size());
     for (const sample& moment : record.result.samples) {
         shown.samples.push_back({.time = moment.time,
                                  .arrived = vgpualloc::milli_gpu{moment.arrived_milli},
                                  .allocated = vgpualloc::milli_gpu{moment.allocated_milli},
+                                 .served = vgpualloc::milli_gpu{moment.served_milli},
                                  .fragmentation_milli = static_cast<double>(moment.unusable_micro) / 1e6,
                                  .used_nodes = moment.used_nodes,
                                  .used_gpus = moment.used_gpus});
     }
-    const auto& cluster = record.ledger->nodes();
+    const vgpualloc::ledger& book = record.shown_ledger();
+    const auto& cluster = book.nodes();
     for (const std::uint32_t position : loaded.input.node_list_order) {
         const auto& node = cluster.nodes[position];
-        vgpureport::report_node line{
-            .name = node.name, .model = "", .used = {}, .cpu_used_ratio = record.cpu_used_ratio[position]};
-        const auto states = record.ledger->devices(vgpualloc::node_index{position});
+        vgpureport::report_node line{.name = node.name, .model = "", .used = {}, .cpu_used_ratio = 0.0};
+        if (node.cpu.count() > 0) {
+            line.cpu_used_ratio = static_cast<double>(book.host(vgpualloc::node_index{position}).cpu.count()) /
+                                  static_cast<double>(node.cpu.count());
+        }
+        const auto states = book.devices(vgpualloc::node_index{position});
         for (std::size_t d = 0; d < states.size(); ++d) {
             const auto& spec = cluster.kinds[node.devices[d].kind];
             line.model = spec.model;
@@ -37,6 +96,9 @@ vgpureport::report_run describe(const run_record& record, const loaded_input& lo
         shown.nodes.push_back(std::move(line));
     }
     shown.facts = effective(record.config);
+    for (auto& [key, value] : shown.facts) {
+        if (key == "device_policy" && value.empty()) value = "same";
+    }
     shown.facts.emplace_back("version", vgpualloc::version);
     for (const input_file& file : loaded.files) {
         const bool hashed = !file.sha256.empty();

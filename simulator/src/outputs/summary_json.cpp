@@ -5,6 +5,7 @@
 
 #include "vgpualloc/version.hpp"
 #include "vgpuformats/json.hpp"
+#include "vgpusim/outputs/figures.hpp"
 
 namespace vgpusim {
 
@@ -13,20 +14,16 @@ using vgpuformats::document;
 
 namespace {
 
-double fraction(std::int64_t part, std::int64_t whole) {
-    return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
-}
-
 constexpr std::array<const char*, vgpualloc::fragmentation_bucket_count> bucket_names{
     "q1_lack_both", "q2_lack_gpu", "q3_satisfied", "q4_lack_cpu", "xl_satisfied", "xr_lack_cpu", "no_access"};
 
 } // namespace
 
-std::vector<std::pair<std::string, std::int64_t>> failures_of(const run_record& record) {
+std::vector<std::pair<std::string, std::int64_t>> failures_of(const run_record& record, const simulation_input& input) {
     std::vector<std::pair<std::string, std::int64_t>> all;
     for (std::size_t code = 0; code < record.code_count.size(); ++code) {
         if (record.code_count[code] > 0) {
-            all.emplace_back(to_string(static_cast<rejection_code>(code)), record.code_count[code]);
+            all.emplace_back(input.reason_name(static_cast<rejection_code>(code)), record.code_count[code]);
         }
     }
     std::ranges::stable_sort(all, [](const auto& a, const auto& b) { return a.second > b.second; });
@@ -35,6 +32,7 @@ std::vector<std::pair<std::string, std::int64_t>> failures_of(const run_record& 
 
 std::string summary_json(const run_record& record, const loaded_input& loaded) {
     const sample& last = record.last;
+    const run_figures figures = figures_of(record);
     document inputs = document::list();
     for (const input_file& file : loaded.files) {
         document& input = inputs.push_back(document::map({{"path", file.path}}));
@@ -48,24 +46,26 @@ std::string summary_json(const run_record& record, const loaded_input& loaded) {
     for (std::size_t i = 0; i < bucket_names.size(); ++i) {
         buckets[bucket_names[i]] = static_cast<double>(gauges::in_micro(record.buckets.milli[i])) / 1e6;
     }
-    const std::int64_t idle = record.total_milli - last.allocated_milli;
-    const double unusable_milli = static_cast<double>(last.unusable_micro) / 1e6;
     const document pods = document::map({{"arrived", record.result.pods.size()},
                                          {"placed", record.result.placed},
                                          {"failed", record.result.failed},
                                          {"finished", record.result.finished},
-                                         {"failed_by_reason", document::map_of(failures_of(record))}});
+                                         {"failed_by_reason", document::map_of(failures_of(record, loaded.input))}});
     const document gpu = document::map({{"total_milli", record.total_milli},
                                         {"arrived_milli", last.arrived_milli},
                                         {"allocated_milli", last.allocated_milli},
-                                        {"allocation_ratio", fraction(last.allocated_milli, record.total_milli)},
+                                        {"allocation_ratio", figures.allocation_end_ratio},
                                         {"active", last.used_gpus},
-                                        {"count", record.gpus}});
+                                        {"count", record.gpus},
+                                        {"served_ratio", figures.served_ratio},
+                                        {"allocation_mean_ratio", figures.allocation_mean_ratio},
+                                        {"allocation_peak_ratio", figures.allocation_peak_ratio}});
     const document nodes = document::map({{"active", last.used_nodes}, {"count", record.ledger->nodes().nodes.size()}});
-    const document fragmentation =
-        document::map({{"amount_milli", unusable_milli},
-                       {"ratio", idle == 0 ? 0.0 : unusable_milli / static_cast<double>(idle)},
-                       {"buckets_milli", buckets}});
+    const document fragmentation = document::map({{"amount_milli", figures.unusable_end_milli},
+                                                  {"ratio", figures.unusable_of_idle_end_ratio},
+                                                  {"buckets_milli", buckets},
+                                                  {"mean_milli", figures.unusable_milli},
+                                                  {"mean_ratio", figures.unusable_of_idle_ratio}});
     const document fault_domains = document::map(
         {{"shared", record.fault_domains.shared}, {"containers_max", record.fault_domains.containers_max}});
     const document timing = document::map({{"wall_s", static_cast<double>(record.result.loop_ns) / 1e9},

@@ -28,7 +28,8 @@ std::int64_t fragmentation_pct_e4(const run_record& record, const sample& moment
 
 std::string timeseries_csv(const run_record& record) {
     std::string out =
-        "event,time,arrived_milli,allocated_milli,used_nodes,used_gpus,fragmentation_milli,fragmentation_pct\n";
+        "event,time,arrived_milli,allocated_milli,used_nodes,used_gpus,fragmentation_milli,fragmentation_pct,"
+        "served_milli\n";
     out.reserve(record.result.samples.size() * 64);
     std::int64_t number = 0;
     for (const sample& moment : record.result.samples) {
@@ -44,6 +45,8 @@ std::string timeseries_csv(const run_record& record) {
         append_fixed<4>(out, divide_rounded(moment.unusable_micro, 100));
         out += ',';
         append_fixed<4>(out, fragmentation_pct_e4(record, moment));
+        out += ',';
+        append_number(out, moment.served_milli);
         out += '\n';
     }
     return out;

@@ -30,25 +30,6 @@ std::string folder_of(std::string policy) {
     return policy;
 }
 
-double end_allocation_pct(const run_record& record) {
-    return record.total_milli == 0
-               ? 0.0
-               : 100.0 * static_cast<double>(record.last.allocated_milli) / static_cast<double>(record.total_milli);
-}
-
-double mean_allocation_pct(const run_record& record) {
-    const auto& samples = record.result.samples;
-    if (samples.size() < 2) return end_allocation_pct(record);
-    double area = 0.0;
-    for (std::size_t i = 1; i < samples.size(); ++i) {
-        area += static_cast<double>(samples[i - 1].allocated_milli) *
-                static_cast<double>((samples[i].time - samples[i - 1].time).count());
-    }
-    const auto span = static_cast<double>((samples.back().time - samples.front().time).count());
-    return span > 0.0 && record.total_milli > 0 ? 100.0 * area / span / static_cast<double>(record.total_milli)
-                                                : end_allocation_pct(record);
-}
-
 vgpualloc::error bad_policies(const std::string& value, const char* expectation) {
     return {.code = vgpualloc::error_code::malformed,
             .where = "",
@@ -116,16 +97,6 @@ named_texts comparison_files(const std::vector<run_record>& records, const loade
     files.emplace_back(summaries_name, vgpuformats::print_json(summaries, 2) + "\n");
     files.emplace_back(report_name, vgpureport::render_report(shown));
     return files;
-}
-
-standings standings_of(const std::vector<run_record>& records) {
-    standings result;
-    result.over_time =
-        std::ranges::any_of(records, [](const run_record& record) { return record.result.finished > 0; });
-    for (const run_record& record : records) {
-        result.allocation_pct.push_back(result.over_time ? mean_allocation_pct(record) : end_allocation_pct(record));
-    }
-    return result;
 }
 
 } // namespace vgpusim

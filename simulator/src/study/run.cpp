@@ -40,6 +40,27 @@ expected<void> needs_path(const std::string& value, const char* field) {
         error{.code = error_code::missing, .where = "", .field = field, .value = "", .expected = "needed: a path"});
 }
 
+/// The ledger as it was when the most was allocated, made again from its log.
+std::unique_ptr<vgpualloc::ledger> ledger_at_peak(const vgpualloc::ledger& book, const allocation_peak& peak) {
+    vgpualloc::ledger_log log = book.log();
+    VGA_ASSERT(book.first_event() == 0, "nothing is dropped from the log of a run");
+    log.events = log.events.first(static_cast<std::size_t>(peak.events));
+    auto rebuilt = vgpualloc::ledger::rebuild(book.nodes(), log);
+    VGA_ASSERT(rebuilt.has_value(), "a run's ledger can be made again from its log");
+    return std::make_unique<vgpualloc::ledger>(*std::move(rebuilt));
+}
+
+void count_fault_domains(run_record& record) {
+    const vgpualloc::ledger& book = record.shown_ledger();
+    const vgpualloc::cluster& cluster = book.nodes();
+    for (std::size_t i = 0; i < cluster.nodes.size(); ++i) {
+        const auto states = book.devices(node_index{i});
+        for (std::size_t d = 0; d < states.size(); ++d) {
+            record.fault_domains.count(cluster.kinds[cluster.nodes[i].devices[d].kind], states[d]);
+        }
+    }
+}
+
 void count_end_state(run_record& record, const simulation_input& input, vgpualloc::allocator& alloc, gauges& state) {
     const auto& nodes = record.ledger->nodes().nodes;
     state.forget_ids(); // the last decision may have given them anew
@@ -47,24 +68,32 @@ void count_end_state(run_record& record, const simulation_input& input, vgpuallo
         const auto view = alloc.view_of(node_index{i});
         const auto buckets = state.buckets(view);
         for (std::size_t b = 0; b < buckets.milli.size(); ++b) record.buckets.milli[b] += buckets.milli[b];
-        const auto capacity = static_cast<double>(view.cpu_capacity.count());
-        const auto left = static_cast<double>(view.cpu_left.count());
-        record.cpu_used_ratio.push_back(capacity > 0.0 ? (capacity - left) / capacity : 0.0);
         record.gpus += static_cast<std::int64_t>(nodes[i].devices.size());
-        for (const vgpualloc::device_view* device : view.config->devices) record.fault_domains.count(*device);
     }
     record.total_milli = record.gpus * vgpualloc::whole_gpu.count();
     record.last = {.time = {},
                    .arrived_milli = 0,
                    .allocated_milli = state.allocated_milli,
+                   .served_milli = 0,
                    .unusable_micro = state.unusable_micro,
                    .used_nodes = state.used_nodes,
                    .used_gpus = state.used_gpus};
-    for (const arriving_pod& pod : input.pods) record.last.arrived_milli += input.requested[pod.request].count();
     record.code_count.assign(vgpualloc::rejection_code_count, 0);
-    for (const pod_outcome& pod : record.result.pods) {
-        if (pod.booking == no_booking) ++record.code_count[static_cast<std::size_t>(pod.reason)];
+    for (std::size_t i = 0; i < input.pods.size(); ++i) {
+        const pod_outcome& outcome = record.result.pods[i];
+        const std::int64_t requested = input.requested[input.pods[i].request].count();
+        record.last.arrived_milli += requested;
+        if (outcome.booking == no_booking) {
+            ++record.code_count[static_cast<std::size_t>(outcome.reason)];
+        } else if (record.ledger->is_live(vgpualloc::pod_id{i})) {
+            record.last.served_milli += requested;
+        }
     }
+    if (!input.pods.empty()) record.first_arrival = input.pods.front().arrival;
+    record.pods_leave =
+        std::ranges::any_of(input.pods, [](const arriving_pod& pod) { return pod.duration.has_value(); });
+    if (record.pods_leave) record.at_peak = ledger_at_peak(*record.ledger, record.result.peak);
+    count_fault_domains(record);
 }
 
 } // namespace

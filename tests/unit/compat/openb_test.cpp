@@ -25,6 +25,13 @@ TEST(openb, a_pod_without_gpus_has_no_containers_and_no_models) {
     }
 }
 
+// FINDINGS 32
+TEST(openb, a_reason_is_told_in_the_words_of_the_trace) {
+    EXPECT_EQ(openb::reason_name(rejection_code::insufficient_device_memory), "insufficient_gpu_share");
+    EXPECT_EQ(openb::reason_name(rejection_code::insufficient_cpu), "insufficient_cpu");
+    EXPECT_EQ(openb::reason_name(rejection_code::none), "");
+}
+
 TEST(openb, models_are_separated_by_bars_and_empty_items_dropped) {
     const auto models = [](std::string_view spec) {
         return openb::make_request(milli_cpu{1}, mib{1}, 1, milli_gpu{10}, spec).containers.front().models;

@@ -10,6 +10,7 @@
 #include "vgpualloc/compat/all.hpp"
 #include "vgpualloc/metrics/fragmentation.hpp"
 #include "vgpualloc/mode/all.hpp"
+#include "vgpusim/study/run.hpp"
 #include "vgpusim/workload/openb.hpp"
 #include "vgputraces/openb.hpp"
 
@@ -56,6 +57,18 @@ inline vgpusim::simulation_input built(const std::vector<vgputraces::openb_node>
     return vgpusim::build_openb_workload(nodes, std::move(pods),
                                          {.tune = tune, .seed = seed, .departures = departures, .mode = shared_mode()})
         .value();
+}
+
+/// A whole run of these pods on one node with so many GPUs.
+inline vgpusim::run_record run_of(int gpus, std::vector<vgputraces::openb_pod> pods,
+                                  const vgpusim::run_config& config) {
+    auto input = vgpusim::build_openb_workload({gpu_node("n", gpus)}, std::move(pods),
+                                               {.tune = config.tune,
+                                                .seed = config.seed,
+                                                .departures = config.departures,
+                                                .mode = vgpualloc::find_mode(config.mode).value()});
+    const vgpusim::loaded_input loaded{.input = std::move(input).value(), .files = {}};
+    return vgpusim::replay(config, loaded, loaded.input.nodes, {}).value();
 }
 
 /// A policy that exists, and the fragmentation measure it may share with the loop.

@@ -8,6 +8,7 @@
 #include "vgpualloc/core/units.hpp"
 #include "vgpualloc/dialect/dialect.hpp"
 #include "vgpualloc/model/cluster.hpp"
+#include "vgpualloc/model/rejection.hpp"
 #include "vgpualloc/model/request.hpp"
 
 namespace vgpualloc::openb {
@@ -28,6 +29,11 @@ inline constexpr std::int64_t pods_max = 1001;
 /// Device ids are "<name>-gpu-<index>".
 void add_node(cluster& to, std::string name, milli_cpu cpu, mib memory, std::int64_t gpu_count,
               const std::string& model, const sharing_mode& mode);
+
+/// A reason in the words of the trace, where what counts as memory of a device is a share of a GPU (gpu_memory).
+[[nodiscard]] constexpr std::string_view reason_name(rejection_code code) noexcept {
+    return code == rejection_code::insufficient_device_memory ? "insufficient_gpu_share" : to_string(code);
+}
 
 inline constexpr dialect_entry list_entry{
     .name = "openb",

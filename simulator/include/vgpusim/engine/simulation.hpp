@@ -13,6 +13,7 @@
 #include "vgpusim/engine/event_queue.hpp"
 #include "vgpusim/engine/gauges.hpp"
 #include "vgpusim/engine/latency.hpp"
+#include "vgpusim/engine/over_time.hpp"
 #include "vgpusim/workload/workload.hpp"
 
 namespace vgpusim {
@@ -30,6 +31,7 @@ struct sample {
     vgpualloc::ticks time;
     std::int64_t arrived_milli = 0; ///< asked for by all pods that have arrived, failed ones too
     std::int64_t allocated_milli = 0;
+    std::int64_t served_milli = 0;   ///< asked for by the pods that run
     std::int64_t unusable_micro = 0; ///< fragmentation F, millionths of a milli-GPU
     std::int64_t used_nodes = 0;
     std::int64_t used_gpus = 0;
@@ -40,9 +42,17 @@ struct simulation_options {
     vgpualloc::ticks sample_interval;
 };
 
+/// When the most was allocated; of equal moments the first.
+struct allocation_peak {
+    sample state;
+    std::uint64_t events = 0; ///< of the ledger up to there
+};
+
 struct simulation_result {
     std::vector<pod_outcome> pods; ///< in order of arrival
     std::vector<sample> samples;
+    over_time usage; ///< from the first arrival to the last event
+    allocation_peak peak;
     std::int64_t placed = 0;
     std::int64_t failed = 0;
     std::int64_t finished = 0;
@@ -78,7 +88,9 @@ private:
     void attempt(const event& happening);
     void finish(const event& happening);
     void update_node(vgpualloc::node_index where);
+    [[nodiscard]] sample state_at(vgpualloc::ticks time) const;
     void record(vgpualloc::ticks time);
+    void note_peak(vgpualloc::ticks time);
     void schedule_attempts();
 
     const simulation_input* input_;
@@ -93,6 +105,7 @@ private:
     simulation_result result_;
     std::size_t arrivals_queued_ = 0;
     std::int64_t arrived_milli_ = 0;
+    std::int64_t served_milli_ = 0;
     std::uint64_t id_generation_ = 0;
 };
 

@@ -13,7 +13,8 @@ namespace vgpusim {
 /// The text of summary.json (docs/formats.md).
 [[nodiscard]] std::string summary_json(const run_record& record, const loaded_input& loaded);
 
-/// Failed pods by the name of the rejection code, most frequent first.
-[[nodiscard]] std::vector<std::pair<std::string, std::int64_t>> failures_of(const run_record& record);
+/// Failed pods by reason, as the dialect of the lists spells it, most frequent first.
+[[nodiscard]] std::vector<std::pair<std::string, std::int64_t>> failures_of(const run_record& record,
+                                                                            const simulation_input& input);
 
 } // namespace vgpusim

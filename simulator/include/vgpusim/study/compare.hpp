@@ -32,12 +32,4 @@ using progress_maker = std::function<simulation::progress(const std::string& pol
 /// These files, in another order.
 [[nodiscard]] named_texts comparison_files(const std::vector<run_record>& records, const loaded_input& loaded);
 
-/// By what the runs are ranked: GPU allocation in percent of all GPUs. With arrivals only, that at the end; where pods
-/// leave, the mean over time.
-struct standings {
-    bool over_time = false;
-    std::vector<double> allocation_pct; ///< per run
-};
-[[nodiscard]] standings standings_of(const std::vector<run_record>& records);
-
 } // namespace vgpusim

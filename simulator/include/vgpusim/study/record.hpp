@@ -32,10 +32,10 @@ struct fault_domain_count {
     std::int64_t shared = 0;         ///< devices that more than one container is on
     std::int64_t containers_max = 0; ///< on one of them; 0 without any
 
-    void count(const vgpualloc::device_view& device) noexcept {
-        if (!device.spec->mode->shares_faults() || device.state.slots < 2) return;
+    void count(const vgpualloc::device_spec& spec, const vgpualloc::device_state& state) noexcept {
+        if (!spec.mode->shares_faults() || state.slots < 2) return;
         ++shared;
-        containers_max = std::max(containers_max, device.state.slots);
+        containers_max = std::max(containers_max, state.slots);
     }
 };
 
@@ -45,12 +45,19 @@ struct run_record {
     std::unique_ptr<vgpualloc::ledger> ledger;
     simulation_result result;
     vgpualloc::fragmentation_buckets buckets; ///< over all nodes at the end
-    fault_domain_count fault_domains;         ///< at the end
-    std::vector<double> cpu_used_ratio;       ///< by node
+    fault_domain_count fault_domains;         ///< in the state to show
     std::vector<std::int64_t> code_count;     ///< failed pods by rejection code
     std::int64_t total_milli = 0;
     std::int64_t gpus = 0;
     sample last; ///< the state at the end
+    /// Some pods of the workload end: the state at the end then says little, and what counts are means over time.
+    bool pods_leave = false;
+    vgpualloc::ticks first_arrival;
+    std::unique_ptr<vgpualloc::ledger> at_peak; ///< when the most was allocated; null where pods stay
+
+    /// The state to show of the cluster: at the peak where pods leave, else at the end.
+    [[nodiscard]] const vgpualloc::ledger& shown_ledger() const noexcept { return at_peak ? *at_peak : *ledger; }
+    [[nodiscard]] const sample& shown_state() const noexcept { return pods_leave ? result.peak.state : last; }
 };
 
 } // namespace vgpusim

@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "vgpualloc/model/cluster.hpp"
+#include "vgpualloc/model/rejection.hpp"
 #include "vgpualloc/model/request.hpp"
 
 namespace vgpusim {
@@ -29,6 +31,8 @@ struct simulation_input {
     std::vector<vgpualloc::milli_gpu> requested;  ///< per request, milli-GPU over all its devices
     std::vector<arriving_pod> pods;               ///< in order of arrival
     vgpualloc::workload typical;
+    /// How the dialect of the lists spells a reason for not placing a pod.
+    std::string_view (*reason_name)(vgpualloc::rejection_code) noexcept = vgpualloc::to_string;
 
     [[nodiscard]] std::string name_of(const arriving_pod& pod) const {
         return pod.copy < 0 ? names[pod.name] : names[pod.name] + "-tuned-" + std::to_string(pod.copy);

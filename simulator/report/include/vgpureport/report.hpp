@@ -16,17 +16,37 @@ struct report_sample {
     vgpualloc::ticks time;
     vgpualloc::milli_gpu arrived;
     vgpualloc::milli_gpu allocated;
+    vgpualloc::milli_gpu served; ///< asked for by the pods that run
     double fragmentation_milli = 0.0;
     std::int64_t used_nodes = 0;
     std::int64_t used_gpus = 0;
 };
 
-/// One node at the end of the run: what is used of each of its GPUs.
+/// One node at the moment that the report shows: what is used of each of its GPUs.
 struct report_node {
     std::string name;
     std::string model;
     std::vector<vgpualloc::milli_gpu> used; ///< per GPU in index order, 0 to 1000
     double cpu_used_ratio = 0.0;            ///< 0 to 1
+};
+
+/// The figures that sum a run up, as fractions of all GPUs, 0 to 1. Where pods leave they are means over time, but for
+/// the peak; where pods stay they are those of the end.
+struct report_figures {
+    double served = 0.0;
+    double allocated = 0.0;
+    double allocated_peak = 0.0;
+    double fragmentation = 0.0;         ///< idle but of no use
+    double fragmentation_of_idle = 0.0; ///< the same as a fraction of what is idle
+    std::int64_t used_gpus = 0;         ///< at the moment that is shown
+    std::int64_t used_nodes = 0;
+};
+
+/// How many pods of one kind of request arrived and how many of them failed.
+struct report_class {
+    std::string name;
+    std::int64_t arrived = 0;
+    std::int64_t failed = 0;
 };
 
 /// Everything the report shows of one run.
@@ -35,6 +55,10 @@ struct report_run {
     vgpualloc::milli_gpu total;
     std::int64_t pods_arrived = 0;
     std::int64_t pods_placed = 0;
+    bool pods_leave = false;     ///< then the state shown is that of the peak of allocation, else that of the end
+    vgpualloc::ticks peak_after; ///< the peak, from the first arrival on; of no meaning where pods stay
+    report_figures figures;
+    std::vector<report_class> classes;                          ///< by what was asked for, in the order of the table
     std::vector<std::pair<std::string, std::int64_t>> failures; ///< rejection code, pods; most frequent first
     std::vector<report_sample> samples; ///< in event order; may be millions: the report thins them
     std::vector<report_node> nodes;     ///< in node-list order; may be 100,000: the report groups them
@@ -50,6 +74,11 @@ struct chart_library {
     std::string_view style;
     std::string_view licence;
 };
+
+/// One seed shows a lead of a percentage point no better than this: over the seeds of one small cluster, policies that
+/// lie that close change places. A smaller lead is shown, but nobody is called best for it. For pods: of those that
+/// arrived.
+inline constexpr double lead_min_pct = 1.0;
 
 /// The library that this program was built with; empty where the build found none.
 [[nodiscard]] chart_library built_in_charts();

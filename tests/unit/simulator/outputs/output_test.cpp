@@ -48,20 +48,21 @@ protected:
     vgpusim::run_record record_;
 };
 
+// FINDINGS 32: a trace that knows no GPU memory has no pod that fails for want of it.
 TEST_F(output, pods_csv_has_a_row_per_arrival) {
     EXPECT_THAT(lines_of(vgpusim::pods_csv(record_, loaded_.input)),
                 ElementsAre("order,name,node,gpus,placed,reason", "0,a,n,0|1|2|3,1,", "1,b,n,4|5,1,",
-                            "2,c,,,0,insufficient_device_memory"));
+                            "2,c,,,0,insufficient_gpu_share"));
 }
 
 TEST_F(output, timeseries_csv_has_a_row_per_event) {
     const auto lines = lines_of(vgpusim::timeseries_csv(record_));
     ASSERT_THAT(lines, SizeIs(5));
     EXPECT_EQ(lines[0], "event,time,arrived_milli,allocated_milli,used_nodes,used_gpus,fragmentation_milli,"
-                        "fragmentation_pct");
+                        "fragmentation_pct,served_milli");
     EXPECT_THAT(lines[1], testing::StartsWith("0,1,4000,4000,1,4,"));
-    EXPECT_EQ(lines[2], "1,2,6000,6000,1,6,0.0000,0.0000"); // nothing is idle
-    EXPECT_EQ(lines[3], "2,3,9000,6000,1,6,0.0000,0.0000");
+    EXPECT_EQ(lines[2], "1,2,6000,6000,1,6,0.0000,0.0000,6000"); // nothing is idle
+    EXPECT_EQ(lines[3], "2,3,9000,6000,1,6,0.0000,0.0000,6000");
     EXPECT_THAT(lines[4], testing::StartsWith("3,5,9000,4000,1,4,"));
 }
 
@@ -81,11 +82,15 @@ TEST_F(output, summary_json_has_the_contract_s_figures) {
     EXPECT_EQ(summary["pods"]["placed"], 2);
     EXPECT_EQ(summary["pods"]["failed"], 1);
     EXPECT_EQ(summary["pods"]["finished"], 1);
-    EXPECT_EQ(summary["pods"]["failed_by_reason"], (nlohmann::json{{"insufficient_device_memory", 1}}));
+    EXPECT_EQ(summary["pods"]["failed_by_reason"], (nlohmann::json{{"insufficient_gpu_share", 1}}));
     EXPECT_EQ(summary["gpu"]["total_milli"], 6000);
     EXPECT_EQ(summary["gpu"]["arrived_milli"], 9000);
     EXPECT_EQ(summary["gpu"]["allocated_milli"], 4000);
     EXPECT_DOUBLE_EQ(summary["gpu"]["allocation_ratio"], 4.0 / 6.0);
+    // Four GPUs for one second, six for three, until the last event: FINDINGS 8a.
+    EXPECT_DOUBLE_EQ(summary["gpu"]["allocation_mean_ratio"], 22.0 / 24.0);
+    EXPECT_DOUBLE_EQ(summary["gpu"]["served_ratio"], 22.0 / 24.0);
+    EXPECT_EQ(summary["gpu"]["allocation_peak_ratio"], 1.0);
     EXPECT_EQ(summary["gpu"]["active"], 4);
     EXPECT_EQ(summary["gpu"]["count"], 6);
     EXPECT_EQ(summary["nodes"], (nlohmann::json{{"active", 1}, {"count", 1}}));
@@ -116,13 +121,40 @@ TEST_F(output, the_report_is_given_the_same_figures) {
     EXPECT_EQ(shown.pods_arrived, 3);
     EXPECT_EQ(shown.pods_placed, 2);
     EXPECT_EQ(shown.total.count(), 6000);
-    EXPECT_THAT(shown.failures, ElementsAre(std::pair<std::string, std::int64_t>{"insufficient_device_memory", 1}));
+    EXPECT_THAT(shown.failures, ElementsAre(std::pair<std::string, std::int64_t>{"insufficient_gpu_share", 1}));
     EXPECT_THAT(shown.samples, SizeIs(4));
     ASSERT_THAT(shown.nodes, SizeIs(1));
     EXPECT_EQ(shown.nodes[0].name, "n");
     std::vector<std::int64_t> used;
     for (const auto amount : shown.nodes[0].used) used.push_back(amount.count());
-    EXPECT_THAT(used, ElementsAre(1000, 1000, 1000, 1000, 0, 0));
+    EXPECT_THAT(used, ElementsAre(1000, 1000, 1000, 1000, 1000, 1000)); // at the peak: `b` is still there
+    EXPECT_TRUE(shown.pods_leave);
+    EXPECT_EQ(shown.peak_after, vgpualloc::ticks_per_second);
+    EXPECT_EQ(shown.figures.used_gpus, 6);
+    EXPECT_DOUBLE_EQ(shown.figures.served, 22.0 / 24.0);
+    EXPECT_DOUBLE_EQ(shown.nodes[0].cpu_used_ratio, 2.0 / 64.0);
+}
+
+TEST_F(output, the_report_is_told_which_sizes_failed) {
+    loaded_.input = built({gpu_node("n", 1)}, {vgpusim_test::cpu_only("a"), vgpusim_test::share("b", 400),
+                                               vgpusim_test::share("c", 700), whole("d", 1), whole("e", 2)});
+    record_ = vgpusim::replay(config_, loaded_, loaded_.input.nodes, {}).value();
+    const auto shown = vgpusim::describe(record_, loaded_);
+    std::vector<std::string> lines;
+    std::int64_t failed = 0;
+    for (const auto& kind : shown.classes) {
+        lines.push_back(kind.name + ": " + std::to_string(kind.arrived));
+        failed += kind.failed;
+    }
+    EXPECT_THAT(lines, ElementsAre("none: 1", "a part of one: 2", "1: 1", "2: 1"));
+    EXPECT_EQ(shown.classes.back().failed, 1);
+    EXPECT_EQ(failed, record_.result.failed);
+}
+
+// FINDINGS 45
+TEST_F(output, the_report_says_same_where_no_other_device_policy_is_set) {
+    const auto shown = vgpusim::describe(record_, loaded_);
+    EXPECT_THAT(shown.facts, testing::Contains(std::pair<std::string, std::string>{"device_policy", "same"}));
 }
 
 TEST(replay, unknown_policies_are_refused_by_the_key_that_named_them) {

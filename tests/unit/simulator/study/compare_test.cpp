@@ -16,16 +16,10 @@ using vgpusim_test::built;
 using vgpusim_test::gpu_node;
 using vgpusim_test::whole;
 
-vgpusim::loaded_input loaded(bool departures) {
-    return {.input = built({gpu_node("n", 4)}, {at(whole("a", 4), 0, 1), at(whole("b", 2), 1, 3), at(whole("c", 1), 4)},
-                           0.0, departures),
+vgpusim::loaded_input loaded() {
+    return {.input =
+                built({gpu_node("n", 4)}, {at(whole("a", 4), 0, 1), at(whole("b", 2), 1, 3), at(whole("c", 1), 4)}),
             .files = {}};
-}
-
-std::vector<vgpusim::run_record> records_of(bool departures, const std::vector<std::string>& policies) {
-    vgpusim::run_config config;
-    config.departures = departures;
-    return vgpusim::compare(config, loaded(departures), policies, {}).value();
 }
 
 TEST(compare, refuses_fewer_than_two_policies_and_folders_that_are_one) {
@@ -47,7 +41,7 @@ TEST(compare, refuses_a_policy_that_is_unknown_before_the_first_replay) {
 
 TEST(compare, replays_each_policy_and_tells_each_its_own_progress) {
     std::vector<std::string> announced;
-    const auto records = vgpusim::compare({}, loaded(false), {"best_fit", "spread"}, [&](const std::string& policy) {
+    const auto records = vgpusim::compare({}, loaded(), {"best_fit", "spread"}, [&](const std::string& policy) {
         announced.push_back(policy);
         return vgpusim::simulation::progress{};
     });
@@ -58,18 +52,9 @@ TEST(compare, replays_each_policy_and_tells_each_its_own_progress) {
     EXPECT_GT((*records)[1].result.placed, 0);
 }
 
-TEST(compare, ranks_by_the_end_where_pods_stay_and_by_the_mean_over_time_where_they_leave) {
-    const auto staying = vgpusim::standings_of(records_of(false, {"best_fit", "spread"}));
-    EXPECT_FALSE(staying.over_time);
-    const auto leaving = vgpusim::standings_of(records_of(true, {"best_fit", "spread"}));
-    EXPECT_TRUE(leaving.over_time);
-    // Four GPUs for one second, two for two, none for one: a mean of half of them; at the end it is a quarter.
-    EXPECT_THAT(leaving.allocation_pct, ElementsAre(50.0, 50.0));
-}
-
 TEST(compare, leaves_the_files_that_it_names) {
     const std::vector<std::string> policies{"compat:fgd", "spread"};
-    const auto input = loaded(false);
+    const auto input = loaded();
     const auto records = vgpusim::compare({}, input, policies, {}).value();
     std::vector<std::string> names;
     for (const auto& [name, text] : vgpusim::comparison_files(records, input)) {

@@ -1,0 +1,19 @@
+// What runs show, as sentences: computed from their figures, and careful about what one seed can show.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "vgpusim/study/record.hpp"
+
+namespace vgpusim {
+
+/// Which of two runs or more serves the most, and by how much. A lead below vgpureport::lead_min_pct is not called a
+/// win. Without a line end.
+[[nodiscard]] std::string verdict_of(const std::vector<run_record>& records);
+
+/// How full the cluster is where pods leave, and what the run gains against its baseline if it has one (null: none).
+/// One sentence each, without a line end; empty where there is neither.
+[[nodiscard]] std::string answer_of(const run_record& record, const run_record* baseline);
+
+} // namespace vgpusim

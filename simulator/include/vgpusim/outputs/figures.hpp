@@ -1,0 +1,25 @@
+// The figures that sum a run up: every output takes them from here, so that no two of them differ.
+#pragma once
+
+#include "vgpusim/study/record.hpp"
+
+namespace vgpusim {
+
+/// Ratios are fractions of all GPUs, 0 to 1, unless they say otherwise; 0 where the cluster has no GPUs. Where pods
+/// leave, means are over the time from the first arrival to the last event. Where they stay, or no time passes, the
+/// state at the end stands in for a mean: the times of such a run are nothing but an order.
+struct run_figures {
+    double served_ratio = 0.0; ///< what running pods asked for: mean
+    double allocation_mean_ratio = 0.0;
+    double allocation_peak_ratio = 0.0; ///< after any event
+    double allocation_end_ratio = 0.0;
+    double unusable_milli = 0.0;         ///< fragmentation F: mean
+    double unusable_of_all_ratio = 0.0;  ///< the same
+    double unusable_of_idle_ratio = 0.0; ///< mean F of the mean idle milli-GPU; 0 where none is idle
+    double unusable_end_milli = 0.0;     ///< fragmentation F at the end
+    double unusable_of_idle_end_ratio = 0.0;
+};
+
+[[nodiscard]] run_figures figures_of(const run_record& record);
+
+} // namespace vgpusim

@@ -1,0 +1,83 @@
+#include "vgpusim/outputs/answer.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "../workloads.hpp"
+
+namespace {
+
+using testing::HasSubstr;
+using vgpusim_test::at;
+using vgpusim_test::run_of;
+using vgpusim_test::share;
+using vgpusim_test::whole;
+
+vgpusim::run_config with(const std::string& policy, const std::string& mode, bool departures = false) {
+    vgpusim::run_config config;
+    config.policy = policy;
+    config.mode = mode;
+    config.departures = departures;
+    return config;
+}
+
+/// Two runs of which the first serves that many tenths of a percent of 1000 GPUs more than the other.
+std::string verdict_at(int lead) {
+    std::vector<vgpusim::run_record> records;
+    records.push_back(run_of(1000, {whole("a", 100 + lead)}, with("fgd", "hami_core")));
+    records.push_back(run_of(1000, {whole("a", 100)}, with("best_fit", "hami_core")));
+    return vgpusim::verdict_of(records);
+}
+
+// FINDINGS 8c
+TEST(verdict, a_win_is_that_of_one_seed) {
+    EXPECT_EQ(
+        verdict_at(25),
+        "fgd wins: it serves 2.50 percentage points of all GPUs more than best_fit (25.0 GPUs), on this one seed.");
+    EXPECT_THAT(verdict_at(10), HasSubstr("fgd wins: it serves 1.00 percentage points"));
+}
+
+TEST(verdict, a_lead_that_may_be_chance_is_no_win) {
+    EXPECT_EQ(verdict_at(9),
+              "fgd serves 0.90 percentage points of all GPUs more than best_fit (9.0 GPUs). That is from "
+              "one seed, where a lead below 1 point may be chance: no winner.");
+    EXPECT_EQ(verdict_at(0), "fgd and best_fit serve the same share of all GPUs.");
+}
+
+TEST(answer, how_full_the_cluster_is_where_pods_leave) {
+    const auto record =
+        run_of(4, {at(whole("a", 1), 10, 20), at(whole("b", 2), 12, 16)}, with("fgd", "hami_core", true));
+    EXPECT_EQ(
+        vgpusim::answer_of(record, nullptr),
+        "The cluster is 45.00 % full on average and 75.00 % full at its peak, 2 s after the first arrival; running "
+        "pods asked for 45.00 % of it on average.");
+    EXPECT_EQ(vgpusim::answer_of(run_of(4, {whole("a", 1)}, with("fgd", "hami_core")), nullptr), "");
+}
+
+// FINDINGS 8b
+TEST(answer, what_sharing_gains) {
+    std::vector<vgputraces::openb_pod> halves;
+    for (int i = 0; i < 8; ++i) halves.push_back(share("p" + std::to_string(i), 500));
+    const auto alone = run_of(4, halves, with("fgd", "exclusive"));
+    const auto shared = run_of(4, halves, with("fgd", "hami_core"));
+    EXPECT_EQ(
+        vgpusim::answer_of(shared, &alone),
+        "Sharing gains (mode hami_core against exclusive): it serves 100.00 % of all GPUs instead of 50.00 %, 2.0 "
+        "times as much, and places 8 pods instead of 4.");
+    EXPECT_THAT(vgpusim::answer_of(alone, &shared), HasSubstr("The change loses (mode exclusive against hami_core)"));
+}
+
+TEST(answer, what_changes_little_is_called_that) {
+    const auto alone = run_of(4, {whole("a", 1)}, with("fgd", "exclusive"));
+    const auto shared = run_of(4, {whole("a", 1)}, with("fgd", "hami_core"));
+    EXPECT_THAT(vgpusim::answer_of(shared, &alone), HasSubstr("Sharing changes little (mode hami_core against "
+                                                              "exclusive): it serves 25.00 % of all GPUs instead of "
+                                                              "25.00 %, and places 1 pods instead of 1."));
+    EXPECT_THAT(vgpusim::answer_of(shared, &shared), HasSubstr("The change changes little (the same configuration)"));
+}
+
+} // namespace
