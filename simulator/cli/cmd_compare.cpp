@@ -36,8 +36,9 @@ void print_table(const std::vector<run_record>& records) {
 
 int run_compare(const run_flags& flags, const std::vector<std::string>& policies) {
     if (const auto checked = check_policies(policies); !checked) return report_error(checked.error());
-    const auto config = config_from(flags);
-    if (!config) return report_error(config.error());
+    const auto plan = plan_from(flags);
+    if (!plan) return report_error(plan.error());
+    const run_config* config = &plan->run;
     const auto loaded = load_input(*config);
     if (!loaded) return report_error(loaded.error());
     // What can be refused at once is refused before the first replay, which may take long.
@@ -68,7 +69,11 @@ void add_compare(CLI::App& app, int& exit_code) {
     auto policies = std::make_shared<std::vector<std::string>>();
     CLI::App* command = app.add_subcommand("compare", "Replay the same workload under several policies, side by side");
     add_run_flags(*command, flags);
-    command->add_option("--policy", *policies, "A policy; repeat for each")->expected(1)->take_all();
+    command
+        ->add_option("--policy", *policies, "A policy (vgpusim policies), or weighted:NAME=WEIGHT,…; repeat for each")
+        ->type_name("POLICY")
+        ->expected(1)
+        ->take_all();
     command->callback([flags, policies, &exit_code] { exit_code = run_compare(*flags, *policies); });
 }
 

@@ -1,5 +1,6 @@
 // vgpusim explain: why a pod goes where it goes in a cluster given as Kubernetes objects, or why it goes nowhere.
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <limits>
 #include <memory>
@@ -12,6 +13,7 @@
 
 #include "cluster_inputs.hpp"
 #include "commands.hpp"
+#include "seed_option.hpp"
 #include "vgpualloc/explain/words.hpp"
 #include "vgpualloc/kube/scheduler_config.hpp"
 #include "vgpuformats/files.hpp"
@@ -152,8 +154,12 @@ void add_explain(CLI::App& app, int& exit_code) {
         ->required();
     CLI::Option* policy =
         command->add_option("--policy", chosen->explain.policy, "Policy that scores (vgpusim policies)")
+            ->type_name("POLICY")
             ->capture_default_str();
-    command->add_option("--seed", chosen->explain.seed, "For policies that draw")->capture_default_str();
+    chosen->explain.seed = default_seed;
+    add_seed(*command, "For policies that draw", [chosen](std::uint64_t seed) {
+        chosen->explain.seed = seed;
+    })->default_str(std::to_string(default_seed));
     add_dialect_files(*command, chosen->dialects);
     command
         ->add_option("--scheduler-config", chosen->scheduler_config,

@@ -1,5 +1,4 @@
 // vgpusim generate: a synthetic cluster and workload as CSV files, from a JSON model and a seed.
-#include <charconv>
 #include <cstdint>
 #include <iterator>
 #include <memory>
@@ -9,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
+#include "seed_option.hpp"
 #include "vgpuformats/files.hpp"
 #include "vgpuformats/json.hpp"
 #include "vgputraces/generator.hpp"
@@ -31,7 +31,7 @@ struct totals {
     std::int64_t gpus = 0;
     std::int64_t classes = 0;
     std::int64_t classes_drawn = 0;
-    double load = 0; ///< 0 if the cluster has no GPUs
+    double requested_ratio = 0; ///< of all GPUs; 0 if the cluster has none
 };
 
 [[nodiscard]] totals totals_of(const generated_trace& trace) {
@@ -40,7 +40,7 @@ struct totals {
     sum.classes = std::ssize(trace.pods_per_class);
     for (const auto pods : trace.pods_per_class) sum.classes_drawn += pods > 0 ? 1 : 0;
     const auto capacity = static_cast<double>(trace.capacity.count());
-    if (capacity > 0) sum.load = static_cast<double>(trace.requested.count()) / capacity;
+    if (capacity > 0) sum.requested_ratio = static_cast<double>(trace.requested.count()) / capacity;
     return sum;
 }
 
@@ -50,7 +50,12 @@ void print_summary(const generated_trace& trace, const options& chosen) {
     fmt::print("nodes           {}\n", trace.nodes.size());
     fmt::print("GPUs            {}\n", sum.gpus);
     fmt::print("pods            {}\n", trace.pods.size());
-    fmt::print("requested load  {:.4f}\n", sum.load);
+    // What is asked for is no load where pods leave: how long they stay is not in it.
+    fmt::print("requests        {:.4f} times all GPUs, if all pods stayed\n", sum.requested_ratio);
+    if (trace.offered_load) {
+        fmt::print("offered load    {:.4f} of all GPUs: arrival rate x duration x GPUs asked for\n",
+                   *trace.offered_load);
+    }
     fmt::print("classes         {} drawn of {}\n", sum.classes_drawn, sum.classes);
     fmt::print("last arrival    {} s\n", last.count() / vgpualloc::ticks_per_second.count());
     fmt::print("seed            {}\n", trace.effective.seed);
@@ -66,7 +71,8 @@ void print_json(const generated_trace& trace, const options& chosen) {
     root["pods"] = trace.pods.size();
     root["capacity_milli"] = trace.capacity.count();
     root["requested_milli"] = trace.requested.count();
-    root["requested_load"] = sum.load;
+    root["requested_ratio"] = sum.requested_ratio;
+    if (trace.offered_load) root["offered_load"] = *trace.offered_load;
     root["classes"] = sum.classes;
     root["classes_drawn"] = sum.classes_drawn;
     root["last_arrival_s"] = last.count() / vgpualloc::ticks_per_second.count();
@@ -103,18 +109,29 @@ int run(const options& chosen) {
 void add_generate(CLI::App& app, int& exit_code) {
     auto chosen = std::make_shared<options>();
     CLI::App* command = app.add_subcommand("generate", "Make a synthetic node and pod list in the openb format");
-    command->add_option("MODEL", chosen->model_path, "The model, a JSON file (docs/trace-model.md)")->required();
-    command->add_option("--out", chosen->folder, "Folder for nodes.csv, pods.csv and model.json")->required();
-    command->add_option("--seed", chosen->draw.seed, "Of the random numbers; default: the model's")
-        ->check([](const std::string& text) { // before the conversion, which wraps -1 and cuts what is too large
-            std::uint64_t seed = 0;
-            const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), seed);
-            const bool whole = failure == std::errc{} && end == text.data() + text.size();
-            return whole ? std::string{} : "got '" + text + "', expected a whole number from 0 to 2^64 - 1";
-        });
-    command->add_option("--nodes", chosen->draw.nodes, "Number of nodes; the model's kinds are scaled to it");
-    command->add_option("--pods", chosen->draw.pods, "Number of pods, in place of the model's count or load");
-    command->add_option("--load", chosen->draw.load, "Stop when the requests reach this multiple of all GPUs");
+    command->add_option("MODEL", chosen->model_path, "The model, a JSON file (docs/trace-model.md)")
+        ->type_name("FILE")
+        ->required();
+    command->add_option("--out", chosen->folder, "Folder for nodes.csv, pods.csv and model.json")
+        ->type_name("FOLDER")
+        ->required();
+    add_seed(*command, "Of the random numbers; default: the model's",
+             [chosen](std::uint64_t seed) { chosen->draw.seed = seed; });
+    command->add_option("--nodes", chosen->draw.nodes, "Number of nodes; the model's kinds are scaled to it")
+        ->type_name("NUMBER");
+    command->add_option("--pods", chosen->draw.pods, "Number of pods, in place of the model's count or load")
+        ->type_name("NUMBER");
+    command
+        ->add_option("--load", chosen->draw.load,
+                     "Stop when the requests reach this multiple of all GPUs; where pods leave this is no load, see "
+                     "--offered-load")
+        ->type_name("NUMBER");
+    command
+        ->add_option(
+            "--offered-load", chosen->draw.offered_load,
+            "Set the interval between arrivals so that arrival rate x duration x GPUs asked for is this multiple "
+            "of all GPUs")
+        ->type_name("NUMBER");
     command->add_flag("--json", chosen->json, "Print the summary as JSON");
     command->callback([chosen, &exit_code] { exit_code = run(*chosen); });
 }

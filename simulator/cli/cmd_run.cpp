@@ -1,6 +1,8 @@
 // vgpusim run: replays one workload under one policy.
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,7 +22,9 @@ namespace vgpusim::cli {
 
 namespace {
 
-void print_summary(const run_record& record) {
+const std::string baseline_folder = "baseline/";
+
+void print_summary(const run_record& record, const std::string& answer) {
     const auto& result = record.result;
     const run_figures figures = figures_of(record);
     const bool leave = record.pods_leave;
@@ -40,31 +44,89 @@ void print_summary(const run_record& record) {
     fmt::print("active         {} nodes, {} GPUs{}\n", shown.used_nodes, shown.used_gpus, leave ? " at the peak" : "");
     fmt::print("decisions      {:.0f}/s, p50 {:.1f} us, p99 {:.1f} us\n", result.decisions_per_s(),
                result.decision_latency.quantile_us(0.5), result.decision_latency.quantile_us(0.99));
-    if (const std::string answer = answer_of(record, nullptr); !answer.empty()) fmt::print("\n{}\n", answer);
+    if (record.offered_load) {
+        const auto span = (record.last_arrival - record.first_arrival).count() / vgpualloc::ticks_per_second.count();
+        fmt::print(
+            "offered load   {:.4f} of all GPUs in the {} s of arrivals: arrival rate x duration x GPUs asked for\n",
+            *record.offered_load, span);
+        if (record.config.tune > 0.0) {
+            fmt::print("tune           {} times all GPUs are asked for, which is no load where pods leave\n",
+                       record.config.tune);
+        }
+    }
+    if (!answer.empty()) fmt::print("\n{}\n\n", answer);
     fmt::print("report         {}/report.html\n", record.config.out);
 }
 
-int run(const run_flags& flags) {
-    const auto config = config_from(flags);
-    if (!config) return report_error(config.error());
+/// A finished run with what it replayed.
+struct finished_run {
+    loaded_input loaded;
+    run_record record;
+};
+
+vgpualloc::expected<finished_run> finish(const run_config& config, loaded_input loaded, const std::string& label) {
+    auto record = replay(config, loaded, std::move(loaded.input.nodes), progress_bar(label, loaded.input.pods.size()));
+    end_progress();
+    if (!record) return vgpualloc::unexpected(std::move(record.error()));
+    return finished_run{.loaded = std::move(loaded), .record = *std::move(record)};
+}
+
+vgpualloc::expected<std::optional<finished_run>> finish_baseline(const std::optional<run_config>& config) {
+    if (!config) return std::nullopt;
     auto loaded = load_input(*config);
-    if (!loaded) return report_error(loaded.error());
+    if (!loaded) return vgpualloc::unexpected(std::move(loaded.error()));
+    auto finished = finish(*config, *std::move(loaded), "baseline");
+    if (!finished) return vgpualloc::unexpected(std::move(finished.error()));
+    return std::optional{*std::move(finished)};
+}
+
+std::vector<std::string> output_names(bool with_baseline) {
     std::vector<std::string> names{run_file_names.begin(), run_file_names.end()};
     names.emplace_back("report.html");
-    if (const auto kept = keep_inputs(flags, *config, *loaded, names); !kept) return report_error(kept.error());
-    const auto record = replay(*config, *loaded, std::move(loaded->input.nodes),
-                               progress_bar(config->policy, loaded->input.pods.size()));
-    end_progress();
-    if (!record) return report_error(record.error());
+    if (!with_baseline) return names;
+    for (const std::string_view name : run_file_names) names.push_back(baseline_folder + std::string{name});
+    return names;
+}
+
+/// The page that shows the run, its baseline beside it, and what they answer.
+std::string report_of(const finished_run& run, const std::optional<finished_run>& baseline, const std::string& answer) {
+    std::vector<vgpureport::report_run> shown;
+    shown.push_back(describe(run.record, run.loaded));
+    shown.front().answer = answer;
+    if (baseline) {
+        shown.push_back(describe(baseline->record, baseline->loaded));
+        shown.back().policy += " (baseline)";
+    }
+    return vgpureport::render_report(shown);
+}
+
+int run(const run_flags& flags) {
+    const auto plan = plan_from(flags);
+    if (!plan) return report_error(plan.error());
+    auto loaded = load_input(plan->run);
+    if (!loaded) return report_error(loaded.error());
+    if (const auto kept = keep_inputs(flags, plan->run, *loaded, output_names(plan->baseline.has_value())); !kept) {
+        return report_error(kept.error());
+    }
+    const auto finished = finish(plan->run, *std::move(loaded), plan->run.policy);
+    if (!finished) return report_error(finished.error());
+    const auto baseline = finish_baseline(plan->baseline);
+    if (!baseline) return report_error(baseline.error());
+    const run_record* held_against = *baseline ? &(*baseline)->record : nullptr;
+    const std::string answer = answer_of(finished->record, held_against);
     // The report first: what it is made from takes as much memory as the other files, and is gone before they come.
-    std::string report = vgpureport::render_report({describe(*record, *loaded)});
-    named_texts files = run_files(*record, *loaded);
+    std::string report = report_of(*finished, *baseline, answer);
+    named_texts files = run_files(finished->record, finished->loaded, held_against);
+    if (*baseline) {
+        for (auto& [name, text] : run_files((*baseline)->record, (*baseline)->loaded))
+            files.emplace_back(baseline_folder + name, std::move(text));
+    }
     files.emplace_back("report.html", std::move(report));
-    if (const auto written = write_texts(config->out, files); !written) return report_error(written.error());
+    if (const auto written = write_texts(plan->run.out, files); !written) return report_error(written.error());
     if (flags.json) {
         fmt::print("{}", text_of(files, "summary.json"));
     } else {
-        print_summary(*record);
+        print_summary(finished->record, answer);
     }
     return exit_done;
 }
@@ -75,9 +137,8 @@ void add_run(CLI::App& app, int& exit_code) {
     auto flags = std::make_shared<run_flags>();
     CLI::App* command = app.add_subcommand("run", "Replay a trace under one policy");
     add_run_flags(*command, flags);
-    command->add_option_function<std::string>(
-        "--policy", [flags](const std::string& value) { flags->keyed.emplace_back("policy", value); },
-        "Policy (vgpusim policies), or weighted:NAME=WEIGHT,…");
+    add_keyed_flag(*command, flags, "--policy", "policy", "POLICY",
+                   "Policy (vgpusim policies), or weighted:NAME=WEIGHT,…");
     command->callback([flags, &exit_code] { exit_code = run(*flags); });
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "vgpualloc/core/error.hpp"
+#include "vgpualloc/core/expected.hpp"
 
 namespace CLI {
 class App;
@@ -24,6 +25,11 @@ void add_catalog(CLI::App& app, int& exit_code);
 void add_validate(CLI::App& app, int& exit_code);
 void add_explain(CLI::App& app, int& exit_code);
 void add_listings(CLI::App& app, int& exit_code);
+
+/// Adds the command `help`, and examples to the help of all commands: it comes last.
+void add_help(CLI::App& app, int& exit_code);
+/// Refuses a name that no command has, and says which there are.
+[[nodiscard]] vgpualloc::expected<void> check_command(const CLI::App& app, const std::string& name);
 
 /// Prints the error as one line on stderr, "vgpusim: <message>", and returns exit_bad_input.
 int report_error(const vgpualloc::error& failure);

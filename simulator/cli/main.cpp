@@ -70,6 +70,10 @@ int run_command_line(int argc, char** argv) {
     add_validate(app, exit_code);
     add_explain(app, exit_code);
     add_listings(app, exit_code);
+    add_help(app, exit_code);
+    if (argc > 1 && argv[1][0] != '-') {
+        if (const auto known = check_command(app, argv[1]); !known) return report_error(known.error());
+    }
     try {
         app.parse(argc, argv);
     } catch (const CLI::Success& help_or_version) {

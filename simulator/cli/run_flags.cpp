@@ -2,13 +2,16 @@
 #include "run_flags.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "seed_option.hpp"
 #include "vgpualloc/core/config.hpp"
 #include "vgpuformats/files.hpp"
 
@@ -19,56 +22,96 @@ using vgpualloc::error_code;
 using vgpualloc::expected;
 using vgpualloc::unexpected;
 
+namespace {
+
+/// A flag that sets a key of the configuration, and how its help shows it.
+struct keyed_flag {
+    const char* flag;
+    const char* key;
+    const char* type;
+    const char* help;
+};
+
+constexpr std::array keyed_flags{
+    keyed_flag{"--format", "format", "FORMAT", "Format of the node and pod lists: openb"},
+    keyed_flag{"--nodes", "nodes", "FILE", "Node list; a bare name is looked for in $VGPUALLOC_TRACES first"},
+    keyed_flag{"--pods", "pods", "FILE", "Pod list, likewise"},
+    keyed_flag{"--device-policy", "device_policy", "POLICY",
+               "Policy for the choice of devices on a node; default: the same policy"},
+    keyed_flag{"--mode", "mode", "MODE", "How every GPU is shared: exclusive, hami_core or mps"},
+    keyed_flag{"--tune", "tune", "NUMBER",
+               "Copy or drop pods until they ask for this multiple of all GPUs, 0 = leave as is; where pods leave this "
+               "is no load, see --offered-load"},
+    keyed_flag{
+        "--offered-load", "offered_load", "NUMBER",
+        "With --departures: move the arrivals apart or together until arrival rate x duration x GPUs asked for is "
+        "this multiple of all GPUs, 0 = leave as is"},
+    keyed_flag{"--sample-interval-s", "sample_interval_s", "SECONDS",
+               "Seconds between rows of timeseries.csv; 0 = every event"},
+    keyed_flag{"--out", "out", "FOLDER", "Folder for the output files; those of an earlier run are replaced"},
+};
+
+/// What the key is where nothing sets it; empty where that is no value.
+std::string default_of(const std::string& key) {
+    for (const auto& [name, value] : effective(run_config{})) {
+        if (name == key) return value;
+    }
+    return "";
+}
+
+expected<void> take_set(run_config& config, const std::string& setting) {
+    const std::size_t equals = setting.find('=');
+    if (equals == std::string::npos) {
+        return unexpected(error{
+            .code = error_code::malformed, .where = "", .field = "--set", .value = setting, .expected = "KEY=VALUE"});
+    }
+    const std::string_view text = setting;
+    return set_key(config, text.substr(0, equals), text.substr(equals + 1));
+}
+
+} // namespace
+
+CLI::Option* add_keyed_flag(CLI::App& command, const std::shared_ptr<run_flags>& flags, const std::string& flag,
+                            const std::string& key, const std::string& type, const std::string& help) {
+    CLI::Option* option = command.add_option_function<std::string>(
+        flag, [flags, key](const std::string& value) { flags->keyed.emplace_back(key, value); }, help);
+    option->type_name(type);
+    if (const std::string value = default_of(key); !value.empty()) option->default_str(value);
+    return option;
+}
+
 void add_run_flags(CLI::App& command, const std::shared_ptr<run_flags>& flags) {
-    const auto add_keyed = [&command, flags](const std::string& flag, const std::string& key, const std::string& help) {
-        command.add_option_function<std::string>(
-            flag, [flags, key](const std::string& value) { flags->keyed.emplace_back(key, value); }, help);
-    };
-    command.add_option("SCENARIO", flags->scenario, "A scenario file (JSON); flags override it");
-    add_keyed("--format", "format", "Format of the node and pod lists: openb");
-    add_keyed("--nodes", "nodes", "Node list; a bare name is looked for in $VGPUALLOC_TRACES first");
-    add_keyed("--pods", "pods", "Pod list, likewise");
-    add_keyed("--device-policy", "device_policy",
-              "Policy for the choice of devices on a node; default: the same policy");
-    add_keyed("--mode", "mode", "How every GPU is shared (vgpusim modes)");
-    add_keyed("--tune", "tune", "Copy or drop pods until they ask for this multiple of all GPUs; 0 = leave as is");
-    add_keyed("--seed", "seed", "Of the shuffle, the tuning, the node order and drawn policies; default 42");
-    add_keyed("--sample-interval-s", "sample_interval_s", "Seconds between rows of timeseries.csv; 0 = every event");
-    add_keyed("--out", "out", "Folder for the output files");
+    command.add_option("SCENARIO", flags->scenario, "A scenario file (JSON); flags override it")->type_name("FILE");
+    for (const auto& [flag, key, type, help] : keyed_flags) add_keyed_flag(command, flags, flag, key, type, help);
+    add_seed(command, "Of the shuffle, the tuning, the node order and policies that draw", [flags](std::uint64_t seed) {
+        flags->keyed.emplace_back("seed", std::to_string(static_cast<std::int64_t>(seed)));
+    })->default_str(default_of("seed"));
     command.add_flag_callback(
         "--departures", [flags] { flags->keyed.emplace_back("departures", "true"); },
         "Use the trace's creation and deletion times");
-    command.add_option("--set", flags->settings, "Set a configuration key, KEY=VALUE; may be repeated")
+    command.add_option("--set", flags->settings, "Set a configuration key; may be repeated; flags win over it")
+        ->type_name("KEY=VALUE")
         ->allow_extra_args(false)
         ->take_all();
     command.add_flag("--json", flags->json, "Print the summary as JSON");
 }
 
-expected<run_config> config_from(const run_flags& flags) {
-    run_config config;
+expected<run_plan> plan_from(const run_flags& flags) {
+    scenario study;
     if (!flags.scenario.empty()) {
         auto read = read_scenario(flags.scenario);
-        if (!read) return read;
-        config = std::move(*read);
+        if (!read) return unexpected(std::move(read.error()));
+        study = std::move(*read);
     }
     for (const std::string& setting : flags.settings) {
-        const std::size_t equals = setting.find('=');
-        if (equals == std::string::npos) {
-            return unexpected(error{.code = error_code::malformed,
-                                    .where = "",
-                                    .field = "--set",
-                                    .value = setting,
-                                    .expected = "KEY=VALUE"});
-        }
-        const std::string_view text = setting;
-        if (auto taken = set_key(config, text.substr(0, equals), text.substr(equals + 1)); !taken) {
-            return unexpected(std::move(taken.error()));
-        }
+        if (auto taken = take_set(study.config, setting); !taken) return unexpected(std::move(taken.error()));
     }
     for (const auto& [key, value] : flags.keyed) {
-        if (auto taken = set_key(config, key, value); !taken) return unexpected(std::move(taken.error()));
+        if (auto taken = set_key(study.config, key, value); !taken) return unexpected(std::move(taken.error()));
     }
-    return config;
+    run_plan plan{.run = study.config, .baseline = std::nullopt};
+    if (!study.baseline.empty()) plan.baseline = baseline_of(study.config, study.baseline);
+    return plan;
 }
 
 expected<void> keep_inputs(const run_flags& flags, const run_config& config, const loaded_input& loaded,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,6 +14,7 @@
 
 namespace CLI {
 class App;
+class Option;
 } // namespace CLI
 
 namespace vgpusim::cli {
@@ -24,11 +26,20 @@ struct run_flags {
     bool json = false;
 };
 
+/// What a command line asks for: a run, and the run that the scenario holds it against.
+struct run_plan {
+    run_config run;
+    std::optional<run_config> baseline;
+};
+
 /// Adds the shared flags to a command. `flags` is filled when the command line is parsed.
 void add_run_flags(CLI::App& command, const std::shared_ptr<run_flags>& flags);
+/// Adds a flag that sets the key, with the key's default in its help.
+CLI::Option* add_keyed_flag(CLI::App& command, const std::shared_ptr<run_flags>& flags, const std::string& flag,
+                            const std::string& key, const std::string& type, const std::string& help);
 
-/// The scenario, then --set, then flags; later ones win.
-[[nodiscard]] vgpualloc::expected<run_config> config_from(const run_flags& flags);
+/// The scenario, then --set, then flags; later ones win. What the scenario says of the baseline wins over all of them.
+[[nodiscard]] vgpualloc::expected<run_plan> plan_from(const run_flags& flags);
 
 /// Refuses an output folder in which one of the outputs would replace an input: a list or the scenario.
 [[nodiscard]] vgpualloc::expected<void> keep_inputs(const run_flags& flags, const run_config& config,

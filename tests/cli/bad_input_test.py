@@ -147,7 +147,8 @@ class SettingsTest(CliTest):
         for value in ("-1", "nan", "inf", "1e308", "text", "", "1.3.4", "1,3"):
             self.assert_setting_refused("--tune", value, words=["tune", value, "a number from 0"])
         for value in ("text", "1.5", "", TOO_LONG, "1e3"):
-            self.assert_setting_refused("--seed", value, words=["seed", value, "whole number"])
+            for arguments in (["--seed", value], ["--set", "seed=" + value]):
+                self.assert_setting_refused(*arguments, words=["seed", value, "a whole number from -2^63 to 2^64 - 1"])
         for value in ("-1", "1.5", "x", TOO_LONG):
             self.assert_setting_refused("--sample-interval-s", value, words=["sample_interval_s", value])
         self.assert_setting_refused("--set", "departures=maybe", words=["departures", "'maybe'", "true or false"])

@@ -1,5 +1,6 @@
 """`vgpusim run --departures` on traces small enough to know what must happen when."""
 
+import json
 import unittest
 
 from support import NODES_HEADER, PODS, TIMED_HEADER, CliTest
@@ -80,6 +81,57 @@ class DeparturesTest(CliTest):
         self.assertEqual([row["name"] for row in self.pods()], ["a", "a-tuned-0", "a-tuned-1", "a-tuned-2"])
         self.assertEqual({row.split(":")[0] for row in rows}, {"3", "8"})
         self.assertEqual(rows[-1], "8:2000:0")
+
+    def test_means_and_the_peak_are_the_headline(self):
+        """FINDINGS 8a: the cluster is empty at the end, and that is not what the run says of it."""
+        self.replay(["a 1 1000 10 20", "b 1 500 30 50", "c 1 500 35 40"])
+        gpu = self.summary()["gpu"]
+        self.assertEqual((gpu["allocation_ratio"], gpu["allocation_peak_ratio"]), (0.0, 1.0))
+        self.assertAlmostEqual(gpu["allocation_mean_ratio"], (10 + 0.5 * 20 + 0.5 * 5) / 40, places=12)
+        self.assertAlmostEqual(gpu["served_ratio"], gpu["allocation_mean_ratio"], places=12)
+        shown = self.vgpusim("run", *self.inputs(nodes=ONE_GPU, pods=(self.root / "pods.csv").read_text()),
+                             "--departures", "--out", self.out).stdout
+        self.assertIn("allocation     56.25 % of 1 GPUs on average, 100.00 % at the peak\n", shown)
+        self.assertIn("active         1 nodes, 1 GPUs at the peak\n", shown)
+        page = (self.out / "report.html").read_text(encoding="utf-8")
+        self.assertIn("Every GPU when the most was allocated", page)
+        data = json.loads(page.split('id="report-data">')[1].split("</script>")[0])
+        self.assertEqual(data["runs"][0]["cells"], "Po")  # 1000 milli-GPU in base 64: the GPU is drawn full
+        self.assertEqual(data["runs"][0]["curves"]["allocation"]["rest"], ["56.25 %", "mean over time"])
+
+    def test_fault_domains_are_those_of_the_peak(self):
+        self.replay(["a 1 300 10 20", "b 1 500 11 20"], "--mode", "mps")
+        self.assertEqual(self.summary()["fault_domains"], {"shared": 1, "containers_max": 2})
+
+    def test_the_offered_load(self):
+        """FINDINGS 8d: rate of arrival x duration x GPUs asked for, of all GPUs; and a knob that sets it."""
+        pods = ["a 1 1000 10 20", "b 1 500 30 50", "c 1 500 35 40"]
+        offered = (10 + 0.5 * 20 + 0.5 * 5) / 25
+        self.replay(pods)
+        self.assertAlmostEqual(self.summary()["gpu"]["offered_load"], offered, places=12)
+        rows = self.replay(pods, "--offered-load", offered / 4)
+        self.assertEqual(rows, ["10:1000:1000", "20:1000:0", "90:1500:500", "110:1500:0", "110:2000:500", "115:2000:0"])
+        self.assertAlmostEqual(self.summary()["gpu"]["offered_load"], offered / 4, places=12)
+        self.assertEqual(self.summary()["config"]["offered_load"], str(offered / 4))
+
+    def test_tune_is_not_called_a_load(self):
+        pods = TIMED_HEADER + "a,1,1,1,1000,,10,20\nb,1,1,1,500,,30,50\n"
+        shown = self.run_lists("--departures", "--tune", "1.5", nodes=TWO_GPUS, pods=pods)
+        self.assert_done(shown)
+        self.assertRegex(shown.stdout, r"(?m)^offered load +\d\.\d{4} of all GPUs in the 20 s of arrivals: arrival rate x "
+                                       r"duration x GPUs asked for$")
+        self.assertRegex(shown.stdout, r"(?m)^tune +1\.5 times all GPUs are asked for, which is no load where pods leave$")
+        staying = self.run_lists("--tune", "1.5", nodes=TWO_GPUS, pods=pods)
+        self.assertNotIn("load", staying.stdout)
+        self.assertNotIn("offered_load", self.summary()["gpu"])
+
+    def test_an_offered_load_that_cannot_be_set(self):
+        pods = TIMED_HEADER + "a,1,1,1,1000,,10,20\nb,1,1,1,500,,30,50\n"
+        self.assert_refused(self.run_lists("--offered-load", "0.5", pods=pods), "offered_load: got '0.5'", "departures")
+        for value in ("-1", "nan", "1001", "x"):
+            self.assert_refused(self.run_lists("--departures", "--offered-load", value, pods=pods), "offered_load", value)
+        for lines, word in (("a,1,1,1,1000,,10,20\n", "one instant"), ("a,1,1,1,1000,,10,\nb,1,1,1,1000,,20,\n", "leaves")):
+            self.assert_refused(self.run_lists("--departures", "--offered-load", "1", pods=TIMED_HEADER + lines), word)
 
     def test_rows_at_an_interval(self):
         rows = self.replay(["a 1 1000 10 20", "b 1 500 30 50", "c 1 500 35 40"], "--sample-interval-s", "10")

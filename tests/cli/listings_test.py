@@ -4,7 +4,7 @@ import json
 import subprocess
 import unittest
 
-from support import QUICKSTART, VGPUSIM, CliTest
+from support import QUICKSTART, SOURCE, VGPUSIM, CliTest
 
 COMMANDS = ["run", "compare", "explain", "generate", "fetch", "policies", "modes", "dialects"]
 POLICIES = ["best_fit", "binpack", "fgd", "random", "spread", "worst_fit"]
@@ -38,6 +38,65 @@ class ListingsTest(CliTest):
         overview = self.vgpusim("--help").stdout
         for command in COMMANDS:
             self.assertIn(command, overview)
+
+    def test_help_shows_values_defaults_and_examples(self):
+        """FINDINGS 33"""
+        for command in ("run", "compare"):
+            text = self.vgpusim(command, "--help").stdout
+            for words in (r"--policy POLICY", r"--format FORMAT\W*openb", r"--out FOLDER\W*out/run", r"--mode MODE\W*hami_core",
+                          r"--tune NUMBER\W*0", r"--seed INTEGER\W*42"):
+                self.assertRegex(text, words)
+            self.assertNotIn("TEXT", text)
+            self.assertIn("a flag wins over --set, and --set over the scenario", text)
+        self.assertRegex(self.vgpusim("run", "--help").stdout, r"--policy POLICY\W*fgd")
+
+    def test_help_ends_with_examples_that_can_be_parsed(self):
+        for command in [*COMMANDS, "catalog", "validate", "conformance", "help"]:
+            with self.subTest(command=command):
+                text = self.vgpusim(command, "--help").stdout
+                self.assertEqual(self.vgpusim("help", command).stdout, text)
+                self.assertIn(f"Usage: vgpusim {command}", text)
+                self.assertRegex(text.split("Examples:\n")[1], rf"(?m)^  vgpusim {command}\b")
+
+    def test_examples_of_runs_work(self):
+        """As they stand, from the checkout, but for the folder that they write to."""
+        for command in ("run", "compare", "generate"):
+            examples = self.vgpusim(command, "--help").stdout.split("Examples:\n")[1].splitlines()
+            for line in (line for line in examples if line.startswith("  vgpusim ")):
+                with self.subTest(line=line):
+                    words = line.split()[1:]
+                    if "--out" in words:
+                        at = words.index("--out")
+                        del words[at:at + 2]
+                    self.assert_done(self.vgpusim(*words, "--out", self.out, cwd=SOURCE))
+
+    def test_help_of_a_command_that_is_not(self):
+        """FINDINGS 33: which there are."""
+        for arguments in (["frobnicate"], ["frobnicate", "--help"], ["help", "frobnicate"]):
+            self.assert_refused(self.vgpusim(*arguments), "'frobnicate'", "one of run, compare", "explain", "dialects")
+        self.assertEqual(self.vgpusim("help").stdout, self.vgpusim("--help").stdout)
+
+    def test_seeds_are_taken_alike(self):
+        """FINDINGS 34: -1 and 2^64 - 1 are the same 64 bits, for every command that draws."""
+        pods = self.write("cluster.yaml", (SOURCE / "tests/data/explain/cluster.yaml").read_text())
+        commands = (lambda seed: self.vgpusim("generate", SOURCE / "traces/models/quickstart.json", "--pods", "50",
+                                              "--seed", seed, "--out", self.root / "lists"),
+                    lambda seed: self.run_quickstart("--policy", "random", "--seed", seed),
+                    lambda seed: self.vgpusim("compare", "--nodes", QUICKSTART / "nodes.csv", "--pods",
+                                              QUICKSTART / "pods.csv", "--policy", "random", "--policy", "fgd", "--tune",
+                                              "0.1", "--seed", seed, "--out", self.root / "both"),
+                    lambda seed: self.vgpusim("explain", pods, "--pod", "team/waits", "--policy", "random", "--seed", seed))
+        for command in commands:
+            written = []
+            for seed in ("-1", "18446744073709551615"):
+                result = command(seed)
+                self.assert_done(result)
+                lists = [path.read_bytes() for path in sorted(self.root.rglob("pods.csv"))]
+                written.append((lists, result.stdout if "CONTAINER" in result.stdout else ""))
+            self.assertEqual(*written)
+            self.assert_done(command("-9223372036854775808"))
+            self.assert_error_line(command("18446744073709551616"), 2, "seed", "from -2^63 to 2^64 - 1")
+            self.assert_error_line(command("1.5"), 2, "seed", "from -2^63 to 2^64 - 1")
 
     def test_policies(self):
         named = self.names("policies")

@@ -3,6 +3,7 @@
 #include "vgputraces/generator.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <numeric>
 #include <utility>
@@ -229,8 +230,14 @@ std::optional<error> check_options(const generate_options& options) {
     if (outside(options.pods, limits::pods_max)) {
         return out_of_range("--pods", std::to_string(*options.pods), "1 to " + std::to_string(limits::pods_max));
     }
-    const bool load_fits = !options.load || (*options.load >= limits::load_min && *options.load <= limits::load_max);
-    if (!load_fits) return out_of_range("--load", std::to_string(*options.load), "a number from 0.000001 to 1000");
+    const auto load_outside = [](std::optional<double> load) {
+        return load && !(*load >= limits::load_min && *load <= limits::load_max);
+    };
+    const char* range = "a number from 0.000001 to 1000";
+    if (load_outside(options.load)) return out_of_range("--load", std::to_string(*options.load), range);
+    if (load_outside(options.offered_load)) {
+        return out_of_range("--offered-load", std::to_string(*options.offered_load), range);
+    }
     if (options.pods && options.load) {
         return error{error_code::unsupported, "--load", "", "", "either --pods or --load, not both"};
     }
@@ -310,11 +317,11 @@ std::vector<openb_node> make_nodes(const trace_model& model, const std::vector<s
     return nodes;
 }
 
-/// Fills the pods of `trace` up to what `wanted` says. Names come last, when the number of digits is known.
+/// Fills the pods of `trace` up to what `settled` says, all of them as if they came at time 0. Names come last, when
+/// the number of digits is known.
 std::optional<error> draw_pods(const trace_model& model, const generate_options& options, const settings& settled,
                                const rng& root, generated_trace& trace) {
     request_source requests{model, root};
-    arrival_clock clock{model.arrivals, root};
     rng lives = root.fork("durations");
     while (std::ssize(trace.pods) < settled.pods_most) {
         if (settled.requested_least && trace.requested >= *settled.requested_least) break;
@@ -322,15 +329,10 @@ std::optional<error> draw_pods(const trace_model& model, const generate_options&
         const std::size_t class_number = requests.draw(pod);
         ++trace.pods_per_class[class_number];
         trace.requested += requested_by(pod);
-        const std::int64_t created_s = clock.next().count() / vgpualloc::ticks_per_second.count();
-        if (created_s > limits::last_arrival_s_max) {
-            return error{error_code::out_of_range, model.source, "arrivals", "",
-                         "the last pod comes after 10^12 seconds"};
-        }
-        pod.creation_time = whole_seconds(created_s);
+        pod.creation_time = ticks{};
         const double probability = lives.unit(); // drawn for every pod, so that one class's durations shift no other's
         const auto& durations = durations_of(model, class_number);
-        if (!durations.empty()) pod.deletion_time = whole_seconds(created_s + duration_s(durations, probability));
+        if (!durations.empty()) pod.deletion_time = whole_seconds(duration_s(durations, probability));
     }
     if (settled.requested_least && trace.requested < *settled.requested_least) {
         return impossible_load(model, options, "not reached with " + std::to_string(limits::pods_max) + " pods");
@@ -338,6 +340,75 @@ std::optional<error> draw_pods(const trace_model& model, const generate_options&
     const namer names{"-pod-", trace.pods.size()};
     for (std::size_t i = 0; i < trace.pods.size(); ++i) trace.pods[i].name = names.name(model.prefix, i);
     return std::nullopt;
+}
+
+/// Moves every pod to its time of arrival, wherever it was before.
+std::optional<error> time_pods(const trace_model& model, const arrival_model& arrivals, const rng& root,
+                               generated_trace& trace) {
+    arrival_clock clock{arrivals, root};
+    for (auto& pod : trace.pods) {
+        const std::int64_t created_s = clock.next().count() / vgpualloc::ticks_per_second.count();
+        if (created_s > limits::last_arrival_s_max) {
+            return error{error_code::out_of_range, model.source, "arrivals", "",
+                         "the last pod comes after 10^12 seconds"};
+        }
+        const ticks created = whole_seconds(created_s);
+        if (pod.deletion_time) *pod.deletion_time += created - *pod.creation_time;
+        pod.creation_time = created;
+    }
+    return std::nullopt;
+}
+
+/// As generated_trace::offered_load says.
+std::optional<double> offered_load_of(const generated_trace& trace) {
+    __extension__ using wide = __int128;
+    wide milli_ticks = 0;
+    for (const auto& pod : trace.pods) {
+        if (!pod.deletion_time) continue;
+        milli_ticks += static_cast<wide>(requested_by(pod).count()) * (*pod.deletion_time - *pod.creation_time).count();
+    }
+    const ticks span = *trace.pods.back().creation_time - *trace.pods.front().creation_time;
+    if (milli_ticks == 0 || trace.capacity.count() == 0 || span <= ticks{}) return std::nullopt;
+    return static_cast<double>(milli_ticks) / static_cast<double>(trace.capacity.count()) /
+           static_cast<double>(span.count());
+}
+
+error impossible_offer(double target, const std::string& problem) {
+    return {error_code::unsupported, "--offered-load", "", std::to_string(target), problem};
+}
+
+/// Times the pods, at the interval at which they offer `target`. The load falls as the interval grows: in proportion,
+/// but for whole seconds and, where the hours of the day differ, for the hour in which the last pod comes. So the next
+/// guess is in proportion too, unless earlier ones rule it out; then it is in the middle of what they leave.
+vgpualloc::expected<arrival_model> time_pods_at(double target, const trace_model& model, const rng& root,
+                                                generated_trace& trace) {
+    constexpr int guesses_max = 60;
+    constexpr double tolerance = 0.001;
+    arrival_model arrivals = model.arrivals;
+    if (arrivals.process == arrival_process::batch) {
+        return vgpualloc::unexpected(
+            impossible_offer(target, "arrivals over time; those of process batch come at once"));
+    }
+    double too_short = 0.5; // ticks
+    double too_long = limits::seconds_max * static_cast<double>(vgpualloc::ticks_per_second.count()) + 0.5;
+    for (int guess = 0; guess < guesses_max; ++guess) {
+        if (const auto failure = time_pods(model, arrivals, root, trace)) return vgpualloc::unexpected(*failure);
+        trace.offered_load = offered_load_of(trace);
+        if (!trace.offered_load) {
+            return vgpualloc::unexpected(
+                impossible_offer(target, "a model in which pods that ask for a GPU leave, and arrivals seconds apart"));
+        }
+        const double ratio = *trace.offered_load / target;
+        if (std::abs(ratio - 1.0) <= tolerance) return arrivals;
+        const auto interval = static_cast<double>(arrivals.interval.count());
+        (ratio > 1.0 ? too_short : too_long) = interval;
+        double next = interval * ratio;
+        if (next <= too_short || next >= too_long) next = (too_short + too_long) / 2.0;
+        arrivals.interval = ticks{static_cast<std::int64_t>(next + 0.5)};
+        if (static_cast<double>(arrivals.interval.count()) == interval) break;
+    }
+    return vgpualloc::unexpected(impossible_offer(
+        target, "a load that arrivals at whole seconds and at the model's hours can give; with more pods it may be"));
 }
 
 /// The model with every open choice replaced by what was made of it.
@@ -365,10 +436,19 @@ vgpualloc::expected<generated_trace> generate(const trace_model& model, const ge
     trace.capacity = capacity_of(model, settled->node_counts);
     trace.pods_per_class.resize(model.classes.size() + (model.marginals ? 1 : 0));
     if (!settled->requested_least) trace.pods.reserve(static_cast<std::size_t>(settled->pods_most));
-    if (const auto failure = draw_pods(model, options, *settled, rng{seed}, trace)) {
+    const rng root{seed};
+    if (const auto failure = draw_pods(model, options, *settled, root, trace)) {
         return vgpualloc::unexpected(*failure);
     }
     trace.effective = pin(model, seed, settled->node_counts, trace.pods.size());
+    if (options.offered_load) {
+        const auto arrivals = time_pods_at(*options.offered_load, model, root, trace);
+        if (!arrivals) return vgpualloc::unexpected(arrivals.error());
+        trace.effective.arrivals = *arrivals;
+    } else {
+        if (const auto failure = time_pods(model, model.arrivals, root, trace)) return vgpualloc::unexpected(*failure);
+        trace.offered_load = offered_load_of(trace);
+    }
     return trace;
 }
 

@@ -77,6 +77,10 @@ void append_place(std::string& out, std::string_view name, const page_content& c
     if (name == "style") {
         out += without_source_map(charts.style);
         out += embedded::report_css;
+    } else if (name == "answer") {
+        for (const report_run& run : runs) {
+            if (!run.answer.empty()) out += "<p class=\"card answer\">" + html(run.answer) + "</p>\n";
+        }
     } else if (name == "cards") {
         append_cards(out, runs, labels, rows);
     } else if (name == "comparison") {

@@ -6,12 +6,12 @@
 
 namespace vgpusim {
 
-named_texts run_files(const run_record& record, const loaded_input& loaded) {
+named_texts run_files(const run_record& record, const loaded_input& loaded, const run_record* baseline) {
     const auto& [pods, timeseries, summary] = run_file_names;
     named_texts files; // a list in braces would be copied, which at a million pods is 120 MB
     files.emplace_back(pods, pods_csv(record, loaded.input));
     files.emplace_back(timeseries, timeseries_csv(record));
-    files.emplace_back(summary, summary_json(record, loaded));
+    files.emplace_back(summary, summary_json(record, loaded, baseline));
     return files;
 }
 

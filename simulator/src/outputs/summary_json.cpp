@@ -5,6 +5,7 @@
 
 #include "vgpualloc/version.hpp"
 #include "vgpuformats/json.hpp"
+#include "vgpusim/outputs/answer.hpp"
 #include "vgpusim/outputs/figures.hpp"
 
 namespace vgpusim {
@@ -30,7 +31,7 @@ std::vector<std::pair<std::string, std::int64_t>> failures_of(const run_record& 
     return all;
 }
 
-std::string summary_json(const run_record& record, const loaded_input& loaded) {
+std::string summary_json(const run_record& record, const loaded_input& loaded, const run_record* baseline) {
     const sample& last = record.last;
     const run_figures figures = figures_of(record);
     document inputs = document::list();
@@ -51,15 +52,16 @@ std::string summary_json(const run_record& record, const loaded_input& loaded) {
                                          {"failed", record.result.failed},
                                          {"finished", record.result.finished},
                                          {"failed_by_reason", document::map_of(failures_of(record, loaded.input))}});
-    const document gpu = document::map({{"total_milli", record.total_milli},
-                                        {"arrived_milli", last.arrived_milli},
-                                        {"allocated_milli", last.allocated_milli},
-                                        {"allocation_ratio", figures.allocation_end_ratio},
-                                        {"active", last.used_gpus},
-                                        {"count", record.gpus},
-                                        {"served_ratio", figures.served_ratio},
-                                        {"allocation_mean_ratio", figures.allocation_mean_ratio},
-                                        {"allocation_peak_ratio", figures.allocation_peak_ratio}});
+    document gpu = document::map({{"total_milli", record.total_milli},
+                                  {"arrived_milli", last.arrived_milli},
+                                  {"allocated_milli", last.allocated_milli},
+                                  {"allocation_ratio", figures.allocation_end_ratio},
+                                  {"active", last.used_gpus},
+                                  {"count", record.gpus},
+                                  {"served_ratio", figures.served_ratio},
+                                  {"allocation_mean_ratio", figures.allocation_mean_ratio},
+                                  {"allocation_peak_ratio", figures.allocation_peak_ratio}});
+    if (record.offered_load) gpu["offered_load"] = *record.offered_load;
     const document nodes = document::map({{"active", last.used_nodes}, {"count", record.ledger->nodes().nodes.size()}});
     const document fragmentation = document::map({{"amount_milli", figures.unusable_end_milli},
                                                   {"ratio", figures.unusable_of_idle_end_ratio},
@@ -73,17 +75,18 @@ std::string summary_json(const run_record& record, const loaded_input& loaded) {
                                            {"decisions_per_s", record.result.decisions_per_s()},
                                            {"decision_p50_us", record.result.decision_latency.quantile_us(0.50)},
                                            {"decision_p99_us", record.result.decision_latency.quantile_us(0.99)}});
-    const document summary = document::map({{"version", vgpualloc::version},
-                                            {"seed", record.config.seed},
-                                            {"policy", record.config.policy},
-                                            {"config", config},
-                                            {"inputs", inputs},
-                                            {"pods", pods},
-                                            {"gpu", gpu},
-                                            {"nodes", nodes},
-                                            {"fragmentation", fragmentation},
-                                            {"fault_domains", fault_domains},
-                                            {"timing", timing}});
+    document summary = document::map({{"version", vgpualloc::version},
+                                      {"seed", record.config.seed},
+                                      {"policy", record.config.policy},
+                                      {"config", config},
+                                      {"inputs", inputs},
+                                      {"pods", pods},
+                                      {"gpu", gpu},
+                                      {"nodes", nodes},
+                                      {"fragmentation", fragmentation},
+                                      {"fault_domains", fault_domains}});
+    if (const std::string answer = answer_of(record, baseline); !answer.empty()) summary["answer"] = answer;
+    summary["timing"] = timing;
     return vgpuformats::print_json(summary, 2) + "\n";
 }
 

@@ -8,6 +8,7 @@
 #include "vgpualloc/compat/all.hpp"
 #include "vgpuformats/json.hpp"
 #include "vgpureport/report.hpp"
+#include "vgpusim/outputs/answer.hpp"
 #include "vgpusim/outputs/report.hpp"
 
 namespace vgpusim {
@@ -94,6 +95,7 @@ named_texts comparison_files(const std::vector<run_record>& records, const loade
             files.emplace_back(folder_of(record.config.policy) + "/" + name, std::move(text));
         }
     }
+    shown.front().answer = verdict_of(records);
     files.emplace_back(summaries_name, vgpuformats::print_json(summaries, 2) + "\n");
     files.emplace_back(report_name, vgpureport::render_report(shown));
     return files;

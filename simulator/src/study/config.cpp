@@ -7,8 +7,10 @@
 #include <filesystem>
 #include <system_error>
 
+#include "vgpualloc/core/config.hpp"
 #include "vgpuformats/files.hpp"
 #include "vgpuformats/json.hpp"
+#include "vgpusim/study/seed.hpp"
 #include "vgputraces/locate.hpp"
 
 namespace vgpusim {
@@ -56,20 +58,22 @@ constexpr config_key text_key(std::string_view name, bool is_path = false) {
             .is_path = is_path};
 }
 
-expected<void> set_tune(run_config& config, std::string_view key, std::string_view value) {
+/// A multiple of all GPUs.
+template <double run_config::* Field>
+expected<void> set_multiple(run_config& config, std::string_view key, std::string_view value) {
     double parsed = 0.0;
-    constexpr double tune_max = 1000.0;
-    if (!parse_whole(value, parsed) || !std::isfinite(parsed) || parsed < 0.0 || parsed > tune_max) {
+    constexpr double multiple_max = 1000.0;
+    if (!parse_whole(value, parsed) || !std::isfinite(parsed) || parsed < 0.0 || parsed > multiple_max) {
         return unexpected(bad_value(key, value, "a number from 0 (leave the list as it is) to 1000"));
     }
-    config.tune = parsed;
+    config.*Field = parsed;
     return {};
 }
 
 expected<void> set_seed(run_config& config, std::string_view key, std::string_view value) {
-    std::int64_t parsed = 0;
-    if (!parse_whole(value, parsed)) return unexpected(bad_value(key, value, "a whole number of 64 bits"));
-    config.seed = parsed;
+    const auto seed = parse_seed(value);
+    if (!seed) return unexpected(bad_value(key, value, seed_expected));
+    config.seed = static_cast<std::int64_t>(*seed);
     return {};
 }
 
@@ -102,7 +106,12 @@ const std::array config_keys{
     text_key<&run_config::policy>("policy"),
     text_key<&run_config::device_policy>("device_policy"),
     text_key<&run_config::mode>("mode"),
-    config_key{.name = "tune", .set = set_tune, .get = [](const run_config& c) { return decimal(c.tune); }},
+    config_key{.name = "tune",
+               .set = set_multiple<&run_config::tune>,
+               .get = [](const run_config& c) { return decimal(c.tune); }},
+    config_key{.name = "offered_load",
+               .set = set_multiple<&run_config::offered_load>,
+               .get = [](const run_config& c) { return decimal(c.offered_load); }},
     config_key{.name = "seed", .set = set_seed, .get = [](const run_config& c) { return std::to_string(c.seed); }},
     config_key{.name = "departures",
                .set = set_departures,
@@ -140,7 +149,6 @@ std::string from_folder_of(const std::string& scenario, const std::string& path)
 
 expected<void> take_member(run_config& config, const std::string& path, const std::string& key,
                            const vgpuformats::document& value) {
-    if (key == "name" || key == "description") return {};
     const std::string where = path + ":" + std::to_string(value.place.line);
     const config_key* entry = find_key(key);
     if (entry == nullptr) return unexpected(unknown_key(where, key));
@@ -157,7 +165,40 @@ expected<void> take_member(run_config& config, const std::string& path, const st
     return {};
 }
 
+/// The members of a baseline, set on `config` to see whether they are right. What it lacks is the run's.
+expected<void> take_baseline(scenario& study, const std::string& path, const vgpuformats::document& value) {
+    const std::string where = path + ":" + std::to_string(value.place.line);
+    if (!value.is_map() || value.members.empty()) {
+        return unexpected(error{.code = error_code::malformed,
+                                .where = where,
+                                .field = "baseline",
+                                .value = vgpuformats::print_json(value),
+                                .expected = "an object of the keys in which the baseline differs"});
+    }
+    for (const auto& [key, setting] : value.members) {
+        if (key == "out") {
+            return unexpected(error{.code = error_code::unsupported,
+                                    .where = path + ":" + std::to_string(setting.place.line),
+                                    .field = "baseline.out",
+                                    .value = setting.text,
+                                    .expected = "no folder of its own: it goes to 'baseline' in that of the run"});
+        }
+        run_config taken;
+        if (auto read = take_member(taken, path, key, setting); !read) return read;
+        study.baseline.emplace_back(key, find_key(key)->get(taken));
+    }
+    return {};
+}
+
 } // namespace
+
+run_config baseline_of(run_config config, const std::vector<std::pair<std::string, std::string>>& settings) {
+    for (const auto& [key, value] : settings) {
+        const auto taken = find_key(key)->set(config, key, value);
+        VGA_ASSERT(taken.has_value(), "the settings of a baseline are checked when they are read");
+    }
+    return config;
+}
 
 expected<void> set_key(run_config& config, std::string_view key, std::string_view value) {
     const config_key* known = find_key(key);
@@ -165,19 +206,22 @@ expected<void> set_key(run_config& config, std::string_view key, std::string_vie
     return known->set(config, key, value);
 }
 
-expected<run_config> read_scenario(const std::string& path) {
+expected<scenario> read_scenario(const std::string& path) {
     const auto text = vgpuformats::read_file(path);
     if (!text) return unexpected(text.error());
-    const auto scenario = vgpuformats::parse_json(*text, path);
-    if (!scenario) return unexpected(scenario.error());
-    if (!scenario->is_map()) {
+    const auto object = vgpuformats::parse_json(*text, path);
+    if (!object) return unexpected(object.error());
+    if (!object->is_map()) {
         return unexpected(error{error_code::malformed, path, "", "", "a scenario is a JSON object"});
     }
-    run_config config;
-    for (const auto& [key, value] : scenario->members) {
-        if (auto taken = take_member(config, path, key, value); !taken) return unexpected(std::move(taken.error()));
+    scenario study;
+    for (const auto& [key, value] : object->members) {
+        if (key == "name" || key == "description") continue;
+        auto taken =
+            key == "baseline" ? take_baseline(study, path, value) : take_member(study.config, path, key, value);
+        if (!taken) return unexpected(std::move(taken.error()));
     }
-    return config;
+    return study;
 }
 
 std::vector<std::pair<std::string, std::string>> effective(const run_config& config) {

@@ -8,12 +8,15 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "vgpualloc/compat/all.hpp"
 #include "vgpualloc/mode/all.hpp"
 #include "vgpualloc/verify/placements.hpp"
 #include "vgpuformats/files.hpp"
 #include "vgpuformats/sha256.hpp"
 #include "vgpusim/discipline/all.hpp"
+#include "vgpusim/workload/offered_load.hpp"
 #include "vgpusim/workload/openb.hpp"
 #include "vgputraces/locate.hpp"
 #include "vgputraces/openb.hpp"
@@ -89,7 +92,10 @@ void count_end_state(run_record& record, const simulation_input& input, vgpuallo
             record.last.served_milli += requested;
         }
     }
-    if (!input.pods.empty()) record.first_arrival = input.pods.front().arrival;
+    if (!input.pods.empty()) {
+        record.first_arrival = input.pods.front().arrival;
+        record.last_arrival = input.pods.back().arrival;
+    }
     record.pods_leave =
         std::ranges::any_of(input.pods, [](const arriving_pod& pod) { return pod.duration.has_value(); });
     if (record.pods_leave) record.at_peak = ledger_at_peak(*record.ledger, record.result.peak);
@@ -117,6 +123,13 @@ expected<loaded_input> load_input(const run_config& config) {
                                 .value = config.mode,
                                 .expected = "one of exclusive, hami_core, mps for openb lists"});
     }
+    if (config.offered_load > 0.0 && !config.departures) {
+        return unexpected(error{.code = error_code::unsupported,
+                                .where = "",
+                                .field = "offered_load",
+                                .value = fmt::format("{}", config.offered_load),
+                                .expected = "departures beside it: a pod that stays has no duration"});
+    }
     for (const auto& [path, key] : {std::pair{&config.nodes, "nodes"}, {&config.pods, "pods"}, {&config.out, "out"}}) {
         if (const auto present = needs_path(*path, key); !present) return unexpected(present.error());
     }
@@ -126,9 +139,12 @@ expected<loaded_input> load_input(const run_config& config) {
     if (!nodes) return unexpected(nodes.error());
     auto pods = vgputraces::read_openb_pods(pods_path);
     if (!pods) return unexpected(pods.error());
-    auto input = build_openb_workload(
-        *nodes, std::move(*pods),
-        {.tune = config.tune, .seed = config.seed, .departures = config.departures, .mode = *mode});
+    auto input = build_openb_workload(*nodes, std::move(*pods),
+                                      {.tune = config.tune,
+                                       .seed = config.seed,
+                                       .offered_load = config.offered_load,
+                                       .departures = config.departures,
+                                       .mode = *mode});
     if (!input) return unexpected(input.error());
     loaded_input loaded{.input = std::move(*input), .files = {}};
     for (const std::string& path : {nodes_path, pods_path}) {
@@ -193,6 +209,7 @@ expected<run_record> replay(const run_config& config, const loaded_input& loaded
                    fragmentation, {.sample_interval = config.sample_interval_s * vgpualloc::ticks_per_second}};
     record.result = sim.run(tell);
     count_end_state(record, loaded.input, alloc, sim.state());
+    record.offered_load = offered_load_of(loaded.input, vgpualloc::milli_gpu{record.total_milli});
 #if VGA_VERIFY_ENABLED
     const auto broken = vgpualloc::verify::first_violation(*record.ledger);
     VGA_ASSERT(broken.empty(), "the independent checker agrees with the ledger");

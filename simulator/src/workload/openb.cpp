@@ -11,6 +11,7 @@
 
 #include "vgpualloc/compat/fgd/go_random.hpp"
 #include "vgpualloc/dialect/openb.hpp"
+#include "vgpusim/workload/offered_load.hpp"
 
 namespace vgpusim {
 
@@ -251,6 +252,11 @@ expected<simulation_input> build_openb_workload(const std::vector<openb_node>& n
     }
     if (options.departures) {
         if (const auto timed = take_times_from_trace(input, pods); !timed) return vgpualloc::unexpected(timed.error());
+    }
+    if (options.offered_load > 0.0) {
+        if (const auto offered = set_offered_load(input, milli_gpu{capacity}, options.offered_load); !offered) {
+            return vgpualloc::unexpected(offered.error());
+        }
     }
     input.names.reserve(pods.size());
     for (openb_pod& pod : pods) input.names.push_back(std::move(pod.name));

@@ -97,6 +97,8 @@ struct generate_options {
     std::optional<std::int64_t> nodes;
     std::optional<std::int64_t> pods;
     std::optional<double> load;
+    /// Sets the arrival interval so that arrival rate × duration × GPUs asked for is this multiple of all GPUs.
+    std::optional<double> offered_load{};
 };
 
 struct generated_trace {
@@ -104,6 +106,9 @@ struct generated_trace {
     std::vector<openb_pod> pods; ///< in order of arrival
     vgpualloc::milli_gpu capacity;
     vgpualloc::milli_gpu requested;
+    /// GPU time that the pods which leave ask for, over the time between the first and the last arrival, of all GPUs;
+    /// absent where no such pod asks for a GPU or no time passes.
+    std::optional<double> offered_load;
     std::vector<std::int64_t> pods_per_class; ///< in the order of the classes; the marginals, if any, last
     trace_model effective;                    ///< the model with seed and counts filled in: generates the same again
 };
@@ -116,7 +121,7 @@ struct generated_trace {
 [[nodiscard]] std::string write_trace_model(const trace_model& model);
 
 /// Same model, options and seed: same result on every platform. Errors: no number of nodes or pods, both `pods` and
-/// `load`, a load that cannot be reached, a number above the limits of docs/trace-model.md.
+/// `load`, a load or an offered load that cannot be reached, a number above the limits of docs/trace-model.md.
 [[nodiscard]] vgpualloc::expected<generated_trace> generate(const trace_model& model, const generate_options& options);
 
 } // namespace vgputraces

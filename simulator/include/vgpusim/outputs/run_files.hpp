@@ -17,6 +17,8 @@ inline constexpr std::array<std::string_view, 3> run_file_names{"pods.csv", "tim
 /// Name and text, to be written into one folder.
 using named_texts = std::vector<std::pair<std::string, std::string>>;
 
-[[nodiscard]] named_texts run_files(const run_record& record, const loaded_input& loaded);
+/// `baseline`: the run that this one is held against, or null.
+[[nodiscard]] named_texts run_files(const run_record& record, const loaded_input& loaded,
+                                    const run_record* baseline = nullptr);
 
 } // namespace vgpusim

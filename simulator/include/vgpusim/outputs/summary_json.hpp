@@ -10,8 +10,9 @@
 
 namespace vgpusim {
 
-/// The text of summary.json (docs/formats.md).
-[[nodiscard]] std::string summary_json(const run_record& record, const loaded_input& loaded);
+/// The text of summary.json (docs/formats.md). `baseline`: the run that this one is held against, or null.
+[[nodiscard]] std::string summary_json(const run_record& record, const loaded_input& loaded,
+                                       const run_record* baseline = nullptr);
 
 /// Failed pods by reason, as the dialect of the lists spells it, most frequent first.
 [[nodiscard]] std::vector<std::pair<std::string, std::int64_t>> failures_of(const run_record& record,

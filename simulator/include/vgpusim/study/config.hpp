@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "vgpualloc/core/expected.hpp"
+#include "vgpusim/study/seed.hpp"
 
 namespace vgpusim {
 
@@ -21,7 +22,8 @@ struct run_config {
     std::string device_policy; ///< empty: the policy itself
     std::string mode = "hami_core";
     double tune = 0.0;
-    std::int64_t seed = 42;
+    double offered_load = 0.0; ///< 0 = the times of the trace
+    std::int64_t seed = default_seed;
     bool departures = false;
     std::int64_t sample_interval_s = 0; ///< 0 = a row after every event
     std::string out = "out/run";
@@ -30,9 +32,19 @@ struct run_config {
 /// Sets one field from its text form. Unknown keys list the known ones.
 [[nodiscard]] vgpualloc::expected<void> set_key(run_config& config, std::string_view key, std::string_view value);
 
-/// Reads a scenario: a JSON object of run_config's keys, besides "name" and "description". Relative paths in it are
-/// taken from the scenario's own folder. Errors name the file and the JSON pointer.
-[[nodiscard]] vgpualloc::expected<run_config> read_scenario(const std::string& path);
+/// A study: one run, and what is different in the run that it is held against.
+struct scenario {
+    run_config config;
+    std::vector<std::pair<std::string, std::string>> baseline; ///< key and value; empty: there is none
+};
+
+/// The configuration of the baseline of a run: the run's own but for these settings.
+[[nodiscard]] run_config baseline_of(run_config config,
+                                     const std::vector<std::pair<std::string, std::string>>& settings);
+
+/// Reads a scenario: a JSON object of run_config's keys, besides "name", "description" and "baseline", an object of
+/// keys again. Relative paths in it are taken from the scenario's own folder. Errors name the file and the line.
+[[nodiscard]] vgpualloc::expected<scenario> read_scenario(const std::string& path);
 
 /// Every key and value as text, in a fixed order.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> effective(const run_config& config);

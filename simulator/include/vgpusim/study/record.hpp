@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,8 @@ struct run_record {
     /// Some pods of the workload end: the state at the end then says little, and what counts are means over time.
     bool pods_leave = false;
     vgpualloc::ticks first_arrival;
+    vgpualloc::ticks last_arrival;
+    std::optional<double> offered_load;         ///< offered_load_of()
     std::unique_ptr<vgpualloc::ledger> at_peak; ///< when the most was allocated; null where pods stay
 
     /// The state to show of the cluster: at the peak where pods leave, else at the end.

@@ -15,7 +15,8 @@ namespace vgpusim {
 struct workload_options {
     double tune = 0.0; ///< requested milli-GPU over the cluster's; <= 0 leaves the list as it is
     std::int64_t seed = 42;
-    bool departures = false; ///< arrivals and stays from the trace's times instead of one pod a second that stays
+    double offered_load = 0.0; ///< set_offered_load(); <= 0 leaves the times as they are
+    bool departures = false;   ///< arrivals and stays from the trace's times instead of one pod a second that stays
     const vgpualloc::sharing_mode* mode = nullptr; ///< of every GPU; not null
 };
 

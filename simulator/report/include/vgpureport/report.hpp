@@ -52,6 +52,7 @@ struct report_class {
 /// Everything the report shows of one run.
 struct report_run {
     std::string policy;
+    std::string answer; ///< what the run shows, as sentences; may be empty
     vgpualloc::milli_gpu total;
     std::int64_t pods_arrived = 0;
     std::int64_t pods_placed = 0;

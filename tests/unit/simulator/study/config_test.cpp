@@ -24,14 +24,14 @@ using vgpusim::set_key;
 
 using settings = std::vector<std::pair<std::string, std::string>>;
 
-const settings other_values{
-    {"format", "other"},      {"nodes", "/n.csv"},         {"pods", "/p.csv"},  {"policy", "best_fit"},
-    {"device_policy", "fgd"}, {"mode", "exclusive"},       {"tune", "1.25"},    {"seed", "-7"},
-    {"departures", "true"},   {"sample_interval_s", "60"}, {"out", "elsewhere"}};
+const settings other_values{{"format", "other"},    {"nodes", "/n.csv"},         {"pods", "/p.csv"},
+                            {"policy", "best_fit"}, {"device_policy", "fgd"},    {"mode", "exclusive"},
+                            {"tune", "1.25"},       {"offered_load", "0.5"},     {"seed", "-7"},
+                            {"departures", "true"}, {"sample_interval_s", "60"}, {"out", "elsewhere"}};
 
 class scenario_file : public testing::Test {
 protected:
-    [[nodiscard]] vgpualloc::expected<run_config> read(const std::string& text) const {
+    [[nodiscard]] vgpualloc::expected<vgpusim::scenario> read(const std::string& text) const {
         std::ofstream(path()) << text;
         return read_scenario(path());
     }
@@ -78,7 +78,10 @@ TEST(run_config, malformed_values_are_refused_and_change_nothing) {
                        {"seed", "1.5"},
                        {"seed", "abc"},
                        {"seed", ""},
-                       {"seed", "9223372036854775808"},
+                       {"seed", "18446744073709551616"},
+                       {"seed", "-9223372036854775809"},
+                       {"offered_load", "-1"},
+                       {"offered_load", "1001"},
                        {"departures", "yes"},
                        {"departures", "1"},
                        {"departures", ""},
@@ -100,7 +103,7 @@ TEST(run_config, the_ends_of_the_ranges_are_accepted) {
     run_config config;
     for (const auto& [key, value] : settings{{"tune", "0"},
                                              {"tune", "1000"},
-                                             {"seed", "9223372036854775807"},
+                                             {"seed", "18446744073709551615"},
                                              {"seed", "-9223372036854775808"},
                                              {"sample_interval_s", "0"},
                                              {"sample_interval_s", "1000000000"}}) {
@@ -113,30 +116,64 @@ TEST_F(scenario_file, sets_every_key) {
     for (const auto& [key, value] : other_values) object[key] = value;
     const auto config = read(object.dump());
     ASSERT_TRUE(config.has_value()) << config.error().message();
-    EXPECT_EQ(effective(*config), other_values);
+    EXPECT_EQ(effective(config->config), other_values);
 }
 
 TEST_F(scenario_file, takes_numbers_and_booleans_as_such) {
     const auto config = read(R"({"tune": 1.25, "seed": -7, "departures": true, "sample_interval_s": 60})");
     ASSERT_TRUE(config.has_value()) << config.error().message();
-    EXPECT_EQ(config->tune, 1.25);
-    EXPECT_EQ(config->seed, -7);
-    EXPECT_TRUE(config->departures);
-    EXPECT_EQ(config->sample_interval_s, 60);
+    EXPECT_EQ(config->config.tune, 1.25);
+    EXPECT_EQ(config->config.seed, -7);
+    EXPECT_TRUE(config->config.departures);
+    EXPECT_EQ(config->config.sample_interval_s, 60);
+}
+
+TEST_F(scenario_file, a_baseline_differs_from_the_run_in_what_it_says) {
+    const auto study = read(R"({"policy": "best_fit", "seed": 3, "baseline": {"mode": "exclusive", "tune": 0.5}})");
+    ASSERT_TRUE(study.has_value()) << study.error().message();
+    EXPECT_EQ(study->config.mode, "hami_core");
+    run_config run = study->config;
+    run.seed = 9; // a flag: it holds for both
+    const run_config baseline = vgpusim::baseline_of(run, study->baseline);
+    EXPECT_EQ(baseline.mode, "exclusive");
+    EXPECT_EQ(baseline.tune, 0.5);
+    EXPECT_EQ(baseline.policy, "best_fit");
+    EXPECT_EQ(baseline.seed, 9);
+}
+
+TEST_F(scenario_file, a_baseline_s_paths_start_at_the_scenario_s_folder_too) {
+    const auto study = read(R"({"baseline": {"pods": "other.csv"}})");
+    ASSERT_TRUE(study.has_value());
+    EXPECT_EQ(vgpusim::baseline_of(study->config, study->baseline).pods, folder_ / "other.csv");
+}
+
+TEST_F(scenario_file, a_baseline_is_checked_like_a_run) {
+    for (const auto& [text, words] :
+         std::vector<std::pair<std::string, std::string>>{{R"({"baseline": {"polisy": "fgd"}})", "polisy"},
+                                                          {R"({"baseline": {"seed": "x"}})", "seed"},
+                                                          {R"({"baseline": {"out": "x"}})", "baseline.out"},
+                                                          {R"({"baseline": {"baseline": {"seed": 1}}})", "baseline"},
+                                                          {R"({"baseline": {}})", "baseline"},
+                                                          {R"({"baseline": "exclusive"})", "an object of the keys"}}) {
+        const auto study = read(text);
+        ASSERT_FALSE(study.has_value()) << text;
+        EXPECT_THAT(study.error().message(), StartsWith(path() + ":1")) << text;
+        EXPECT_THAT(study.error().message(), HasSubstr(words)) << text;
+    }
 }
 
 TEST_F(scenario_file, paths_are_taken_from_its_own_folder) {
     const auto config = read(R"({"nodes": "lists/n.csv", "pods": "../p.csv", "out": "out/here"})");
     ASSERT_TRUE(config.has_value());
-    EXPECT_EQ(config->nodes, folder_ / "lists/n.csv");
-    EXPECT_EQ(config->pods, (fs::path{folder_.path()}.parent_path() / "p.csv").string());
-    EXPECT_EQ(config->out, "out/here"); // where results go is the caller's business
+    EXPECT_EQ(config->config.nodes, folder_ / "lists/n.csv");
+    EXPECT_EQ(config->config.pods, (fs::path{folder_.path()}.parent_path() / "p.csv").string());
+    EXPECT_EQ(config->config.out, "out/here"); // where results go is the caller's business
 }
 
 TEST_F(scenario_file, absolute_paths_stay) {
     const auto config = read(R"({"nodes": "/data/n.csv"})");
     ASSERT_TRUE(config.has_value());
-    EXPECT_EQ(config->nodes, "/data/n.csv");
+    EXPECT_EQ(config->config.nodes, "/data/n.csv");
 }
 
 TEST_F(scenario_file, errors_name_the_file_and_the_place) {

@@ -1,0 +1,92 @@
+// vgpusim help, and the examples at the end of every command's help.
+#include <array>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "commands.hpp"
+
+namespace vgpusim::cli {
+
+namespace {
+
+struct command_examples {
+    std::string_view command;
+    std::string_view lines;
+};
+
+constexpr std::array examples{
+    command_examples{"run", R"(
+  vgpusim run --nodes traces/quickstart/nodes.csv --pods traces/quickstart/pods.csv --policy best_fit
+  vgpusim run scenarios/what-does-sharing-gain.json
+  vgpusim run scenarios/how-full-is-the-cluster-when-pods-leave.json --offered-load 0.9 --out out/busy
+
+A setting may come from the scenario, from --set and from a flag; a flag wins over --set, and --set over the scenario.)"},
+    command_examples{"compare", R"(
+  vgpusim compare --nodes traces/quickstart/nodes.csv --pods traces/quickstart/pods.csv --policy fgd --policy best_fit
+  vgpusim compare scenarios/which-policy-fits-the-most-pods.json --policy best_fit --policy weighted:fgd=0.7,binpack=0.3
+
+A setting may come from the scenario, from --set and from a flag; a flag wins over --set, and --set over the scenario.)"},
+    command_examples{"conformance", R"(
+  vgpusim conformance --impl compat:volcano tests/conformance/cases/*.jsonl)"},
+    command_examples{"generate", R"(
+  vgpusim generate traces/models/quickstart.json --nodes 16 --load 1.1 --seed 7 --out out/generated
+  vgpusim generate traces/models/quickstart.json --pods 5000 --offered-load 0.9 --out out/busy)"},
+    command_examples{"fetch", R"(
+  vgpusim fetch openb)"},
+    command_examples{"catalog", R"(
+  vgpusim catalog mig A100-40GB
+  vgpusim catalog --json)"},
+    command_examples{"validate", R"(
+  vgpusim validate scenarios/manifests/*.yaml)"},
+    command_examples{"explain", R"(
+  kubectl get nodes,pods -A -o json > cluster.json
+  vgpusim explain cluster.json --pod team/waits)"},
+    command_examples{"policies", R"(
+  vgpusim policies --json)"},
+    command_examples{"modes", R"(
+  vgpusim modes)"},
+    command_examples{"dialects", R"(
+  vgpusim dialects)"},
+    command_examples{"help", R"(
+  vgpusim help run)"},
+};
+
+} // namespace
+
+vgpualloc::expected<void> check_command(const CLI::App& app, const std::string& name) {
+    std::string names;
+    for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+        if (command->get_name() == name) return {};
+        names += (names.empty() ? "" : ", ") + command->get_name();
+    }
+    return vgpualloc::unexpected(vgpualloc::error{.code = vgpualloc::error_code::unknown_name,
+                                                  .where = "",
+                                                  .field = "command",
+                                                  .value = name,
+                                                  .expected = "one of " + names + " (see vgpusim --help)"});
+}
+
+void add_help(CLI::App& app, int& exit_code) {
+    auto name = std::make_shared<std::string>();
+    CLI::App* help = app.add_subcommand("help", "Print the help of a command");
+    help->add_option("COMMAND", *name, "The command; without it the list of commands is printed")->type_name("");
+    help->callback([&app, name, &exit_code] {
+        if (name->empty()) {
+            // app.help() would be that of the command that was called, which is this one.
+            fmt::print("{}", app.get_formatter()->make_help(&app, app.get_name(), CLI::AppFormatMode::Normal));
+        } else if (const auto known = check_command(app, *name); !known) {
+            exit_code = report_error(known.error());
+        } else {
+            fmt::print("{}", app.get_subcommand(*name)->help(app.get_name()));
+        }
+    });
+    for (const auto& [command, lines] : examples) {
+        app.get_subcommand(std::string{command})->footer("Examples:" + std::string{lines});
+    }
+}
+
+} // namespace vgpusim::cli

@@ -1,0 +1,78 @@
+#include "vgpusim/workload/offered_load.hpp"
+
+#include <cstdint>
+
+#include <fmt/format.h>
+
+#include "vgpualloc/core/units.hpp"
+
+namespace vgpusim {
+
+using vgpualloc::error;
+using vgpualloc::error_code;
+using vgpualloc::expected;
+using vgpualloc::milli_gpu;
+using vgpualloc::ticks;
+using vgpualloc::unexpected;
+
+namespace {
+
+__extension__ using wide = __int128;
+
+/// What the offered load is made of.
+struct demand {
+    wide milli_ticks = 0; ///< asked for by the pods that leave, times their durations
+    ticks span;           ///< from the first arrival to the last
+};
+
+demand demand_of(const simulation_input& input) {
+    demand result;
+    for (const arriving_pod& pod : input.pods) {
+        if (!pod.duration) continue;
+        result.milli_ticks += wide{input.requested[pod.request].count()} * pod.duration->count();
+    }
+    if (!input.pods.empty()) result.span = input.pods.back().arrival - input.pods.front().arrival;
+    return result;
+}
+
+error impossible(const char* expectation) {
+    return {
+        .code = error_code::unsupported, .where = "", .field = "offered_load", .value = "", .expected = expectation};
+}
+
+} // namespace
+
+std::optional<double> offered_load_of(const simulation_input& input, milli_gpu gpus) {
+    const demand total = demand_of(input);
+    if (total.milli_ticks == 0 || gpus == milli_gpu{} || total.span <= ticks{0}) return std::nullopt;
+    return static_cast<double>(total.milli_ticks) / static_cast<double>(gpus.count()) /
+           static_cast<double>(total.span.count());
+}
+
+expected<void> set_offered_load(simulation_input& input, milli_gpu gpus, double target) {
+    const demand total = demand_of(input);
+    if (gpus == milli_gpu{}) return unexpected(impossible("the cluster has no GPUs to load"));
+    if (total.milli_ticks == 0) {
+        return unexpected(impossible("no pod that asks for a GPU leaves, so that there is no load to set"));
+    }
+    if (total.span <= ticks{0}) {
+        return unexpected(impossible("all pods arrive at one instant, which nothing can move apart"));
+    }
+    constexpr double span_max = 1e18; // 10^12 seconds
+    const double exact = static_cast<double>(total.milli_ticks) / static_cast<double>(gpus.count()) / target;
+    if (!(exact >= 0.5 && exact <= span_max)) {
+        error failure = impossible("a load at which the arrivals span between a microsecond and 10^12 seconds");
+        failure.value = fmt::format("{}", target);
+        return unexpected(failure);
+    }
+    const auto span = static_cast<std::int64_t>(exact + 0.5);
+    const ticks begin = input.pods.front().arrival;
+    for (arriving_pod& pod : input.pods) {
+        const wide after = wide{(pod.arrival - begin).count()} * span;
+        const auto half = wide{total.span.count() / 2};
+        pod.arrival = begin + ticks{static_cast<std::int64_t>((after + half) / total.span.count())};
+    }
+    return {};
+}
+
+} // namespace vgpusim
