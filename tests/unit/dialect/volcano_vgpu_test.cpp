@@ -293,7 +293,7 @@ TEST(volcano_vgpu_pod, amounts_out_of_range_are_errors) {
 }
 
 TEST(volcano_vgpu_pod, a_mode_annotation_must_match_whatever_it_says) {
-    covers({"R032"});
+    covers({"R032", "R072"});
     auto pod = one_card({{"volcano.sh/vgpu-number", 1}});
     EXPECT_EQ(only(spoken::read_pod(pod, options{})).mode, "");
     const auto mode_for = [&pod](const char* text, const options& with) {
