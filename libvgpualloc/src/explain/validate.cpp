@@ -2,6 +2,7 @@
 #include "vgpualloc/explain/validate.hpp"
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 #include "vgpualloc/kube/cluster_objects.hpp"
@@ -35,6 +36,18 @@ idle_answer idle_devices(const mig_catalog& catalog) {
     };
 }
 
+/// Errors of a dialect name the object only: the place in the file comes before.
+void add_error(object_report& report, error problem) {
+    problem.where = problem.where.empty() ? report.place : report.place + ": " + problem.where;
+    report.errors.push_back(std::move(problem));
+}
+
+/// Leaves every error once: what several dialects or containers say alike is one mistake.
+void drop_repeated(std::vector<error>& errors) {
+    std::unordered_set<std::string> messages; // only looked up, never walked
+    std::erase_if(errors, [&messages](const error& problem) { return !messages.insert(problem.message()).second; });
+}
+
 void add_findings(request_findings findings, object_report& report) {
     for (error& problem : findings.errors) add_error(report, std::move(problem));
     for (std::string& note : findings.notes) report.notes.push_back(std::move(note));
@@ -64,9 +77,9 @@ void read_requests(const dialect& spoken, const kubernetes::pod& pod, const chec
     if (spoken.asks_as_one()) {
         read(pod, {});
     } else {
+        kubernetes::pod part = pod; // copied once: a copy for each container costs the square of their number
         for (const kubernetes::container& container : pod.containers) {
-            kubernetes::pod part = pod;
-            part.containers = {container};
+            part.containers.assign(1, container);
             read(part, container.name);
         }
     }
@@ -154,16 +167,11 @@ object_report report_of(const manifest& object, const checks& with_checks) {
     if (object.node) validate_node(object, with_checks, report);
     validate_config(object, report);
     if (!object.pod && !object.node && object.data.empty()) report.notes.emplace_back("makes no pods");
+    drop_repeated(report.errors);
     return report;
 }
 
 } // namespace
-
-void add_error(object_report& report, error problem) {
-    problem.where = problem.where.empty() ? report.place : report.place + ": " + problem.where;
-    const auto same = [&problem](const error& known) { return known.message() == problem.message(); };
-    if (std::ranges::none_of(report.errors, same)) report.errors.push_back(std::move(problem));
-}
 
 std::vector<object_report> validate(std::span<const manifest> manifests, const dialect_set& dialects) {
     std::vector<error> warnings; // of objects that are there twice: each has a report of its own

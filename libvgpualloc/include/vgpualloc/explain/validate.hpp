@@ -38,11 +38,8 @@ struct object_report {
 
     std::vector<dialect_report> dialects; ///< those whose words the object uses
     std::vector<std::string> notes;       ///< worth knowing, but no mistake
-    std::vector<error> errors;
+    std::vector<error> errors;            ///< every one once
 };
-
-/// Errors of a dialect name the object only: the place in the file comes before. Every error once.
-void add_error(object_report& report, error problem);
 
 /// One report per object, in their order, after one for the configuration if it has warnings. Objects of all files
 /// together, because a pod's node may be in another one.
