@@ -4,12 +4,27 @@
 
 #include <nlohmann/json.hpp>
 
+#include "vgpualloc/core/printable.hpp"
 #include "vgpuformats/json.hpp"
 
 namespace vgpuformats {
 namespace {
 
 using nlohmann::json;
+
+/// A JSON text may reach a terminal: what would steer it is written as an escape, which means the same.
+void append_unseen_escaped(std::string_view printed, std::string& to) {
+    while (!printed.empty()) {
+        const auto next = vgpualloc::detail::first_character(printed); // always one: what is no UTF-8 was replaced
+        if (vgpualloc::detail::steers(next.code)) {
+            to += "\\u";
+            vgpualloc::detail::append_hex(to, next.code, 4);
+        } else {
+            to += printed.substr(0, next.length);
+        }
+        printed.remove_prefix(next.length);
+    }
+}
 
 void print_text(std::string_view text, std::string& to) {
     const auto plain = [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; };
@@ -18,7 +33,7 @@ void print_text(std::string_view text, std::string& to) {
         to += text;
         to += '"';
     } else {
-        to += json(text).dump(-1, ' ', false, json::error_handler_t::replace);
+        append_unseen_escaped(json(text).dump(-1, ' ', false, json::error_handler_t::replace), to);
     }
 }
 

@@ -7,15 +7,20 @@
 #include <utility>
 #include <vector>
 
+#include "vgpualloc/core/printable.hpp"
+
 namespace vgpualloc::explaining {
 
 /// Rows of as many cells as there are headings. Columns are as wide as their widest cell and two spaces apart; the last
-/// one ends the line. UTF-8 counts by characters.
+/// one ends the line. UTF-8 counts by characters. Cells are shown as printable() does.
 class text_table {
 public:
     explicit text_table(std::vector<std::string> headings) { rows_.push_back(std::move(headings)); }
 
-    void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+    void add(std::vector<std::string> cells) {
+        for (std::string& cell : cells) cell = printable(cell);
+        rows_.push_back(std::move(cells));
+    }
     [[nodiscard]] bool empty() const noexcept { return rows_.size() == 1; }
 
     [[nodiscard]] std::string text() const {

@@ -9,6 +9,7 @@
 #include "part_words.hpp"
 #include "request_words.hpp"
 #include "text_table.hpp"
+#include "vgpualloc/core/printable.hpp"
 #include "vgpualloc/explain/words.hpp"
 
 namespace vgpualloc::explaining {
@@ -28,7 +29,7 @@ std::vector<std::size_t> shown_nodes(const explanation& explained, const explain
 
 std::string container_name(const explanation& explained, std::size_t container) {
     const std::string& name = explained.pod.container_names[container];
-    return name.empty() ? "the pod" : name;
+    return name.empty() ? "the pod" : printable(name);
 }
 
 std::string refusal_words(const explanation& explained, const refusal& why) {
@@ -61,21 +62,22 @@ std::string shares_words(const explanation& explained, const explained_node& nod
 std::string score_words(double score) { return fmt::format("{:.6g}", score == 0.0 ? 0.0 : score); }
 
 std::string header(const explanation& explained) {
-    std::string text =
-        fmt::format("pod {} ({})\n  host: {} mCPU, {} MiB of memory\n", explained.pod.full_name(), explained.pod.place,
-                    explained.pod.request.cpu.count(), mib_up(explained.pod.request.memory));
+    std::string text = fmt::format("pod {} ({})\n  host: {} mCPU, {} MiB of memory\n",
+                                   printable(explained.pod.full_name()), printable(explained.pod.place),
+                                   explained.pod.request.cpu.count(), mib_up(explained.pod.request.memory));
     for (std::size_t c = 0; c < explained.pod.request.containers.size(); ++c) {
         const std::string& name = explained.pod.container_names[c];
-        text += fmt::format("  {}: {} (dialect {})\n", name.empty() ? "the pod as a whole" : "container " + name,
-                            request_words(explained.pod.request.containers[c]), explained.pod.dialect);
+        text +=
+            fmt::format("  {}: {} (dialect {})\n", name.empty() ? "the pod as a whole" : "container " + printable(name),
+                        printable(request_words(explained.pod.request.containers[c])), explained.pod.dialect);
     }
     if (explained.pod.request.containers.empty()) text += "  no device\n";
-    return text + fmt::format("policy {}: {}\n", explained.policy, explained.policy_summary);
+    return text + fmt::format("policy {}: {}\n", printable(explained.policy), explained.policy_summary);
 }
 
 std::string choice_words(const explanation& explained) {
     if (!explained.chosen) return scheduling_message(explained) + "\n";
-    const std::string& node = explained.nodes[*explained.chosen].name;
+    const std::string node = printable(explained.nodes[*explained.chosen].name);
     std::string text = fmt::format("chosen: {}, ", node);
     switch (explained.reason) {
     case choice_reason::only_one_fits:
@@ -96,15 +98,16 @@ std::string choice_words(const explanation& explained) {
         break;
     }
     if (explained.runner_up) {
-        text += fmt::format("; next {}, {} {}", explained.nodes[*explained.runner_up].name,
+        text += fmt::format("; next {}, {} {}", printable(explained.nodes[*explained.runner_up].name),
                             score_words(std::abs(explained.margin)), explained.margin < 0.0 ? "more" : "less");
     }
     text += fmt::format(" ({} of {} nodes fit)\n", explained.fitting, explained.nodes.size());
     for (const explained_share& share : explained.nodes[*explained.chosen].shares) {
         text += fmt::format("  {} gets of device {} ({}): {}\n", container_name(explained, share.container),
-                            share.device, share.uuid, share.part.words);
+                            share.device, printable(share.uuid), share.part.words);
     }
-    for (const auto& [key, value] : explained.annotations) text += fmt::format("  annotation {}: {}\n", key, value);
+    for (const auto& [key, value] : explained.annotations)
+        text += fmt::format("  annotation {}: {}\n", key, printable(value));
     return text;
 }
 
@@ -195,7 +198,7 @@ std::string device_table(const explanation& explained, const std::vector<std::si
 std::string explanation_text(const explanation& explained, const explain_layout& layout) {
     const auto shown = shown_nodes(explained, layout);
     std::string text = header(explained);
-    for (const std::string& note : explained.notes) text += "note: " + note + "\n";
+    for (const std::string& note : explained.notes) text += "note: " + printable(note) + "\n";
     for (const auto& warning : layout.warnings) text += "warning: " + warning.message() + "\n";
     text += "\n" + choice_words(explained) + "\n" + node_table(explained, shown);
     if (layout.node.empty() && shown.size() < explained.nodes.size()) {

@@ -144,6 +144,13 @@ TEST(print_json, one_line_or_indented) {
                                      "  \"m\": {},\n  \"n\": null\n}");
 }
 
+// FINDINGS 26: a JSON text means the same with escapes, and a terminal is not steered by it.
+TEST(print_json, what_is_not_seen_is_escaped) {
+    const std::string text = "\x1b[31m \x7f \xC2\x9B \xE2\x80\xAE é 昇";
+    EXPECT_EQ(print_json(text), R"("\u001b[31m \u007f \u009b \u202e é 昇")");
+    EXPECT_EQ(parse_json(print_json(text), "x")->text, text);
+}
+
 TEST(print_json, texts_are_escaped_and_made_valid) {
     EXPECT_EQ(print_json("a\"b\\c\n\x01/\xC3\xA9"), R"("a\"b\\c\n\u0001/é")");
     EXPECT_EQ(print_json("a\xff"), "\"a\xEF\xBF\xBD\"");

@@ -3,7 +3,10 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <utility>
+
+#include "vgpualloc/core/printable.hpp"
 
 namespace vgpualloc {
 
@@ -27,7 +30,8 @@ struct error {
     std::string value;    ///< the offending text; may be empty
     std::string expected; ///< what would have been accepted, or what went wrong
 
-    /// The one-line message: control characters of the input are shown as \xNN, overlong values are cut.
+    /// The one-line message: what in the input is not to reach a terminal is escaped
+    /// (printable), overlong values are cut.
     [[nodiscard]] std::string message() const {
         constexpr std::size_t value_shown_max = 200;
         std::string text = where;
@@ -38,27 +42,11 @@ struct error {
         };
         add(field);
         if (!value.empty()) {
-            add("got '" + value.substr(0, value_shown_max) + (value.size() > value_shown_max ? "…'" : "'"));
+            const std::string_view shown = beginning_of(value, value_shown_max);
+            add("got '" + std::string{shown} + (shown.size() < value.size() ? "…'" : "'"));
         }
         if (!expected.empty()) text += value.empty() ? (text.empty() ? "" : ": ") + expected : ", expected " + expected;
         return printable(text);
-    }
-
-private:
-    [[nodiscard]] static std::string printable(const std::string& text) {
-        constexpr char digits[] = "0123456789abcdef";
-        std::string out;
-        for (const char c : text) {
-            const auto byte = static_cast<unsigned char>(c);
-            if (byte >= 0x20 && byte != 0x7f) {
-                out += c;
-            } else {
-                out += "\\x";
-                out += digits[byte >> 4U];
-                out += digits[byte & 15U];
-            }
-        }
-        return out;
     }
 };
 

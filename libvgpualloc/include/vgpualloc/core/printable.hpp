@@ -1,0 +1,83 @@
+// Text of somebody else's as it may be shown: nothing in it can steer a terminal, begin a line or turn the reading
+// direction.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace vgpualloc {
+
+namespace detail {
+
+struct utf8_character {
+    std::uint32_t code = 0;
+    std::size_t length = 0; ///< in bytes; 0: the text does not begin with a character of UTF-8
+};
+
+/// The character that a text, which is not empty, begins with. Overlong forms, surrogates and what is beyond Unicode
+/// are none.
+[[nodiscard]] inline utf8_character first_character(std::string_view text) noexcept {
+    const auto byte = [text](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i])); };
+    const std::uint32_t lead = byte(0);
+    if (lead < 0x80U) return {lead, 1};
+    const std::size_t length = lead >= 0xF0U ? 4 : lead >= 0xE0U ? 3 : 2;
+    if (lead < 0xC2U || lead > 0xF4U || text.size() < length) return {};
+    std::uint32_t code = lead & (0x7FU >> length);
+    for (std::size_t i = 1; i < length; ++i) {
+        if ((byte(i) & 0xC0U) != 0x80U) return {};
+        code = (code << 6U) | (byte(i) & 0x3FU);
+    }
+    const bool overlong = (length == 3 && code < 0x800U) || (length == 4 && code < 0x10000U);
+    const bool surrogate = code >= 0xD800U && code <= 0xDFFFU;
+    return overlong || surrogate || code > 0x10FFFFU ? utf8_character{} : utf8_character{code, length};
+}
+
+/// Characters that are not seen, and change how the text around them is: controls (also of Latin-1, which terminals
+/// obey in UTF-8 too), marks of width and direction, line and paragraph separators.
+[[nodiscard]] constexpr bool steers(std::uint32_t code) noexcept {
+    return code < 0x20U || (code >= 0x7FU && code <= 0x9FU) || code == 0x61CU || (code >= 0x200BU && code <= 0x200FU) ||
+           (code >= 0x2028U && code <= 0x202EU) || (code >= 0x2060U && code <= 0x206FU) || code == 0xFEFFU;
+}
+
+inline void append_hex(std::string& to, std::uint32_t value, int digits) {
+    for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4) to += "0123456789abcdef"[(value >> shift) & 15U];
+}
+
+} // namespace detail
+
+/// The text with visible escapes in place of what is not to reach a terminal: \x1b for a control of ASCII and for a
+/// byte that is no UTF-8, \u202e for another character that is not seen. The result is one line, and a result is its
+/// own result.
+[[nodiscard]] inline std::string printable(std::string_view text) {
+    std::string result;
+    result.reserve(text.size());
+    while (!text.empty()) {
+        const detail::utf8_character next = detail::first_character(text);
+        const std::size_t length = next.length == 0 ? 1 : next.length;
+        if (next.length != 0 && !detail::steers(next.code)) {
+            result += text.substr(0, length);
+        } else if (length == 1) {
+            result += "\\x";
+            detail::append_hex(result, static_cast<unsigned char>(text.front()), 2);
+        } else {
+            result += "\\u";
+            detail::append_hex(result, next.code, 4);
+        }
+        text.remove_prefix(length);
+    }
+    return result;
+}
+
+/// At most so many bytes from the beginning of a text, without a part of a character at the end.
+[[nodiscard]] inline std::string_view beginning_of(std::string_view text, std::size_t bytes_max) noexcept {
+    if (text.size() <= bytes_max) return text;
+    constexpr std::size_t character_bytes_max = 4;
+    std::size_t end = bytes_max;
+    while (end > 0 && bytes_max - end < character_bytes_max && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U)
+        --end;
+    return text.substr(0, end);
+}
+
+} // namespace vgpualloc
