@@ -77,26 +77,52 @@ void print_devices(const vgpualloc::explaining::dialect_report& from) {
     }
 }
 
-void print(const vgpualloc::explaining::object_report& from) {
-    fmt::print("{} {} {}{}\n", from.place, from.kind, from.ns.empty() ? "" : from.ns + "/", from.name);
-    if (from.is_pod) {
-        fmt::print("  {} {}, {} mCPU, {} MiB of memory\n", from.replicas, from.replicas == 1 ? "pod" : "pods",
-                   from.cpu.count(), from.memory_mib());
+/// "init container warm-up"; empty for the pod as a whole.
+std::string words_of(const vgpualloc::explaining::container_role& from) {
+    if (from.container.empty()) return {};
+    return fmt::format("{} {}", from.role == "init_container" ? "init container" : from.role, from.container);
+}
+
+void print_asks(const vgpualloc::explaining::named_resources& from) {
+    std::string text;
+    for (const auto& [resource, amount] : from.amounts) {
+        text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", resource, amount);
     }
+    for (const std::string& claim : from.claims) text += fmt::format("{}claim {}", text.empty() ? "" : ", ", claim);
+    fmt::print("  {} asks for {}\n", words_of(from), text);
+}
+
+std::string pods_words(const vgpualloc::explaining::object_report& from) {
+    if (from.one_per_node) return "1 pod for every node that takes one";
+    return fmt::format("{} {}", from.replicas, from.replicas == 1 ? "pod" : "pods");
+}
+
+void print(const vgpualloc::explaining::object_report& from) {
+    fmt::print("{} {} {}{}\n", from.place, from.kind.empty() ? "object without a kind" : from.kind,
+               from.ns.empty() ? "" : from.ns + "/", from.name);
+    if (from.is_pod) {
+        fmt::print("  {}, {} mCPU, {} MiB of memory{}\n", pods_words(from), from.cpu.count(), from.memory_mib(),
+                   from.replicas == 1 && !from.one_per_node ? "" : " each");
+    }
+    for (const auto& named : from.asks) print_asks(named);
     for (const vgpualloc::explaining::dialect_report& entry : from.dialects) {
         for (const auto& request : entry.requests) {
-            fmt::print("  {}: {}{}\n", entry.dialect,
-                       request.container.empty() ? "" : fmt::format("container {}: ", request.container),
+            fmt::print("  {}: {}{}{}\n", entry.dialect, words_of(request), request.container.empty() ? "" : ": ",
                        describe(request.request));
         }
-        if (entry.requests_unread > 0) {
-            fmt::print("  {}: {} that cannot be read\n", entry.dialect,
-                       entry.requests_unread == 1 ? "a request" : fmt::format("{} requests", entry.requests_unread));
+        for (const auto& refused : entry.refused) {
+            fmt::print("  {}: {}: not read, there is an error in it\n", entry.dialect, words_of(refused));
         }
         print_devices(entry);
     }
     for (const std::string& entry : from.notes) fmt::print("  note: {}\n", entry);
     for (const auto& entry : from.errors) fmt::print("  error: {}\n", entry.message());
+}
+
+void print_not_considered(const std::vector<std::string>& rules) {
+    if (rules.empty()) return;
+    fmt::print("not looked at:\n");
+    for (const std::string& rule : rules) fmt::print("  {}\n", rule);
 }
 
 int run(const options& chosen) {
@@ -119,10 +145,14 @@ int run(const options& chosen) {
         if (!entry.errors.empty()) ++wrong;
         if (!chosen.json) print(entry);
     }
-    if (chosen.json) fmt::print("{}", vgpualloc::explaining::validate_json(reports));
+    const auto ignored = vgpualloc::explaining::not_considered(*objects);
+    if (chosen.json)
+        fmt::print("{}", vgpualloc::explaining::validate_json(reports, ignored));
+    else
+        print_not_considered(ignored);
     if (errors == 0) return exit_done;
-    fmt::print(stderr, "vgpusim: {} {} in {} of {} objects\n", errors, errors == 1 ? "error" : "errors", wrong,
-               reports.size());
+    fmt::print(stderr, "vgpusim: {} {} in {} of {} {}\n", errors, errors == 1 ? "error" : "errors", wrong,
+               reports.size(), reports.size() == 1 ? "object" : "objects");
     return exit_bad_input;
 }
 

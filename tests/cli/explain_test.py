@@ -398,7 +398,6 @@ class ExplainTest(CliTest):
 
     def test_resources_that_no_dialect_reads(self):
         for limits, resource in (({"nvidia.com/gpu": 1, "nvidia.com/gpumme": 3000}, "nvidia.com/gpumme"),
-                                 ({"nvidia.com/mig-1g.5gb": 1}, "nvidia.com/mig-1g.5gb"),
                                  ({"volcano.sh/vgpu-cores": 10}, "volcano.sh/vgpu-cores")):
             with self.subTest(resource=resource):
                 objects = hami_node(gpu("GPU-0", "NVIDIA A30", "hami-core")) + waiting(limits)

@@ -18,6 +18,11 @@ dialect_set::members made_of_list(const dialect_config& config) {
 
 } // namespace
 
+bool dialect::reads_resource(std::string_view resource) const {
+    const auto names = resources();
+    return std::ranges::find(names, resource) != names.end();
+}
+
 dialect_set::dialect_set(dialect_config config) : dialect_set{made_of_list(config), config} {}
 
 dialect_set::dialect_set(members dialects, dialect_config config)
@@ -60,34 +65,6 @@ dialect_set dialect_set::for_traits(std::span<const std::set<std::string>> trait
         if (auto own = dialects_[i]->for_traits(traits[i])) adapted.dialects_[i] = std::move(own);
     }
     return adapted;
-}
-
-std::vector<error> dialect_set::resources_not_read(const kubernetes::pod& pod) const {
-    const auto names_prefix_of = [](const std::string& resource) {
-        return [&resource](const auto& candidate) {
-            const auto starts = [&resource](const std::string& prefix) { return resource.starts_with(prefix); };
-            return std::ranges::any_of(candidate->resource_prefixes(), starts);
-        };
-    };
-    std::vector<error> problems;
-    for (const kubernetes::container& container : pod.containers) {
-        for (const auto& [resource, amount] : container.requests) {
-            if (std::ranges::none_of(dialects_, names_prefix_of(resource))) continue;
-            const auto owner = std::ranges::find_if(dialects_, [&name = resource](const auto& candidate) {
-                const auto names = candidate->resources();
-                return std::ranges::find(names, name) != names.end();
-            });
-            if (owner != dialects_.end() && (*owner)->requests(pod)) continue;
-            problems.push_back({.code = error_code::unknown_name,
-                                .where = "container " + container.name,
-                                .field = "resources",
-                                .value = resource,
-                                .expected = owner != dialects_.end()
-                                                ? (*owner)->what_else_it_takes(resource)
-                                                : "a resource that a dialect knows (see --config for other names)"});
-        }
-    }
-    return problems;
 }
 
 expected<void> dialect_set::check_enabled(const dialects::volcano::plugin_arguments& arguments, std::string_view name,

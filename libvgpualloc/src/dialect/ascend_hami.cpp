@@ -177,9 +177,10 @@ std::string ascend_dialect::binding_node(const kubernetes::pod& pod) const { ret
 
 bool ascend_dialect::requests(const kubernetes::pod& pod) const {
     return std::ranges::any_of(options_.kinds, [&pod](const kind& npus) {
-        return std::ranges::any_of(pod.containers, [&npus](const kubernetes::container& container) {
+        const auto asks = [&npus](const kubernetes::container& container) {
             return container.limits.contains(resource_of(npus)) || container.limits.contains(memory_resource_of(npus));
-        });
+        };
+        return std::ranges::any_of(pod.containers, asks) || std::ranges::any_of(pod.init_containers, asks);
     });
 }
 
@@ -210,7 +211,7 @@ expected<std::optional<device_request>> read_container(const kubernetes::pod& po
     if (!counted && !container.limits.contains(memory_resource_of(npus))) return std::nullopt;
     const auto count = hami_text::amount(pod, container, resource_of(npus));
     if (!count) return unexpected(count.error());
-    const auto memory = hami_text::amount(pod, container, memory_resource_of(npus));
+    const auto memory = hami_text::amount(pod, container, memory_resource_of(npus), mib{npus.memory_factor});
     if (!memory) return unexpected(memory.error());
     const auto cores = hami_text::amount(pod, container, core_resource_of(npus));
     if (!cores) return unexpected(cores.error());
@@ -233,16 +234,21 @@ expected<std::optional<device_request>> read_container(const kubernetes::pod& po
     return entry;
 }
 
+expected<hami_text::container_entries> read_all_containers(const kubernetes::pod& pod, const kind& npus,
+                                                           const options& configured) {
+    return hami_text::read_containers(
+        pod, [&](const kubernetes::container& container) { return read_container(pod, container, npus, configured); });
+}
+
 expected<pod_request> ascend_dialect::read_pod(const kubernetes::pod& pod) const {
     pod_request request;
     for (const kind& npus : options_.kinds) {
-        for (const kubernetes::container& container : pod.containers) {
-            auto entry = read_container(pod, container, npus, options_);
-            if (!entry) return unexpected(std::move(entry).error());
-            if (!*entry) continue;
+        auto containers = read_all_containers(pod, npus, options_);
+        if (!containers) return unexpected(std::move(containers).error());
+        for (device_request& entry : containers->entries) {
             // The chips of a 910 board have fast links within their network only.
             if (npus.super_pod || npus.npu.name.starts_with("Ascend910")) request.one_link_group = true;
-            request.containers.push_back(**std::move(entry));
+            request.containers.push_back(std::move(entry));
         }
     }
     request.containers_apart = options_.containers_apart && !request.containers.empty();

@@ -25,16 +25,6 @@ std::vector<npu_template> by_memory(std::vector<npu_template> templates) {
     return templates;
 }
 
-/// Which regular containers ask for this kind; a container that cannot be read asks for nothing.
-hami_text::askers askers_of(const kubernetes::pod& pod, const kind& npus, const options& configured) {
-    hami_text::askers result{.init_containers = pod.init_containers.size(), .regular = {}};
-    for (const kubernetes::container& container : pod.containers) {
-        const auto request = read_container(pod, container, npus, configured);
-        result.regular.push_back(request && request->has_value());
-    }
-    return result;
-}
-
 /// A memory that is no template's is a problem, but what was charged is counted: the card is in use.
 partition part_of(const hami_text::record& from, const kind& npus, bool soft, const std::string& where,
                   std::vector<error>& problems) {
@@ -56,16 +46,21 @@ partition part_of(const hami_text::record& from, const kind& npus, bool soft, co
     return slice{.memory = memory, .cores = cores};
 }
 
-/// The shares of one kind; the first of its containers has number `first` in the request.
-void read_kind(const kubernetes::pod& pod, const kind& npus, const hami_text::askers& askers, std::uint32_t first,
-               std::span<const device_registration> devices, assignment_reading& reading) {
+/// The shares of one kind; the first of its entries has number `first` in the request.
+void read_kind(const kubernetes::pod& pod, const kind& npus, const hami_text::container_entries& containers,
+               std::uint32_t first, std::span<const device_registration> devices, assignment_reading& reading) {
     const std::string key = "hami.io/" + npus.npu.name + allocated_suffix;
     const auto annotation = pod.annotations.find(key);
     if (annotation == pod.annotations.end()) return;
     const std::string where = hami_text::place(pod, "annotation", key);
     const auto parts = hami_text::read_parts(annotation->second, where, reading.problems);
-    const auto owners = hami_text::owners_of_parts(parts.size(), askers, where, reading.problems);
+    const auto owners = hami_text::containers_of_parts(parts.size(), containers, where, reading.problems);
+    std::vector<device_share> shares_at_init;
     for (std::size_t i = 0; i < parts.size(); ++i) {
+        const bool asks = owners[i] && containers.owners[*owners[i]];
+        const std::uint32_t entry = asks ? *containers.owners[*owners[i]] : 0;
+        const bool at_init = asks && containers.at_init[*owners[i]];
+        if (at_init && pod.initialized) continue; // it is free again
         std::set<std::string_view> seen;
         for (const hami_text::record& record : parts[i]) {
             const auto problem = [&](error_code code, std::string expected_text) {
@@ -80,14 +75,16 @@ void read_kind(const kubernetes::pod& pod, const kind& npus, const hami_text::as
                 continue;
             }
             // What the annotation says is in use is in use, whoever asked for it.
-            if (!owners[i]) problem(error_code::mismatch, "no device: it asks for none");
+            if (!asks) problem(error_code::mismatch, "no device: it asks for none");
             const auto device = hami_text::find_device(devices, npus.npu.name, record.uuid, where, reading.problems);
             if (!device) continue;
             const partition part = part_of(record, npus, soft_pod(pod), where, reading.problems);
-            const auto container = owners[i].value_or(static_cast<std::uint32_t>(i));
-            reading.shares.push_back({.container = first + container, .device = *device, .part = part});
+            auto& shares = at_init ? shares_at_init : reading.shares;
+            const std::uint32_t container = asks ? entry : static_cast<std::uint32_t>(i);
+            shares.push_back({.container = first + container, .device = *device, .part = part});
         }
     }
+    for (const device_share& share : shares_at_init) hami_text::add_at_init(share, reading.shares);
 }
 
 const vir_template& template_in(const partition& part) {
@@ -130,9 +127,9 @@ assignment_reading ascend_dialect::read_assignment(const kubernetes::pod& pod,
     assignment_reading result;
     std::uint32_t first = 0;
     for (const kind& npus : options_.kinds) {
-        const auto askers = askers_of(pod, npus, options_);
-        read_kind(pod, npus, askers, first, devices, result);
-        first += static_cast<std::uint32_t>(std::ranges::count(askers.regular, true));
+        const auto containers = hami_text::or_nothing(read_all_containers(pod, npus, options_), pod);
+        read_kind(pod, npus, containers, first, devices, result);
+        first += static_cast<std::uint32_t>(containers.entries.size());
     }
     // By kind, then in the order written; a part may stand before that of an earlier container only by kind.
     std::ranges::stable_sort(result.shares, {}, &device_share::container);
@@ -143,23 +140,27 @@ kubernetes::text_map ascend_dialect::write_assignment(const kubernetes::pod& pod
                                                       std::span<const device_registration> devices,
                                                       const decision& decided) const {
     kubernetes::text_map written;
-    std::uint32_t container = 0;
+    std::uint32_t first = 0;
     for (const kind& npus : options_.kinds) {
-        const auto askers = askers_of(pod, npus, options_);
-        if (std::ranges::count(askers.regular, true) == 0) continue;
-        std::string list(options_.empty_parts ? askers.init_containers : 0, ';');
+        const auto containers = hami_text::or_nothing(read_all_containers(pod, npus, options_), pod);
+        if (containers.entries.empty()) continue;
+        std::string list;
         document runtime = document::list();
-        for (const bool asks : askers.regular) {
-            if (!asks && !options_.empty_parts) continue;
+        for (std::size_t part = 0; part < containers.own.size(); ++part) {
+            if (!containers.own[part] && !options_.empty_parts) continue;
+            std::int64_t record = 0;
             for (const device_share& share : decided.shares) {
-                if (!asks || share.container != container) continue;
-                VGA_ASSERT(share.device.at() < devices.size(), "a share is of a device of its node");
-                hami_text::append(list, record_of(devices[share.device.at()], share.part));
-                runtime.push_back(runtime_entry(devices[share.device.at()], share.part));
+                if (!containers.owners[part] || share.container != first + *containers.owners[part]) continue;
+                if (hami_text::has_all_its_devices(containers, part, record)) continue;
+                const device_registration& device = devices[share.device.at()];
+                const partition own = hami_text::part_of_container(containers, part, share.part, device.memory);
+                hami_text::append(list, record_of(device, own));
+                runtime.push_back(runtime_entry(device, own));
+                ++record;
             }
             list += ';';
-            if (asks) ++container;
         }
+        first += static_cast<std::uint32_t>(containers.entries.size());
         written["hami.io/" + npus.npu.name + "-devices-to-allocate"] = list;
         written["hami.io/" + npus.npu.name + allocated_suffix] = list;
         written["huawei.com/" + npus.npu.name] = vgpuformats::print_json(runtime);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "ascend_hami_parts.hpp"
+#include "hami_annotation.hpp"
 #include "text.hpp"
 
 namespace vgpualloc::dialects::ascend_hami {
@@ -63,6 +64,17 @@ request_findings ascend_dialect::check(const device_request& request, const std:
     for (const kind& npus : options_.kinds) {
         if (npus.npu.name == request.family) check_kind(npus, request, container, ask, findings);
     }
+    return findings;
+}
+
+request_findings ascend_dialect::check_pod(const kubernetes::pod& pod) const {
+    request_findings findings;
+    for (const kubernetes::container* container : text::all_containers(pod)) {
+        for (const kind& npus : options_.kinds) {
+            text::check_amounts(*container, resource_of(npus), {}, mib{1}, findings);
+        }
+    }
+    hami_text::check_privileged(pod, findings);
     return findings;
 }
 

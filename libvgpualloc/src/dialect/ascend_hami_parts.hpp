@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "hami_containers.hpp"
 #include "listed_dialect.hpp"
 #include "vgpualloc/dialect/ascend_hami.hpp"
 
@@ -28,6 +29,10 @@ namespace vgpualloc::dialects::ascend_hami {
                                                                      const kubernetes::container& container,
                                                                      const kind& npus, const options& configured);
 
+/// What the containers of a pod ask of one kind, init containers too.
+[[nodiscard]] expected<hami_text::container_entries> read_all_containers(const kubernetes::pod& pod, const kind& npus,
+                                                                         const options& configured);
+
 class ascend_dialect final : public listed_dialect<list_entry, options> {
 public:
     using listed_dialect::listed_dialect;
@@ -41,7 +46,9 @@ public:
         return {.argument = "AscendHAMiVNPUEnable", .ranking = deviceshare_ranking::npus};
     }
 
+    [[nodiscard]] bool reads_init_containers() const noexcept override { return true; }
     [[nodiscard]] bool requests(const kubernetes::pod& pod) const override;
+    [[nodiscard]] request_findings check_pod(const kubernetes::pod& pod) const override;
     [[nodiscard]] expected<pod_request> read_pod(const kubernetes::pod& pod) const override;
 
     [[nodiscard]] node_reading read_node(const node_source& node) const override;

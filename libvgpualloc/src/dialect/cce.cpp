@@ -116,16 +116,17 @@ expected<device_request> read_container(const kubernetes::pod& pod, const kubern
     const auto cores = named(container, configured.cores_name);
     if (!units) {
         return bad(error_code::missing, configured.memory_name, "",
-                   "memory beside compute (rule 4: compute cannot be isolated alone)");
+                   "memory beside compute, which cannot be isolated alone");
     }
     constexpr std::int64_t units_max = amount_max / memory_unit.count();
     if (*units < 1 || *units > units_max) {
-        return bad(error_code::out_of_range, configured.memory_name, std::to_string(*units),
-                   "1 to " + std::to_string(units_max) + " units of 128 MiB (rules 5, 6)");
+        return bad(error_code::out_of_range, configured.memory_name,
+                   kubernetes::written_of(container, configured.memory_name, *units),
+                   "1 to " + std::to_string(units_max) + " units of 128 MiB");
     }
     if (cores && (*cores < cores_step.count() || *cores > whole_compute.count() || *cores % cores_step.count() != 0)) {
-        return bad(error_code::out_of_range, configured.cores_name, std::to_string(*cores),
-                   "a multiple of 5 from 5 to 100 (rule 8)");
+        return bad(error_code::out_of_range, configured.cores_name,
+                   kubernetes::written_of(container, configured.cores_name, *cores), "a multiple of 5 from 5 to 100");
     }
     device_request entry;
     entry.count = 1;
@@ -183,7 +184,7 @@ expected<pod_request> cce_dialect::read_pod(const kubernetes::pod& pod) const {
                   .where = place(pod, "init container", container.name),
                   .field = container.limits.contains(options_.memory_name) ? options_.memory_name : options_.cores_name,
                   .value = "",
-                  .expected = "no virtual GPU in an init container (rule 2)"});
+                  .expected = "no virtual GPU in an init container"});
     }
     pod_request request;
     for (const kubernetes::container& container : pod.containers) {

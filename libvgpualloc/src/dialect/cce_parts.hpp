@@ -22,6 +22,7 @@ public:
     [[nodiscard]] std::vector<std::string> resource_prefixes() const override { return {"volcano.sh/"}; }
     [[nodiscard]] std::string_view scheduler() const noexcept override { return "volcano"; } // SPEC-cce, rule 12
 
+    [[nodiscard]] bool reads_init_containers() const noexcept override { return true; } // to refuse them
     [[nodiscard]] bool requests(const kubernetes::pod& pod) const override;
     [[nodiscard]] expected<pod_request> read_pod(const kubernetes::pod& pod) const override;
 

@@ -64,6 +64,21 @@ public:
     }
     [[nodiscard]] std::vector<std::string> resource_prefixes() const override { return {"volcano.sh/"}; }
     [[nodiscard]] bool asks_as_one() const noexcept override { return true; }
+    [[nodiscard]] bool reads_init_containers() const noexcept override { return true; }
+    [[nodiscard]] request_findings check_pod(const kubernetes::pod& pod) const override {
+        request_findings findings;
+        const bool by_memory = ways_for(pod).memory;
+        for (const kubernetes::container* container : text::all_containers(pod)) {
+            text::check_amounts(*container, options_.number_name, options_.memory_name, mib{1}, findings);
+            if (!by_memory || !container->limits.contains(options_.number_name)) continue;
+            const bool has_both = container->limits.contains(options_.memory_name);
+            findings.notes.push_back(has_both
+                                         ? text::ignored_words(*container, options_.number_name, options_.memory_name)
+                                         : "container " + container->name + ": " + options_.number_name +
+                                               " does not count in a pod that asks for " + options_.memory_name);
+        }
+        return findings;
+    }
 
     [[nodiscard]] bool requests(const kubernetes::pod& pod) const override {
         const ways enabled = ways_for(pod);

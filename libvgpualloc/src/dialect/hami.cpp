@@ -37,16 +37,18 @@ expected<amounts> read_amounts(const kubernetes::pod& pod, const kubernetes::con
          {&configured.memory_percentage_name, &read.percent},
          {&configured.cores_name, &read.cores}}};
     for (const auto& [name, amount_read] : fields) {
-        const auto amount = hami_text::amount(pod, container, *name);
+        const auto amount = hami_text::amount(pod, container, *name,
+                                              mib{name == &configured.memory_name ? configured.memory_factor : 0});
         if (!amount) return unexpected(amount.error());
         *amount_read = *amount;
     }
     if (read.percent.value_or(0) > percent_max) { // the webhook refuses such a pod
-        return unexpected(error{.code = error_code::out_of_range,
-                                .where = hami_text::place(pod, "container", container.name),
-                                .field = configured.memory_percentage_name,
-                                .value = std::to_string(*read.percent),
-                                .expected = "a percentage from 0 to 100"});
+        return unexpected(
+            error{.code = error_code::out_of_range,
+                  .where = hami_text::place(pod, "container", container.name),
+                  .field = configured.memory_percentage_name,
+                  .value = kubernetes::written_of(container, configured.memory_percentage_name, *read.percent),
+                  .expected = "a percentage from 0 to 100"});
     }
     return read;
 }
@@ -116,12 +118,13 @@ std::vector<std::string> hami_dialect::resources() const {
 std::string hami_dialect::binding_node(const kubernetes::pod& pod) const { return hami_text::binding_node(pod); }
 
 bool hami_dialect::requests(const kubernetes::pod& pod) const {
-    return std::ranges::any_of(pod.containers, [&configured = options_](const kubernetes::container& container) {
+    const auto asks = [&configured = options_](const kubernetes::container& container) {
         const auto limited = [&container](const std::string& name) { return container.limits.contains(name); };
         if (limited(configured.count_name) || container.requests.contains(configured.count_name)) return true;
         return configured.admission && (limited(configured.memory_name) || limited(configured.memory_percentage_name) ||
                                         limited(configured.cores_name));
-    });
+    };
+    return std::ranges::any_of(pod.containers, asks) || std::ranges::any_of(pod.init_containers, asks);
 }
 
 expected<std::optional<device_request>>
@@ -144,13 +147,16 @@ read_container(const kubernetes::pod& pod, const kubernetes::container& containe
     return *std::move(entry);
 }
 
+expected<hami_text::container_entries> read_all_containers(const kubernetes::pod& pod, const options& configured) {
+    return hami_text::read_containers(
+        pod, [&](const kubernetes::container& container) { return read_container(pod, container, configured); });
+}
+
 expected<pod_request> hami_dialect::read_pod(const kubernetes::pod& pod) const {
+    auto containers = read_all_containers(pod, options_);
+    if (!containers) return unexpected(std::move(containers).error());
     pod_request request;
-    for (const kubernetes::container& container : pod.containers) {
-        auto entry = read_container(pod, container, options_);
-        if (!entry) return unexpected(std::move(entry).error());
-        if (*entry) request.containers.push_back(**std::move(entry));
-    }
+    request.containers = std::move(containers->entries);
     return request;
 }
 

@@ -37,19 +37,34 @@ std::string place(const kubernetes::node& node, std::string_view kind, std::stri
 }
 
 expected<std::optional<std::int64_t>> amount(const kubernetes::pod& pod, const kubernetes::container& container,
-                                             const std::string& resource) {
+                                             const std::string& resource, mib unit) {
     if (resource.empty()) return std::nullopt;
     for (const kubernetes::amount_map* amounts : {&container.limits, &container.requests}) {
         const auto entry = amounts->find(resource);
         if (entry == amounts->end()) continue;
         if (entry->second >= 0 && entry->second <= amount_max) return entry->second;
+        const std::string written = kubernetes::written_of(container, resource, entry->second);
         return unexpected(error{.code = error_code::out_of_range,
                                 .where = place(pod, "container", container.name),
                                 .field = resource,
-                                .value = std::to_string(entry->second),
-                                .expected = "a whole number from 0 to " + std::to_string(amount_max)});
+                                .value = written,
+                                .expected = unit > mib{0} ? text::memory_expected(written, unit, amount_max)
+                                                          : "a whole number from 0 to " + std::to_string(amount_max)});
     }
     return std::nullopt;
+}
+
+void check_privileged(const kubernetes::pod& pod, request_findings& findings) {
+    if (kubernetes::value_of(pod.labels, "hami.io/webhook") == "ignore") return;
+    for (const kubernetes::container* container : text::all_containers(pod)) {
+        if (!container->privileged) continue;
+        findings.errors.push_back({.code = error_code::unsupported,
+                                   .where = "container " + container->name,
+                                   .field = "securityContext.privileged",
+                                   .value = "true",
+                                   .expected = "no privileged container in a pod that asks for devices: HAMi's webhook "
+                                               "refuses it (label hami.io/webhook: ignore passes it by)"});
+    }
 }
 
 std::vector<std::vector<record>> read_parts(std::string_view annotation, const std::string& where,

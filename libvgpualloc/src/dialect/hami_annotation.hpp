@@ -13,6 +13,7 @@
 
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/core/ids.hpp"
+#include "vgpualloc/dialect/dialect.hpp"
 #include "vgpualloc/dialect/kubernetes.hpp"
 #include "vgpualloc/model/registration.hpp"
 #include "vgpuformats/json.hpp"
@@ -30,9 +31,13 @@ inline constexpr std::string_view separators = ",:;[]";
 [[nodiscard]] std::string place(const kubernetes::node& node, std::string_view kind, std::string_view name);
 
 /// The amount of a resource by limits, or else by requests; none if neither names it. Error out_of_range below 0 or
-/// above amount_max.
-[[nodiscard]] expected<std::optional<std::int64_t>>
-amount(const kubernetes::pod& pod, const kubernetes::container& container, const std::string& resource);
+/// above amount_max. `unit` is that of an amount of memory, 0 for others.
+[[nodiscard]] expected<std::optional<std::int64_t>> amount(const kubernetes::pod& pod,
+                                                           const kubernetes::container& container,
+                                                           const std::string& resource, mib unit = mib{0});
+
+/// HAMi's webhook refuses pods that ask for devices and have a privileged container, unless they are exempt.
+void check_privileged(const kubernetes::pod& pod, request_findings& findings);
 
 struct record {
     std::string_view uuid;

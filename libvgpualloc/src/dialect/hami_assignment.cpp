@@ -25,15 +25,6 @@ constexpr const char* allocated_key = "hami.io/vgpu-devices-allocated";
 constexpr const char* to_allocate_key = "hami.io/vgpu-devices-to-allocate";
 constexpr const char* mig_key = "hami.io/vgpu-mig-allocations";
 
-hami_text::askers askers_of(const kubernetes::pod& pod, const options& configured) {
-    hami_text::askers result{.init_containers = pod.init_containers.size(), .regular = {}};
-    for (const kubernetes::container& container : pod.containers) {
-        const auto request = read_container(pod, container, configured);
-        result.regular.push_back(request && request->has_value());
-    }
-    return result;
-}
-
 /// One entry of the MIG annotation: which instance a record of the other annotation is.
 struct mig_entry {
     std::int64_t part = 0;   ///< container, init containers first
@@ -96,9 +87,21 @@ public:
         : where_{hami_text::place(pod, "annotation", allocated_key)}, devices_{devices}, catalog_{&catalog},
           mig_{read_mig_entries(pod, reading_.problems)} {}
 
-    [[nodiscard]] assignment_reading take() { return std::move(reading_); }
+    [[nodiscard]] assignment_reading take() {
+        for (const device_share& share : at_init_) hami_text::add_at_init(share, reading_.shares);
+        std::ranges::stable_sort(reading_.shares, {}, &device_share::container);
+        return std::move(reading_);
+    }
     [[nodiscard]] const std::string& where() const { return where_; }
     [[nodiscard]] std::vector<error>& problems() { return reading_.problems; }
+
+    /// What an init container has that ends before the others is put aside until take().
+    void read_at_init(const hami_text::record& from, std::size_t part, std::size_t record, std::uint32_t container) {
+        std::vector<device_share> others = std::exchange(reading_.shares, {});
+        read(from, part, record, container);
+        at_init_.insert(at_init_.end(), reading_.shares.begin(), reading_.shares.end());
+        reading_.shares = std::move(others);
+    }
 
     void read(const hami_text::record& from, std::size_t part, std::size_t record, std::uint32_t container) {
         const auto device = hami_text::find_device(devices_, family, from.uuid, where_, reading_.problems);
@@ -150,7 +153,8 @@ private:
     std::span<const device_registration> devices_;
     const mig_catalog* catalog_;
     assignment_reading reading_;
-    std::vector<mig_entry> mig_; // after made_, whose problems its reading adds to
+    std::vector<device_share> at_init_;
+    std::vector<mig_entry> mig_; // after reading_, whose problems its reading adds to
 };
 
 mig_model model_for(const device_registration& device, const options& configured) {
@@ -215,12 +219,20 @@ assignment_reading hami_dialect::read_assignment(const kubernetes::pod& pod,
     const auto annotation = pod.annotations.find(allocated_key);
     if (annotation == pod.annotations.end()) return {};
     record_reader reader{pod, devices, *options_.catalog};
-    const auto askers = askers_of(pod, options_);
+    const auto containers = hami_text::or_nothing(read_all_containers(pod, options_), pod);
     const auto parts = hami_text::read_parts(annotation->second, reader.where(), reader.problems());
-    const auto owners = hami_text::owners_of_parts(parts.size(), askers, reader.where(), reader.problems());
+    const auto owners = hami_text::containers_of_parts(parts.size(), containers, reader.where(), reader.problems());
     for (std::size_t part = 0; part < parts.size(); ++part) {
-        if (!owners[part]) continue;
-        for (std::size_t i = 0; i < parts[part].size(); ++i) reader.read(parts[part][i], part, i, *owners[part]);
+        if (!owners[part] || !containers.owners[*owners[part]]) continue;
+        const bool at_init = containers.at_init[*owners[part]];
+        if (at_init && pod.initialized) continue; // it is free again
+        const std::uint32_t entry = *containers.owners[*owners[part]];
+        for (std::size_t i = 0; i < parts[part].size(); ++i) {
+            if (at_init)
+                reader.read_at_init(parts[part][i], part, i, entry);
+            else
+                reader.read(parts[part][i], part, i, entry);
+        }
     }
     return reader.take();
 }
@@ -228,27 +240,25 @@ assignment_reading hami_dialect::read_assignment(const kubernetes::pod& pod,
 kubernetes::text_map hami_dialect::write_assignment(const kubernetes::pod& pod,
                                                     std::span<const device_registration> devices,
                                                     const decision& decided) const {
-    const auto askers = askers_of(pod, options_);
-    if (std::ranges::count(askers.regular, true) == 0) return {};
-    std::string list(askers.init_containers, ';');
+    const auto containers = hami_text::or_nothing(read_all_containers(pod, options_), pod);
+    if (containers.entries.empty()) return {};
+    std::string list;
     document instances = document::list();
-    std::size_t part = askers.init_containers;
-    std::uint32_t container = 0;
-    for (const bool asks : askers.regular) {
-        std::size_t record = 0;
+    for (std::size_t part = 0; part < containers.own.size(); ++part) {
+        std::int64_t record = 0;
         for (const device_share& share : decided.shares) {
-            if (!asks || share.container != container) continue;
+            if (share.container != containers.owners[part]) continue;
+            if (hami_text::has_all_its_devices(containers, part, record)) continue;
             VGA_ASSERT(share.device.at() < devices.size(), "a share is of a device of its node");
             const device_registration& device = devices[share.device.at()];
-            hami_text::append(list, record_of(device, share.part, options_));
-            if (const auto* instance = std::get_if<mig_instance>(&share.part)) {
-                instances.push_back(mig_json(device, *instance, part, record, options_));
+            const partition own = hami_text::part_of_container(containers, part, share.part, device.memory);
+            hami_text::append(list, record_of(device, own, options_));
+            if (const auto* instance = std::get_if<mig_instance>(&own)) {
+                instances.push_back(mig_json(device, *instance, part, static_cast<std::size_t>(record), options_));
             }
             ++record;
         }
         list += ';';
-        ++part;
-        if (asks) ++container;
     }
     kubernetes::text_map written{{to_allocate_key, list},
                                  {allocated_key, list},

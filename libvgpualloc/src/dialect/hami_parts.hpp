@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "hami_containers.hpp"
 #include "listed_dialect.hpp"
 #include "vgpualloc/dialect/hami.hpp"
 
@@ -14,6 +15,10 @@ inline constexpr const char* mig_mode = "mig";
 [[nodiscard]] expected<std::optional<device_request>>
 read_container(const kubernetes::pod& pod, const kubernetes::container& container, const options& configured);
 
+/// What the containers of a pod ask for, init containers too.
+[[nodiscard]] expected<hami_text::container_entries> read_all_containers(const kubernetes::pod& pod,
+                                                                         const options& configured);
+
 class hami_dialect final : public listed_dialect<list_entry, options> {
 public:
     using listed_dialect::listed_dialect;
@@ -22,7 +27,9 @@ public:
     [[nodiscard]] std::vector<std::string> resource_prefixes() const override { return {"nvidia.com/"}; }
     [[nodiscard]] std::string binding_node(const kubernetes::pod& pod) const override;
 
+    [[nodiscard]] bool reads_init_containers() const noexcept override { return true; }
     [[nodiscard]] bool requests(const kubernetes::pod& pod) const override;
+    [[nodiscard]] request_findings check_pod(const kubernetes::pod& pod) const override;
     [[nodiscard]] expected<pod_request> read_pod(const kubernetes::pod& pod) const override;
 
     [[nodiscard]] node_reading read_node(const node_source& node) const override;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "vgpualloc/dialect/quantity.hpp"
+#include "vgpualloc/model/limits.hpp"
 
 namespace vgpualloc::dialects::text {
 
@@ -106,9 +107,66 @@ std::optional<std::int64_t> quantity(std::string_view written) {
     return amount ? std::optional{*amount} : std::nullopt;
 }
 
+bool is_extended_resource(std::string_view resource) {
+    const auto slash = resource.find('/');
+    if (slash == std::string_view::npos || resource.starts_with("requests.")) return false;
+    return resource.substr(0, slash).find("kubernetes.io") == std::string_view::npos;
+}
+
 std::string binding_node(const kubernetes::pod& pod, const std::string& node_key, const std::string& phase_key) {
     if (kubernetes::value_of(pod.annotations, phase_key) == "failed") return {};
     return kubernetes::value_of(pod.annotations, node_key);
+}
+
+std::string memory_expected(const std::string& written, mib unit, std::int64_t most) {
+    const std::string name = unit == mib{1} ? "MiB" : "units of " + std::to_string(unit.count()) + " MiB";
+    std::string text = name + " as a whole number from 0 to " + std::to_string(most);
+    const bool has_suffix = !written.empty() && !is_digit(written.back());
+    const auto amount = has_suffix ? quantity(written) : std::nullopt;
+    if (!amount) return text;
+    const std::int64_t meant = mib_up(bytes{*amount}) / unit.count();
+    if (meant >= 1 && meant <= most) text += ": write " + std::to_string(meant);
+    return text;
+}
+
+std::string ignored_words(const kubernetes::container& from, const std::string& ignored, const std::string& winner) {
+    const auto amount = [&from](const std::string& name) {
+        const auto limit = from.limits.find(name);
+        const auto request = from.requests.find(name);
+        return limit != from.limits.end() ? limit->second : request != from.requests.end() ? request->second : 0;
+    };
+    return "container " + from.name + ": " + ignored + " " + kubernetes::written_of(from, ignored, amount(ignored)) +
+           " does not count beside " + winner + " " + kubernetes::written_of(from, winner, amount(winner));
+}
+
+void check_amounts(const kubernetes::container& from, const std::string& count_name, const std::string& memory_name,
+                   mib unit, request_findings& findings) {
+    constexpr mib memory_most{std::int64_t{1} << 20U}; // four times what the largest GPU has, registered with scaling
+    const auto check = [&](const std::string& name, std::int64_t most, const std::string& expected_text) {
+        const auto amount = name.empty() ? from.requests.end() : from.requests.find(name);
+        if (amount == from.requests.end() || amount->second <= most) return;
+        findings.errors.push_back({.code = error_code::out_of_range,
+                                   .where = "container " + from.name,
+                                   .field = name,
+                                   .value = kubernetes::written_of(from, name, amount->second),
+                                   .expected = expected_text});
+    };
+    check(count_name, devices_per_node_max,
+          "at most " + std::to_string(devices_per_node_max) + " devices; no node has more");
+    const std::int64_t most = memory_most.count() / unit.count();
+    const auto memory = from.requests.find(memory_name);
+    if (memory_name.empty() || memory == from.requests.end()) return;
+    check(memory_name, most,
+          memory_expected(kubernetes::written_of(from, memory_name, memory->second), unit, most) +
+              "; no device has more");
+}
+
+std::vector<const kubernetes::container*> all_containers(const kubernetes::pod& pod) {
+    std::vector<const kubernetes::container*> list;
+    for (const auto* const containers : {&pod.init_containers, &pod.containers}) {
+        for (const kubernetes::container& container : *containers) list.push_back(&container);
+    }
+    return list;
 }
 
 void check_percent(const std::string& resource, std::int64_t value, const std::string& container,

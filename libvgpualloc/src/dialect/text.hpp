@@ -39,10 +39,29 @@ namespace vgpualloc::dialects::text {
 /// does; none if it is no quantity, negative or above 2^63 - 1.
 [[nodiscard]] std::optional<std::int64_t> quantity(std::string_view written);
 
+/// Whether the resource is one that Kubernetes counts by whole numbers and knows nothing else of: with a domain that is
+/// not its own (k8s.io/component-helpers, IsExtendedResourceName).
+[[nodiscard]] bool is_extended_resource(std::string_view resource);
+
 /// The node that annotation `node_key` names, unless annotation `phase_key` says that binding there failed: such a pod
 /// is to be scheduled anew, but its annotations stay. Empty: none.
 [[nodiscard]] std::string binding_node(const kubernetes::pod& pod, const std::string& node_key,
                                        const std::string& phase_key);
+
+/// What an amount of device memory has to be, in units of `unit`, and what was most likely meant where it is written
+/// with a suffix: "MiB as a whole number from 0 to 2147483647: write 8192" for 8Gi.
+[[nodiscard]] std::string memory_expected(const std::string& written, mib unit, std::int64_t most);
+
+/// Notes what of two amounts that are both given does not count.
+[[nodiscard]] std::string ignored_words(const kubernetes::container& from, const std::string& ignored,
+                                        const std::string& winner);
+
+/// Amounts that no node can serve: more devices than one has, more memory than any device. `memory` in MiB.
+void check_amounts(const kubernetes::container& from, const std::string& count_name, const std::string& memory_name,
+                   mib unit, request_findings& findings);
+
+/// The containers of a pod, init containers first.
+[[nodiscard]] std::vector<const kubernetes::container*> all_containers(const kubernetes::pod& pod);
 
 /// Percent of one card: more than all of it fits nowhere.
 void check_percent(const std::string& resource, std::int64_t value, const std::string& container,

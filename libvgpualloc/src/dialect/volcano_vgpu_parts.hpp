@@ -32,6 +32,7 @@ public:
     [[nodiscard]] expected<pod_request> read_pod(const kubernetes::pod& pod) const override;
     [[nodiscard]] request_findings check(const device_request& request, const std::string& container,
                                          const idle_answer& ask) const override;
+    [[nodiscard]] request_findings check_pod(const kubernetes::pod& pod) const override;
     [[nodiscard]] std::vector<std::string> tags_of(const kubernetes::pod& pod, const pod_request& request,
                                                    std::span<const device_share> shares) const override;
 

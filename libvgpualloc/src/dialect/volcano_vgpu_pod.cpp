@@ -23,8 +23,8 @@ std::optional<std::int64_t> found_in(const kubernetes::amount_map& amounts, cons
 /// Reads the amounts of one container; the first that is out of range is kept.
 class amount_reader {
 public:
-    amount_reader(const kubernetes::pod& pod, const kubernetes::container& container)
-        : pod_{&pod}, container_{&container} {}
+    amount_reader(const kubernetes::pod& pod, const kubernetes::container& container, const options& configured)
+        : pod_{&pod}, container_{&container}, configured_{&configured} {}
 
     /// The limit, or else the request.
     [[nodiscard]] std::optional<std::int64_t> amount(const std::string& name) {
@@ -40,15 +40,19 @@ public:
 private:
     [[nodiscard]] std::optional<std::int64_t> checked(const std::string& name, std::optional<std::int64_t> value) {
         if (value && (*value < 0 || *value > amount_max) && !failure_) {
-            failure_ = error{error_code::out_of_range, "pod " + pod_->ns + "/" + pod_->name,
-                             "container " + container_->name + " " + name, std::to_string(*value),
-                             "a whole number from 0 to " + std::to_string(amount_max)};
+            const std::string written = kubernetes::written_of(*container_, name, *value);
+            failure_ = error{error_code::out_of_range,
+                             "pod " + pod_->ns + "/" + pod_->name + ", container " + container_->name, name, written,
+                             name == configured_->memory_name
+                                 ? text::memory_expected(written, mib{configured_->memory_factor}, amount_max)
+                                 : "a whole number from 0 to " + std::to_string(amount_max)};
         }
         return value;
     }
 
     const kubernetes::pod* pod_;
     const kubernetes::container* container_;
+    const options* configured_;
     std::optional<error> failure_;
 };
 
@@ -133,7 +137,7 @@ expected<pod_request> vgpu_dialect::read_pod(const kubernetes::pod& pod) const {
     const device_request wished = wishes_of(pod, options_);
     for (const kubernetes::container& container : pod.containers) {
         if (!asks(container)) continue;
-        amount_reader amounts{pod, container};
+        amount_reader amounts{pod, container, options_};
         device_request entry = wished;
         entry.count = amounts.limit(options_.count_name).value_or(1);
         entry.memory = mib{amounts.amount(options_.memory_name).value_or(0)};
@@ -164,6 +168,20 @@ std::vector<std::string> vgpu_dialect::tags_of(const kubernetes::pod& pod, const
     add_pod_group(pod, has_something, tagged);
     add_exclusive_rules(pod, options_, tagged);
     return tagged.tags;
+}
+
+request_findings vgpu_dialect::check_pod(const kubernetes::pod& pod) const {
+    request_findings findings;
+    for (const kubernetes::container& container : pod.containers) {
+        if (!asks(container)) continue;
+        text::check_amounts(container, options_.count_name, options_.memory_name, mib{options_.memory_factor},
+                            findings);
+        const auto percentage = found_in(container.requests, options_.memory_percentage_name);
+        if (percentage.value_or(unset_percentage) == unset_percentage) continue;
+        if (found_in(container.requests, options_.memory_name).value_or(0) == 0) continue;
+        findings.notes.push_back(text::ignored_words(container, options_.memory_name, options_.memory_percentage_name));
+    }
+    return findings;
 }
 
 request_findings vgpu_dialect::check(const device_request& request, const std::string& container,

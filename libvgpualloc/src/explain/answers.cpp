@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -11,6 +12,7 @@
 
 #include "node.hpp"
 #include "part_words.hpp"
+#include "unread.hpp"
 #include "vgpualloc/alloc/allocator.hpp"
 #include "vgpualloc/compat/all.hpp"
 #include "vgpualloc/explain/deviceshare.hpp"
@@ -264,17 +266,30 @@ expected<explanation> by_policy(const snapshot& state, const snapshot_pod& pod, 
     return result;
 }
 
+/// What of the pod nothing here reads, what of it does not count, and what its components would refuse.
+void note_pod(const snapshot& state, const snapshot_pod& pod, std::vector<std::string>& notes) {
+    for (const std::string& words : unread_words(state.dialects.resources_not_read(pod.object), pod.object)) {
+        notes.push_back(words + "; whether a node has it is not looked at");
+    }
+    const dialect* const spoken = state.dialects.find(pod.dialect);
+    if (spoken == nullptr) return;
+    auto findings = spoken->check_pod(pod.object);
+    for (const error& problem : findings.errors) notes.push_back(problem.message());
+    std::ranges::move(findings.notes, std::back_inserter(notes));
+}
+
 } // namespace
 
 expected<explanation> explain(const snapshot& state, const snapshot_pod& pod, const explain_options& options) {
     if (pod.failure) return unexpected(*pod.failure);
-    if (auto unread = state.dialects.resources_not_read(pod.object); !unread.empty()) {
-        unread.front().where = pod.place + ": " + unread.front().where;
-        return unexpected(std::move(unread.front()));
+    if (auto mistaken = state.dialects.mistaken_resources(pod.object); !mistaken.empty()) {
+        mistaken.front().where = pod.place + ": " + mistaken.front().where;
+        return unexpected(std::move(mistaken.front()));
     }
     auto result =
         options.deviceshare ? by_deviceshare(state, pod, *options.deviceshare) : by_policy(state, pod, options);
     if (!result) return result;
+    note_pod(state, pod, result->notes);
     for (const std::string& rule : pod.rules_ignored) result->notes.push_back("not looked at: " + rule);
     for (const auto& spoken : state.dialects) {
         for (std::string& note : spoken->notes()) result->notes.push_back(std::move(note));

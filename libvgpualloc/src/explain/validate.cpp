@@ -2,9 +2,14 @@
 #include "vgpualloc/explain/validate.hpp"
 
 #include <algorithm>
-#include <unordered_set>
+#include <array>
+#include <charconv>
+#include <iterator>
+#include <set>
+#include <string_view>
 #include <utility>
 
+#include "unread.hpp"
 #include "vgpualloc/kube/cluster_objects.hpp"
 #include "vgpualloc/kube/device_config.hpp"
 #include "vgpualloc/mode/factory.hpp"
@@ -36,58 +41,145 @@ idle_answer idle_devices(const mig_catalog& catalog) {
     };
 }
 
-/// Errors of a dialect name the object only: the place in the file comes before.
-void add_error(object_report& report, error problem) {
-    problem.where = problem.where.empty() ? report.place : report.place + ": " + problem.where;
-    report.errors.push_back(std::move(problem));
+/// The container that a dialect's error is of, with whose name its place ends; empty: it is the pod's.
+std::string container_of(const error& problem) {
+    constexpr std::string_view word = "container ";
+    const auto at = problem.where.rfind(word);
+    return at == std::string::npos ? std::string{} : problem.where.substr(at + word.size());
 }
 
-/// Leaves every error once: what several dialects or containers say alike is one mistake.
-void drop_repeated(std::vector<error>& errors) {
-    std::unordered_set<std::string> messages; // only looked up, never walked
-    std::erase_if(errors, [&messages](const error& problem) { return !messages.insert(problem.message()).second; });
+/// Names of containers that an error is of, so that they are not told as requests too.
+class faulty_containers {
+public:
+    explicit faulty_containers(const manifest& object) {
+        for (const error& problem : object.problems) add_path(problem.field, *object.pod);
+    }
+    void add(const error& problem) {
+        if (std::string name = container_of(problem); !name.empty()) names_.insert(std::move(name));
+    }
+    void add_name(const std::string& name) { names_.insert(name); }
+    [[nodiscard]] bool contains(const std::string& name) const { return names_.contains(name); }
+
+private:
+    /// Of a reader, which names the path: spec.template.spec.initContainers[0].resources.limits.
+    void add_path(std::string_view path, const kubernetes::pod& pod) {
+        const auto bracket = path.find("ontainers[");
+        const auto resources = path.find("].resources");
+        if (bracket == std::string_view::npos || resources == std::string_view::npos || resources < bracket) return;
+        constexpr std::size_t word_size = 10;
+        const auto position = path.substr(bracket + word_size, resources - bracket - word_size);
+        const auto& list = path.substr(0, bracket).ends_with("initC") ? pod.init_containers : pod.containers;
+        std::size_t index = 0;
+        std::from_chars(position.data(), position.data() + position.size(), index);
+        if (index < list.size()) names_.insert(list[index].name);
+    }
+
+    std::set<std::string> names_;
+};
+
+std::string role_of(const kubernetes::container& container, bool at_init) {
+    if (container.stays) return "sidecar";
+    return at_init ? "init_container" : "container";
 }
 
-void add_findings(request_findings findings, object_report& report) {
-    for (error& problem : findings.errors) add_error(report, std::move(problem));
-    for (std::string& note : findings.notes) report.notes.push_back(std::move(note));
+/// Calls `visit` with every container and its role, in the order in which they start.
+template <class Visit>
+void visit_containers(const kubernetes::pod& pod, const Visit& visit) {
+    for (const auto* const list : {&pod.init_containers, &pod.containers}) {
+        const bool at_init = list == &pod.init_containers;
+        for (const kubernetes::container& container : *list) visit(container, role_of(container, at_init), at_init);
+    }
 }
 
-/// Container by container, so that each has its own name and all errors are told and not the first alone.
-void read_requests(const dialect& spoken, const kubernetes::pod& pod, const checks& with_checks,
-                   object_report& report) {
-    dialect_report understood{
-        .dialect = std::string{spoken.name()}, .requests = {}, .requests_unread = 0, .devices = {}};
-    const auto read = [&](const kubernetes::pod& part, const std::string& container) {
-        const auto request = spoken.read_pod(part);
+void list_resources(const kubernetes::pod& pod, object_report& report) {
+    visit_containers(pod, [&](const kubernetes::container& container, std::string role, bool) {
+        named_resources named{{.container = container.name, .role = std::move(role)}, {}, container.claims};
+        for (const auto& [resource, amount] : container.requests) {
+            named.amounts.emplace_back(resource, kubernetes::written_of(container, resource, amount));
+        }
+        if (!named.amounts.empty() || !named.claims.empty()) report.asks.push_back(std::move(named));
+    });
+}
+
+/// Reads the requests of one pod in one dialect, container by container, so that each has its own name and all errors
+/// are told and not the first alone.
+class request_reader {
+public:
+    request_reader(const dialect& spoken, const manifest& object, const checks& with_checks, object_report& report)
+        : spoken_{&spoken}, object_{&object}, checks_{&with_checks}, report_{&report}, faulty_{object} {}
+
+    void read() {
+        const kubernetes::pod& pod = *object_->pod;
+        auto of_pod = spoken_->check_pod(pod);
+        for (error& problem : of_pod.errors) {
+            told_.emplace(container_of(problem), problem.field);
+            add(std::move(problem));
+        }
+        for (std::string& note : of_pod.notes) report_->notes.push_back(std::move(note));
+        if (spoken_->asks_as_one()) {
+            read_part(pod, {});
+        } else {
+            kubernetes::pod part = pod;
+            visit_containers(pod, [&](const kubernetes::container& container, std::string role, bool at_init) {
+                if (at_init && !spoken_->reads_init_containers()) return;
+                part.containers.clear();
+                part.init_containers.clear();
+                (at_init ? part.init_containers : part.containers).push_back(container);
+                read_part(part, {.container = container.name, .role = std::move(role)});
+            });
+        }
+        for (understood_request& entry : requests_) take(std::move(entry));
+        report_->dialects.push_back(std::move(understood_));
+    }
+
+private:
+    void add(error problem) {
+        faulty_.add(problem);
+        add_error(*report_, std::move(problem), object_);
+    }
+
+    /// Of one container, unless check_pod() has told as much of its resource.
+    void add(error problem, const container_role& role) {
+        if (!role.container.empty()) faulty_.add_name(role.container);
+        if (!told_.contains({role.container, problem.field})) add_error(*report_, std::move(problem), object_);
+    }
+
+    void read_part(const kubernetes::pod& part, const container_role& role) {
+        const auto request = spoken_->read_pod(part);
         if (!request) {
-            add_error(report, request.error());
-            ++understood.requests_unread;
+            add(request.error(), role);
+            if (!role.container.empty()) requests_.push_back({role, {}});
             return;
         }
-        if (auto checked = check_request(*request); !checked) {
+        if (auto checked = check_request(*request); !checked && !faulty_.contains(role.container)) {
             error problem = std::move(checked).error();
-            if (!container.empty()) problem.field = "container " + container + ": " + problem.field;
-            add_error(report, std::move(problem));
-            ++understood.requests_unread;
-            return;
+            if (!role.container.empty()) problem.where = "container " + role.container;
+            add(std::move(problem), role);
         }
-        for (const auto& entry : request->containers) understood.requests.push_back({container, entry});
-    };
-    if (spoken.asks_as_one()) {
-        read(pod, {});
-    } else {
-        kubernetes::pod part = pod; // copied once: a copy for each container costs the square of their number
-        for (const kubernetes::container& container : pod.containers) {
-            part.containers.assign(1, container);
-            read(part, container.name);
+        for (const auto& entry : request->containers) requests_.push_back({role, entry});
+    }
+
+    void take(understood_request entry) {
+        if (!faulty_.contains(entry.container)) {
+            auto findings = spoken_->check(entry.request, entry.container, checks_->ask);
+            for (error& problem : findings.errors) add(std::move(problem));
+            for (std::string& note : findings.notes) report_->notes.push_back(std::move(note));
         }
+        if (faulty_.contains(entry.container))
+            understood_.refused.push_back(std::move(entry));
+        else
+            understood_.requests.push_back(std::move(entry));
     }
-    for (const understood_request& entry : understood.requests) {
-        add_findings(spoken.check(entry.request, entry.container, with_checks.ask), report);
-    }
-    report.dialects.push_back(std::move(understood));
-}
+
+    const dialect* spoken_;
+    const manifest* object_;
+    const checks* checks_;
+    object_report* report_;
+    faulty_containers faulty_;
+    std::set<std::pair<std::string, std::string>> told_; ///< container, resource
+    std::vector<understood_request> requests_;
+    dialect_report understood_{.dialect = std::string{spoken_->name()}};
+};
 
 void check_assignment(const dialect& spoken, const manifest& object, const cluster_objects& objects,
                       object_report& report) {
@@ -112,12 +204,19 @@ void validate_pod(const manifest& object, const checks& with_checks, object_repo
     for (const auto& spoken : *with_checks.dialects) {
         if (!spoken->requests(*object.pod)) continue;
         spoken_names.emplace_back(spoken->name());
-        read_requests(*spoken, *object.pod, with_checks, report);
+        request_reader{*spoken, object, with_checks, report}.read();
         check_assignment(*spoken, object, *with_checks.objects, report);
         check_scheduler(*spoken, object, report);
     }
-    for (error& problem : with_checks.dialects->resources_not_read(*object.pod)) add_error(report, std::move(problem));
-    if (spoken_names.empty()) report.notes.emplace_back("asks for no device");
+    list_resources(*object.pod, report);
+    auto mistaken = with_checks.dialects->mistaken_resources(*object.pod);
+    const bool is_mistaken = !mistaken.empty();
+    for (error& problem : mistaken) add_error(report, std::move(problem), &object);
+    report.unread = with_checks.dialects->resources_not_read(*object.pod);
+    auto unread = unread_words(report.unread, *object.pod);
+    const bool asks_for_nothing = spoken_names.empty() && unread.empty() && !is_mistaken && object.problems.empty();
+    std::ranges::move(unread, std::back_inserter(report.notes));
+    if (asks_for_nothing) report.notes.emplace_back("asks for no device");
     if (spoken_names.size() < 2) return;
     std::ranges::sort(spoken_names);
     std::string names;
@@ -130,10 +229,7 @@ void validate_node(const manifest& object, const checks& with_checks, object_rep
         auto reading = spoken->read_node(with_checks.objects->source_of(*spoken, *object.node));
         for (const error& problem : reading.problems) add_error(report, problem);
         if (reading.devices.empty()) continue;
-        report.dialects.push_back({.dialect = std::string{spoken->name()},
-                                   .requests = {},
-                                   .requests_unread = 0,
-                                   .devices = std::move(reading.devices)});
+        report.dialects.push_back({.dialect = std::string{spoken->name()}, .devices = std::move(reading.devices)});
     }
     if (report.dialects.empty()) report.notes.emplace_back("registers no device");
 }
@@ -150,28 +246,129 @@ void validate_config(const manifest& object, object_report& report) {
     for (const error& warning : read->devices.warnings) report.notes.push_back(warning.message());
 }
 
+/// Kinds that are known to make no pods. Of others nobody here can tell.
+constexpr std::array<std::string_view, 44> kinds_without_pods{"APIService",
+                                                              "CSIDriver",
+                                                              "CSINode",
+                                                              "CertificateSigningRequest",
+                                                              "ClusterRole",
+                                                              "ClusterRoleBinding",
+                                                              "ConfigMap",
+                                                              "ControllerRevision",
+                                                              "CustomResourceDefinition",
+                                                              "DeviceClass",
+                                                              "EndpointSlice",
+                                                              "Endpoints",
+                                                              "Event",
+                                                              "FlowSchema",
+                                                              "HorizontalPodAutoscaler",
+                                                              "Ingress",
+                                                              "IngressClass",
+                                                              "Lease",
+                                                              "LimitRange",
+                                                              "MutatingWebhookConfiguration",
+                                                              "Namespace",
+                                                              "NetworkPolicy",
+                                                              "PersistentVolume",
+                                                              "PersistentVolumeClaim",
+                                                              "PodDisruptionBudget",
+                                                              "PodGroup",
+                                                              "PriorityClass",
+                                                              "PriorityLevelConfiguration",
+                                                              "Queue",
+                                                              "ResourceClaim",
+                                                              "ResourceClaimTemplate",
+                                                              "ResourceQuota",
+                                                              "ResourceSlice",
+                                                              "Role",
+                                                              "RoleBinding",
+                                                              "RuntimeClass",
+                                                              "Secret",
+                                                              "Service",
+                                                              "ServiceAccount",
+                                                              "ServiceMonitor",
+                                                              "StorageClass",
+                                                              "ValidatingAdmissionPolicy",
+                                                              "ValidatingWebhookConfiguration",
+                                                              "VolumeAttachment"};
+
+/// The group of an apiVersion is the API's own, or of a component whose kinds are in the list.
+bool is_known_group(const manifest& object) {
+    const std::string_view group = std::string_view{object.api_version}.substr(0, object.api_version.find('/'));
+    const bool is_core = group.find('.') == std::string_view::npos;
+    return is_core || group.ends_with(".k8s.io") || group.ends_with("volcano.sh") || group.ends_with("coreos.com");
+}
+
+void note_kind(const manifest& object, object_report& report) {
+    const bool makes_none = std::ranges::find(kinds_without_pods, object.kind) != kinds_without_pods.end();
+    if (makes_none && is_known_group(object)) {
+        report.notes.emplace_back("makes no pods");
+    } else if (!object.kind.empty()) {
+        report.notes.push_back("kind " + object.kind +
+                               (object.api_version.empty() ? "" : " (" + object.api_version + ")") +
+                               " is not read here; pods that it makes are not looked at");
+    }
+}
+
 object_report report_of(const manifest& object, const checks& with_checks) {
     object_report report{.place = object.place,
                          .kind = object.kind,
                          .ns = object.ns,
                          .name = object.name,
                          .replicas = object.replicas,
+                         .one_per_node = object.one_per_node,
                          .cpu = object.cpu,
                          .memory = object.memory,
                          .is_pod = object.pod.has_value(),
                          .is_node = object.node.has_value(),
+                         .asks = {},
+                         .unread = {},
                          .dialects = {},
                          .notes = {},
                          .errors = object.problems};
     if (object.pod) validate_pod(object, with_checks, report);
     if (object.node) validate_node(object, with_checks, report);
     validate_config(object, report);
-    if (!object.pod && !object.node && object.data.empty()) report.notes.emplace_back("makes no pods");
-    drop_repeated(report.errors);
+    if (!object.pod && !object.node && object.data.empty()) note_kind(object, report);
     return report;
 }
 
 } // namespace
+
+void add_error(object_report& report, error problem, const manifest* object) {
+    if (report.errors.size() >= errors_max) return;
+    const std::string place = object == nullptr ? report.place : kube::place_of(*object, problem);
+    problem.where = problem.where.empty() ? place : place + ": " + problem.where;
+    const auto same = [&problem](const error& known) {
+        return known.where == problem.where && known.field == problem.field && known.value == problem.value &&
+               known.expected == problem.expected;
+    };
+    if (std::ranges::none_of(report.errors, same)) report.errors.push_back(std::move(problem));
+    if (report.errors.size() == errors_max) report.notes.emplace_back("has more errors than are told");
+}
+
+std::vector<std::string> not_considered(std::span<const manifest> manifests) {
+    constexpr std::array<std::string_view, 5> deciding_kinds{"ResourceQuota", "LimitRange", "PriorityClass",
+                                                             "PodDisruptionBudget", "PodGroup"};
+    std::vector<std::pair<std::string, std::size_t>> counts; // in the order found; there are few
+    const auto count = [&counts](const std::string& what) {
+        const auto known = std::ranges::find(counts, what, &std::pair<std::string, std::size_t>::first);
+        if (known == counts.end())
+            counts.emplace_back(what, 1);
+        else
+            ++known->second;
+    };
+    for (const manifest& object : manifests) {
+        for (const std::string& rule : object.rules_ignored) count(rule);
+        if (std::ranges::find(deciding_kinds, object.kind) != deciding_kinds.end()) count("kind " + object.kind);
+        if (object.min_available > 0) count("how many pods of a job have to start together (spec.minAvailable)");
+    }
+    std::vector<std::string> words;
+    for (const auto& [what, times] : counts) {
+        words.push_back(what + ": " + std::to_string(times) + (times == 1 ? " object" : " objects"));
+    }
+    return words;
+}
 
 std::vector<object_report> validate(std::span<const manifest> manifests, const dialect_set& dialects) {
     std::vector<error> warnings; // of objects that are there twice: each has a report of its own

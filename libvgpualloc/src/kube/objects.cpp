@@ -27,17 +27,17 @@ std::string shown(const document& value) {
 /// In the place of an object that begins on the line of the one before it: JSON without line ends.
 constexpr std::string_view numbered = ": object ";
 
-/// A cursor at something that is there; its place ends in the line where that is known.
-std::string place_at(const std::string& place, const document& value) {
+/// The place of something in the object at `place`: it ends in the line where that is known.
+std::string place_at(const std::string& place, std::int32_t line) {
     const auto colon = place.rfind(':');
-    if (place.find(numbered) != std::string::npos || colon == std::string::npos) return place;
-    return place.substr(0, colon + 1) + std::to_string(value.place.line);
+    if (line == 0 || place.find(numbered) != std::string::npos || colon == std::string::npos) return place;
+    return place.substr(0, colon + 1) + std::to_string(line);
 }
 
 } // namespace
 
 object_cursor object_cursor::inner(const document* value, const std::string& path) const {
-    object_cursor cursor{value, value == nullptr ? place_ : place_at(place_, *value), *problems_};
+    object_cursor cursor{value, value == nullptr ? place_ : place_at(place_, value->place.line), *problems_};
     cursor.path_ = path_.empty() || path.starts_with('[') ? path_ + path : path_ + "." + path;
     return cursor;
 }
@@ -54,6 +54,7 @@ std::vector<object_cursor> object_cursor::items() const {
     if (value_->kind != value_kind::list) fail(error_code::malformed, shown(*value_), "a list");
     for (const document& item : value_->items) {
         list.push_back(inner(&item, "[" + std::to_string(list.size()) + "]"));
+        if (!list.back().present()) list.back().fail(error_code::malformed, "null", "an entry of the list");
     }
     return list;
 }
@@ -140,16 +141,28 @@ constexpr std::int64_t replicas_max = 1'000'000'000;
 /// A kind that makes pods, where its template is, and the field that says how many.
 struct pod_maker {
     std::string_view kind;
-    std::array<std::string_view, 3> path; ///< to what holds `template`, below spec
+    std::array<std::string_view, 2> groups; ///< of its apiVersion
+    std::array<std::string_view, 3> path;   ///< to what holds `template`, below spec
     std::string_view replicas;
 };
-constexpr std::array<pod_maker, 7> pod_makers{{{"Deployment", {}, "replicas"},
-                                               {"ReplicaSet", {}, "replicas"},
-                                               {"ReplicationController", {}, "replicas"},
-                                               {"StatefulSet", {}, "replicas"},
-                                               {"DaemonSet", {}, ""},
-                                               {"Job", {}, "parallelism"},
-                                               {"CronJob", {"jobTemplate", "spec"}, "parallelism"}}};
+constexpr std::array<pod_maker, 7> pod_makers{{{"Deployment", {"apps", "extensions"}, {}, "replicas"},
+                                               {"ReplicaSet", {"apps", "extensions"}, {}, "replicas"},
+                                               {"ReplicationController", {"v1"}, {}, "replicas"},
+                                               {"StatefulSet", {"apps"}, {}, "replicas"},
+                                               {"DaemonSet", {"apps", "extensions"}, {}, ""},
+                                               {"Job", {"batch"}, {}, "parallelism"},
+                                               {"CronJob", {"batch"}, {"jobTemplate", "spec"}, "parallelism"}}};
+
+/// The group of an apiVersion; "v1" of what has none.
+std::string_view group_of(std::string_view api_version) { return api_version.substr(0, api_version.find('/')); }
+
+/// The entry of an object's kind; null if its pods are not read. Without an apiVersion the kind alone counts.
+const pod_maker* maker_of(const manifest& object) {
+    const auto maker = std::ranges::find(pod_makers, object.kind, &pod_maker::kind);
+    if (maker == pod_makers.end()) return nullptr;
+    const auto group = group_of(object.api_version);
+    return group.empty() || std::ranges::find(maker->groups, group) != maker->groups.end() ? &*maker : nullptr;
+}
 
 class manifest_reader {
 public:
@@ -176,19 +189,14 @@ public:
             read_host_facts(cursor(object, result), result);
         } else if (result.kind == "ConfigMap") {
             result.data = cursor(object, result).at("data").texts();
-        } else if (result.kind == "Job" &&
-                   cursor(object, result).at("apiVersion").scalar().starts_with("batch.volcano")) {
-            read_tasks(object, result);
-            return;
-        } else if (const auto maker = std::ranges::find(pod_makers, result.kind, &pod_maker::kind);
-                   maker != pod_makers.end()) {
-            object_cursor holder = cursor(object, result).at("spec");
-            for (const std::string_view step : maker->path) {
-                if (!step.empty()) holder = holder.at(step);
+        } else if (group_of(result.api_version).starts_with("batch.volcano")) {
+            const bool is_cron_job = result.kind == "CronJob";
+            if (is_cron_job || result.kind == "Job") {
+                read_tasks(is_cron_job ? spec.at("jobTemplate").at("spec") : spec, result);
+                return;
             }
-            if (!maker->replicas.empty()) result.replicas = holder.at(maker->replicas).integer(0, replicas_max, 1);
-            read_template(holder.at("template"), result);
-            if (result.kind == "DaemonSet") tolerate_as_daemons_do(holder.at("template").at("spec"), result);
+        } else if (const pod_maker* const maker = maker_of(result)) {
+            read_workload(spec, *maker, result);
         }
         manifests_.push_back(std::move(result));
     }
@@ -211,13 +219,20 @@ private:
         result.place = *name_ + (own_line ? ":" + std::to_string(object.place.line)
                                           : std::string{numbered} + std::to_string(objects_));
         const auto at = cursor(object, result);
+        result.api_version = at.at("apiVersion").text();
         result.kind = at.at("kind").text();
         if (result.kind.empty()) result.kind = kind_in_list;
         if (result.kind.empty()) at.at("kind").fail(error_code::missing, "", "the object's kind");
         const auto metadata = at.at("metadata");
         result.name = metadata.at("name").text();
-        if (result.name.empty()) result.name = metadata.at("generateName").text();
-        if (result.name.empty()) metadata.at("name").fail(error_code::missing, "", "a name");
+        const bool is_named = !result.name.empty();
+        if (!is_named) result.name = metadata.at("generateName").text();
+        if (result.name.empty()) {
+            metadata.at("name").fail(error_code::missing, "", "a name");
+        } else if (result.kind == "Pod" || result.kind == "Node" || maker_of(result) != nullptr) {
+            // What the API server adds to a generated name begins with a letter or digit.
+            check_subdomain(metadata.at(is_named ? "name" : "generateName"), result.name + (is_named ? "" : "0"));
+        }
         result.ns = metadata.at("namespace").text();
         return result;
     }
@@ -231,6 +246,7 @@ private:
         target.pod->labels = metadata.at("labels").texts();
         target.pod->annotations = metadata.at("annotations").texts();
         target.phase = cursor(object, target).at("status").at("phase").text();
+        target.pod->initialized = target.phase == "Running";
         read_pod_spec(cursor(object, target).at("spec"), target);
     }
 
@@ -243,11 +259,27 @@ private:
         read_pod_spec(from.at("spec"), target);
     }
 
-    /// A Volcano Job: a manifest for each of its tasks, whose pods have the job's scheduler unless they name one.
-    void read_tasks(const document& object, manifest& job) {
-        const auto tasks = cursor(object, job).at("spec").at("tasks");
+    static void read_workload(object_cursor holder, const pod_maker& maker, manifest& target) {
+        for (const std::string_view step : maker.path) {
+            if (!step.empty()) holder = holder.at(step);
+        }
+        if (!maker.replicas.empty()) target.replicas = holder.at(maker.replicas).integer(0, replicas_max, 1);
+        if (maker.replicas == "parallelism" && holder.at("completions").present()) {
+            target.replicas = std::min(target.replicas, holder.at("completions").integer(0, replicas_max, 1));
+        }
+        read_template(holder.at("template"), target);
+        if (target.kind != "DaemonSet") return;
+        target.one_per_node = true;
+        tolerate_as_daemons_do(holder.at("template").at("spec"), target);
+    }
+
+    /// A Volcano Job, or the jobs of a CronJob: a manifest for each of its tasks, whose pods have the job's scheduler
+    /// unless they name one. `spec` puts its problems into those of `job`.
+    void read_tasks(const object_cursor& spec, manifest& job) {
+        const auto tasks = spec.at("tasks");
         if (!tasks.present()) tasks.fail(error_code::missing, "", "a list of tasks");
-        const std::string scheduler = cursor(object, job).at("spec").at("schedulerName").text();
+        const std::string scheduler = spec.at("schedulerName").text();
+        job.min_available = spec.at("minAvailable").integer(0, replicas_max, 0);
         std::vector<manifest> tasks_read;
         auto own_problems = std::exchange(job.problems, {});
         for (const object_cursor& at : tasks.items()) {
@@ -273,11 +305,29 @@ private:
 
 } // namespace
 
+std::string place_of(const manifest& object, const error& problem) {
+    constexpr std::string_view word = "container ";
+    const auto at = problem.where.rfind(word);
+    if (!object.pod || at == std::string::npos) return object.place;
+    const std::string_view name = std::string_view{problem.where}.substr(at + word.size());
+    for (const auto* const list : {&object.pod->containers, &object.pod->init_containers}) {
+        for (const kubernetes::container& container : *list) {
+            if (container.name != name) continue;
+            // A resource that is mistaken is the value of the error.
+            auto amount = container.written.find(problem.field);
+            if (amount == container.written.end()) amount = container.written.find(problem.value);
+            if (amount != container.written.end()) return place_at(object.place, amount->second.line);
+        }
+    }
+    return object.place;
+}
+
 bool manifest::says_the_same_as(const manifest& other) const {
     const auto facts = [](const manifest& object) {
-        return std::tie(object.kind, object.name, object.ns, object.replicas, object.pod, object.node, object.data,
-                        object.cpu, object.memory, object.host, object.rules, object.rules_ignored,
-                        object.scheduler_name, object.node_name, object.phase);
+        return std::tie(object.api_version, object.kind, object.name, object.ns, object.replicas, object.one_per_node,
+                        object.min_available, object.pod, object.node, object.data, object.cpu, object.memory,
+                        object.host, object.rules, object.rules_ignored, object.scheduler_name, object.node_name,
+                        object.phase);
     };
     const auto same_problem = [](const error& one, const error& another) {
         return std::tie(one.code, one.field, one.value) == std::tie(another.code, another.field, another.value);

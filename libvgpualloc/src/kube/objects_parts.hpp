@@ -46,6 +46,8 @@ public:
 
     void fail(error_code code, const std::string& value, const std::string& expected) const;
     [[nodiscard]] const document* value() const { return value_; }
+    /// The line that the value begins in; 0 where there is none.
+    [[nodiscard]] std::int32_t line() const { return value_ == nullptr ? 0 : value_->place.line; }
 
 private:
     [[nodiscard]] object_cursor inner(const document* value, const std::string& path) const;
@@ -60,6 +62,15 @@ private:
 /// specification.
 void read_pod_spec(const object_cursor& spec, manifest& target);
 void read_node_status(const object_cursor& status, manifest& target);
+
+/// A container with its amounts of extended resources, checked as the API server does (pkg/apis/core/validation):
+/// amounts are of resources that there are, requests are not above limits, and those of extended resources are equal.
+[[nodiscard]] kubernetes::container read_container(const object_cursor& from, bool at_init);
+/// Names of containers, which the pod has once each.
+void check_container_names(const object_cursor& spec);
+/// A name as Kubernetes has it: a label of DNS (RFC 1123), or several of them joined by dots.
+void check_label(const object_cursor& from, const std::string& name);
+void check_subdomain(const object_cursor& from, const std::string& name);
 
 /// Node selector, required node affinity and tolerations of a pod's specification, as the API server accepts them, and
 /// the names of what is not looked at.

@@ -48,37 +48,14 @@ std::int64_t host_total(const object_cursor& containers, std::int64_t total, qua
     return most_of(unit);
 }
 
-/// Amounts of extended resources, which are whole and have a '/' in their names; host amounts are read apart.
-kubernetes::amount_map read_amounts(const object_cursor& from) {
-    kubernetes::amount_map amounts;
-    for (const auto& [name, entry] : from.entries()) {
-        if (name.find('/') == std::string::npos) continue;
-        const auto amount = entry.quantity(quantity_unit::one, rounding::refuse);
-        if (amount) amounts[name] = *amount;
-    }
-    return amounts;
-}
-
-struct read_container {
-    kubernetes::container container;
-    host_amount host;
-};
-
-read_container container_from(const object_cursor& from) {
-    read_container result;
-    result.container.name = from.at("name").text();
-    const auto resources = from.at("resources");
-    result.container.limits = read_amounts(resources.at("limits"));
-    result.container.requests = read_amounts(resources.at("requests"));
-    // As the API server sets them.
-    for (const auto& [name, amount] : result.container.limits) result.container.requests.try_emplace(name, amount);
+/// CPU and memory that a container asks for; a limit stands in for a request that is not given.
+host_amount host_of(const object_cursor& container) {
+    const auto resources = container.at("resources");
     const auto host = [&resources](const char* name, quantity_unit unit) {
         const auto request = resources.at("requests").at(name);
         return host_quantity(request.present() ? request : resources.at("limits").at(name), unit, rounding::up);
     };
-    result.host = {.cpu_milli = host("cpu", quantity_unit::thousandth),
-                   .memory_bytes = host("memory", quantity_unit::one)};
-    return result;
+    return {.cpu_milli = host("cpu", quantity_unit::thousandth), .memory_bytes = host("memory", quantity_unit::one)};
 }
 
 /// What the containers of a pod need of the host at once. Init containers run one after the other, but those that are
@@ -87,35 +64,75 @@ read_container container_from(const object_cursor& from) {
 host_amount read_containers(const object_cursor& spec, kubernetes::pod& target) {
     host_amount running;
     for (const auto& container : spec.at("containers").items()) {
-        auto read = container_from(container);
-        running.add(read.host);
-        target.containers.push_back(std::move(read.container));
+        target.containers.push_back(read_container(container, false));
+        running.add(host_of(container));
     }
     host_amount sidecars;
     host_amount most_at_init;
     for (const auto& container : spec.at("initContainers").items()) {
-        auto read = container_from(container);
-        if (container.at("restartPolicy").text() == "Always") {
-            running.add(read.host);
-            sidecars.add(read.host);
+        target.init_containers.push_back(read_container(container, true));
+        const host_amount own = host_of(container);
+        if (target.init_containers.back().stays) {
+            running.add(own);
+            sidecars.add(own);
             most_at_init.raise_to(sidecars);
         } else {
             host_amount at_init = sidecars;
-            at_init.add(read.host);
+            at_init.add(own);
             most_at_init.raise_to(at_init);
         }
-        target.init_containers.push_back(std::move(read.container));
     }
     running.raise_to(most_at_init);
     return running;
+}
+
+/// What the pod says of itself (spec.resources, Kubernetes 1.34) counts instead of what its containers come to. Without
+/// a request there, its limit does where no container says anything.
+std::int64_t pod_level(const object_cursor& resources, const char* name, quantity_unit unit, std::int64_t total) {
+    const auto request = resources.at("requests").at(name);
+    const auto limit = resources.at("limits").at(name);
+    if (!request.present() && (!limit.present() || total > 0)) return total;
+    const std::int64_t amount = host_quantity(request.present() ? request : limit, unit, rounding::up);
+    if (request.present() && amount < total) {
+        request.fail(error_code::mismatch, request.scalar(),
+                     std::string{"at least what the pod's containers ask for of "} + name + " together");
+    }
+    if (request.present() && limit.present() && amount > host_quantity(limit, unit, rounding::up)) {
+        request.fail(error_code::mismatch, request.scalar(), "no more than the limit, " + limit.scalar());
+    }
+    return std::max(amount, total);
+}
+
+void read_pod_level(const object_cursor& resources, host_amount& needs) {
+    for (const char* list : {"requests", "limits"}) {
+        for (const auto& [name, entry] : resources.at(list).entries()) {
+            if (name == "cpu" || name == "memory" || name.starts_with("hugepages-")) continue;
+            entry.fail(error_code::unsupported, name, "cpu, memory or hugepages; other resources are of containers");
+        }
+    }
+    needs.cpu_milli = pod_level(resources, "cpu", quantity_unit::thousandth, needs.cpu_milli);
+    needs.memory_bytes = pod_level(resources, "memory", quantity_unit::one, needs.memory_bytes);
+}
+
+std::vector<std::string> claims_of(const object_cursor& spec) {
+    std::vector<std::string> names;
+    for (const auto& claim : spec.at("resourceClaims").items()) names.push_back(claim.at("name").text());
+    return names;
 }
 
 } // namespace
 
 void read_pod_spec(const object_cursor& spec, manifest& target) {
     const auto containers = spec.at("containers");
-    if (!containers.present()) containers.fail(error_code::missing, "", "a list of containers");
+    if (!containers.present()) {
+        containers.fail(error_code::missing, "", "a list of containers");
+    } else if (containers.items().empty()) {
+        containers.fail(error_code::missing, "", "at least one container");
+    }
     host_amount needs = read_containers(spec, *target.pod);
+    check_container_names(spec);
+    target.pod->claims = claims_of(spec);
+    read_pod_level(spec.at("resources"), needs);
     needs.add(host_amounts(spec.at("overhead"), rounding::up));
     target.cpu = milli_cpu{host_total(containers, needs.cpu_milli, quantity_unit::thousandth)};
     target.memory = bytes{host_total(containers, needs.memory_bytes, quantity_unit::one)};

@@ -142,6 +142,24 @@ bool has_entries(const object_cursor& from, std::initializer_list<std::string_vi
     return std::ranges::any_of(lists, [&](std::string_view name) { return !from.at(name).items().empty(); });
 }
 
+/// Volumes that not every node has: those of claims, and of drivers.
+void name_ignored_volumes(const object_cursor& spec, std::vector<std::string>& names) {
+    const auto volumes = spec.at("volumes").items();
+    const bool bound_to_nodes = std::ranges::any_of(volumes, [](const object_cursor& volume) {
+        return volume.at("persistentVolumeClaim").present() || volume.at("ephemeral").present() ||
+               volume.at("csi").present();
+    });
+    if (bound_to_nodes) names.emplace_back("volumes of claims and drivers (spec.volumes)");
+}
+
+void name_ignored_ports(const object_cursor& spec, std::vector<std::string>& names) {
+    const bool on_host = std::ranges::any_of(spec.at("containers").items(), [](const object_cursor& container) {
+        return std::ranges::any_of(container.at("ports").items(),
+                                   [](const object_cursor& port) { return port.at("hostPort").present(); });
+    });
+    if (on_host) names.emplace_back("host ports (spec.containers[].ports[].hostPort)");
+}
+
 void name_what_is_ignored(const object_cursor& spec, manifest& target) {
     constexpr std::string_view preferred = "preferredDuringSchedulingIgnoredDuringExecution";
     constexpr std::string_view required = "requiredDuringSchedulingIgnoredDuringExecution";
@@ -159,6 +177,13 @@ void name_what_is_ignored(const object_cursor& spec, manifest& target) {
     if (has_entries(spec, {"topologySpreadConstraints"})) {
         names.emplace_back("topology spread (spec.topologySpreadConstraints)");
     }
+    if (has_entries(spec, {"schedulingGates"})) names.emplace_back("scheduling gates (spec.schedulingGates)");
+    if (spec.at("priorityClassName").present() || spec.at("priority").present()) {
+        names.emplace_back("priority (spec.priorityClassName)");
+    }
+    if (spec.at("runtimeClassName").present()) names.emplace_back("the runtime class (spec.runtimeClassName)");
+    name_ignored_volumes(spec, names);
+    name_ignored_ports(spec, names);
 }
 
 } // namespace

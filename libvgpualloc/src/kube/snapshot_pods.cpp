@@ -13,7 +13,7 @@ namespace {
 
 /// A problem of an object, with the object's place before what the problem says of its own.
 error placed(const manifest& object, error problem) {
-    problem.where = object.place + (problem.where.empty() ? "" : ": " + problem.where);
+    problem.where = place_of(object, problem) + (problem.where.empty() ? "" : ": " + problem.where);
     return problem;
 }
 
@@ -24,21 +24,38 @@ std::vector<std::string> names_of(const kubernetes::pod& pod, const dialect& spo
     std::vector<std::string> names(entries.size());
     if (spoken.asks_as_one()) return names;
     std::vector<bool> named(entries.size(), false);
-    std::size_t first_unnamed = 0; // entries mostly come in the order of the containers
+    std::vector<std::string> without_entry; // of containers that ask: init containers, or an entry was raised for them
+    std::size_t first_unnamed = 0;          // entries mostly come in the order of the containers
     kubernetes::pod part = pod;
-    for (const kubernetes::container& container : pod.containers) {
+    part.init_containers.clear();
+    const auto match = [&](const kubernetes::container& container) {
         part.containers.assign(1, container);
         const auto alone = spoken.read_pod(part);
-        if (!alone) continue;
+        if (!alone) return;
         for (const device_request& own_entry : alone->containers) {
             while (first_unnamed < entries.size() && named[first_unnamed]) ++first_unnamed;
-            for (std::size_t i = first_unnamed; i < entries.size(); ++i) {
-                if (named[i] || entries[i] != own_entry) continue;
-                named[i] = true;
-                names[i] = container.name;
-                break;
+            std::size_t i = first_unnamed;
+            while (i < entries.size() && (named[i] || entries[i] != own_entry)) ++i;
+            if (i == entries.size()) {
+                without_entry.push_back(container.name);
+                continue;
             }
+            named[i] = true;
+            names[i] = container.name;
         }
+    };
+    const auto starts_last = [](const kubernetes::container& container) { return !container.stays; };
+    const bool reads_all = spoken.reads_init_containers();
+    for (const kubernetes::container& container : pod.init_containers) {
+        if (reads_all && !starts_last(container)) match(container);
+    }
+    for (const kubernetes::container& container : pod.containers) match(container);
+    for (const kubernetes::container& container : pod.init_containers) {
+        if (reads_all && starts_last(container)) match(container);
+    }
+    auto next = without_entry.begin();
+    for (std::size_t i = 0; i < entries.size() && next != without_entry.end(); ++i) {
+        if (!named[i]) names[i] = *next++;
     }
     return names;
 }

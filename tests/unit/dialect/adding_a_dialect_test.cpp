@@ -49,10 +49,10 @@ TEST(adding_a_dialect, one_entry_makes_it_known) {
     const dialect_set dialects = with_acme();
     ASSERT_THAT(dialects.asked_by(asking_for(1024)), SizeIs(1));
     EXPECT_EQ(dialects[dialects.asked_by(asking_for(1024)).front()].name(), "acme");
-    EXPECT_THAT(dialects.resources_not_read(asking_for(1024)), IsEmpty());
+    EXPECT_THAT(dialects.mistaken_resources(asking_for(1024)), IsEmpty());
     kubernetes::pod mistyped;
     mistyped.containers.push_back({.name = "c", .limits = {}, .requests = {{"acme.com/memry", 1}}});
-    EXPECT_THAT(dialects.resources_not_read(mistyped), SizeIs(1)) << "its prefix is now an accelerator's";
+    EXPECT_THAT(dialects.mistaken_resources(mistyped), SizeIs(1)) << "its prefix is now an accelerator's";
 }
 
 TEST(adding_a_dialect, what_is_written_is_what_is_read) {

@@ -85,14 +85,31 @@ TEST(dialect_set, resources_of_a_vendor_that_nobody_reads_are_told) {
     const dialect_set dialects;
     const auto words_of = [&](const std::string& resource) {
         auto pod = pod_of({{.name = "c", .limits = {{resource, 1}}, .requests = {{resource, 1}}}});
-        const auto problems = dialects.resources_not_read(pod);
+        const auto problems = dialects.mistaken_resources(pod);
         return problems.empty() ? std::string{} : problems.front().message();
     };
     EXPECT_EQ(words_of("volcano.sh/vgpu-number"), "");
     EXPECT_EQ(words_of("example.com/anything"), "");
-    EXPECT_THAT(words_of("volcano.sh/vgpu-numbr"), HasSubstr("a resource that a dialect knows"));
+    EXPECT_THAT(words_of("volcano.sh/vgpu-numbr"), HasSubstr("volcano.sh/vgpu-number, which is most likely meant"));
     EXPECT_THAT(words_of("volcano.sh/vgpu-cores"), HasSubstr("a request of dialect volcano_vgpu"));
     EXPECT_THAT(words_of("huawei.com/npu-core"), HasSubstr("label ring-controller.atlas"));
+}
+
+TEST(dialect_set, resources_that_nobody_reads_are_named) { // FINDINGS 4
+    const dialect_set dialects;
+    auto pod = pod_of({{.name = "c",
+                        .limits = {},
+                        .requests = {{"hygon.com/dcunum", 1},
+                                     {"nvidia.com/mig-1g.5gb", 2},
+                                     {"nvidia.com/gpu", 1},
+                                     {"example.kubernetes.io/own", 1}}}});
+    pod.init_containers = {{.name = "i", .limits = {}, .requests = {{"volcano.sh/vgpu-number", 4}}}};
+    std::vector<std::string> told;
+    for (const auto& unread : dialects.resources_not_read(pod)) {
+        told.push_back(unread.container + ": " + unread.resource + " " + unread.amount + unread.ignored);
+    }
+    EXPECT_THAT(told, ElementsAre("init container i: volcano.sh/vgpu-number 4volcano_vgpu",
+                                  "container c: hygon.com/dcunum 1", "container c: nvidia.com/mig-1g.5gb 2"));
 }
 
 TEST(dialect_set, deviceshare_serves_what_its_arguments_enable) {

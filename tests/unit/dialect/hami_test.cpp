@@ -206,6 +206,38 @@ TEST(hami, an_assignment_has_a_part_for_every_container) {
     EXPECT_EQ(read.shares, shares);
 }
 
+/// Init containers that end need nothing of their own where a container has as much. FINDINGS 5.
+TEST(hami, init_containers_share_with_the_containers_and_sidecars_do_not) {
+    auto pod = pod_of({limited({{"nvidia.com/gpu", 1}, {"nvidia.com/gpumem", 3000}})});
+    pod.init_containers = {limited({{"nvidia.com/gpu", 2}, {"nvidia.com/gpumem", 1000}}),
+                           limited({{"nvidia.com/gpu", 1}, {"nvidia.com/gpumem", 500}})};
+    pod.init_containers[0].name = "ends";
+    pod.init_containers[1].stays = true;
+    const auto request = make({})->read_pod(pod);
+    ASSERT_TRUE(request.has_value());
+    ASSERT_THAT(request->containers, SizeIs(2));
+    EXPECT_EQ(request->containers[0].memory, mib{500}) << "the sidecar";
+    EXPECT_EQ(request->containers[1].memory, mib{3000});
+    EXPECT_EQ(request->containers[1].count, 2) << "as many as the init container";
+    pod.containers = {limited({})};
+    EXPECT_TRUE(make({})->requests(pod)) << "init containers alone";
+    EXPECT_THAT(make({})->read_pod(pod)->containers, SizeIs(2));
+}
+
+TEST(hami, init_containers_have_their_part_of_an_assignment) { // FINDINGS 5
+    auto pod = pod_of({limited({{"nvidia.com/gpu", 1}, {"nvidia.com/gpumem", 1000}})});
+    pod.init_containers = {limited({{"nvidia.com/gpu", 1}, {"nvidia.com/gpumem", 3000}}),
+                           limited({{"nvidia.com/gpu", 1}, {"nvidia.com/gpumem", 500}})};
+    pod.init_containers[1].stays = true;
+    const std::vector<device_share> shares{{0, device_index{0U}, slice{mib{500}, core_percent{0}}},
+                                           {1, device_index{0U}, slice{mib{3000}, core_percent{0}}}};
+    pod.annotations = spoken::write_assignment(pod, devices(), {"n0", "17", shares}, {});
+    EXPECT_EQ(pod.annotations.at(allocated_key), "A,NVIDIA,3000,0:;A,NVIDIA,500,0:;A,NVIDIA,1000,0:;");
+    EXPECT_EQ(spoken::read_assignment(pod, devices(), {}).shares, shares);
+    pod.initialized = true;
+    EXPECT_EQ(std::get<slice>(spoken::read_assignment(pod, devices(), {}).shares[1].part).memory, mib{1000});
+}
+
 TEST(hami, entries_that_cannot_be_read_are_problems_and_book_nothing) {
     for (const char* entry : {"A,NVIDIA,x,0", "A,NVIDIA,99999999999,0", "A,NVIDIA", "X,NVIDIA,1,0", "M,NVIDIA,1,0"}) {
         auto pod = bound();

@@ -285,8 +285,8 @@ TEST(volcano_vgpu_pod, amounts_out_of_range_are_errors) {
             const auto read = spoken::read_pod(pod, options{});
             ASSERT_FALSE(read) << name;
             EXPECT_EQ(read.error().code, error_code::out_of_range);
-            EXPECT_EQ(read.error().where, "pod default/p");
-            EXPECT_EQ(read.error().field, std::string{"container c "} + name);
+            EXPECT_EQ(read.error().where, "pod default/p, container c");
+            EXPECT_EQ(read.error().field, name);
             EXPECT_EQ(read.error().value, std::to_string(amount));
         }
     }

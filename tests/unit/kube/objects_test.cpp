@@ -101,8 +101,9 @@ TEST(manifests, sidecars_run_beside_everything_that_comes_after_them) {
         return amounts{objects.at(0).cpu.count(), objects.at(0).memory.count()};
     };
     const auto container = [](const std::string& cpu, const std::string& memory, bool always = false) {
-        return "{name: c, resources: {requests: {cpu: " + cpu + ", memory: " + memory + "}}" +
-               (always ? ", restartPolicy: Always}" : "}");
+        static int number = 0; // names of a pod's containers are different
+        return "{name: c" + std::to_string(++number) + ", resources: {requests: {cpu: " + cpu + ", memory: " + memory +
+               "}}" + (always ? ", restartPolicy: Always}" : "}");
     };
     const std::string main = container("1", "10");
     EXPECT_EQ(host_of(main, container("2", "5", true)), (amounts{3000, 15}));
@@ -240,14 +241,14 @@ TEST(manifests, amounts_of_devices_are_whole) {
 TEST(manifests, labels_and_annotations_need_quotes) {
     for (const char* value : {"yes", "No", "off", "true", "5", "0x1F", "1e3", "-1.5", "[a]", "{a: b}"}) {
         const auto objects = read("kind: Pod\nmetadata:\n  name: p\n  labels:\n    vnpu-dvpp: " + std::string{value} +
-                                  "\nspec: {containers: []}\n");
+                                  "\nspec: {containers: [{name: c}]}\n");
         ASSERT_THAT(objects[0].problems, SizeIs(1)) << value;
         EXPECT_EQ(objects[0].problems[0].where, "f.yaml:5");
         EXPECT_EQ(objects[0].problems[0].field, "metadata.labels.vnpu-dvpp");
     }
     for (const char* value : {"\"yes\"", "'5'", "!!str 5", "5a", "null", "1.2.3", "yesterday"}) {
         EXPECT_THAT(read("kind: Pod\nmetadata: {name: p, labels: {vnpu-dvpp: " + std::string{value} +
-                         "}}\nspec: {containers: []}\n")[0]
+                         "}}\nspec: {containers: [{name: c}]}\n")[0]
                         .problems,
                     IsEmpty())
             << value;

@@ -148,7 +148,7 @@ TEST(snapshot, what_cannot_be_read_is_a_warning_with_its_place) {
         {node + pod("p", vgpu(1, 3000), "n0"), "f.yaml:10: pod ns/p", "annotations"},
         {node + pod("p", "volcano.sh/vgpu-number: 1, volcano.sh/vgpu-memory: 3000000000", "n0",
                     "volcano.sh/vgpu-ids-new: 'A,NVIDIA,3000,0:'"),
-         "f.yaml:10", "3000000000"},
+         "f.yaml:19", "3000000000"},
     };
     for (const wrong& wrong_case : cases) {
         const auto state = snapshot_of(wrong_case.yaml);

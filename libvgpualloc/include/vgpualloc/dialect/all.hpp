@@ -60,15 +60,20 @@ public:
     /// The same where the traits are known, by position in this set.
     [[nodiscard]] dialect_set for_traits(std::span<const std::set<std::string>> traits) const;
 
-    /// Resources of accelerators that no dialect reads, or that the dialect they belong to does not take for a request.
-    /// The errors name the container.
-    [[nodiscard]] std::vector<error> resources_not_read(const kubernetes::pod& pod) const;
+    /// Resources that are most likely mistyped, or that the dialect they belong to does not take for a request. The
+    /// errors name the container.
+    [[nodiscard]] std::vector<error> mistaken_resources(const kubernetes::pod& pod) const;
+    /// The other extended resources (with a domain that is not kubernetes.io) that nothing here reads.
+    [[nodiscard]] std::vector<unread_resource> resources_not_read(const kubernetes::pod& pod) const;
     /// Whether plugin deviceshare is told to serve this pod, which asks in the dialect of that name; empty: it asks for
     /// no device. Error unsupported, which names the argument; where is empty.
     [[nodiscard]] expected<void> check_enabled(const dialects::volcano::plugin_arguments& arguments,
                                                std::string_view name, const kubernetes::pod& pod) const;
 
 private:
+    [[nodiscard]] const dialect* owner_of(std::string_view resource) const;
+    [[nodiscard]] std::string likely_meant(const std::string& resource) const;
+
     members dialects_;
     std::shared_ptr<const dialect_config> config_;
 };

@@ -65,6 +65,14 @@ struct request_findings {
     std::vector<std::string> notes;
 };
 
+/// An extended resource that a container asks for and no dialect reads there.
+struct unread_resource {
+    std::string container{}; ///< with its kind: "container main", "init container warm-up", "sidecar proxy"
+    std::string resource{};
+    std::string amount{};  ///< as the file has it
+    std::string ignored{}; ///< the dialect that reads it elsewhere, but not in init containers; empty: none does
+};
+
 /// How Volcano's plugin deviceshare ranks nodes and devices.
 enum class deviceshare_ranking : std::uint8_t {
     first_fit, ///< the first devices that fit, on the first node
@@ -90,6 +98,8 @@ public:
 
     /// The resources that its pods can name.
     [[nodiscard]] virtual std::vector<std::string> resources() const = 0;
+    /// Whether it reads `resource`: one of resources(), unless they are too many to list.
+    [[nodiscard]] virtual bool reads_resource(std::string_view resource) const;
     /// What resources of its vendor begin with ("volcano.sh/"): a resource that begins so and that no dialect reads is
     /// most likely a mistake.
     [[nodiscard]] virtual std::vector<std::string> resource_prefixes() const { return {}; }
@@ -106,6 +116,8 @@ public:
 
     /// Whether a pod asks as one, and not container by container.
     [[nodiscard]] virtual bool asks_as_one() const noexcept { return false; }
+    /// Whether read_pod() reads what init containers ask for. Others look at the containers alone.
+    [[nodiscard]] virtual bool reads_init_containers() const noexcept { return false; }
     /// Whether the pod asks for devices in this dialect.
     [[nodiscard]] virtual bool requests(const kubernetes::pod& pod) const = 0;
     /// What the pod asks for; the host's part stays 0. Errors: what of it cannot be read; where names the pod.
@@ -116,6 +128,9 @@ public:
                                                  const idle_answer& /*ask*/) const {
         return {};
     }
+
+    /// What of a pod that asks in this dialect its components refuse, or pass over.
+    [[nodiscard]] virtual request_findings check_pod(const kubernetes::pod& /*pod*/) const { return {}; }
 
     // --- what nodes offer
 

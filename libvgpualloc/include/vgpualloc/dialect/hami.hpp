@@ -51,11 +51,12 @@ struct options {
 /// - read_node: the GPUs in the order of annotation hami.io/node-nvidia-register, which is JSON or, of older plugins,
 ///   text. GPUs of hami.io/device-cordon take no new pods. A GPU that cannot be read is left out and a problem, as is
 ///   one of mode mig that neither says its profiles nor is allowed any.
-/// - requests: whether a regular container's limits name one of the resources, or requests the count.
-/// - read_pod: a container that asks for 0 GPUs has no entry. Memory wins over percentage, cores above 100 are 100.
-///   Errors: out_of_range for amounts, unknown_name and unsupported for nvidia.com/vgpu-mode.
+/// - requests: whether a container's limits name one of the resources, or requests the count; init containers count.
+/// - read_pod: a container that asks for 0 GPUs has no entry. Sidecars have an entry each; an init container that ends
+///   before the others raises one of their entries where it asks for more. Memory wins over percentage, cores above 100
+///   are 100. Errors: out_of_range for amounts, unknown_name and unsupported for nvidia.com/vgpu-mode.
 /// - read_assignment: by annotations hami.io/vgpu-devices-allocated and hami.io/vgpu-mig-allocations. What init
-///   containers have is not read: it is free again when the others start.
+///   containers have beyond the others counts until they have ended (pod::initialized).
 /// - write_assignment: the time is in seconds of Unix time; every share is a slice, or a mig_instance of the GPU's
 /// model
 ///   (model_of, with options::catalog).

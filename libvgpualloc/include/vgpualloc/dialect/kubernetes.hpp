@@ -12,10 +12,23 @@ using text_map = std::map<std::string, std::string>;
 /// Resource name -> amount. A quantity that is no whole number is kept apart by the reader, which says what it means.
 using amount_map = std::map<std::string, std::int64_t>;
 
+/// An amount as its file has it.
+struct written_amount {
+    std::string text{};
+    std::int32_t line = 0; ///< of the file; 0 where it is not known
+
+    /// Where it was read does not count.
+    friend bool operator==(const written_amount& left, const written_amount& right) { return left.text == right.text; }
+};
+
 struct container {
     std::string name;
     amount_map limits;
     amount_map requests;
+    std::map<std::string, written_amount> written{}; ///< of limits, or else of requests, by resource
+    std::vector<std::string> claims{};               ///< resources.claims: names in pod::claims
+    bool stays = false;                              ///< an init container that runs as long as the pod (a sidecar)
+    bool privileged = false;
 
     bool operator==(const container&) const = default;
 };
@@ -28,6 +41,8 @@ struct pod {
     text_map annotations;
     std::vector<container> containers;
     std::vector<container> init_containers;
+    bool initialized = false;          ///< its init containers, but for sidecars, have ended
+    std::vector<std::string> claims{}; ///< names of spec.resourceClaims (dynamic resource allocation)
 
     bool operator==(const pod&) const = default;
 };
@@ -41,6 +56,12 @@ struct node {
 
     bool operator==(const node&) const = default;
 };
+
+/// What is asked of a resource as its file has it ("8Gi"), else `amount` in figures.
+[[nodiscard]] inline std::string written_of(const container& from, const std::string& resource, std::int64_t amount) {
+    const auto entry = from.written.find(resource);
+    return entry == from.written.end() ? std::to_string(amount) : entry->second.text;
+}
 
 /// The value of a map's key, or an empty text.
 [[nodiscard]] inline const std::string& value_of(const text_map& map, const std::string& key) {

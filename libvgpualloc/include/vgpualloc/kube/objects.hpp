@@ -17,11 +17,14 @@ namespace vgpualloc::kube {
 /// One object, or one task of a Volcano Job. Of other kinds than pods, what makes pods, nodes and ConfigMaps only kind,
 /// names and place are read.
 struct manifest {
+    std::string api_version;
     std::string kind;
     std::string name;                   ///< "<job>/<task>" for a task of a Volcano Job
     std::string ns;                     ///< namespace, as written
     std::string place;                  ///< "file:line"; "file: object <n>" (from 1) where it shares a line
     std::int64_t replicas = 1;          ///< pods like `pod`
+    bool one_per_node = false;          ///< a DaemonSet's: as many as there are nodes that take one
+    std::int64_t min_available = 0;     ///< of all pods of a Volcano Job, without which none starts; 0: not said
     std::optional<kubernetes::pod> pod; ///< of the object, or its template
     std::optional<kubernetes::node> node;
     kubernetes::text_map data; ///< of a ConfigMap
@@ -30,7 +33,7 @@ struct manifest {
     std::string scheduler_name;
     host_facts host;  ///< of a node, without the labels, which `node` has; ready if no condition says so
     host_rules rules; ///< of a pod; of a DaemonSet's with the tolerations that its controller adds
-    /// What the pod also says of where it is to go, and nothing here looks at: "pod anti-affinity (spec.affinity.…)".
+    /// What the pod also says of where and when it is to run, and nothing here looks at: "pod anti-affinity (spec.…)".
     std::vector<std::string> rules_ignored;
     std::string node_name;       ///< a bound pod's
     std::string phase;           ///< of a pod
@@ -40,10 +43,14 @@ struct manifest {
     [[nodiscard]] bool says_the_same_as(const manifest& other) const;
 };
 
+/// Where an error about a resource of a container is, whose place ends with "container <name>": the line of its amount,
+/// if that is known; else the object's place.
+[[nodiscard]] std::string place_of(const manifest& object, const error& problem);
+
 /// The objects of a file, in its order: YAML documents or JSON values, lists (kind List, PodList, …) taken apart.
 /// Amounts of resources with a '/' in their name have to be whole numbers (Kubernetes: extended resources). Requests
-/// that are not given are the limits. Errors: the text cannot be parsed, is too large or nested too deeply, or a
-/// document is no object.
+/// that are not given are the limits. What the API server would refuse of names and resources is a problem. Errors: the
+/// text cannot be parsed, is too large or nested too deeply, or a document is no object.
 [[nodiscard]] expected<std::vector<manifest>> read_manifests(std::string_view text, const std::string& name);
 
 /// One YAML (or JSON) document as JSON text. Errors as above, and malformed for none or several documents.

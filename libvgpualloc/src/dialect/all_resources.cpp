@@ -1,0 +1,100 @@
+// What the dialects of a cluster make of the names of resources.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "text.hpp"
+#include "vgpualloc/dialect/all.hpp"
+
+namespace vgpualloc {
+
+namespace {
+
+std::string_view own_name(std::string_view resource) { return resource.substr(resource.find('/') + 1); }
+
+std::string label_of(const kubernetes::container& container, bool at_init) {
+    const char* const kind = container.stays ? "sidecar " : at_init ? "init container " : "container ";
+    return kind + container.name;
+}
+
+/// Calls `visit` for every extended resource that a container asks for.
+template <class Visit>
+void visit_resources(const kubernetes::pod& pod, const Visit& visit) {
+    for (const auto* const list : {&pod.init_containers, &pod.containers}) {
+        for (const kubernetes::container& container : *list) {
+            for (const auto& [resource, amount] : container.requests) {
+                if (!dialects::text::is_extended_resource(resource)) continue;
+                visit(container, list == &pod.init_containers, resource, amount);
+            }
+        }
+    }
+}
+
+} // namespace
+
+const dialect* dialect_set::owner_of(std::string_view resource) const {
+    const auto reads = [resource](const auto& candidate) { return candidate->reads_resource(resource); };
+    const auto owner = std::ranges::find_if(dialects_, reads);
+    return owner == dialects_.end() ? nullptr : owner->get();
+}
+
+/// Of a vendor whose resources a dialect reads. A name with a digit is that of a model, of which there are more than
+/// dialects know.
+std::string dialect_set::likely_meant(const std::string& resource) const {
+    const std::string_view name = own_name(resource);
+    if (std::ranges::any_of(name, [](char c) { return c >= '0' && c <= '9'; })) return {};
+    for (const auto& candidate : dialects_) {
+        const auto begins = [&resource](const std::string& prefix) { return resource.starts_with(prefix); };
+        if (std::ranges::none_of(candidate->resource_prefixes(), begins)) continue;
+        for (std::string& known : candidate->resources()) {
+            if (dialects::text::is_misspelled(name, own_name(known))) return std::move(known);
+        }
+    }
+    return {};
+}
+
+std::vector<error> dialect_set::mistaken_resources(const kubernetes::pod& pod) const {
+    std::map<std::string, std::string> expected_texts; // by resource: what is wrong with it in this pod, if anything
+    const auto expected_of = [&](const std::string& resource) -> std::string {
+        if (const dialect* const owner = owner_of(resource)) {
+            const auto asks = [&resource, &pod](const auto& candidate) {
+                return candidate->reads_resource(resource) && candidate->requests(pod);
+            };
+            return std::ranges::any_of(dialects_, asks) ? "" : owner->what_else_it_takes(resource);
+        }
+        const std::string meant = likely_meant(resource);
+        return meant.empty() ? "" : meant + ", which is most likely meant (see --config for other names)";
+    };
+    std::vector<error> problems;
+    visit_resources(pod, [&](const kubernetes::container& container, bool at_init, const std::string& resource,
+                             std::int64_t /*amount*/) {
+        const dialect* const owner = owner_of(resource);
+        if (at_init && owner != nullptr && !owner->reads_init_containers()) return; // resources_not_read() tells
+        auto known = expected_texts.find(resource);
+        if (known == expected_texts.end()) known = expected_texts.emplace(resource, expected_of(resource)).first;
+        if (known->second.empty()) return;
+        problems.push_back({.code = error_code::unknown_name,
+                            .where = "container " + container.name,
+                            .field = "resources",
+                            .value = resource,
+                            .expected = known->second});
+    });
+    return problems;
+}
+
+std::vector<unread_resource> dialect_set::resources_not_read(const kubernetes::pod& pod) const {
+    std::vector<unread_resource> unread;
+    visit_resources(pod, [&](const kubernetes::container& container, bool at_init, const std::string& resource,
+                             std::int64_t amount) {
+        const dialect* const owner = owner_of(resource);
+        const bool ignored = owner != nullptr && at_init && !owner->reads_init_containers();
+        if (owner != nullptr ? !ignored : !likely_meant(resource).empty()) return;
+        unread.push_back({.container = label_of(container, at_init),
+                          .resource = resource,
+                          .amount = kubernetes::written_of(container, resource, amount),
+                          .ignored = ignored ? std::string{owner->name()} : std::string{}});
+    });
+    return unread;
+}
+
+} // namespace vgpualloc
