@@ -67,12 +67,31 @@ class SchedulerConfigTest(CliTest):
                          ("a", "a1", [300.0, 0.0, 300.0]))
         self.assertEqual(self.choice(scheduler(VGPUEnable="true", ScheduleWeight=3)), ("a", "a1", [0.0, 0.0, 0.0]))
 
-    def test_without_a_weight_only_cards_are_ranked(self):
+    def test_a_policy_without_a_weight_has_weight_1(self):  # FINDINGS 3.1, R021 R034 R035 R036
         config = scheduler(VGPUEnable="true", SchedulePolicy="binpack")
+        self.assertEqual(self.choice(config), ("a", "a0", [60.0, 35.0, 10.0]))
+        document = self.document(self.CLUSTER + pod("q", vgpu(4096)), config)
+        self.assertIn("ScheduleWeight is not given and taken as 1; Volcano itself takes 0", document["notes"][0])
+        self.assertEqual(document["policy"], "deviceshare")
+        # The first node is the busier one: nothing else than the weight leads away from it.
+        spread = self.document(self.CLUSTER + pod("q", vgpu(4096)),
+                               scheduler(VGPUEnable="true", SchedulePolicy="spread"))
+        self.assertEqual([node["score"] for node in spread["nodes"]], [100.0, 0.0, 100.0])
+
+    def test_with_weight_0_only_cards_are_ranked(self):
+        config = scheduler(VGPUEnable="true", SchedulePolicy="binpack", ScheduleWeight=0)
         self.assertEqual(self.choice(config), ("a", "a0", [0.0, 0.0, 0.0]))
         document = self.document(self.CLUSTER + pod("q", vgpu(4096)), config)
-        self.assertIn("ScheduleWeight", document["notes"][0])
-        self.assertEqual(document["policy"], "deviceshare")
+        self.assertIn("ScheduleWeight is not above 0", document["notes"][0])
+
+    def test_virtual_npus_made_beforehand_are_not_supported(self):  # FINDINGS 3.1, R083
+        for written, noted in (('"true"', True), ("true", True), ('"false"', False), ('"900"', False)):
+            config = scheduler(VGPUEnable="true", SchedulePolicy="binpack", ScheduleWeight=1) + (
+                'configurations:\n- name: init-params\n  arguments: {"grace-over-time": "900", "presetVirtualDevice": '
+                f"{written}}}\n")
+            document = self.document(self.CLUSTER + pod("q", vgpu(4096)), config)
+            said = [note for note in document["notes"] if "presetVirtualDevice" in note and "not supported" in note]
+            self.assertEqual(len(said), int(noted), written)
 
     def test_exclusive_rules_keep_pods_apart(self):
         rules = '[{"app": "x"}]'

@@ -88,7 +88,9 @@ inline node_index add_node(cluster& to, const std::vector<device_spec>& devices,
 /// A ledger and an allocator for one policy.
 struct placer {
     placer(const cluster& owned, std::string_view spelling, const workload& target = {}, allocator_options options = {})
-        : scorer{make(spelling, target)}, book{owned}, decider{book, {scorer.get(), scorer.get()}, options} {}
+        : placer{owned, make(spelling, target), options} {}
+    placer(const cluster& owned, std::unique_ptr<policy> ranking, allocator_options options = {})
+        : scorer{std::move(ranking)}, book{owned}, decider{book, {scorer.get(), scorer.get()}, options} {}
 
     [[nodiscard]] expected<placement, rejection> decide(const pod_request& request) {
         return decider.decide(decider.intern(request).value());

@@ -355,6 +355,10 @@ expected<plugin_arguments> parse_plugin_arguments(const kubernetes::text_map& ar
         return unexpected(
             argument_error(error_code::unknown_name, "deviceshare.SchedulePolicy", policy, "binpack or spread"));
     }
+    if (!policy.empty() && !arguments.contains(std::string{weight_argument})) {
+        result.schedule_weight = 1;
+        result.weight_assumed = true;
+    }
     if ((result.gpu_sharing && result.gpu_number) || (result.vgpu && (result.gpu_sharing || result.gpu_number))) {
         return unexpected(argument_error(error_code::unsupported, "deviceshare", "",
                                          "at most one of GPUSharingEnable, GPUNumberEnable and VGPUEnable"));

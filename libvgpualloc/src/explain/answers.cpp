@@ -246,6 +246,15 @@ expected<explanation> by_deviceshare(const snapshot& state, const snapshot_pod& 
                        .policy = std::string{scorer->name()},
                        .policy_summary = fmt::format("as Volcano's plugin ranks, SchedulePolicy {}, ScheduleWeight {}",
                                                      order.empty() ? "none" : order, weight)};
+    if (arguments.preset_virtual_devices) {
+        result.notes.emplace_back(
+            "presetVirtualDevice: \"true\" is not supported: virtual NPUs that were made beforehand "
+            "are not known here, NPUs are cut as pods come");
+    }
+    if (arguments.weight_assumed) {
+        result.notes.emplace_back("deviceshare.ScheduleWeight is not given and taken as 1; Volcano itself takes 0, and "
+                                  "its plugin then ranks cards, but no nodes");
+    }
     if (weight <= 0 && scorer->name() == "deviceshare") {
         result.notes.emplace_back("deviceshare.ScheduleWeight is not above 0: the plugin ranks cards, but no nodes");
     }

@@ -85,6 +85,19 @@ expected<const document*> find_plugin(const document& root, const std::string& p
                             .expected = "plugin deviceshare in one of the tiers"});
 }
 
+/// Whether an entry of `configurations` sets presetVirtualDevice, a text or a value of YAML.
+bool presets_virtual_devices(const document& root) {
+    const document* const configurations = root.find("configurations");
+    if (configurations == nullptr || !configurations->is_list()) return false;
+    for (const document& entry : configurations->items) {
+        const document* const arguments = entry.find("arguments");
+        const document* const preset = arguments == nullptr ? nullptr : arguments->find("presetVirtualDevice");
+        if (preset == nullptr) continue;
+        if ((preset->is_text() ? preset->text : vgpuformats::print_json(*preset)) == "true") return true;
+    }
+    return false;
+}
+
 } // namespace
 
 expected<plugin_arguments> parse_scheduler_config(const std::string& text, const std::string& name) {
@@ -103,6 +116,7 @@ expected<plugin_arguments> parse_scheduler_config(const std::string& text, const
         failure.where = from.place + ": " + failure.where;
         return unexpected(std::move(failure));
     }
+    arguments_read->preset_virtual_devices = presets_virtual_devices(*root);
     return arguments_read;
 }
 

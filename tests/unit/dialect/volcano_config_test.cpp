@@ -245,6 +245,12 @@ TEST(volcano_arguments, defaults_and_every_argument) {
                                     .config_map_namespace = "ns",
                                     .exclusive_rules = {{{"app", "a"}}, {}, {{"app", "b"}, {"tier", "x"}}}};
     EXPECT_EQ(*read, expected);
+    const auto assumed = parse_plugin_arguments({{"deviceshare.SchedulePolicy", "spread"}});
+    EXPECT_EQ(assumed->schedule_weight, 1) << "a policy that nothing weighs would rank no node";
+    EXPECT_TRUE(assumed->weight_assumed);
+    const auto none =
+        parse_plugin_arguments({{"deviceshare.SchedulePolicy", "spread"}, {"deviceshare.ScheduleWeight", "0"}});
+    EXPECT_EQ(none->schedule_weight, 0) << "said is said";
     EXPECT_TRUE(parse_plugin_arguments({{"deviceshare.GPUNumberEnable", "true"}})->gpu_number);
     EXPECT_TRUE(parse_plugin_arguments({{"deviceshare.GPUSharingEnable", "true"}})->gpu_sharing);
 }

@@ -87,8 +87,7 @@ TEST(volcano_vgpu_node, every_field_of_a_card_is_read) {
     EXPECT_FALSE(read.devices[1].healthy);
 }
 
-TEST(volcano_vgpu_node, every_card_has_a_mode_of_its_own) {
-    covers({"R009"});
+TEST(volcano_vgpu_node, every_card_has_a_mode_of_its_own) { // an extension of R009, where it is the node's
     const std::string text = "GPU-0,10,40960," + a100 + ",true,mig:GPU-1,10,40960," + a100 +
                              ",true,hami-core:"
                              "GPU-2,10,40960,NVIDIA V100,true,mig:GPU-3,10,1,NVIDIA V100,true,mps:"

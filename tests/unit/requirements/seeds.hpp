@@ -26,7 +26,8 @@ namespace vgpualloc::test {
 /// Nodes as they register, and pods placed on them by one policy. All nodes are added before the first pod.
 class site {
 public:
-    explicit site(std::string_view policy = "binpack") : policy_{policy} {}
+    explicit site(std::string_view spelling = "binpack") : ranking_{test::make(spelling)} {}
+    explicit site(std::unique_ptr<policy> ranking) : ranking_{std::move(ranking)} {}
 
     site& add(const std::string& name, const dialects::node_reading& read) {
         EXPECT_TRUE(placing_ == nullptr);
@@ -66,7 +67,7 @@ public:
     [[nodiscard]] std::span<const device_registration> registered() const { return registered_.at(last_.at()); }
 
     [[nodiscard]] placer& decider() {
-        if (placing_ == nullptr) placing_ = std::make_unique<placer>(owned_, policy_);
+        if (placing_ == nullptr) placing_ = std::make_unique<placer>(owned_, std::move(ranking_));
         return *placing_;
     }
     [[nodiscard]] const cluster& owned() const { return owned_; }
@@ -75,7 +76,7 @@ public:
     }
 
 private:
-    std::string policy_;
+    std::unique_ptr<policy> ranking_; ///< until there is a placer
     cluster owned_;
     std::vector<std::vector<device_registration>> registered_; ///< by node
     std::unique_ptr<placer> placing_;

@@ -1,10 +1,17 @@
 // GPU sharing through Volcano: statements of seeds 000, 001, 002 and the GPU part of 003, with their numbers.
+#include <memory>
 #include <set>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 
 #include "seeds.hpp"
-#include "vgpualloc/dialect/volcano_config.hpp"
+#include "vgpualloc/explain/deviceshare.hpp"
+#include "vgpualloc/kube/scheduler_config.hpp"
 
 namespace vgpualloc {
 namespace {
@@ -24,6 +31,25 @@ site mixed(std::string_view policy = "binpack") {
     here.add("n_hami", vgpu_node(card("H", "hami-core")));
     here.add("n_mig", vgpu_node(card("M", "mig"), a100_geometry()));
     return here;
+}
+
+/// The scheduler configuration of the seeds' examples: a policy, and no weight.
+std::string config_map_with(std::string_view policy) {
+    return "kind: ConfigMap\napiVersion: v1\nmetadata:\n  name: volcano-scheduler-configmap\n  namespace: "
+           "volcano-system\n"
+           "data:\n  volcano-scheduler.conf: |\n    actions: \"enqueue, allocate, backfill\"\n    tiers:\n    - "
+           "plugins:\n"
+           "      - name: predicates\n      - name: deviceshare\n        arguments:\n"
+           "          deviceshare.VGPUEnable: true\n          deviceshare.SchedulePolicy: " +
+           std::string{policy} + "\n";
+}
+
+/// What ranks the cards and nodes of that configuration.
+std::unique_ptr<policy> ranking_of(const std::string& config) {
+    const auto read = kube::parse_scheduler_config(config, "volcano-scheduler-configmap");
+    if (!read) throw std::invalid_argument{read.error().message()};
+    return explaining::make_deviceshare_policy(deviceshare_ranking::gpus,
+                                               {.policy = read->schedule_policy, .weight = read->schedule_weight});
 }
 
 TEST(seeds, volcano_has_two_sharing_modes) {
@@ -76,6 +102,12 @@ TEST(seeds, a_node_is_in_the_mode_that_it_registers) {
         EXPECT_EQ(here.place(vgpu_ask(1, 3000, 0, "mig")), "n_mig");
         EXPECT_EQ(here.mode(), "mig");
     }
+    // The node's word is that of all its cards: the device plugin registers each of them in the mode it was told.
+    for (const auto& [word, mode] : {std::pair{"mig", "mig"}, std::pair{"hami-core", "hami_core"}}) {
+        const auto node = vgpu_node(card("A", word) + card("B", word) + card("C", word), a100_geometry());
+        ASSERT_EQ(node.devices.size(), 3U);
+        for (const auto& device : node.devices) EXPECT_EQ(device.mode, mode) << device.uuid;
+    }
 }
 
 TEST(seeds, nodes_of_both_modes_make_one_cluster) {
@@ -89,14 +121,9 @@ TEST(seeds, nodes_of_both_modes_make_one_cluster) {
 
 TEST(seeds, schedule_policy_is_binpack_or_spread) {
     covers({"R021"});
-    const auto policy = [](const char* text) {
-        return dialects::volcano::parse_plugin_arguments({{"deviceshare.SchedulePolicy", text}});
-    };
-    EXPECT_FALSE(policy("best").has_value());
+    EXPECT_FALSE(kube::parse_scheduler_config(config_map_with("best"), "cm").has_value());
     for (const auto& [text, nodes] : {std::pair{"binpack", 1U}, std::pair{"spread", 2U}}) {
-        const auto read = policy(text);
-        ASSERT_TRUE(read) << text;
-        site here{read->schedule_policy};
+        site here{ranking_of(config_map_with(text))};
         here.add("n0", vgpu_node(card("A", "hami-core"))).add("n1", vgpu_node(card("A", "hami-core")));
         const std::set<std::string> used{here.place(vgpu_ask(1, 3000)), here.place(vgpu_ask(1, 3000))};
         EXPECT_EQ(used.size(), nodes) << text;
@@ -196,7 +223,7 @@ TEST(seeds, without_an_annotation_the_node_score_chooses_the_mode) {
 TEST(seeds, binpack_concentrates_and_spread_distributes) {
     covers({"R034", "R035"});
     const auto nodes_used = [](std::string_view policy) {
-        site here{policy};
+        site here{ranking_of(config_map_with(policy))};
         for (const char* name : {"n0", "n1", "n2", "n3"}) {
             here.add(name, vgpu_node(card("A", "hami-core") + card("B", "hami-core")));
         }
