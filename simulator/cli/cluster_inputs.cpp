@@ -21,8 +21,11 @@ void add_catalog_files(CLI::App& command, std::vector<std::string>& to) {
 }
 
 void add_dialect_files(CLI::App& command, dialect_files& to) {
-    command.add_option("--config", to.config,
-                       "Device configuration (device-config.yaml, or its ConfigMap): resource names, NPUs, geometries");
+    command
+        .add_option("--config", to.config,
+                    "Device configuration (device-config.yaml, or its ConfigMap): resource names, NPUs, geometries; "
+                    "repeatable, each adds")
+        ->allow_extra_args(false);
     add_catalog_files(command, to.catalog);
 }
 
@@ -42,10 +45,14 @@ expected<vgpualloc::dialect_config> load_dialects(const dialect_files& files) {
     const auto catalog = load_catalog(files.catalog);
     if (!catalog) return unexpected(catalog.error());
     auto config = vgpualloc::make_dialect_config(*catalog);
-    if (files.config.empty()) return config;
-    const auto text = vgpuformats::read_file(files.config);
-    if (!text) return unexpected(text.error());
-    return vgpualloc::kube::read_device_config(std::move(config), *text, files.config);
+    for (const std::string& path : files.config) {
+        const auto text = vgpuformats::read_file(path);
+        if (!text) return unexpected(text.error());
+        auto sum = vgpualloc::kube::read_device_config(std::move(config), *text, path);
+        if (!sum) return sum;
+        config = *std::move(sum);
+    }
+    return config;
 }
 
 expected<std::vector<vgpualloc::kube::manifest>> load_objects(const std::vector<std::string>& files) {

@@ -18,7 +18,7 @@ namespace vgpusim::cli {
 /// Files that say what devices there are and how the dialects spell them.
 struct dialect_files {
     std::vector<std::string> catalog; ///< the last one wins
-    std::string config;               ///< empty: none
+    std::vector<std::string> config;  ///< device configurations, which add up
 };
 
 /// Adds --file.

@@ -82,6 +82,12 @@ expected<std::vector<const snapshot_pod*>> pending_pods(const snapshot& state, c
                                       state.nodes().nodes[pod_entry.node.at()].name +
                                       " already (pending: " + some_of(names) + ")"));
     }
+    for (const kube::stray_pod& stray : state.strays) {
+        if (name != stray.full_name && name != stray.name) continue;
+        return unexpected(unknown("--pod", name,
+                                  "a pod that waits; this one is bound to " + stray.node +
+                                      ", which is not among the nodes (pending: " + some_of(names) + ")"));
+    }
     return unexpected(unknown("--pod", name, "a file, or a pending pod of the cluster: " + some_of(names)));
 }
 
@@ -153,9 +159,11 @@ void add_explain(CLI::App& app, int& exit_code) {
     command->add_option("--pod", chosen->pod, "A pending pod of the cluster (namespace/name, or name) or a manifest")
         ->required();
     CLI::Option* policy =
-        command->add_option("--policy", chosen->explain.policy, "Policy that scores (vgpusim policies)")
-            ->type_name("POLICY")
-            ->capture_default_str();
+        command
+            ->add_option("--policy", chosen->explain.policy,
+                         "Policy that ranks nodes and devices (vgpusim policies). Default: as HAMi ranks for its "
+                         "pods, fgd for others")
+            ->type_name("POLICY");
     chosen->explain.seed = default_seed;
     add_seed(*command, "For policies that draw", [chosen](std::uint64_t seed) {
         chosen->explain.seed = seed;

@@ -29,7 +29,8 @@ POD = {"namespace": str, "name": str, "place": str, "dialect": str, "cpu_milli":
        "avoids": [str], "requests": [REQUEST]}
 CHOICE = {"node": (str, None), "reason": str, "nodes_fitting": int, "nodes_tied": int, "runner_up": (str, None),
           "margin": (float, None), "message": str, "shares": [SHARE], "annotations": dict}
-DOCUMENT = {"pod": POD, "policy": str, "choice": CHOICE, "nodes": [NODE], "notes": [str], "warnings": [ERROR]}
+DOCUMENT = {"pod": POD, "policy": str, "ranking": str, "choice": CHOICE, "nodes": [NODE], "notes": [str],
+            "not_considered": [str], "warnings": [ERROR]}
 
 
 OWN_CATALOG = json.dumps({
@@ -216,7 +217,8 @@ class ExplainTest(CliTest):
                    waiting({"nvidia.com/gpu": 1, "nvidia.com/gpumem": 5000}))
         own = self.write("mine.json", OWN_CATALOG)
         document = self.own(objects, "--file", own)
-        self.assertEqual(document["warnings"], [])
+        [doubt] = document["warnings"]
+        self.assertIn("placements of the catalog for MY-GPU-24GB", doubt["message"])  # FINDINGS 7
         self.assertEqual(document["nodes"][0]["devices"][0]["memory_used_mib"], 5952)
         [share] = document["choice"]["shares"]
         self.assertEqual((share["part"]["name"], share["part"]["memory_mib"]), ("1g.6gb", 5952))
@@ -272,7 +274,8 @@ class ExplainTest(CliTest):
                          waiting({"volcano.sh/gpu-memory": 500}))["choice"]
         self.assertEqual(decision["annotations"], {"volcano.sh/gpu-index": "1", "volcano.sh/predicate-time": "<time>"})
         cce = node("n1", {}, {"volcano.sh/gpu-mem.128Mi": "100", "volcano.sh/gpu-core.percentage": "100"})
-        self.assertEqual(written(cce + waiting({"volcano.sh/gpu-mem.128Mi": 10})),
+        served = waiting({"volcano.sh/gpu-mem.128Mi": 10}).replace('"spec": {', '"spec": {"schedulerName": "volcano", ')
+        self.assertEqual(written(cce + served),
                          {"vgpualloc.io/cce-devices-allocated": "n1/0,1280,0:;"})
 
     def test_a_node_of_two_dialects_numbers_each_dialects_devices(self):
@@ -286,8 +289,12 @@ class ExplainTest(CliTest):
         self.assertTrue(choice["annotations"]["hami.io/Ascend910B4-devices-allocated"].startswith("npu-4,"))
 
     def test_nobody_writes_annotations_for_another_dialects_card(self):
-        document = self.own(hami_node(gpu("GPU-0", "NVIDIA A100-SXM4-40GB")) + waiting(
-            {"volcano.sh/vgpu-number": 1, "volcano.sh/vgpu-memory": 3000}))
+        limits = {"volcano.sh/vgpu-number": 1, "volcano.sh/vgpu-memory": 3000}
+        only_hami = hami_node(gpu("GPU-0", "NVIDIA A100-SXM4-40GB"))
+        refused = self.own(only_hami + waiting(limits))["nodes"][0]["reason"]
+        self.assertEqual(refused["code"], "resource_not_offered")  # FINDINGS 2
+        both = only_hami.replace('"nvidia.com/gpu": "14"', '"volcano.sh/vgpu-number": "4", "volcano.sh/vgpu-memory": "9"')
+        document = self.own(both + waiting(limits))
         self.assertEqual((document["choice"]["node"], document["choice"]["annotations"]), ("n1", {}))
         self.assertIn("no annotations: device GPU-0", document["notes"][0])
 
@@ -390,8 +397,8 @@ class ExplainTest(CliTest):
                         self.assertEqual(entry["reason"]["text"], f"{entry['reason']['code']}: {entry['reason']['rule']}")
         self.assertEqual(self.own(objects, pod="far")["choice"]["message"],
                          "0/4 nodes are available: 2 node_selector_differs, 1 node_unschedulable, 1 node_not_ready.")
-        self.assertEqual(self.own(objects, pod="apart")["notes"],
-                         ["not looked at: pod anti-affinity (spec.affinity.podAntiAffinity)"])
+        self.assertEqual(self.own(objects, pod="apart")["not_considered"],
+                         ["pod anti-affinity (spec.affinity.podAntiAffinity)"])
         unread = json.dumps({"kind": "List", "items": [nodes[3], ruled_pod("q", affinity=required("zone", "Like", "a"))]})
         self.assert_refused(self.vgpusim("explain", self.write("own.yaml", unread), "--pod", "q"),
                             "nodeSelectorTerms[0].matchExpressions[0].operator", "Like", "NotIn")

@@ -27,7 +27,7 @@ class ValidateTest(CliTest):
         return json.loads(result.stdout)["objects"]
 
     def request(self, *arguments, flags=()):
-        [entry] = self.objects(pod(*arguments), flags=flags)
+        entry = self.objects(pod(*arguments), flags=flags)[-1]  # a configuration may come before
         [dialect] = entry["dialects"]
         [request] = dialect["requests"]
         return dialect["dialect"], request

@@ -54,6 +54,7 @@ HOLDS = {
     "tests/cli/catalog_test.py": ["explain/catalog"],
     "tests/cli/validate_test.py": ["explain/validate"],
     "tests/cli/explain_test.py": ["explain/words", "kube/annotations", "kube/cluster_objects"],
+    "tests/cli/explain_nodes_test.py": ["explain/hami", "explain/not_considered", "policy/hami"],
     "tests/cli/scheduler_config_test.py": ["explain/deviceshare", "kube/scheduler_config"],
     "tests/cli/fetch_test.py": ["vgpufetch/fetch"],
     "tests/conformance/cases_test.py": ["vgpuconformance/conformance"],

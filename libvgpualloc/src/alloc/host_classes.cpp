@@ -84,13 +84,15 @@ void host_classes::describe_labels(const host_facts& facts) {
 void host_classes::describe(const node& described) {
     const host_facts& facts = described.host;
     description_.clear();
-    description_ += facts.unschedulable ? 'c' : '-';
+    description_ += !facts.unreadable.empty() ? 'x' : facts.unschedulable ? 'c' : '-';
     description_ += facts.ready ? 'r' : facts.unreachable ? 'u' : '-';
     for (const taint& repelling : facts.taints) {
         append(description_, repelling.key);
         append(description_, repelling.value);
         description_ += static_cast<char>('0' + static_cast<int>(repelling.effect));
     }
+    description_ += ';';
+    for (const std::string& resource : facts.resources) append(description_, resource);
     description_ += ';';
     describe_labels(facts);
     description_ += ';';

@@ -2,7 +2,10 @@
 #include "vgpualloc/dialect/all.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
+
+#include "text.hpp"
 
 namespace vgpualloc {
 
@@ -14,6 +17,10 @@ dialect_set::members made_of_list(const dialect_config& config) {
         if (entry.make != nullptr) dialects.push_back(entry.make(config));
     }
     return dialects;
+}
+
+std::set<std::string> as_set(std::vector<std::string> names) {
+    return {std::make_move_iterator(names.begin()), std::make_move_iterator(names.end())};
 }
 
 } // namespace
@@ -65,6 +72,41 @@ dialect_set dialect_set::for_traits(std::span<const std::set<std::string>> trait
         if (auto own = dialects_[i]->for_traits(traits[i])) adapted.dialects_[i] = std::move(own);
     }
     return adapted;
+}
+
+std::vector<std::string> dialect_set::resources_needed(const kubernetes::pod& pod) const {
+    std::set<std::string> names;
+    for (const auto* const containers : {&pod.containers, &pod.init_containers}) {
+        for (const kubernetes::container& container : *containers) {
+            for (const auto& [resource, amount] : container.requests) {
+                if (amount > 0 && dialects::text::is_extended_resource(resource)) names.insert(resource);
+            }
+        }
+    }
+    for (const auto& spoken : dialects_) names.merge(as_set(spoken->resources_added(pod)));
+    return {names.begin(), names.end()};
+}
+
+std::vector<std::string> dialect_set::resources_offered(const kubernetes::node& node) const {
+    std::set<std::string> names;
+    for (const auto& [resource, amount] : node.allocatable) {
+        if (dialects::text::is_extended_resource(resource) && dialects::text::offers(node, resource)) {
+            names.insert(resource);
+        }
+    }
+    for (const auto& spoken : dialects_) names.merge(as_set(spoken->resources_counted(node)));
+    return {names.begin(), names.end()};
+}
+
+expected<void> dialect_set::check_scheduler(std::string_view name, const std::string& scheduler) const {
+    const dialect* const spoken = find(name);
+    if (spoken == nullptr || spoken->scheduler().empty() || spoken->scheduler() == scheduler) return {};
+    return unexpected(error{.code = error_code::mismatch,
+                            .where = {},
+                            .field = "spec.schedulerName",
+                            .value = scheduler,
+                            .expected = "'" + std::string{spoken->scheduler()} + "', which alone serves dialect " +
+                                        std::string{name}});
 }
 
 expected<void> dialect_set::check_enabled(const dialects::volcano::plugin_arguments& arguments, std::string_view name,

@@ -17,6 +17,11 @@ std::string label_of(const kubernetes::container& container, bool at_init) {
     return kind + container.name;
 }
 
+std::string switched_off_by(const dialect_config& config, const std::string& resource) {
+    const auto off = std::ranges::find(config.off, resource, &switched_off::resource);
+    return off == config.off.end() ? std::string{} : off->by;
+}
+
 /// Calls `visit` for every extended resource that a container asks for.
 template <class Visit>
 void visit_resources(const kubernetes::pod& pod, const Visit& visit) {
@@ -62,6 +67,7 @@ std::vector<error> dialect_set::mistaken_resources(const kubernetes::pod& pod) c
             };
             return std::ranges::any_of(dialects_, asks) ? "" : owner->what_else_it_takes(resource);
         }
+        if (!switched_off_by(*config_, resource).empty()) return ""; // resources_not_read() tells
         const std::string meant = likely_meant(resource);
         return meant.empty() ? "" : meant + ", which is most likely meant (see --config for other names)";
     };
@@ -88,11 +94,13 @@ std::vector<unread_resource> dialect_set::resources_not_read(const kubernetes::p
                              std::int64_t amount) {
         const dialect* const owner = owner_of(resource);
         const bool ignored = owner != nullptr && at_init && !owner->reads_init_containers();
-        if (owner != nullptr ? !ignored : !likely_meant(resource).empty()) return;
+        const std::string off_by = switched_off_by(*config_, resource);
+        if (owner != nullptr ? !ignored : off_by.empty() && !likely_meant(resource).empty()) return;
         unread.push_back({.container = label_of(container, at_init),
                           .resource = resource,
                           .amount = kubernetes::written_of(container, resource, amount),
-                          .ignored = ignored ? std::string{owner->name()} : std::string{}});
+                          .ignored = ignored ? std::string{owner->name()} : std::string{},
+                          .off_by = off_by});
     });
     return unread;
 }

@@ -51,6 +51,8 @@ public:
     [[nodiscard]] request_findings check_pod(const kubernetes::pod& pod) const override;
     [[nodiscard]] expected<pod_request> read_pod(const kubernetes::pod& pod) const override;
 
+    [[nodiscard]] std::vector<std::string> resources_added(const kubernetes::pod& pod) const override;
+    [[nodiscard]] std::vector<std::string> resources_counted(const kubernetes::node& node) const override;
     [[nodiscard]] node_reading read_node(const node_source& node) const override;
     void write_node(std::span<const device_registration> devices, kubernetes::node& node,
                     kubernetes::text_map& config_map) const override;

@@ -160,6 +160,14 @@ expected<pod_request> hami_dialect::read_pod(const kubernetes::pod& pod) const {
     return request;
 }
 
+std::vector<std::string> hami_dialect::resources_added(const kubernetes::pod& pod) const {
+    const bool asks = std::ranges::any_of(pod.containers, [&](const kubernetes::container& container) {
+        const auto entry = read_container(pod, container, options_);
+        return entry && *entry;
+    });
+    return asks ? std::vector{options_.count_name} : std::vector<std::string>{};
+}
+
 std::shared_ptr<const dialect> make(options configured) {
     VGA_ASSERT(configured.catalog != nullptr, "models are looked up in a catalog");
     return std::make_shared<const hami_dialect>(std::move(configured));

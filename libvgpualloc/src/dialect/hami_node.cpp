@@ -210,6 +210,24 @@ std::vector<expected<registered>> read_list(std::string_view annotation, const s
     return list;
 }
 
+/// A GPU in mode mig of which nobody says how it may be cut: once for each model.
+void warn_of_catalog(const device_registration& gpu, const mig_catalog& catalog, const std::string& where,
+                     std::vector<error>& warnings) {
+    if (gpu.mode != mig_mode || !gpu.offers.empty()) return;
+    const auto model = find_model(catalog, gpu.model);
+    if (!model) return; // its mode cannot be made, which says so
+    const std::string field = "geometry of " + gpu.model;
+    if (std::ranges::find(warnings, field, &error::field) != warnings.end()) return;
+    warnings.push_back(
+        {.code = error_code::missing,
+         .where = where,
+         .field = field,
+         .value = std::string{mig_mode},
+         .expected = "migProfiles in the registration, or migProfileAllowlist in the device configuration "
+                     "(--config); no geometry configured: placements of the catalog for " +
+                     (*model)->name});
+}
+
 } // namespace
 
 node_reading hami_dialect::read_node(const node_source& source) const {
@@ -234,10 +252,18 @@ node_reading hami_dialect::read_node(const node_source& source) const {
         } else {
             if (std::ranges::find(cordoned, gpu->device.uuid) != cordoned.end()) gpu->device.healthy = false;
             result.indices.push_back(gpu->index);
+            warn_of_catalog(gpu->device, *options_.catalog, where, result.warnings);
             result.devices.push_back(std::move(gpu->device));
         }
     }
     return result;
+}
+
+std::vector<std::string> hami_dialect::resources_counted(const kubernetes::node& node) const {
+    if (!node.annotations.contains(register_key) || !text::offers(node, options_.count_name)) return {};
+    auto names = resources();
+    std::erase(names, options_.count_name);
+    return names;
 }
 
 void hami_dialect::write_node(std::span<const device_registration> devices, kubernetes::node& node,

@@ -23,6 +23,7 @@ class hami_dialect final : public listed_dialect<list_entry, options> {
 public:
     using listed_dialect::listed_dialect;
 
+    [[nodiscard]] bool is_of_hami() const noexcept override { return true; }
     [[nodiscard]] std::vector<std::string> resources() const override;
     [[nodiscard]] std::vector<std::string> resource_prefixes() const override { return {"nvidia.com/"}; }
     [[nodiscard]] std::string binding_node(const kubernetes::pod& pod) const override;
@@ -32,6 +33,8 @@ public:
     [[nodiscard]] request_findings check_pod(const kubernetes::pod& pod) const override;
     [[nodiscard]] expected<pod_request> read_pod(const kubernetes::pod& pod) const override;
 
+    [[nodiscard]] std::vector<std::string> resources_added(const kubernetes::pod& pod) const override;
+    [[nodiscard]] std::vector<std::string> resources_counted(const kubernetes::node& node) const override;
     [[nodiscard]] node_reading read_node(const node_source& node) const override;
     void write_node(std::span<const device_registration> devices, kubernetes::node& node,
                     kubernetes::text_map& config_map) const override;

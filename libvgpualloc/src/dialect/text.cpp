@@ -113,6 +113,10 @@ bool is_extended_resource(std::string_view resource) {
     return resource.substr(0, slash).find("kubernetes.io") == std::string_view::npos;
 }
 
+bool offers(const kubernetes::node& node, const std::string& resource) {
+    return quantity(kubernetes::value_of(node.allocatable, resource)).value_or(0) > 0;
+}
+
 std::string binding_node(const kubernetes::pod& pod, const std::string& node_key, const std::string& phase_key) {
     if (kubernetes::value_of(pod.annotations, phase_key) == "failed") return {};
     return kubernetes::value_of(pod.annotations, node_key);

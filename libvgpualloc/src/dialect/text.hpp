@@ -43,6 +43,9 @@ namespace vgpualloc::dialects::text {
 /// not its own (k8s.io/component-helpers, IsExtendedResourceName).
 [[nodiscard]] bool is_extended_resource(std::string_view resource);
 
+/// Whether the node has some of the resource allocatable. An amount that cannot be read is none.
+[[nodiscard]] bool offers(const kubernetes::node& node, const std::string& resource);
+
 /// The node that annotation `node_key` names, unless annotation `phase_key` says that binding there failed: such a pod
 /// is to be scheduled anew, but its annotations stay. Empty: none.
 [[nodiscard]] std::string binding_node(const kubernetes::pod& pod, const std::string& node_key,

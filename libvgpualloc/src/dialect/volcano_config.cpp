@@ -184,6 +184,7 @@ void read_nvidia(const cursor& from, device_config& to) {
     if (is_of_hami(from)) {
         read_hami(from, to);
     } else {
+        to.names_vgpu = true;
         read_volcano(from, to.vgpu);
     }
 }
@@ -322,12 +323,13 @@ expected<device_config> parse_device_config(std::string_view json, std::string_v
     if (root.has("nvidia")) {
         read_nvidia(root.at("nvidia"), config);
     } else if (!failure) {
-        // A present file replaces the defaults as a whole.
+        // Nothing of Volcano's is configured here; with_device_config() keeps what it has of it.
         config.vgpu.count_name = config.vgpu.memory_name = config.vgpu.cores_name = config.vgpu.memory_percentage_name =
             "";
     }
     if (root.has("vnpus")) {
         const cursor vnpus = root.at("vnpus");
+        config.names_npus = true;
         if (document->find("vnpus")->is_list()) {
             read_vnpus(vnpus, config);
         } else {

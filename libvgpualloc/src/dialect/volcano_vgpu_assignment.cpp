@@ -55,7 +55,27 @@ std::optional<mig_instance> instance_at(const device_registration& card, std::st
     return std::nullopt;
 }
 
-std::string id_of(const device_registration& card, const mig_instance& instance) {
+/// The model by which a card without groups is cut; none if the catalog does not know it.
+const mig_model* model_without_groups(const device_registration& card, const mig_catalog& catalog) {
+    if (!card.geometry.empty()) return nullptr;
+    const auto model = find_model(catalog, card.model);
+    return model ? *model : nullptr;
+}
+
+/// The instance of a profile at a start, which stand for group and position where there are no groups.
+std::optional<mig_instance> instance_at(const mig_model& model, std::string_view profile, std::int64_t start) {
+    const auto known = std::ranges::find(model.profiles, profile, &mig_profile::name);
+    if (known == model.profiles.end()) return std::nullopt;
+    const auto starts_there = [start](mig_units unit) { return unit.count() == start; };
+    if (std::ranges::none_of(known->starts, starts_there)) return std::nullopt;
+    return mig_instance{.profile = static_cast<std::uint32_t>(known - model.profiles.begin()),
+                        .start = static_cast<std::uint32_t>(start)};
+}
+
+std::string id_of(const device_registration& card, const mig_instance& instance, const mig_catalog& catalog) {
+    if (const mig_model* const model = model_without_groups(card, catalog)) {
+        return card.uuid + "[" + model->profiles[instance.profile].name + "-" + std::to_string(instance.start) + "]";
+    }
     std::uint32_t profile = 0;
     for (const mig_group& group : card.geometry) {
         std::int64_t position = instance.start;
@@ -72,8 +92,10 @@ std::string id_of(const device_registration& card, const mig_instance& instance)
 /// Reads the parts of one pod's assignment.
 class assignment_reader {
 public:
-    assignment_reader(const kubernetes::pod& pod, std::span<const device_registration> devices)
-        : devices_{devices}, where_{"pod " + pod.ns + "/" + pod.name + ": " + assignment_annotation} {}
+    assignment_reader(const kubernetes::pod& pod, std::span<const device_registration> devices,
+                      const mig_catalog& catalog)
+        : devices_{devices}, catalog_{&catalog},
+          where_{"pod " + pod.ns + "/" + pod.name + ": " + assignment_annotation} {}
 
     [[nodiscard]] assignment_reading take() { return std::move(reading_); }
 
@@ -140,9 +162,17 @@ private:
         }
         if (!id.is_instance) return amounts;
         const auto position = text::whole_number(id.position, mig_slots_max);
-        auto instance = position ? instance_at(card, id.group, *position) : std::nullopt;
+        std::optional<mig_instance> instance;
+        if (const mig_model* const model = model_without_groups(card, *catalog_); model != nullptr && position) {
+            instance = instance_at(*model, id.group, *position);
+        } else if (position) {
+            instance = instance_at(card, id.group, *position);
+        }
         if (!instance) {
-            problem(error_code::unknown_name, label, written, "a group of the card's geometry and a position in it");
+            problem(error_code::unknown_name, label, written,
+                    card.geometry.empty()
+                        ? "an instance of the catalog's placements: no geometry configured, give --config"
+                        : "a group of the card's geometry and a position in it");
             return std::nullopt;
         }
         instance->cores = amounts.cores;
@@ -150,11 +180,13 @@ private:
     }
 
     std::span<const device_registration> devices_;
+    const mig_catalog* catalog_;
     std::string where_;
     assignment_reading reading_;
 };
 
-std::string entry_of(const device_registration& card, const partition& part, const device_request& request) {
+std::string entry_of(const device_registration& card, const partition& part, const device_request& request,
+                     const mig_catalog& catalog) {
     std::string id = card.uuid;
     mib memory;
     core_percent cores;
@@ -164,7 +196,7 @@ std::string entry_of(const device_registration& card, const partition& part, con
     } else {
         const auto* instance = std::get_if<mig_instance>(&part);
         VGA_ASSERT(instance != nullptr, "a share of the volcano_vgpu dialect is a slice or a MIG instance");
-        id = id_of(card, *instance);
+        id = id_of(card, *instance, catalog);
         memory = memory_wanted(device_spec{.model = card.model, .memory = card.memory}, request);
         cores = instance->cores;
     }
@@ -178,7 +210,7 @@ assignment_reading vgpu_dialect::read_assignment(const kubernetes::pod& pod,
                                                  std::span<const device_registration> devices) const {
     const auto written = pod.annotations.find(assignment_annotation);
     if (written == pod.annotations.end()) return {};
-    assignment_reader reader{pod, devices};
+    assignment_reader reader{pod, devices, *options_.catalog};
     const auto parts = text::split(written->second, ';');
     const auto asking = static_cast<std::size_t>(
         std::ranges::count_if(pod.containers, [this](const auto& container) { return asks(container); }));
@@ -211,7 +243,7 @@ kubernetes::text_map vgpu_dialect::write_assignment(const kubernetes::pod& pod,
         VGA_ASSERT(share.container < entries.size(), "a share's container is one of its request");
         VGA_ASSERT(share.device.at() < devices.size(), "a share's device is one of its node");
         entries[share.container] +=
-            entry_of(devices[share.device.at()], share.part, request->containers[share.container]);
+            entry_of(devices[share.device.at()], share.part, request->containers[share.container], *options_.catalog);
     }
     std::string written;
     std::size_t rank = 0;

@@ -22,14 +22,10 @@ constexpr const char* memory_resource = "volcano.sh/vgpu-memory";
 /// Reads the cards of one node. A card that is not as it should be is unhealthy and a problem.
 class registration_reader {
 public:
-    registration_reader(const kubernetes::node& node, const std::string& written, const options& configured)
-        : options_{&configured}, node_{"node " + node.name}, where_{node_ + ": " + register_annotation},
-          registers_mig_{written.find(",mig:") != std::string::npos} {}
+    registration_reader(const kubernetes::node& node, const options& configured)
+        : options_{&configured}, node_{"node " + node.name}, where_{node_ + ": " + register_annotation} {}
 
-    [[nodiscard]] node_reading take() {
-        warn_of_unknown_geometry();
-        return std::move(reading_);
-    }
+    [[nodiscard]] node_reading take() { return std::move(reading_); }
 
     void problem(error_code code, std::string field, std::string_view value, std::string expected) {
         reading_.problems.push_back({code, where_, std::move(field), std::string{value}, std::move(expected)});
@@ -76,9 +72,17 @@ private:
     void set_mode(device_registration& card, std::string_view written) {
         card.mode = hami_core_mode;
         if (written == mps_mode && !options_->mps_as_hami_core) card.mode = mps_mode;
+        const bool is_known = written.empty() || written == "hami-core" || written == mps_mode || written == mig_mode;
+        if (!is_known && !options_->unknown_as_hami_core) {
+            spoil(card, error_code::unknown_name, "mode", written, "hami-core, mig or mps; the card is not given out");
+        }
         if (written != mig_mode) return;
         const geometry* const cut = geometry_of(card.model);
-        if (cut == nullptr) return; // upstream falls back to hami-core and so tells the device plugin
+        if (cut == nullptr) {
+            // Upstream falls back to hami-core and so tells the device plugin.
+            if (!options_->unknown_as_hami_core) cut_by_catalog(card);
+            return;
+        }
         if (auto groups = usable_groups(card, *cut)) {
             card.mode = mig_mode;
             card.geometry = std::move(*groups);
@@ -131,23 +135,41 @@ private:
         }
     }
 
-    /// Cards fall back to hami-core as upstream does; here it is most likely that the configuration was forgotten.
-    void warn_of_unknown_geometry() {
-        const auto is_cut = [](const device_registration& card) { return card.mode == mig_mode; };
-        if (!registers_mig_ || std::ranges::any_of(reading_.devices, is_cut)) return;
-        reading_.warnings.push_back({.code = error_code::missing,
-                                     .where = node_,
-                                     .field = register_annotation,
-                                     .value = std::string{mig_mode},
-                                     .expected = "a geometry for these cards in the device configuration (--config); "
-                                                 "served as hami_core"});
+    /// A card that no geometry of the configuration is for: most likely the configuration was forgotten.
+    void cut_by_catalog(device_registration& card) {
+        card.mode = mig_mode;
+        const auto model = find_model(*options_->catalog, card.model);
+        if (!model) {
+            spoil(
+                card, error_code::missing, "geometry", card.model,
+                "a model of the catalog, or a geometry in the device configuration: no geometry known, give --config");
+            return;
+        }
+        if (options_->memory_factor > 1) { // the catalog knows memory in MiB only
+            spoil(card, error_code::missing, "geometry", card.model,
+                  "a geometry in the device configuration, where gpuMemoryFactor is above 1");
+            return;
+        }
+        warn_of_catalog(card.model, **model);
+    }
+
+    /// Once for each model of the node.
+    void warn_of_catalog(const std::string& written, const mig_model& model) {
+        error doubt{.code = error_code::missing,
+                    .where = node_,
+                    .field = "geometry of " + written,
+                    .value = std::string{mig_mode},
+                    .expected = "a geometry in the device configuration (--config); no geometry configured: placements "
+                                "of the catalog for " +
+                                model.name};
+        const auto is_told = [&doubt](const error& known) { return known.field == doubt.field; };
+        if (std::ranges::none_of(reading_.warnings, is_told)) reading_.warnings.push_back(std::move(doubt));
     }
 
     const options* options_;
     std::string node_; ///< for warnings
     std::string where_;
     std::string label_;
-    bool registers_mig_;
     node_reading reading_;
 };
 
@@ -162,7 +184,7 @@ const char* mode_word(const device_registration& card) {
 node_reading vgpu_dialect::read_node(const node_source& node) const {
     const auto written = node.object.annotations.find(register_annotation);
     if (written == node.object.annotations.end()) return {};
-    registration_reader reader{node.object, written->second, options_};
+    registration_reader reader{node.object, options_};
     for (const char* const name : {number_resource, cores_resource, memory_resource}) {
         const std::string& offered = kubernetes::value_of(node.object.allocatable, name);
         if (text::quantity(offered).value_or(0) > 0) continue;
@@ -184,6 +206,11 @@ node_reading vgpu_dialect::read_node(const node_source& node) const {
     }
     for (const auto& fields : records) reader.add_card(fields);
     return reader.take();
+}
+
+std::vector<std::string> vgpu_dialect::resources_counted(const kubernetes::node& node) const {
+    if (!node.annotations.contains(register_annotation) || !text::offers(node, number_resource)) return {};
+    return resources(); // also where the configuration has other names: read_node() has looked at the plugin's own
 }
 
 void vgpu_dialect::write_node(std::span<const device_registration> devices, kubernetes::node& node,

@@ -36,6 +36,7 @@ public:
     [[nodiscard]] std::vector<std::string> tags_of(const kubernetes::pod& pod, const pod_request& request,
                                                    std::span<const device_share> shares) const override;
 
+    [[nodiscard]] std::vector<std::string> resources_counted(const kubernetes::node& node) const override;
     [[nodiscard]] node_reading read_node(const node_source& node) const override;
     void write_node(std::span<const device_registration> devices, kubernetes::node& node,
                     kubernetes::text_map& config_map) const override;

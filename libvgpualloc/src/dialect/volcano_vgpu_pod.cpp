@@ -206,6 +206,7 @@ std::shared_ptr<const dialect> make(options configured) {
 options options_of(const dialect_config& config) {
     options configured = config.devices.vgpu;
     configured.exclusive_rules = config.exclusive_rules;
+    configured.catalog = config.mig;
     return configured;
 }
 

@@ -16,6 +16,8 @@
 #include "vgpualloc/alloc/allocator.hpp"
 #include "vgpualloc/compat/all.hpp"
 #include "vgpualloc/explain/deviceshare.hpp"
+#include "vgpualloc/explain/hami.hpp"
+#include "vgpualloc/explain/not_considered.hpp"
 #include "vgpualloc/kube/annotations.hpp"
 
 namespace vgpualloc::explaining {
@@ -126,7 +128,7 @@ private:
                 .uuid = known.registered.uuid,
                 .model = spec.model,
                 .family = spec.family,
-                .mode = std::string{spec.mode->name()},
+                .mode = known.registered.mode,
                 .dialect = known.dialect,
                 .healthy = state_->book->services(where)[which.at()] == service_state::in_service,
                 .overcommitted = state_->book->is_overcommitted(where, which),
@@ -262,29 +264,73 @@ expected<explanation> by_deviceshare(const snapshot& state, const snapshot_pod& 
     return result;
 }
 
+expected<explanation> by_hami(const snapshot& state, const snapshot_pod& pod) {
+    auto choice = hami_choice_of(pod.object);
+    if (!choice) {
+        choice.error().where = pod.place + ": pod " + pod.full_name();
+        return unexpected(std::move(choice).error());
+    }
+    policies::hami scorer{choice->ranking};
+    explanation result{
+        .pod = pod, .policy = std::string{scorer.name()}, .policy_summary = "as HAMi ranks: " + choice->words};
+    result.not_considered = std::move(choice->not_considered);
+    explainer{state, pod, scorer}.explain(result);
+    return result;
+}
+
+/// What to know of a ranking that is not that of the pod's scheduler; may be empty.
+std::string words_on_other_ranking(const snapshot_pod& pod, const dialect* spoken, bool is_default) {
+    std::string text;
+    if (spoken == nullptr) return text;
+    if (is_default && !spoken->deviceshare(pod.object).argument.empty()) {
+        text = " (the default; how Volcano ranks is what --scheduler-config says)";
+    }
+    if (is_default || !spoken->is_of_hami()) return text;
+    for (const char* const key : {"hami.io/node-scheduler-policy", "hami.io/gpu-scheduler-policy"}) {
+        const std::string& written = kubernetes::value_of(pod.object.annotations, key);
+        if (!written.empty()) text += fmt::format(" (overrides the pod's {}: {})", key, written);
+    }
+    return text;
+}
+
 expected<explanation> by_policy(const snapshot& state, const snapshot_pod& pod, const explain_options& options) {
     policy_parameters parameters{.target = state.typical(), .seed = options.seed};
     if (parameters.target.typical.empty()) {
         parameters.target.typical = {
             {.cpu = pod.request.cpu, .containers = pod.request.containers, .frequency = 1.0, .weight = 1}};
     }
-    const auto scorer = make_policy(options.policy, parameters);
+    const std::string spelling = options.policy.empty() ? default_policy : options.policy;
+    const auto scorer = make_policy(spelling, parameters);
     if (!scorer) return unexpected(scorer.error());
-    explanation result{.pod = pod, .policy = options.policy, .policy_summary = summary_of(options.policy)};
+    const std::string others = words_on_other_ranking(pod, state.dialects.find(pod.dialect), options.policy.empty());
+    explanation result{.pod = pod,
+                       .policy = spelling,
+                       .policy_summary = fmt::format("{}; nodes and devices{}", summary_of(spelling), others)};
     explainer{state, pod, **scorer}.explain(result);
     return result;
 }
 
 /// What of the pod nothing here reads, what of it does not count, and what its components would refuse.
 void note_pod(const snapshot& state, const snapshot_pod& pod, std::vector<std::string>& notes) {
-    for (const std::string& words : unread_words(state.dialects.resources_not_read(pod.object), pod.object)) {
-        notes.push_back(words + "; whether a node has it is not looked at");
+    const auto unread = state.dialects.resources_not_read(pod.object);
+    for (std::string& words : unread_words(unread, pod.object)) notes.push_back(std::move(words));
+    if (!unread.empty()) {
+        notes.emplace_back(
+            "of a resource that is not read, whether a node offers it is looked at, and not how much is free");
     }
     const dialect* const spoken = state.dialects.find(pod.dialect);
     if (spoken == nullptr) return;
     auto findings = spoken->check_pod(pod.object);
     for (const error& problem : findings.errors) notes.push_back(problem.message());
     std::ranges::move(findings.notes, std::back_inserter(notes));
+}
+
+expected<explanation> by_chosen_ranking(const snapshot& state, const snapshot_pod& pod,
+                                        const explain_options& options) {
+    if (options.deviceshare) return by_deviceshare(state, pod, *options.deviceshare);
+    const dialect* const spoken = state.dialects.find(pod.dialect);
+    if (options.policy.empty() && spoken != nullptr && spoken->is_of_hami()) return by_hami(state, pod);
+    return by_policy(state, pod, options);
 }
 
 } // namespace
@@ -295,14 +341,18 @@ expected<explanation> explain(const snapshot& state, const snapshot_pod& pod, co
         mistaken.front().where = pod.place + ": " + mistaken.front().where;
         return unexpected(std::move(mistaken.front()));
     }
-    auto result =
-        options.deviceshare ? by_deviceshare(state, pod, *options.deviceshare) : by_policy(state, pod, options);
+    if (auto served = state.dialects.check_scheduler(pod.dialect, pod.scheduler_name); !served) {
+        served.error().where = pod.place;
+        return unexpected(std::move(served).error());
+    }
+    auto result = by_chosen_ranking(state, pod, options);
     if (!result) return result;
     note_pod(state, pod, result->notes);
-    for (const std::string& rule : pod.rules_ignored) result->notes.push_back("not looked at: " + rule);
+    for (std::string& note : notes_of(state.dialects.config())) result->notes.push_back(std::move(note));
     for (const auto& spoken : state.dialects) {
         for (std::string& note : spoken->notes()) result->notes.push_back(std::move(note));
     }
+    for (std::string& rule : not_considered(state, *result)) result->not_considered.push_back(std::move(rule));
     return result;
 }
 

@@ -76,13 +76,20 @@ std::string affinity_words(const host_rules& rules, const host_facts& facts, std
     return text.empty() ? "no terms, which match no node" : text;
 }
 
+std::string resource_words(const std::string& wanted, const host_facts& facts) {
+    if (facts.resources.empty()) return fmt::format("wants {}, the node offers no extended resource", wanted);
+    const std::string offers = list_of(facts.resources);
+    return fmt::format("wants {}, the node offers none of it, only {}", wanted, offers.substr(1, offers.size() - 2));
+}
+
 } // namespace
 
 std::string rule_words(rejection_code code, const host_rules& rules, const host_facts& facts,
                        std::string_view node_name) {
     switch (code) {
     case rejection_code::node_unschedulable:
-        return "the node is cordoned";
+        if (facts.unreadable.empty()) return "the node is cordoned";
+        return facts.unreadable + " of the node cannot be read, so no pod is let in";
     case rejection_code::node_not_ready:
         return facts.unreachable ? "condition Ready is Unknown" : "condition Ready is False";
     case rejection_code::taint_not_tolerated:
@@ -93,6 +100,8 @@ std::string rule_words(rejection_code code, const host_rules& rules, const host_
     }
     case rejection_code::node_affinity_differs:
         return affinity_words(rules, facts, node_name);
+    case rejection_code::resource_not_offered:
+        return resource_words(*missing_resource(rules, facts), facts);
     default:
         return {};
     }

@@ -11,7 +11,9 @@ std::vector<std::string> unread_words(const std::vector<unread_resource>& unread
         const std::string why = entry.ignored.empty()
                                     ? "which no dialect here reads"
                                     : fmt::format("which dialect {} does not look at there", entry.ignored);
-        words.push_back(fmt::format("{} asks for {}: {}, {}", entry.container, entry.resource, entry.amount, why));
+        const std::string off = entry.off_by.empty() ? "" : fmt::format(" ({} switches it off)", entry.off_by);
+        words.push_back(
+            fmt::format("{} asks for {}: {}, {}{}", entry.container, entry.resource, entry.amount, why, off));
     }
     for (const std::string& claim : pod.claims) {
         words.push_back(

@@ -189,16 +189,6 @@ void check_assignment(const dialect& spoken, const manifest& object, const clust
     for (const error& problem : spoken.read_assignment(*object.pod, devices).problems) add_error(report, problem);
 }
 
-void check_scheduler(const dialect& spoken, const manifest& object, object_report& report) {
-    if (spoken.scheduler().empty() || object.scheduler_name == spoken.scheduler()) return;
-    add_error(report, {.code = error_code::mismatch,
-                       .where = {},
-                       .field = "spec.schedulerName",
-                       .value = object.scheduler_name,
-                       .expected = "'" + std::string{spoken.scheduler()} + "', which alone serves dialect " +
-                                   std::string{spoken.name()}});
-}
-
 void validate_pod(const manifest& object, const checks& with_checks, object_report& report) {
     std::vector<std::string> spoken_names;
     for (const auto& spoken : *with_checks.dialects) {
@@ -206,7 +196,9 @@ void validate_pod(const manifest& object, const checks& with_checks, object_repo
         spoken_names.emplace_back(spoken->name());
         request_reader{*spoken, object, with_checks, report}.read();
         check_assignment(*spoken, object, *with_checks.objects, report);
-        check_scheduler(*spoken, object, report);
+        if (auto served = with_checks.dialects->check_scheduler(spoken->name(), object.scheduler_name); !served) {
+            add_error(report, std::move(served).error());
+        }
     }
     list_resources(*object.pod, report);
     auto mistaken = with_checks.dialects->mistaken_resources(*object.pod);
@@ -228,6 +220,7 @@ void validate_node(const manifest& object, const checks& with_checks, object_rep
     for (const auto& spoken : *with_checks.dialects) {
         auto reading = spoken->read_node(with_checks.objects->source_of(*spoken, *object.node));
         for (const error& problem : reading.problems) add_error(report, problem);
+        for (const error& doubt : reading.warnings) report.notes.push_back(doubt.message());
         if (reading.devices.empty()) continue;
         report.dialects.push_back({.dialect = std::string{spoken->name()}, .devices = std::move(reading.devices)});
     }
@@ -244,6 +237,7 @@ void validate_config(const manifest& object, object_report& report) {
     }
     report.notes.emplace_back("device configuration: give it as --config to use its names");
     for (const error& warning : read->devices.warnings) report.notes.push_back(warning.message());
+    for (std::string& note : notes_of(*read)) report.notes.push_back(std::move(note));
 }
 
 /// Kinds that are known to make no pods. Of others nobody here can tell.
@@ -377,11 +371,13 @@ std::vector<object_report> validate(std::span<const manifest> manifests, const d
     const checks with_checks{.dialects = &adapted, .objects = &objects, .ask = idle_devices(*adapted.config().mig)};
     std::vector<object_report> reports;
     const std::vector<error>& doubts = adapted.config().devices.warnings;
-    if (!doubts.empty()) {
+    std::vector<std::string> notes = notes_of(adapted.config());
+    if (!doubts.empty() || !notes.empty()) {
         object_report& of_config = reports.emplace_back();
-        of_config.place = doubts.front().where;
+        of_config.place = doubts.empty() ? adapted.config().off.front().by : doubts.front().where;
         of_config.kind = "device configuration";
         for (const error& doubt : doubts) of_config.notes.push_back(doubt.message());
+        for (std::string& note : notes) of_config.notes.push_back(std::move(note));
     }
     for (const manifest& object : manifests) reports.push_back(report_of(object, with_checks));
     return reports;

@@ -157,10 +157,12 @@ document choice_json(const explanation& explained) {
 std::string explanation_json(const explanation& explained, const explain_layout& layout) {
     document out = document::map({{"pod", pod_json(explained.pod)},
                                   {"policy", explained.policy},
+                                  {"ranking", explained.policy_summary},
                                   {"choice", choice_json(explained)},
                                   {"nodes", document::list()},
                                   {"notes", document::list_of(explained.notes)},
-                                  {"warnings", document::list()}});
+                                  {"warnings", document::list()},
+                                  {"not_considered", document::list_of(explained.not_considered)}});
     for (const explained_node& node : explained.nodes) {
         if (layout.node.empty() || node.name == layout.node) out["nodes"].push_back(node_json(node));
     }

@@ -1,6 +1,7 @@
 // An explanation as plain text.
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -193,19 +194,41 @@ std::string device_table(const explanation& explained, const std::vector<std::si
     return table.empty() ? "" : "\n" + table.text();
 }
 
+/// Of warnings of one kind only the first ones: what is wrong, but not with which object, makes a kind.
+std::string warning_lines(const std::vector<error>& warnings) {
+    constexpr std::size_t shown_max = 20;
+    std::map<std::pair<error_code, std::string>, std::size_t> counts;
+    std::string text;
+    for (const error& warning : warnings) {
+        std::string field = warning.field;
+        std::erase_if(field, [](char c) { return c >= '0' && c <= '9'; }); // positions
+        if (++counts[{warning.code, field}] <= shown_max) text += "warning: " + warning.message() + "\n";
+    }
+    for (const auto& [kind, count] : counts) {
+        if (count <= shown_max) continue;
+        const std::string& field = kind.second;
+        text += fmt::format("warning: {} more like these{} (--json has all)\n", count - shown_max,
+                            field.empty() ? "" : " of " + field);
+    }
+    return text;
+}
+
 } // namespace
 
 std::string explanation_text(const explanation& explained, const explain_layout& layout) {
     const auto shown = shown_nodes(explained, layout);
     std::string text = header(explained);
     for (const std::string& note : explained.notes) text += "note: " + printable(note) + "\n";
-    for (const auto& warning : layout.warnings) text += "warning: " + warning.message() + "\n";
+    text += warning_lines(layout.warnings);
     text += "\n" + choice_words(explained) + "\n" + node_table(explained, shown);
     if (layout.node.empty() && shown.size() < explained.nodes.size()) {
         text +=
             fmt::format("… and {} more nodes (--all shows them, --node one)\n", explained.nodes.size() - shown.size());
     }
-    return text + term_table(explained, shown) + device_table(explained, shown);
+    text += term_table(explained, shown) + device_table(explained, shown);
+    if (!explained.not_considered.empty()) text += "\nnot considered, although it is there:\n";
+    for (const std::string& rule : explained.not_considered) text += "  " + rule + "\n";
+    return text;
 }
 
 } // namespace vgpualloc::explaining

@@ -1,6 +1,7 @@
 // The annotations that carry a decision.
 #include "vgpualloc/kube/annotations.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <vector>
 
@@ -12,6 +13,11 @@ expected<kubernetes::text_map> annotations_of(const snapshot& state, const snaps
                                               const std::string& time) {
     if (decided.shares.empty()) return {};
     const auto& on_node = state.devices[decided.node.at()];
+    const auto is_told_to_nobody = [&](const device_share& share) {
+        const dialect* const registered_in = state.dialects.find(on_node[share.device.at()].dialect);
+        return registered_in != nullptr && registered_in->assigned_by_kubelet();
+    };
+    if (std::ranges::all_of(decided.shares, is_told_to_nobody)) return {};
     std::vector<device_registration> own; // a dialect counts its own devices only
     std::vector<std::size_t> position(on_node.size());
     for (std::size_t d = 0; d < on_node.size(); ++d) {

@@ -245,9 +245,10 @@ void cluster_view::book(pod_entry& entry) {
     if (pod.failure) entry.warnings.push_back(*pod.failure);
     const auto known = nodes_.find(entry.node);
     if (known == nodes_.end() || !known->second.where.valid()) return; // it waits
-    booking held = read_booking(entry.object, pod, known->second.where, known->second.said, book_->nodes(), dialects_,
-                                entry.warnings);
-    held.pod = ids_.find(entry.full_name);
+    booking held = read_booking(
+        entry.object, pod,
+        {.where = known->second.where, .node = known->second.said, .book = *book_, .id = ids_.find(entry.full_name)},
+        dialects_, entry.warnings);
     if (const booking* live = book_->find_booking(held.pod)) {
         if (*live == held) { // as a scheduler decided it, or unchanged
             if (!book_->is_committed(held.pod)) static_cast<void>(book_->commit(held.pod));

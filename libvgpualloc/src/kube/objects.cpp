@@ -234,6 +234,7 @@ private:
             check_subdomain(metadata.at(is_named ? "name" : "generateName"), result.name + (is_named ? "" : "0"));
         }
         result.ns = metadata.at("namespace").text();
+        result.terminating = metadata.at("deletionTimestamp").present();
         return result;
     }
 
@@ -327,7 +328,7 @@ bool manifest::says_the_same_as(const manifest& other) const {
         return std::tie(object.api_version, object.kind, object.name, object.ns, object.replicas, object.one_per_node,
                         object.min_available, object.pod, object.node, object.data, object.cpu, object.memory,
                         object.host, object.rules, object.rules_ignored, object.scheduler_name, object.node_name,
-                        object.phase);
+                        object.terminating, object.phase);
     };
     const auto same_problem = [](const error& one, const error& another) {
         return std::tie(one.code, one.field, one.value) == std::tie(another.code, another.field, another.value);

@@ -77,7 +77,7 @@ void check_subdomain(const object_cursor& from, const std::string& name);
 void read_host_rules(const object_cursor& spec, manifest& target);
 /// The tolerations that the DaemonSet controller adds to its pods.
 void tolerate_as_daemons_do(const object_cursor& spec, manifest& target);
-/// Taints, cordon and the condition Ready of a Node.
+/// Taints, cordon and the condition Ready of a Node; what of them cannot be read keeps all pods away.
 void read_host_facts(const object_cursor& node, manifest& target);
 
 } // namespace vgpualloc::kube

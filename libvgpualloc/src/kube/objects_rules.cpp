@@ -172,7 +172,7 @@ void name_what_is_ignored(const object_cursor& spec, manifest& target) {
         names.emplace_back("pod affinity (spec.affinity.podAffinity)");
     }
     if (has_entries(affinity.at("podAntiAffinity"), {preferred, required})) {
-        names.emplace_back("pod anti-affinity (spec.affinity.podAntiAffinity)");
+        names.emplace_back(anti_affinity_ignored);
     }
     if (has_entries(spec, {"topologySpreadConstraints"})) {
         names.emplace_back("topology spread (spec.topologySpreadConstraints)");
@@ -214,17 +214,33 @@ void tolerate_as_daemons_do(const object_cursor& spec, manifest& target) {
 }
 
 void read_host_facts(const object_cursor& node, manifest& target) {
+    const auto is_of = [](const object_cursor& from, value_kind kind) {
+        return !from.present() || from.value()->kind == kind;
+    };
+    const auto fail_closed = [&target](bool readable, const char* field) {
+        if (!readable && target.host.unreadable.empty()) target.host.unreadable = field;
+    };
     const auto spec = node.at("spec");
-    target.host.unschedulable = spec.at("unschedulable").truth(false);
-    for (const object_cursor& entry : spec.at("taints").items()) {
-        if (auto repelling = taint_from(entry)) target.host.taints.push_back(*std::move(repelling));
+    fail_closed(is_of(spec, value_kind::map), "spec");
+    const auto cordon = spec.at("unschedulable");
+    fail_closed(!cordon.present() || cordon.value()->truth().has_value(), "spec.unschedulable");
+    target.host.unschedulable = cordon.truth(false);
+    const auto taints = spec.at("taints");
+    fail_closed(is_of(taints, value_kind::list), "spec.taints");
+    for (const object_cursor& entry : taints.items()) {
+        auto repelling = taint_from(entry);
+        fail_closed(repelling.has_value(), "spec.taints");
+        if (repelling) target.host.taints.push_back(*std::move(repelling));
     }
     enum class readiness : std::uint8_t { yes, no, not_known };
     constexpr std::array<word<readiness>, 3> states{
         {{"True", readiness::yes}, {"False", readiness::no}, {"Unknown", readiness::not_known}}};
-    for (const object_cursor& condition : node.at("status").at("conditions").items()) {
+    const auto conditions = node.at("status").at("conditions");
+    fail_closed(is_of(node.at("status"), value_kind::map) && is_of(conditions, value_kind::list), "status.conditions");
+    for (const object_cursor& condition : conditions.items()) {
         if (condition.at("type").text() != "Ready") continue;
-        const readiness state = value_of(condition.at("status"), states).value_or(readiness::yes);
+        const auto state = value_of(condition.at("status"), states);
+        fail_closed(state.has_value(), "condition Ready");
         target.host.ready = state == readiness::yes;
         target.host.unreachable = state == readiness::not_known;
     }

@@ -2,6 +2,7 @@
 #include "vgpualloc/kube/snapshot.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <utility>
 
@@ -77,6 +78,7 @@ public:
                                          .field = "node",
                                          .value = node,
                                          .expected = "a node of the cluster; the pod counts nowhere"});
+            target_->strays.push_back({.full_name = pod.full_name(), .name = pod.name, .node = node});
             return;
         }
         adopt(object, std::move(pod), position->second);
@@ -84,9 +86,12 @@ public:
 
 private:
     void adopt(const manifest& object, snapshot_pod pod, node_index where) {
-        booking held = read_booking(object, pod, where, nodes_->described[where.at()], target_->nodes(),
+        booking held = read_booking(object, pod,
+                                    {.where = where,
+                                     .node = nodes_->described[where.at()],
+                                     .book = *target_->book,
+                                     .id = pod_id{target_->bound.size()}},
                                     target_->dialects, target_->warnings);
-        held.pod = pod_id{target_->bound.size()};
         if (!adopt_booking(*target_->book, std::move(held), object, target_->warnings)) return;
         target_->bound.push_back({.pod = std::move(pod), .node = where});
     }
@@ -112,6 +117,16 @@ void warn_of_overcommitment(snapshot& state) {
                                                   std::to_string(use.slots) + " slots"});
         }
     }
+}
+
+} // namespace
+
+namespace {
+
+/// Kinds that Kubernetes or Volcano decide by, beside those that are read.
+bool is_rule(const manifest& object) {
+    constexpr std::array<std::string_view, 4> kinds{"LimitRange", "PodGroup", "Queue", "ResourceQuota"};
+    return std::ranges::find(kinds, object.kind) != kinds.end();
 }
 
 } // namespace
@@ -152,6 +167,15 @@ expected<snapshot> make_snapshot(std::span<const manifest> objects, const dialec
     state.book = std::make_unique<ledger>(std::move(owned));
     pod_reader reader{nodes, state};
     for (const manifest* pod : sorted.pods) reader.read(*pod);
+    for (const manifest& object : objects) {
+        if (!is_rule(object)) continue;
+        const bool of_the_cluster = object.kind == "Queue";
+        state.rule_objects.push_back(
+            {.kind = object.kind, .ns = of_the_cluster ? std::string{} : namespace_of(object), .name = object.name});
+    }
+    for (const manifest* node : sorted.nodes) {
+        if (node->terminating) state.leaving_nodes.push_back(node->name);
+    }
     for (described_node& node : nodes.described) state.devices.push_back(std::move(node.devices));
     for (const auto& spoken : state.dialects) {
         auto& amounts = state.extended.emplace_back();

@@ -36,14 +36,15 @@ std::int64_t pods_max_of(const manifest& object, std::int64_t otherwise, std::ve
 /// Adds the devices of one node, dialect by dialect.
 class node_reader {
 public:
-    node_reader(const manifest& object, const mig_catalog& catalog, device_kinds& kinds, std::vector<error>& warnings)
-        : object_{&object}, catalog_{&catalog}, kinds_{&kinds}, warnings_{&warnings} {
+    node_reader(const manifest& object, const dialect_set& dialects, device_kinds& kinds, std::vector<error>& warnings)
+        : object_{&object}, catalog_{dialects.config().mig.get()}, kinds_{&kinds}, warnings_{&warnings} {
         node& described = result_.described;
         described.name = object.name;
         described.cpu = object.cpu;
         described.memory = object.memory;
         described.host = object.host;
         described.host.labels.assign(object.node->labels.begin(), object.node->labels.end());
+        described.host.resources = dialects.resources_offered(*object.node);
         described.pods_max = pods_max_of(object, described.pods_max, warnings);
     }
 
@@ -99,7 +100,7 @@ private:
 
 described_node describe_node(const manifest& object, std::vector<dialects::node_reading> readings,
                              const dialect_set& dialects, device_kinds& kinds, std::vector<error>& warnings) {
-    node_reader reader{object, *dialects.config().mig, kinds, warnings};
+    node_reader reader{object, dialects, kinds, warnings};
     for (std::size_t i = 0; i < dialects.size(); ++i) reader.add(dialects[i].name(), std::move(readings[i]));
     return reader.take();
 }

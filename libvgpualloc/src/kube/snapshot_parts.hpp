@@ -45,10 +45,17 @@ struct described_node {
 /// The pod of an object; where the request cannot be read, with its failure and the host part only.
 [[nodiscard]] snapshot_pod read_request_or_failure(const manifest& object, const dialect_set& dialects);
 
-/// What a bound pod has of its node, to be adopted. `pod` is what read_request_or_failure() made of the object.
-[[nodiscard]] booking read_booking(const manifest& object, const snapshot_pod& pod, node_index where,
-                                   const described_node& node, const device_kinds& kinds, const dialect_set& dialects,
-                                   std::vector<error>& warnings);
+/// Where a bound pod is and who it is: what its booking is read with.
+struct bound_place {
+    node_index where;
+    const described_node& node;
+    const ledger& book;
+    pod_id id; ///< of its booking
+};
+/// What a bound pod has of its node, to be adopted. `pod` is what read_request_or_failure() made of the object. Of
+/// devices that the kubelet assigns it has those that it is booked on already, or else the first ones that are free.
+[[nodiscard]] booking read_booking(const manifest& object, const snapshot_pod& pod, const bound_place& at,
+                                   const dialect_set& dialects, std::vector<error>& warnings);
 /// Books a pod that runs. What the ledger cannot count of it is left out with a warning: its devices, or else all of
 /// it, and then this is false.
 [[nodiscard]] bool adopt_booking(ledger& book, booking held, const manifest& object, std::vector<error>& warnings);

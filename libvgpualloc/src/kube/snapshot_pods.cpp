@@ -70,7 +70,9 @@ expected<snapshot_pod> read_request(const manifest& object, const dialect_set& d
                      .object = *object.pod,
                      .request = {},
                      .container_names = {},
-                     .rules_ignored = object.rules_ignored};
+                     .rules_ignored = object.rules_ignored,
+                     .scheduler_name = object.scheduler_name,
+                     .terminating = object.terminating};
     const auto asked_in = dialects.asked_by(*object.pod);
     if (asked_in.size() > 1) {
         std::string names;
@@ -92,6 +94,7 @@ expected<snapshot_pod> read_request(const manifest& object, const dialect_set& d
     pod.request.cpu = object.cpu;
     pod.request.memory = object.memory;
     pod.request.rules = object.rules;
+    pod.request.rules.resources = dialects.resources_needed(*object.pod);
     if (auto checked = check_request(pod.request); !checked) {
         return unexpected(placed(object, std::move(checked).error()));
     }
@@ -109,6 +112,8 @@ snapshot_pod read_request_or_failure(const manifest& object, const dialect_set& 
             .request = {.cpu = object.cpu, .memory = object.memory, .containers = {}, .rules = object.rules},
             .container_names = {},
             .rules_ignored = object.rules_ignored,
+            .scheduler_name = object.scheduler_name,
+            .terminating = object.terminating,
             .failure = std::move(pod).error()};
 }
 
@@ -152,26 +157,68 @@ std::vector<device_share> read_shares(const manifest& object, const described_no
     return shares;
 }
 
+/// Whether the node has devices for the pod of which the kubelet chooses; the pod's shares are then some of them.
+bool count_by_amount(const manifest& object, const snapshot_pod& pod, const bound_place& at,
+                     const dialect_set& dialects, std::vector<device_share>& shares, std::vector<error>& warnings) {
+    const auto& kinds = at.book.nodes().kinds;
+    const auto serves = [&](std::size_t d, const device_request& entry) {
+        const dialect* const spoken = dialects.find(at.node.devices[d].dialect);
+        return spoken != nullptr && spoken->assigned_by_kubelet() &&
+               kinds[at.node.described.devices[d].kind].family == entry.family;
+    };
+    std::int64_t asked = 0;
+    for (const device_request& entry : pod.request.containers) asked += entry.count;
+    const booking* const own = at.book.find_booking(at.id);
+    if (own != nullptr && own->where.node == at.where && std::cmp_equal(own->where.shares.size(), asked)) {
+        shares.assign(own->where.shares.begin(), own->where.shares.end());
+        return true;
+    }
+    bool has_such = false;
+    std::vector<bool> taken(at.node.devices.size(), false);
+    for (std::size_t c = 0; c < pod.request.containers.size(); ++c) {
+        const device_request& entry = pod.request.containers[c];
+        std::int64_t left = entry.count;
+        for (std::size_t d = 0; d < taken.size() && left > 0; ++d) {
+            if (!serves(d, entry)) continue;
+            has_such = true;
+            if (taken[d] || at.book.devices(at.where)[d].slots > 0) continue;
+            taken[d] = true;
+            --left;
+            shares.push_back(
+                {.container = static_cast<std::uint32_t>(c), .device = device_index{d}, .part = whole_device{}});
+        }
+        if (!has_such || left == 0) continue;
+        warnings.push_back({.code = error_code::mismatch,
+                            .where = label_of(object),
+                            .field = "devices",
+                            .value = std::to_string(entry.count),
+                            .expected = "no more than node " + at.node.described.name + " has beside its other pods, " +
+                                        std::to_string(entry.count - left)});
+    }
+    return has_such;
+}
+
 } // namespace
 
-booking read_booking(const manifest& object, const snapshot_pod& pod, node_index where, const described_node& node,
-                     const device_kinds& kinds, const dialect_set& dialects, std::vector<error>& warnings) {
+booking read_booking(const manifest& object, const snapshot_pod& pod, const bound_place& at,
+                     const dialect_set& dialects, std::vector<error>& warnings) {
     const std::size_t warnings_before = warnings.size();
-    const auto shares = read_shares(object, node, kinds, dialects, warnings);
+    auto shares = read_shares(object, at.node, at.book.nodes(), dialects, warnings);
     const bool asks = std::ranges::any_of(pod.request.containers, [](const auto& entry) { return entry.count > 0; });
-    if (asks && shares.empty() && warnings.size() == warnings_before) {
+    const bool told = !asks || !shares.empty() || warnings.size() != warnings_before;
+    if (!told && !count_by_amount(object, pod, at, dialects, shares, warnings)) {
         warnings.push_back({.code = error_code::missing,
                             .where = label_of(object),
                             .field = "annotations",
                             .value = "",
-                            .expected = "what it has of the devices of node " + node.described.name + " in dialect " +
-                                        pod.dialect + "; counted without"});
+                            .expected = "what it has of the devices of node " + at.node.described.name +
+                                        " in dialect " + pod.dialect + "; what it uses of them is not counted"});
     }
     const dialect* const spoken = dialects.find(pod.dialect);
-    booking held{.pod = {},
+    booking held{.pod = at.id,
                  .cpu = pod.request.cpu,
                  .memory = pod.request.memory,
-                 .where = {.node = where, .shares = {}},
+                 .where = {.node = at.where, .shares = {}},
                  .tags = spoken == nullptr ? pod.request.tags : spoken->tags_of(*object.pod, pod.request, shares)};
     for (const device_share& share : shares) held.where.shares.push_back(share);
     return held;

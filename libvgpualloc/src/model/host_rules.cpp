@@ -1,4 +1,5 @@
-// Kubernetes' rules about nodes (pkg/scheduler/framework/plugins/{nodeunschedulable,tainttoleration,nodeaffinity}).
+// Kubernetes' rules about nodes (pkg/scheduler/framework/plugins/{nodeunschedulable,tainttoleration,nodeaffinity,
+// noderesources}).
 #include "vgpualloc/model/host_rules.hpp"
 
 #include <algorithm>
@@ -103,15 +104,25 @@ const label_requirement* unmet_requirement(const node_selector_term& term, const
     return nullptr;
 }
 
+const std::string* missing_resource(const host_rules& rules, const host_facts& facts) noexcept {
+    for (const std::string& resource : rules.resources) {
+        if (!std::ranges::binary_search(facts.resources, resource)) return &resource;
+    }
+    return nullptr;
+}
+
 rejection_code why_not_host(const host_rules& rules, const host_facts& facts, std::string_view node_name) {
+    if (!facts.unreadable.empty()) return rejection_code::node_unschedulable;
     if (facts.unschedulable && !tolerates(rules, cordon())) return rejection_code::node_unschedulable;
     if (!facts.ready && !tolerates(rules, absence(facts.unreachable))) return rejection_code::node_not_ready;
     if (repelling_taint(rules, facts) != nullptr) return rejection_code::taint_not_tolerated;
     if (differing_label(rules, facts) != nullptr) return rejection_code::node_selector_differs;
-    if (!rules.has_affinity) return rejection_code::none;
-    const bool matched = std::ranges::any_of(
-        rules.affinity, [&](const node_selector_term& term) { return matches(term, facts, node_name); });
-    return matched ? rejection_code::none : rejection_code::node_affinity_differs;
+    const bool matched =
+        !rules.has_affinity || std::ranges::any_of(rules.affinity, [&](const node_selector_term& term) {
+            return matches(term, facts, node_name);
+        });
+    if (!matched) return rejection_code::node_affinity_differs;
+    return missing_resource(rules, facts) == nullptr ? rejection_code::none : rejection_code::resource_not_offered;
 }
 
 } // namespace vgpualloc

@@ -134,11 +134,59 @@ TEST(dialect_config, a_device_configuration_replaces_names_and_npus) {
         "f.json");
     ASSERT_TRUE(changed.has_value()) << changed.error().message();
     EXPECT_THAT(changed->devices.vnpus, IsEmpty());
+    EXPECT_FALSE(changed->off.empty());
+    for (const switched_off& entry : changed->off) EXPECT_EQ(entry.by, "f.json") << entry.resource;
+    EXPECT_THAT(notes_of(*changed), ElementsAre(HasSubstr("f.json switches off")));
     const dialect_set dialects{*changed};
     EXPECT_TRUE(dialects.find("volcano_vgpu")->requests(pod_of({limited({{"example.com/gpus", 1}})})));
     EXPECT_THAT(dialects.find("volcano_vgpu")->notes(), ElementsAre(HasSubstr("units of 10 MiB")));
     EXPECT_THAT(dialects.find("ascend_hami")->resources(), IsEmpty());
     EXPECT_FALSE(with_device_config(base, "{", "f.json").has_value());
+}
+
+// FINDINGS 23
+TEST(dialect_config, configurations_add_up_and_what_none_of_them_names_stays) {
+    const auto base = make_dialect_config();
+    const std::string vgpu = R"({"nvidia":{"resourceCountName":"example.com/gpus","gpuMemoryFactor":1}})";
+    const std::string npus = R"({"vnpus":[{"commonWord":"A","resourceName":"a/A","memoryAllocatable":1,
+                                           "memoryCapacity":1,"aiCore":1}]})";
+    const auto first = with_device_config(base, vgpu, "first");
+    ASSERT_TRUE(first.has_value()) << first.error().message();
+    EXPECT_EQ(first->devices.vnpus, base.devices.vnpus) << "nobody has named NPUs";
+    const auto second = with_device_config(*first, npus, "second");
+    ASSERT_TRUE(second.has_value()) << second.error().message();
+    EXPECT_THAT(second->devices.vnpus, SizeIs(1));
+    EXPECT_EQ(second->devices.vgpu, first->devices.vgpu);
+    EXPECT_TRUE(with_device_config(*second, vgpu, "third").has_value()) << "it says the same";
+
+    const auto renamed =
+        with_device_config(*second, R"({"nvidia":{"resourceCountName":"b/b","gpuMemoryFactor":1}})", "x");
+    ASSERT_FALSE(renamed.has_value());
+    EXPECT_EQ(renamed.error().message(), "x: nvidia: the same as in first, which configures it too");
+    const auto other = with_device_config(*second, R"({"vnpus":[{"commonWord":"B","resourceName":"a/A",
+        "memoryAllocatable":1,"memoryCapacity":1,"aiCore":1}]})",
+                                          "x");
+    ASSERT_FALSE(other.has_value());
+    EXPECT_EQ(other.error().message(),
+              "x: vnpus: got 'B, a/A', expected the same as in second, which configures it too");
+    const auto soft = with_device_config(*second, R"({"vnpus":{"hamiVnpuCore":true}})", "x");
+    ASSERT_FALSE(soft.has_value());
+    EXPECT_EQ(soft.error().field, "vnpus.hamiVnpuCore");
+}
+
+TEST(dialect_set, what_pods_need_and_nodes_offer) { // FINDINGS 2
+    const dialect_set dialects;
+    auto pod = pod_of({{.name = "c", .limits = {}, .requests = {{"example.com/a", 1}, {"example.com/none", 0}}}});
+    pod.init_containers = {{.name = "i", .limits = {}, .requests = {{"example.com/b", 1}, {"kubernetes.io/c", 1}}}};
+    EXPECT_THAT(dialects.resources_needed(pod), ElementsAre("example.com/a", "example.com/b"));
+    EXPECT_THAT(dialects.resources_needed(pod_of({limited({{"nvidia.com/gpumem", 1}})})),
+                testing::Contains("nvidia.com/gpu"));
+    const kubernetes::node node{.name = "n",
+                                .labels = {},
+                                .annotations = {},
+                                .allocatable = {{"a/b", "1k"}, {"a/c", "0"}, {"a/d", "x"}, {"cpu", "4"}},
+                                .capacity = {}};
+    EXPECT_THAT(dialects.resources_offered(node), ElementsAre("a/b"));
 }
 
 } // namespace

@@ -71,6 +71,7 @@ public:
     explicit vgpu_case(const json& from) : with_{options_of(from["config"])} {
         with_.positions_of_containers = false; // as upstream writes
         with_.mps_as_hami_core = true;
+        with_.unknown_as_hami_core = true;
         for (const json& item : from["nodes"]) add_node(item);
         for (const json& item : from["events"]) check_event(item);
     }

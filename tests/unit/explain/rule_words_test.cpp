@@ -149,19 +149,21 @@ TEST(explain_rules, text_and_json_name_the_rule) {
     EXPECT_THAT(explaining::explanation_json(result, {.node = "n1"}), Not(HasSubstr("\"rule\"")));
 }
 
-TEST(explain_rules, what_was_not_looked_at_is_a_note) {
+TEST(explain_rules, what_was_not_looked_at_is_told) {
     const std::string cluster = node_with("n0", "") + pod("p", vgpu(1, 3000));
-    EXPECT_THAT(explained(cluster).notes, IsEmpty());
-    EXPECT_THAT(explained(cluster + "  nodeSelector: {}\n  tolerations: [{operator: Exists}]\n").notes, IsEmpty());
+    EXPECT_THAT(explained(cluster).not_considered, IsEmpty());
+    EXPECT_THAT(explained(cluster + "  nodeSelector: {}\n  tolerations: [{operator: Exists}]\n").not_considered,
+                IsEmpty());
     const auto result = explained(
         cluster + "  affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: "
                   "kubernetes.io/hostname, labelSelector: {matchLabels: {app: a}}}]}}\n"
                   "  topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]\n");
-    EXPECT_THAT(result.notes, ElementsAre("not looked at: pod anti-affinity (spec.affinity.podAntiAffinity)",
-                                          "not looked at: topology spread (spec.topologySpreadConstraints)"));
+    EXPECT_THAT(result.not_considered, ElementsAre("pod anti-affinity (spec.affinity.podAntiAffinity)",
+                                                   "topology spread (spec.topologySpreadConstraints)"));
     EXPECT_EQ(result.chosen, 0U);
-    EXPECT_THAT(explaining::explanation_text(result, {}), HasSubstr("\nnote: not looked at: pod anti-affinity"));
-    EXPECT_THAT(explaining::explanation_json(result, {}), HasSubstr("\"not looked at: topology spread"));
+    EXPECT_THAT(explaining::explanation_text(result, {}),
+                HasSubstr("\nnot considered, although it is there:\n  pod anti-affinity"));
+    EXPECT_THAT(explaining::explanation_json(result, {}), HasSubstr("\"topology spread"));
 }
 
 } // namespace

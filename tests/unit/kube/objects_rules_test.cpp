@@ -271,7 +271,8 @@ TEST(manifests, a_node_is_ready_unless_it_says_otherwise) {
     EXPECT_EQ(facts("[{type: Ready, status: Unknown}]"), (host_facts{.ready = false, .unreachable = true}));
 }
 
-TEST(manifests, what_cannot_be_read_of_a_node_counts_for_nothing) {
+// FINDINGS 1
+TEST(manifests, what_cannot_be_read_of_a_node_keeps_all_pods_away) {
     struct row {
         std::string lines; ///< the first of which is line 3
         std::string field;
@@ -298,7 +299,10 @@ TEST(manifests, what_cannot_be_read_of_a_node_counts_for_nothing) {
         EXPECT_THAT(node.problems[0].where, testing::StartsWith("f.yaml:"));
         EXPECT_EQ(node.problems[0].field, unread.field);
         EXPECT_THAT(node.problems[0].expected, HasSubstr(unread.expected)) << unread.lines;
-        EXPECT_EQ(node.host, (host_facts{.taints = {{.key = "b"}}})) << unread.lines;
+        EXPECT_EQ(node.host.taints, (std::vector<taint>{{.key = "b"}})) << unread.lines;
+        EXPECT_EQ(why_not_host({.tolerations = {{.any_value = true}}}, node.host, "n"),
+                  rejection_code::node_unschedulable)
+            << unread.lines;
     }
 }
 

@@ -228,7 +228,13 @@ TEST(snapshot, nodes_and_pods_have_what_the_host_rules_compare) {
                                   .key = "gpu", .value = "a", .effect = vgpualloc::taint_effect::no_execute}));
     EXPECT_TRUE(facts.unschedulable);
     EXPECT_FALSE(facts.ready);
-    EXPECT_EQ(state.nodes().nodes[1].host, vgpualloc::host_facts{});
+    vgpualloc::host_facts open = state.nodes().nodes[1].host;
+    EXPECT_THAT(open.resources, testing::Contains("volcano.sh/vgpu-number"));
+    open.resources.clear();
+    EXPECT_EQ(open, vgpualloc::host_facts{});
+    EXPECT_THAT(state.pending[0].request.rules.resources,
+                ElementsAre("volcano.sh/vgpu-memory", "volcano.sh/vgpu-number")); // FINDINGS 2
+    EXPECT_THAT(state.pending[1].request.rules.resources, IsEmpty());
     ASSERT_THAT(state.pending, SizeIs(2));
     EXPECT_THAT(state.pending[0].request.rules.node_selector, ElementsAre(Pair("zone", "b")));
     EXPECT_THAT(state.pending[0].request.rules.tolerations, SizeIs(1));

@@ -16,6 +16,7 @@
 #include "vgpualloc/dialect/gpushare.hpp"
 #include "vgpualloc/dialect/hami.hpp"
 #include "vgpualloc/dialect/mindcluster.hpp"
+#include "vgpualloc/dialect/nvidia.hpp"
 #include "vgpualloc/dialect/openb.hpp"
 #include "vgpualloc/dialect/volcano_vgpu.hpp"
 
@@ -23,13 +24,10 @@ namespace vgpualloc {
 
 /// Every dialect. Where a device is registered in several, it counts in the one that comes first.
 inline constexpr std::array dialect_list{
-    dialects::volcano_vgpu::list_entry,
-    dialects::gpushare::list_entry,
-    dialects::hami::list_entry,
-    dialects::ascend_hami::list_entry,
-    dialects::mindcluster::list_entry,
-    dialects::cce::list_entry,
-    openb::list_entry,
+    dialects::volcano_vgpu::list_entry, dialects::gpushare::list_entry,
+    dialects::hami::list_entry,         dialects::ascend_hami::list_entry,
+    dialects::mindcluster::list_entry,  dialects::cce::list_entry,
+    dialects::nvidia::list_entry,       openb::list_entry,
 };
 
 /// The dialects of one cluster, in the order of the list. A value: copies share the dialects, which never change.
@@ -65,6 +63,13 @@ public:
     [[nodiscard]] std::vector<error> mistaken_resources(const kubernetes::pod& pod) const;
     /// The other extended resources (with a domain that is not kubernetes.io) that nothing here reads.
     [[nodiscard]] std::vector<unread_resource> resources_not_read(const kubernetes::pod& pod) const;
+    /// The extended resources of which a node has to offer some for the pod to go there: those that its containers
+    /// name, and what dialects add. Ascending.
+    [[nodiscard]] std::vector<std::string> resources_needed(const kubernetes::pod& pod) const;
+    /// The extended resources that the node offers some of: allocatable, or counted by a dialect. Ascending.
+    [[nodiscard]] std::vector<std::string> resources_offered(const kubernetes::node& node) const;
+    /// Whether pods of the dialect of that name may name this scheduler. Error mismatch; where is empty.
+    [[nodiscard]] expected<void> check_scheduler(std::string_view name, const std::string& scheduler) const;
     /// Whether plugin deviceshare is told to serve this pod, which asks in the dialect of that name; empty: it asks for
     /// no device. Error unsupported, which names the argument; where is empty.
     [[nodiscard]] expected<void> check_enabled(const dialects::volcano::plugin_arguments& arguments,

@@ -71,6 +71,7 @@ struct unread_resource {
     std::string resource{};
     std::string amount{};  ///< as the file has it
     std::string ignored{}; ///< the dialect that reads it elsewhere, but not in init containers; empty: none does
+    std::string off_by{};  ///< the configuration that switches off the dialect of the resource; empty: none does
 };
 
 /// How Volcano's plugin deviceshare ranks nodes and devices.
@@ -122,6 +123,8 @@ public:
     [[nodiscard]] virtual bool requests(const kubernetes::pod& pod) const = 0;
     /// What the pod asks for; the host's part stays 0. Errors: what of it cannot be read; where names the pod.
     [[nodiscard]] virtual expected<pod_request> read_pod(const kubernetes::pod& pod) const = 0;
+    /// Resources that are added to the pod at admission, beside those that it names.
+    [[nodiscard]] virtual std::vector<std::string> resources_added(const kubernetes::pod& /*pod*/) const { return {}; }
     /// What of `request`, one entry of a pod's that read_pod() read, can be served nowhere or only on some nodes.
     /// `container` is its name.
     [[nodiscard]] virtual request_findings check(const device_request& /*request*/, const std::string& /*container*/,
@@ -142,6 +145,11 @@ public:
     /// writes into the node's ConfigMap goes to `config_map`.
     virtual void write_node(std::span<const device_registration> devices, kubernetes::node& node,
                             kubernetes::text_map& config_map) const = 0;
+    /// Resources that pods may name on this node although it has none of them allocatable: the dialect's scheduler
+    /// counts them by what the node registers.
+    [[nodiscard]] virtual std::vector<std::string> resources_counted(const kubernetes::node& /*node*/) const {
+        return {};
+    }
     /// Whether read_node() looks at node_source::pods.
     [[nodiscard]] virtual bool looks_at_pods() const noexcept { return false; }
     /// What of a node says how pods of the whole cluster are to be read; empty: nothing.
@@ -156,6 +164,9 @@ public:
 
     /// The node that a scheduler is binding the pod to, before spec.nodeName says it; empty: none.
     [[nodiscard]] virtual std::string binding_node(const kubernetes::pod& /*pod*/) const { return {}; }
+    /// Whether the kubelet chooses which devices a pod gets, and no annotation says so: bound pods are counted by the
+    /// amounts that they ask for.
+    [[nodiscard]] virtual bool assigned_by_kubelet() const noexcept { return false; }
     /// What a bound pod has of `devices`, those that its node registers in this dialect.
     [[nodiscard]] virtual dialects::assignment_reading
     read_assignment(const kubernetes::pod& pod, std::span<const device_registration> devices) const = 0;
@@ -176,6 +187,8 @@ public:
     /// a pod takes of it. 0 = there is none.
     [[nodiscard]] virtual std::int64_t extended_of(const kubernetes::node& /*node*/) const { return 0; }
     [[nodiscard]] virtual std::int64_t extended_of(const kubernetes::pod& /*pod*/) const { return 0; }
+    /// Whether its pods are served by HAMi's scheduler, unless something else is said.
+    [[nodiscard]] virtual bool is_of_hami() const noexcept { return false; }
     /// What Volcano's plugin deviceshare has for `pod`, which asks in this dialect.
     [[nodiscard]] virtual deviceshare_service deviceshare(const kubernetes::pod& /*pod*/) const { return {}; }
 };

@@ -54,6 +54,8 @@ struct device_config {
     nvidia_plugin_config nvidia;
     std::vector<vnpu_config> vnpus; ///< in the order given
     bool hami_vnpu_core = false;    ///< NPUs may be limited in software where the node does not say
+    bool names_vgpu = false;        ///< it has a section `nvidia`, which is Volcano's
+    bool names_npus = false;        ///< it has a section `vnpus`
     std::vector<error> warnings;    ///< keys that nothing here knows, which were not read
 };
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "vgpualloc/catalog/mig.hpp"
 #include "vgpualloc/dialect/dialect.hpp"
 #include "vgpualloc/dialect/kubernetes.hpp"
 #include "vgpualloc/model/registration.hpp"
@@ -47,6 +48,12 @@ struct options {
     /// which hold on every device; upstream's rules act on hami-core devices only. An empty rule is none, but counts in
     /// the numbering.
     std::vector<kubernetes::text_map> exclusive_rules;
+    /// True: cards that register mode `mig` and have no geometry are served in hami_core, as are those of a mode that
+    /// is not known, as Volcano serves them. False: the former are cut by the placements of the catalog, where it knows
+    /// the model; without that, nothing is given of either.
+    bool unknown_as_hami_core = false;
+    /// Where the models of cards in mode mig are looked up; not null. The one that is built in needs no owner.
+    std::shared_ptr<const mig_catalog> catalog{std::shared_ptr<void>{}, &built_in_mig_catalog()};
     bool mps_as_hami_core = false; ///< true: cards that register mode `mps` are served as Volcano serves them
     /// A container without a request has an empty part in written annotations, so that the device plugin, which goes by
     /// position, finds every container. False: it is left out, as upstream does (SPEC-volcano Q4).

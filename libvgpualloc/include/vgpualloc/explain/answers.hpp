@@ -16,9 +16,13 @@
 
 namespace vgpualloc::explaining {
 
+inline constexpr const char* default_policy = "fgd";
+
 struct explain_options {
-    std::string policy = "fgd"; ///< a spelling of make_policy(); its workload is the pods of the cluster
-    std::uint64_t seed = 0;     ///< for policies that draw
+    /// A spelling of make_policy(); its workload is the pods of the cluster. Empty: HAMi's own ranking for pods that
+    /// its scheduler serves (explain/hami.hpp), default_policy for others.
+    std::string policy{};
+    std::uint64_t seed = 0; ///< for policies that draw
     /// Of Volcano's scheduler configuration: plugin deviceshare ranks instead of `policy`. Its exclusive rules are
     /// those of the snapshot's dialects (dialect_config::exclusive_rules).
     std::optional<dialects::volcano::plugin_arguments> deviceshare{};
@@ -117,8 +121,9 @@ struct explanation {
     std::size_t tied = 0;                   ///< nodes with the highest score
     /// Of the placement chosen, as the component that serves the pod's dialect would write them; "<time>" is the time.
     kubernetes::text_map annotations{};
-    rejection reasons{};              ///< if nothing fits: how many nodes gave which reason
-    std::vector<std::string> notes{}; ///< also what of the pod was not looked at
+    rejection reasons{}; ///< if nothing fits: how many nodes gave which reason
+    std::vector<std::string> notes{};
+    std::vector<std::string> not_considered{}; ///< what is there and was not looked at (explain/not_considered.hpp)
 };
 
 /// Nothing is booked. Errors: those of make_policy() and dialect_set::check_enabled(), and the pod's own if its request

@@ -14,6 +14,9 @@
 
 namespace vgpualloc::kube {
 
+/// Of manifest::rules_ignored: the anti-affinity of a pod that runs keeps others away.
+inline constexpr const char* anti_affinity_ignored = "pod anti-affinity (spec.affinity.podAntiAffinity)";
+
 /// One object, or one task of a Volcano Job. Of other kinds than pods, what makes pods, nodes and ConfigMaps only kind,
 /// names and place are read.
 struct manifest {
@@ -36,6 +39,7 @@ struct manifest {
     /// What the pod also says of where and when it is to run, and nothing here looks at: "pod anti-affinity (spec.…)".
     std::vector<std::string> rules_ignored;
     std::string node_name;       ///< a bound pod's
+    bool terminating = false;    ///< it is being deleted
     std::string phase;           ///< of a pod
     std::vector<error> problems; ///< what of it could not be read; the rest was
 

@@ -39,6 +39,8 @@ struct snapshot_pod {
     pod_request request;
     std::vector<std::string> container_names; ///< by request.containers; empty text: the pod as a whole
     std::vector<std::string> rules_ignored{}; ///< see manifest::rules_ignored
+    std::string scheduler_name{};             ///< spec.schedulerName
+    bool terminating = false;                 ///< it is being deleted
     std::optional<error> failure{};           ///< why the request cannot be read; it then asks for the host part only
 
     [[nodiscard]] std::string full_name() const { return ns + "/" + name; }
@@ -49,6 +51,20 @@ struct bound_pod {
     node_index node;
 };
 
+/// A pod that is bound to a node that is not among the objects; it counts nowhere.
+struct stray_pod {
+    std::string full_name;
+    std::string name;
+    std::string node;
+};
+
+/// An object beside nodes and pods that a scheduler or the API server decides by, and that is not read: a quota.
+struct rule_object {
+    std::string kind;
+    std::string ns; ///< empty: of the whole cluster
+    std::string name;
+};
+
 /// Allocators keep the ledger's address, so it has one of its own and a snapshot may be moved.
 struct snapshot {
     std::unique_ptr<ledger> book; ///< of the nodes in the order found, with every bound pod adopted
@@ -56,6 +72,9 @@ struct snapshot {
     std::vector<std::vector<std::int64_t>> extended;   ///< by position in `dialects`, then node: dialect::extended_of
     std::vector<bound_pod> bound;                      ///< by pod_id
     std::vector<snapshot_pod> pending;                 ///< in the order found
+    std::vector<stray_pod> strays;                     ///< in the order found
+    std::vector<std::string> leaving_nodes;            ///< names of those that are being deleted, in the order found
+    std::vector<rule_object> rule_objects;             ///< in the order found
     std::vector<error> warnings;                       ///< what could not be read, or cannot be true
     dialect_set dialects;                              ///< as the nodes have them; other pods are to be read so too
 

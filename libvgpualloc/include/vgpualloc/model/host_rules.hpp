@@ -63,15 +63,20 @@ struct node_selector_term {
     auto operator<=>(const node_selector_term&) const = default;
 };
 
-/// What a pod requires of its node: spec.nodeSelector, requiredDuringSchedulingIgnoredDuringExecution, tolerations.
+/// What a pod requires of its node: spec.nodeSelector, requiredDuringSchedulingIgnoredDuringExecution, tolerations, and
+/// that the node offers what the pod names.
 struct host_rules {
     std::vector<std::pair<std::string, std::string>> node_selector{}; ///< label and value, by label
     bool has_affinity = false;                                        ///< `affinity` restricts, even if it is empty
     std::vector<node_selector_term> affinity{};                       ///< one term has to match
     std::vector<toleration> tolerations{};
+    std::vector<std::string> resources{}; ///< extended resources of which the node has to offer some; each once
 
-    /// Whether a node without taints that is ready and not cordoned takes the pod whatever its labels are.
-    [[nodiscard]] bool restricts() const noexcept { return !node_selector.empty() || has_affinity; }
+    /// Whether a node without taints that is ready and not cordoned takes the pod whatever its labels and resources
+    /// are.
+    [[nodiscard]] bool restricts() const noexcept {
+        return !node_selector.empty() || has_affinity || !resources.empty();
+    }
     auto operator<=>(const host_rules&) const = default;
 };
 
@@ -82,9 +87,13 @@ struct host_facts {
     bool unschedulable = false; ///< spec.unschedulable (cordoned): a taint node.kubernetes.io/unschedulable:NoSchedule
     bool ready = true;          ///< condition Ready; not: a taint node.kubernetes.io/not-ready:NoSchedule
     bool unreachable = false;   ///< Ready is Unknown, so the taint is …/unreachable:NoSchedule; meaningless if ready
+    std::vector<std::string> resources{}; ///< extended resources that it offers some of; ascending, each once
+    std::string unreadable{};             ///< a field of all this that could not be read: no pod enters; empty: none
 
     /// Whether every pod without host_rules::restricts() may go there.
-    [[nodiscard]] bool is_open() const noexcept { return taints.empty() && !unschedulable && ready; }
+    [[nodiscard]] bool is_open() const noexcept {
+        return taints.empty() && !unschedulable && ready && unreadable.empty();
+    }
     /// The value of a label; null where the node has no such label.
     [[nodiscard]] const std::string* label(std::string_view key) const noexcept;
     auto operator<=>(const host_facts&) const = default;
@@ -92,7 +101,8 @@ struct host_facts {
 
 /// The first rule that keeps a pod off a node, in the order of kube-scheduler's plugins NodeUnschedulable,
 /// TaintToleration (where a node that is not ready comes before its taints), NodeAffinity (the node selector before the
-/// affinity). none: it may go there.
+/// affinity), NodeResourcesFit (extended resources only, and of them only whether there are any). none: it may go
+/// there.
 [[nodiscard]] rejection_code why_not_host(const host_rules& rules, const host_facts& facts, std::string_view node_name);
 
 /// What exactly differs, for words. All point into `rules` or `facts`, and are null where nothing does.
@@ -105,5 +115,8 @@ struct host_facts {
 /// no node.
 [[nodiscard]] const label_requirement* unmet_requirement(const node_selector_term& term, const host_facts& facts,
                                                          std::string_view node_name) noexcept;
+
+/// The first resource that the pod names and the node does not offer.
+[[nodiscard]] const std::string* missing_resource(const host_rules& rules, const host_facts& facts) noexcept;
 
 } // namespace vgpualloc

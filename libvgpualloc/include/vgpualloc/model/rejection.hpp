@@ -13,11 +13,12 @@ enum class rejection_code : std::uint8_t {
     none,                       ///< it fits
     no_nodes,                   ///< the cluster is empty
     node_gone,                  ///< the node was removed; what still runs there is counted until it ends
-    node_unschedulable,         ///< cordoned, and the pod does not tolerate that
+    node_unschedulable,         ///< cordoned, and the pod does not tolerate that; or nobody can tell
     node_not_ready,             ///< the node's condition Ready is not true
     taint_not_tolerated,        ///< a NoSchedule or NoExecute taint of the node
     node_selector_differs,      ///< a label that the pod's nodeSelector wants is missing or has another value
     node_affinity_differs,      ///< no term of the pod's required node affinity matches
+    resource_not_offered,       ///< an extended resource that the pod names, of which the node has nothing allocatable
     too_many_pods,              ///< the node's pod limit is reached
     insufficient_cpu,           ///< host CPU
     too_few_devices,            ///< the node has fewer devices than the container asks for
@@ -64,6 +65,7 @@ inline constexpr std::size_t rejection_code_count = static_cast<std::size_t>(rej
         "taint_not_tolerated",
         "node_selector_differs",
         "node_affinity_differs",
+        "resource_not_offered",
         "too_many_pods",
         "insufficient_cpu",
         "too_few_devices",

@@ -1,0 +1,15 @@
+// What of a cluster's objects Kubernetes decides by and an explanation did not look at.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "vgpualloc/explain/answers.hpp"
+
+namespace vgpualloc::explaining {
+
+/// One sentence for each thing that is there and was not looked at, in a fixed order; none for what is not there.
+/// `explained` has its nodes.
+[[nodiscard]] std::vector<std::string> not_considered(const kube::snapshot& state, const explanation& explained);
+
+} // namespace vgpualloc::explaining

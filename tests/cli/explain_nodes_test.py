@@ -1,0 +1,350 @@
+"""vgpusim explain on clusters as they are: what nodes offer, NVIDIA's own plugin, several configurations, MIG without a
+geometry, HAMi's ranking, and what was not considered."""
+
+import json
+import time
+import unittest
+
+from support import CliTest
+
+A100 = "NVIDIA-NVIDIA A100-SXM4-80GB"
+HOST = {"cpu": "64", "memory": "256Gi", "pods": "110"}
+
+
+def node(name, allocatable, annotations=None, labels=None, **more):
+    return {"apiVersion": "v1", "kind": "Node",
+            "metadata": {"name": name, "annotations": annotations or {}, "labels": labels or {}, **more.pop("metadata", {})},
+            "spec": more.pop("spec", {}), "status": {"allocatable": {**HOST, **allocatable}, **more}}
+
+
+def gpus(ids, mode="hami-core", model=A100, count=10):
+    return json.dumps([{"id": uuid, "index": i, "count": count, "devmem": 81920, "devcore": 100, "type": model,
+                        "mode": mode, "health": True} for i, uuid in enumerate(ids)])
+
+
+def hami_node(name, ids=("GPU-a",), offered="10", **more):
+    return node(name, {"nvidia.com/gpu": offered}, {"hami.io/node-nvidia-register": gpus(ids)}, **more)
+
+
+def volcano_node(name, cards, **more):
+    return node(name, {"volcano.sh/vgpu-number": "10", "volcano.sh/vgpu-memory": "81920", "volcano.sh/vgpu-cores": "100"},
+                {"volcano.sh/node-vgpu-register": cards}, **more)
+
+
+def pod(name, limits, annotations=None, where=None, spec=None, **metadata):
+    content = {"containers": [{"name": "c", "image": "x", "resources": {"limits": limits}}], **(spec or {})}
+    if where:
+        content["nodeName"] = where
+    return {"apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": name, "namespace": "d", "annotations": annotations or {}, **metadata},
+            "spec": content, "status": {"phase": "Running" if where else "Pending"}}
+
+
+def has(uuid, memory, cores=0):
+    return {"hami.io/vgpu-devices-allocated": f"{uuid},NVIDIA,{memory},{cores}:;"}
+
+
+WHOLE = {"nvidia.com/gpu": "1"}
+PART = {"nvidia.com/gpu": "1", "nvidia.com/gpumem": "3000"}
+VGPU = {"volcano.sh/vgpu-number": "1", "volcano.sh/vgpu-memory": "8000"}
+NPU = {"commonWord": "Ascend310P", "chipName": "310P3", "resourceName": "huawei.com/Ascend310P",
+       "resourceMemoryName": "huawei.com/Ascend310P-memory", "memoryAllocatable": 21527, "memoryCapacity": 24576,
+       "aiCore": 8, "aiCPU": 7, "templates": [{"name": "vir01", "memory": 3072, "aiCore": 1, "aiCPU": 1}]}
+
+
+class NodesTest(CliTest):
+    def cluster(self, *objects):
+        return self.write("cluster.json", json.dumps({"kind": "List", "apiVersion": "v1", "items": objects}))
+
+    def explain(self, *objects, name="w", flags=()):
+        result = self.vgpusim("explain", self.cluster(*objects), "--pod", name, "--json", *flags)
+        self.assert_done(result)
+        return json.loads(result.stdout)
+
+    def text(self, *objects, name="w", flags=()):
+        result = self.vgpusim("explain", self.cluster(*objects), "--pod", name, *flags)
+        self.assert_done(result)
+        return result.stdout
+
+    def reasons(self, document):
+        return {entry["name"]: entry["fits"] or entry["reason"]["text"] for entry in document["nodes"]}
+
+    def test_only_nodes_that_offer_the_resource(self):  # FINDINGS 1, 2
+        volcano = volcano_node("volcano", f"GPU-t,10,81920,{A100},true,hami-core:")
+        objects = [volcano, hami_node("zero", offered="0"), hami_node("absent", offered="0"), hami_node("good")]
+        del objects[2]["status"]["allocatable"]["nvidia.com/gpu"]
+        answers = self.reasons(self.explain(*objects, pod("w", PART)))
+        self.assertEqual(answers["volcano"], "resource_not_offered: wants nvidia.com/gpu, the node offers none of it, "
+                         "only volcano.sh/vgpu-cores, volcano.sh/vgpu-memory, volcano.sh/vgpu-memory-percentage, "
+                         "volcano.sh/vgpu-number, volcano.sh/vgpu-priority")
+        none = "resource_not_offered: wants nvidia.com/gpu, the node offers no extended resource"
+        self.assertEqual(answers, {"volcano": answers["volcano"], "zero": none, "absent": none, "good": True})
+        # A pod that names memory only is given a count at admission.
+        self.assertEqual(self.reasons(self.explain(hami_node("zero", offered="0"), pod("w", {"nvidia.com/gpumem": 1})))["zero"],
+                         none)
+        # The other way round, and what no dialect reads.
+        answers = self.reasons(self.explain(volcano, hami_node("hami"), pod("w", VGPU)))
+        self.assertTrue(answers["hami"].startswith("resource_not_offered: wants volcano.sh/vgpu-"), answers)
+        self.assertIs(answers["volcano"], True)
+        with_rdma = node("rdma", {"example.com/rdma": "1", "nvidia.com/gpu": "1"})
+        document = self.explain(with_rdma, hami_node("hami"), pod("w", {**WHOLE, "example.com/rdma": "1"}))
+        self.assertEqual(document["choice"]["node"], "rdma")
+        self.assertIn("wants example.com/rdma", self.reasons(document)["hami"])
+        self.assertEqual(document["not_considered"],
+                         ["how much of a resource is left, only whether a node offers it: example.com/rdma"])
+
+    def test_npus_and_cce_are_offered_too(self):  # FINDINGS 2
+        register = {"hami.io/node-register-Ascend310P": json.dumps(
+            [{"id": "N0", "index": 0, "count": 7, "devmem": 21527, "devcore": 8, "type": "Ascend310P", "health": True}])}
+        asks = pod("w", {"huawei.com/Ascend310P": "1", "huawei.com/Ascend310P-memory": "2000"})
+        for offered in "7", "0":
+            document = self.explain(node("n", {"huawei.com/Ascend310P": offered}, register), asks)
+            self.assertEqual(document["choice"]["node"], "n" if offered == "7" else None)
+        cce = {"volcano.sh/gpu-mem.128Mi": "128", "volcano.sh/gpu-core.percentage": "100"}
+        asks = pod("w", {"volcano.sh/gpu-mem.128Mi": "8"}, spec={"schedulerName": "volcano"})
+        self.assertEqual(self.explain(node("n", cce), asks)["choice"]["node"], "n")
+
+    def test_nvidias_own_plugin(self):  # FINDINGS 3
+        labels = {"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB", "nvidia.com/gpu.memory": "81920"}
+        plain = node("plain", {"nvidia.com/gpu": "4"}, labels=labels)
+        document = self.explain(plain, pod("runs", {"nvidia.com/gpu": "2"}, where="plain"), pod("w", WHOLE))
+        self.assertEqual(document["choice"]["node"], "plain")
+        self.assertEqual(document["warnings"], [])
+        self.assertEqual(document["choice"]["annotations"], {}, "the kubelet chooses")
+        devices = document["nodes"][0]["devices"]
+        self.assertEqual([(device["mode"], device["dialect"], device["model"], device["memory_mib"], device["slots_used"])
+                          for device in devices],
+                         [("exclusive", "nvidia", "NVIDIA-A100-SXM4-80GB", 81920, used) for used in (1, 1, 0, 0)])
+        # A full node is full, and the kubelet's plugin knows no parts.
+        full = [plain, pod("a", {"nvidia.com/gpu": "3"}, where="plain"), pod("b", WHOLE, where="plain")]
+        self.assertEqual(self.reasons(self.explain(*full, pod("w", WHOLE)))["plain"],
+                         "device_taken_whole")
+        self.assertIn("wants nvidia.com/gpumem", self.reasons(self.explain(plain, pod("w", PART)))["plain"])
+        # More than there is: what there is counts.
+        document = self.explain(*full, pod("c", {"nvidia.com/gpu": "2"}, where="plain"), pod("w", WHOLE))
+        self.assertIn("no more than node plain has", document["warnings"][0]["message"])
+        self.assertIsNone(document["choice"]["node"])
+        validated = self.vgpusim("validate", self.cluster(plain))
+        self.assert_done(validated)
+        self.assertIn("nvidia: 4 x NVIDIA-A100-SXM4-80GB, 81920 MiB, mode exclusive", validated.stdout)
+
+    def test_gpus_that_failed_are_capacity_only(self):  # FINDINGS 3
+        failing = node("n", {"nvidia.com/gpu": "1"}, capacity={"nvidia.com/gpu": "2"})
+        document = self.explain(failing, pod("a", WHOLE, where="n"), pod("w", WHOLE))
+        self.assertEqual([device["healthy"] for device in document["nodes"][0]["devices"]], [True, False])
+        self.assertIsNone(document["choice"]["node"])
+        wrong = self.vgpusim("validate", self.cluster(node("n", {"nvidia.com/gpu": "1025"})))
+        self.assertEqual(wrong.returncode, 2)
+        self.assertIn("allocatable nvidia.com/gpu: got '1025', expected a whole number up to 1024", wrong.stdout)
+
+    def test_mig_instances_of_nvidias_plugin(self):  # FINDINGS 3
+        resource = "nvidia.com/mig-3g.20gb"
+        mixed = node("n", {resource: "2", "nvidia.com/mig-1g.5gb": "1"},
+                     labels={resource + ".memory": "19968", "nvidia.com/mig.strategy": "mixed"})
+        objects = [mixed, pod("runs", {resource: "1"}, where="n")]
+        document = self.explain(*objects, pod("w", {resource: "1"}))
+        self.assertEqual([share["uuid"] for share in document["choice"]["shares"]], ["n/mig-3g.20gb/1"])
+        self.assertEqual({device["memory_mib"] for device in document["nodes"][0]["devices"]
+                          if device["family"] == resource}, {19968})
+        self.assertIsNone(self.explain(*objects, pod("w", {resource: "2"}))["choice"]["node"])
+        self.assertIsNone(self.explain(*objects, pod("w", WHOLE))["choice"]["node"])
+        validated = self.vgpusim("validate", self.cluster(pod("w", {resource: "1"})))
+        self.assert_done(validated)
+        self.assertIn("nvidia: container c: 1 device", validated.stdout)
+        single = node("n", {"nvidia.com/gpu": "7"}, labels={
+            "nvidia.com/mig.strategy": "single", "nvidia.com/gpu.product": "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb"})
+        self.assertIn("these are MIG instances (nvidia.com/mig.strategy is single), each NVIDIA-A100-SXM4-40GB-MIG-1g.5gb",
+                      self.text(single, pod("w", WHOLE)))
+
+    def test_shared_gpus_are_called_shared(self):  # FINDINGS 3
+        labels = {"nvidia.com/gpu.product": "Tesla-T4-SHARED", "nvidia.com/gpu.replicas": "4",
+                  "nvidia.com/gpu.sharing-strategy": "time-slicing"}
+        for resource in "nvidia.com/gpu", "nvidia.com/gpu.shared":
+            shared = node("n", {resource: "8"}, labels=labels)
+            text = self.text(shared, pod("w", {resource: "1"}))
+            self.assertIn("these are shared by time-slicing, 4 containers on each", text)
+            self.assertIn("chosen: n", text)
+
+    def test_gpus_of_a_sharing_system_are_counted_once(self):  # FINDINGS 3
+        both = volcano_node("n", f"GPU-t,10,81920,{A100},true,hami-core:")
+        both["status"]["allocatable"]["nvidia.com/gpu"] = "1"
+        document = self.explain(both, pod("w", VGPU))
+        self.assertEqual([device["dialect"] for device in document["nodes"][0]["devices"]], ["volcano_vgpu"])
+
+    def test_several_configurations_add_up(self):  # FINDINGS 23
+        volcano = self.write("volcano.yaml", json.dumps({"nvidia": {
+            "resourceCountName": "example.com/vgpu", "resourceMemoryName": "example.com/memory", "gpuMemoryFactor": 1}}))
+        ascend = self.write("ascend.yaml", json.dumps({"vnpus": [NPU]}))
+        other = self.write("other.yaml", json.dumps({"vnpus": [{**NPU, "aiCore": 10}]}))
+        more = self.write("more.yaml", json.dumps({"vnpus": [
+            {**NPU, "commonWord": "Ascend910A", "resourceName": "huawei.com/Ascend910A"}]}))
+        asks = {"volcano": pod("v", {"example.com/vgpu": 1}), "npu": pod("n", {"huawei.com/Ascend310P": 1}),
+                "hami": pod("h", PART)}
+        pods = self.cluster(*asks.values())
+        for flags in ["--config", volcano, "--config", ascend], ["--config", ascend, "--config", volcano]:
+            self.assert_done(self.vgpusim("validate", pods, *flags))
+        # What is built in holds for systems that no configuration names.
+        self.assert_done(self.vgpusim("validate", self.cluster(asks["npu"], asks["hami"]), "--config", volcano))
+        self.assert_done(self.vgpusim("validate", self.cluster(asks["hami"]), "--config", ascend))
+        self.assert_done(self.vgpusim("validate", self.cluster(pod("a", {"huawei.com/Ascend910A": 1})),
+                                      "--config", ascend, "--config", more))
+        # Different words on one thing.
+        refused = self.vgpusim("validate", pods, "--config", ascend, "--config", other)
+        self.assert_refused(refused, str(other), "Ascend310P", f"expected the same as in {ascend}")
+        # What is switched off is said, and by whom.
+        result = self.vgpusim("validate", self.cluster(pod("a", {"huawei.com/Ascend910A": 1})), "--config", ascend)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn(f"note: {ascend} switches off what is built in and it does not name: huawei.com/Ascend910A", result.stdout)
+        self.assertIn(f"huawei.com/Ascend910A', expected a resource that a dialect knows; {ascend} switches it off",
+                      result.stdout)
+        self.assertIn(f"note: {ascend} switches off", self.text(hami_node("n"), pod("w", PART), flags=["--config", ascend]))
+
+    def test_mig_without_a_geometry(self):  # FINDINGS 7
+        catalog = volcano_node("n", f"GPU-m,7,81920,{A100},true,mig:")
+        objects = [catalog, pod("runs", VGPU, {"volcano.sh/vgpu-ids-new": "GPU-m[1g.10gb-0],NVIDIA,8000,0:"}, "n")]
+        asks = pod("w", {"volcano.sh/vgpu-number": "1", "volcano.sh/vgpu-memory": "9000"}, {"volcano.sh/vgpu-mode": "mig"})
+        document = self.explain(*objects, asks)
+        self.assertIn("no geometry configured: placements of the catalog for A100-80GB", document["warnings"][0]["message"])
+        self.assertEqual(len(document["warnings"]), 1)
+        [share] = document["choice"]["shares"]
+        self.assertEqual((share["part"]["kind"], share["part"]["name"], share["part"]["start"]), ("mig_instance", "1g.10gb", 1))
+        self.assertEqual(document["choice"]["annotations"]["volcano.sh/vgpu-ids-new"], "GPU-m[1g.10gb-1],NVIDIA,9000,0:")
+        validated = self.vgpusim("validate", self.cluster(catalog))
+        self.assert_done(validated)
+        self.assertIn("mode mig", validated.stdout)
+        self.assertIn("placements of the catalog for A100-80GB", validated.stdout)
+        unknown = volcano_node("n", "GPU-m,7,81920,NVIDIA-Z1,true,mig:")
+        document = self.explain(unknown, asks)
+        self.assertIsNone(document["choice"]["node"])
+        self.assertEqual(document["nodes"][0]["devices"][0]["mode"], "mig")
+        self.assertIn("no geometry known, give --config", document["warnings"][0]["message"])
+        hami = node("n", {"nvidia.com/gpu": "7"}, {"hami.io/node-nvidia-register": gpus(["G"], "mig")})
+        self.assertIn("placements of the catalog for A100-80GB", self.text(hami, pod("w", PART)))
+
+    def test_a_mode_that_is_not_known(self):  # FINDINGS 7
+        unknown = volcano_node("n", f"GPU-m,7,81920,{A100},true,turbo:GPU-n,7,81920,{A100},true,hami-core:")
+        document = self.explain(unknown, pod("w", VGPU))
+        self.assertIn("card 0 mode: got 'turbo', expected hami-core, mig or mps", document["warnings"][0]["message"])
+        self.assertEqual([share["uuid"] for share in document["choice"]["shares"]], ["GPU-n"])
+
+    def test_what_cannot_be_read_lets_nobody_in(self):  # FINDINGS 1
+        for spec in {"unschedulable": "maybe"}, {"taints": "x"}, {"taints": [{"key": "a", "effect": "Never"}]}, "x":
+            document = self.explain(hami_node("n", spec=spec), pod("w", PART))
+            self.assertIsNone(document["choice"]["node"], spec)
+            self.assertIn("cannot be read, so no pod is let in", self.reasons(document)["n"])
+        unready = hami_node("n", conditions=[{"type": "Ready", "status": "perhaps"}])
+        self.assertIn("condition Ready of the node cannot be read", self.text(unready, pod("w", PART)))
+
+    def test_a_pod_on_a_node_that_is_not_there(self):  # FINDINGS 21
+        result = self.vgpusim("explain", self.cluster(hami_node("n"), pod("w", PART, where="n9")), "--pod", "w")
+        self.assert_refused(result, "bound to n9, which is not among the nodes")
+
+    def test_warnings_are_few(self):  # FINDINGS 21
+        objects = [hami_node("n"), pod("w", PART)] + [pod(f"b{i:03}", PART, where="n") for i in range(50)]
+        text = self.text(*objects)
+        self.assertEqual(text.count("warning: "), 21)
+        self.assertIn("warning: 30 more like these of annotations (--json has all)", text)
+        self.assertEqual(len(self.explain(*objects)["warnings"]), 50)
+
+    def test_pods_whose_use_is_not_known(self):  # FINDINGS section 5
+        cce = node("n", {"volcano.sh/gpu-mem.128Mi": "128", "volcano.sh/gpu-core.percentage": "100"})
+        asks = {"volcano.sh/gpu-mem.128Mi": "8"}
+        spec = {"schedulerName": "volcano"}
+        text = self.text(cce, pod("b", asks, where="n", spec=spec), pod("w", asks, spec=spec))
+        self.assertIn("pod d/b: annotations: what it has of the devices of node n in dialect cce; what it uses of them is not counted",
+                      text)
+
+    def test_cce_is_served_by_volcano_alone(self):  # R114
+        cce = node("n", {"volcano.sh/gpu-mem.128Mi": "128", "volcano.sh/gpu-core.percentage": "100"})
+        for spec in {}, {"schedulerName": "default-scheduler"}:
+            asks = pod("w", {"volcano.sh/gpu-mem.128Mi": "8"}, spec=spec)
+            refused = self.vgpusim("explain", self.cluster(cce, asks), "--pod", "w")
+            self.assert_refused(refused, "spec.schedulerName", "which alone serves dialect cce")
+            self.assertIn(refused.stderr.split("spec.schedulerName")[1].strip(),
+                          self.vgpusim("validate", self.cluster(asks)).stdout)
+
+    def test_hamis_ranking(self):  # FINDINGS 21
+        objects = [hami_node("idle", ["GPU-i0", "GPU-i1"]), hami_node("busy", ["GPU-b0", "GPU-b1"]),
+                   pod("runs", PART, has("GPU-b0", 3000), "busy")]
+        chosen = {}
+        for nodes in None, "binpack", "spread":
+            for cards in None, "binpack", "spread":
+                annotations = {key: value for key, value in (("hami.io/node-scheduler-policy", nodes),
+                                                             ("hami.io/gpu-scheduler-policy", cards)) if value}
+                document = self.explain(*objects, pod("w", PART, annotations))
+                self.assertEqual(document["policy"], "hami")
+                self.assertIn(f"nodes {nodes or 'binpack'}", document["ranking"])
+                self.assertIn(f"GPUs {cards or 'spread'}", document["ranking"])
+                chosen[nodes, cards] = document["choice"]["shares"][0]["uuid"]
+        self.assertEqual(chosen, {
+            (None, None): "GPU-b1", (None, "binpack"): "GPU-b0", (None, "spread"): "GPU-b1",
+            ("binpack", None): "GPU-b1", ("binpack", "binpack"): "GPU-b0", ("binpack", "spread"): "GPU-b1",
+            ("spread", None): "GPU-i1", ("spread", "binpack"): "GPU-i1", ("spread", "spread"): "GPU-i1"})
+        text = self.text(*objects, pod("w", PART))
+        self.assertIn("policy hami: as HAMi ranks: nodes binpack (HAMi's default of flag node-scheduler-policy), GPUs spread "
+                      "(HAMi's default of flag gpu-scheduler-policy)", text)
+        # The score of SPEC-hami-recorded 5.2: 10 x (1/20 + 0/200 + 3000/163840).
+        scores = {entry["name"]: entry["score"] for entry in self.explain(*objects, pod("w", PART))["nodes"]}
+        self.assertAlmostEqual(scores["busy"], 10 * (1 / 20 + 3000 / 163840), places=6)
+        self.assertEqual(scores["idle"], 0)
+        # --policy overrides, and the answer says so.
+        annotated = pod("w", PART, {"hami.io/node-scheduler-policy": "spread"})
+        document = self.explain(*objects, annotated, flags=["--policy", "best_fit"])
+        self.assertEqual(document["policy"], "best_fit")
+        self.assertIn("(overrides the pod's hami.io/node-scheduler-policy: spread)", document["ranking"])
+        # Volcano's pods are ranked by the default, which is not Volcano's.
+        document = self.explain(volcano_node("v", f"GPU-t,10,81920,{A100},true,hami-core:"), pod("w", VGPU))
+        self.assertEqual(document["policy"], "fgd")
+        self.assertIn("(the default; how Volcano ranks is what --scheduler-config says)", document["ranking"])
+
+    def test_weights_of_hamis_ranking(self):  # FINDINGS 21
+        objects = [hami_node("n", ["GPU-0", "GPU-1"]), pod("a", PART, has("GPU-0", 3000), "n"),
+                   pod("b", PART, has("GPU-0", 100), "n"), pod("c", PART, has("GPU-1", 40000), "n")]
+        for weights, uuid in ("slot=1,core=0,memory=0", "GPU-1"), ("slot=0, core=0,memory=1", "GPU-0"):
+            document = self.explain(*objects, pod("w", PART, {"hami.io/device-scoring-weights": weights}))
+            self.assertEqual(document["choice"]["shares"][0]["uuid"], uuid, weights)
+        for weights in "", "slot=1", "slot=1,core=1,memory=-1", "slot=0,core=0,memory=0", "slot=1,slot=1,memory=1":
+            objects_bad = [*objects, pod("w", PART, {"hami.io/device-scoring-weights": weights})]
+            self.assert_refused(self.vgpusim("explain", self.cluster(*objects_bad), "--pod", "w"),
+                                "hami.io/device-scoring-weights", "HAMi schedules the pod nowhere")
+
+    def test_nothing_is_said_of_what_is_not_there(self):  # FINDINGS 1, 21
+        document = self.explain(hami_node("n"), pod("runs", PART, has("GPU-a", 3000), "n"), pod("w", PART))
+        self.assertEqual(document["not_considered"], [])
+        self.assertNotIn("not considered", self.text(hami_node("n"), pod("w", PART)))
+
+    def test_what_was_not_considered(self):  # FINDINGS 1, 21
+        term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {}}
+        anti = {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+        objects = [
+            hami_node("n", spec={"taints": [{"key": "old", "effect": "PreferNoSchedule"}]},
+                      metadata={"deletionTimestamp": "2026-11-22T10:00:00Z"}),
+            pod("runs", PART, has("GPU-a", 100), "n", spec=anti),
+            pod("leaves", PART, has("GPU-a", 100), "n", deletionTimestamp="2026-11-22T10:00:00Z"),
+            {"kind": "ResourceQuota", "metadata": {"name": "few", "namespace": "d"}},
+            {"kind": "ResourceQuota", "metadata": {"name": "others", "namespace": "e"}},
+            pod("w", PART, {"hami.io/gpu-scheduler-policy": "mutex", "scheduling.k8s.io/group-name": "g"}, spec=anti)]
+        expected = ["mutex of hami.io/gpu-scheduler-policy: mutex",
+                    "pod anti-affinity (spec.affinity.podAntiAffinity)",
+                    "that the pods of group g start together (scheduling.k8s.io/group-name)",
+                    "anti-affinity of pods that run: d/runs",
+                    "that pods are being deleted; they count until they are gone: d/leaves",
+                    "taints with effect PreferNoSchedule: n",
+                    "that nodes are being deleted: n",
+                    "ResourceQuota: few"]
+        self.assertEqual(self.explain(*objects)["not_considered"], expected)
+        text = self.text(*objects)
+        self.assertTrue(text.endswith("\nnot considered, although it is there:\n  " + "\n  ".join(expected) + "\n"), text)
+
+    def test_a_thousand_nodes(self):  # FINDINGS 21, 22
+        objects = [hami_node(f"n{i:04}", [f"GPU-{i}-{k}" for k in range(8)], "80") for i in range(500)]
+        objects += [node(f"p{i:04}", {"nvidia.com/gpu": "8"}) for i in range(500)]
+        objects += [pod(f"r{i:04}", {"nvidia.com/gpu": "7"}, where=f"p{i:04}") for i in range(500)]
+        path = self.cluster(*objects, pod("w", WHOLE))
+        begin = time.monotonic()
+        self.assert_done(self.vgpusim("explain", path, "--pod", "w"))
+        self.assertLess(time.monotonic() - begin, 20, "2 s where nothing else runs")
+
+
+if __name__ == "__main__":
+    unittest.main()
