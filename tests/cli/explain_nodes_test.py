@@ -115,6 +115,11 @@ class NodesTest(CliTest):
         self.assertEqual([(device["mode"], device["dialect"], device["model"], device["memory_mib"], device["slots_used"])
                           for device in devices],
                          [("exclusive", "nvidia", "NVIDIA-A100-SXM4-80GB", 81920, used) for used in (1, 1, 0, 0)])
+        self.assertEqual(document["policy"], "fgd")
+        self.assertIn("no node registers GPUs with HAMi", document["ranking"])
+        del plain["metadata"]["labels"]["nvidia.com/gpu.memory"]
+        known = self.explain(plain, pod("w", WHOLE))["nodes"][0]["devices"][0]
+        self.assertEqual(known["memory_mib"], 81920, "by the catalog")
         # A full node is full, and the kubelet's plugin knows no parts.
         full = [plain, pod("a", {"nvidia.com/gpu": "3"}, where="plain"), pod("b", WHOLE, where="plain")]
         self.assertEqual(self.reasons(self.explain(*full, pod("w", WHOLE)))["plain"],
@@ -296,6 +301,20 @@ class NodesTest(CliTest):
         document = self.explain(volcano_node("v", f"GPU-t,10,81920,{A100},true,hami-core:"), pod("w", VGPU))
         self.assertEqual(document["policy"], "fgd")
         self.assertIn("(the default; how Volcano ranks is what --scheduler-config says)", document["ranking"])
+
+    def test_of_equal_gpus_the_numa_node_decides(self):  # FINDINGS 21
+        objects = [hami_node("n", ["GPU-0", "GPU-1", "GPU-2"])]
+        register = json.loads(objects[0]["metadata"]["annotations"]["hami.io/node-nvidia-register"])
+        for numas, uuid in ((0, 0, 0), "GPU-2"), ((0, 1, 0), "GPU-1"), ((3, 1, 3), "GPU-2"), ((2, -1, 1), "GPU-0"):
+            for entry, numa in zip(register, numas):
+                entry["numa"] = numa
+            objects[0]["metadata"]["annotations"]["hami.io/node-nvidia-register"] = json.dumps(register)
+            for order in "binpack", "spread", "binpack,numa":
+                document = self.explain(*objects, pod("w", PART, {"hami.io/gpu-scheduler-policy": order}))
+                self.assertEqual(document["choice"]["shares"][0]["uuid"], uuid, (numas, order))
+                self.assertEqual(document["not_considered"], [])
+        document = self.explain(*objects, pod("w", PART, {"hami.io/gpu-scheduler-policy": "numa,binpack"}))
+        self.assertIn("that NUMA nodes come first", document["not_considered"][0])
 
     def test_weights_of_hamis_ranking(self):  # FINDINGS 21
         objects = [hami_node("n", ["GPU-0", "GPU-1"]), pod("a", PART, has("GPU-0", 3000), "n"),

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <set>
 #include <utility>
@@ -131,6 +132,8 @@ expected<registered> read_entry(const document& entry, std::int64_t position, co
     device.cores = core_percent{gpu.at("devcore").integer(some_amount)};
     device.model = gpu.maybe_text("type");
     device.healthy = gpu.has("health") && gpu.at("health").flag();
+    constexpr vgpuformats::number_range any_numa{std::numeric_limits<std::int32_t>::min(), amount_max};
+    device.numa = static_cast<std::int32_t>(gpu.maybe_integer("numa", any_numa).value_or(0));
     const std::string mode = gpu.maybe_text("mode");
     device.offers = read_offers(gpu);
     for (const mig_offer& offer : device.offers) {
@@ -162,6 +165,7 @@ expected<registered> read_text(std::string_view piece, std::int64_t position, co
     device.memory = mib{*memory};
     device.cores = core_percent{*cores};
     device.model = fields[4];
+    device.numa = static_cast<std::int32_t>(text::whole_number(fields[5], amount_max).value_or(0));
     device.healthy = *health;
     return finished(std::move(device), position, where, fields.size() > 8 ? fields[8] : std::string_view{});
 }
@@ -274,6 +278,7 @@ void hami_dialect::write_node(std::span<const device_registration> devices, kube
         const auto spelled = std::ranges::find(mode_spellings, gpu.mode, &mode_spelling::mode);
         if (gpu.family != family || spelled == mode_spellings.end()) continue;
         document entry = hami_text::registered_entry(gpu, list.size());
+        if (gpu.numa != 0) entry["numa"] = gpu.numa;
         entry["mode"] = spelled->written;
         entry["health"] = gpu.healthy;
         if (!gpu.offers.empty()) entry["migProfiles"] = offers_json(gpu.offers);

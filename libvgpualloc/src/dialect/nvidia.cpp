@@ -48,7 +48,7 @@ const std::string& label_of(const kubernetes::node& node, const std::string& res
 /// Reads the devices of one node.
 class node_reader {
 public:
-    explicit node_reader(const kubernetes::node& node) : node_{&node} {}
+    node_reader(const kubernetes::node& node, const mig_catalog& catalog) : node_{&node}, catalog_{&catalog} {}
 
     [[nodiscard]] node_reading take() { return std::move(reading_); }
 
@@ -87,10 +87,15 @@ private:
         return std::nullopt;
     }
 
+    /// By the label, or else the catalog: whole GPUs only.
     [[nodiscard]] mib memory_of(const std::string& resource) const {
         constexpr mib unknown{1};
         const auto labelled = text::whole_number(label_of(*node_, resource, "memory"), device_memory_max.count());
-        return labelled.value_or(0) > 0 ? mib{*labelled} : unknown;
+        if (labelled.value_or(0) > 0) return mib{*labelled};
+        const std::string& product = label_of(*node_, resource, "product");
+        if (resource != gpu_resource || product.find("-MIG-") != std::string::npos) return unknown;
+        const auto model = find_model(*catalog_, product);
+        return model ? (*model)->memory.value_or(unknown) : unknown;
     }
 
     void warn(const std::string& resource, const std::string& value, std::string expected) {
@@ -124,6 +129,7 @@ private:
     }
 
     const kubernetes::node* node_;
+    const mig_catalog* catalog_;
     node_reading reading_;
 };
 
@@ -169,7 +175,7 @@ public:
 
     [[nodiscard]] node_reading read_node(const node_source& source) const override {
         const kubernetes::node& node = source.object;
-        node_reader reader{node};
+        node_reader reader{node, *options_.catalog};
         for (const auto& [resource, amount] : node.allocatable) {
             if (!counts_devices(resource) || (resource == gpu_resource && is_served_by_another(node))) continue;
             reader.read(resource);
@@ -218,7 +224,7 @@ std::shared_ptr<const dialect> make(options configured) {
 }
 
 options options_of(const dialect_config& config) {
-    return {.reads_gpu = config.devices.hami && config.devices.hami->count_name != gpu_resource};
+    return {.reads_gpu = config.devices.hami && config.devices.hami->count_name != gpu_resource, .catalog = config.mig};
 }
 
 } // namespace vgpualloc::dialects::nvidia

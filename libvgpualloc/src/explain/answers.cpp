@@ -270,7 +270,12 @@ expected<explanation> by_hami(const snapshot& state, const snapshot_pod& pod) {
         choice.error().where = pod.place + ": pod " + pod.full_name();
         return unexpected(std::move(choice).error());
     }
-    policies::hami scorer{choice->ranking};
+    std::vector<std::vector<std::int32_t>> numa;
+    for (const auto& on_node : state.devices) {
+        auto& of_node = numa.emplace_back();
+        for (const auto& device : on_node) of_node.push_back(device.registered.numa);
+    }
+    policies::hami scorer{choice->ranking, std::move(numa)};
     explanation result{
         .pod = pod, .policy = std::string{scorer.name()}, .policy_summary = "as HAMi ranks: " + choice->words};
     result.not_considered = std::move(choice->not_considered);
@@ -278,10 +283,17 @@ expected<explanation> by_hami(const snapshot& state, const snapshot_pod& pod) {
     return result;
 }
 
+bool has_devices_of(const snapshot& state, const std::string& dialect_name) {
+    return std::ranges::any_of(state.devices, [&](const auto& on_node) {
+        return std::ranges::find(on_node, dialect_name, &kube::snapshot_device::dialect) != on_node.end();
+    });
+}
+
 /// What to know of a ranking that is not that of the pod's scheduler; may be empty.
 std::string words_on_other_ranking(const snapshot_pod& pod, const dialect* spoken, bool is_default) {
     std::string text;
     if (spoken == nullptr) return text;
+    if (is_default && spoken->is_of_hami()) return " (the default; no node registers GPUs with HAMi)";
     if (is_default && !spoken->deviceshare(pod.object).argument.empty()) {
         text = " (the default; how Volcano ranks is what --scheduler-config says)";
     }
@@ -329,7 +341,8 @@ expected<explanation> by_chosen_ranking(const snapshot& state, const snapshot_po
                                         const explain_options& options) {
     if (options.deviceshare) return by_deviceshare(state, pod, *options.deviceshare);
     const dialect* const spoken = state.dialects.find(pod.dialect);
-    if (options.policy.empty() && spoken != nullptr && spoken->is_of_hami()) return by_hami(state, pod);
+    const bool is_of_hami = spoken != nullptr && spoken->is_of_hami();
+    if (options.policy.empty() && is_of_hami && has_devices_of(state, pod.dialect)) return by_hami(state, pod);
     return by_policy(state, pod, options);
 }
 

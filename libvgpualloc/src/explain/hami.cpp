@@ -47,15 +47,18 @@ std::string words_of(const char* what, hami_order order, bool annotated, const c
            (annotated ? key : flag) + ")";
 }
 
-/// A list of keys orders by the first of them that is known; `mutex` and `topology-aware` restrict or choose besides.
+/// A list of keys orders by the first of them that is known, and then by NUMA node, which is so in any case; `mutex`
+/// and `topology-aware` restrict or choose besides.
 hami_order order_of_list(const std::string& written, std::vector<std::string>& not_considered) {
     const auto keys = parts_of(written);
     const auto names = [&keys](std::string_view key) { return std::ranges::find(keys, key) != keys.end(); };
-    for (const char* const key : {"numa", "mutex", "topology-aware"}) {
+    for (const char* const key : {"mutex", "topology-aware"}) {
         if (names(key)) not_considered.push_back(std::string{key} + " of " + gpu_key + ": " + written);
     }
-    if (written.find(',') == std::string::npos) return order_of(written, hami_order::binpack, hami_order::spread);
+    if (keys.size() == 1 && keys.front() != "numa") return order_of(written, hami_order::binpack, hami_order::spread);
     for (const std::string_view key : keys) {
+        if (key == "numa")
+            not_considered.push_back("that NUMA nodes come first of " + std::string{gpu_key} + ": " + written);
         if (key == "binpack") return hami_order::binpack;
         if (key == "spread") return hami_order::spread;
     }
@@ -115,7 +118,7 @@ expected<hami_choice> hami_choice_of(const kubernetes::pod& pod) {
         choice.words += ", weights " + weights->second;
     }
     if (pod.annotations.contains("nvidia.com/numa-bind")) {
-        choice.not_considered.emplace_back("nvidia.com/numa-bind: the NUMA nodes of GPUs");
+        choice.not_considered.emplace_back("that NUMA nodes come first (nvidia.com/numa-bind)");
     }
     return choice;
 }

@@ -60,7 +60,10 @@ std::string shares_words(const explanation& explained, const explained_node& nod
     return text;
 }
 
-std::string score_words(double score) { return fmt::format("{:.6g}", score == 0.0 ? 0.0 : score); }
+std::string score_words(double score) {
+    constexpr double nothing = 1e-9; // what only tells equal devices apart
+    return fmt::format("{:.6g}", std::abs(score) < nothing ? 0.0 : score);
+}
 
 std::string header(const explanation& explained) {
     std::string text = fmt::format("pod {} ({})\n  host: {} mCPU, {} MiB of memory\n",

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "vgpualloc/catalog/mig.hpp"
 #include "vgpualloc/dialect/dialect.hpp"
 
 namespace vgpualloc::dialects::nvidia {
@@ -19,6 +20,8 @@ inline constexpr const char* mode_name = "exclusive";
 
 struct options {
     bool reads_gpu = false; ///< this dialect reads gpu_resource in pods, because no other one does
+    /// Where the memory of GPUs is looked up that no label says; not null. The one that is built in has no owner.
+    std::shared_ptr<const mig_catalog> catalog{std::shared_ptr<void>{}, &built_in_mig_catalog()};
 };
 
 /// The dialect with these options. What its functions do beside what dialect.hpp says of them:
@@ -27,9 +30,9 @@ struct options {
 ///   node has allocatable, and a device that is not healthy for each that it has only as capacity. None for
 ///   nvidia.com/gpu where HAMi, Volcano or CCE say what the node's GPUs are. Their uuids are
 ///   "<node>/<word>/<position>", with the resource without its domain as word. Model and memory are those of labels
-///   nvidia.com/gpu.product and .memory, and of an instance nvidia.com/mig-<profile>.product and .memory; without them
-///   a device has 1 MiB, which no amount is asked of. Time slicing, MPS and the strategy `single` of MIG are warnings,
-///   as a unit of nvidia.com/gpu is then no GPU of its own.
+///   nvidia.com/gpu.product and .memory, and of an instance nvidia.com/mig-<profile>.product and .memory; a
+///   GPU without it has what the catalog knows of its model, any other device 1 MiB, which nobody asks for. Time
+///   slicing, MPS and the strategy `single` of MIG are warnings, as a unit of nvidia.com/gpu is then no GPU of its own.
 /// - requests, read_pod: whether, and how many units of one of these resources a regular container names.
 /// - read_assignment, write_assignment: nothing, as no annotation says which device it is (assigned_by_kubelet).
 [[nodiscard]] std::shared_ptr<const dialect> make(options configured);

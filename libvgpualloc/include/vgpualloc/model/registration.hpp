@@ -70,6 +70,7 @@ struct device_registration {
     std::int64_t slots = 1;
     bool healthy = true;
     std::int32_t link_group = no_link_group;
+    std::int32_t numa = 0;           ///< node of the host's memory that it is at, as registered
     std::vector<mig_group> geometry; ///< mig: allowed groups; empty = every placement of the model
     std::vector<mig_offer> offers{}; ///< mig without groups: the profiles that there are; empty = those of the catalog
     std::int64_t memory_factor = 1;  ///< mig with groups: MiB per unit of `memory` and of requests

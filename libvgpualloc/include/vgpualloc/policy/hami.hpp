@@ -1,9 +1,12 @@
 // How HAMi's scheduler ranks nodes and GPUs (SPEC-hami-recorded §5.2, 5.3, 5.8): for those who want to know where its
-// pods go. NUMA nodes and links between GPUs, which it may look at as well, are not known here.
+// pods go. Links between GPUs, which it may look at as well, are not known here.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "vgpualloc/policy/positional.hpp"
 
@@ -30,20 +33,21 @@ struct hami_ranking {
 
 /// Nodes: 10 x (slots + compute + memory used, each as a share of the node's), before the pod is there. GPUs: 10 x the
 /// same sum of the GPU, each part times its weight, before the container is there. Binpack takes the highest, spread
-/// the lowest, and of equal GPUs the one registered last. All in 32-bit floats, as HAMi computes.
+/// the lowest, and of equal GPUs the one of the highest NUMA node, then the one registered last. All in 32-bit floats,
+/// as HAMi computes.
 class hami final : public positional_policy {
 public:
-    explicit hami(hami_ranking ranking) : ranking_{ranking} {}
+    /// `numa`: NUMA nodes of the GPUs, by node and device index; GPUs that are not in it are at node 0.
+    explicit hami(hami_ranking ranking, std::vector<std::vector<std::int32_t>> numa = {})
+        : ranking_{ranking}, numa_{std::move(numa)} {}
 
     [[nodiscard]] std::string_view name() const noexcept override { return "hami"; }
 
-    [[nodiscard]] double device_score(const request_view&, const node_view&, const node_view&,
+    [[nodiscard]] double device_score(const request_view&, const node_view& before, const node_view&,
                                       const step_view& step) override {
-        // Tells equal GPUs apart and, below the last place of a 32-bit score, no others.
-        constexpr double per_index = 1.0 / (std::uint64_t{1} << 46U);
         const totals of_gpu = totals_of(*step.before);
         const hami_weights& weights = ranking_.weights;
-        const double later_first = per_index * static_cast<double>(step.index);
+        const double later_first = rank_of_equals(before.node.at(), step.index);
         if (!of_gpu.is_whole()) return later_first;
         const float score = 10.0F * ((static_cast<float>(weights.slots) * share(of_gpu.slots_used, of_gpu.slots) +
                                       static_cast<float>(weights.cores) * share(of_gpu.cores_used, of_gpu.cores)) +
@@ -62,6 +66,16 @@ public:
     }
 
 private:
+    /// Tells equal GPUs apart and, below the last place of a 32-bit score, no others.
+    [[nodiscard]] double rank_of_equals(std::size_t node, std::size_t gpu) const {
+        constexpr double step = 1.0 / (std::uint64_t{1} << 46U);
+        constexpr std::int32_t numa_max = 63; // no host has more
+        constexpr std::int64_t gpus_max = 1024;
+        const bool is_known = node < numa_.size() && gpu < numa_[node].size();
+        const std::int64_t numa = is_known ? std::clamp(numa_[node][gpu], 0, numa_max) : 0;
+        return step * static_cast<double>(numa * gpus_max + static_cast<std::int64_t>(gpu));
+    }
+
     struct totals {
         std::int64_t slots = 0, slots_used = 0;
         std::int64_t cores = 0, cores_used = 0;
@@ -91,6 +105,7 @@ private:
     }
 
     hami_ranking ranking_;
+    std::vector<std::vector<std::int32_t>> numa_;
 };
 
 } // namespace vgpualloc::policies
