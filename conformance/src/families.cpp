@@ -39,6 +39,7 @@ std::shared_ptr<const dialect> vgpu_dialect(const volcano::device_config& config
     if (!config.percent_name.empty()) configured.memory_percentage_name = config.percent_name;
     configured.memory_factor = std::max<std::int64_t>(1, config.gpu_memory_factor);
     configured.exclusive_rules = arguments.exclusive_rules;
+    configured.unknown_as_hami_core = true; // recorded configurations often have no geometry for a card
     for (const volcano::mig_geometry& recorded : config.mig_geometries) {
         auto& geometry = configured.geometries.emplace_back();
         geometry.models = recorded.models;
