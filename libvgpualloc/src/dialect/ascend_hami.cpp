@@ -247,50 +247,52 @@ expected<hami_text::container_entries> read_all_containers(const kubernetes::pod
                                                            const options& configured) {
     return hami_text::read_containers(
         pod, [&](const kubernetes::container& container) { return read_container(pod, container, npus, configured); });
-    /// A pod that names memory only is given a count.
-    std::vector<std::string> ascend_dialect::resources_added(const kubernetes::pod& pod) const {
-        std::vector<std::string> names;
-        for (const kind& npus : options_.kinds) {
-            const auto asks = [&](const kubernetes::container& container) {
-                const auto entry = read_container(pod, container, npus, options_);
-                return entry && *entry;
-            };
-            if (std::ranges::any_of(pod.containers, asks)) names.push_back(resource_of(npus));
-        }
-        return names;
-    }
+}
 
-    expected<pod_request> ascend_dialect::read_pod(const kubernetes::pod& pod) const {
-        pod_request request;
-        for (const kind& npus : options_.kinds) {
-            auto containers = read_all_containers(pod, npus, options_);
-            if (!containers) return unexpected(std::move(containers).error());
-            for (device_request& entry : containers->entries) {
-                // The chips of a 910 board have fast links within their network only.
-                if (npus.super_pod || npus.npu.name.starts_with("Ascend910")) request.one_link_group = true;
-                request.containers.push_back(std::move(entry));
-            }
-        }
-        request.containers_apart = options_.containers_apart && !request.containers.empty();
-        return request;
+/// A pod that names memory only is given a count.
+std::vector<std::string> ascend_dialect::resources_added(const kubernetes::pod& pod) const {
+    std::vector<std::string> names;
+    for (const kind& npus : options_.kinds) {
+        const auto asks = [&](const kubernetes::container& container) {
+            const auto entry = read_container(pod, container, npus, options_);
+            return entry && *entry;
+        };
+        if (std::ranges::any_of(pod.containers, asks)) names.push_back(resource_of(npus));
     }
+    return names;
+}
 
-    std::shared_ptr<const dialect> make(options configured) {
-        return std::make_shared<const ascend_dialect>(std::move(configured));
-    }
-
-    options options_of(const dialect_config& config) {
-        options configured;
-        configured.soft_by_default = config.devices.hami_vnpu_core;
-        for (const volcano::vnpu_config& entry : config.devices.vnpus) {
-            configured.kinds.push_back({.npu = entry.kind,
-                                        .resource = entry.resource_name,
-                                        .resource_memory = entry.resource_memory_name,
-                                        .resource_core = entry.resource_core_name,
-                                        .memory_factor = entry.memory_factor,
-                                        .super_pod = entry.super_pod});
+expected<pod_request> ascend_dialect::read_pod(const kubernetes::pod& pod) const {
+    pod_request request;
+    for (const kind& npus : options_.kinds) {
+        auto containers = read_all_containers(pod, npus, options_);
+        if (!containers) return unexpected(std::move(containers).error());
+        for (device_request& entry : containers->entries) {
+            // The chips of a 910 board have fast links within their network only.
+            if (npus.super_pod || npus.npu.name.starts_with("Ascend910")) request.one_link_group = true;
+            request.containers.push_back(std::move(entry));
         }
-        return configured;
     }
+    request.containers_apart = options_.containers_apart && !request.containers.empty();
+    return request;
+}
+
+std::shared_ptr<const dialect> make(options configured) {
+    return std::make_shared<const ascend_dialect>(std::move(configured));
+}
+
+options options_of(const dialect_config& config) {
+    options configured;
+    configured.soft_by_default = config.devices.hami_vnpu_core;
+    for (const volcano::vnpu_config& entry : config.devices.vnpus) {
+        configured.kinds.push_back({.npu = entry.kind,
+                                    .resource = entry.resource_name,
+                                    .resource_memory = entry.resource_memory_name,
+                                    .resource_core = entry.resource_core_name,
+                                    .memory_factor = entry.memory_factor,
+                                    .super_pod = entry.super_pod});
+    }
+    return configured;
+}
 
 } // namespace vgpualloc::dialects::ascend_hami
