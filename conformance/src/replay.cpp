@@ -13,7 +13,7 @@
 #include "quirk_search.hpp"
 #include "recording.hpp"
 #include "recording_compare.hpp"
-#include "vgpuformats/files.hpp"
+#include "vgpuformats/input.hpp"
 #include "vgpuformats/json.hpp"
 
 namespace vgpuconformance {
@@ -191,9 +191,9 @@ using case_handler = std::function<void(document&, const recorded_case&)>;
 
 /// Calls `handle` with the case of every line that is not empty, as the document that it is and as what was read of it.
 expected<void> for_each_case(const std::string& path, recorded_parts parts, const case_handler& handle) {
-    const auto text = vgpuformats::read_file(path);
-    if (!text) return unexpected(text.error());
-    std::string_view rest{*text};
+    const auto input = vgpuformats::read_input(path, {.bytes_max = vgpuformats::list_bytes_max});
+    if (!input) return unexpected(input.error());
+    std::string_view rest{input->text};
     for (std::int32_t line = 1; !rest.empty(); ++line) {
         const std::size_t end = rest.find('\n');
         const std::string_view line_text = rest.substr(0, end);

@@ -129,7 +129,7 @@ bool cursor::has(std::string_view key) const {
 cursor cursor::at(std::string_view key) const {
     if (!expect(value_ != nullptr && value_->is_map(), "an object")) return inner(nullptr);
     const document* const member = value_->find(key);
-    if (member == nullptr) fail_field(error_code::missing, *value_, key, "the key is required");
+    if (member == nullptr) fail_field(error_code::missing, *value_, key, "missing; expected this key");
     return inner(member);
 }
 

@@ -1,8 +1,11 @@
 #include "vgpuformats/files.hpp"
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <filesystem>
+#include <limits>
 #include <system_error>
 
 #include <fcntl.h>
@@ -10,12 +13,22 @@
 #include <unistd.h>
 
 #include "posix_io.hpp"
+#include "vgpuformats/input.hpp"
 
 namespace vgpuformats {
 
 namespace {
 
-using posix::io_failure;
+/// Nothing that the user wrote is wrong; with room, or another disk, the same command would have done.
+[[nodiscard]] bool is_of_system(int error_number) noexcept {
+    constexpr std::array of_system{ENOSPC, EDQUOT, EFBIG, EIO, EMFILE, ENFILE, ENOMEM};
+    return std::ranges::find(of_system, error_number) != of_system.end();
+}
+
+[[nodiscard]] tl::unexpected<write_failure> failure(const std::string& path, std::string_view action,
+                                                    int error_number) {
+    return tl::unexpected(write_failure{posix::io_failure(path, action, error_number), is_of_system(error_number)});
+}
 
 /// Names that no other process and no other thread of this one uses.
 [[nodiscard]] std::string temporary_name(const std::string& target, std::string_view suffix) {
@@ -47,10 +60,10 @@ public:
         }
     }
 
-    [[nodiscard]] vgpualloc::expected<void> write(std::string_view content) {
+    [[nodiscard]] tl::expected<void, write_failure> write(std::string_view content) {
         struct stat found{};
         if (::stat(target_.c_str(), &found) == 0 && S_ISDIR(found.st_mode)) {
-            return vgpualloc::unexpected(io_failure(target_, "write", EISDIR));
+            return failure(target_, "write", EISDIR);
         }
         posix::unique_fd file;
         do { // a name can be taken only by the leftovers of a killed process with the same id
@@ -60,26 +73,26 @@ public:
         if (!file) {
             const int why = errno;
             temporary_.clear();
-            return vgpualloc::unexpected(io_failure(target_, "write", why));
+            return failure(target_, "write", why);
         }
         int why = posix::write_all(file.get(), content);
         if (const int closing = file.close(); why == 0) why = closing;
-        if (why != 0) return vgpualloc::unexpected(io_failure(target_, "write", why));
+        if (why != 0) return failure(target_, "write", why);
         return {};
     }
 
     /// Puts the new file in place and keeps the old one, if any, under another name until finish().
-    [[nodiscard]] vgpualloc::expected<void> swap_in() {
+    [[nodiscard]] tl::expected<void, write_failure> swap_in() {
         if (exists(target_)) {
             std::string backup = temporary_name(target_, ".old");
             // A second link leaves no moment without a file; where links are not supported, moving has to do.
             if (::link(target_.c_str(), backup.c_str()) != 0 && ::rename(target_.c_str(), backup.c_str()) != 0) {
-                return vgpualloc::unexpected(io_failure(target_, "replace", errno));
+                return failure(target_, "replace", errno);
             }
             backup_ = std::move(backup);
         }
         if (::rename(temporary_.c_str(), target_.c_str()) != 0) {
-            return vgpualloc::unexpected(io_failure(target_, "write", errno));
+            return failure(target_, "write", errno);
         }
         temporary_.clear();
         appeared_ = backup_.empty();
@@ -102,27 +115,7 @@ private:
 } // namespace
 
 vgpualloc::expected<std::string> read_file(const std::string& path) {
-    const posix::unique_fd file = posix::open_file(path, O_RDONLY);
-    if (!file) return vgpualloc::unexpected(io_failure(path, "open", errno));
-    struct stat found{};
-    if (::fstat(file.get(), &found) != 0) return vgpualloc::unexpected(io_failure(path, "read", errno));
-    if (S_ISDIR(found.st_mode)) return vgpualloc::unexpected(io_failure(path, "read", EISDIR));
-    if (S_ISCHR(found.st_mode)) return vgpualloc::unexpected(io_failure(path, "read", ENODEV)); // some never end
-
-    // The size is a hint: pipes and /proc have none. One byte more than it, so that the end shows without growing.
-    constexpr std::size_t step_bytes = 65536;
-    std::string content;
-    content.resize(found.st_size > 0 ? static_cast<std::size_t>(found.st_size) + 1 : step_bytes);
-    std::size_t filled = 0;
-    while (true) {
-        if (filled == content.size()) content.resize(content.size() * 2);
-        const ssize_t got = posix::read_some(file.get(), content.data() + filled, content.size() - filled);
-        if (got < 0) return vgpualloc::unexpected(io_failure(path, "read", errno));
-        if (got == 0) break;
-        filled += static_cast<std::size_t>(got);
-    }
-    content.resize(filled);
-    return content;
+    return posix::read_path(path, std::numeric_limits<std::size_t>::max());
 }
 
 vgpualloc::expected<void> keep_inputs(const std::string& folder, const std::vector<std::string>& names,
@@ -130,7 +123,8 @@ vgpualloc::expected<void> keep_inputs(const std::string& folder, const std::vect
     for (const std::string& name : names) {
         const std::filesystem::path output = std::filesystem::path{folder} / name;
         for (const std::string& input : inputs) {
-            std::error_code absent; // an output that does not exist yet is no input
+            if (input == standard_input) continue; // and not a file of this name
+            std::error_code absent;                // an output that does not exist yet is no input
             if (!std::filesystem::equivalent(output, input, absent)) continue;
             return vgpualloc::unexpected(vgpualloc::error{.code = vgpualloc::error_code::unsupported,
                                                           .where = "",
@@ -142,21 +136,24 @@ vgpualloc::expected<void> keep_inputs(const std::string& folder, const std::vect
     return {};
 }
 
-vgpualloc::expected<void> write_files(const std::string& folder, const std::vector<output_file>& files) {
-    using vgpualloc::error_code;
+tl::expected<void, write_failure> write_files(const std::string& folder, const std::vector<output_file>& files) {
     if (folder.empty()) {
-        return vgpualloc::unexpected(
-            vgpualloc::error{error_code::missing, {}, "out", {}, "needed: the path of a folder to write to"});
+        return tl::unexpected(write_failure{
+            {vgpualloc::error_code::missing, {}, "out", {}, "missing; expected the path of a folder to write to"}});
     }
     posix::created_folders folders; // declared first: emptied of our files before it goes away
     std::vector<staged_file> staged;
     staged.reserve(files.size());
 
-    if (auto created = folders.create(folder); !created) return created;
+    const auto not_created = [&folders](const vgpualloc::error& problem) {
+        return tl::unexpected(write_failure{problem, is_of_system(folders.error_number())});
+    };
+    if (const auto created = folders.create(folder); !created) return not_created(created.error());
     for (const output_file& file : files) {
         const std::string target = folder + "/" + file.name;
         if (file.name.find('/') != std::string::npos) {
-            if (auto created = folders.create(target.substr(0, target.rfind('/'))); !created) return created;
+            const auto created = folders.create(target.substr(0, target.rfind('/')));
+            if (!created) return not_created(created.error());
         }
         if (auto written = staged.emplace_back(target).write(file.content); !written) return written;
     }
@@ -165,6 +162,19 @@ vgpualloc::expected<void> write_files(const std::string& folder, const std::vect
     }
     for (staged_file& file : staged) file.finish();
     folders.keep();
+    return {};
+}
+
+tl::expected<void, write_failure> remove_files(const std::string& folder, const std::vector<std::string>& names) {
+    for (const std::string& name : names) {
+        const std::string path = folder + "/" + name;
+        if (::unlink(path.c_str()) != 0 && errno != ENOENT) return failure(path, "remove", errno);
+        // rmdir refuses what is not empty.
+        for (std::size_t slash = name.rfind('/'); slash != std::string::npos && slash > 0;
+             slash = name.rfind('/', slash - 1)) {
+            if (::rmdir((folder + "/" + name.substr(0, slash)).c_str()) != 0) break;
+        }
+    }
     return {};
 }
 

@@ -1,6 +1,8 @@
 #include "posix_io.hpp"
 
+#include <algorithm>
 #include <cerrno>
+#include <limits>
 #include <system_error>
 
 #include <fcntl.h>
@@ -39,6 +41,37 @@ ssize_t read_some(int fd, char* to, std::size_t bytes_max) noexcept {
     return got;
 }
 
+tl::expected<std::string, int> read_to_end(int fd, std::size_t bytes_expected, std::size_t bytes_max) {
+    constexpr std::size_t step_bytes = 65536;
+    const std::size_t limit = bytes_max == std::numeric_limits<std::size_t>::max() ? bytes_max : bytes_max + 1;
+    std::string content;
+    // One byte more than expected, so that the end shows without growing.
+    content.resize(std::min(limit, bytes_expected > 0 ? bytes_expected + 1 : step_bytes));
+    std::size_t filled = 0;
+    while (filled < limit) {
+        if (filled == content.size()) content.resize(std::min(limit, content.size() * 2));
+        const ssize_t got = read_some(fd, content.data() + filled, content.size() - filled);
+        if (got < 0) return tl::unexpected(errno);
+        if (got == 0) break;
+        filled += static_cast<std::size_t>(got);
+    }
+    content.resize(filled);
+    return content;
+}
+
+vgpualloc::expected<std::string> read_path(const std::string& path, std::size_t bytes_max) {
+    const unique_fd file = open_file(path, O_RDONLY);
+    if (!file) return vgpualloc::unexpected(io_failure(path, "open", errno));
+    struct stat found{};
+    if (::fstat(file.get(), &found) != 0) return vgpualloc::unexpected(io_failure(path, "read", errno));
+    if (S_ISDIR(found.st_mode)) return vgpualloc::unexpected(io_failure(path, "read", EISDIR));
+    if (S_ISCHR(found.st_mode)) return vgpualloc::unexpected(io_failure(path, "read", ENODEV)); // some never end
+    const std::size_t bytes_expected = found.st_size > 0 ? static_cast<std::size_t>(found.st_size) : 0;
+    auto bytes = read_to_end(file.get(), bytes_expected, bytes_max);
+    if (!bytes) return vgpualloc::unexpected(io_failure(path, "read", bytes.error()));
+    return *std::move(bytes);
+}
+
 int write_all(int fd, std::string_view bytes) noexcept {
     while (!bytes.empty()) {
         const ssize_t written = ::write(fd, bytes.data(), bytes.size());
@@ -67,8 +100,10 @@ vgpualloc::expected<void> created_folders::create(const std::string& folder) {
         if (::mkdir(prefix.c_str(), 0777) == 0) {
             made_.push_back(prefix);
         } else if (const int why = errno; ::stat(prefix.c_str(), &found) != 0) {
+            error_number_ = why;
             return vgpualloc::unexpected(io_failure(prefix, "create the folder", why));
         } else if (!S_ISDIR(found.st_mode)) {
+            error_number_ = ENOTDIR;
             return vgpualloc::unexpected(io_failure(prefix, "use it as a folder", ENOTDIR));
         }
         if (end == std::string::npos) break;

@@ -2,6 +2,7 @@
 // errno.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -48,6 +49,13 @@ private:
 /// read(2) that survives signals: bytes read, 0 at the end, -1 with errno set.
 [[nodiscard]] ssize_t read_some(int fd, char* to, std::size_t bytes_max) noexcept;
 
+/// What a descriptor gives until its end, or errno. Ends early with one byte more than `bytes_max`. `bytes_expected` is
+/// a hint: pipes and /proc say 0.
+[[nodiscard]] tl::expected<std::string, int> read_to_end(int fd, std::size_t bytes_expected, std::size_t bytes_max);
+
+/// The same of a file; no more than `bytes_max` + 1 bytes of it. Error io: not found, not readable, a folder, a device.
+[[nodiscard]] vgpualloc::expected<std::string> read_path(const std::string& path, std::size_t bytes_max);
+
 /// Writes everything, in one call unless the system takes less. Returns 0 or errno.
 [[nodiscard]] int write_all(int fd, std::string_view bytes) noexcept;
 
@@ -61,10 +69,13 @@ public:
 
     /// Makes `folder` and the parents it lacks.
     [[nodiscard]] vgpualloc::expected<void> create(const std::string& folder);
+    /// The errno of the create() that failed.
+    [[nodiscard]] int error_number() const noexcept { return error_number_; }
     void keep() noexcept { made_.clear(); }
 
 private:
     std::vector<std::string> made_; // parents before children
+    int error_number_ = 0;
 };
 
 } // namespace vgpuformats::posix

@@ -8,15 +8,19 @@
 #include <CLI/CLI.hpp>
 
 #include "vgpualloc/kube/device_config.hpp"
-#include "vgpuformats/files.hpp"
+#include "vgpuformats/input.hpp"
 
 namespace vgpusim::cli {
 
+using vgpualloc::error;
+using vgpualloc::error_code;
 using vgpualloc::expected;
 using vgpualloc::unexpected;
 
 void add_catalog_files(CLI::App& command, std::vector<std::string>& to) {
-    command.add_option("--file", to, "Catalog file that adds or replaces models (docs/catalog.md); repeatable")
+    command
+        .add_option("--file", to,
+                    "Catalog file that adds or replaces models (docs/catalog.md); repeatable; - is standard input")
         ->allow_extra_args(false);
 }
 
@@ -29,12 +33,38 @@ void add_dialect_files(CLI::App& command, dialect_files& to) {
     add_catalog_files(command, to.catalog);
 }
 
+expected<void> read_stdin_once(const std::vector<named_input>& inputs) {
+    const named_input* reader = nullptr;
+    for (const named_input& input : inputs) {
+        if (input.path != vgpuformats::standard_input) continue;
+        if (reader != nullptr) {
+            return unexpected(
+                error{.code = error_code::duplicate,
+                      .where = input.option,
+                      .field = "",
+                      .value = input.path,
+                      .expected = "a file: standard input can be read once, and is by " + reader->option});
+        }
+        reader = &input;
+    }
+    return {};
+}
+
+void add_inputs(std::vector<named_input>& to, const std::string& option, const std::vector<std::string>& paths) {
+    for (const std::string& path : paths) to.push_back({option, path});
+}
+
+void add_inputs(std::vector<named_input>& to, const dialect_files& files) {
+    add_inputs(to, "--file", files.catalog);
+    to.push_back({"--config", files.config});
+}
+
 expected<vgpualloc::hardware_catalog> load_catalog(const std::vector<std::string>& files) {
     auto catalog = vgpualloc::built_in_catalog();
     for (const std::string& path : files) {
-        const auto text = vgpuformats::read_file(path);
-        if (!text) return unexpected(text.error());
-        auto merged = vgpualloc::merge_file(catalog, *text, path);
+        const auto input = vgpuformats::read_input(path);
+        if (!input) return unexpected(input.error());
+        auto merged = vgpualloc::merge_file(catalog, input->text, path);
         if (!merged) return merged;
         catalog = *std::move(merged);
     }
@@ -46,9 +76,9 @@ expected<vgpualloc::dialect_config> load_dialects(const dialect_files& files) {
     if (!catalog) return unexpected(catalog.error());
     auto config = vgpualloc::make_dialect_config(*catalog);
     for (const std::string& path : files.config) {
-        const auto text = vgpuformats::read_file(path);
-        if (!text) return unexpected(text.error());
-        auto sum = vgpualloc::kube::read_device_config(std::move(config), *text, path);
+        const auto input = vgpuformats::read_input(path);
+        if (!input) return unexpected(input.error());
+        auto sum = vgpualloc::kube::read_device_config(std::move(config), input->text, path);
         if (!sum) return sum;
         config = *std::move(sum);
     }
@@ -58,9 +88,9 @@ expected<vgpualloc::dialect_config> load_dialects(const dialect_files& files) {
 expected<std::vector<vgpualloc::kube::manifest>> load_objects(const std::vector<std::string>& files) {
     std::vector<vgpualloc::kube::manifest> all;
     for (const std::string& path : files) {
-        const auto text = vgpuformats::read_file(path);
-        if (!text) return unexpected(text.error());
-        auto objects = vgpualloc::kube::read_manifests(*text, path);
+        const auto input = vgpuformats::read_input(path);
+        if (!input) return unexpected(input.error());
+        auto objects = vgpualloc::kube::read_manifests(input->text, path);
         if (!objects) return objects;
         std::ranges::move(*objects, std::back_inserter(all));
     }

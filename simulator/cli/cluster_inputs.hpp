@@ -21,6 +21,17 @@ struct dialect_files {
     std::vector<std::string> config;  ///< device configurations, which add up
 };
 
+/// A path that a command is to read, and what it was given as.
+struct named_input {
+    std::string option;
+    std::string path;
+};
+
+/// Fails if more than one of the inputs is standard input ("-"), which can be read once.
+[[nodiscard]] vgpualloc::expected<void> read_stdin_once(const std::vector<named_input>& inputs);
+void add_inputs(std::vector<named_input>& to, const std::string& option, const std::vector<std::string>& paths);
+void add_inputs(std::vector<named_input>& to, const dialect_files& files);
+
 /// Adds --file.
 void add_catalog_files(CLI::App& command, std::vector<std::string>& to);
 /// Adds --config and --file.

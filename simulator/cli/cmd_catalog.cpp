@@ -62,6 +62,9 @@ void print(const vgpualloc::hardware_catalog& part, const options& chosen) {
 }
 
 int run(const options& chosen) {
+    std::vector<named_input> inputs;
+    add_inputs(inputs, "--file", chosen.files);
+    if (const auto once = read_stdin_once(inputs); !once) return report_error(once.error());
     auto catalog = load_catalog(chosen.files);
     if (!catalog) return report_error(catalog.error());
     const auto part = chosen_part(*std::move(catalog), chosen);

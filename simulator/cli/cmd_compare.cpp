@@ -11,6 +11,7 @@
 
 #include "commands.hpp"
 #include "run_flags.hpp"
+#include "vgpualloc/core/printable.hpp"
 #include "vgpusim/outputs/answer.hpp"
 #include "vgpusim/outputs/figures.hpp"
 
@@ -52,12 +53,14 @@ int run_compare(const run_flags& flags, const std::vector<std::string>& policies
     end_progress();
     if (!records) return report_error(records.error());
     const named_texts files = comparison_files(*records, *loaded);
-    if (const auto written = write_texts(config->out, files); !written) return report_error(written.error());
+    if (const auto written = write_texts(config->out, files); !written) return report_write_failure(written.error());
+    print_warnings(*loaded);
     if (flags.json) {
         fmt::print("{}", text_of(files, "compare.json"));
     } else {
         print_table(*records);
-        fmt::print("report: {}/report.html\n", config->out);
+        fmt::print("inputs: {}\n", inputs_in_words(*loaded));
+        fmt::print("report: {}/report.html\n", vgpualloc::printable(config->out));
     }
     return exit_done;
 }

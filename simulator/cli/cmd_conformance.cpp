@@ -11,8 +11,10 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "cluster_inputs.hpp"
 #include "commands.hpp"
 #include "vgpualloc/compat/volcano/quirks.hpp"
+#include "vgpualloc/core/printable.hpp"
 #include "vgpuconformance/conformance.hpp"
 #include "vgpuformats/json.hpp"
 
@@ -20,6 +22,7 @@ namespace vgpusim::cli {
 
 namespace {
 
+using vgpualloc::printable;
 using vgpuconformance::event_difference;
 using vgpuconformance::explanation;
 using vgpuformats::document;
@@ -77,12 +80,13 @@ totals totals_of(const std::vector<file_result>& files) {
 
 void print_table(const std::vector<file_result>& files, std::size_t show) {
     for (const file_result& file : files) {
-        fmt::print("{}: {} passed, {} failed\n", file.path, file.result.passed, file.result.failed);
+        fmt::print("{}: {} passed, {} failed\n", printable(file.path), file.result.passed, file.result.failed);
         std::vector<const event_difference*> failed;
         for (const event_difference& difference : file.result.differences) {
             if (difference.why == explanation::none) failed.push_back(&difference);
         }
-        for (std::size_t i = 0; i < std::min(show, failed.size()); ++i) fmt::print("  {}\n", in_one_line(*failed[i]));
+        for (std::size_t i = 0; i < std::min(show, failed.size()); ++i)
+            fmt::print("  {}\n", printable(in_one_line(*failed[i])));
         if (failed.size() > show) fmt::print("  … and {} more\n", failed.size() - show);
     }
 }
@@ -185,6 +189,9 @@ int run(const options& chosen) {
                              chosen.implementation,
                              "compat:volcano, which decides in the recordings' words"});
     }
+    std::vector<named_input> inputs;
+    add_inputs(inputs, "FILE", chosen.files);
+    if (const auto once = read_stdin_once(inputs); !once) return report_error(once.error());
     if (chosen.print) return print_decisions(chosen.files);
     std::vector<file_result> files;
     for (const std::string& path : chosen.files) {
@@ -213,7 +220,8 @@ int run(const options& chosen) {
 void add_conformance(CLI::App& app, int& exit_code) {
     auto chosen = std::make_shared<options>();
     CLI::App* command = app.add_subcommand("conformance", "Replay recorded decisions of other systems and compare");
-    command->add_option("FILE", chosen->files, "Recordings, JSON lines (docs/formats.md)")->required();
+    command->add_option("FILE", chosen->files, "Recordings, JSON lines (docs/formats.md); - is standard input")
+        ->required();
     command
         ->add_option("--impl", chosen->implementation, "What is compared with the recordings: native or compat:volcano")
         ->required();

@@ -16,7 +16,7 @@
 #include "seed_option.hpp"
 #include "vgpualloc/explain/words.hpp"
 #include "vgpualloc/kube/scheduler_config.hpp"
-#include "vgpuformats/files.hpp"
+#include "vgpuformats/input.hpp"
 
 namespace vgpusim::cli {
 
@@ -74,7 +74,7 @@ expected<std::vector<const snapshot_pod*>> pending_pods(const snapshot& state, c
         for (const snapshot_pod* pod_entry : matches) names.push_back(pod_entry->full_name());
         return unexpected(unknown("--pod", name, "one pod of that name, with its namespace: " + some_of(names)));
     }
-    if (!matches.empty() || std::filesystem::exists(name)) return matches;
+    if (!matches.empty() || name == vgpuformats::standard_input || std::filesystem::exists(name)) return matches;
     for (const kube::bound_pod& pod_entry : state.bound) {
         if (!is_named(pod_entry.pod, name)) continue;
         return unexpected(unknown("--pod", name,
@@ -101,7 +101,7 @@ expected<snapshot_pod> pod_of_file(const std::string& path, const vgpualloc::dia
                             .where = path,
                             .field = "",
                             .value = "",
-                            .expected = "a Pod, or an object with a template for pods"});
+                            .expected = "missing; expected a Pod, or an object with a template for pods"});
 }
 
 expected<snapshot_pod> find_pod(const snapshot& state, const options& chosen) {
@@ -121,12 +121,18 @@ expected<void> check_node(const snapshot& state, const std::string& name) {
 }
 
 expected<std::string> explained(options chosen) {
+    std::vector<named_input> inputs;
+    add_inputs(inputs, "CLUSTER", chosen.cluster);
+    add_inputs(inputs, chosen.dialects);
+    add_inputs(inputs, "--pod", {chosen.pod});
+    add_inputs(inputs, "--scheduler-config", {chosen.scheduler_config});
+    if (auto once = read_stdin_once(inputs); !once) return unexpected(once.error());
     auto config = load_dialects(chosen.dialects);
     if (!config) return unexpected(config.error());
     if (!chosen.scheduler_config.empty()) {
-        const auto text = vgpuformats::read_file(chosen.scheduler_config);
-        if (!text) return unexpected(text.error());
-        auto read = kube::parse_scheduler_config(*text, chosen.scheduler_config);
+        const auto input = vgpuformats::read_input(chosen.scheduler_config);
+        if (!input) return unexpected(input.error());
+        auto read = kube::parse_scheduler_config(input->text, chosen.scheduler_config);
         if (!read) return unexpected(read.error());
         config->exclusive_rules = read->exclusive_rules;
         chosen.explain.deviceshare = *std::move(read);
@@ -153,8 +159,9 @@ void add_explain(CLI::App& app, int& exit_code) {
     CLI::App* command = app.add_subcommand(
         "explain", "Tell why a pod goes where it goes in a cluster: every node's answer, scores, devices, the choice");
     command
-        ->add_option("CLUSTER", chosen->cluster,
-                     "Nodes and pods, YAML or JSON, as kubectl get nodes,pods -A -o json prints them")
+        ->add_option(
+            "CLUSTER", chosen->cluster,
+            "Nodes and pods, YAML or JSON, as kubectl get nodes,pods -A -o json prints them; - is standard input")
         ->required();
     command->add_option("--pod", chosen->pod, "A pending pod of the cluster (namespace/name, or name) or a manifest")
         ->required();

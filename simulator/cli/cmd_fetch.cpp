@@ -13,8 +13,9 @@
 #include <unistd.h>
 
 #include "commands.hpp"
+#include "vgpualloc/core/printable.hpp"
 #include "vgpufetch/fetch.hpp"
-#include "vgpuformats/files.hpp"
+#include "vgpuformats/input.hpp"
 #include "vgpuformats/json.hpp"
 #include "vgputraces/locate.hpp"
 
@@ -24,6 +25,7 @@ namespace {
 
 using vgpualloc::error;
 using vgpualloc::error_code;
+using vgpualloc::printable;
 using vgpufetch::fetch_status;
 using vgpufetch::fetched_file;
 using vgpufetch::public_file;
@@ -70,10 +72,15 @@ public:
             const double left_s = static_cast<double>(file.size_bytes - done_bytes) / rate;
             line += fmt::format("  {}/s  ETA {:.0f} s", shown_bytes(rate), left_s);
         }
-        constexpr std::size_t columns = 79; // a line that wraps cannot be redrawn in place
-        fmt::print(stderr, "\r{}\x1b[K", line.substr(0, columns));
-        std::fflush(stderr);
-        drawn_once_ = true;
+        draw(line);
+    }
+
+    /// Says for how long nothing has come, and how long that is waited for.
+    void wait(const public_file& file, const vgpufetch::fetch_wait& waiting) {
+        constexpr double silence_shown_min_s = 1.5; // a quick server is not waited for
+        if (!terminal_ || waiting.silent_s < silence_shown_min_s) return;
+        draw(fmt::format("{}: no byte for {:.0f} s, given up after {:.0f} s (try {} of {})", file.name,
+                         waiting.silent_s, waiting.patience_s, waiting.tries, waiting.tries_max));
     }
 
     void clear() {
@@ -84,6 +91,14 @@ public:
 
 private:
     using clock = std::chrono::steady_clock;
+
+    void draw(const std::string& line) {
+        constexpr std::size_t columns = 79; // a line that wraps cannot be redrawn in place
+        fmt::print(stderr, "\r{}\x1b[K", line.substr(0, columns));
+        std::fflush(stderr);
+        drawn_once_ = true;
+    }
+
     bool terminal_ = ::isatty(STDERR_FILENO) == 1;
     bool drawn_once_ = false;
     std::string name_;
@@ -111,10 +126,12 @@ void list_traces(const std::vector<public_trace>& traces, bool json) {
                                      {"note", trace.note},
                                      {"files", files}}));
         if (json) continue;
-        fmt::print("{}: {} files, {}\n  {}\n  licence: {}\n  source: {}\n", trace.name, trace.files.size(),
-                   shown_bytes(static_cast<double>(total_bytes)), trace.description, trace.licence, trace.source);
-        if (!trace.note.empty()) fmt::print("  note: {}\n", trace.note);
-        for (const public_file& file : trace.files) fmt::print("    {} ({} bytes)\n", file.name, file.size_bytes);
+        fmt::print("{}: {} files, {}\n  {}\n  licence: {}\n  source: {}\n", printable(trace.name), trace.files.size(),
+                   shown_bytes(static_cast<double>(total_bytes)), printable(trace.description),
+                   printable(trace.licence), printable(trace.source));
+        if (!trace.note.empty()) fmt::print("  note: {}\n", printable(trace.note));
+        for (const public_file& file : trace.files)
+            fmt::print("    {} ({} bytes)\n", printable(file.name), file.size_bytes);
     }
     if (json) print(document::map({{"traces", all}}));
 }
@@ -137,9 +154,9 @@ template <class Named>
 
 [[nodiscard]] vgpualloc::expected<std::vector<public_trace>> read_list(const options& chosen) {
     if (chosen.list_path.empty()) return vgpufetch::parse_trace_list(vgpufetch::built_in_trace_list(), "public.json");
-    const auto text = vgpuformats::read_file(chosen.list_path);
-    if (!text) return vgpualloc::unexpected(text.error());
-    return vgpufetch::parse_trace_list(*text, chosen.list_path);
+    const auto input = vgpuformats::read_input(chosen.list_path);
+    if (!input) return vgpualloc::unexpected(input.error());
+    return vgpufetch::parse_trace_list(input->text, chosen.list_path);
 }
 
 /// The files of the trace, or those of them that --file names.
@@ -194,13 +211,14 @@ void print_results(const std::string& trace, const std::string& folder, const st
     }
     progress_line progress;
     how.on_progress = [&](const public_file& file, std::int64_t done_bytes) { progress.show(file, done_bytes); };
+    how.on_wait = [&](const public_file& file, const vgpufetch::fetch_wait& waiting) { progress.wait(file, waiting); };
     how.on_file_end = [&](const fetched_file& result) {
         progress.clear();
         if (result.failure) fmt::print(stderr, "vgpusim: {}\n", result.failure->message());
         if (chosen.json) return;
         std::string status{vgpufetch::name_of(result.status)};
         std::replace(status.begin(), status.end(), '_', ' ');
-        fmt::print("{}: {}\n", result.path, status);
+        fmt::print("{}: {}\n", printable(result.path), status);
         std::fflush(stdout); // the next file may take long
     };
     const auto results = vgpufetch::fetch_files(*files, how);

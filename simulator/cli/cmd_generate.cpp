@@ -9,7 +9,9 @@
 
 #include "commands.hpp"
 #include "seed_option.hpp"
+#include "vgpualloc/core/printable.hpp"
 #include "vgpuformats/files.hpp"
+#include "vgpuformats/input.hpp"
 #include "vgpuformats/json.hpp"
 #include "vgputraces/generator.hpp"
 
@@ -59,7 +61,7 @@ void print_summary(const generated_trace& trace, const options& chosen) {
     fmt::print("classes         {} drawn of {}\n", sum.classes_drawn, sum.classes);
     fmt::print("last arrival    {} s\n", last.count() / vgpualloc::ticks_per_second.count());
     fmt::print("seed            {}\n", trace.effective.seed);
-    fmt::print("written         {}/{{nodes.csv,pods.csv,model.json}}\n", chosen.folder);
+    fmt::print("written         {}/{{nodes.csv,pods.csv,model.json}}\n", vgpualloc::printable(chosen.folder));
 }
 
 void print_json(const generated_trace& trace, const options& chosen) {
@@ -83,9 +85,9 @@ void print_json(const generated_trace& trace, const options& chosen) {
 }
 
 int run(const options& chosen) {
-    const auto text = vgpuformats::read_file(chosen.model_path);
-    if (!text) return report_error(text.error());
-    const auto model = vgputraces::parse_trace_model(*text, chosen.model_path);
+    const auto input = vgpuformats::read_input(chosen.model_path);
+    if (!input) return report_error(input.error());
+    const auto model = vgputraces::parse_trace_model(input->text, chosen.model_path);
     if (!model) return report_error(model.error());
     const auto kept =
         vgpuformats::keep_inputs(chosen.folder, {"nodes.csv", "pods.csv", "model.json"}, {chosen.model_path});
@@ -98,7 +100,7 @@ int run(const options& chosen) {
     const std::string used_model = vgputraces::write_trace_model(trace->effective);
     const auto written =
         vgpuformats::write_files(chosen.folder, {{"nodes.csv", nodes}, {"pods.csv", pods}, {"model.json", used_model}});
-    if (!written) return report_error(written.error());
+    if (!written) return report_write_failure(written.error());
 
     chosen.json ? print_json(*trace, chosen) : print_summary(*trace, chosen);
     return exit_done;

@@ -11,6 +11,7 @@
 
 #include "commands.hpp"
 #include "run_flags.hpp"
+#include "vgpualloc/core/printable.hpp"
 #include "vgpureport/report.hpp"
 #include "vgpusim/outputs/answer.hpp"
 #include "vgpusim/outputs/figures.hpp"
@@ -24,7 +25,7 @@ namespace {
 
 const std::string baseline_folder = "baseline/";
 
-void print_summary(const run_record& record, const std::string& answer) {
+void print_summary(const run_record& record, const loaded_input& loaded, const std::string& answer) {
     const auto& result = record.result;
     const run_figures figures = figures_of(record);
     const bool leave = record.pods_leave;
@@ -55,7 +56,8 @@ void print_summary(const run_record& record, const std::string& answer) {
         }
     }
     if (!answer.empty()) fmt::print("\n{}\n\n", answer);
-    fmt::print("report         {}/report.html\n", record.config.out);
+    fmt::print("inputs         {}\n", inputs_in_words(loaded));
+    fmt::print("report         {}/report.html\n", vgpualloc::printable(record.config.out));
 }
 
 /// A finished run with what it replayed.
@@ -122,11 +124,12 @@ int run(const run_flags& flags) {
             files.emplace_back(baseline_folder + name, std::move(text));
     }
     files.emplace_back("report.html", std::move(report));
-    if (const auto written = write_texts(plan->run.out, files); !written) return report_error(written.error());
+    if (const auto written = write_texts(plan->run.out, files); !written) return report_write_failure(written.error());
+    print_warnings(finished->loaded);
     if (flags.json) {
         fmt::print("{}", text_of(files, "summary.json"));
     } else {
-        print_summary(finished->record, answer);
+        print_summary(finished->record, finished->loaded, answer);
     }
     return exit_done;
 }

@@ -11,6 +11,7 @@
 
 #include "cluster_inputs.hpp"
 #include "commands.hpp"
+#include "vgpualloc/core/printable.hpp"
 #include "vgpualloc/explain/validate.hpp"
 
 namespace vgpusim::cli {
@@ -19,6 +20,7 @@ namespace {
 
 using vgpualloc::device_registration;
 using vgpualloc::device_request;
+using vgpualloc::printable;
 
 struct options {
     std::vector<std::string> files;
@@ -72,8 +74,9 @@ void print_devices(const vgpualloc::explaining::dialect_report& from) {
     }
     for (const auto& [what, count] : alike) {
         const auto& [model, mode, memory, healthy] = what;
-        fmt::print("  {}: {} x {}, {} MiB, mode {}{}\n", from.dialect, count, model.empty() ? "unnamed" : model, memory,
-                   mode, healthy ? "" : ", not healthy");
+        fmt::print("  {}: {} x {}, {} MiB, mode {}{}\n", from.dialect, count,
+                   model.empty() ? "unnamed" : printable(model), memory, printable(mode),
+                   healthy ? "" : ", not healthy");
     }
 }
 
@@ -89,7 +92,7 @@ void print_asks(const vgpualloc::explaining::named_resources& from) {
         text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", resource, amount);
     }
     for (const std::string& claim : from.claims) text += fmt::format("{}claim {}", text.empty() ? "" : ", ", claim);
-    fmt::print("  {} asks for {}\n", words_of(from), text);
+    fmt::print("  {} asks for {}\n", printable(words_of(from)), printable(text));
 }
 
 std::string pods_words(const vgpualloc::explaining::object_report& from) {
@@ -98,8 +101,9 @@ std::string pods_words(const vgpualloc::explaining::object_report& from) {
 }
 
 void print(const vgpualloc::explaining::object_report& from) {
-    fmt::print("{} {} {}{}\n", from.place, from.kind.empty() ? "object without a kind" : from.kind,
-               from.ns.empty() ? "" : from.ns + "/", from.name);
+    const std::string kind = from.kind.empty() ? "object without a kind" : from.kind;
+    fmt::print("{}\n",
+               printable(fmt::format("{} {} {}{}", from.place, kind, from.ns.empty() ? "" : from.ns + "/", from.name)));
     if (from.is_pod) {
         fmt::print("  {}, {} mCPU, {} MiB of memory{}\n", pods_words(from), from.cpu.count(), from.memory_mib(),
                    from.replicas == 1 && !from.one_per_node ? "" : " each");
@@ -107,25 +111,29 @@ void print(const vgpualloc::explaining::object_report& from) {
     for (const auto& named : from.asks) print_asks(named);
     for (const vgpualloc::explaining::dialect_report& entry : from.dialects) {
         for (const auto& request : entry.requests) {
-            fmt::print("  {}: {}{}{}\n", entry.dialect, words_of(request), request.container.empty() ? "" : ": ",
-                       describe(request.request));
+            fmt::print("  {}: {}{}{}\n", entry.dialect, printable(words_of(request)),
+                       request.container.empty() ? "" : ": ", printable(describe(request.request)));
         }
         for (const auto& refused : entry.refused) {
-            fmt::print("  {}: {}: not read, there is an error in it\n", entry.dialect, words_of(refused));
+            fmt::print("  {}: {}: not read, there is an error in it\n", entry.dialect, printable(words_of(refused)));
         }
         print_devices(entry);
     }
-    for (const std::string& entry : from.notes) fmt::print("  note: {}\n", entry);
+    for (const std::string& entry : from.notes) fmt::print("  note: {}\n", printable(entry));
     for (const auto& entry : from.errors) fmt::print("  error: {}\n", entry.message());
 }
 
 void print_not_considered(const std::vector<std::string>& rules) {
     if (rules.empty()) return;
     fmt::print("not looked at:\n");
-    for (const std::string& rule : rules) fmt::print("  {}\n", rule);
+    for (const std::string& rule : rules) fmt::print("  {}\n", printable(rule));
 }
 
 int run(const options& chosen) {
+    std::vector<named_input> inputs;
+    add_inputs(inputs, "FILE", chosen.files);
+    add_inputs(inputs, chosen.dialects);
+    if (const auto once = read_stdin_once(inputs); !once) return report_error(once.error());
     auto config = load_dialects(chosen.dialects);
     if (!config) return report_error(config.error());
     const auto objects = load_objects(chosen.files);
@@ -135,7 +143,7 @@ int run(const options& chosen) {
                              .where = chosen.files.front(),
                              .field = "",
                              .value = "",
-                             .expected = "at least one object"});
+                             .expected = "empty; expected at least one object"});
     }
     const auto reports = vgpualloc::explaining::validate(*objects, vgpualloc::dialect_set{*std::move(config)});
     std::size_t errors = 0;
@@ -162,7 +170,9 @@ void add_validate(CLI::App& app, int& exit_code) {
     auto chosen = std::make_shared<options>();
     CLI::App* command = app.add_subcommand(
         "validate", "Check Kubernetes manifests: which dialect each object speaks, what it asks for, what is wrong");
-    command->add_option("FILE", chosen->files, "Manifests, YAML or JSON; also what kubectl get -o yaml prints")
+    command
+        ->add_option("FILE", chosen->files,
+                     "Manifests, YAML or JSON; also what kubectl get -o yaml prints; - is standard input")
         ->required();
     add_dialect_files(*command, chosen->dialects);
     command->add_flag("--json", chosen->json, "As JSON");

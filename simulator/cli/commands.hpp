@@ -5,6 +5,7 @@
 
 #include "vgpualloc/core/error.hpp"
 #include "vgpualloc/core/expected.hpp"
+#include "vgpuformats/files.hpp"
 
 namespace CLI {
 class App;
@@ -31,6 +32,9 @@ void add_help(CLI::App& app, int& exit_code);
 /// Refuses a name that no command has, and says which there are.
 [[nodiscard]] vgpualloc::expected<void> check_command(const CLI::App& app, const std::string& name);
 
+/// Prints the error as one line on stderr, "vgpusim: <message>", and returns exit_bad_input, or exit_failed where the
+/// system is the reason: a full disk.
+int report_write_failure(const vgpuformats::write_failure& failure);
 /// Prints the error as one line on stderr, "vgpusim: <message>", and returns exit_bad_input.
 int report_error(const vgpualloc::error& failure);
 

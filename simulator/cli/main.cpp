@@ -1,11 +1,15 @@
 // vgpusim: the command line of the simulator.
+#include <algorithm>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <iostream>
 #include <memory>
 #include <string>
+#include <system_error>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -16,24 +20,35 @@
 #endif
 
 #include "commands.hpp"
+#include "vgpualloc/core/printable.hpp"
 #include "vgpualloc/version.hpp"
 
 namespace vgpusim::cli {
 
+namespace {
+
+/// One line on standard error. A standard error that cannot be written is no reason to end otherwise.
+void tell(const std::string& sentence) { std::fputs(("vgpusim: " + sentence + "\n").c_str(), stderr); }
+
+} // namespace
+
 int report_error(const vgpualloc::error& failure) {
-    fmt::print(stderr, "vgpusim: {}\n", failure.message());
+    tell(failure.message());
     return exit_bad_input;
+}
+
+int report_write_failure(const vgpuformats::write_failure& failure) {
+    tell(failure.message());
+    return failure.of_system ? exit_failed : exit_bad_input;
 }
 
 namespace {
 
-/// CLI11's messages may span lines; the user gets one.
+/// CLI11's messages may span lines and quote what was given; the user gets one line.
 std::string one_line(std::string text) {
     while (!text.empty() && text.back() == '\n') text.pop_back();
-    for (char& c : text) {
-        if (c == '\n') c = ' ';
-    }
-    return text;
+    std::ranges::replace(text, '\n', ' ');
+    return vgpualloc::printable(text);
 }
 
 /// Growing tables are the larger part of a run's memory, and taking them from the system page by page costs more than
@@ -77,28 +92,37 @@ int run_command_line(int argc, char** argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::Success& help_or_version) {
-        return app.exit(help_or_version);
+        app.exit(help_or_version);
     } catch (const CLI::ParseError& failure) {
-        fmt::print(stderr, "vgpusim: {} (see vgpusim --help)\n", one_line(failure.what()));
+        tell(one_line(failure.what()) + " (see vgpusim --help)");
         return exit_bad_input;
     }
-    // A full disk or a closed pipe behind standard output must not pass for success.
-    if (std::fflush(stdout) != 0 && exit_code == exit_done) {
-        fmt::print(stderr, "vgpusim: standard output: cannot be written\n");
-        return exit_failed;
-    }
     return exit_code;
+}
+
+/// A full disk or a closed pipe behind standard output must not pass for success. `code` is that of a command that has
+/// printed what it has to say.
+int after_printing(int code) {
+    std::cout.flush();
+    const bool printed = std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good();
+    if (printed || code != exit_done) return code;
+    tell("standard output: cannot be written");
+    return exit_failed;
 }
 
 } // namespace
 } // namespace vgpusim::cli
 
 int main(int argc, char** argv) {
+    // A file that reaches the limit of its size is an error of write(2), after which we clean up, and not the end.
+    std::signal(SIGXFSZ, SIG_IGN);
     vgpusim::cli::prepare_heap();
     try {
-        return vgpusim::cli::run_command_line(argc, argv);
+        return vgpusim::cli::after_printing(vgpusim::cli::run_command_line(argc, argv));
+    } catch (const std::system_error& failure) { // fmt throws what errno says of standard output
+        vgpusim::cli::tell("standard output: cannot be written: " + failure.code().message());
     } catch (const std::exception& failure) {
-        std::fprintf(stderr, "vgpusim: internal error: %s\n", failure.what());
-        return vgpusim::cli::exit_failed;
+        vgpusim::cli::tell(std::string{"internal error: "} + vgpualloc::printable(failure.what()));
     }
+    return vgpusim::cli::exit_failed;
 }

@@ -11,9 +11,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "cluster_inputs.hpp"
 #include "seed_option.hpp"
 #include "vgpualloc/core/config.hpp"
+#include "vgpualloc/core/printable.hpp"
 #include "vgpuformats/files.hpp"
+#include "vgpuformats/input.hpp"
+#include "vgpusim/study/stale.hpp"
 
 namespace vgpusim::cli {
 
@@ -34,7 +38,8 @@ struct keyed_flag {
 
 constexpr std::array keyed_flags{
     keyed_flag{"--format", "format", "FORMAT", "Format of the node and pod lists: openb"},
-    keyed_flag{"--nodes", "nodes", "FILE", "Node list; a bare name is looked for in $VGPUALLOC_TRACES first"},
+    keyed_flag{"--nodes", "nodes", "FILE",
+               "Node list; - is standard input; a bare name that is not here is looked for in $VGPUALLOC_TRACES"},
     keyed_flag{"--pods", "pods", "FILE", "Pod list, likewise"},
     keyed_flag{"--device-policy", "device_policy", "POLICY",
                "Policy for the choice of devices on a node; default: the same policy"},
@@ -81,7 +86,9 @@ CLI::Option* add_keyed_flag(CLI::App& command, const std::shared_ptr<run_flags>&
 }
 
 void add_run_flags(CLI::App& command, const std::shared_ptr<run_flags>& flags) {
-    command.add_option("SCENARIO", flags->scenario, "A scenario file (JSON); flags override it")->type_name("FILE");
+    command
+        .add_option("SCENARIO", flags->scenario, "A scenario file (JSON), or - for standard input; flags override it")
+        ->type_name("FILE");
     for (const auto& [flag, key, type, help] : keyed_flags) add_keyed_flag(command, flags, flag, key, type, help);
     add_seed(command, "Of the shuffle, the tuning, the node order and policies that draw", [flags](std::uint64_t seed) {
         flags->keyed.emplace_back("seed", std::to_string(static_cast<std::int64_t>(seed)));
@@ -109,8 +116,22 @@ expected<run_plan> plan_from(const run_flags& flags) {
     for (const auto& [key, value] : flags.keyed) {
         if (auto taken = set_key(study.config, key, value); !taken) return unexpected(std::move(taken.error()));
     }
+    if (auto once =
+            read_stdin_once({{"SCENARIO", flags.scenario}, {"nodes", study.config.nodes}, {"pods", study.config.pods}});
+        !once) {
+        return unexpected(once.error());
+    }
     run_plan plan{.run = study.config, .baseline = std::nullopt};
-    if (!study.baseline.empty()) plan.baseline = baseline_of(study.config, study.baseline);
+    if (study.baseline.empty()) return plan;
+    plan.baseline = baseline_of(study.config, study.baseline);
+    for (const std::string& path : {plan.run.nodes, plan.run.pods}) {
+        if (path != vgpuformats::standard_input) continue;
+        return unexpected(error{.code = error_code::unsupported,
+                                .where = "",
+                                .field = "baseline",
+                                .value = path,
+                                .expected = "lists that are files, because a baseline reads them again"});
+    }
     return plan;
 }
 
@@ -122,16 +143,32 @@ expected<void> keep_inputs(const run_flags& flags, const run_config& config, con
     return vgpuformats::keep_inputs(config.out, outputs, inputs);
 }
 
-expected<void> write_texts(const std::string& folder, const named_texts& files) {
+tl::expected<void, vgpuformats::write_failure> write_texts(const std::string& folder, const named_texts& files) {
     std::vector<vgpuformats::output_file> outputs;
-    for (const auto& [name, text] : files) outputs.push_back({.name = name, .content = text});
-    return vgpuformats::write_files(folder, outputs);
+    std::vector<std::string> names;
+    for (const auto& [name, text] : files) {
+        outputs.push_back({.name = name, .content = text});
+        names.push_back(name);
+    }
+    const auto stale = stale_outputs(folder, names); // while what was written before still says what it wrote
+    if (auto written = vgpuformats::write_files(folder, outputs); !written) return written;
+    return vgpuformats::remove_files(folder, stale);
 }
 
 const std::string& text_of(const named_texts& files, std::string_view name) {
     const auto file = std::ranges::find(files, name, [](const auto& named) { return std::string_view{named.first}; });
     VGA_ASSERT(file != files.end(), "a file that is asked for by name is among those written");
     return file->second;
+}
+
+void print_warnings(const loaded_input& loaded) {
+    for (const error& warning : loaded.warnings) fmt::print(stderr, "vgpusim: warning: {}\n", warning.message());
+}
+
+std::string inputs_in_words(const loaded_input& loaded) {
+    std::string text;
+    for (const input_file& file : loaded.files) text += (text.empty() ? "" : ", ") + vgpualloc::printable(file.path);
+    return text;
 }
 
 simulation::progress progress_bar(std::string label, std::size_t total) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "vgpualloc/core/expected.hpp"
+#include "vgpuformats/files.hpp"
 #include "vgpusim/outputs/run_files.hpp"
 #include "vgpusim/study/run.hpp"
 
@@ -46,10 +47,18 @@ CLI::Option* add_keyed_flag(CLI::App& command, const std::shared_ptr<run_flags>&
                                                     const loaded_input& loaded,
                                                     const std::vector<std::string>& outputs);
 
-/// Writes the texts into the folder, all of them or none.
-[[nodiscard]] vgpualloc::expected<void> write_texts(const std::string& folder, const named_texts& files);
+/// Writes the texts into the folder, all of them or none, and removes what an earlier run or comparison has left there
+/// besides.
+[[nodiscard]] tl::expected<void, vgpuformats::write_failure> write_texts(const std::string& folder,
+                                                                         const named_texts& files);
 /// The text of that name, which is among the files.
 [[nodiscard]] const std::string& text_of(const named_texts& files, std::string_view name);
+
+/// Prints the warnings of an input on standard error, one line for each.
+void print_warnings(const loaded_input& loaded);
+
+/// The paths of the lists that were read, as they may be shown.
+[[nodiscard]] std::string inputs_in_words(const loaded_input& loaded);
 
 /// A progress display on a terminal: arrivals done of `total`, rate, time left. Silent on a pipe.
 [[nodiscard]] simulation::progress progress_bar(std::string label, std::size_t total);

@@ -4,9 +4,11 @@ import json
 import re
 import unittest
 
-from support import QUICKSTART, SOURCE, CliTest, untimed
+from support import OUTPUTS, QUICKSTART, SOURCE, CliTest, untimed
 
 POLICIES = ["best_fit", "spread", "weighted:fgd=0.7,binpack=0.3", "compat:fgd"]
+COMPARED = ["compare.json", "report.html"]
+RUN_FILES = ["pods.csv", "summary.json", "timeseries.csv"]
 FOLDERS = ["best_fit", "spread", "weighted-fgd-0.7-binpack-0.3", "compat-fgd"]
 
 
@@ -124,6 +126,39 @@ class CompareTest(CliTest):
         page = (self.out / "report.html").read_text(encoding="utf-8")
         for policy in POLICIES:
             self.assertIn(policy, page)
+
+    def test_nothing_of_an_earlier_comparison_stays(self):
+        """FINDINGS 37: folders of policies that are no longer compared, and the files of a run, lay beside the report."""
+        lists = ["--nodes", QUICKSTART / "nodes.csv", "--pods", QUICKSTART / "pods.csv", "--out", self.out]
+        self.assert_done(self.vgpusim("run", *lists))
+        self.assert_done(self.compare(policies=["fgd", "random", "binpack"]))
+        two = sorted([*COMPARED, *(f"{policy}/{name}" for policy in ("fgd", "random", "binpack") for name in RUN_FILES),
+                      "fgd", "random", "binpack"])
+        self.assertEqual(self.present(self.out), two)
+        self.assert_done(self.compare(policies=["spread", "fgd"]))
+        self.assertEqual(self.present(self.out), sorted(
+            [*COMPARED, *(f"{policy}/{name}" for policy in ("fgd", "spread") for name in RUN_FILES), "fgd", "spread"]))
+        self.assert_done(self.vgpusim("run", *lists))
+        self.assertEqual(self.present(self.out), OUTPUTS)
+
+    def test_what_is_not_ours_stays(self):
+        """FINDINGS 37: only what says that a run has written it is removed."""
+        self.assert_done(self.compare(policies=["fgd", "random"]))
+        theirs = {"out/pods.csv": "name,x\n", "out/notes.txt": "x", "out/random/mine.csv": "x", "out/spread/pods.csv": "x",
+                  "out/fgd.bak/summary.json": "{}", "out/summary.json": "{}"}
+        for name, text in theirs.items():
+            self.write(name, text)
+        self.assert_done(self.vgpusim("run", "--nodes", QUICKSTART / "nodes.csv", "--pods", QUICKSTART / "pods.csv",
+                                      "--policy", "worst_fit", "--out", self.out / "worst_fit"))  # a run by itself
+        self.assert_done(self.compare(policies=["best_fit", "binpack"]))
+        self.assert_done(self.compare(policies=["best_fit", "spread"]))
+        for name, text in theirs.items():
+            if name != "out/spread/pods.csv":  # which the comparison has replaced
+                self.assertEqual((self.root / name).read_text(), text)
+        self.assertEqual(self.present(self.out / "worst_fit"), OUTPUTS)
+        self.assertEqual(self.present(self.out / "random"), ["mine.csv"])
+        self.assertFalse((self.out / "binpack").exists())
+        self.assertFalse((self.out / "fgd").exists())
 
     def test_a_scenario_may_name_the_workload(self):
         path = self.write("s.json", json.dumps({"nodes": str(QUICKSTART / "nodes.csv"), "policy": "fgd", "tune": 0.5,

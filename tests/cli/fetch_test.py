@@ -5,7 +5,9 @@ import hashlib
 import http.server
 import json
 import os
+import pty
 import re
+import socket
 import subprocess
 import threading
 import unittest
@@ -346,11 +348,11 @@ class FetchTest(CliTest):
             "": "JSON: syntax error",
             "{": "JSON: syntax error",
             "[]": "an object",
-            "{}": "traces: the key is required",
+            "{}": "traces: missing; expected this key",
             '{"traces": []}': ": traces: ",
             '{"traces": [], "traces": []}': "traces: the key is given twice",
             '{"traces": {"openb": 1}}': ": traces: ",
-            '{"traces": [{"name": "x"}]}': "traces[0].description: the key is required",
+            '{"traces": [{"name": "x"}]}': "traces[0].description: missing; expected this key",
             '{"traces": [{"name": "\udc80"}]}': "JSON: syntax error",
             '{"traces": ' + "[" * 100_000: "deep",
         }.items():
@@ -400,6 +402,22 @@ class FetchTest(CliTest):
             self.assertEqual((result.returncode, result.stdout), (0, f"{folder}/small.csv: downloaded\n"))
         del self.environment["VGPUALLOC_TRACES"], self.environment["XDG_CACHE_HOME"], self.environment["HOME"]
         self.assert_error_line(self.run_vgpusim("small", "--list", listed), 2, "--out")
+
+    def test_a_server_that_says_nothing_is_told_of(self):
+        """FINDINGS 38: how long has nothing come, and for how long is it waited for."""
+        with socket.create_server(("127.0.0.1", 0)) as silent:  # accepts, as the system does, and never answers
+            entry = {**self.entry(), "url": f"http://127.0.0.1:{silent.getsockname()[1]}/x"}
+            main_end, terminal = pty.openpty()
+            with subprocess.Popen([VGPUSIM, "fetch", "small", "--list", self.list_file(entry), "--out", str(self.out)],
+                                  env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                  stderr=terminal) as process:
+                os.close(terminal)
+                shown = b""
+                while b"(try 1 of 3)" not in shown:  # ctest's limit ends this if it never comes
+                    shown += os.read(main_end, 65536)
+                process.terminate()
+            os.close(main_end)
+        self.assertRegex(shown, rb"\r[^\r]*: no byte for [2-9] s, given up after 92 s \(try 1 of 3\)")
 
     def test_progress_on_a_terminal_only(self):
         self.assertEqual(self.fetch().stderr, "")  # a pipe

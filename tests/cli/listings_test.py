@@ -1,6 +1,7 @@
 """What vgpusim says about itself: version, help, lists of names, usage errors."""
 
 import json
+import resource
 import subprocess
 import unittest
 
@@ -145,12 +146,29 @@ class ListingsTest(CliTest):
         self.assertEqual(self.present(), [])
 
     def test_output_that_cannot_be_printed(self):
-        """A full disk behind standard output is an error, not silence."""
-        with open("/dev/full", "wb") as full:
-            result = subprocess.run([VGPUSIM, "run", "--nodes", QUICKSTART / "nodes.csv", "--pods",
-                                     QUICKSTART / "pods.csv", "--out", self.out, "--json"],
-                                    stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
-        self.assert_error_line(result, 1, "standard output")
+        """FINDINGS 36: a full disk behind standard output is an error of one line, not silence, for all that prints."""
+        pod = self.write("pod.yaml", "{kind: Pod, metadata: {name: p}, spec: {containers: [{name: c}]}}")
+        for arguments in (["run", "--nodes", QUICKSTART / "nodes.csv", "--pods", QUICKSTART / "pods.csv", "--out", self.out,
+                           "--json"], ["catalog", "--json"], ["catalog"], ["--help"], ["--version"], ["run", "--help"],
+                          ["policies"], ["validate", pod], ["validate", "--json", pod]):
+            with self.subTest(arguments=arguments), open("/dev/full", "wb") as full:
+                result = subprocess.run([VGPUSIM, *map(str, arguments)], stdout=full, stderr=subprocess.PIPE, text=True,
+                                        timeout=60, check=False)
+                self.assert_error_line(result, 1, "vgpusim: standard output: cannot be written")
+
+    def test_files_that_cannot_be_written(self):
+        """FINDINGS 36: a disk that is full is nobody's bad input, and leaves nothing behind."""
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))  # and SIGXFSZ as it is by default
+
+        lists = ["--nodes", QUICKSTART / "nodes.csv", "--pods", QUICKSTART / "pods.csv"]
+        for arguments in (["run", *lists], ["compare", *lists, "--policy", "fgd", "--policy", "random"],
+                          ["generate", SOURCE / "traces" / "models" / "quickstart.json"]):
+            with self.subTest(arguments=arguments):
+                result = subprocess.run([VGPUSIM, *map(str, arguments), "--out", self.out], capture_output=True, text=True,
+                                        timeout=60, check=False, preexec_fn=limit)
+                self.assert_error_line(result, 1, str(self.out), "cannot write: File too large")
+                self.assertEqual(self.present(), [])
 
 
 if __name__ == "__main__":

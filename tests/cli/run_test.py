@@ -267,23 +267,49 @@ class ConfigurationTest(CliTest):
         self.assert_done(self.run_lists("--policy", "best_fit", pods=pods))
         self.assertEqual(sorted(row["gpus"] for row in self.pods()), ["0", "0", "0", "1"])
 
+    def test_a_model_that_no_node_has_is_told_of(self):
+        """FINDINGS 24: such pods failed like others, without a word that nothing could ever take them."""
+        pods = PODS.splitlines()[0] + ",gpu_spec\n" + "".join(
+            f"p{i},100,100,1,300,{spec}\n" for i, spec in enumerate(["A100", "NOPE", "NOPE", "T4|A100", "G1|G2", ""]))
+        result = self.run_lists(pods=pods)
+        self.assertEqual(result.returncode, 0)
+        self.assertEqual(result.stderr.splitlines(), [
+            "vgpusim: warning: gpu_spec: got 'NOPE', expected a model of the node list; 2 pods that ask for it can go nowhere",
+            "vgpusim: warning: gpu_spec: got 'G1|G2', expected a model of the node list; a pod that asks for it can go nowhere"])
+        self.assertEqual(sum(row["placed"] == "0" for row in self.pods()), 3)
+        compared = self.vgpusim("compare", *self.inputs(pods=pods), "--policy", "fgd", "--policy", "random", "--out", self.out)
+        self.assertEqual(compared.stderr, result.stderr)
+
+    def test_names_of_models_have_nothing_around_them(self):
+        """FINDINGS 24: ' G2' was another model than 'G2', and looked the same."""
+        for spec in ("G2 | T4", " A100", "A100 ", "A100|", "A\x00", "A\x7f"):
+            pods = PODS.splitlines()[0] + f",gpu_spec\np,100,100,1,300,{spec}\n"
+            self.assert_refused(self.run_lists(pods=pods), "pods.csv:2: gpu_spec: got '", "expected models without spaces")
+        self.assert_refused(self.run_lists(nodes=NODES.replace("A100", " A100")), "nodes.csv:2: model: got ' A100'")
+
     def test_exclusive_mode_gives_whole_gpus(self):
         pods = PODS.splitlines()[0] + "\n" + "".join(f"p{i},100,100,1,300\n" for i in range(4))
         self.assert_done(self.run_lists("--mode", "exclusive", pods=pods))
         self.assertEqual(sorted(row["gpus"] for row in self.pods() if row["placed"] == "1"), ["0", "1"])
         self.assertEqual(self.summary()["pods"]["failed"], 2)
 
-    def test_bare_names_are_looked_for_in_vgpualloc_traces_first(self):
-        self.inputs()
+    def test_bare_names_are_looked_for_here_then_in_vgpualloc_traces(self):
         listed = {"VGPUALLOC_TRACES": str(self.root / "traces")}
+        self.write("nodes.csv", NODES)
         self.write("traces/pods.csv", PODS + "one-more,1,1,0,0\n")
-        self.assert_done(self.vgpusim("run", "--nodes", "nodes.csv", "--pods", "pods.csv", "--out", self.out, env=listed))
+        lists = ["run", "--nodes", "nodes.csv", "--pods", "pods.csv", "--out", self.out]
+        result = self.vgpusim(*lists, env=listed)
+        self.assert_done(result)
         self.assertEqual([entry["path"] for entry in self.summary()["inputs"]],
                          ["nodes.csv", f"{self.root}/traces/pods.csv"])
+        self.assertIn(f"\ninputs         nodes.csv, {self.root}/traces/pods.csv\n", result.stdout)
         self.assertEqual(self.summary()["pods"]["arrived"], 4)
-        self.assert_done(self.vgpusim("run", "--nodes", "./nodes.csv", "--pods", "./pods.csv", "--out", self.out,
-                                      env=listed))
+        self.write("pods.csv", PODS)  # FINDINGS 35, B18: the file in the current folder was not the one that was read
+        result = self.vgpusim(*lists, env=listed)
         self.assertEqual(self.summary()["pods"]["arrived"], 3)
+        self.assertIn("\ninputs         nodes.csv, pods.csv\n", result.stdout)
+        compared = self.vgpusim("compare", *lists[1:], "--policy", "fgd", "--policy", "random", env=listed)
+        self.assertIn("\ninputs: nodes.csv, pods.csv\n", compared.stdout)
 
     def test_bare_names_in_a_scenario_are_looked_for_in_vgpualloc_traces_too(self):
         self.write("traces/n.csv", NODES)
@@ -292,6 +318,9 @@ class ConfigurationTest(CliTest):
         result = self.vgpusim("run", path, "--out", self.out, env={"VGPUALLOC_TRACES": str(self.root / "traces")})
         self.assert_done(result)
         self.assertEqual(self.summary()["pods"]["arrived"], 3)
+        self.write("study/p.csv", PODS + "one-more,1,1,0,0\n")  # FINDINGS 35: beside the scenario comes first
+        result = self.vgpusim("run", path, "--out", self.out, env={"VGPUALLOC_TRACES": str(self.root / "traces")})
+        self.assertEqual(self.summary()["pods"]["arrived"], 4)
 
 
 class ProgressTest(CliTest):

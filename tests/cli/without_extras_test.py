@@ -1,22 +1,23 @@
-"""The vgpusim of a build without libcurl, OpenSSL and dygraphs: it decides the same and says what it cannot do.
+"""The vgpusim of a build without libcurl, OpenSSL, zlib and dygraphs: it decides the same and says what it cannot do.
 
 VGPUSIM_WITHOUT_EXTRAS names it, VGPUSIM the ordinary one."""
 
+import gzip
 import os
 import subprocess
 import unittest
 
-from support import VGPUSIM, CliTest, untimed
+from support import NODES, PODS, VGPUSIM, CliTest, untimed
 
 BINARY = os.environ["VGPUSIM_WITHOUT_EXTRAS"]
 
 
 class WithoutExtrasTest(CliTest):
-    def test_it_needs_neither_library(self):
+    def test_it_needs_none_of_the_libraries(self):  # B15
         def libraries_of(binary):
             return subprocess.run(["readelf", "--dynamic", binary], capture_output=True, text=True, check=True).stdout
 
-        for library in ("libcurl", "libcrypto"):
+        for library in ("libcurl", "libcrypto", "libz"):
             self.assertIn(library, libraries_of(VGPUSIM))
             self.assertNotIn(library, libraries_of(BINARY))
 
@@ -31,11 +32,17 @@ class WithoutExtrasTest(CliTest):
             del source["sha256"]
         self.assertEqual(untimed((plain / "summary.json").read_text()), expected)
 
-    def test_the_report_says_why_it_has_no_curves(self):
+    def test_the_report_says_why_it_has_no_curves(self):  # B15
         self.run_quickstart(binary=BINARY)
         page = (self.out / "report.html").read_text(encoding="utf-8")
         self.assertIn("built without dygraphs", page)
         self.assertNotIn("Licence of dygraphs", page)
+
+    def test_a_gzip_file_is_one_clear_error(self):
+        packed = self.write("nodes.csv", gzip.compress(NODES.encode()))
+        result = self.vgpusim("run", "--nodes", packed, "--pods", self.write("pods.csv", PODS), "--out", self.out,
+                              binary=BINARY)
+        self.assert_refused(result, "nodes.csv: got 'a gzip file', expected a vgpusim built with zlib")
 
     def test_fetch_says_what_is_missing(self):
         self.assert_error_line(self.vgpusim("fetch", "openb", binary=BINARY), 2, "fetch", "libcurl and OpenSSL")

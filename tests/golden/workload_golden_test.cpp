@@ -17,6 +17,7 @@
 #include "vgpualloc/dialect/openb.hpp"
 #include "vgpualloc/metrics/fragmentation.hpp"
 #include "vgpualloc/mode/all.hpp"
+#include "vgpuformats/files.hpp"
 #include "vgpusim/workload/openb.hpp"
 #include "vgputraces/openb.hpp"
 
@@ -80,8 +81,8 @@ protected:
     }
 
     [[nodiscard]] vgpusim::simulation_input built(std::int64_t seed) const {
-        const auto nodes = vgputraces::read_openb_nodes(traces_ + node_list);
-        auto pods = vgputraces::read_openb_pods(traces_ + pod_list);
+        const auto nodes = vgputraces::read_openb_nodes(vgpuformats::read_file(traces_ + node_list).value(), node_list);
+        auto pods = vgputraces::read_openb_pods(vgpuformats::read_file(traces_ + pod_list).value(), pod_list);
         auto input = vgpusim::build_openb_workload(
             nodes.value(), std::move(pods).value(),
             {.tune = 1.3, .seed = seed, .departures = false, .mode = *vgpualloc::find_mode("hami_core")});

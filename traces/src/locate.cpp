@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "vgpuformats/input.hpp"
+
 namespace vgputraces {
 namespace {
 
@@ -33,14 +35,18 @@ std::string default_trace_folder() {
     return named.empty() ? cache_folder() : named;
 }
 
+std::string find_trace(const std::string& name) {
+    if (name.empty() || name.find('/') != std::string::npos) return {};
+    for (const std::string& folder : {environment("VGPUALLOC_TRACES"), cache_folder()}) {
+        if (!folder.empty() && exists(folder + "/" + name)) return folder + "/" + name;
+    }
+    return {};
+}
+
 std::string resolve_trace_path(const std::string& path) {
-    if (path.empty() || path.find('/') != std::string::npos) return path;
-    const std::string named = environment("VGPUALLOC_TRACES");
-    if (!named.empty() && exists(named + "/" + path)) return named + "/" + path;
-    if (exists(path)) return path;
-    const std::string cache = cache_folder();
-    if (!cache.empty() && exists(cache + "/" + path)) return cache + "/" + path;
-    return path;
+    if (path == vgpuformats::standard_input || exists(path)) return path;
+    const std::string listed = find_trace(path);
+    return listed.empty() ? path : listed;
 }
 
 } // namespace vgputraces

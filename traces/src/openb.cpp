@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "vgpuformats/csv_reader.hpp"
-#include "vgpuformats/files.hpp"
 
 namespace vgputraces {
 
@@ -42,7 +41,9 @@ expected<std::int64_t> number(const csv_reader& csv, std::size_t column, std::in
         failure == std::errc::result_out_of_range || (failure == std::errc{} && end == text.data() + text.size())
             ? error_code::out_of_range
             : error_code::malformed;
-    return unexpected(csv.field_error(column, code, "a whole number from 0 to " + std::to_string(max)));
+    const std::string range = "a whole number from 0 to " + std::to_string(max);
+    if (text.empty()) return unexpected(csv.field_error(column, error_code::missing, "missing; expected " + range));
+    return unexpected(csv.field_error(column, code, range));
 }
 
 /// An optional time column: absent or empty gives nothing.
@@ -58,7 +59,7 @@ class name_check {
 public:
     expected<void> check(const csv_reader& csv, std::size_t column) {
         const std::string_view name = csv.field(column);
-        if (name.empty()) return unexpected(csv.field_error(column, error_code::missing, "a name"));
+        if (name.empty()) return unexpected(csv.field_error(column, error_code::missing, "missing; expected a name"));
         const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
         if (std::ranges::any_of(name, is_control)) {
             return unexpected(csv.field_error(column, error_code::malformed, "a name without control characters"));
@@ -73,6 +74,23 @@ private:
     std::unordered_set<std::string_view> seen_; // only looked up, never walked
 };
 
+/// The models in a field, '|' between them, as they can be the names of models.
+expected<void> check_models(const csv_reader& csv, std::size_t column) {
+    std::string_view rest = csv.field(column);
+    if (rest.empty()) return {};
+    const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+    while (true) {
+        const std::size_t bar = rest.find('|');
+        const std::string_view model = rest.substr(0, bar);
+        if (model.empty() || model.starts_with(' ') || model.ends_with(' ') || std::ranges::any_of(model, is_control)) {
+            return unexpected(csv.field_error(column, error_code::malformed,
+                                              "models without spaces around them and without control characters"));
+        }
+        if (bar == std::string_view::npos) return {};
+        rest.remove_prefix(bar + 1);
+    }
+}
+
 expected<openb_node> read_node(const csv_reader& csv, const std::array<std::size_t, 5>& columns) {
     const auto cpu = number(csv, columns[1], amount_max);
     if (!cpu) return unexpected(cpu.error());
@@ -80,13 +98,15 @@ expected<openb_node> read_node(const csv_reader& csv, const std::array<std::size
     if (!memory) return unexpected(memory.error());
     const auto gpus = number(csv, columns[3], gpus_max);
     if (!gpus) return unexpected(gpus.error());
+    if (const auto checked = check_models(csv, columns[4]); !checked) return unexpected(checked.error());
     openb_node node{.name = std::string{csv.field(columns[0])},
                     .cpu = milli_cpu{*cpu},
                     .memory = mib{*memory},
                     .gpu_count = static_cast<int>(*gpus),
                     .model = std::string{csv.field(columns[4])}};
     if (node.gpu_count > 0 && node.model.empty()) {
-        return unexpected(csv.field_error(columns[4], error_code::missing, "a GPU model, because the node has GPUs"));
+        return unexpected(csv.field_error(columns[4], error_code::missing,
+                                          "missing; expected a GPU model, because the node has GPUs"));
     }
     return node;
 }
@@ -114,6 +134,9 @@ expected<openb_pod> read_pod(const csv_reader& csv, const pod_columns& columns) 
     if (*creation && *deletion && **deletion < **creation) {
         return unexpected(
             csv.field_error(columns.deletion_time, error_code::out_of_range, "a time not before creation_time"));
+    }
+    if (columns.gpu_spec != csv_reader::no_column) {
+        if (const auto checked = check_models(csv, columns.gpu_spec); !checked) return unexpected(checked.error());
     }
     const bool uses_gpu = *gpus > 0 && *milli > 0;
     return openb_pod{.name = std::string{csv.field(columns.required[0])},
@@ -165,10 +188,8 @@ expected<std::vector<Row>> read_rows(csv_reader& csv, std::size_t name_column, c
 
 } // namespace
 
-expected<std::vector<openb_node>> read_openb_nodes(const std::string& path) {
-    const auto text = vgpuformats::read_file(path);
-    if (!text) return unexpected(text.error());
-    auto csv = csv_reader::open(path, *text);
+expected<std::vector<openb_node>> read_openb_nodes(std::string_view text, const std::string& name) {
+    auto csv = csv_reader::open(name, text);
     if (!csv) return unexpected(csv.error());
     std::array<std::size_t, 5> columns{};
     if (const auto complete = find_required(*csv, {"sn", "cpu_milli", "memory_mib", "gpu", "model"}, columns);
@@ -181,10 +202,8 @@ expected<std::vector<openb_node>> read_openb_nodes(const std::string& path) {
     return nodes;
 }
 
-expected<std::vector<openb_pod>> read_openb_pods(const std::string& path) {
-    const auto text = vgpuformats::read_file(path);
-    if (!text) return unexpected(text.error());
-    auto csv = csv_reader::open(path, *text);
+expected<std::vector<openb_pod>> read_openb_pods(std::string_view text, const std::string& name) {
+    auto csv = csv_reader::open(name, text);
     if (!csv) return unexpected(csv.error());
     pod_columns columns;
     if (const auto complete =

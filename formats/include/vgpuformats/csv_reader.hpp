@@ -24,7 +24,7 @@ public:
         csv_reader reader{std::move(path), text};
         if (text.empty()) {
             return vgpualloc::unexpected(
-                reader.line_error(vgpualloc::error_code::missing, "needs a header line, is empty"));
+                reader.line_error(vgpualloc::error_code::missing, "empty; expected a header line"));
         }
         if (text.starts_with("\xEF\xBB\xBF")) reader.rest_.remove_prefix(3);
         reader.split(reader.take_line());
@@ -74,10 +74,11 @@ public:
                 .where = path_ + ":1",
                 .field = std::string{name},
                 .value = "",
-                .expected = "the required column is missing from the header"};
+                .expected = "missing; expected this column in the header"};
     }
     [[nodiscard]] vgpualloc::error empty_list(std::string_view what) const {
-        return line_error(vgpualloc::error_code::missing, "at least one " + std::string{what} + " after the header");
+        return line_error(vgpualloc::error_code::missing,
+                          "missing; expected at least one " + std::string{what} + " after the header");
     }
 
 private:

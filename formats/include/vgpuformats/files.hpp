@@ -16,6 +16,11 @@ namespace vgpuformats {
 [[nodiscard]] vgpualloc::expected<void> keep_inputs(const std::string& folder, const std::vector<std::string>& names,
                                                     const std::vector<std::string>& inputs);
 
+/// Why files could not be written.
+struct write_failure : vgpualloc::error {
+    bool of_system = false; ///< a full disk, a limit of the system, a broken device; else the folder that was named
+};
+
 struct output_file {
     std::string name;         ///< relative to the folder given
     std::string_view content; ///< must outlive the call
@@ -24,6 +29,11 @@ struct output_file {
 /// Creates `folder` (not empty) and its parents if needed, writes every file under a temporary name in it, then renames
 /// all. If anything fails, the temporary files (and a folder made by this call) are removed and what was there before
 /// is kept.
-[[nodiscard]] vgpualloc::expected<void> write_files(const std::string& folder, const std::vector<output_file>& files);
+[[nodiscard]] tl::expected<void, write_failure> write_files(const std::string& folder,
+                                                            const std::vector<output_file>& files);
+
+/// Removes files of `folder`, and folders in it that they leave empty.
+[[nodiscard]] tl::expected<void, write_failure> remove_files(const std::string& folder,
+                                                             const std::vector<std::string>& names);
 
 } // namespace vgpuformats

@@ -18,18 +18,7 @@ using vgpualloc::unexpected;
 
 namespace {
 
-constexpr const char* summaries_name = "compare.json";
 constexpr const char* report_name = "report.html";
-
-/// A policy's spelling as a folder name.
-std::string folder_of(std::string policy) {
-    for (char& c : policy) {
-        const bool plain =
-            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
-        if (!plain) c = '-';
-    }
-    return policy;
-}
 
 vgpualloc::error bad_policies(const std::string& value, const char* expectation) {
     return {.code = vgpualloc::error_code::malformed,
@@ -40,6 +29,15 @@ vgpualloc::error bad_policies(const std::string& value, const char* expectation)
 }
 
 } // namespace
+
+std::string folder_of(std::string policy) {
+    for (char& c : policy) {
+        const bool plain =
+            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
+        if (!plain) c = '-';
+    }
+    return policy;
+}
 
 expected<void> check_policies(const std::vector<std::string>& policies) {
     if (policies.size() < 2) {

@@ -8,7 +8,7 @@
 #include <system_error>
 
 #include "vgpualloc/core/config.hpp"
-#include "vgpuformats/files.hpp"
+#include "vgpuformats/input.hpp"
 #include "vgpuformats/json.hpp"
 #include "vgpusim/study/seed.hpp"
 #include "vgputraces/locate.hpp"
@@ -23,11 +23,12 @@ using vgpualloc::unexpected;
 namespace {
 
 error bad_value(std::string_view key, std::string_view value, const char* expectation) {
-    return {.code = error_code::malformed,
+    const bool absent = value.empty();
+    return {.code = absent ? error_code::missing : error_code::malformed,
             .where = "",
             .field = std::string{key},
             .value = std::string{value},
-            .expected = expectation};
+            .expected = (absent ? "missing; expected " : "") + std::string{expectation}};
 }
 
 template <class Number>
@@ -141,10 +142,12 @@ error unknown_key(std::string where, std::string_view key) {
 
 std::string from_folder_of(const std::string& scenario, const std::string& path) {
     const std::filesystem::path relative{path};
-    if (relative.empty() || relative.is_absolute()) return path;
-    // A bare name may be meant for $VGPUALLOC_TRACES, which is looked in first.
-    if (const std::string listed = vgputraces::resolve_trace_path(path); listed != path) return listed;
-    return (std::filesystem::path{scenario}.parent_path() / relative).lexically_normal().string();
+    if (relative.empty() || relative.is_absolute() || path == vgpuformats::standard_input) return path;
+    const auto beside = (std::filesystem::path{scenario}.parent_path() / relative).lexically_normal();
+    std::error_code absent;
+    if (std::filesystem::exists(beside, absent)) return beside.string();
+    const std::string listed = vgputraces::find_trace(path);
+    return listed.empty() ? beside.string() : listed;
 }
 
 expected<void> take_member(run_config& config, const std::string& path, const std::string& key,
@@ -207,9 +210,9 @@ expected<void> set_key(run_config& config, std::string_view key, std::string_vie
 }
 
 expected<scenario> read_scenario(const std::string& path) {
-    const auto text = vgpuformats::read_file(path);
-    if (!text) return unexpected(text.error());
-    const auto object = vgpuformats::parse_json(*text, path);
+    const auto input = vgpuformats::read_input(path);
+    if (!input) return unexpected(input.error());
+    const auto object = vgpuformats::parse_json(input->text, path);
     if (!object) return unexpected(object.error());
     if (!object->is_map()) {
         return unexpected(error{error_code::malformed, path, "", "", "a scenario is a JSON object"});

@@ -13,8 +13,7 @@
 #include "vgpualloc/compat/all.hpp"
 #include "vgpualloc/mode/all.hpp"
 #include "vgpualloc/verify/placements.hpp"
-#include "vgpuformats/files.hpp"
-#include "vgpuformats/sha256.hpp"
+#include "vgpuformats/input.hpp"
 #include "vgpusim/discipline/all.hpp"
 #include "vgpusim/workload/offered_load.hpp"
 #include "vgpusim/workload/openb.hpp"
@@ -31,16 +30,21 @@ using vgpualloc::unexpected;
 
 namespace {
 
-expected<input_file> hashed(const std::string& path) {
-    const auto text = vgpuformats::read_file(path);
-    if (!text) return unexpected(text.error());
-    return input_file{.path = path, .sha256 = vgpuformats::sha256_hex(*text).value_or("")};
+/// What `read` makes of a list, and the list's record. The file is read once, so that the checksum is of what was used.
+template <class Read>
+auto read_list(const std::string& path, const Read& read, std::vector<input_file>& records)
+    -> decltype(read(std::string_view{}, path)) {
+    auto input = vgpuformats::read_input(vgputraces::resolve_trace_path(path),
+                                         {.bytes_max = vgpuformats::list_bytes_max, .hashed = true});
+    if (!input) return unexpected(input.error());
+    records.push_back({.path = input->name, .sha256 = std::move(input->sha256)});
+    return read(input->text, input->name);
 }
 
 expected<void> needs_path(const std::string& value, const char* field) {
     if (!value.empty()) return {};
-    return unexpected(
-        error{.code = error_code::missing, .where = "", .field = field, .value = "", .expected = "needed: a path"});
+    return unexpected(error{
+        .code = error_code::missing, .where = "", .field = field, .value = "", .expected = "missing; expected a path"});
 }
 
 /// The ledger as it was when the most was allocated, made again from its log.
@@ -133,12 +137,12 @@ expected<loaded_input> load_input(const run_config& config) {
     for (const auto& [path, key] : {std::pair{&config.nodes, "nodes"}, {&config.pods, "pods"}, {&config.out, "out"}}) {
         if (const auto present = needs_path(*path, key); !present) return unexpected(present.error());
     }
-    const std::string nodes_path = vgputraces::resolve_trace_path(config.nodes);
-    const std::string pods_path = vgputraces::resolve_trace_path(config.pods);
-    const auto nodes = vgputraces::read_openb_nodes(nodes_path);
+    loaded_input loaded;
+    const auto nodes = read_list(config.nodes, vgputraces::read_openb_nodes, loaded.files);
     if (!nodes) return unexpected(nodes.error());
-    auto pods = vgputraces::read_openb_pods(pods_path);
+    auto pods = read_list(config.pods, vgputraces::read_openb_pods, loaded.files);
     if (!pods) return unexpected(pods.error());
+    loaded.warnings = models_not_there(*nodes, *pods);
     auto input = build_openb_workload(*nodes, std::move(*pods),
                                       {.tune = config.tune,
                                        .seed = config.seed,
@@ -146,12 +150,7 @@ expected<loaded_input> load_input(const run_config& config) {
                                        .departures = config.departures,
                                        .mode = *mode});
     if (!input) return unexpected(input.error());
-    loaded_input loaded{.input = std::move(*input), .files = {}};
-    for (const std::string& path : {nodes_path, pods_path}) {
-        auto file = hashed(path);
-        if (!file) return unexpected(file.error());
-        loaded.files.push_back(std::move(*file));
-    }
+    loaded.input = *std::move(input);
     return loaded;
 }
 

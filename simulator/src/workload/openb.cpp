@@ -6,6 +6,9 @@
 #include <cstddef>
 #include <map>
 #include <numeric>
+#include <set>
+#include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -173,11 +176,12 @@ expected<void> take_times_from_trace(simulation_input& input, const std::vector<
     for (arriving_pod& pod : input.pods) {
         const openb_pod& source = by_name[pod.name];
         if (!source.creation_time) {
-            return vgpualloc::unexpected(error{.code = error_code::missing,
-                                               .where = "pod " + source.name,
-                                               .field = "creation_time",
-                                               .value = "",
-                                               .expected = "needed in the pod list, because departures are replayed"});
+            return vgpualloc::unexpected(
+                error{.code = error_code::missing,
+                      .where = "pod " + source.name,
+                      .field = "creation_time",
+                      .value = "",
+                      .expected = "missing; expected in the pod list, because departures are replayed"});
         }
         pod.arrival = *source.creation_time;
         if (source.deletion_time) pod.duration = *source.deletion_time - *source.creation_time;
@@ -261,6 +265,41 @@ expected<simulation_input> build_openb_workload(const std::vector<openb_node>& n
     input.names.reserve(pods.size());
     for (openb_pod& pod : pods) input.names.push_back(std::move(pod.name));
     return input;
+}
+
+std::vector<error> models_not_there(const std::vector<openb_node>& nodes, const std::vector<openb_pod>& pods) {
+    std::set<std::string_view> models;
+    for (const openb_node& node : nodes) {
+        if (node.gpu_count > 0) models.insert(node.model);
+    }
+    const auto is_there = [&models](std::string_view spec) {
+        while (true) {
+            const std::size_t bar = spec.find('|');
+            if (models.contains(spec.substr(0, bar))) return true;
+            if (bar == std::string_view::npos) return false;
+            spec.remove_prefix(bar + 1);
+        }
+    };
+    std::map<std::string_view, std::int64_t> pods_with; // by spelling
+    std::vector<std::string_view> absent;
+    for (const openb_pod& pod : pods) {
+        if (pod.gpu_spec.empty()) continue;
+        const auto [known, is_new] = pods_with.try_emplace(pod.gpu_spec, 0);
+        if (is_new && !is_there(pod.gpu_spec)) absent.push_back(pod.gpu_spec);
+        ++known->second;
+    }
+    std::vector<error> warnings;
+    for (const std::string_view spec : absent) {
+        const std::int64_t count = pods_with.at(spec);
+        warnings.push_back({.code = error_code::unknown_name,
+                            .where = "",
+                            .field = "gpu_spec",
+                            .value = std::string{spec},
+                            .expected = "a model of the node list; " +
+                                        (count == 1 ? "a pod that asks" : std::to_string(count) + " pods that ask") +
+                                        " for it can go nowhere"});
+    }
+    return warnings;
 }
 
 } // namespace vgpusim

@@ -106,7 +106,7 @@ TEST(parse_ascend_catalog, refuses_mistakes) {
     const std::vector<mistake> rows{
         {R"("ai_core": 8,)", R"("ai_core": "8",)", error_code::malformed,
          in_chip + "ai_core: got '8', expected a whole number from 1 to 1000000"},
-        {R"("ai_core": 8,)", "", error_code::missing, in_chip + "ai_core: the key is required"},
+        {R"("ai_core": 8,)", "", error_code::missing, in_chip + "ai_core: missing; expected this key"},
         {R"("chip_name")", R"("chipname")", error_code::unknown_name,
          in_chip +
              "chipname: unknown key, the keys here are name, chip_name, resource, resource_memory, resource_core, "
@@ -124,12 +124,12 @@ TEST(parse_ascend_catalog, refuses_mistakes) {
         {R"("name": "t2")", R"("name": "t1")", error_code::duplicate,
          in_chip + "templates[1].name: got 't1', expected every name once"},
         {R"("chips")", R"("soft_core_total": 100, "chips")", error_code::missing,
-         "f.json: ascend.soft_by_default: the key is required"},
+         "f.json: ascend.soft_by_default: missing; expected this key"},
         {R"("ascend": {)", R"("ascend": {"cards": 1, )", error_code::unknown_name,
          "f.json: ascend.cards: unknown key, the keys here are soft_core_total, soft_by_default, annotations, plugin, "
          "chips"},
         {R"("ascend": {)", R"("mindcluster": {}, "ascend": {)", error_code::missing,
-         "f.json: mindcluster.resource: the key is required"},
+         "f.json: mindcluster.resource: missing; expected this key"},
     };
     for (const mistake& row : rows) {
         SCOPED_TRACE(row.from + " -> " + row.to);

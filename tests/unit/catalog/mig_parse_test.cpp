@@ -57,8 +57,8 @@ TEST(parse_mig_catalog, refuses_text_that_is_no_catalog) {
     const auto message = [](const std::string& text) { return parse_mig_catalog(text, "f.json").error().message(); };
     EXPECT_EQ(message("{").substr(0, 17), "f.json:1:2: JSON:");
     EXPECT_EQ(message("[]"), "f.json: got 'a list', expected an object");
-    EXPECT_EQ(message("{}"), "f.json: schema: the key is required");
-    EXPECT_EQ(message(R"({"schema": "vgpualloc-catalog/1"})"), "f.json: mig: the key is required");
+    EXPECT_EQ(message("{}"), "f.json: schema: missing; expected this key");
+    EXPECT_EQ(message(R"({"schema": "vgpualloc-catalog/1"})"), "f.json: mig: missing; expected this key");
     EXPECT_EQ(message(R"({"schema": "vgpualloc-catalog/1", "mig": []})"),
               "f.json: mig: got 'a list', expected at least 1 entry");
     EXPECT_EQ(message(R"({"schema": "vgpualloc-catalog/1", "mig": [3]})"),
@@ -111,7 +111,7 @@ TEST(parse_mig_catalog, refuses_mistakes_in_a_profile) {
     expect_refused({
         {R"("kind": "core")", R"("kind": "Core")", error_code::unknown_name,
          in_profile + "kind: got 'Core', expected one of core, double_memory, media, all_media, no_media, graphics"},
-        {R"("profile_id": 19, )", "", error_code::missing, in_profile + "profile_id: the key is required"},
+        {R"("profile_id": 19, )", "", error_code::missing, in_profile + "profile_id: missing; expected this key"},
         {R"("compute_slices": 1)", R"("compute_slices": 3)", error_code::out_of_range,
          in_profile + "compute_slices: got '3', expected a whole number from 1 to 2"},
         {R"("memory_slices": 1)", R"("memory_slices": 2)", error_code::mismatch,

@@ -55,11 +55,11 @@ TEST(csv_reader, columns_by_name) {
     EXPECT_EQ(csv->column("a"), 0U);
     EXPECT_EQ(csv->column("b"), 1U);
     EXPECT_EQ(csv->column("B"), csv_reader::no_column);
-    EXPECT_EQ(csv->missing_column("c").message(), "f.csv:1: c: the required column is missing from the header");
+    EXPECT_EQ(csv->missing_column("c").message(), "f.csv:1: c: missing; expected this column in the header");
 }
 
 TEST(csv_reader, an_empty_text_has_no_header) {
-    EXPECT_EQ(parse("", 0).failure, "f.csv:1: needs a header line, is empty");
+    EXPECT_EQ(parse("", 0).failure, "f.csv:1: empty; expected a header line");
 }
 
 TEST(csv_reader, a_column_may_occur_once_only) {

@@ -145,7 +145,7 @@ TEST(cursor, lists_and_maps_are_checked) {
     EXPECT_EQ(wrong(R"({"b": 1, "c": 2})", [](const cursor& value) { value.only({"b", "d"}); }),
               "f: a.c: unknown key, the keys here are b, d");
     EXPECT_EQ(wrong("{}", [](const cursor& value) { static_cast<void>(value.at("b").integer(any_number)); }),
-              "f: a.b: the key is required");
+              "f: a.b: missing; expected this key");
     EXPECT_EQ(wrong(R"({"t": ["x", "x"]})", [](const cursor& value) { static_cast<void>(value.maybe_texts("t")); }),
               "f: a.t[1]: got 'x', expected every text once");
 }
@@ -171,7 +171,7 @@ TEST(cursor, places_name_lines_where_that_is_wished) {
     EXPECT_EQ(second.at("b").problem(error_code::mismatch, "3").message(), "f:4: a[1].b: got '2', expected 3");
     EXPECT_EQ(text.message(), "");
     static_cast<void>(second.at("c"));
-    EXPECT_EQ(text.message(), "f:4: a[1].c: the key is required");
+    EXPECT_EQ(text.message(), "f:4: a[1].c: missing; expected this key");
 }
 
 TEST(cursor, a_label_becomes_part_of_the_place_and_paths_begin_anew) {

@@ -57,7 +57,8 @@ TEST_F(locate, the_default_folder_follows_the_environment) {
     EXPECT_EQ(default_trace_folder(), "/t");
 }
 
-TEST_F(locate, a_bare_name_is_found_in_the_named_folder_then_here_then_in_the_cache) {
+// FINDINGS 35, B18: $VGPUALLOC_TRACES shadowed the file that lay in the current folder.
+TEST_F(locate, a_bare_name_is_found_here_then_in_the_named_folder_then_in_the_cache) {
     fs::create_directories(at("cache/vgpualloc/traces"));
     fs::create_directories(at("named"));
     const scoped_variable cache{"XDG_CACHE_HOME", at("cache").c_str()};
@@ -69,10 +70,15 @@ TEST_F(locate, a_bare_name_is_found_in_the_named_folder_then_here_then_in_the_ca
     EXPECT_EQ(find("x.csv"), "x.csv"); // nowhere
     put("cache/vgpualloc/traces/x.csv");
     EXPECT_EQ(find("x.csv"), at("cache/vgpualloc/traces/x.csv"));
-    put("x.csv");
-    EXPECT_EQ(find("x.csv"), "x.csv");
     put("named/x.csv");
     EXPECT_EQ(find("x.csv"), at("named/x.csv"));
+    EXPECT_EQ(vgputraces::find_trace("x.csv"), at("named/x.csv"));
+    put("x.csv");
+    EXPECT_EQ(find("x.csv"), "x.csv");
+    EXPECT_EQ(vgputraces::find_trace("x.csv"), at("named/x.csv")); // which does not look here
+    EXPECT_EQ(vgputraces::find_trace("./x.csv"), "");
+    put("named/-");
+    EXPECT_EQ(find("-"), "-");             // standard input
     EXPECT_EQ(find("./x.csv"), "./x.csv"); // not a bare name
     EXPECT_EQ(find(""), "");
 

@@ -93,6 +93,16 @@ private:
 /// Why we, and not the network, ended a transfer.
 enum class stop_reason { none, disk, wrong_size, wrong_range, odd_status };
 
+using clock = std::chrono::steady_clock;
+
+/// The tries of one file.
+struct patience {
+    int tries = 1;
+    clock::time_point heard = clock::now(); ///< when the last byte came
+
+    [[nodiscard]] double silent_s() const { return std::chrono::duration<double>(clock::now() - heard).count(); }
+};
+
 /// What the callbacks of one request share.
 struct request_state {
     CURL* handle = nullptr;
@@ -103,6 +113,7 @@ struct request_state {
     std::int64_t range_total_bytes = -1;
     std::int64_t said_bytes = -1; ///< the size of the whole file according to the server
     bool begun = false;
+    patience* waiting = nullptr;
     stop_reason stop = stop_reason::none;
     int disk_errno = 0;
 };
@@ -158,8 +169,21 @@ std::size_t on_header(char* data, std::size_t, std::size_t size, void* context) 
     return stop_reason::none;
 }
 
+/// libcurl calls it about once a second, whether anything comes or not.
+int on_tick(void* context, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+    const auto& state = *static_cast<const request_state*>(context);
+    if (state.options->on_wait) {
+        state.options->on_wait(*state.file, {.tries = state.waiting->tries,
+                                             .tries_max = state.options->tries_max,
+                                             .silent_s = state.waiting->silent_s(),
+                                             .patience_s = state.options->patience_s()});
+    }
+    return 0; // go on
+}
+
 std::size_t on_body(char* data, std::size_t, std::size_t size, void* context) noexcept {
     auto& state = *static_cast<request_state*>(context);
+    state.waiting->heard = clock::now();
     if (!state.begun) {
         state.begun = true;
         state.stop = begin_body(state);
@@ -223,6 +247,9 @@ void set_options(CURL* handle, const public_file& file, const fetch_options& opt
     curl_easy_setopt(handle, CURLOPT_HEADERDATA, &state);
     curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, &on_body);
     curl_easy_setopt(handle, CURLOPT_WRITEDATA, &state);
+    curl_easy_setopt(handle, CURLOPT_NOPROGRESS, 0L);
+    curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, &on_tick);
+    curl_easy_setopt(handle, CURLOPT_XFERINFODATA, &state);
     // Not CURLOPT_RESUME_FROM: that fails where a server ignores the range, although its answer is the whole file.
     if (const std::int64_t have_bytes = state.part->size_bytes(); have_bytes > 0) {
         curl_easy_setopt(handle, CURLOPT_RANGE, (std::to_string(have_bytes) + "-").c_str());
@@ -243,13 +270,14 @@ void set_options(CURL* handle, const public_file& file, const fetch_options& opt
 }
 
 [[nodiscard]] std::optional<attempt_failure> request_once(CURL* handle, const public_file& file, part_file& part,
-                                                          const fetch_options& options) {
+                                                          patience& waiting, const fetch_options& options) {
     std::array<char, CURL_ERROR_SIZE> message{};
     request_state state;
     state.handle = handle;
     state.part = &part;
     state.file = &file;
     state.options = &options;
+    state.waiting = &waiting;
     set_options(handle, file, options, state, message.data());
     const CURLcode code = curl_easy_perform(handle);
     long status = 0;
@@ -297,11 +325,17 @@ void set_options(CURL* handle, const public_file& file, const fetch_options& opt
 [[nodiscard]] std::optional<error> load(CURL* handle, const public_file& file, part_file& part,
                                         const fetch_options& options) {
     auto wait = std::chrono::milliseconds{options.first_wait_ms};
-    for (int tries = 1;; ++tries) {
-        std::optional<attempt_failure> failed = request_once(handle, file, part, options);
+    patience waiting;
+    const clock::time_point begin = clock::now();
+    for (;; ++waiting.tries) {
+        std::optional<attempt_failure> failed = request_once(handle, file, part, waiting, options);
         if (!failed) return std::nullopt;
-        if (!failed->may_pass || tries >= options.tries_max) {
-            if (tries > 1) failed->what.expected += ", after " + std::to_string(tries) + " tries";
+        if (!failed->may_pass || waiting.tries >= options.tries_max) {
+            if (waiting.tries > 1) {
+                const auto passed_s = std::chrono::duration_cast<std::chrono::seconds>(clock::now() - begin).count();
+                failed->what.expected +=
+                    ", after " + std::to_string(waiting.tries) + " tries in " + std::to_string(passed_s) + " s";
+            }
             if (failed->what.code == error_code::io && part.size_bytes() > 0) {
                 failed->what.expected += "; " + std::to_string(part.size_bytes()) + " of " +
                                          std::to_string(file.size_bytes) + " bytes kept for the next run";
@@ -354,6 +388,14 @@ void set_options(CURL* handle, const public_file& file, const fetch_options& opt
 }
 
 } // namespace
+
+double fetch_options::patience_s() const {
+    double waits_ms = 0;
+    double wait_ms = static_cast<double>(first_wait_ms);
+    for (int tries = 1; tries < tries_max; ++tries, wait_ms *= 2) waits_ms += wait_ms;
+    return static_cast<double>(tries_max) * static_cast<double>(std::max(connect_timeout_s, stall_timeout_s)) +
+           waits_ms / 1000;
+}
 
 std::string_view name_of(fetch_status status) {
     switch (status) {

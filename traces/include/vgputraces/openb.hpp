@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "vgpualloc/core/expected.hpp"
@@ -35,14 +36,16 @@ struct openb_pod {
     bool operator==(const openb_pod&) const = default;
 };
 
-/// Reads a node list: columns sn, cpu_milli, memory_mib, gpu, model, in any order; further columns are ignored.
-/// Errors name the file, line and column: missing column, negative or malformed number, duplicate node name, a GPU node
-/// without a model, a line with the wrong number of fields (also a truncated last line).
-[[nodiscard]] vgpualloc::expected<std::vector<openb_node>> read_openb_nodes(const std::string& path);
+/// Reads a node list, which errors call `name`: columns sn, cpu_milli, memory_mib, gpu, model, in any order; further
+/// columns are ignored. Errors have name, line and column: missing column, negative or malformed number, duplicate node
+/// name, a GPU node without a model, a line with the wrong number of fields (also a truncated last line).
+[[nodiscard]] vgpualloc::expected<std::vector<openb_node>> read_openb_nodes(std::string_view text,
+                                                                            const std::string& name);
 
 /// Reads a pod list: columns name, cpu_milli, memory_mib, num_gpu, gpu_milli required; gpu_spec, creation_time and
 /// deletion_time (whole seconds) optional. gpu_milli above 1000 counts as 1000 (as in the reference); names are unique.
-[[nodiscard]] vgpualloc::expected<std::vector<openb_pod>> read_openb_pods(const std::string& path);
+[[nodiscard]] vgpualloc::expected<std::vector<openb_pod>> read_openb_pods(std::string_view text,
+                                                                          const std::string& name);
 
 /// The same formats as text, LF line ends, header first. Pods are written with all eleven columns.
 [[nodiscard]] std::string write_openb_nodes(const std::vector<openb_node>& nodes);

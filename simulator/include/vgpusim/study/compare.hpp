@@ -11,6 +11,12 @@
 
 namespace vgpusim {
 
+/// The name of the file with the summaries of all runs.
+inline constexpr const char* summaries_name = "compare.json";
+
+/// A policy's spelling as the name of the folder for its run.
+[[nodiscard]] std::string folder_of(std::string policy);
+
 /// Refuses fewer than two policies, and policies whose folders would be one. The field of the errors is "--policy".
 [[nodiscard]] vgpualloc::expected<void> check_policies(const std::vector<std::string>& policies);
 

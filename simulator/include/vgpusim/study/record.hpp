@@ -18,14 +18,15 @@
 namespace vgpusim {
 
 struct input_file {
-    std::string path;
-    std::string sha256; ///< empty in a build without OpenSSL
+    std::string path;   ///< "-" for standard input
+    std::string sha256; ///< of the bytes as they were read, compressed or not; empty in a build without OpenSSL
 };
 
 /// A workload read once and replayed by several policies.
 struct loaded_input {
     simulation_input input;
     std::vector<input_file> files;
+    std::vector<vgpualloc::error> warnings{}; ///< what can be replayed, but is most likely not what was meant
 };
 
 /// Devices of a mode in which a fatal fault of one container takes the others with it (sharing_mode::shares_faults).

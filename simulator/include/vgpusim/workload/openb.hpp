@@ -33,4 +33,9 @@ build_openb_workload(const std::vector<vgputraces::openb_node>& nodes, std::vect
 /// covered.
 [[nodiscard]] vgpualloc::workload typical_pods(const std::vector<vgputraces::openb_pod>& pods);
 
+/// What of the pods' gpu_spec names no model that a node has, so that such a pod goes nowhere. Once for each spelling,
+/// in the order of the list.
+[[nodiscard]] std::vector<vgpualloc::error> models_not_there(const std::vector<vgputraces::openb_node>& nodes,
+                                                             const std::vector<vgputraces::openb_pod>& pods);
+
 } // namespace vgpusim

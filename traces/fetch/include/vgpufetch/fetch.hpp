@@ -56,6 +56,14 @@ struct fetched_file {
     std::optional<vgpualloc::error> failure; ///< set when failed
 };
 
+/// How long nothing has come.
+struct fetch_wait {
+    int tries = 1; ///< this one is that many-th
+    int tries_max = 1;
+    double silent_s = 0;   ///< since the last byte of any try, or since the first request
+    double patience_s = 0; ///< after that many seconds of silence the file is given up
+};
+
 struct fetch_options {
     std::string folder;
     int tries_max = 3;                ///< per file, for failures that may pass: lost connections, HTTP 408, 429 and 5xx
@@ -63,7 +71,11 @@ struct fetch_options {
     long connect_timeout_s = 20;
     long stall_timeout_s = 30; ///< a transfer below 100 bytes/s for this long counts as lost
     std::function<void(const public_file&, std::int64_t done_bytes)> on_progress; ///< may be empty
+    std::function<void(const public_file&, const fetch_wait&)> on_wait;           ///< about once a second; may be empty
     std::function<void(const fetched_file&)> on_file_end;                         ///< may be empty
+
+    /// How long a server may say nothing, over all tries, until a file is given up.
+    [[nodiscard]] double patience_s() const;
 };
 
 /// Brings the files into `options.folder`, one after the other. A download in progress is `<name>.part`, which stays

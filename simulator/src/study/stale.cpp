@@ -1,0 +1,82 @@
+#include "vgpusim/study/stale.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+#include "vgpuformats/files.hpp"
+#include "vgpuformats/json.hpp"
+#include "vgpusim/study/compare.hpp"
+
+namespace vgpusim {
+
+namespace {
+
+using vgpuformats::document;
+
+/// The document in a file, if it is there and can be read.
+std::optional<document> json_in(const std::string& path) {
+    const auto text = vgpuformats::read_file(path);
+    if (!text) return std::nullopt;
+    auto value = vgpuformats::parse_json(*text, path);
+    return value ? std::optional{*std::move(value)} : std::nullopt;
+}
+
+/// Whether this is what a run says of itself in summary.json.
+bool is_summary(const document& value) {
+    const auto* const policy = value.find("policy");
+    const auto* const config = value.find("config");
+    const auto* const inputs = value.find("inputs");
+    return value.find("version") != nullptr && policy != nullptr && policy->is_text() && config != nullptr &&
+           config->is_map() && inputs != nullptr && inputs->is_list();
+}
+
+bool begins_with(const std::string& path, std::string_view beginning) {
+    std::ifstream file{path, std::ios::binary};
+    std::string read(beginning.size(), '\0');
+    return file.read(read.data(), static_cast<std::streamsize>(read.size())) && read == beginning;
+}
+
+/// The files of a run in `folder`, which is below `base` and ends in "/" if it is not empty.
+void add_run(const std::string& base, const std::string& folder, std::vector<std::string>& to) {
+    const std::string path = base + "/" + folder;
+    const auto summary = json_in(path + "summary.json");
+    if (!summary || !is_summary(*summary)) return;
+    if (begins_with(path + "pods.csv", "order,name,")) to.push_back(folder + "pods.csv");
+    if (begins_with(path + "timeseries.csv", "event,time,")) to.push_back(folder + "timeseries.csv");
+    to.push_back(folder + "summary.json");
+}
+
+void add_comparison(const std::string& base, std::vector<std::string>& to) {
+    const auto summaries = json_in(base + "/" + summaries_name);
+    if (!summaries || summaries->items.empty() || !std::ranges::all_of(summaries->items, is_summary)) return;
+    for (const document& summary : summaries->items) {
+        const std::string folder = folder_of(summary.find("policy")->text);
+        std::error_code unknown; // a folder that cannot be looked at is left alone
+        if (folder != "." && folder != ".." &&
+            !std::filesystem::exists(base + "/" + folder + "/report.html", unknown)) {
+            add_run(base, folder + "/", to);
+        }
+    }
+    to.emplace_back(summaries_name);
+}
+
+} // namespace
+
+std::vector<std::string> stale_outputs(const std::string& folder, const std::vector<std::string>& written) {
+    std::vector<std::string> earlier;
+    add_run(folder, "", earlier);
+    if (!earlier.empty()) add_run(folder, "baseline/", earlier); // which a run has only beside its own files
+    add_comparison(folder, earlier);
+    std::vector<std::string> stale;
+    std::ranges::copy_if(earlier, std::back_inserter(stale), [&written](const std::string& name) {
+        return std::ranges::find(written, name) == written.end();
+    });
+    return stale;
+}
+
+} // namespace vgpusim
