@@ -336,5 +336,52 @@ class ValidateTest(CliTest):
         self.assert_refused(self.vgpusim("validate"), "FILE")
 
 
+class MessagesTest(CliTest):
+    def messages(self, text):
+        result = self.vgpusim("validate", "--json", self.write("m.json", text))
+        return [error["message"] for entry in json.loads(result.stdout)["objects"] for error in entry["errors"]]
+
+    def test_what_is_missing_is_called_missing(self):
+        """FINDINGS 27: "kind: the object's kind" read like a glossary."""
+        self.assertEqual([message.partition(": ")[2] for message in self.messages("{metadata: {}}")],
+                         ["kind: missing; expected the object's kind", "metadata.name: missing; expected a name"])
+        [message] = self.messages("{kind: Pod, metadata: {name: p}, spec: {}}")
+        self.assertTrue(message.endswith("spec.containers: missing; expected a list of containers"), message)
+
+    def test_amounts_are_quoted_as_they_are_written(self):
+        """FINDINGS 28: what was read of an amount, or a sum that had ended at a limit, stood for what was written."""
+        pod = "{kind: Pod, metadata: {name: p}, spec: {containers: [%s]}}"
+        [message] = self.messages(pod % "{name: c, resources: {requests: {memory: 7Ei}}}")
+        self.assertIn("got '7Ei', expected at most ", message)
+        most = int(message.rpartition(" ")[2])
+        container = "{name: c, resources: {requests: {memory: %d}}}" % most
+        [message] = self.messages(pod % f"{container}, {container}")
+        self.assertIn(f"got 'more than {most}', expected amounts that together are at most {most}", message)
+
+    def test_templates_are_told_as_such(self):
+        """FINDINGS 29: what a parser said of a Helm template was no help."""
+        for text in ("{{- if .Values.gpu }}\nkind: Pod\n{{- end }}\n", "kind: Pod\nmetadata:\n  {{- include \"x\" . }}\n",
+                     "kind: Pod\nmetadata: {name: x}\n{{ toYaml . }}\n"):
+            name = self.write("t.yaml", text)
+            for command in (["validate", name], ["explain", name, "--pod", "x"]):
+                self.assert_refused(self.vgpusim(*command), "t.yaml:", "looks like a Helm template: render it first")
+        self.assertNotIn("Helm", self.vgpusim("validate", self.write("t.yaml", "kind: [\n")).stderr)
+
+    def test_items_of_a_list_are_counted_from_one(self):
+        """FINDINGS 30: the list itself was counted, so that its first item was object 2."""
+        items = [{"kind": "Pod", "metadata": {"name": name}, "spec": {}} for name in ("a", "b")]
+        text = json.dumps({"kind": "List", "items": items})
+        result = self.vgpusim("validate", self.write("m.json", text))
+        self.assertIn("m.json: object 1 Pod a\n", result.stdout)
+        self.assertIn("m.json: object 2 Pod b\n", result.stdout)
+        self.assertEqual([message.split(": spec")[0][-8:] for message in self.messages(text)], ["object 1", "object 2"])
+
+    def test_an_empty_list_may_be_null(self):
+        """FINDINGS 30: Go writes an empty list as null; that was an error about metadata.name."""
+        for items in ("null", "[]"):
+            text = '{"kind": "List", "items": %s}' % items
+            self.assert_refused(self.vgpusim("validate", self.write("m.json", text)), "m.json: empty; expected at least one object")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -131,7 +131,9 @@ void object_cursor::fail(error_code code, const std::string& value, const std::s
     constexpr std::size_t problems_max = 100; // of an object; and each is told once
     const auto is_known = [this](const error& known) { return known.where == place_ && known.field == path_; };
     if (problems_->size() >= problems_max || std::ranges::any_of(*problems_, is_known)) return;
-    problems_->push_back({code, place_, path_, value, expected});
+    // A value that is not there cannot be quoted: without the verb the sentence would read like a glossary.
+    const bool absent = code == error_code::missing && value.empty();
+    problems_->push_back({code, place_, path_, value, (absent ? "missing; expected " : "") + expected});
 }
 
 namespace {
@@ -169,13 +171,13 @@ public:
     explicit manifest_reader(const std::string& name) : name_{&name} {}
 
     void read(const document& object, const std::string& kind_in_list) {
-        ++objects_;
         if (const auto* items = object.find("items"); items != nullptr && is_list(object)) {
             const std::string kind = object.find("kind")->text;
             line_ = object.place.line;
             for (const document& item : items->items) read(item, kind.substr(0, kind.size() - 4));
             return;
         }
+        ++objects_;
         manifest result = headed(object, kind_in_list);
         const auto spec = cursor(object, result).at("spec");
         if (result.kind == "Pod") {
@@ -205,7 +207,8 @@ public:
 private:
     static bool is_list(const document& object) {
         const auto* kind = object.find("kind");
-        return kind != nullptr && kind->text.ends_with("List") && object.find("items")->kind == value_kind::list;
+        return kind != nullptr && kind->text.ends_with("List") &&
+               (object.find("items")->is_list() || object.find("items")->is_null());
     }
 
     object_cursor cursor(const document& object, manifest& target) const {
@@ -336,8 +339,23 @@ bool manifest::says_the_same_as(const manifest& other) const {
     return facts(*this) == facts(other) && std::ranges::equal(problems, other.problems, same_problem);
 }
 
+namespace {
+
+/// The documents of a text. One that cannot be parsed and has {{ … }} in a line is the template of one.
+expected<std::vector<document>> documents_of(std::string_view text, const std::string& name) {
+    auto documents = vgpuformats::parse_documents(text, name);
+    if (documents || documents.error().code != error_code::malformed) return documents;
+    const std::size_t begin = text.find("{{");
+    const std::size_t end = begin == text.npos ? begin : text.find("}}", begin);
+    if (end == text.npos || text.substr(begin, end - begin).find('\n') != text.npos) return documents;
+    return unexpected(error{error_code::unsupported, documents.error().where, "", "",
+                            "looks like a Helm template: render it first (helm template)"});
+}
+
+} // namespace
+
 expected<std::vector<manifest>> read_manifests(std::string_view text, const std::string& name) {
-    const auto documents = vgpuformats::parse_documents(text, name);
+    const auto documents = documents_of(text, name);
     if (!documents) return unexpected(documents.error());
     manifest_reader reader{name};
     for (const document& object : *documents) {
@@ -351,7 +369,7 @@ expected<std::vector<manifest>> read_manifests(std::string_view text, const std:
 }
 
 expected<std::string> yaml_to_json_text(std::string_view text, const std::string& name) {
-    const auto documents = vgpuformats::parse_documents(text, name);
+    const auto documents = documents_of(text, name);
     if (!documents) return unexpected(documents.error());
     if (documents->size() == 1) return vgpuformats::print_json(documents->front());
     return unexpected(error{error_code::malformed, name, "", std::to_string(documents->size()) + " documents", "one"});

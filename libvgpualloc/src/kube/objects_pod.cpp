@@ -30,7 +30,7 @@ std::int64_t most_of(quantity_unit unit) {
 std::int64_t host_quantity(const object_cursor& from, quantity_unit unit, rounding rest) {
     const std::int64_t value = from.quantity(unit, rest).value_or(0);
     if (value <= most_of(unit)) return value;
-    from.fail(error_code::out_of_range, std::to_string(value), "at most " + std::to_string(most_of(unit)));
+    from.fail(error_code::out_of_range, from.scalar(), "at most " + std::to_string(most_of(unit))); // as it is written
     return 0;
 }
 
@@ -43,7 +43,8 @@ host_amount host_amounts(const object_cursor& amounts, rounding rest) {
 /// What the containers of a pod come to, which may be too much although each amount is not.
 std::int64_t host_total(const object_cursor& containers, std::int64_t total, quantity_unit unit) {
     if (total <= most_of(unit)) return total;
-    containers.fail(error_code::out_of_range, std::to_string(total),
+    // The sum itself is not known: adding ends at twice the limit.
+    containers.fail(error_code::out_of_range, "more than " + std::to_string(most_of(unit)),
                     "amounts that together are at most " + std::to_string(most_of(unit)));
     return most_of(unit);
 }

@@ -215,7 +215,7 @@ TEST(manifests, json_is_read_alike) {
     const auto objects = read(R"({"kind":"PodList","items":[{"metadata":{"name":"p"},"spec":{"containers":[
         {"name":"c","resources":{"limits":{"nvidia.com/gpu":"2","nvidia.com/gpumem":1e3,"nvidia.com/gpucores":0.5}}}]}}]})");
     ASSERT_THAT(objects, SizeIs(1));
-    EXPECT_EQ(objects[0].place, "f.yaml: object 2");
+    EXPECT_EQ(objects[0].place, "f.yaml: object 1");
     EXPECT_EQ(objects[0].pod->containers[0].limits.at("nvidia.com/gpu"), 2);
     EXPECT_EQ(objects[0].pod->containers[0].limits.at("nvidia.com/gpumem"), 1000);
     EXPECT_THAT(objects[0].problems,
