@@ -56,7 +56,7 @@ void add_inputs(std::vector<named_input>& to, const std::string& option, const s
 
 void add_inputs(std::vector<named_input>& to, const dialect_files& files) {
     add_inputs(to, "--file", files.catalog);
-    to.push_back({"--config", files.config});
+    add_inputs(to, "--config", files.config);
 }
 
 expected<vgpualloc::hardware_catalog> load_catalog(const std::vector<std::string>& files) {
