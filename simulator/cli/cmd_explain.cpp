@@ -91,24 +91,37 @@ expected<std::vector<const snapshot_pod*>> pending_pods(const snapshot& state, c
     return unexpected(unknown("--pod", name, "a file, or a pending pod of the cluster: " + some_of(names)));
 }
 
-expected<snapshot_pod> pod_of_file(const std::string& path, const vgpualloc::dialect_set& dialects) {
+/// All pods and templates of a file; its objects of kinds that are not read are warnings.
+expected<std::vector<explaining::pods_wanted>> pods_of_file(const std::string& path,
+                                                            const vgpualloc::dialect_set& dialects) {
     const auto objects = load_objects({path});
     if (!objects) return unexpected(objects.error());
-    const auto matches =
-        std::ranges::find_if(*objects, [](const auto& pod_entry) { return pod_entry.pod.has_value(); });
-    if (matches != objects->end()) return kube::read_snapshot_pod(*matches, dialects);
+    std::vector<explaining::pods_wanted> wanted;
+    for (const kube::manifest& object : *objects) {
+        if (!object.pod) continue;
+        auto pod = kube::read_snapshot_pod(object, dialects);
+        if (!pod) return unexpected(pod.error());
+        wanted.push_back({.pod = *std::move(pod),
+                          .kind = object.kind,
+                          .count = object.replicas,
+                          .one_per_node = object.one_per_node,
+                          .min_available = object.min_available});
+    }
+    if (!wanted.empty()) return wanted;
+    std::string kinds;
+    for (const kube::manifest& object : *objects) kinds += (kinds.empty() ? "" : ", ") + object.kind;
     return unexpected(error{.code = error_code::missing,
                             .where = path,
                             .field = "",
-                            .value = "",
-                            .expected = "missing; expected a Pod, or an object with a template for pods"});
+                            .value = kinds,
+                            .expected = "a Pod, or an object with a template for pods that is read here"});
 }
 
-expected<snapshot_pod> find_pod(const snapshot& state, const options& chosen) {
+expected<std::vector<explaining::pods_wanted>> find_pods(const snapshot& state, const options& chosen) {
     const auto matches = pending_pods(state, chosen.pod);
     if (!matches) return unexpected(matches.error());
-    if (!matches->empty()) return *matches->front();
-    return pod_of_file(chosen.pod, state.dialects);
+    if (!matches->empty()) return std::vector<explaining::pods_wanted>{{.pod = *matches->front(), .kind = "Pod"}};
+    return pods_of_file(chosen.pod, state.dialects);
 }
 
 expected<void> check_node(const snapshot& state, const std::string& name) {
@@ -142,14 +155,18 @@ expected<std::string> explained(options chosen) {
     auto cluster = kube::make_snapshot(*objects, vgpualloc::dialect_set{*std::move(config)});
     if (!cluster) return unexpected(cluster.error());
     if (auto known = check_node(*cluster, chosen.node); !known) return unexpected(known.error());
-    const auto pod = find_pod(*cluster, chosen);
-    if (!pod) return unexpected(pod.error());
-    const auto explanation = explaining::explain(*cluster, *pod, chosen.explain);
-    if (!explanation) return unexpected(explanation.error());
+    const auto pods = find_pods(*cluster, chosen);
+    if (!pods) return unexpected(pods.error());
+    const auto explanations = explaining::explain_all(*cluster, *pods, chosen.explain);
+    if (!explanations) return unexpected(explanations.error());
     explaining::explain_layout layout{.node = chosen.node, .warnings = cluster->warnings};
     if (chosen.all) layout.nodes_max = std::numeric_limits<std::size_t>::max();
-    return chosen.json ? explaining::explanation_json(*explanation, layout)
-                       : explaining::explanation_text(*explanation, layout);
+    if (chosen.json) return explaining::explanations_json(*explanations, layout);
+    std::string text;
+    for (const auto& explanation : *explanations) {
+        text += (text.empty() ? "" : "\n") + explaining::explanation_text(explanation, layout);
+    }
+    return text;
 }
 
 } // namespace

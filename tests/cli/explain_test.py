@@ -29,8 +29,10 @@ POD = {"namespace": str, "name": str, "place": str, "dialect": str, "cpu_milli":
        "avoids": [str], "requests": [REQUEST]}
 CHOICE = {"node": (str, None), "reason": str, "nodes_fitting": int, "nodes_tied": int, "runner_up": (str, None),
           "margin": (float, None), "message": str, "shares": [SHARE], "annotations": dict}
-DOCUMENT = {"pod": POD, "policy": str, "ranking": str, "choice": CHOICE, "nodes": [NODE], "notes": [str],
-            "not_considered": [str], "warnings": [ERROR]}
+REPLICAS = {"kind": str, "wanted": (int, None), "one_per_node": bool, "min_available": int, "placed": int, "message": str,
+            "placements": [{"node": str, "shares": [SHARE]}]}
+DOCUMENT = {"pod": POD, "policy": str, "ranking": str, "choice": CHOICE, "replicas": REPLICAS, "nodes": [NODE],
+            "notes": [str], "not_considered": [str], "warnings": [ERROR]}
 
 
 OWN_CATALOG = json.dumps({
@@ -410,6 +412,21 @@ class ExplainTest(CliTest):
                 objects = hami_node(gpu("GPU-0", "NVIDIA A30", "hami-core")) + waiting(limits)
                 self.assert_refused(self.vgpusim("explain", self.write("own.yaml", objects), "--pod", "q"), "container c0",
                                     resource)
+
+    def test_every_pod_of_a_file_is_answered(self):  # FINDINGS 11
+        objects = waiting({"nvidia.com/gpu": 1}, name="one") + "---\n" + json.dumps({
+            "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": {"replicas": 3, "template": {
+                "spec": {"containers": [{"name": "c", "resources": {"limits": {"nvidia.com/gpu": 1}}}]}}}})
+        cluster = self.write("cluster.yaml", hami_node(gpu("GPU-0", "NVIDIA A30", "hami-core"), gpu("GPU-1", "NVIDIA A30", "hami-core")))
+        result = self.vgpusim("explain", cluster, "--pod", self.write("pods.yaml", objects), "--json")
+        self.assert_done(result)
+        answers = json.loads(result.stdout)["pods"]
+        self.assertEqual([(answer["pod"]["name"], answer["replicas"]["placed"]) for answer in answers], [("one", 1), ("web", 1)])
+        self.assertIn("0/1 nodes", answers[1]["replicas"]["message"])
+        text = self.vgpusim("explain", cluster, "--pod", "pods.yaml").stdout
+        self.assertIn("1 of 3 pods fit, one after the other:\n  n1: 1 pod, on GPU-", text)
+        self.assert_refused(self.vgpusim("explain", cluster, "--pod", self.write("w.yaml", "kind: Workflow\nmetadata: {name: w}\n")),
+                            "w.yaml", "Workflow", "that is read here")
 
     def test_a_pod_of_a_file_has_to_wait_too(self):
         runs = bound({"nvidia.com/gpu": 1}, "n7", {}, name="runs")

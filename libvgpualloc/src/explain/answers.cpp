@@ -18,7 +18,9 @@
 #include "vgpualloc/explain/deviceshare.hpp"
 #include "vgpualloc/explain/hami.hpp"
 #include "vgpualloc/explain/not_considered.hpp"
+#include "vgpualloc/explain/words.hpp"
 #include "vgpualloc/kube/annotations.hpp"
+#include "vgpualloc/model/trial.hpp"
 
 namespace vgpualloc::explaining {
 
@@ -34,6 +36,18 @@ public:
         : state_{&state}, pod_{&pod}, scorer_{&scorer}, decider_{*state.book, {.node = &scorer, .device = &scorer}} {
         for (const auto& entry : pod.request.containers) view_.devices += entry.count;
         view_.request = &pod.request;
+    }
+
+    /// Books up to `wanted.count` pods, or one on every node; `first_id` and those after it are not in the ledger yet.
+    void place_replicas(const pods_wanted& wanted, pod_id first_id, replica_answer& answer) {
+        const auto request = decider_.intern(pod_->request);
+        VGA_ASSERT(request.has_value(), "what a dialect reads is within the core's limits");
+        if (wanted.one_per_node) return place_on_every_node(first_id, answer);
+        while (std::cmp_less(answer.placed.size(), wanted.count)) {
+            const auto placed = decider_.place(*state_->book, pod_id{first_id.at() + answer.placed.size()}, *request);
+            if (!placed) return;
+            answer.placed.push_back({.node = placed->node.at(), .shares = shares(*placed, placed->node)});
+        }
     }
 
     void explain(explanation& explained) {
@@ -56,6 +70,19 @@ public:
     }
 
 private:
+    void place_on_every_node(pod_id first_id, replica_answer& answer) {
+        for (std::size_t n = 0; n < state_->nodes().nodes.size(); ++n) {
+            const node_decision decision = decider_.ask_node(node_index{n}, pod_->request);
+            if (decision.answer.code != rejection_code::none) continue;
+            const auto adopted = state_->book->adopt({.pod = pod_id{first_id.at() + answer.placed.size()},
+                                                      .cpu = pod_->request.cpu,
+                                                      .memory = pod_->request.memory,
+                                                      .where = decision.where,
+                                                      .tags = pod_->request.tags});
+            if (adopted) answer.placed.push_back({.node = n, .shares = shares(decision.where, node_index{n})});
+        }
+    }
+
     void note_fault_domains(const placement& decided, explanation& explained) const {
         std::map<std::size_t, std::int64_t> containers; // by device: with those that run there
         for (const device_share& share : decided.shares) {
@@ -211,6 +238,7 @@ public:
           ranking_{spoken_ == nullptr ? deviceshare_ranking::first_fit : spoken_->deviceshare(pod.object).ranking},
           options_{.policy = arguments.schedule_policy, .weight = arguments.schedule_weight} {
         if (spoken_ == nullptr) return;
+        own_ = spoken_->extended_of(pod.object);
         for (std::size_t i = 0; i < state.dialects.size(); ++i) {
             if (&state.dialects[i] == spoken_) extended_ = state.extended[i];
         }
@@ -219,7 +247,8 @@ public:
     [[nodiscard]] std::unique_ptr<policy> among_all() const {
         auto options = options_;
         options.extended = extended_;
-        options.extended_booked = [state = state_, spoken = spoken_](const booking& booked) {
+        options.extended_booked = [state = state_, spoken = spoken_, own = own_](const booking& booked) {
+            if (booked.pod.at() >= state->bound.size()) return own;
             const snapshot_pod& pod = state->bound[booked.pod.at()].pod;
             return spoken != nullptr && pod.dialect == spoken->name() ? spoken->extended_of(pod.object) : 0;
         };
@@ -232,22 +261,30 @@ private:
     deviceshare_ranking ranking_;
     deviceshare_options options_;
     std::vector<std::int64_t> extended_; ///< by node
+    std::int64_t own_ = 0;               ///< of the pod, and of those like it that a trial books
 };
 
-expected<explanation> by_deviceshare(const snapshot& state, const snapshot_pod& pod,
-                                     const dialects::volcano::plugin_arguments& arguments) {
+/// A policy, and what an explanation says of it.
+struct ranking {
+    std::unique_ptr<policy> scorer;
+    std::string name;
+    std::string summary;
+    std::vector<std::string> notes{};
+    std::vector<std::string> not_considered{};
+};
+
+expected<ranking> by_deviceshare(const snapshot& state, const snapshot_pod& pod,
+                                 const dialects::volcano::plugin_arguments& arguments) {
     if (auto enabled = state.dialects.check_enabled(arguments, pod.dialect, pod.object); !enabled) {
         enabled.error().where = pod.place + ": pod " + pod.full_name();
         return unexpected(std::move(enabled).error());
     }
-    const deviceshare_scorers scorers{state, pod, arguments};
-    const auto scorer = scorers.among_all();
+    ranking result{.scorer = deviceshare_scorers{state, pod, arguments}.among_all(), .name = {}, .summary = {}};
     const std::string& order = arguments.schedule_policy;
     const std::int64_t weight = arguments.schedule_weight;
-    explanation result{.pod = pod,
-                       .policy = std::string{scorer->name()},
-                       .policy_summary = fmt::format("as Volcano's plugin ranks, SchedulePolicy {}, ScheduleWeight {}",
-                                                     order.empty() ? "none" : order, weight)};
+    result.name = result.scorer->name();
+    result.summary = fmt::format("as Volcano's plugin ranks, SchedulePolicy {}, ScheduleWeight {}",
+                                 order.empty() ? "none" : order, weight);
     if (arguments.preset_virtual_devices) {
         result.notes.emplace_back(
             "presetVirtualDevice: \"true\" is not supported: virtual NPUs that were made beforehand "
@@ -257,14 +294,13 @@ expected<explanation> by_deviceshare(const snapshot& state, const snapshot_pod& 
         result.notes.emplace_back("deviceshare.ScheduleWeight is not given and taken as 1; Volcano itself takes 0, and "
                                   "its plugin then ranks cards, but no nodes");
     }
-    if (weight <= 0 && scorer->name() == "deviceshare") {
+    if (weight <= 0 && result.name == "deviceshare") {
         result.notes.emplace_back("deviceshare.ScheduleWeight is not above 0: the plugin ranks cards, but no nodes");
     }
-    explainer{state, pod, *scorer}.explain(result);
     return result;
 }
 
-expected<explanation> by_hami(const snapshot& state, const snapshot_pod& pod) {
+expected<ranking> by_hami(const snapshot& state, const snapshot_pod& pod) {
     auto choice = hami_choice_of(pod.object);
     if (!choice) {
         choice.error().where = pod.place + ": pod " + pod.full_name();
@@ -275,11 +311,12 @@ expected<explanation> by_hami(const snapshot& state, const snapshot_pod& pod) {
         auto& of_node = numa.emplace_back();
         for (const auto& device : on_node) of_node.push_back(device.registered.numa);
     }
-    policies::hami scorer{choice->ranking, std::move(numa)};
-    explanation result{
-        .pod = pod, .policy = std::string{scorer.name()}, .policy_summary = "as HAMi ranks: " + choice->words};
-    result.not_considered = std::move(choice->not_considered);
-    explainer{state, pod, scorer}.explain(result);
+    ranking result{.scorer = std::make_unique<policies::hami>(choice->ranking, std::move(numa)),
+                   .name = {},
+                   .summary = "as HAMi ranks: " + choice->words,
+                   .notes = {},
+                   .not_considered = std::move(choice->not_considered)};
+    result.name = result.scorer->name();
     return result;
 }
 
@@ -305,21 +342,19 @@ std::string words_on_other_ranking(const snapshot_pod& pod, const dialect* spoke
     return text;
 }
 
-expected<explanation> by_policy(const snapshot& state, const snapshot_pod& pod, const explain_options& options) {
+expected<ranking> by_policy(const snapshot& state, const snapshot_pod& pod, const explain_options& options) {
     policy_parameters parameters{.target = state.typical(), .seed = options.seed};
     if (parameters.target.typical.empty()) {
         parameters.target.typical = {
             {.cpu = pod.request.cpu, .containers = pod.request.containers, .frequency = 1.0, .weight = 1}};
     }
     const std::string spelling = options.policy.empty() ? default_policy : options.policy;
-    const auto scorer = make_policy(spelling, parameters);
+    auto scorer = make_policy(spelling, parameters);
     if (!scorer) return unexpected(scorer.error());
     const std::string others = words_on_other_ranking(pod, state.dialects.find(pod.dialect), options.policy.empty());
-    explanation result{.pod = pod,
-                       .policy = spelling,
-                       .policy_summary = fmt::format("{}; nodes and devices{}", summary_of(spelling), others)};
-    explainer{state, pod, **scorer}.explain(result);
-    return result;
+    return ranking{.scorer = *std::move(scorer),
+                   .name = spelling,
+                   .summary = fmt::format("{}; nodes and devices{}", summary_of(spelling), others)};
 }
 
 /// What of the pod nothing here reads, what of it does not count, and what its components would refuse.
@@ -337,8 +372,7 @@ void note_pod(const snapshot& state, const snapshot_pod& pod, std::vector<std::s
     std::ranges::move(findings.notes, std::back_inserter(notes));
 }
 
-expected<explanation> by_chosen_ranking(const snapshot& state, const snapshot_pod& pod,
-                                        const explain_options& options) {
+expected<ranking> ranking_for(const snapshot& state, const snapshot_pod& pod, const explain_options& options) {
     if (options.deviceshare) return by_deviceshare(state, pod, *options.deviceshare);
     const dialect* const spoken = state.dialects.find(pod.dialect);
     const bool is_of_hami = spoken != nullptr && spoken->is_of_hami();
@@ -358,14 +392,43 @@ expected<explanation> explain(const snapshot& state, const snapshot_pod& pod, co
         served.error().where = pod.place;
         return unexpected(std::move(served).error());
     }
-    auto result = by_chosen_ranking(state, pod, options);
-    if (!result) return result;
-    note_pod(state, pod, result->notes);
-    for (std::string& note : notes_of(state.dialects.config())) result->notes.push_back(std::move(note));
+    const auto ranks = ranking_for(state, pod, options);
+    if (!ranks) return unexpected(ranks.error());
+    explanation result{.pod = pod, .policy = ranks->name, .policy_summary = ranks->summary, .notes = ranks->notes};
+    result.not_considered = ranks->not_considered;
+    explainer{state, pod, *ranks->scorer}.explain(result);
+    note_pod(state, pod, result.notes);
+    for (std::string& note : notes_of(state.dialects.config())) result.notes.push_back(std::move(note));
     for (const auto& spoken : state.dialects) {
-        for (std::string& note : spoken->notes()) result->notes.push_back(std::move(note));
+        for (std::string& note : spoken->notes()) result.notes.push_back(std::move(note));
     }
-    for (std::string& rule : not_considered(state, *result)) result->not_considered.push_back(std::move(rule));
+    for (std::string& rule : not_considered(state, result)) result.not_considered.push_back(std::move(rule));
+    return result;
+}
+
+expected<std::vector<explanation>> explain_all(const snapshot& state, const std::vector<pods_wanted>& wanted,
+                                               const explain_options& options) {
+    std::vector<explanation> result;
+    trial scope{*state.book};
+    std::size_t next_id = state.bound.size();
+    for (const pods_wanted& entry : wanted) {
+        auto explained = explain(state, entry.pod, options);
+        if (!explained) return unexpected(explained.error());
+        replica_answer& answer = explained->replicas;
+        answer.kind = entry.kind;
+        answer.wanted = entry.count;
+        answer.one_per_node = entry.one_per_node;
+        answer.min_available = entry.min_available;
+        const auto ranks = ranking_for(state, entry.pod, options);
+        if (!ranks) return unexpected(ranks.error());
+        explainer{state, entry.pod, *ranks->scorer}.place_replicas(entry, pod_id{next_id}, answer);
+        next_id += answer.placed.size();
+        if (!entry.one_per_node && std::cmp_less(answer.placed.size(), entry.count)) {
+            const auto unplaced = explain(state, entry.pod, options);
+            if (unplaced) answer.next = scheduling_message(*unplaced);
+        }
+        result.push_back(*std::move(explained));
+    }
     return result;
 }
 

@@ -9,6 +9,17 @@
 
 namespace vgpualloc::explaining {
 
+namespace {
+
+/// "1 device", "2 devices", "3000 MiB".
+std::string amount_words(std::int64_t amount, const std::string& unit) {
+    if (unit.empty()) return std::to_string(amount);
+    const bool drops_plural = amount == 1 && unit.ends_with('s');
+    return fmt::format("{} {}", amount, drops_plural ? unit.substr(0, unit.size() - 1) : unit);
+}
+
+} // namespace
+
 std::string words_of(const refusal& refused) {
     const std::string code{to_string(refused.code)};
     if (!refused.rule.empty()) return fmt::format("{}: {}", code, refused.rule);
@@ -18,10 +29,10 @@ std::string words_of(const refusal& refused) {
         return fmt::format("{}: {} {} on it", code, available, available == 1 ? "container" : "containers");
     }
     if (refused.code == rejection_code::device_taken_whole || (wanted == 0 && available == 0)) return code;
-    const std::string unit = refused.unit.empty() ? "" : " " + refused.unit;
-    if (refused.code == rejection_code::no_free_instance) return fmt::format("{}: wanted {}{}", code, wanted, unit);
+    const std::string wanted_words = amount_words(wanted, refused.unit);
+    if (refused.code == rejection_code::no_free_instance) return fmt::format("{}: wanted {}", code, wanted_words);
     const auto* const has = refused.code == rejection_code::instance_memory_unknown ? "known to have" : "available";
-    return fmt::format("{}: wanted {}{}, {} {}{}", code, wanted, unit, has, available, unit);
+    return fmt::format("{}: wanted {}, {} {}", code, wanted_words, has, amount_words(available, refused.unit));
 }
 
 std::string scheduling_message(const explanation& explained) {

@@ -152,13 +152,29 @@ document choice_json(const explanation& explained) {
     return object;
 }
 
-} // namespace
+document replicas_json(const explanation& explained) {
+    const replica_answer& answer = explained.replicas;
+    document object = document::map({{"wanted", answer.one_per_node ? document{} : document{answer.wanted}},
+                                     {"one_per_node", answer.one_per_node},
+                                     {"min_available", answer.min_available},
+                                     {"placed", answer.placed.size()},
+                                     {"placements", document::list()},
+                                     {"message", answer.next}});
+    if (!answer.kind.empty()) object["kind"] = answer.kind;
+    for (const replica& pod : answer.placed) {
+        document placement = document::map({{"node", explained.nodes[pod.node].name}, {"shares", document::list()}});
+        for (const explained_share& share : pod.shares) placement["shares"].push_back(share_json(share));
+        object["placements"].push_back(std::move(placement));
+    }
+    return object;
+}
 
-std::string explanation_json(const explanation& explained, const explain_layout& layout) {
+document explanation_document(const explanation& explained, const explain_layout& layout) {
     document out = document::map({{"pod", pod_json(explained.pod)},
                                   {"policy", explained.policy},
                                   {"ranking", explained.policy_summary},
                                   {"choice", choice_json(explained)},
+                                  {"replicas", replicas_json(explained)},
                                   {"nodes", document::list()},
                                   {"notes", document::list_of(explained.notes)},
                                   {"warnings", document::list()},
@@ -167,7 +183,20 @@ std::string explanation_json(const explanation& explained, const explain_layout&
         if (layout.node.empty() || node.name == layout.node) out["nodes"].push_back(node_json(node));
     }
     for (const auto& warning : layout.warnings) out["warnings"].push_back(error_json(warning));
-    return vgpuformats::print_json(out, 2) + "\n";
+    return out;
+}
+
+} // namespace
+
+std::string explanation_json(const explanation& explained, const explain_layout& layout) {
+    return vgpuformats::print_json(explanation_document(explained, layout), 2) + "\n";
+}
+
+std::string explanations_json(const std::vector<explanation>& explained, const explain_layout& layout) {
+    if (explained.size() == 1) return explanation_json(explained.front(), layout);
+    document list = document::list();
+    for (const explanation& entry : explained) list.push_back(explanation_document(entry, layout));
+    return vgpuformats::print_json(document::map({{"pods", std::move(list)}}), 2) + "\n";
 }
 
 } // namespace vgpualloc::explaining

@@ -105,7 +105,9 @@ std::string choice_words(const explanation& explained) {
         text += fmt::format("; next {}, {} {}", printable(explained.nodes[*explained.runner_up].name),
                             score_words(std::abs(explained.margin)), explained.margin < 0.0 ? "more" : "less");
     }
-    text += fmt::format(" ({} of {} nodes fit)\n", explained.fitting, explained.nodes.size());
+    const bool only_one = explained.nodes.size() == 1;
+    text += fmt::format(" ({} of {} {} {})\n", explained.fitting, explained.nodes.size(), only_one ? "node" : "nodes",
+                        only_one ? "fits" : "fit");
     for (const explained_share& share : explained.nodes[*explained.chosen].shares) {
         text += fmt::format("  {} gets of device {} ({}): {}\n", container_name(explained, share.container),
                             share.device, printable(share.uuid), share.part.words);
@@ -216,6 +218,53 @@ std::string warning_lines(const std::vector<error>& warnings) {
     return text;
 }
 
+/// The node, how many pods it gets and on which devices.
+std::string node_of_replicas(const std::string& name, std::size_t pods,
+                             const std::map<std::string, std::size_t>& parts_by_device) {
+    constexpr std::size_t devices_max = 20;
+    std::string text = fmt::format("  {}: {} {}", printable(name), pods, pods == 1 ? "pod" : "pods");
+    std::size_t listed = 0;
+    for (const auto& [uuid, parts] : parts_by_device) {
+        if (listed++ == devices_max) break;
+        text += fmt::format("{}{}{}", listed == 1 ? ", on " : ", ", printable(uuid),
+                            parts == 1 ? "" : fmt::format(" ({} parts)", parts));
+    }
+    if (parts_by_device.size() > devices_max) text += fmt::format(" and {} more", parts_by_device.size() - devices_max);
+    return text + "\n";
+}
+
+/// "10 of 10 pods fit", and how many on which node.
+std::string replica_words(const explanation& explained) {
+    const replica_answer& answer = explained.replicas;
+    if (answer.wanted == 1 && !answer.one_per_node) return {};
+    constexpr std::size_t nodes_max = 20; // the rest is in the JSON
+    const std::string wanted =
+        answer.one_per_node ? fmt::format("{} nodes", explained.nodes.size()) : fmt::format("{} pods", answer.wanted);
+    std::string text = answer.one_per_node
+                           ? fmt::format("{} of {} take a pod", answer.placed.size(), wanted)
+                           : fmt::format("{} of {} fit, one after the other", answer.placed.size(), wanted);
+    if (answer.min_available > 0) {
+        text += fmt::format(" (of the job, {} have to start together: spec.minAvailable)", answer.min_available);
+    }
+    text += answer.placed.empty() ? "\n" : ":\n";
+    std::map<std::size_t, std::pair<std::size_t, std::map<std::string, std::size_t>>> by_node; // pods; parts by device
+    for (const replica& pod : answer.placed) {
+        auto& [pods, devices] = by_node[pod.node];
+        ++pods;
+        for (const explained_share& share : pod.shares) ++devices[share.uuid];
+    }
+    std::size_t shown = 0;
+    for (const auto& [node, use] : by_node) {
+        if (shown++ == nodes_max) break;
+        text += node_of_replicas(explained.nodes[node].name, use.first, use.second);
+    }
+    if (by_node.size() > nodes_max)
+        text += fmt::format("  … and {} more nodes (--json has all)\n", by_node.size() - nodes_max);
+    if (!answer.next.empty())
+        text += fmt::format("  pod {} does not: {}\n", answer.placed.size() + 1, printable(answer.next));
+    return text + "the first of them:\n";
+}
+
 } // namespace
 
 std::string explanation_text(const explanation& explained, const explain_layout& layout) {
@@ -223,7 +272,7 @@ std::string explanation_text(const explanation& explained, const explain_layout&
     std::string text = header(explained);
     for (const std::string& note : explained.notes) text += "note: " + printable(note) + "\n";
     text += warning_lines(layout.warnings);
-    text += "\n" + choice_words(explained) + "\n" + node_table(explained, shown);
+    text += "\n" + replica_words(explained) + choice_words(explained) + "\n" + node_table(explained, shown);
     if (layout.node.empty() && shown.size() < explained.nodes.size()) {
         text +=
             fmt::format("… and {} more nodes (--all shows them, --node one)\n", explained.nodes.size() - shown.size());

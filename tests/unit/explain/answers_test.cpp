@@ -65,7 +65,7 @@ TEST(explain, r059_two_devices_that_differ) {
     ASSERT_THAT(result.nodes[1].shares, SizeIs(2));
     EXPECT_NE(result.nodes[1].shares[0].uuid, result.nodes[1].shares[1].uuid);
     EXPECT_EQ(result.nodes[0].refused.code, rejection_code::too_few_devices);
-    EXPECT_EQ(explaining::words_of(result.nodes[0].refused), "too_few_devices: wanted 2 devices, available 1 devices");
+    EXPECT_EQ(explaining::words_of(result.nodes[0].refused), "too_few_devices: wanted 2 devices, available 1 device");
 }
 
 TEST(explain, terms_add_up_to_the_score) {
@@ -117,7 +117,7 @@ TEST(explain, unhealthy_full_and_missing_devices_say_so) {
 TEST(explain, host_resources_have_their_numbers) {
     const std::string node = gpu_node("n0", card("A"), "1");
     EXPECT_EQ(explaining::words_of(explained(node + pod("b", "cpu: 1", "n0") + pod("p", vgpu(1, 1))).nodes[0].refused),
-              "too_many_pods: wanted 1 pods, available 0 pods");
+              "too_many_pods: wanted 1 pod, available 0 pods");
     EXPECT_EQ(explaining::words_of(explained(node + pod("p", "cpu: 20, " + vgpu(1, 1))).nodes[0].refused),
               "insufficient_cpu: wanted 20000 mCPU, available 16000 mCPU");
     EXPECT_EQ(explaining::words_of(explained(node + pod("p", "memory: 65Gi, " + vgpu(1, 1))).nodes[0].refused),
@@ -201,6 +201,28 @@ TEST(explain, nothing_is_booked) {
     ASSERT_TRUE(explaining::explain(in, in.pending[0], {.policy = "best_fit"}).has_value());
     EXPECT_EQ(in.book->live_count(), 0U);
     EXPECT_THAT(in.book->events(), IsEmpty());
+}
+
+/// FINDINGS 11: all pods of all templates, one after the other.
+TEST(explain, replicas_are_placed_until_no_more_fit) {
+    auto in = snapshot_of(gpu_node("n0", card("A")) + gpu_node("n1", card("B")) + pod("p", vgpu(1, 15000)));
+    const explaining::pods_wanted many{.pod = in.pending[0], .kind = "Deployment", .count = 10'000};
+    const explaining::pods_wanted one{.pod = in.pending[0], .kind = "Pod"};
+    const auto answers = explaining::explain_all(in, {many, one}, {.policy = "binpack"});
+    ASSERT_TRUE(answers.has_value());
+    const auto& replicas = answers->at(0).replicas;
+    ASSERT_EQ(replicas.placed.size(), 4U) << "two of 15000 MiB on each card of 40960";
+    EXPECT_EQ(replicas.placed[1].node, replicas.placed[0].node) << "binpack fills the first card";
+    EXPECT_EQ(replicas.placed[3].shares.at(0).uuid, replicas.placed[2].shares.at(0).uuid);
+    EXPECT_EQ(replicas.next, "0/2 nodes are available: 2 insufficient_device_memory.");
+    EXPECT_THAT(explaining::explanation_text(answers->at(0), {}),
+                HasSubstr("4 of 10000 pods fit, one after the other"));
+    EXPECT_FALSE(answers->at(1).chosen.has_value()) << "those before it are there";
+    EXPECT_EQ(in.book->live_count(), 0U) << "everything is taken back";
+    const auto daemons =
+        explaining::explain_all(in, {{.pod = in.pending[0], .one_per_node = true}}, {.policy = "binpack"});
+    EXPECT_EQ(daemons->at(0).replicas.placed.size(), 2U);
+    EXPECT_THAT(explaining::explanation_text(daemons->at(0), {}), HasSubstr("2 of 2 nodes take a pod"));
 }
 
 TEST(explain, errors_are_the_pods_and_the_policys) {

@@ -108,6 +108,30 @@ enum class choice_reason : std::uint8_t {
     drawn,           ///< among those with the highest score
 };
 
+/// Pods of one template, as many as there are to be.
+struct pods_wanted {
+    kube::snapshot_pod pod;
+    std::string kind{}; ///< of the object that makes them
+    std::int64_t count = 1;
+    bool one_per_node = false;      ///< instead of `count`: one on every node that takes one (a DaemonSet)
+    std::int64_t min_available = 0; ///< of all pods of its Volcano Job; 0: not said
+};
+
+/// Where one of several pods would go.
+struct replica {
+    std::size_t node = 0; ///< position in explanation::nodes
+    std::vector<explained_share> shares{};
+};
+/// What becomes of all pods of one template, placed one after the other.
+struct replica_answer {
+    std::string kind{};
+    std::int64_t wanted = 1;
+    bool one_per_node = false;
+    std::int64_t min_available = 0;
+    std::vector<replica> placed{}; ///< in order
+    std::string next{};            ///< why no more fit: "0/5 nodes are available: …"; empty where all do
+};
+
 struct explanation {
     kube::snapshot_pod pod;
     std::string policy;
@@ -121,14 +145,20 @@ struct explanation {
     std::size_t tied = 0;                   ///< nodes with the highest score
     /// Of the placement chosen, as the component that serves the pod's dialect would write them; "<time>" is the time.
     kubernetes::text_map annotations{};
-    rejection reasons{}; ///< if nothing fits: how many nodes gave which reason
-    std::vector<std::string> notes{};
+    rejection reasons{};                       ///< if nothing fits: how many nodes gave which reason
+    std::vector<std::string> notes{};          ///< also what of the pod was not looked at
     std::vector<std::string> not_considered{}; ///< what is there and was not looked at (explain/not_considered.hpp)
+    replica_answer replicas{};                 ///< what is above is said of the first of them
 };
 
 /// Nothing is booked. Errors: those of make_policy() and dialect_set::check_enabled(), and the pod's own if its request
 /// could not be read.
 [[nodiscard]] expected<explanation> explain(const kube::snapshot& state, const kube::snapshot_pod& pod,
                                             const explain_options& options);
+
+/// The same of all pods of several templates, placed one after the other in their order; what is said of a template
+/// holds when its turn has come. Everything is taken back at the end.
+[[nodiscard]] expected<std::vector<explanation>>
+explain_all(const kube::snapshot& state, const std::vector<pods_wanted>& wanted, const explain_options& options);
 
 } // namespace vgpualloc::explaining

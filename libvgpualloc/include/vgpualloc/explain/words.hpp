@@ -25,5 +25,7 @@ struct explain_layout {
 [[nodiscard]] std::string explanation_text(const explanation& explained, const explain_layout& layout);
 /// Everything, as one JSON document; docs/explain.md names its members. Of `layout` nodes_max does not count.
 [[nodiscard]] std::string explanation_json(const explanation& explained, const explain_layout& layout);
+/// The same of one; several are in the list `pods`.
+[[nodiscard]] std::string explanations_json(const std::vector<explanation>& explained, const explain_layout& layout);
 
 } // namespace vgpualloc::explaining
