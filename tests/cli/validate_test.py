@@ -287,6 +287,26 @@ class ValidateTest(CliTest):
                 self.assertIn("container c", error["where"])
                 self.assertIn(words, error["expected"])
 
+    def test_what_is_served_otherwise_than_asked_is_a_note(self):
+        for limits, note in (
+                # FINDINGS 4: more than the chip has to use
+                ("huawei.com/Ascend310P: 1, huawei.com/Ascend310P-memory: 24576",
+                 "asks for 24576 MiB of each card; it gets a whole Ascend310P, of which 21527 MiB can be used"),
+                ("huawei.com/Ascend310P: 1, huawei.com/Ascend310P-memory: 21528", "of which 21527 MiB can be used"),
+                # FINDINGS section 6
+                ("volcano.sh/vgpu-number: 1, volcano.sh/vgpu-memory-percentage: 0", "0 is a slice of 0 MiB")):
+            with self.subTest(limits=limits):
+                [said] = self.objects(pod(limits, ""))[0]["notes"]
+                self.assertIn(note, said)
+
+    def test_one_910c_with_a_part_of_its_memory_is_that_part_of_both_dies(self):  # FINDINGS 6
+        [report] = self.objects(pod("huawei.com/Ascend910C: 1, huawei.com/Ascend910C-memory: 16384", ""))
+        self.assertEqual(report["errors"], [])
+        result = self.vgpusim("validate", self.write("four.yaml", pod(
+            "huawei.com/Ascend910C: 4, huawei.com/Ascend910C-memory: 16384", "")))
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("huawei.com/Ascend910C: got '4', expected 1 where huawei.com/Ascend910C-memory", result.stdout)
+
     def test_what_is_just_within_the_limits(self):
         vgpu = "volcano.sh/vgpu-number: 1, "
         for limits, annotations in (
@@ -294,7 +314,7 @@ class ValidateTest(CliTest):
                 (vgpu + "volcano.sh/vgpu-memory-percentage: 101", ""),  # upstream's word for: not given
                 (vgpu, "volcano.sh/vgpu-mode: mps"),
                 ("huawei.com/Ascend910B3: 1, huawei.com/Ascend910B3-memory: 65536", ""),
-                ("huawei.com/Ascend310P: 2, huawei.com/Ascend310P-memory: 24576", ""),
+                ("huawei.com/Ascend310P: 2, huawei.com/Ascend310P-memory: 21527", ""),
                 ("huawei.com/Ascend310P: 2", ""),
                 ("huawei.com/Ascend310P: 2, huawei.com/Ascend310P-memory: 4096", "huawei.com/vnpu-mode: hami-core"),
                 ("huawei.com/Ascend310P: 1, huawei.com/Ascend310P-core: 50", "huawei.com/vnpu-mode: hami-core"),

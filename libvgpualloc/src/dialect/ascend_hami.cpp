@@ -229,6 +229,8 @@ expected<std::optional<device_request>> read_container(const kubernetes::pod& po
     if (!cards) return unexpected(cards.error());
     device_request entry;
     entry.count = *cards;
+    // HAMi looks at the number as it is written, before it makes both dies of a module out of 1.
+    entry.pair = *cards == 2 && (!counted || **count == 1);
     entry.memory = mib{memory->value_or(0) * npus.memory_factor};
     entry.cores = core_percent{cores->value_or(0)};
     entry.family = npus.npu.name;

@@ -48,6 +48,12 @@ void check_kind(const kind& npus, const device_request& request, const std::stri
                    std::to_string(request.memory.count()) + " MiB); several are only given whole");
         return;
     }
+    if (request.memory > npus.npu.memory_allocatable) {
+        findings.notes.push_back("container " + container + ": " + memory_resource_of(npus) + " asks for " +
+                                 std::to_string(request.memory.count()) + " MiB of each card; it gets a whole " +
+                                 npus.npu.name + ", of which " + std::to_string(npus.npu.memory_allocatable.count()) +
+                                 " MiB can be used");
+    }
     const auto by_template = answer_of(npus.npu, false, request, ask);
     if (request.soft || by_template.code != rejection_code::insufficient_device_cores) return;
     findings.notes.push_back("container " + container + ": " + core_resource_of(npus) + " " +

@@ -128,8 +128,9 @@ void read_list(const device_info& info, const std::string& key, bool healthy, ch
 }
 
 /// Chips in use. One that is not listed has to be there to count the use, but is nothing to give out. While the device
-/// plugin has not said which virtual NPU a pod really got, its chip is not settled and takes no other.
-void add_used(std::span<const kubernetes::pod* const> pods, chip_health& chips) {
+/// plugin has not said which virtual NPU a pod really got, its chip is not settled and takes no other; a warning says
+/// so.
+void add_used(std::span<const kubernetes::pod* const> pods, chip_health& chips, std::vector<error>& warnings) {
     for (const kubernetes::pod* pod : pods) {
         const bool settled = !value_of(pod->annotations, "huawei.com/AscendReal").empty();
         for (const std::string_view entry : text::split(value_of(pod->annotations, core_resource), ';')) {
@@ -137,6 +138,16 @@ void add_used(std::span<const kubernetes::pod* const> pods, chip_health& chips) 
                 const auto number = text::whole_number(text::split(piece, '-').front(), chip_number_max);
                 if (!number) continue;
                 const auto [at, added] = chips.try_emplace(*number, false);
+                if (!added && at->second && !settled) {
+                    warnings.push_back({.code = error_code::missing,
+                                        .where = place(*pod, "annotation", "huawei.com/AscendReal"),
+                                        .field = "",
+                                        .value = "",
+                                        .expected = "the virtual NPU that it got: until the device plugin writes it, "
+                                                    "chip " +
+                                                    std::string{uuid_prefix} + std::to_string(*number) +
+                                                    " waits, takes no other pod, and is told as unhealthy"});
+                }
                 if (!added) at->second = at->second && settled;
             }
         }
@@ -214,7 +225,7 @@ node_reading read_node(const kubernetes::node& node, const device_info& info,
     }
     read_list(info, list_key + "-Unhealthy", false, chips, result.problems);
     read_list(info, list_key + "-Recovering", false, chips, result.problems);
-    add_used(pods, chips);
+    add_used(pods, chips, result.warnings);
     const bool separating = info.noded_status == "PreSeparate";
     if (separating) {
         result.problems.push_back({.code = error_code::unsupported,

@@ -189,6 +189,10 @@ request_findings vgpu_dialect::check(const device_request& request, const std::s
     request_findings findings;
     text::check_percent(options_.memory_percentage_name, request.memory_percent.value_or(0), container, findings);
     text::check_percent(options_.cores_name, request.cores.count(), container, findings);
+    if (request.memory_percent == 0) {
+        findings.notes.push_back("container " + container + ": " + options_.memory_percentage_name +
+                                 " 0 is a slice of 0 MiB; without it the container would get the whole card's memory");
+    }
     const auto equals = request.mode.find('='); // wanted_mode() of a text that names no mode
     if (equals == std::string::npos) return findings;
     findings.errors.push_back({.code = error_code::unknown_name,

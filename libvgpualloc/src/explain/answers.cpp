@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "idle_devices.hpp"
 #include "node.hpp"
 #include "part_words.hpp"
 #include "unread.hpp"
@@ -380,6 +381,23 @@ expected<ranking> ranking_for(const snapshot& state, const snapshot_pod& pod, co
     return by_policy(state, pod, options);
 }
 
+/// What can be said of the pod's requests before any node is asked, container by container.
+void note_findings(const snapshot& state, const snapshot_pod& pod, std::vector<std::string>& notes) {
+    const dialect* const spoken = state.dialects.find(pod.dialect);
+    if (spoken == nullptr || spoken->asks_as_one()) return;
+    for (const kubernetes::container& container : pod.object.containers) {
+        kubernetes::pod part = pod.object;
+        part.containers = {container};
+        const auto request = spoken->read_pod(part);
+        if (!request) continue;
+        for (const device_request& entry : request->containers) {
+            auto findings = spoken->check(entry, container.name, idle_devices(*state.dialects.config().mig));
+            for (const error& problem : findings.errors) notes.push_back(problem.message());
+            for (std::string& note : findings.notes) notes.push_back(std::move(note));
+        }
+    }
+}
+
 } // namespace
 
 expected<explanation> explain(const snapshot& state, const snapshot_pod& pod, const explain_options& options) {
@@ -397,6 +415,7 @@ expected<explanation> explain(const snapshot& state, const snapshot_pod& pod, co
     explanation result{.pod = pod, .policy = ranks->name, .policy_summary = ranks->summary, .notes = ranks->notes};
     result.not_considered = ranks->not_considered;
     explainer{state, pod, *ranks->scorer}.explain(result);
+    note_findings(state, pod, result.notes);
     note_pod(state, pod, result.notes);
     for (std::string& note : notes_of(state.dialects.config())) result.notes.push_back(std::move(note));
     for (const auto& spoken : state.dialects) {

@@ -31,6 +31,7 @@ void add_request(const device_request& request, document& to) {
         to["dvpp"] = request.dvpp == dvpp_use::yes ? "yes" : "no";
     }
     if (request.high_level) to["high_level"] = true;
+    if (request.pair) to["pair"] = true;
 }
 
 document error_json(const error& from) {

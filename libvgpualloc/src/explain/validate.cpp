@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "idle_devices.hpp"
 #include "unread.hpp"
 #include "vgpualloc/kube/cluster_objects.hpp"
 #include "vgpualloc/kube/device_config.hpp"
@@ -29,17 +30,6 @@ struct checks {
     const cluster_objects* objects;
     idle_answer ask;
 };
-
-/// Answers for devices that nothing runs on; a registration that makes no device refuses nothing.
-idle_answer idle_devices(const mig_catalog& catalog) {
-    return [&catalog](const device_registration& registered, const device_request& request) -> rejection_detail {
-        cluster owner;
-        node alone;
-        if (!add_device(owner, alone, registered, catalog)) return {};
-        const device_spec& spec = owner.kinds[alone.devices.front().kind];
-        return spec.mode->why_not(spec, {}, request);
-    };
-}
 
 /// The container that a dialect's error is of, with whose name its place ends; empty: it is the pod's.
 std::string container_of(const error& problem) {
@@ -328,6 +318,16 @@ object_report report_of(const manifest& object, const checks& with_checks) {
 }
 
 } // namespace
+
+idle_answer idle_devices(const mig_catalog& catalog) {
+    return [&catalog](const device_registration& registered, const device_request& request) -> rejection_detail {
+        cluster owner;
+        node alone;
+        if (!add_device(owner, alone, registered, catalog)) return {};
+        const device_spec& spec = owner.kinds[alone.devices.front().kind];
+        return spec.mode->why_not(spec, {}, request);
+    };
+}
 
 void add_error(object_report& report, error problem, const manifest* object) {
     if (report.errors.size() >= errors_max) return;

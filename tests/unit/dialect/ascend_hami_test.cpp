@@ -114,6 +114,12 @@ TEST(ascend_hami, a_super_pod_kind_comes_in_pairs) {
         EXPECT_EQ(read_count(odd).error().value, std::to_string(odd));
         EXPECT_THAT(read_count(odd).error().expected, HasSubstr("even number"));
     }
+    // FINDINGS 6: HAMi's example asks for one with a part of its memory, and gets that part of both dies.
+    const auto part = spoken::read_pod(
+        pod_of({limited({{"huawei.com/Ascend910C", 1}, {"huawei.com/Ascend910C-memory", 16384}})}), with_pairs());
+    EXPECT_EQ(part->containers[0].count, 2);
+    EXPECT_TRUE(part->containers[0].pair);
+    EXPECT_FALSE(read_count(2)->containers[0].pair) << "as the file has it";
     auto single = with_pairs();
     single.kinds[0].super_pod = false; // as Volcano
     EXPECT_EQ(spoken::read_pod(pod_of({limited({{"huawei.com/Ascend910C", 1}})}), single)->containers[0].count, 1);

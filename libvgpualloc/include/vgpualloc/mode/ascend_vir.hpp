@@ -185,7 +185,7 @@ private:
         if (!index) return std::nullopt;
         const mib memory = *index == whole_card() ? whole_memory(device) : memory_of(*index);
         const bool partial = *index != whole_card() && memory != kind_.memory_allocatable;
-        if (request.count > 1 && partial) return std::nullopt;
+        if (request.count > 1 && partial && !request.pair) return std::nullopt;
         return vir_template{.index = *index, .memory = memory, .cores = request.cores};
     }
 

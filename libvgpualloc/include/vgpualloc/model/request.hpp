@@ -34,6 +34,7 @@ struct device_request {
     bool soft = false;                  ///< an NPU limited in software instead of by a template
     dvpp_use dvpp = dvpp_use::unstated; ///< 310P
     bool high_level = false;            ///< 310P: prefers the larger of the templates for its cores
+    bool pair = false;                  ///< `count` is 2, the dies of one module: asked for as one device
 
     std::strong_ordering operator<=>(const device_request&) const = default;
     bool operator==(const device_request&) const = default;
