@@ -19,8 +19,20 @@ using vgpualloc::unexpected;
 class token_walk {
 public:
     token_walk(std::string_view text, std::int32_t first_line)
-        : text_{text}, first_line_{first_line}, line_{first_line} {
-        if (text_.starts_with("\xEF\xBB\xBF")) offset_ = 3;
+        : text_{text}, first_line_{first_line}, line_{first_line} {}
+
+    /// Goes to the next value: past white space and byte order marks, which every one of several files that were joined
+    /// may begin with.
+    void begin_value() {
+        constexpr std::string_view mark = "\xEF\xBB\xBF";
+        while (true) {
+            while (offset_ < text_.size() &&
+                   std::string_view{" \t\r\n"}.find(text_[offset_]) != std::string_view::npos) {
+                if (text_[offset_++] == '\n') begin_line(offset_);
+            }
+            if (!text_.substr(offset_).starts_with(mark)) return;
+            offset_ += mark.size();
+        }
     }
 
     /// The token after what lies between tokens.
@@ -133,6 +145,7 @@ public:
 
     /// Reads one value, after which more may follow.
     [[nodiscard]] bool read() {
+        walk_.begin_value(); // the parser would pass over a mark by itself, and the walk would lose its place
         begin_ = walk_.offset();
         const std::string_view rest = text_.substr(begin_);
         constexpr bool whole_text = false;

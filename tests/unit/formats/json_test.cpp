@@ -137,6 +137,17 @@ TEST(parse_json_stream, values_may_follow_one_another) {
     EXPECT_FALSE(parse_json_stream("", "f.json").has_value());
 }
 
+/// A mark between two values made the reader return the same value for ever; found by fuzzing.
+TEST(parse_json_stream, every_one_of_the_files_that_were_joined_may_begin_with_a_mark) {
+    const std::string mark = "\xEF\xBB\xBF";
+    const auto values = parse_json_stream(mark + "{\"a\": 1}" + mark + "[2]\n" + mark + mark + "{}\n", "f.json");
+    ASSERT_TRUE(values.has_value()) << values.error().message();
+    ASSERT_EQ(values->size(), 3U);
+    EXPECT_EQ(print_json((*values)[1]), "[2]");
+    EXPECT_EQ(placed((*values)[2]), "2:7");
+    EXPECT_FALSE(parse_json_stream("8" + mark + "{}\" {\"b%: \"x0", "f.json").has_value());
+}
+
 TEST(print_json, one_line_or_indented) {
     const auto value = parse_json(R"({"a":[1,{"b":"x"}],"e":[],"m":{},"n":null})", "f.json");
     EXPECT_EQ(print_json(*value), R"({"a":[1,{"b":"x"}],"e":[],"m":{},"n":null})");
