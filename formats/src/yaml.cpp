@@ -116,7 +116,7 @@ public:
             if (!is_scalar) refuse(error_code::malformed, place, "", "a text for a key");
             return begin_member(name.text, true, place);
         }
-        check(tree_.count(values_in(*anchors_[anchor]) - 1, place));
+        count_aliased(values_in(*anchors_[anchor]) - 1, place);
         put(value_kind::null, {}, place);
         tree_.last() = *anchors_[anchor];
         end_value();
@@ -195,9 +195,17 @@ private:
         parent.in_member = parent.merging = false;
     }
 
+    void count_aliased(std::size_t values, text_place place) {
+        aliased_ += values;
+        if (aliased_ > yaml_aliased_values_max) {
+            refuse(error_code::out_of_range, place, "",
+                   "at most " + std::to_string(yaml_aliased_values_max) + " values that anchors and aliases stand for");
+        }
+        check(tree_.count(values, place));
+    }
     /// Keeps a copy, which counts: anchors in anchors would make many.
     void remember(YAML::anchor_t anchor, const document& value) {
-        check(tree_.count(values_in(value), value.place));
+        count_aliased(values_in(value), value.place);
         if (anchor >= anchors_.size()) anchors_.resize(anchor + 1);
         anchors_[anchor] = value;
     }
@@ -227,7 +235,8 @@ private:
     detail::tree_builder tree_;
     std::vector<level> levels_; ///< as tree_ has them open
     std::vector<std::optional<document>> anchors_;
-    int begin_ = -1; ///< of the document
+    std::size_t aliased_ = 0; ///< values that anchors and aliases have stood for
+    int begin_ = -1;          ///< of the document
 };
 
 bool begins_with_bracket(std::string_view text) {
