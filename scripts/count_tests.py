@@ -6,6 +6,7 @@ Each argument is one outcome:
                           beside that file counts as the cases in the report
   check:NAME:EXIT         a command that counts as one test
   step:NAME:EXIT          a command that counts only when it failed (a build, say)
+  skip:NAME               a check that was left out
 --exit STATUS is the status the script ends with: a failure that nothing above counted still counts as one.
 Exits 1 when anything failed.
 """
@@ -71,6 +72,9 @@ def count_ctest(name, status, junit):
 
 
 def count(outcome):
+    if outcome.startswith("skip:"):
+        print(f"  skipped: {outcome.removeprefix('skip:')}")
+        return Counter(skipped=1)
     kind, name, status, *junit = outcome.split(":", 3)
     if kind == "ctest":
         counts = count_ctest(name, int(status), junit[0])

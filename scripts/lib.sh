@@ -96,6 +96,19 @@ build() {
     (cd "$root" && cmake --build --preset "$preset" --parallel "$jobs" "$@")
 }
 
+# fuzz_compiler: the newest clang++ here that can link libFuzzer; fails when there is none.
+fuzz_compiler() {
+    local compiler
+    for compiler in "${CXX:-}" clang++-{21,20,19,18,17,16,15} clang++; do
+        if command -v "$compiler" >/dev/null && echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return 0; }' |
+            "$compiler" -x c++ -fsanitize=fuzzer,address,undefined - -o /dev/null 2>/dev/null; then
+            echo "$compiler"
+            return 0
+        fi
+    done
+    return 1
+}
+
 # ------------------------------------------------------------------------------------------------------- testing
 
 # strict PRESET: in CI the preset of the same build in which a warning is an error.

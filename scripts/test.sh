@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Everything for the tests: packages, builds, the core's tests in a build that checks itself (address and
-# undefined-behaviour sanitizers, invariants after every step, line coverage), then all tests in release. The last line
-# counts them all. With CI=true a warning is an error.
+# undefined-behaviour sanitizers, invariants after every step, line coverage), then all tests in release, then the fuzz
+# targets for 20 s each. The last line counts them all. With CI=true a warning is an error, and clang has to be there.
 # Usage: scripts/test.sh [--quick]        --quick: the release build only
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -66,11 +66,31 @@ checked_stage() {
     return "$failed"
 }
 
+# Every target counts as a test, and so does the canary. The same seed every time: what a run finds another one finds.
+fuzz_stage() {
+    local failed=0 results=$root/build/fuzz/outcomes
+    if ! fuzz_compiler >/dev/null; then
+        say "fuzz targets are skipped: no clang++ with libFuzzer"
+        if [ "${CI:-}" = true ]; then outcomes+=("check:fuzz targets:1"); return 1; fi
+        outcomes+=("skip:fuzz targets")
+        return 0
+    fi
+    rm -f "$results"
+    "$root/scripts/fuzz.sh" --seconds 20 --seed 1 || failed=1
+    if [ -f "$results" ]; then
+        mapfile -t -O ${#outcomes[@]} outcomes <"$results"
+    else
+        outcomes+=("step:the fuzz build:1")
+    fi
+    return "$failed"
+}
+
 all_stages() {
     local failed=0
     outcome_of step "the evidence" find_evidence || failed=1
     if [ "$quick" = no ]; then checked_stage || failed=1; fi
     stage "$(strict release)" all || failed=1
+    if [ "$quick" = no ]; then fuzz_stage || failed=1; fi
     return "$failed"
 }
 

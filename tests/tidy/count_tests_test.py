@@ -43,6 +43,9 @@ class Counting(unittest.TestCase):
         run = f"ctest:release:0:{self.junit()}"
         self.assertEqual(("5 passed, 0 failed, 6 skipped", 0), count(run, run, "check:coverage:0", "step:build:0"))
 
+    def test_a_check_that_is_left_out_is_skipped(self):
+        self.assertEqual(("1 passed, 0 failed, 1 skipped", 0), count("check:coverage:0", "skip:fuzz targets"))
+
     def test_a_failure_is_counted_once(self):
         self.assertEqual(("2 passed, 1 failed, 3 skipped", 1),
                          count("--exit", "1", f"ctest:release:8:{self.junit(FAILED)}"))

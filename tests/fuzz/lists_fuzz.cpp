@@ -1,0 +1,60 @@
+// The openb lists: a node list and a pod list, after a line "---" in one input; what is read is written and read again
+// as the same, and a small one is replayed.
+#include "fuzz.hpp"
+
+#include <algorithm>
+
+#include "vgpusim/study/run.hpp"
+#include "vgputraces/openb.hpp"
+
+namespace {
+
+using fuzzing::memory_file;
+using fuzzing::require;
+
+constexpr std::string_view separator = "---\n";
+/// Larger lists are read, but a replay of them would take long.
+constexpr std::size_t replayed_max = 64;
+constexpr int gpus_replayed_max = 64;
+
+template <class Reader, class Writer>
+auto read_list(const memory_file& file, Reader&& reader, Writer&& writer) {
+    auto list = reader(file.path());
+    if (!list) {
+        fuzzing::require_readable(list.error());
+        return list;
+    }
+    const auto again = reader(memory_file{writer(*list)}.path());
+    require(again.has_value() && *again == *list, "a list is written as it was read");
+    return list;
+}
+
+void replay(const memory_file& nodes, const memory_file& pods, std::string_view input) {
+    vgpusim::run_config config;
+    config.nodes = nodes.path();
+    config.pods = pods.path();
+    config.policy = input.size() % 2 == 0 ? "fgd" : "compat:bestfit";
+    config.mode = input.size() % 3 == 0 ? "exclusive" : "hami_core";
+    config.departures = input.find("deletion_time") != std::string_view::npos;
+    const auto loaded = vgpusim::load_input(config);
+    if (!loaded) return fuzzing::require_readable(loaded.error());
+    const auto record = vgpusim::replay(config, *loaded, loaded->input.nodes, {});
+    if (!record) return fuzzing::require_readable(record.error());
+    record->ledger->check();
+    const auto& result = record->result;
+    require(result.placed + result.failed == static_cast<std::int64_t>(result.pods.size()),
+            "every pod is placed or has failed");
+}
+
+} // namespace
+
+void fuzzing::fuzz(std::string_view input) {
+    const std::size_t cut = std::min(input.find(separator), input.size());
+    const memory_file nodes_file{input.substr(0, cut)};
+    const memory_file pods_file{input.substr(std::min(cut + separator.size(), input.size()))};
+    const auto nodes = read_list(nodes_file, vgputraces::read_openb_nodes, vgputraces::write_openb_nodes);
+    const auto pods = read_list(pods_file, vgputraces::read_openb_pods, vgputraces::write_openb_pods);
+    if (!nodes || !pods || nodes->size() > replayed_max || pods->size() > replayed_max) return;
+    const auto has_many = [](const vgputraces::openb_node& node) { return node.gpu_count > gpus_replayed_max; };
+    if (std::ranges::none_of(*nodes, has_many)) replay(nodes_file, pods_file, input);
+}
