@@ -151,6 +151,7 @@ expected<registered> read_text(std::string_view piece, std::int64_t position, co
     if (fields.size() < 7) {
         return unexpected(bad_field(where, "", piece, "uuid,count,memory,cores,type,numa,health[,index,mode]"));
     }
+    if (!text::is_printable(piece)) return unexpected(bad_field(where, "", piece, "no control characters"));
     const auto count = text::whole_number(fields[1], amount_max);
     if (!count) return unexpected(bad_field(where, "count", fields[1], "a whole number"));
     const auto memory = text::whole_number(fields[2], amount_max);

@@ -58,6 +58,10 @@ std::vector<std::string_view> split_closed(std::string_view whole, char separato
     return parts;
 }
 
+bool is_printable(std::string_view whole) noexcept {
+    return std::ranges::none_of(whole, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+}
+
 std::string_view trimmed(std::string_view whole) {
     constexpr std::string_view blanks = " \t\r\n";
     const auto first = whole.find_first_not_of(blanks);

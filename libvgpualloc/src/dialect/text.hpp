@@ -22,6 +22,9 @@ namespace vgpualloc::dialects::text {
 /// Without spaces, tabs and line ends around it.
 [[nodiscard]] std::string_view trimmed(std::string_view whole);
 
+/// Whether there is no control character in it: ids and names of models are printed as they are.
+[[nodiscard]] bool is_printable(std::string_view whole) noexcept;
+
 /// The parts of a comma list, trimmed; empty ones are left out.
 [[nodiscard]] std::vector<std::string> items(std::string_view list);
 

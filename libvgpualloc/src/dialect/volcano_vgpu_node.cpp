@@ -44,6 +44,9 @@ public:
         card.healthy = card.healthy && health.value_or(false);
         set_mode(card, fields[5]);
         check_uuid(card);
+        if (!text::is_printable(card.uuid + card.model)) {
+            spoil(card, error_code::malformed, "uuid or type", card.uuid + "," + card.model, "no control characters");
+        }
         reading_.devices.push_back(std::move(card));
     }
 

@@ -92,6 +92,8 @@ TEST(hami, gpus_that_cannot_be_read_are_problems) {
     for (const char* wrong : {"GPU-a,10,16384,100,T,0:", "GPU-a,x,16384,100,T,0,true:", "GPU-a,10,0,100,T,0,true:",
                               "GPU-a,10,16384,-1,T,0,true:", "GPU-a,10,16384,100,T,0,maybe:", ",1,1,1,T,0,true:",
                               "GPU-a,10,99999999999,100,T,0,true:", "GPU-a,10,1,100,T,0,true,0,half:",
+                              "GPU-\x12,1,1,1,T,0,true:", "GPU-a,1,1,1,\x1b[31m,0,true:", // FINDINGS 26
+
                               R"([{"id":"GPU-a","count":1,"devmem":-1,"devcore":1}])", "[1]", "[",
                               R"([{"id":"GPU-a","count":1,"devmem":1,"devcore":1,"mode":"vgpu"}])"}) {
         const auto read = spoken::read_node(node_with(wrong), {});

@@ -168,6 +168,8 @@ TEST(volcano_vgpu_node, a_card_that_cannot_be_read_is_unhealthy) {
         {",7,5,NVIDIA,true,mps", "card 1 uuid", 7, 5},
         {"GPU[1],7,5,NVIDIA,true,mps", "card 1 uuid", 7, 5},
         {"GPU;1,7,5,NVIDIA,true,mps", "card 1 uuid", 7, 5},
+        {"GPU-\x7f,7,5,NVIDIA,true,mps", "card 1 uuid or type", 7, 5},      // FINDINGS 26
+        {"GPU-1,7,5,NVIDIA\x1b[31m,true,mps", "card 1 uuid or type", 7, 5}, // FINDINGS 26
     };
     for (const wrong& item : all) {
         const auto read =
