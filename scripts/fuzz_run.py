@@ -9,7 +9,6 @@ the canary, a planted bug, was not.
 import argparse
 import os
 import re
-import resource
 import shutil
 import subprocess
 import sys
@@ -67,11 +66,11 @@ def program(target):
 
 def cpu_seconds(target, path):
     """What one input costs a process of its own."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([program(target), "-timeout=60", str(path)], env=ENVIRONMENT, stdout=subprocess.DEVNULL,
-                   stderr=subprocess.DEVNULL, check=False)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    process = subprocess.Popen([program(target), "-timeout=60", str(path)], env=ENVIRONMENT, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return used.ru_utime + used.ru_stime
 
 
 def is_hang(target, path):

@@ -6,6 +6,7 @@
 //   T key=value   label of the node            L key=value   label of the pod
 //   R key=value   allocatable of the node      M key=value   data of the node's ConfigMap
 //   C key=number,key=number   a container with these limits; I: an init container
+//   G   A100s are cut in the groups of a device configuration
 #include "fuzz.hpp"
 
 #include <algorithm>
@@ -30,6 +31,7 @@ struct subjects {
     kubernetes::node node;
     kubernetes::pod pod;
     kubernetes::text_map config_map;
+    bool in_groups = false;
 };
 
 std::pair<std::string, std::string> split_at_equals(std::string_view entry) {
@@ -60,6 +62,7 @@ subjects read_subjects(std::string_view input) {
         const std::size_t end = std::min(input.find('\n'), input.size());
         const std::string_view line = input.substr(0, end);
         input.remove_prefix(std::min(end + 1, input.size()));
+        if (line == "G") result.in_groups = true;
         if (line.size() < 2) continue;
         const std::string_view rest = line.substr(2);
         const auto [key, value] = split_at_equals(rest);
@@ -106,6 +109,7 @@ std::vector<device_registration> read_devices(const dialect& reader, const subje
     const auto reading = reader.read_node({.object = input.node, .config_map = &input.config_map, .pods = pods});
     require_readable(reading.problems);
     require_readable(reading.warnings);
+    if (reading.devices.empty()) return {};
     require(reading.indices.empty() || reading.indices.size() == reading.devices.size(), "every device has an index");
     if (!reading.problems.empty() || !reading.warnings.empty()) return {};
     kubernetes::node registering;
@@ -113,7 +117,7 @@ std::vector<device_registration> read_devices(const dialect& reader, const subje
     kubernetes::text_map config_map;
     reader.write_node(reading.devices, registering, config_map);
     const auto again = reader.read_node({.object = registering, .config_map = &config_map});
-    require(again.devices.size() <= reading.devices.size(), "no device comes of writing");
+    require(again.problems.empty() && again.devices == reading.devices, "devices are registered as they were read");
     return reading.devices;
 }
 
@@ -145,6 +149,24 @@ void adopt(const std::vector<device_registration>& devices, const std::vector<vg
     book->check();
 }
 
+/// The annotations that carry shares.
+kubernetes::text_map written(const dialect& writer, const kubernetes::pod& pod,
+                             const std::vector<device_registration>& devices,
+                             const std::vector<vgpualloc::device_share>& shares) {
+    return writer.write_assignment(pod, devices, {.node = "n", .time = "1700000000", .shares = shares});
+}
+
+/// Shares but for the compute of MIG instances that the catalog defines: an annotation may say any, what is charged is
+/// the instance's own.
+std::vector<vgpualloc::device_share> without_charges(std::vector<vgpualloc::device_share> shares,
+                                                     const std::vector<device_registration>& devices) {
+    for (vgpualloc::device_share& share : shares) {
+        auto* const instance = std::get_if<vgpualloc::mig_instance>(&share.part);
+        if (instance != nullptr && devices[share.device.at()].geometry.empty()) instance->cores = {};
+    }
+    return shares;
+}
+
 void read_assignment(const dialect& reader, const subjects& input, const std::vector<device_registration>& devices) {
     const auto reading = reader.read_assignment(input.pod, devices);
     require_readable(reading.problems);
@@ -156,20 +178,36 @@ void read_assignment(const dialect& reader, const subjects& input, const std::ve
     if (!request) return fuzzing::require_readable(request.error());
     static_cast<void>(reader.tags_of(input.pod, *request, reading.shares));
     if (!reading.problems.empty() || reading.shares.empty()) return;
-    kubernetes::pod written = input.pod;
-    const vgpualloc::dialects::decision decided{.node = "n", .time = "1700000000", .shares = reading.shares};
-    for (const auto& [key, text] : reader.write_assignment(input.pod, devices, decided)) {
-        written.annotations[key] = text;
-    }
-    const auto again = reader.read_assignment(written, devices);
-    require(again.problems.empty() && again.shares == reading.shares, "an assignment is written as it was read");
+    const auto annotations = written(reader, input.pod, devices, reading.shares);
+    kubernetes::pod bound = input.pod;
+    for (const auto& [key, text] : annotations) bound.annotations[key] = text;
+    const auto again = reader.read_assignment(bound, devices);
+    require(again.problems.empty(), "an assignment that is written can be read");
+    require(without_charges(again.shares, devices) == without_charges(reading.shares, devices),
+            "an assignment is written as it was read");
+    require(written(reader, bound, devices, again.shares) == annotations, "an assignment is written the same again");
+}
+
+vgpualloc::dialect_set dialects_with_groups() {
+    using vgpualloc::mib;
+    auto config = vgpualloc::make_dialect_config();
+    config.devices.vgpu.geometries = {
+        {.models = {"A100"},
+         .groups = {{.name = "group1", .kinds = {{.name = "1g.5gb", .memory = mib{5120}, .count = 7}}},
+                    {.name = "group-2",
+                     .kinds = {{.name = "2g.10gb", .memory = mib{10240}, .count = 3},
+                               {.name = "1g.5gb", .memory = mib{5120}, .count = 1}}}}}};
+    config.devices.hami_vnpu_core = true;
+    return vgpualloc::dialect_set{std::move(config)};
 }
 
 } // namespace
 
 void fuzzing::fuzz(std::string_view input) {
     const subjects read = read_subjects(input);
-    static const vgpualloc::dialect_set dialects;
+    static const vgpualloc::dialect_set plain;
+    static const vgpualloc::dialect_set with_groups = dialects_with_groups();
+    const vgpualloc::dialect_set& dialects = read.in_groups ? with_groups : plain;
     for (const auto& reader : dialects) {
         const auto devices = read_devices(*reader, read);
         if (reader->requests(read.pod)) {
