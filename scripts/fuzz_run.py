@@ -24,8 +24,8 @@ CANARY = "canary"
 CANARY_SECONDS_LEAST = 20
 UNIT_SECONDS = 1     # longer is a hang
 MEMORY_MIB = 512     # more is a finding too
-BYTES_MAX = {"recordings": 16384, "catalogs": 8192}  # of an input; otherwise
-BYTES_MAX_OTHERWISE = 4096
+BYTES_MAX = 4096     # of an input
+BYTES_MAX_OF = {"recordings": 16384, "catalogs": 8192}
 # Freed memory that the address sanitizer keeps for a while is counted as the target's.
 ENVIRONMENT = {**os.environ, "ASAN_OPTIONS": "quarantine_size_mb=16:detect_leaks=1", "UBSAN_OPTIONS": "print_stacktrace=1"}
 HANG_EXIT = 70       # libFuzzer's for an input that took too long
@@ -80,8 +80,9 @@ def is_hang(target, path):
 
 
 def run_once(target, seconds, folders, seed, findings):
+    bytes_max = BYTES_MAX_OF.get(target, BYTES_MAX)
     command = [program(target), f"-max_total_time={max(1, round(seconds))}", f"-timeout={UNIT_SECONDS}",
-               f"-timeout_exitcode={HANG_EXIT}", f"-rss_limit_mb={MEMORY_MIB}", f"-max_len={BYTES_MAX.get(target, BYTES_MAX_OTHERWISE)}",
+               f"-timeout_exitcode={HANG_EXIT}", f"-rss_limit_mb={MEMORY_MIB}", f"-max_len={bytes_max}",
                f"-artifact_prefix={findings}/", "-print_final_stats=1"]
     if seed:
         command.append(f"-seed={seed}")
