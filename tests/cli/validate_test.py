@@ -374,8 +374,8 @@ class MessagesTest(CliTest):
         [message] = self.messages(pod % "{name: c, resources: {requests: {memory: 7Ei}}}")
         self.assertIn("got '7Ei', expected at most ", message)
         most = int(message.rpartition(" ")[2])
-        container = "{name: c, resources: {requests: {memory: %d}}}" % most
-        [message] = self.messages(pod % f"{container}, {container}")
+        containers = ["{name: %s, resources: {requests: {memory: %d}}}" % (name, most) for name in "cd"]
+        [message] = self.messages(pod % ", ".join(containers))
         self.assertIn(f"got 'more than {most}', expected amounts that together are at most {most}", message)
 
     def test_templates_are_told_as_such(self):

@@ -171,14 +171,14 @@ class CasesTest(CliTest):
 
         first = json.dumps(case) + "\n"
         for text, words in (("", ["case"]), ("\n\n", ["case"]), ("{\n", [":1"]), (first + "nonsense\n", [":2:", "JSON"]),
-                            (first[:-20], [":1"]), ("[]\n", [":1"]), ("{}\n", [":1", "schema", "required"]),
+                            (first[:-20], [":1"]), ("[]\n", [":1"]), ("{}\n", [":1", "schema", "missing"]),
                             (changed(schema=2), ["schema", "'2'", "expected 1"]),
                             (changed(family="gpu"), ["family", "'gpu'", "hamicore"]), (changed(nodes=1), ["nodes"]),
                             (changed(events={}), ["events"]),
                             (changed(events=[{"op": "jump"}]), ["'jump'", "node_update"]),
                             (changed(events=[{"op": "node_update", "node": 99, "out": {}}]), ["node"]),
                             (changed(events=[{"op": "node_update", "node": -1, "out": {}}]), ["events[0].node", "'-1'"]),
-                            (changed(events=[{"op": "delete", "out": {}}]), ["events[0].pod_uid", "required"]),
+                            (changed(events=[{"op": "delete", "out": {}}]), ["events[0].pod_uid", "missing"]),
                             (changed(events=[{"op": "restore", "node": 99, "pod": {}, "out": {}}]), ["node"]),
                             (changed(events=[{**case["events"][0], "out": {"chosen": 99}}]), ["chosen"]),
                             (changed(weight="ten"), [":1: weight", "'ten'", "a whole number"]),

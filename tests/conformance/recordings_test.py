@@ -39,7 +39,8 @@ class RecordingsTest(unittest.TestCase):
         for name in [f"public/{family}.jsonl" for family in FAMILIES] + ["directed.jsonl"]:
             with self.subTest(file=name):
                 plain, attribution, totals = self.run_on("native", EVIDENCE / name).stdout.splitlines()[-3:]
-                match = re.fullmatch(r"(\d+) equal, (\d+) explained( \(Q\w+ \d+(, Q\w+ \d+)*\))?, 0 unexplained",
+                match = re.fullmatch(r"(\d+) equal, (\d+) explained( \(Q\w+ \d+(, Q\w+ \d+)*"
+                                     r"(, \d+ by more than three)?\))?, 0 unexplained",
                                      attribution)
                 self.assertIsNotNone(match, attribution)
                 equal, explained = int(match[1]), int(match[2])

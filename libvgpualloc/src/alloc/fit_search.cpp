@@ -10,12 +10,13 @@ fit_search::fit_search(std::span<const device_request> containers, bool containe
     : containers_{containers}, apart_{containers_apart}, devices_{devices.begin(), devices.end()} {}
 
 bool fit_search::takes(std::size_t container, const candidate& considered) {
+    --steps_left_;
     return considered.admitted[container] &&
            considered.spec->mode->why_not(*considered.spec, considered.state, containers_[container]).code ==
                rejection_code::none;
 }
 
-bool fit_search::each_fits_alone() { return later_fit_alone(0); }
+bool fit_search::each_fits_alone() { return containers_.size() <= containers_max && later_fit_alone(0); }
 
 /// What no search can mend: one of these containers would not fit if it were the next.
 bool fit_search::later_fit_alone(std::size_t container) {
@@ -75,7 +76,7 @@ bool fit_search::fits_from(std::size_t container, std::int64_t left, std::size_t
         if (is_taken(container, d) || !devices_[d].admitted[container]) continue;
         if (looks_like_one_before(container, d, from)) continue;
         for (const device_state& after : states_after(container, d)) {
-            if (--ways_left_ < 0) return false;
+            if (--steps_left_ < 0) return false;
             taken_.push_back({.container = container, .device = d, .before = devices_[d].state});
             devices_[d].state = after;
             const bool fits = fits_from(container, left - 1, left == 1 ? d : d + 1);

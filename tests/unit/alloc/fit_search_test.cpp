@@ -142,7 +142,7 @@ TEST(looking_ahead, devices_that_only_one_container_may_have_are_left_to_it) {
     EXPECT_EQ(node.devices(request), (std::vector<std::size_t>{1, 0}));
 }
 
-/// The search gives up after fit_search::ways_max parts instead of going on for hours.
+/// The search gives up after fit_search::steps_max questions instead of going on for hours.
 TEST(looking_ahead, is_bounded) {
     const device_spec spec = shared_gpu(1 << 20);
     std::vector<fit_search::candidate> devices;

@@ -100,7 +100,7 @@ TEST(dialect_set, resources_that_nobody_reads_are_named) { // FINDINGS 4
     auto pod = pod_of({{.name = "c",
                         .limits = {},
                         .requests = {{"hygon.com/dcunum", 1},
-                                     {"nvidia.com/mig-1g.5gb", 2},
+                                     {"nvidia.com/mig-1g.5gb", 2}, // NVIDIA's own plugin
                                      {"nvidia.com/gpu", 1},
                                      {"example.kubernetes.io/own", 1}}}});
     pod.init_containers = {{.name = "i", .limits = {}, .requests = {{"volcano.sh/vgpu-number", 4}}}};
@@ -109,7 +109,7 @@ TEST(dialect_set, resources_that_nobody_reads_are_named) { // FINDINGS 4
         told.push_back(unread.container + ": " + unread.resource + " " + unread.amount + unread.ignored);
     }
     EXPECT_THAT(told, ElementsAre("init container i: volcano.sh/vgpu-number 4volcano_vgpu",
-                                  "container c: hygon.com/dcunum 1", "container c: nvidia.com/mig-1g.5gb 2"));
+                                  "container c: hygon.com/dcunum 1"));
 }
 
 TEST(dialect_set, deviceshare_serves_what_its_arguments_enable) {

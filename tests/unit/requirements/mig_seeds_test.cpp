@@ -67,8 +67,11 @@ TEST(seeds_mig, needs_a_gpu_that_has_it) {
         EXPECT_FALSE(addable(type)) << type;
     }
     site old;
-    old.add("n", vgpu_node(card("A", "mig", v100), a100_geometry())); // says that it is cut by MIG
-    EXPECT_EQ(old.place(vgpu_ask(1, 3000, 0, "mig")), "mode_not_offered");
+    auto reading = vgpu_node(card("A", "mig", v100), a100_geometry()); // says that it is cut by MIG
+    EXPECT_EQ(reading.problems.size(), 1U);
+    reading.problems.clear();
+    old.add("n", reading);
+    EXPECT_EQ(old.place(vgpu_ask(1, 3000, 0, "mig")), "device_unhealthy") << "the card is not given out";
 }
 
 TEST(seeds_mig, users_may_write_their_own_geometry) {

@@ -14,13 +14,15 @@ namespace vgpualloc {
 /// Devices are chosen greedily, container by container, and the greedy choice may take what a later container needs:
 /// of 3000 and 20000 MiB on an empty A100 that is cut by groups, the first takes an instance of a group that has none
 /// for the second. Where that happens, each step is checked against the rest of the pod by this search over containers,
-/// devices and parts. It is exact up to `ways_max` parts tried for one pod on one node; beyond that the answer is no.
+/// devices and parts. It is exact for pods of at most `containers_max` containers and up to `steps_max` questions to
+/// devices for one pod on one node; beyond that the answer is no.
 ///
 /// Devices in the same state that the same containers may have are tried once, and so are parts that leave a device in
 /// the same state. Assumes of modes that a part that was given out makes no device take more than before.
 class fit_search {
 public:
-    static constexpr std::int64_t ways_max = 1 << 15;
+    static constexpr std::size_t containers_max = 64;
+    static constexpr std::int64_t steps_max = 1 << 17;
 
     struct candidate {
         const device_spec* spec = nullptr;
@@ -33,7 +35,7 @@ public:
     /// The containers of a pod, with amounts that do not depend on the node any more; both spans outlive the search.
     fit_search(std::span<const device_request> containers, bool containers_apart, std::span<const candidate> devices);
 
-    /// Whether a pod of several containers could fit if the greedy choice does not: each container alone does.
+    /// Whether it is worth while to search: the pod is not too large, and each container alone fits.
     [[nodiscard]] bool each_fits_alone();
 
     /// Takes a way to serve one device of a container, and goes back to before it; last in, first out.
@@ -63,7 +65,7 @@ private:
     std::vector<candidate> devices_;
     std::vector<step> taken_;
     std::vector<partition> parts_; ///< of one call, kept for its room
-    std::int64_t ways_left_ = ways_max;
+    std::int64_t steps_left_ = steps_max;
 };
 
 } // namespace vgpualloc
