@@ -91,7 +91,7 @@ expected<std::vector<const snapshot_pod*>> pending_pods(const snapshot& state, c
     return unexpected(unknown("--pod", name, "a file, or a pending pod of the cluster: " + some_of(names)));
 }
 
-/// All pods and templates of a file; its objects of kinds that are not read are warnings.
+/// All pods and templates of a file. Error missing, with the kinds that it has, where there is none.
 expected<std::vector<explaining::pods_wanted>> pods_of_file(const std::string& path,
                                                             const vgpualloc::dialect_set& dialects) {
     const auto objects = load_objects({path});
