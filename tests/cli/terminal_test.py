@@ -11,11 +11,11 @@ NASTY = "x\x1b[31mred\x07\x7f\x9b2J\u202efdp\u2066\u200b\nfaked: line"
 STEERS = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 
 
-def node(name="node" + NASTY):
+def node():
     registered = [{"id": "GPU-" + NASTY, "count": 10, "devmem": 40960, "devcore": 100, "type": "NVIDIA-A100" + NASTY,
                    "mode": "hami-core", "health": True}]
     return {"apiVersion": "v1", "kind": "Node",
-            "metadata": {"name": name, "labels": {"zone": NASTY},
+            "metadata": {"name": "node" + NASTY, "labels": {"zone": NASTY},
                          "annotations": {"hami.io/node-nvidia-register": json.dumps(registered)}},
             "status": {"allocatable": {"cpu": "8", "memory": "64Gi", "pods": "110", "nvidia.com/gpu": "10"}}}
 
@@ -48,22 +48,22 @@ class TerminalTest(CliTest):
         self.assert_harmless(as_json)
 
     def test_explain(self):
-        """Names are refused where Kubernetes refuses them; values of labels and other texts are shown as they are."""
         gpu = {"nvidia.com/gpu": "1", "nvidia.com/gpumem": "1000"}
-        plain = {**pod("", {"zone": "other" + NASTY}, **gpu), "metadata": {"name": "picky", "namespace": "ns"}}
-        plain["spec"]["containers"][0]["name"] = "main"
-        objects = self.objects(node("n1"), pod("good", **gpu), plain)
-        result = self.vgpusim("explain", objects, "--pod", "ns/picky")
-        self.assert_done(result)
-        self.assertIn("otherx\\x1b[31mred", result.stdout)
-        self.assert_harmless(result)
-        as_json = self.vgpusim("explain", objects, "--pod", "ns/picky", "--json")
-        self.assertIn("other" + NASTY, json.dumps(json.loads(as_json.stdout), ensure_ascii=False).replace("\\n", "\n")
-                      .replace("\\u001b", "\x1b").replace("\\u0007", "\x07").replace("\\u007f", "\x7f"))
-        self.assert_harmless(as_json)
-        refused = self.vgpusim("explain", objects, "--pod", f"ns{NASTY}/good{NASTY}")
-        self.assertEqual(refused.returncode, 2)
-        self.assert_harmless(refused)
+        plain, picky = pod("good", **gpu), pod("picky", {"zone": "other" + NASTY}, **gpu)
+        for name, waiting in (("good", plain), ("picky", picky)):  # explain refuses a pod whose own names are bad
+            waiting["metadata"] = {"name": name, "namespace": "ns"}
+            waiting["spec"]["containers"][0]["name"] = "c"
+        objects = self.objects(node(), plain, picky)
+        for name in ("good", "picky"):
+            full_name = f"ns/{name}"
+            result = self.vgpusim("explain", objects, "--pod", full_name)
+            self.assert_done(result)
+            self.assertIn("node" + "x\\x1b[31mred", result.stdout)
+            self.assert_harmless(result)
+            as_json = self.vgpusim("explain", objects, "--pod", full_name, "--json")
+            self.assertIn(NASTY, json.dumps(json.loads(as_json.stdout), ensure_ascii=False).replace("\\n", "\n")
+                          .replace("\\u001b", "\x1b").replace("\\u0007", "\x07").replace("\\u007f", "\x7f"))
+            self.assert_harmless(as_json)
 
     def test_errors(self):
         for arguments in (["validate", "absent" + NASTY], ["run", "--nodes", NASTY, "--pods", NASTY],

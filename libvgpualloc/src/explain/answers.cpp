@@ -385,9 +385,9 @@ expected<ranking> ranking_for(const snapshot& state, const snapshot_pod& pod, co
 void note_findings(const snapshot& state, const snapshot_pod& pod, std::vector<std::string>& notes) {
     const dialect* const spoken = state.dialects.find(pod.dialect);
     if (spoken == nullptr || spoken->asks_as_one()) return;
+    kubernetes::pod part = pod.object; // copied once: a copy for each container costs the square of their number
     for (const kubernetes::container& container : pod.object.containers) {
-        kubernetes::pod part = pod.object;
-        part.containers = {container};
+        part.containers.assign(1, container);
         const auto request = spoken->read_pod(part);
         if (!request) continue;
         for (const device_request& entry : request->containers) {

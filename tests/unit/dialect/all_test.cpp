@@ -108,8 +108,8 @@ TEST(dialect_set, resources_that_nobody_reads_are_named) { // FINDINGS 4
     for (const auto& unread : dialects.resources_not_read(pod)) {
         told.push_back(unread.container + ": " + unread.resource + " " + unread.amount + unread.ignored);
     }
-    EXPECT_THAT(told, ElementsAre("init container i: volcano.sh/vgpu-number 4volcano_vgpu",
-                                  "container c: hygon.com/dcunum 1"));
+    EXPECT_THAT(
+        told, ElementsAre("init container i: volcano.sh/vgpu-number 4volcano_vgpu", "container c: hygon.com/dcunum 1"));
 }
 
 TEST(dialect_set, deviceshare_serves_what_its_arguments_enable) {

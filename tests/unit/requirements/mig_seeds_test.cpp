@@ -71,7 +71,7 @@ TEST(seeds_mig, needs_a_gpu_that_has_it) {
     EXPECT_EQ(reading.problems.size(), 1U);
     reading.problems.clear();
     old.add("n", reading);
-    EXPECT_EQ(old.place(vgpu_ask(1, 3000, 0, "mig")), "device_unhealthy") << "the card is not given out";
+    EXPECT_EQ(old.place(vgpu_ask(1, 3000, 0, "mig")), "mode_not_offered");
 }
 
 TEST(seeds_mig, users_may_write_their_own_geometry) {
