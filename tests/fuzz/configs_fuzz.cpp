@@ -51,7 +51,7 @@ void fuzzing::fuzz(std::string_view input) {
         for (const vgpualloc::error& warning : config->devices.warnings) require_readable(warning);
         const vgpualloc::dialect_set dialects{*config};
         const auto reports = vgpualloc::explaining::validate(some_objects(), dialects);
-        require_json(vgpualloc::explaining::validate_json(reports));
+        require_json(vgpualloc::explaining::validate_json(reports, {}));
     } else {
         require_readable(config.error());
     }

@@ -1,9 +1,10 @@
-// The openb lists: a node list and a pod list, after a line "---" in one input; what is read is written and read again
-// as the same, and a small one is replayed.
+// Inputs that may be compressed, and the openb lists: a node list and a pod list, after a line "---" in one input. What
+// is read is written and read again as the same, and a small one is replayed.
 #include "fuzz.hpp"
 
 #include <algorithm>
 
+#include "vgpuformats/input.hpp"
 #include "vgpusim/study/run.hpp"
 #include "vgputraces/openb.hpp"
 
@@ -18,24 +19,26 @@ constexpr std::size_t replayed_max = 64;
 constexpr int gpus_replayed_max = 64;
 
 template <class Reader, class Writer>
-auto read_list(const memory_file& file, Reader&& reader, Writer&& writer) {
-    auto list = reader(file.path());
+auto read_list(std::string_view text, Reader&& reader, Writer&& writer) {
+    auto list = reader(text, "input");
     if (!list) {
         fuzzing::require_readable(list.error());
         return list;
     }
-    const auto again = reader(memory_file{writer(*list)}.path());
+    const auto again = reader(writer(*list), "written");
     require(again.has_value() && *again == *list, "a list is written as it was read");
     return list;
 }
 
-void replay(const memory_file& nodes, const memory_file& pods, std::string_view input) {
+void replay(std::string_view node_list, std::string_view pod_list) {
+    const memory_file nodes{node_list};
+    const memory_file pods{pod_list};
     vgpusim::run_config config;
     config.nodes = nodes.path();
     config.pods = pods.path();
-    config.policy = input.size() % 2 == 0 ? "fgd" : "compat:bestfit";
-    config.mode = input.size() % 3 == 0 ? "exclusive" : "hami_core";
-    config.departures = input.find("deletion_time") != std::string_view::npos;
+    config.policy = pod_list.size() % 2 == 0 ? "fgd" : "compat:bestfit";
+    config.mode = pod_list.size() % 3 == 0 ? "exclusive" : "hami_core";
+    config.departures = pod_list.find("deletion_time") != std::string_view::npos;
     const auto loaded = vgpusim::load_input(config);
     if (!loaded) return fuzzing::require_readable(loaded.error());
     const auto record = vgpusim::replay(config, *loaded, loaded->input.nodes, {});
@@ -49,12 +52,16 @@ void replay(const memory_file& nodes, const memory_file& pods, std::string_view 
 } // namespace
 
 void fuzzing::fuzz(std::string_view input) {
-    const std::size_t cut = std::min(input.find(separator), input.size());
-    const memory_file nodes_file{input.substr(0, cut)};
-    const memory_file pods_file{input.substr(std::min(cut + separator.size(), input.size()))};
-    const auto nodes = read_list(nodes_file, vgputraces::read_openb_nodes, vgputraces::write_openb_nodes);
-    const auto pods = read_list(pods_file, vgputraces::read_openb_pods, vgputraces::write_openb_pods);
+    constexpr std::size_t bytes_max = std::size_t{1} << 20U;
+    const auto read = vgpuformats::read_input(memory_file{input}.path(), {.bytes_max = bytes_max, .hashed = true});
+    if (!read) return require_readable(read.error());
+    const std::string_view text = read->text;
+    const std::size_t cut = std::min(text.find(separator), text.size());
+    const std::string_view node_list = text.substr(0, cut);
+    const std::string_view pod_list = text.substr(std::min(cut + separator.size(), text.size()));
+    const auto nodes = read_list(node_list, vgputraces::read_openb_nodes, vgputraces::write_openb_nodes);
+    const auto pods = read_list(pod_list, vgputraces::read_openb_pods, vgputraces::write_openb_pods);
     if (!nodes || !pods || nodes->size() > replayed_max || pods->size() > replayed_max) return;
     const auto has_many = [](const vgputraces::openb_node& node) { return node.gpu_count > gpus_replayed_max; };
-    if (std::ranges::none_of(*nodes, has_many)) replay(nodes_file, pods_file, input);
+    if (std::ranges::none_of(*nodes, has_many)) replay(node_list, pod_list);
 }

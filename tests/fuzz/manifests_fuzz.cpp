@@ -30,7 +30,8 @@ void require_objects(const std::vector<kube::manifest>& objects) {
         require(object.says_the_same_as(object), "an object says what it says");
         for (const vgpualloc::error& problem : object.problems) fuzzing::require_readable(problem);
     }
-    fuzzing::require_json(explaining::validate_json(explaining::validate(objects, dialects())));
+    fuzzing::require_json(
+        explaining::validate_json(explaining::validate(objects, dialects()), explaining::not_considered(objects)));
 }
 
 void explain(const kube::snapshot& state, const kube::snapshot_pod& pod, const char* policy) {

@@ -24,13 +24,15 @@ void read_model(std::string_view input) {
 
 void read_scenario(std::string_view input) {
     const fuzzing::memory_file file{input};
-    const auto config = vgpusim::read_scenario(file.path());
-    if (!config) return fuzzing::require_readable(config.error());
-    vgpusim::run_config again;
-    for (const auto& [key, value] : vgpusim::effective(*config)) {
-        require(vgpusim::set_key(again, key, value).has_value(), "a key takes the value that it has");
+    const auto study = vgpusim::read_scenario(file.path());
+    if (!study) return fuzzing::require_readable(study.error());
+    for (const auto& config : {study->config, vgpusim::baseline_of(study->config, study->baseline)}) {
+        vgpusim::run_config again;
+        for (const auto& [key, value] : vgpusim::effective(config)) {
+            require(vgpusim::set_key(again, key, value).has_value(), "a key takes the value that it has");
+        }
+        require(vgpusim::effective(again) == vgpusim::effective(config), "keys say all of a configuration");
     }
-    require(vgpusim::effective(again) == vgpusim::effective(*config), "keys say all of a configuration");
 }
 
 } // namespace
