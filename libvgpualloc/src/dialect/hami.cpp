@@ -19,7 +19,6 @@ namespace {
 using kubernetes::value_of;
 
 constexpr const char* mode_annotation = "nvidia.com/vgpu-mode";
-constexpr std::int64_t percent_max = 100;
 
 /// The amounts that a container names.
 struct amounts {

@@ -12,8 +12,6 @@ namespace vgpualloc::dialects::hami {
 
 namespace {
 
-constexpr std::int64_t percent_max = 100;
-
 void check_container(const kubernetes::container& container, const options& configured, request_findings& findings) {
     text::check_amounts(container, configured.count_name, configured.memory_name, mib{configured.memory_factor},
                         findings);

@@ -1,6 +1,7 @@
 // The hami dialect: what its sources share.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "hami_containers.hpp"
@@ -10,6 +11,7 @@
 namespace vgpualloc::dialects::hami {
 
 inline constexpr const char* mig_mode = "mig";
+inline constexpr std::int64_t percent_max = 100; ///< of a GPU's memory, or of its compute
 
 /// What one container asks for; none if it does not ask.
 [[nodiscard]] expected<std::optional<device_request>>
