@@ -123,11 +123,21 @@ void replay_natively(const recorded_case& recorded, replay_result& result) {
     const auto decided = outcomes_of(native_side{recorded}, recorded.events, count);
     const auto with_quirks = outcomes_of(compat_side{recorded, volcano::quirk_set::all()}, recorded.events, count);
     const auto without_quirks = outcomes_of(compat_side{recorded, volcano::quirk_set{}}, recorded.events, count);
+    const decided_case in_full = decide_case(recorded);
+    auto loaded = loaded_difference(recorded.nodes, in_full);
     std::vector<unlike_event> unlike;
     for (std::size_t i = 0; i < count; ++i) {
         const outcome decided_then = outcome_of(recorded.events[i].result, recorded.family);
         if (decided[i] == without_quirks[i]) ++result.as_without_quirks;
-        if (with_quirks[i] != decided_then) {
+        auto not_upstreams = std::exchange(loaded, std::nullopt);
+        if (!not_upstreams) not_upstreams = first_difference(comparable(recorded.events[i]), in_full.events[i]);
+        if (with_quirks[i] == decided_then && not_upstreams) {
+            // A field that native is not compared in, such as a name or a text: the recording is not upstream's.
+            ++result.failed;
+            not_upstreams->case_id = recorded.id;
+            not_upstreams->event = i;
+            result.differences.push_back(std::move(*not_upstreams));
+        } else if (with_quirks[i] != decided_then) {
             // Not what upstream does, so native fails too, even where it decides just so.
             ++result.failed;
             const bool as_native = decided[i] == decided_then;

@@ -81,8 +81,11 @@ def kinds_of(case, out):
         part = first_part(out)
         yield "device", lambda o: add_to(first_part(o), "index", 1)
         yield "cores", lambda o: add_to(first_part(o), "cores", 7)
+        if "uuid" in part:
+            yield "name of the device", lambda o: first_part(o).update(uuid=first_part(o)["uuid"] + "x")
         if "mig" in part:
             yield "MIG position", lambda o: add_to(first_part(o)["mig"], "position", 1)
+            yield "MIG slot", lambda o: add_to(first_part(o)["mig"], "slot", 1)
             yield "MIG group", lambda o: first_part(o)["mig"].update(group=first_part(o)["mig"]["group"] + "x")
         else:
             yield "memory", lambda o: add_to(first_part(o), "mem", 1003)
@@ -111,7 +114,7 @@ VGPU_KINDS = {"chosen node", "fit of the chosen node", "allocation", "device", "
               "cache_state cores"}
 EXPECTED_KINDS = {
     **{family: VGPU_KINDS | {"memory"} for family in ("hamicore", "hamicore-exclusive")},
-    "mig": VGPU_KINDS | {"MIG position", "MIG group"},
+    "mig": VGPU_KINDS | {"MIG position", "MIG slot", "MIG group"},
     "mixed": VGPU_KINDS,
     "gpushare": {"chosen node", "fit of the chosen node", "allocation", "chip", "session_state slots",
                  "session_state memory", "cache_state slots", "cache_state memory"},

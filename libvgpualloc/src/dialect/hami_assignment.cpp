@@ -223,7 +223,18 @@ assignment_reading hami_dialect::read_assignment(const kubernetes::pod& pod,
     const auto parts = hami_text::read_parts(annotation->second, reader.where(), reader.problems());
     const auto owners = hami_text::containers_of_parts(parts.size(), containers, reader.where(), reader.problems());
     for (std::size_t part = 0; part < parts.size(); ++part) {
-        if (!owners[part] || !containers.owners[*owners[part]]) continue;
+        if (!owners[part] || !containers.owners[*owners[part]]) {
+            // What the annotation says is in use is in use, whoever asked for it.
+            for (std::size_t i = 0; i < parts[part].size(); ++i) {
+                reader.problems().push_back({.code = error_code::mismatch,
+                                             .where = reader.where(),
+                                             .field = "container part " + std::to_string(part),
+                                             .value = std::string{parts[part][i].uuid},
+                                             .expected = "no device: it asks for none"});
+                reader.read(parts[part][i], part, i, static_cast<std::uint32_t>(part));
+            }
+            continue;
+        }
         const bool at_init = containers.at_init[*owners[part]];
         if (at_init && pod.initialized) continue; // it is free again
         const std::uint32_t entry = *containers.owners[*owners[part]];

@@ -362,10 +362,6 @@ expected<ranking> by_policy(const snapshot& state, const snapshot_pod& pod, cons
 void note_pod(const snapshot& state, const snapshot_pod& pod, std::vector<std::string>& notes) {
     const auto unread = state.dialects.resources_not_read(pod.object);
     for (std::string& words : unread_words(unread, pod.object)) notes.push_back(std::move(words));
-    if (!unread.empty()) {
-        notes.emplace_back(
-            "of a resource that is not read, whether a node offers it is looked at, and not how much is free");
-    }
     const dialect* const spoken = state.dialects.find(pod.dialect);
     if (spoken == nullptr) return;
     auto findings = spoken->check_pod(pod.object);
@@ -386,14 +382,20 @@ void note_findings(const snapshot& state, const snapshot_pod& pod, std::vector<s
     const dialect* const spoken = state.dialects.find(pod.dialect);
     if (spoken == nullptr || spoken->asks_as_one()) return;
     kubernetes::pod part = pod.object; // copied once: a copy for each container costs the square of their number
-    for (const kubernetes::container& container : pod.object.containers) {
-        part.containers.assign(1, container);
-        const auto request = spoken->read_pod(part);
-        if (!request) continue;
-        for (const device_request& entry : request->containers) {
-            auto findings = spoken->check(entry, container.name, idle_devices(*state.dialects.config().mig));
-            for (const error& problem : findings.errors) notes.push_back(problem.message());
-            for (std::string& note : findings.notes) notes.push_back(std::move(note));
+    for (const auto* const list : {&pod.object.init_containers, &pod.object.containers}) {
+        const bool at_init = list == &pod.object.init_containers;
+        if (at_init && !spoken->reads_init_containers()) continue;
+        for (const kubernetes::container& container : *list) {
+            part.init_containers.clear();
+            part.containers.clear();
+            (at_init ? part.init_containers : part.containers).push_back(container);
+            const auto request = spoken->read_pod(part);
+            if (!request) continue;
+            for (const device_request& entry : request->containers) {
+                auto findings = spoken->check(entry, container.name, idle_devices(*state.dialects.config().mig));
+                for (const error& problem : findings.errors) notes.push_back(problem.message());
+                for (std::string& note : findings.notes) notes.push_back(std::move(note));
+            }
         }
     }
 }

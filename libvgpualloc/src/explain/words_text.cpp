@@ -237,6 +237,7 @@ std::string node_of_replicas(const std::string& name, std::size_t pods,
 std::string replica_words(const explanation& explained) {
     const replica_answer& answer = explained.replicas;
     if (answer.wanted == 1 && !answer.one_per_node) return {};
+    if (answer.wanted == 0 && !answer.one_per_node) return "no pod is wanted (0 replicas); of one it would be said:\n";
     constexpr std::size_t nodes_max = 20; // the rest is in the JSON
     const std::string wanted =
         answer.one_per_node ? fmt::format("{} nodes", explained.nodes.size()) : fmt::format("{} pods", answer.wanted);

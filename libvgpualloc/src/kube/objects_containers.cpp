@@ -37,7 +37,8 @@ bool is_subdomain(std::string_view text) {
 
 /// Kubernetes' own resources, of which a node may give out more than it has.
 bool is_overcommitted(std::string_view resource) {
-    return resource == "cpu" || resource == "memory" || resource == "ephemeral-storage";
+    return resource == "cpu" || resource == "memory" || resource == "ephemeral-storage" ||
+           resource.find("kubernetes.io/") != std::string_view::npos;
 }
 
 bool is_extended(std::string_view resource) { return resource.find('/') != std::string_view::npos; }

@@ -22,7 +22,7 @@ namespace vgpualloc {
 class fit_search {
 public:
     static constexpr std::size_t containers_max = 64;
-    static constexpr std::int64_t steps_max = 1 << 17;
+    static constexpr std::int64_t steps_max = 1 << 14;
 
     struct candidate {
         const device_spec* spec = nullptr;
