@@ -157,6 +157,17 @@ device_request reference_allocator::settled(const question& attempt, const devic
 /// `start` is attempt.start as policies see it.
 void reference_allocator::score(const question& attempt, const seen_state& start, const node_state& now,
                                 step& candidate) const {
+    if (attempt.positional && !traits_.one_score && policies_.device->positional() != nullptr) {
+        // Such policies look at the device alone, so nothing is copied for each of a node's many devices.
+        const device_view& before = now.devices[candidate.index];
+        device_view after = before;
+        after.state = before.spec->mode->with(*before.spec, before.state, candidate.part);
+        after.used = before.spec->mode->used(*before.spec, after.state);
+        after.id = not_interned;
+        candidate.device_score = policies_.device->device_score(
+            attempt.view, start.view, start.view, {.before = &before, .after = &after, .index = candidate.index});
+        return;
+    }
     node_state after = now.with(candidate.index, candidate.part);
     after.cpu_left = attempt.start.cpu_left - attempt.request().cpu;
     const seen_state became{*this, after};

@@ -18,8 +18,8 @@ struct placement_view {
 };
 
 /// Scores a node by the whole placement on it; steps know their device's index, and equal devices go by the lowest
-/// index. Such decisions are made on the reference path, which asks every node. Both policies of an allocator are
-/// positional, or neither is.
+/// index. Its device_score() looks at the step alone: `after` is the node before the step. Such decisions are made on
+/// the reference path, which asks every node. Both policies of an allocator are positional, or neither is.
 class positional_policy : public policy {
 public:
     [[nodiscard]] virtual double placement_score(const request_view& request, const placement_view& chosen) = 0;
