@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <iterator>
+#include <map>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -25,9 +26,14 @@ using kube::cluster_objects;
 using kube::manifest;
 
 /// What the objects are checked with.
+/// What nodes register in each dialect, read once for all pods that run there.
+using registered_devices =
+    std::map<std::pair<const dialect*, const kubernetes::node*>, std::vector<device_registration>>;
+
 struct checks {
     const dialect_set* dialects;
     const cluster_objects* objects;
+    registered_devices* registered;
     idle_answer ask;
 };
 
@@ -171,12 +177,13 @@ private:
     dialect_report understood_{.dialect = std::string{spoken_->name()}};
 };
 
-void check_assignment(const dialect& spoken, const manifest& object, const cluster_objects& objects,
-                      object_report& report) {
+void check_assignment(const dialect& spoken, const manifest& object, const checks& with_checks, object_report& report) {
+    const cluster_objects& objects = *with_checks.objects;
     const auto node = objects.nodes_by_name.find(object.node_name);
     if (node == objects.nodes_by_name.end()) return;
-    const auto devices = spoken.read_node(objects.source_of(spoken, *node->second)).devices;
-    for (const error& problem : spoken.read_assignment(*object.pod, devices).problems) add_error(report, problem);
+    const auto [known, is_new] = with_checks.registered->try_emplace({&spoken, node->second});
+    if (is_new) known->second = spoken.read_node(objects.source_of(spoken, *node->second)).devices;
+    for (const error& problem : spoken.read_assignment(*object.pod, known->second).problems) add_error(report, problem);
 }
 
 void validate_pod(const manifest& object, const checks& with_checks, object_report& report) {
@@ -185,7 +192,7 @@ void validate_pod(const manifest& object, const checks& with_checks, object_repo
         if (!spoken->requests(*object.pod)) continue;
         spoken_names.emplace_back(spoken->name());
         request_reader{*spoken, object, with_checks, report}.read();
-        check_assignment(*spoken, object, *with_checks.objects, report);
+        check_assignment(*spoken, object, with_checks, report);
         if (auto served = with_checks.dialects->check_scheduler(spoken->name(), object.scheduler_name); !served) {
             add_error(report, std::move(served).error());
         }
@@ -368,7 +375,11 @@ std::vector<object_report> validate(std::span<const manifest> manifests, const d
     std::vector<error> warnings; // of objects that are there twice: each has a report of its own
     const cluster_objects objects = kube::sort_out(manifests, dialects, warnings);
     const dialect_set adapted = dialects.for_nodes(objects.node_objects());
-    const checks with_checks{.dialects = &adapted, .objects = &objects, .ask = idle_devices(*adapted.config().mig)};
+    registered_devices registered;
+    const checks with_checks{.dialects = &adapted,
+                             .objects = &objects,
+                             .registered = &registered,
+                             .ask = idle_devices(*adapted.config().mig)};
     std::vector<object_report> reports;
     const std::vector<error>& doubts = adapted.config().devices.warnings;
     std::vector<std::string> notes = notes_of(adapted.config());
