@@ -15,7 +15,7 @@ using nlohmann::json;
 /// A JSON text may reach a terminal: what would steer it is written as an escape, which means the same.
 void append_unseen_escaped(std::string_view printed, std::string& to) {
     while (!printed.empty()) {
-        const auto next = vgpualloc::detail::first_character(printed); // always one: what is no UTF-8 was replaced
+        const auto next = vgpualloc::first_character(printed); // always one: what is no UTF-8 was replaced
         if (vgpualloc::detail::steers(next.code)) {
             to += "\\u";
             vgpualloc::detail::append_hex(to, next.code, 4);

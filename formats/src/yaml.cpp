@@ -256,6 +256,13 @@ vgpualloc::expected<std::vector<document>> parse_yaml(std::string_view text, std
     if (text.size() > document_bytes_max) {
         return unexpected(error{error_code::out_of_range, std::string{name}, "", "", "at most 256 MiB of text"});
     }
+    if (const std::size_t at = vgpualloc::first_not_utf8(text); at != std::string_view::npos) {
+        const std::string_view before = text.substr(0, at);
+        const auto line = static_cast<int>(std::ranges::count(before, '\n')) + 1;
+        const auto column = static_cast<int>(at - (before.rfind('\n') + 1)) + 1;
+        return unexpected(error{error_code::malformed, detail::at_column(name, {.line = line, .column = column}), "",
+                                std::string{text.substr(at, 1)}, "a text in UTF-8"});
+    }
     try {
         watched_text source{text, name};
         std::istream stream{&source};

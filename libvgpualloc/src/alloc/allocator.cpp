@@ -86,7 +86,7 @@ double allocator::new_key(const request_class& wanted, const node_slot& owner, c
     double score = scorer_.score(wanted.scored, before);
     if (!is_feasible(score) && scorer_.may_fit_otherwise(wanted.scored, *before.config)) {
         const node_answer answer = reference_.answer(wanted.scored.request, facts.node); // looks ahead
-        if (answer.code == rejection_code::none) score = answer.score;
+        score = answer.code == rejection_code::none ? answer.score : infeasible_because(answer.code);
     }
     if (is_feasible(score) && !facts.has_memory(wanted.scored.request.memory)) {
         return infeasible_because(rejection_code::insufficient_memory);

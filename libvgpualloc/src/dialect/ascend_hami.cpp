@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -152,11 +153,14 @@ void ascend_dialect::write_node(std::span<const device_registration> devices, ku
         document list = document::list();
         std::int64_t ids = 0;
         bool soft = false;
+        std::map<std::int32_t, std::int64_t> dies; // of each module, written so far
         for (const device_registration& device : devices) {
             if (device.family != npus.npu.name || device.mode != mode_name) continue;
             document entry = hami_text::registered_entry(device, list.size());
             entry["health"] = device.healthy;
             if (npus.super_pod) {
+                // A die's index says which module it is of (pair_up), also where a module has lost its other die.
+                entry["index"] = 2 * std::int64_t{device.link_group} + dies[device.link_group]++;
                 entry["custominfo"] =
                     document::map({{"NetworkID", 0}}); // ascend-device-plugin: the same for all of them
             } else if (device.link_group != no_link_group) {

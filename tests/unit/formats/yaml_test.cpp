@@ -169,6 +169,14 @@ TEST(parse_yaml, nesting_and_size_are_limited) {
     EXPECT_EQ(parse_yaml(std::string(document_bytes_max + 1, ' '), "f.yaml").error().code, error_code::out_of_range);
 }
 
+// Found by fuzzing: two keys of other bytes were one when they were printed.
+TEST(parse_yaml, a_text_that_is_not_utf8_is_refused_with_its_place) {
+    const error failure = refusal_of("kind: Pod\nname: \xff\n");
+    EXPECT_EQ(failure.message(), R"(f.yaml:2:7: got '\xff', expected a text in UTF-8)");
+    EXPECT_EQ(refusal_of("--\xff: 1\n--\xfe: 2\n").where, "f.yaml:1:3");
+    EXPECT_EQ(read("name: \u00fc\u20ac\n"), "{\"name\":\"\u00fc\u20ac\"}");
+}
+
 TEST(parse_documents, a_bracket_may_begin_json_or_yaml) {
     EXPECT_EQ(read("{apiVersion: v1, kind: Pod, metadata: {name: p}}"),
               R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"}})");

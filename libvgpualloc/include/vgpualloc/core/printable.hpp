@@ -7,32 +7,11 @@
 #include <string>
 #include <string_view>
 
+#include "vgpualloc/core/utf8.hpp"
+
 namespace vgpualloc {
 
 namespace detail {
-
-struct utf8_character {
-    std::uint32_t code = 0;
-    std::size_t length = 0; ///< in bytes; 0: the text does not begin with a character of UTF-8
-};
-
-/// The character that a text, which is not empty, begins with. Overlong forms, surrogates and what is beyond Unicode
-/// are none.
-[[nodiscard]] inline utf8_character first_character(std::string_view text) noexcept {
-    const auto byte = [text](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i])); };
-    const std::uint32_t lead = byte(0);
-    if (lead < 0x80U) return {lead, 1};
-    const std::size_t length = lead >= 0xF0U ? 4 : lead >= 0xE0U ? 3 : 2;
-    if (lead < 0xC2U || lead > 0xF4U || text.size() < length) return {};
-    std::uint32_t code = lead & (0x7FU >> length);
-    for (std::size_t i = 1; i < length; ++i) {
-        if ((byte(i) & 0xC0U) != 0x80U) return {};
-        code = (code << 6U) | (byte(i) & 0x3FU);
-    }
-    const bool overlong = (length == 3 && code < 0x800U) || (length == 4 && code < 0x10000U);
-    const bool surrogate = code >= 0xD800U && code <= 0xDFFFU;
-    return overlong || surrogate || code > 0x10FFFFU ? utf8_character{} : utf8_character{code, length};
-}
 
 /// Characters that are not seen, and change how the text around them is: controls (also of Latin-1, which terminals
 /// obey in UTF-8 too), marks of width and direction, line and paragraph separators.
@@ -54,7 +33,7 @@ inline void append_hex(std::string& to, std::uint32_t value, int digits) {
     std::string result;
     result.reserve(text.size());
     while (!text.empty()) {
-        const detail::utf8_character next = detail::first_character(text);
+        const utf8_character next = first_character(text);
         const std::size_t length = next.length == 0 ? 1 : next.length;
         if (next.length != 0 && !detail::steers(next.code)) {
             result += text.substr(0, length);

@@ -6,6 +6,8 @@
 #include <limits>
 
 #include "go_text.hpp"
+#include "vgpualloc/core/printable.hpp"
+#include "vgpualloc/core/utf8.hpp"
 
 namespace vgpualloc::compat::volcano::vgpu {
 
@@ -15,44 +17,12 @@ constexpr std::string_view blanks = " \t\n\v\f\r";
 
 char upper(char letter) { return letter >= 'a' && letter <= 'z' ? static_cast<char>(letter - 'a' + 'A') : letter; }
 
-/// The UTF-8 character at the start of `text`: its length, or 0 if there is no valid one.
-std::size_t utf8_length(std::string_view text, std::uint32_t& code) {
-    const auto byte = [&text](std::size_t at) {
-        return static_cast<std::uint32_t>(static_cast<unsigned char>(text[at]));
-    };
-    const std::uint32_t lead = byte(0);
-    std::size_t length = 1;
-    if (lead >= 0xF0 && lead < 0xF8) {
-        length = 4;
-    } else if (lead >= 0xE0) {
-        length = 3;
-    } else if (lead >= 0xC0) {
-        length = 2;
-    }
-    if (lead >= 0xF8 || (lead >= 0x80 && lead < 0xC0) || text.size() < length) return 0;
-    constexpr std::array<std::uint32_t, 5> lead_bits{0, 0x7F, 0x1F, 0x0F, 0x07};
-    constexpr std::array<std::uint32_t, 5> smallest{0, 0, 0x80, 0x800, 0x10000};
-    code = lead & lead_bits[length];
-    for (std::size_t i = 1; i < length; ++i) {
-        if ((byte(i) & 0xC0U) != 0x80U) return 0;
-        code = (code << 6U) | (byte(i) & 0x3FU);
-    }
-    const bool surrogate = code >= 0xD800 && code < 0xE000;
-    return code < smallest[length] || surrogate || code > 0x10FFFF ? 0 : length;
-}
-
 /// Of Go's unprintable characters those that a text has in practice: controls, blanks but ' ', marks of direction.
 bool is_printable(std::uint32_t code) {
     if (code < 0x20 || (code >= 0x7F && code <= 0xA0) || code == 0xAD) return false;
     return !(code >= 0x2000 && code <= 0x200F) && !(code >= 0x2028 && code <= 0x202F) &&
            !(code >= 0x205F && code <= 0x206F) && code != 0x3000 && code != 0xFEFF &&
            !(code >= 0xE000 && code <= 0xF8FF);
-}
-
-void append_hex(std::string& out, std::uint32_t value, int digits) {
-    constexpr std::string_view hex = "0123456789abcdef";
-    for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4)
-        out += hex[(value >> static_cast<unsigned>(shift)) & 0xFU];
 }
 
 void append_unprintable(std::string& out, std::uint32_t code) {
@@ -65,13 +35,13 @@ void append_unprintable(std::string& out, std::uint32_t code) {
             return;
         }
         out += "\\x";
-        append_hex(out, code, 2);
+        detail::append_hex(out, code, 2);
     } else if (code < 0x10000) {
         out += "\\u";
-        append_hex(out, code, 4);
+        detail::append_hex(out, code, 4);
     } else {
         out += "\\U";
-        append_hex(out, code, 8);
+        detail::append_hex(out, code, 8);
     }
 }
 
@@ -106,11 +76,10 @@ bool contains_ignoring_case(std::string_view text, std::string_view part) {
 std::string go_quoted(std::string_view text) {
     std::string out = "\"";
     while (!text.empty()) {
-        std::uint32_t code = 0;
-        const std::size_t length = utf8_length(text, code);
+        const auto [code, length] = first_character(text);
         if (length == 0) {
             out += "\\x";
-            append_hex(out, static_cast<unsigned char>(text.front()), 2);
+            detail::append_hex(out, static_cast<unsigned char>(text.front()), 2);
         } else if (code == '"' || code == '\\') {
             out += '\\';
             out += text.front();
