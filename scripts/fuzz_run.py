@@ -42,6 +42,7 @@ class Outcome:
     corpus: int = 0
     peak_mib: int = 0
     seconds: float = 0
+    cpu_seconds: float = 0
     found: str = ""      # what broke, empty: nothing
     log: str = ""
 
@@ -64,13 +65,19 @@ def program(target):
     return str(BUILD / "bin" / f"fuzz_{target}")
 
 
+def run(command):
+    """Exit code, output and seconds of processor time of a command."""
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(command, env=ENVIRONMENT, stdout=output, stderr=subprocess.STDOUT)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        return process.returncode, output.read().decode(errors="replace"), used.ru_utime + used.ru_stime
+
+
 def cpu_seconds(target, path):
     """What one input costs a process of its own."""
-    process = subprocess.Popen([program(target), "-timeout=60", str(path)], env=ENVIRONMENT, stdout=subprocess.DEVNULL,
-                               stderr=subprocess.DEVNULL)
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    return used.ru_utime + used.ru_stime
+    return run([program(target), "-timeout=60", str(path)])[2]
 
 
 def is_hang(target, path):
@@ -87,7 +94,7 @@ def run_once(target, seconds, folders, seed, findings):
     if seed:
         command.append(f"-seed={seed}")
     command += [str(folder) for folder in folders]
-    return subprocess.run(command, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    return run(command)
 
 
 def fuzz(target, seconds, seed):
@@ -102,18 +109,19 @@ def fuzz(target, seconds, seed):
         kept.mkdir(parents=True, exist_ok=True)
         folders = [kept] + ([seeds] if seeds.is_dir() and target != CANARY else [])
         while (left := seconds - (time.monotonic() - start)) > 0 and not outcome.found:
-            process = run_once(target, left, folders, seed, findings)
-            outcome.take(process.stdout.decode(errors="replace"))
+            exit_code, log, cpu = run_once(target, left, folders, seed, findings)
+            outcome.take(log)
+            outcome.cpu_seconds += cpu
             new = sorted(set(findings.iterdir()) - known)
-            if process.returncode == 0 and not new:
+            if exit_code == 0 and not new:
                 break
             # An artifact is named by its contents: one that an earlier run kept is there already.
             slow = new or re.findall(r"Test unit written to (\S+)", outcome.log)
-            if process.returncode == HANG_EXIT and not any(is_hang(target, path) for path in slow):
+            if exit_code == HANG_EXIT and not any(is_hang(target, path) for path in slow):
                 for path in new:
                     path.unlink()
                 continue
-            outcome.found = ", ".join(str(path.relative_to(ROOT)) for path in new) or f"exit code {process.returncode}"
+            outcome.found = ", ".join(str(path.relative_to(ROOT)) for path in new) or f"exit code {exit_code}"
     outcome.seconds = time.monotonic() - start
     outcome.per_second = round(outcome.executions / max(outcome.seconds, 1))
     return outcome
@@ -127,14 +135,14 @@ def reach_canary(seconds, seed):
     return outcome, "heap-buffer-overflow" in outcome.log
 
 
-ROW = "{:<12}{:>12}{:>9}{:>16}{:>10}{:>8}{:>10}{:>9}  {}"
+ROW = "{:<12}{:>12}{:>9}{:>16}{:>10}{:>8}{:>10}{:>9}{:>9}  {}"
 
 
 def show(outcome, verdict):
     share = 100 * outcome.edges / max(outcome.edges_all, 1)
     edges = f"{outcome.edges} ({share:.0f} %)"
     print(ROW.format(outcome.target, outcome.executions, outcome.per_second, edges, outcome.features, outcome.corpus,
-                     f"{outcome.peak_mib} MiB", f"{outcome.seconds:.0f} s", verdict), flush=True)
+                     f"{outcome.peak_mib} MiB", f"{outcome.seconds:.0f} s", f"{outcome.cpu_seconds:.0f} s", verdict), flush=True)
 
 
 def main():
@@ -145,7 +153,7 @@ def main():
     parser.add_argument("targets", nargs="+")
     arguments = parser.parse_args()
     outcomes = []
-    print(ROW.format("target", "executions", "per s", "edges", "features", "corpus", "memory", "time", "result"))
+    print(ROW.format("target", "executions", "per s", "edges", "features", "corpus", "memory", "time", "CPU", "result"))
     with ThreadPoolExecutor(arguments.jobs) as pool:
         canary = pool.submit(reach_canary, arguments.seconds, arguments.seed)
         for outcome in pool.map(lambda target: fuzz(target, arguments.seconds, arguments.seed), arguments.targets):

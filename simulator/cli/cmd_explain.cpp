@@ -10,6 +10,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cluster_inputs.hpp"
 #include "commands.hpp"
@@ -91,25 +92,33 @@ expected<std::vector<const snapshot_pod*>> pending_pods(const snapshot& state, c
     return unexpected(unknown("--pod", name, "a file, or a pending pod of the cluster: " + some_of(names)));
 }
 
+/// Pods to explain, and why others of the same file cannot be.
+struct pods_asked_for {
+    std::vector<explaining::pods_wanted> pods{};
+    std::vector<error> errors{};
+};
+
 /// All pods and templates of a file. Error missing, with the kinds that it has, where there is none.
-expected<std::vector<explaining::pods_wanted>> pods_of_file(const std::string& path,
-                                                            const vgpualloc::dialect_set& dialects) {
+expected<pods_asked_for> pods_of_file(const std::string& path, const vgpualloc::dialect_set& dialects) {
     const auto objects = load_objects({path});
     if (!objects) return unexpected(objects.error());
-    std::vector<explaining::pods_wanted> wanted;
+    pods_asked_for result;
+    std::string kinds;
     for (const kube::manifest& object : *objects) {
+        kinds += (kinds.empty() ? "" : ", ") + object.kind;
         if (!object.pod) continue;
         auto pod = kube::read_snapshot_pod(object, dialects);
-        if (!pod) return unexpected(pod.error());
-        wanted.push_back({.pod = *std::move(pod),
-                          .kind = object.kind,
-                          .count = object.replicas,
-                          .one_per_node = object.one_per_node,
-                          .min_available = object.min_available});
+        if (!pod) {
+            result.errors.push_back(std::move(pod).error());
+            continue;
+        }
+        result.pods.push_back({.pod = *std::move(pod),
+                               .kind = object.kind,
+                               .count = object.replicas,
+                               .one_per_node = object.one_per_node,
+                               .min_available = object.min_available});
     }
-    if (!wanted.empty()) return wanted;
-    std::string kinds;
-    for (const kube::manifest& object : *objects) kinds += (kinds.empty() ? "" : ", ") + object.kind;
+    if (!result.pods.empty() || !result.errors.empty()) return result;
     return unexpected(error{.code = error_code::missing,
                             .where = path,
                             .field = "",
@@ -117,10 +126,10 @@ expected<std::vector<explaining::pods_wanted>> pods_of_file(const std::string& p
                             .expected = "a Pod, or an object with a template for pods that is read here"});
 }
 
-expected<std::vector<explaining::pods_wanted>> find_pods(const snapshot& state, const options& chosen) {
+expected<pods_asked_for> find_pods(const snapshot& state, const options& chosen) {
     const auto matches = pending_pods(state, chosen.pod);
     if (!matches) return unexpected(matches.error());
-    if (!matches->empty()) return std::vector<explaining::pods_wanted>{{.pod = *matches->front(), .kind = "Pod"}};
+    if (!matches->empty()) return pods_asked_for{.pods = {{.pod = *matches->front(), .kind = "Pod"}}};
     return pods_of_file(chosen.pod, state.dialects);
 }
 
@@ -133,7 +142,31 @@ expected<void> check_node(const snapshot& state, const std::string& name) {
     return unexpected(unknown("--node", name, "a node of the cluster: " + some_of(names)));
 }
 
-expected<std::string> explained(options chosen) {
+/// What to print, and the pods of which it says nothing.
+struct answer {
+    std::string text;
+    std::vector<error> errors;
+};
+
+answer explain_each(const snapshot& cluster, pods_asked_for wanted, const options& chosen) {
+    explaining::explain_layout layout{.node = chosen.node, .warnings = cluster.warnings};
+    if (chosen.all) layout.nodes_max = std::numeric_limits<std::size_t>::max();
+    const bool is_list = chosen.json && wanted.pods.size() + wanted.errors.size() > 1;
+    if (is_list) layout.warnings.clear(); // told once, beside the pods
+    std::vector<std::string> texts;
+    explaining::explain_all(cluster, wanted.pods, chosen.explain, [&](expected<explaining::explanation> explanation) {
+        if (!explanation) return wanted.errors.push_back(std::move(explanation).error());
+        texts.push_back(chosen.json ? explaining::explanation_json(*explanation, layout)
+                                    : explaining::explanation_text(*explanation, layout));
+        layout.warnings.clear();
+    });
+    if (is_list) {
+        return {explaining::explanations_json(texts, cluster.warnings, wanted.errors), std::move(wanted.errors)};
+    }
+    return {fmt::format("{}", fmt::join(texts, "\n")), std::move(wanted.errors)};
+}
+
+expected<answer> explained(options chosen) {
     std::vector<named_input> inputs;
     add_inputs(inputs, "CLUSTER", chosen.cluster);
     add_inputs(inputs, chosen.dialects);
@@ -155,18 +188,9 @@ expected<std::string> explained(options chosen) {
     auto cluster = kube::make_snapshot(*objects, vgpualloc::dialect_set{*std::move(config)});
     if (!cluster) return unexpected(cluster.error());
     if (auto known = check_node(*cluster, chosen.node); !known) return unexpected(known.error());
-    const auto pods = find_pods(*cluster, chosen);
+    auto pods = find_pods(*cluster, chosen);
     if (!pods) return unexpected(pods.error());
-    const auto explanations = explaining::explain_all(*cluster, *pods, chosen.explain);
-    if (!explanations) return unexpected(explanations.error());
-    explaining::explain_layout layout{.node = chosen.node, .warnings = cluster->warnings};
-    if (chosen.all) layout.nodes_max = std::numeric_limits<std::size_t>::max();
-    if (chosen.json) return explaining::explanations_json(*explanations, layout);
-    std::string text;
-    for (const auto& explanation : *explanations) {
-        text += (text.empty() ? "" : "\n") + explaining::explanation_text(explanation, layout);
-    }
-    return text;
+    return explain_each(*cluster, *std::move(pods), chosen);
 }
 
 } // namespace
@@ -201,13 +225,14 @@ void add_explain(CLI::App& app, int& exit_code) {
     command->add_flag("--all", chosen->all, "Show all nodes; as text only the first 20 are shown");
     command->add_flag("--json", chosen->json, "As JSON, with everything");
     command->callback([chosen, &exit_code] {
-        const auto text = explained(*chosen);
-        if (!text) {
-            exit_code = report_error(text.error());
+        const auto told = explained(*chosen);
+        if (!told) {
+            exit_code = report_error(told.error());
             return;
         }
-        fmt::print("{}", *text);
+        fmt::print("{}", told->text);
         exit_code = exit_done;
+        for (const error& failure : told->errors) exit_code = report_error(failure);
     });
 }
 

@@ -428,6 +428,25 @@ class ExplainTest(CliTest):
         self.assert_refused(self.vgpusim("explain", cluster, "--pod", self.write("w.yaml", "kind: Workflow\nmetadata: {name: w}\n")),
                             "w.yaml", "Workflow", "that is read here")
 
+    def test_a_pod_that_cannot_be_explained_hides_no_other(self):
+        gpus = {"nvidia.com/gpu": 1}
+        objects = "---\n".join((bound(gpus, "n7", {}, name="runs"), waiting(gpus, name="one"),
+                                waiting({**gpus, "nvidia.com/gpumem": -1}, name="wrong"), waiting(gpus, name="two")))
+        cluster = self.write("cluster.yaml", hami_node(gpu("GPU-0", "NVIDIA A30", "hami-core")))
+        arguments = ("explain", cluster, "--pod", self.write("pods.yaml", objects))
+        result = self.vgpusim(*arguments)
+        self.assertEqual(result.returncode, 2)
+        self.assertEqual([line.split(" (")[0] for line in result.stdout.splitlines()
+                          if line.startswith(("pod ", "chosen", "0/1"))],
+                         ["pod default/one", "chosen: n1, the only node that fits",
+                          "pod default/two", "0/1 nodes are available: 1 insufficient_device_memory."])
+        self.assertEqual(len(result.stderr.splitlines()), 2, result.stderr)
+        for word in ("default/runs", "on node n7 already", "nvidia.com/gpumem", "-1"):
+            self.assertIn(word, result.stderr)
+        answer = json.loads(self.vgpusim(*arguments, "--json").stdout)
+        self.assertEqual([entry["pod"]["name"] for entry in answer["pods"]], ["one", "two"])
+        self.assertEqual(len(answer["errors"]), 2)
+
     def test_a_pod_of_a_file_has_to_wait_too(self):
         runs = bound({"nvidia.com/gpu": 1}, "n7", {}, name="runs")
         self.assert_refused(self.vgpusim("explain", CLUSTER, "--pod", self.write("runs.yaml", runs)), "default/runs", "n7")

@@ -140,6 +140,10 @@ class SchedulerConfigTest(CliTest):
         document = self.document(objects, scheduler(AscendMindClusterVNPUEnable="true", ScheduleWeight=1))
         self.assertEqual(document["choice"]["node"], "used")
         self.assertEqual([node["score"] for node in document["nodes"]], [-16.0, -12.0])
+        both = self.write("both.yaml", pod("four", {"huawei.com/npu-core": 4}, labels=vnpu) +
+                          pod("two", {"huawei.com/npu-core": 2}, labels=vnpu))
+        document = self.document(objects, scheduler(AscendMindClusterVNPUEnable="true", ScheduleWeight=1), name=both)
+        self.assertEqual([node["score"] for node in document["pods"][1]["nodes"]], [-16.0, -8.0])  # 4 more taken, not 2
 
     def test_what_is_not_enabled_serves_no_pod(self):
         cluster = self.CLUSTER + pod("q", vgpu(100))

@@ -30,6 +30,25 @@ using kube::snapshot_pod;
 
 namespace {
 
+/// The pods of a snapshot's ledger by their number: those that run, then those that an explanation books for a while.
+class ledger_pods {
+public:
+    explicit ledger_pods(const snapshot& state) : bound_{&state.bound} {}
+
+    /// Null for a number that no pod has.
+    [[nodiscard]] const snapshot_pod* find(pod_id id) const {
+        if (id.at() < bound_->size()) return &(*bound_)[id.at()].pod;
+        const std::size_t position = id.at() - bound_->size();
+        return position < booked_.size() ? booked_[position] : nullptr;
+    }
+    [[nodiscard]] pod_id next_id() const { return pod_id{bound_->size() + booked_.size()}; }
+    void add(const snapshot_pod& pod) { booked_.push_back(&pod); }
+
+private:
+    const std::vector<kube::bound_pod>* bound_;
+    std::vector<const snapshot_pod*> booked_;
+};
+
 /// Asks all nodes about one pod.
 class explainer {
 public:
@@ -39,22 +58,9 @@ public:
         view_.request = &pod.request;
     }
 
-    /// Books up to `wanted.count` pods, or one on every node; `first_id` and those after it are not in the ledger yet.
-    void place_replicas(const pods_wanted& wanted, pod_id first_id, replica_answer& answer) {
-        const auto request = decider_.intern(pod_->request);
-        VGA_ASSERT(request.has_value(), "what a dialect reads is within the core's limits");
-        if (wanted.one_per_node) return place_on_every_node(first_id, answer);
-        while (std::cmp_less(answer.placed.size(), wanted.count)) {
-            const auto placed = decider_.place(*state_->book, pod_id{first_id.at() + answer.placed.size()}, *request);
-            if (!placed) return;
-            answer.placed.push_back({.node = placed->node.at(), .shares = shares(*placed, placed->node)});
-        }
-    }
-
     void explain(explanation& explained) {
-        const auto request = decider_.intern(pod_->request);
-        VGA_ASSERT(request.has_value(), "what a dialect reads is within the core's limits");
-        const auto decided = decider_.decide(*request);
+        decided_ = decider_.decide(known_request());
+        const auto& decided = decided_;
         for (std::size_t n = 0; n < state_->nodes().nodes.size(); ++n) explained.nodes.push_back(node(node_index{n}));
         if (!decided) {
             explained.reasons = decided.error();
@@ -70,17 +76,41 @@ public:
         explain_choice(explained);
     }
 
+    /// Books all pods, or one on every node. explain() comes before, and its choice is the first one's.
+    void place_replicas(const pods_wanted& wanted, ledger_pods& pods, replica_answer& answer) {
+        if (wanted.one_per_node) return place_on_every_node(pods, answer);
+        if (wanted.count == 0) return;
+        if (decided_) book(*decided_, pods, answer);
+        while (!answer.placed.empty() && std::cmp_less(answer.placed.size(), wanted.count)) {
+            decided_ = decider_.decide(known_request());
+            if (!decided_) break;
+            book(*decided_, pods, answer);
+        }
+        if (!decided_) answer.next = scheduling_message(decided_.error(), state_->nodes().nodes.size());
+    }
+
 private:
-    void place_on_every_node(pod_id first_id, replica_answer& answer) {
+    [[nodiscard]] request_id known_request() {
+        const auto request = decider_.intern(pod_->request);
+        VGA_ASSERT(request.has_value(), "what a dialect reads is within the core's limits");
+        return *request;
+    }
+
+    void book(const placement& where, ledger_pods& pods, replica_answer& answer) {
+        const auto adopted = state_->book->adopt({.pod = pods.next_id(),
+                                                  .cpu = pod_->request.cpu,
+                                                  .memory = pod_->request.memory,
+                                                  .where = where,
+                                                  .tags = pod_->request.tags});
+        VGA_ASSERT(adopted.has_value(), "the ledger accepts what the allocator decides");
+        pods.add(*pod_);
+        answer.placed.push_back({.node = where.node.at(), .shares = shares(where, where.node)});
+    }
+
+    void place_on_every_node(ledger_pods& pods, replica_answer& answer) {
         for (std::size_t n = 0; n < state_->nodes().nodes.size(); ++n) {
             const node_decision decision = decider_.ask_node(node_index{n}, pod_->request);
-            if (decision.answer.code != rejection_code::none) continue;
-            const auto adopted = state_->book->adopt({.pod = pod_id{first_id.at() + answer.placed.size()},
-                                                      .cpu = pod_->request.cpu,
-                                                      .memory = pod_->request.memory,
-                                                      .where = decision.where,
-                                                      .tags = pod_->request.tags});
-            if (adopted) answer.placed.push_back({.node = n, .shares = shares(decision.where, node_index{n})});
+            if (decision.answer.code == rejection_code::none) book(decision.where, pods, answer);
         }
     }
 
@@ -221,6 +251,7 @@ private:
     policy* scorer_;
     allocator decider_;
     request_view view_;
+    expected<placement, rejection> decided_; ///< by explain(), then of the last replica
 };
 
 std::string summary_of(const std::string& policy) {
@@ -233,9 +264,9 @@ std::string summary_of(const std::string& policy) {
 /// How plugin deviceshare ranks for the pods of one dialect.
 class deviceshare_scorers {
 public:
-    deviceshare_scorers(const snapshot& state, const snapshot_pod& pod,
+    deviceshare_scorers(const snapshot& state, const ledger_pods& pods, const snapshot_pod& pod,
                         const dialects::volcano::plugin_arguments& arguments)
-        : state_{&state}, spoken_{state.dialects.find(pod.dialect)},
+        : pods_{&pods}, spoken_{state.dialects.find(pod.dialect)},
           ranking_{spoken_ == nullptr ? deviceshare_ranking::first_fit : spoken_->deviceshare(pod.object).ranking},
           options_{.policy = arguments.schedule_policy, .weight = arguments.schedule_weight} {
         if (spoken_ == nullptr) return;
@@ -248,21 +279,21 @@ public:
     [[nodiscard]] std::unique_ptr<policy> among_all() const {
         auto options = options_;
         options.extended = extended_;
-        options.extended_booked = [state = state_, spoken = spoken_, own = own_](const booking& booked) {
-            if (booked.pod.at() >= state->bound.size()) return own;
-            const snapshot_pod& pod = state->bound[booked.pod.at()].pod;
-            return spoken != nullptr && pod.dialect == spoken->name() ? spoken->extended_of(pod.object) : 0;
+        options.extended_booked = [pods = pods_, spoken = spoken_, own = own_](const booking& booked) {
+            const snapshot_pod* const pod = pods->find(booked.pod);
+            if (pod == nullptr) return own; // a trial's, in which the pod is tried out
+            return spoken != nullptr && pod->dialect == spoken->name() ? spoken->extended_of(pod->object) : 0;
         };
         return make_deviceshare_policy(ranking_, std::move(options));
     }
 
 private:
-    const snapshot* state_;
+    const ledger_pods* pods_;
     const dialect* spoken_; ///< null: the pod asks for no device
     deviceshare_ranking ranking_;
     deviceshare_options options_;
     std::vector<std::int64_t> extended_; ///< by node
-    std::int64_t own_ = 0;               ///< of the pod, and of those like it that a trial books
+    std::int64_t own_ = 0;               ///< of the pod
 };
 
 /// A policy, and what an explanation says of it.
@@ -274,13 +305,13 @@ struct ranking {
     std::vector<std::string> not_considered{};
 };
 
-expected<ranking> by_deviceshare(const snapshot& state, const snapshot_pod& pod,
+expected<ranking> by_deviceshare(const snapshot& state, const ledger_pods& pods, const snapshot_pod& pod,
                                  const dialects::volcano::plugin_arguments& arguments) {
     if (auto enabled = state.dialects.check_enabled(arguments, pod.dialect, pod.object); !enabled) {
         enabled.error().where = pod.place + ": pod " + pod.full_name();
         return unexpected(std::move(enabled).error());
     }
-    ranking result{.scorer = deviceshare_scorers{state, pod, arguments}.among_all(), .name = {}, .summary = {}};
+    ranking result{.scorer = deviceshare_scorers{state, pods, pod, arguments}.among_all(), .name = {}, .summary = {}};
     const std::string& order = arguments.schedule_policy;
     const std::int64_t weight = arguments.schedule_weight;
     result.name = result.scorer->name();
@@ -369,8 +400,10 @@ void note_pod(const snapshot& state, const snapshot_pod& pod, std::vector<std::s
     std::ranges::move(findings.notes, std::back_inserter(notes));
 }
 
-expected<ranking> ranking_for(const snapshot& state, const snapshot_pod& pod, const explain_options& options) {
-    if (options.deviceshare) return by_deviceshare(state, pod, *options.deviceshare);
+/// What it returns refers to `pods`.
+expected<ranking> ranking_for(const snapshot& state, const ledger_pods& pods, const snapshot_pod& pod,
+                              const explain_options& options) {
+    if (options.deviceshare) return by_deviceshare(state, pods, pod, *options.deviceshare);
     const dialect* const spoken = state.dialects.find(pod.dialect);
     const bool is_of_hami = spoken != nullptr && spoken->is_of_hami();
     if (options.policy.empty() && is_of_hami && has_devices_of(state, pod.dialect)) return by_hami(state, pod);
@@ -400,9 +433,9 @@ void note_findings(const snapshot& state, const snapshot_pod& pod, std::vector<s
     }
 }
 
-} // namespace
-
-expected<explanation> explain(const snapshot& state, const snapshot_pod& pod, const explain_options& options) {
+/// Explains a pod. If it is the first of `all`, these are placed and stay in the ledger; null: nothing is booked.
+expected<explanation> explain_first(const snapshot& state, ledger_pods& pods, const snapshot_pod& pod,
+                                    const pods_wanted* all, const explain_options& options) {
     if (pod.failure) return unexpected(*pod.failure);
     if (auto mistaken = state.dialects.mistaken_resources(pod.object); !mistaken.empty()) {
         mistaken.front().where = pod.place + ": " + mistaken.front().where;
@@ -412,11 +445,12 @@ expected<explanation> explain(const snapshot& state, const snapshot_pod& pod, co
         served.error().where = pod.place;
         return unexpected(std::move(served).error());
     }
-    const auto ranks = ranking_for(state, pod, options);
+    const auto ranks = ranking_for(state, pods, pod, options);
     if (!ranks) return unexpected(ranks.error());
     explanation result{.pod = pod, .policy = ranks->name, .policy_summary = ranks->summary, .notes = ranks->notes};
     result.not_considered = ranks->not_considered;
-    explainer{state, pod, *ranks->scorer}.explain(result);
+    explainer asks{state, pod, *ranks->scorer};
+    asks.explain(result);
     note_findings(state, pod, result.notes);
     note_pod(state, pod, result.notes);
     for (std::string& note : notes_of(state.dialects.config())) result.notes.push_back(std::move(note));
@@ -424,33 +458,27 @@ expected<explanation> explain(const snapshot& state, const snapshot_pod& pod, co
         for (std::string& note : spoken->notes()) result.notes.push_back(std::move(note));
     }
     for (std::string& rule : not_considered(state, result)) result.not_considered.push_back(std::move(rule));
+    if (all == nullptr) return result;
+    result.replicas = {.kind = all->kind,
+                       .wanted = all->count,
+                       .one_per_node = all->one_per_node,
+                       .min_available = all->min_available};
+    asks.place_replicas(*all, pods, result.replicas);
     return result;
 }
 
-expected<std::vector<explanation>> explain_all(const snapshot& state, const std::vector<pods_wanted>& wanted,
-                                               const explain_options& options) {
-    std::vector<explanation> result;
+} // namespace
+
+void explain_all(const snapshot& state, const std::vector<pods_wanted>& wanted, const explain_options& options,
+                 const std::function<void(expected<explanation>)>& tell) {
     trial scope{*state.book};
-    std::size_t next_id = state.bound.size();
-    for (const pods_wanted& entry : wanted) {
-        auto explained = explain(state, entry.pod, options);
-        if (!explained) return unexpected(explained.error());
-        replica_answer& answer = explained->replicas;
-        answer.kind = entry.kind;
-        answer.wanted = entry.count;
-        answer.one_per_node = entry.one_per_node;
-        answer.min_available = entry.min_available;
-        const auto ranks = ranking_for(state, entry.pod, options);
-        if (!ranks) return unexpected(ranks.error());
-        explainer{state, entry.pod, *ranks->scorer}.place_replicas(entry, pod_id{next_id}, answer);
-        next_id += answer.placed.size();
-        if (!entry.one_per_node && std::cmp_less(answer.placed.size(), entry.count)) {
-            const auto unplaced = explain(state, entry.pod, options);
-            if (unplaced) answer.next = scheduling_message(*unplaced);
-        }
-        result.push_back(*std::move(explained));
-    }
-    return result;
+    ledger_pods pods{state};
+    for (const pods_wanted& entry : wanted) tell(explain_first(state, pods, entry.pod, &entry, options));
+}
+
+expected<explanation> explain(const snapshot& state, const snapshot_pod& pod, const explain_options& options) {
+    ledger_pods pods{state};
+    return explain_first(state, pods, pod, nullptr, options);
 }
 
 } // namespace vgpualloc::explaining

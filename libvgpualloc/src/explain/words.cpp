@@ -36,17 +36,20 @@ std::string words_of(const refusal& refused) {
 }
 
 std::string scheduling_message(const explanation& explained) {
-    if (explained.chosen) return {};
+    return explained.chosen ? "" : scheduling_message(explained.reasons, explained.nodes.size());
+}
+
+std::string scheduling_message(const rejection& reasons, std::size_t nodes) {
     std::vector<std::pair<std::int64_t, std::size_t>> counts; // negated, so that sorting puts the most frequent first
-    for (std::size_t code = 1; code < explained.reasons.nodes.size(); ++code) {
-        if (explained.reasons.nodes[code] > 0) counts.emplace_back(-explained.reasons.nodes[code], code);
+    for (std::size_t code = 1; code < reasons.nodes.size(); ++code) {
+        if (reasons.nodes[code] > 0) counts.emplace_back(-reasons.nodes[code], code);
     }
     std::ranges::sort(counts);
     std::string list;
     for (const auto& [count, code] : counts) {
         list += fmt::format("{}{} {}", list.empty() ? " " : ", ", -count, to_string(static_cast<rejection_code>(code)));
     }
-    return fmt::format("0/{} nodes are available:{}.", explained.nodes.size(), list);
+    return fmt::format("0/{} nodes are available:{}.", nodes, list);
 }
 
 } // namespace vgpualloc::explaining

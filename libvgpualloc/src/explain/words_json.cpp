@@ -192,11 +192,19 @@ std::string explanation_json(const explanation& explained, const explain_layout&
     return vgpuformats::print_json(explanation_document(explained, layout), 2) + "\n";
 }
 
-std::string explanations_json(const std::vector<explanation>& explained, const explain_layout& layout) {
-    if (explained.size() == 1) return explanation_json(explained.front(), layout);
-    document list = document::list();
-    for (const explanation& entry : explained) list.push_back(explanation_document(entry, layout));
-    return vgpuformats::print_json(document::map({{"pods", std::move(list)}}), 2) + "\n";
+std::string explanations_json(const std::vector<std::string>& explanations, const std::vector<error>& warnings,
+                              const std::vector<error>& errors) {
+    std::string text = "{\n\"pods\": [\n";
+    for (const std::string& entry : explanations) {
+        if (&entry != &explanations.front()) text += ",\n";
+        text += entry;
+    }
+    const auto errors_json = [](const std::vector<error>& from) {
+        document list = document::list();
+        for (const error& problem : from) list.push_back(error_json(problem));
+        return vgpuformats::print_json(list, 2);
+    };
+    return text + "],\n\"warnings\": " + errors_json(warnings) + ",\n\"errors\": " + errors_json(errors) + "\n}\n";
 }
 
 } // namespace vgpualloc::explaining

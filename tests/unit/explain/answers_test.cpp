@@ -203,26 +203,34 @@ TEST(explain, nothing_is_booked) {
     EXPECT_THAT(in.book->events(), IsEmpty());
 }
 
+std::vector<explaining::explanation> all_of(const kube::snapshot& in,
+                                            const std::vector<explaining::pods_wanted>& wanted,
+                                            const explaining::explain_options& options) {
+    std::vector<explaining::explanation> explanations;
+    explaining::explain_all(in, wanted, options, [&](vgpualloc::expected<explaining::explanation> explanation) {
+        if (explanation) explanations.push_back(*std::move(explanation));
+    });
+    return explanations;
+}
+
 /// FINDINGS 11: all pods of all templates, one after the other.
 TEST(explain, replicas_are_placed_until_no_more_fit) {
     auto in = snapshot_of(gpu_node("n0", card("A")) + gpu_node("n1", card("B")) + pod("p", vgpu(1, 15000)));
     const explaining::pods_wanted many{.pod = in.pending[0], .kind = "Deployment", .count = 10'000};
     const explaining::pods_wanted one{.pod = in.pending[0], .kind = "Pod"};
-    const auto answers = explaining::explain_all(in, {many, one}, {.policy = "binpack"});
-    ASSERT_TRUE(answers.has_value());
-    const auto& replicas = answers->at(0).replicas;
+    const auto answers = all_of(in, {many, one}, {.policy = "binpack"});
+    ASSERT_THAT(answers, SizeIs(2));
+    const auto& replicas = answers[0].replicas;
     ASSERT_EQ(replicas.placed.size(), 4U) << "two of 15000 MiB on each card of 40960";
     EXPECT_EQ(replicas.placed[1].node, replicas.placed[0].node) << "binpack fills the first card";
     EXPECT_EQ(replicas.placed[3].shares.at(0).uuid, replicas.placed[2].shares.at(0).uuid);
     EXPECT_EQ(replicas.next, "0/2 nodes are available: 2 insufficient_device_memory.");
-    EXPECT_THAT(explaining::explanation_text(answers->at(0), {}),
-                HasSubstr("4 of 10000 pods fit, one after the other"));
-    EXPECT_FALSE(answers->at(1).chosen.has_value()) << "those before it are there";
+    EXPECT_THAT(explaining::explanation_text(answers[0], {}), HasSubstr("4 of 10000 pods fit, one after the other"));
+    EXPECT_FALSE(answers[1].chosen.has_value()) << "those before it are there";
     EXPECT_EQ(in.book->live_count(), 0U) << "everything is taken back";
-    const auto daemons =
-        explaining::explain_all(in, {{.pod = in.pending[0], .one_per_node = true}}, {.policy = "binpack"});
-    EXPECT_EQ(daemons->at(0).replicas.placed.size(), 2U);
-    EXPECT_THAT(explaining::explanation_text(daemons->at(0), {}), HasSubstr("2 of 2 nodes take a pod"));
+    const auto daemons = all_of(in, {{.pod = in.pending[0], .one_per_node = true}}, {.policy = "binpack"});
+    EXPECT_EQ(daemons.at(0).replicas.placed.size(), 2U);
+    EXPECT_THAT(explaining::explanation_text(daemons.at(0), {}), HasSubstr("2 of 2 nodes take a pod"));
 }
 
 TEST(explain, errors_are_the_pods_and_the_policys) {

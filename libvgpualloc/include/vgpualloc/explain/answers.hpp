@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -157,8 +158,9 @@ struct explanation {
                                             const explain_options& options);
 
 /// The same of all pods of several templates, placed one after the other in their order; what is said of a template
-/// holds when its turn has come. Everything is taken back at the end.
-[[nodiscard]] expected<std::vector<explanation>>
-explain_all(const kube::snapshot& state, const std::vector<pods_wanted>& wanted, const explain_options& options);
+/// holds when its turn has come. `tell` gets what is said of each at once, as a large cluster's answers take much room;
+/// a template that cannot be explained is passed over. Everything is taken back at the end.
+void explain_all(const kube::snapshot& state, const std::vector<pods_wanted>& wanted, const explain_options& options,
+                 const std::function<void(expected<explanation>)>& tell);
 
 } // namespace vgpualloc::explaining

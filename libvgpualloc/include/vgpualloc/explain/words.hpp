@@ -15,6 +15,8 @@ namespace vgpualloc::explaining {
 
 /// "0/5 nodes are available: 3 insufficient_device_memory, 2 family_not_offered."; empty where the pod fits.
 [[nodiscard]] std::string scheduling_message(const explanation& explained);
+/// The same of a cluster of so many nodes, all of which refuse.
+[[nodiscard]] std::string scheduling_message(const rejection& reasons, std::size_t nodes);
 
 struct explain_layout {
     std::size_t nodes_max = 20; ///< rows shown; the chosen node is always shown
@@ -25,7 +27,9 @@ struct explain_layout {
 [[nodiscard]] std::string explanation_text(const explanation& explained, const explain_layout& layout);
 /// Everything, as one JSON document; docs/explain.md names its members. Of `layout` nodes_max does not count.
 [[nodiscard]] std::string explanation_json(const explanation& explained, const explain_layout& layout);
-/// The same of one; several are in the list `pods`.
-[[nodiscard]] std::string explanations_json(const std::vector<explanation>& explained, const explain_layout& layout);
+/// One JSON document of several explanations, each as explanation_json() has it: the list `pods`. Beside it are
+/// `warnings`, of the cluster, and `errors`, for pods that could not be explained.
+[[nodiscard]] std::string explanations_json(const std::vector<std::string>& explanations,
+                                            const std::vector<error>& warnings, const std::vector<error>& errors);
 
 } // namespace vgpualloc::explaining
