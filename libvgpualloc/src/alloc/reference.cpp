@@ -184,10 +184,18 @@ void reference_allocator::score(const question& attempt, const seen_state& start
                   {.before = before, .after = became.pointers[candidate.index], .index = candidate.index});
 }
 
+/// Where states are interned and no position matters, devices in one state have the same parts and scores: a node of a
+/// thousand equal GPUs scores one of them.
 std::vector<reference_allocator::step>
 reference_allocator::possible_steps(const question& attempt, const node_state& now, const device_request& container,
                                     const std::vector<bool>& taken, rejection& reasons) const {
     std::vector<step> possible;
+    struct steps_of_state {
+        std::size_t begin = 0;
+        std::size_t end = 0;
+    };
+    std::map<std::uint32_t, steps_of_state> known; // by id of the state, in `possible`
+    const bool alike = states_ != nullptr && !attempt.positional;
     const seen_state start{*this, attempt.start};
     std::vector<partition> parts;
     for (std::size_t d = 0; d < now.devices.size(); ++d) {
@@ -197,6 +205,18 @@ reference_allocator::possible_steps(const question& attempt, const node_state& n
             ++reasons.nodes[static_cast<std::size_t>(code)];
             continue;
         }
+        steps_of_state* same = nullptr;
+        if (alike) {
+            const std::uint32_t id = states_->device(device.kind, device.state, device.service).id;
+            same = &known.try_emplace(id).first->second;
+            for (std::size_t i = same->begin; i < same->end; ++i) {
+                step candidate = possible[i];
+                candidate.index = d;
+                possible.push_back(candidate);
+            }
+            if (same->begin != same->end) continue;
+            same->begin = possible.size();
+        }
         parts.clear();
         device.spec->mode->candidates(*device.spec, device.state, container, parts);
         for (const partition& part : parts) {
@@ -205,6 +225,7 @@ reference_allocator::possible_steps(const question& attempt, const node_state& n
             score(attempt, start, now, candidate);
             possible.push_back(candidate);
         }
+        if (same != nullptr) same->end = possible.size();
     }
     return possible;
 }

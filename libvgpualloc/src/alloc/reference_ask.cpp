@@ -54,8 +54,10 @@ node_decision reference_allocator::ask_node(node_index where, const pod_request&
         decision.answer = attempt_on(attempt, chosen, decision.refusal);
         if (decision.answer.code == rejection_code::none) decision.where.shares = std::move(chosen.shares);
     }
-    for (const device_request& container : request.containers) {
-        decision.containers.push_back(ask_devices(attempt, attempt.start, container));
+    for (std::size_t c = 0; c < request.containers.size(); ++c) {
+        const bool like_last = c > 0 && request.containers[c] == request.containers[c - 1];
+        decision.containers.push_back(like_last ? decision.containers.back()
+                                                : ask_devices(attempt, attempt.start, request.containers[c]));
     }
     if (decision.answer.code != rejection_code::none) explain_stop(attempt, decision);
     return decision;

@@ -325,11 +325,18 @@ void ledger::check_use(node_index where) const {
 
 void ledger::check() const {
     std::size_t live = 0;
+    std::size_t counting = 0;
     for (std::size_t i = 0; i < records_.size(); ++i) {
         check_use(node_index{i});
         live += records_[i].pods.size();
+        if (!counts(records_[i])) continue;
+        ++counting;
+        if (names_.empty()) continue;
+        const auto named = names_.find(cluster_.nodes[i].name);
+        VGA_ASSERT(named != names_.end() && named->second == i, "every node is found by its name");
     }
     VGA_ASSERT(live == live_count_, "every live pod is on one node");
+    VGA_ASSERT(names_.empty() || names_.size() == counting, "a name that no node has any more finds none");
 }
 
 } // namespace vgpualloc

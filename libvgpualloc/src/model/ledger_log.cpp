@@ -123,15 +123,12 @@ bool ledger::same_use(const ledger& other) const {
 
 bool ledger::same_use_by_name(const ledger& other) const {
     std::map<std::string_view, node_index> others;
-    const auto counts = [](const ledger& book, std::size_t i) {
-        return book.records_[i].present || !book.records_[i].pods.empty();
-    };
     std::size_t nodes = 0;
     for (std::size_t i = 0; i < other.records_.size(); ++i) {
-        if (counts(other, i)) others.emplace(other.cluster_.nodes[i].name, node_index{i});
+        if (counts(other.records_[i])) others.emplace(other.cluster_.nodes[i].name, node_index{i});
     }
     for (std::size_t i = 0; i < records_.size(); ++i) {
-        if (!counts(*this, i)) continue;
+        if (!counts(records_[i])) continue;
         ++nodes;
         const auto at = others.find(cluster_.nodes[i].name);
         if (at == others.end()) return false;

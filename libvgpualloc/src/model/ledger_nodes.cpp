@@ -57,8 +57,7 @@ std::vector<std::uint32_t> kinds_of(const std::vector<device>& devices) {
 void ledger::name_nodes() {
     if (!names_.empty()) return;
     for (std::uint32_t i = 0; i < cluster_.nodes.size(); ++i) {
-        const bool counts = records_[i].present || !records_[i].pods.empty();
-        if (counts) names_.emplace(cluster_.nodes[i].name, i);
+        if (counts(records_[i])) names_.emplace(cluster_.nodes[i].name, i);
     }
 }
 
@@ -115,7 +114,7 @@ expected<void> ledger::check_described(const node& described) const {
 node_index ledger::new_node_index() {
     if (!free_nodes_.empty()) {
         const node_index where{free_nodes_.back()};
-        save_structure(where);
+        save_structure(where, counts(records_[where.at()]));
         free_nodes_.pop_back();
         return where;
     }
@@ -140,7 +139,7 @@ expected<node_index> ledger::add_node(node described) {
     }
     node_change change{.where = where, .described = std::move(described)};
     if (where.valid()) {
-        save_structure(where);
+        save_structure(where, counts(records_[where.at()]));
     } else {
         where = new_node_index();
         names_.emplace(change.described->name, where.value());
@@ -173,7 +172,7 @@ expected<bool> ledger::describe_anew(node_index where, node described) {
                                 .expected = "the name that the node has: " + cluster_.nodes[where.at()].name});
     }
     node_change change{.where = where, .described = std::move(described)};
-    save_structure(where);
+    save_structure(where, counts(records_[where.at()]));
     describe(where, *change.described, change);
     note_change(ledger_event_kind::node_changed, std::move(change));
     verify_step(where);
@@ -312,14 +311,14 @@ void ledger::settle(node_index where) {
     node_record& owner = records_[where.at()];
     if (!owner.present) {
         if (!owner.pods.empty()) return;
-        save_structure(where);
+        save_structure(where, true);
         free_node(where);
         return;
     }
     const layout planned = plan_layout(where, *owner.described);
     if (planned.devices == cluster_.nodes[where.at()].devices && planned.waits) return;
     node_change change{.where = where, .described = *owner.described};
-    save_structure(where);
+    save_structure(where, counts(records_[where.at()]));
     describe(where, *change.described, change);
     note_change(ledger_event_kind::node_changed, std::move(change));
 }
@@ -338,7 +337,7 @@ void ledger::free_node(node_index where) {
 expected<void> ledger::remove_node(node_index where) {
     if (!is_present(where)) return unexpected(unknown_node(where));
     name_nodes();
-    save_structure(where);
+    save_structure(where, counts(records_[where.at()]));
     node_record& owner = records_[where.at()];
     owner.present = false;
     owner.described.reset();
@@ -372,7 +371,7 @@ expected<bool> ledger::set_service(node_index where, device_index device, servic
         described.devices[device.at()].service = service;
         return describe_anew(where, std::move(described));
     }
-    save_structure(where);
+    save_structure(where, counts(records_[where.at()]));
     registered.service = service;
     services_[owner.first + device.at()] = service;
     renew_version(where);

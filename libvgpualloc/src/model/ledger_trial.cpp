@@ -55,18 +55,16 @@ void ledger::note_pod(pod_id pod) {
     undo_->steps.emplace_back(undo_log::pod_step{.pod = pod, .before = live_[pod.at()], .event = events_.next()});
 }
 
-/// Before anything of a node but its use changes; the next event is the change's, if the change has one.
-void ledger::save_structure(node_index where) {
+/// Before anything of a node but its use changes; the next event is the change's, if the change has one. A node that
+/// was removed counted until its last pod ended just now.
+void ledger::save_structure(node_index where, bool counted) {
     if (!in_trial()) return;
     node_record& owner = records_[where.at()];
-    const auto named = names_.find(cluster_.nodes[where.at()].name);
-    const bool counts = owner.present || !owner.pods.empty();
-    const bool is_listed = named != names_.end() && named->second == where.value();
     undo_log::structure_step step{.use = undo_log::use_of(*this, where),
                                   .described = cluster_.nodes[where.at()],
                                   .waiting = owner.described ? std::make_unique<node>(*owner.described) : nullptr,
                                   .present = owner.present,
-                                  .named = names_.empty() ? counts : is_listed,
+                                  .named = counted,
                                   .rank = owner.rank,
                                   .free_nodes = free_nodes_.size(),
                                   .event = events_.next()};

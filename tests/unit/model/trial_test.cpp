@@ -213,6 +213,29 @@ TEST(trial, no_version_of_a_node_is_used_twice) {
     EXPECT_EQ(std::ranges::adjacent_find(versions), versions.end());
 }
 
+/// Found by a property test: a node that was removed under its last pod was not found by its name any more, and came
+/// back beside itself.
+TEST(trial, a_removed_node_is_found_after_the_end_of_its_last_pod_is_undone) {
+    cluster owned = cluster_of_kinds();
+    owned.nodes = {node_with("n0", {}), node_with("n1", {"v0"})};
+    ledger book{owned};
+    ASSERT_TRUE(run_on(book, 1, node_index{1}, 0, 3000));
+    ASSERT_TRUE(book.remove_node(node_index{1}).has_value());
+    {
+        const trial no_node_is_left{book};
+        book.release(pod_id{1});
+        ASSERT_TRUE(book.remove_node(node_index{0}).has_value());
+    }
+    {
+        const trial pod_ends{book};
+        book.release(pod_id{1});
+        EXPECT_FALSE(book.find_node("n1").valid());
+    }
+    book.check();
+    EXPECT_EQ(book.find_node("n1"), node_index{1});
+    EXPECT_EQ(book.add_node(node_with("n1", {"v0"})).value(), node_index{1});
+}
+
 TEST(trial_death, a_trial_ends_once) {
     EXPECT_DEATH(
         {

@@ -257,11 +257,13 @@ private:
     void free_node(node_index where);
     [[nodiscard]] node_index new_node_index();
     void name_nodes();
+    /// Whether a node is there, or was removed while pods run on it.
+    [[nodiscard]] static bool counts(const node_record& owner) noexcept { return owner.present || !owner.pods.empty(); }
     // trials (ledger_trial.cpp)
     std::size_t begin_trial();
     void end_trial(std::size_t begin, bool keep);
     void save_use(node_index where);
-    void save_structure(node_index where);
+    void save_structure(node_index where, bool counted);
     void note_added_node(node_index where);
     void note_pod(pod_id pod);
     [[nodiscard]] bool in_trial() const noexcept { return trial_ != 0; }
