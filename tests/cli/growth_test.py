@@ -10,8 +10,11 @@ PER_NODE = 8
 LIMITS = {"volcano.sh/vgpu-number": "1", "volcano.sh/vgpu-memory": "1000"}
 
 
-def node(name, devices):
-    registered = "".join(f"GPU-{name}-{i},10,40960,NVIDIA-A100,true,hami-core:" for i in range(devices))
+A100 = "NVIDIA-NVIDIA A100-PCIE-40GB"  # has a geometry, which a pod of several containers may have to look ahead for
+
+
+def node(name, devices, mode="hami-core"):
+    registered = "".join(f"GPU-{name}-{i},10,40960,{A100},true,{mode}:" for i in range(devices))
     return {"apiVersion": "v1", "kind": "Node",
             "metadata": {"name": name, "annotations": {"volcano.sh/node-vgpu-register": registered}},
             "status": {"allocatable": {"cpu": "1000", "memory": "1000Gi", "pods": "1000",
@@ -42,6 +45,27 @@ def devices(size):
     return [node("n", size), pod("p")]
 
 
+def devices_of_hami(size):
+    register = [{"id": f"GPU-{i}", "count": 10, "devmem": 40960, "devcore": 100, "type": "NVIDIA-A100", "numa": 0,
+                 "mode": "hami-core", "health": True} for i in range(size)]
+    hami_node = {"apiVersion": "v1", "kind": "Node",
+                 "metadata": {"name": "n", "annotations": {"hami.io/node-nvidia-register": json.dumps(register)}},
+                 "status": {"allocatable": {"cpu": "1000", "memory": "1000Gi", "pods": "1000",
+                                            "nvidia.com/gpu": str(10 * size)}}}
+    return [hami_node, pod("p", 30, {"nvidia.com/gpu": "1", "nvidia.com/gpumem": "1000"})]
+
+
+def many_devices_of_many(size):
+    return [node("n", size), pod("p", 4, {"volcano.sh/vgpu-number": str(size // 8), "volcano.sh/vgpu-memory": "1000"})]
+
+
+def instances_to_look_ahead_for(size):
+    asks = pod("p", 2 * size)
+    for i, container in enumerate(asks["spec"]["containers"][1:]):
+        container["resources"]["limits"] = {**LIMITS, "volcano.sh/vgpu-memory": str((3000, 20000)[i % 2])}
+    return [node("n", size, "mig"), asks]
+
+
 def pods(size):
     return [node(f"n{i}", PER_NODE) for i in range(size // 50)] + [pod(f"q{i}") for i in range(size)] + [pod("p")]
 
@@ -52,6 +76,10 @@ def bound_pods(size):
         pod(f"q{i}", spec={"nodeName": f"n{i % nodes}"}) for i in range(size)] + [pod("p")]
 
 
+def manifest_of_pods(size):
+    return [node(f"n{i}", PER_NODE) for i in range(200)], [pod(f"p{i}") for i in range(size)]
+
+
 class GrowthTest(CliTest):
     def cpu_s(self, code, *arguments):
         before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
@@ -59,30 +87,50 @@ class GrowthTest(CliTest):
         self.assertEqual(result.returncode, code, result.stderr)  # what is refused at once would always be quick
         return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
 
-    def assert_linear(self, make, size, code=0):
+    def assert_linear(self, of, size, small_s, large_s):
         """Four times as much takes less than ten times as long; what grows with the square takes sixteen times."""
+        print(f"{of} of {size}: {small_s:.2f} s, of {4 * size}: {large_s:.2f} s")
+        slack_s = 0.2  # starting the program, and a clock that counts in hundredths of a second
+        self.assertLess(large_s, 10 * small_s + slack_s, of)
+        self.assertLess(large_s, 2.0, of)
+
+    def items(self, name, objects):
+        return self.write(name, json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+
+    def assert_linear_with(self, make, size, code=0, policy=()):
         times = []
         for scale in (1, 4):
-            objects = self.write(f"{scale}.json", json.dumps(
-                {"apiVersion": "v1", "kind": "List", "items": make(scale * size)}))
-            times.append((self.cpu_s(code, "validate", objects), self.cpu_s(code, "explain", objects, "--pod", "ns/p")))
-        slack_s = 0.2  # starting the program, and a clock that counts in hundredths of a second
+            objects = self.items(f"{scale}.json", make(scale * size))
+            times.append((self.cpu_s(code, "validate", objects),
+                          self.cpu_s(code, "explain", objects, "--pod", "ns/p", *policy)))
         for command, small_s, large_s in zip(("validate", "explain"), *times):
-            print(f"{make.__name__}: {command} of {size}: {small_s:.2f} s, of {4 * size}: {large_s:.2f} s")
-            self.assertLess(large_s, 10 * small_s + slack_s, (command, make.__name__))
+            self.assert_linear(f"{make.__name__}: {command}", size, small_s, large_s)
 
     def test_containers_of_one_pod(self):
         for make, code in ((containers, 0), (broken_containers, 2), (init_containers, 0)):
             with self.subTest(of=make.__name__):
-                self.assert_linear(make, 5000, code)
+                self.assert_linear_with(make, 5000, code)
 
     def test_devices_of_one_node(self):
-        self.assert_linear(devices, 256)
+        for policy in ((), ("--policy", "fgd"), ("--policy", "binpack")):
+            for make in (devices, devices_of_hami, many_devices_of_many):
+                with self.subTest(of=make.__name__, policy=policy):
+                    self.assert_linear_with(make, 256, 0, policy)
+
+    def test_containers_that_are_looked_ahead_for(self):
+        self.assert_linear_with(instances_to_look_ahead_for, 8)
 
     def test_pods(self):
         for make in (pods, bound_pods):
             with self.subTest(of=make.__name__):
-                self.assert_linear(make, 2500)
+                self.assert_linear_with(make, 12_500)
+
+    def test_pods_of_a_manifest(self):
+        times = []
+        for size in (50, 200):
+            cluster, asking = manifest_of_pods(size)
+            times.append(self.cpu_s(0, "explain", self.items("c.json", cluster), "--pod", self.items("p.json", asking)))
+        self.assert_linear("explain of a manifest's pods", 50, *times)
 
 
 if __name__ == "__main__":
