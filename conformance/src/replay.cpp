@@ -238,13 +238,15 @@ expected<replay_result> replay_recording(const std::string& path, std::string_vi
 
 expected<std::string> decide_recording(const std::string& path) {
     std::string cases;
+    std::size_t events = 0;
     const auto read =
-        for_each_case(path, recorded_parts::questions, [&cases](document& line, const recorded_case& recorded) {
+        for_each_case(path, recorded_parts::questions, [&](document& line, const recorded_case& recorded) {
             const decided_case decided = decide_case(recorded);
             cases += printed_case(std::move(line), decided);
+            events += recorded.events.size();
         });
     if (!read) return unexpected(read.error());
-    if (cases.empty()) return unexpected(bad_line(path, 1, "needs cases, has none"));
+    if (events == 0) return unexpected(bad_line(path, 1, "needs cases, has no event"));
     return cases;
 }
 

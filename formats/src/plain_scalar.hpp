@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstdlib>
 #include <string>
 #include <string_view>
 
@@ -43,7 +45,8 @@ struct plain_scalar {
                                                           "on",   "On",   "ON",   "y",   "Y"};
     static constexpr std::array<std::string_view, 11> no{"false", "False", "FALSE", "no", "No", "NO",
                                                          "off",   "Off",   "OFF",   "n",  "N"};
-    if (is_yaml_number(word)) return {value_kind::number, word};
+    // What no double holds is a text to Go's YAML as well, and JSON has no such number.
+    if (is_yaml_number(word) && std::isfinite(std::strtod(word.c_str(), nullptr))) return {value_kind::number, word};
     if (std::ranges::find(yes, word) != yes.end()) return {value_kind::boolean, "true"};
     if (std::ranges::find(no, word) != no.end()) return {value_kind::boolean, "false"};
     return {value_kind::text, word};

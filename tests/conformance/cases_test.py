@@ -160,6 +160,10 @@ class CasesTest(CliTest):
         self.assertEqual(summary["failed"], 0)
         self.assertEqual(summary["passed"], sum(file["passed"] for file in summary["files"]))
 
+    def test_cases_without_events_are_refused(self):  # found by fuzzing: --print made what the replay refuses
+        for more in ((), ("--print",)):
+            self.assert_refused(self.replay({**cases()[0], "events": []}, *more), "case.jsonl:1", "has no event")
+
     def test_bad_input(self):
         case = cases()[0]
 

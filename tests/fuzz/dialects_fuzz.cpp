@@ -118,6 +118,8 @@ std::vector<device_registration> read_devices(const dialect& reader, const subje
     if (reading.devices.empty()) return {};
     require(reading.indices.empty() || reading.indices.size() == reading.devices.size(), "every device has an index");
     if (!reading.problems.empty() || !reading.warnings.empty()) return {};
+    const auto has_slots = [](const device_registration& device) { return device.slots > 0; };
+    if (std::ranges::none_of(reading.devices, has_slots)) return {}; // of their resource the node would offer 0
     kubernetes::node registering;
     registering.name = input.node.name;
     kubernetes::text_map config_map;

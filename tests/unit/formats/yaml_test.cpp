@@ -169,6 +169,11 @@ TEST(parse_yaml, nesting_and_size_are_limited) {
     EXPECT_EQ(parse_yaml(std::string(document_bytes_max + 1, ' '), "f.yaml").error().code, error_code::out_of_range);
 }
 
+// Found by fuzzing: it was printed as a number that JSON does not have.
+TEST(parse_yaml, a_number_that_no_double_holds_is_a_text) {
+    EXPECT_EQ(read("[9e307, 1e-999, 99999e999, -1e400]"), R"([9e307,1e-999,"99999e999","-1e400"])");
+}
+
 // Found by fuzzing: two keys of other bytes were one when they were printed.
 TEST(parse_yaml, a_text_that_is_not_utf8_is_refused_with_its_place) {
     const error failure = refusal_of("kind: Pod\nname: \xff\n");
