@@ -79,8 +79,11 @@ void add_catalog(CLI::App& app, int& exit_code) {
     auto chosen = std::make_shared<options>();
     CLI::App* command =
         app.add_subcommand("catalog", "Show GPUs with MIG and Ascend NPUs: profiles, placements, templates");
-    command->add_option("KIND", chosen->kind, "mig or ascend; default: both")->check(CLI::IsMember({"mig", "ascend"}));
-    command->add_option("NAME", chosen->name, "A model or chip by name, card type, PCI id or what the driver prints");
+    command->add_option("KIND", chosen->kind, "mig or ascend; default: both")
+        ->type_name("")
+        ->check(CLI::IsMember({"mig", "ascend"}).description(""));
+    command->add_option("NAME", chosen->name, "A model or chip by name, card type, PCI id or what the driver prints")
+        ->type_name("");
     add_catalog_files(*command, chosen->files);
     command->add_flag("--json", chosen->json, "As a catalog file");
     command->callback([chosen, &exit_code] { exit_code = run(*chosen); });

@@ -221,11 +221,15 @@ void add_conformance(CLI::App& app, int& exit_code) {
     auto chosen = std::make_shared<options>();
     CLI::App* command = app.add_subcommand("conformance", "Replay recorded decisions of other systems and compare");
     command->add_option("FILE", chosen->files, "Recordings, JSON lines (docs/formats.md); - is standard input")
+        ->type_name("")
         ->required();
     command
         ->add_option("--impl", chosen->implementation, "What is compared with the recordings: native or compat:volcano")
+        ->type_name("NAME")
         ->required();
-    command->add_option("--show", chosen->show, "Differences to print per file")->capture_default_str();
+    command->add_option("--show", chosen->show, "Differences to print per file")
+        ->type_name("NUMBER")
+        ->capture_default_str();
     CLI::Option* const json = command->add_flag("--json", chosen->json, "As JSON, with all differences");
     command->add_flag("--print", chosen->print, "Print the cases with what the implementation decides; compare nothing")
         ->excludes(json);

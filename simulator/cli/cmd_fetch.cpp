@@ -235,12 +235,16 @@ void print_results(const std::string& trace, const std::string& folder, const st
 void add_fetch(CLI::App& app, int& exit_code) {
     const auto chosen = std::make_shared<options>();
     CLI::App* command = app.add_subcommand("fetch", "Download a public trace, or list those known");
-    command->add_option("NAME", chosen->trace, "The trace to download; without it the known traces are listed");
-    command->add_option("--out", chosen->folder,
-                        "Folder for the files (default: $VGPUALLOC_TRACES, else $XDG_CACHE_HOME/vgpualloc/traces, "
-                        "else ~/.cache/vgpualloc/traces)");
-    command->add_option("--list", chosen->list_path, "Read the list of traces from this JSON file");
+    command->add_option("NAME", chosen->trace, "The trace to download; without it the known traces are listed")
+        ->type_name("");
+    command
+        ->add_option("--out", chosen->folder,
+                     "Folder for the files (default: $VGPUALLOC_TRACES, else $XDG_CACHE_HOME/vgpualloc/traces, "
+                     "else ~/.cache/vgpualloc/traces)")
+        ->type_name("FOLDER");
+    command->add_option("--list", chosen->list_path, "Read the list of traces from this JSON file")->type_name("FILE");
     command->add_option("--file", chosen->file_names, "Only this file of the trace; may be repeated")
+        ->type_name("NAME")
         ->allow_extra_args(false);
     command->add_flag("--json", chosen->json, "Print the result as JSON");
     command->callback([chosen, &exit_code] { exit_code = run_fetch(*chosen); });

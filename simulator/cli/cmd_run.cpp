@@ -35,8 +35,11 @@ void print_summary(const run_record& record, const loaded_input& loaded, const s
     fmt::print("served         {:.2f} % of {} GPUs were asked for by running pods{}\n", 100.0 * figures.served_ratio,
                record.gpus, leave ? ", on average" : "");
     if (leave) {
-        fmt::print("allocation     {:.2f} % of {} GPUs on average, {:.2f} % at the peak\n",
-                   100.0 * figures.allocation_mean_ratio, record.gpus, 100.0 * figures.allocation_peak_ratio);
+        fmt::print(
+            "allocation     {:.2f} % of {} GPUs on average, {:.2f} % at the peak, {:.2f} % on average until the last "
+            "pod has arrived\n",
+            100.0 * figures.allocation_mean_ratio, record.gpus, 100.0 * figures.allocation_peak_ratio,
+            100.0 * figures.allocation_until_last_arrival_ratio);
     } else {
         fmt::print("allocation     {:.2f} % of {} GPUs\n", 100.0 * figures.allocation_end_ratio, record.gpus);
     }

@@ -3,6 +3,7 @@
 After a change that is meant to change results: VGPUSIM=build/release/bin/vgpusim tests/cli/scenarios_test.py --store
 """
 
+import csv
 import json
 import re
 import sys
@@ -94,7 +95,8 @@ class ScenariosTest(CliTest):
         study = FOLDER / "how-full-is-the-cluster-when-pods-leave.json"
         answer = self.said_by(study, "--set", "sample_interval_s=0")
         said = re.fullmatch(r"The cluster is ([\d.]+) % full on average and ([\d.]+) % full at its peak, (\d+) s after the "
-                            r"first arrival; running pods asked for ([\d.]+) % of it on average\.", answer)
+                            r"first arrival; running pods asked for ([\d.]+) % of it on average\. Until the last pod "
+                            r"has arrived it is ([\d.]+) % full on average\.", answer)
         self.assertIsNotNone(said, answer)
         rows = [(float(row["time"]), int(row["allocated_milli"]), int(row["served_milli"])) for row in self.series()]
         span = rows[-1][0] - rows[0][0]
@@ -102,6 +104,10 @@ class ScenariosTest(CliTest):
         peak = max(rows, key=lambda row: row[1])
         self.assertEqual([said[1], said[2], said[4]], [f"{mean:.2f}", f"{peak[1] / 4120:.2f}", f"{served:.2f}"])
         self.assertEqual(int(said[3]), peak[0] - rows[0][0])
+        with open(QUICKSTART / "pods.csv", encoding="utf-8") as pods:
+            last_arrival = max(float(row["creation_time"]) for row in csv.DictReader(pods))
+        until = sum(a[1] * (min(b[0], last_arrival) - a[0]) for a, b in zip(rows, rows[1:]) if a[0] < last_arrival)
+        self.assertEqual(said[5], f"{until / (last_arrival - rows[0][0]) / 4120:.2f}")
         self.assertGreater(mean, 1)
         self.assertEqual(answer, self.said_by(study))  # how often a row is written changes nothing
 

@@ -109,6 +109,7 @@ void simulation::handle(const event& happening) {
         finish(happening);
         break;
     case event_class::arrival:
+        result_.usage_of_arrivals = result_.usage;
         arrived_milli_ += input_->requested[input_->pods[happening.pod].request].count();
         discipline_->on_arrival(happening.pod, happening.time, attempts_);
         next_arrival();

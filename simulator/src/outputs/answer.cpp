@@ -55,10 +55,13 @@ std::string gain_sentence(const run_record& record, const run_record& baseline) 
 std::string fullness_sentence(const run_record& record) {
     const run_figures figures = figures_of(record);
     const auto after = record.result.peak.state.time - record.first_arrival;
-    return fmt::format("The cluster is {:.2f} % full on average and {:.2f} % full at its peak, {} s after the first "
-                       "arrival; running pods asked for {:.2f} % of it on average.",
-                       100.0 * figures.allocation_mean_ratio, 100.0 * figures.allocation_peak_ratio,
-                       after.count() / vgpualloc::ticks_per_second.count(), 100.0 * figures.served_ratio);
+    return fmt::format(
+        "The cluster is {:.2f} % full on average and {:.2f} % full at its peak, {} s after the first "
+        "arrival; running pods asked for {:.2f} % of it on average. Until the last pod has arrived it is "
+        "{:.2f} % full on average.",
+        100.0 * figures.allocation_mean_ratio, 100.0 * figures.allocation_peak_ratio,
+        after.count() / vgpualloc::ticks_per_second.count(), 100.0 * figures.served_ratio,
+        100.0 * figures.allocation_until_last_arrival_ratio);
 }
 
 } // namespace

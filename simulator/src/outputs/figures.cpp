@@ -15,10 +15,14 @@ run_figures figures_of(const run_record& record) {
     const over_time& usage = record.result.usage;
     const bool over_time = record.pods_leave && usage.has_span();
     const double allocated = over_time ? usage.allocated_milli() : allocated_end;
+    const vgpusim::over_time& arrivals = record.result.usage_of_arrivals;
+    const bool arrivals_take_time = over_time && arrivals.has_span();
+    const double allocated_until = arrivals_take_time ? arrivals.allocated_milli() : allocated;
     const double served = over_time ? usage.served_milli() : static_cast<double>(record.last.served_milli);
     const double unusable = over_time ? usage.unusable_milli() : unusable_end;
     return {.served_ratio = fraction(served, total),
             .allocation_mean_ratio = fraction(allocated, total),
+            .allocation_until_last_arrival_ratio = fraction(allocated_until, total),
             .allocation_peak_ratio = fraction(static_cast<double>(record.result.peak.state.allocated_milli), total),
             .allocation_end_ratio = fraction(allocated_end, total),
             .unusable_milli = unusable,

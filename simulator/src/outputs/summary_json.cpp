@@ -60,6 +60,7 @@ std::string summary_json(const run_record& record, const loaded_input& loaded, c
                                   {"count", record.gpus},
                                   {"served_ratio", figures.served_ratio},
                                   {"allocation_mean_ratio", figures.allocation_mean_ratio},
+                                  {"allocation_until_last_arrival_ratio", figures.allocation_until_last_arrival_ratio},
                                   {"allocation_peak_ratio", figures.allocation_peak_ratio}});
     if (record.offered_load) gpu["offered_load"] = *record.offered_load;
     const document nodes = document::map({{"active", last.used_nodes}, {"count", record.ledger->nodes().nodes.size()}});

@@ -51,7 +51,8 @@ struct allocation_peak {
 struct simulation_result {
     std::vector<pod_outcome> pods; ///< in order of arrival
     std::vector<sample> samples;
-    over_time usage; ///< from the first arrival to the last event
+    over_time usage;             ///< from the first arrival to the last event
+    over_time usage_of_arrivals; ///< from the first arrival to the last one
     allocation_peak peak;
     std::int64_t placed = 0;
     std::int64_t failed = 0;

@@ -11,6 +11,8 @@ namespace vgpusim {
 struct run_figures {
     double served_ratio = 0.0; ///< what running pods asked for: mean
     double allocation_mean_ratio = 0.0;
+    /// The same mean, but only until the last pod has arrived: long pods that outlast the others do not thin it out.
+    double allocation_until_last_arrival_ratio = 0.0;
     double allocation_peak_ratio = 0.0; ///< after any event
     double allocation_end_ratio = 0.0;
     double unusable_milli = 0.0;         ///< fragmentation F: mean

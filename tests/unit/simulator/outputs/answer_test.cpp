@@ -54,7 +54,7 @@ TEST(answer, how_full_the_cluster_is_where_pods_leave) {
     EXPECT_EQ(
         vgpusim::answer_of(record, nullptr),
         "The cluster is 45.00 % full on average and 75.00 % full at its peak, 2 s after the first arrival; running "
-        "pods asked for 45.00 % of it on average.");
+        "pods asked for 45.00 % of it on average. Until the last pod has arrived it is 25.00 % full on average.");
     EXPECT_EQ(vgpusim::answer_of(run_of(4, {whole("a", 1)}, with("fgd", "hami_core")), nullptr), "");
 }
 

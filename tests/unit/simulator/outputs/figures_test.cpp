@@ -33,6 +33,7 @@ TEST(figures, where_pods_leave_they_are_means_over_time_and_the_peak) {
     // Four GPUs for one second, two for two, none for one, one for one: nine of twenty GPU seconds.
     EXPECT_DOUBLE_EQ(figures.allocation_mean_ratio, 9.0 / 20.0);
     EXPECT_DOUBLE_EQ(figures.served_ratio, 9.0 / 20.0);
+    EXPECT_DOUBLE_EQ(figures.allocation_until_last_arrival_ratio, 8.0 / 16.0); // the last one comes after four
     EXPECT_EQ(figures.allocation_peak_ratio, 1.0);
     EXPECT_EQ(figures.allocation_end_ratio, 0.0);
     EXPECT_GT(figures.unusable_milli, 0.0);
@@ -79,7 +80,14 @@ TEST(figures, where_no_time_passes_the_end_stands_in_too) {
     const auto figures = figures_on_four({at(whole("a", 1), 5, 5)}, true);
     EXPECT_EQ(figures.served_ratio, 0.0);
     EXPECT_EQ(figures.allocation_mean_ratio, 0.0);
+    EXPECT_EQ(figures.allocation_until_last_arrival_ratio, 0.0);
     EXPECT_DOUBLE_EQ(figures.allocation_peak_ratio, 0.25);
+}
+
+TEST(figures, pods_that_arrive_at_once_have_no_mean_of_their_own) {
+    const auto figures = figures_on_four({at(whole("a", 1), 5, 6), at(whole("b", 1), 5, 9)}, true);
+    EXPECT_DOUBLE_EQ(figures.allocation_mean_ratio, 5.0 / 16.0);
+    EXPECT_EQ(figures.allocation_until_last_arrival_ratio, figures.allocation_mean_ratio);
 }
 
 } // namespace
