@@ -33,6 +33,7 @@ void print_table(const std::vector<run_record>& records) {
                    record.result.decisions_per_s());
     }
     fmt::print("\n{}\n", verdict_of(records));
+    print_offered_load(records.front());
 }
 
 int run_compare(const run_flags& flags, const std::vector<std::string>& policies) {

@@ -48,16 +48,7 @@ void print_summary(const run_record& record, const loaded_input& loaded, const s
     fmt::print("active         {} nodes, {} GPUs{}\n", shown.used_nodes, shown.used_gpus, leave ? " at the peak" : "");
     fmt::print("decisions      {:.0f}/s, p50 {:.1f} us, p99 {:.1f} us\n", result.decisions_per_s(),
                result.decision_latency.quantile_us(0.5), result.decision_latency.quantile_us(0.99));
-    if (record.offered_load) {
-        const auto span = (record.last_arrival - record.first_arrival).count() / vgpualloc::ticks_per_second.count();
-        fmt::print(
-            "offered load   {:.4f} of all GPUs in the {} s of arrivals: arrival rate x duration x GPUs asked for\n",
-            *record.offered_load, span);
-        if (record.config.tune > 0.0) {
-            fmt::print("tune           {} times all GPUs are asked for, which is no load where pods leave\n",
-                       record.config.tune);
-        }
-    }
+    print_offered_load(record);
     if (!answer.empty()) fmt::print("\n{}\n\n", answer);
     fmt::print("inputs         {}\n", inputs_in_words(loaded));
     fmt::print("report         {}/report.html\n", vgpualloc::printable(record.config.out));

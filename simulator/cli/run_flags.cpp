@@ -161,6 +161,17 @@ const std::string& text_of(const named_texts& files, std::string_view name) {
     return file->second;
 }
 
+void print_offered_load(const run_record& record) {
+    if (!record.offered_load) return;
+    const auto span = (record.last_arrival - record.first_arrival).count() / vgpualloc::ticks_per_second.count();
+    fmt::print("offered load   {:.4f} of all GPUs in the {} s of arrivals: arrival rate x duration x GPUs asked for\n",
+               *record.offered_load, span);
+    if (record.config.tune > 0.0) {
+        fmt::print("tune           {} times all GPUs are asked for, which is no load where pods leave\n",
+                   record.config.tune);
+    }
+}
+
 void print_warnings(const loaded_input& loaded) {
     for (const error& warning : loaded.warnings) fmt::print(stderr, "vgpusim: warning: {}\n", warning.message());
 }

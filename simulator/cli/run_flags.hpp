@@ -57,6 +57,9 @@ CLI::Option* add_keyed_flag(CLI::App& command, const std::shared_ptr<run_flags>&
 /// Prints the warnings of an input on standard error, one line for each.
 void print_warnings(const loaded_input& loaded);
 
+/// Prints how much the arrivals ask for, where pods leave.
+void print_offered_load(const run_record& record);
+
 /// The paths of the lists that were read, as they may be shown.
 [[nodiscard]] std::string inputs_in_words(const loaded_input& loaded);
 

@@ -120,6 +120,7 @@ class CompareTest(CliTest):
         self.assertAlmostEqual(100 * gpu["served_ratio"], mean, places=9)
         self.assertAlmostEqual(100 * gpu["allocation_mean_ratio"], mean, places=9)
         self.assertAlmostEqual(100 * gpu["allocation_peak_ratio"], peak, places=9)
+        self.assertIn(f"offered load   {gpu['offered_load']:.4f} of all GPUs in the ", result.stdout)
 
     def test_one_report_for_all(self):
         self.assert_done(self.compare())
