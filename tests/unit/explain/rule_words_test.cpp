@@ -7,11 +7,13 @@
 #include <gtest/gtest.h>
 
 #include "explanations.hpp"
+#include "requirements.hpp"
 #include "vgpualloc/explain/words.hpp"
 
 namespace {
 
 using explain_test::explained;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -164,6 +166,20 @@ TEST(explain_rules, what_was_not_looked_at_is_told) {
     EXPECT_THAT(explaining::explanation_text(result, {}),
                 HasSubstr("\nnot considered, although it is there:\n  pod anti-affinity"));
     EXPECT_THAT(explaining::explanation_json(result, {}), HasSubstr("\"topology spread"));
+}
+
+// FINDINGS 3.2: a priority that the cluster would preempt for is named, and takes nothing from those that run.
+TEST(explain_rules, a_pod_with_a_priority_preempts_nobody) {
+    vgpualloc::test::covers({"R109"});
+    const std::string full = gpu_node("n0", card("A")) +
+                             pod("runs", vgpu(1, 40960), "n0", "volcano.sh/vgpu-ids-new: 'A,NVIDIA,40960,0:'") +
+                             pod("urgent", vgpu(1, 1000));
+    const auto plain = explained(full);
+    const auto urgent = explained(full + "  priority: 1000000000\n  preemptionPolicy: PreemptLowerPriority\n");
+    EXPECT_FALSE(urgent.chosen.has_value());
+    EXPECT_EQ(explaining::scheduling_message(urgent), explaining::scheduling_message(plain));
+    EXPECT_THAT(urgent.not_considered, Contains("priority (spec.priorityClassName)"));
+    EXPECT_THAT(plain.not_considered, Not(Contains("priority (spec.priorityClassName)")));
 }
 
 } // namespace

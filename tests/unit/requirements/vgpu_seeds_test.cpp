@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 
 #include "seeds.hpp"
+#include "vgpualloc/dialect/hami.hpp"
 #include "vgpualloc/explain/deviceshare.hpp"
 #include "vgpualloc/kube/scheduler_config.hpp"
 
@@ -89,6 +90,24 @@ TEST(seeds, hami_core_takes_any_gpu) {
         site here;
         here.add("n", vgpu_node(card("A", "hami-core", type)));
         EXPECT_EQ(here.place(vgpu_ask(1, 3000, 50, "hami-core")), "n") << type;
+        EXPECT_EQ(here.part(), (partition{slice{.memory = mib{3000}, .cores = core_percent{50}}})) << type;
+    }
+}
+
+// FINDINGS 3.2: types that do not name their maker, which HAMi registers as the driver names them.
+TEST(seeds, hami_core_takes_gpus_whatever_they_are_called) {
+    covers({"R003", "R004"});
+    for (const std::string type : {"Tesla T4", "GeForce GTX 1080", "H20", "A100-SXM4-40GB", "PG506-232", "x"}) {
+        kubernetes::node object;
+        object.name = "n";
+        object.annotations["hami.io/node-nvidia-register"] =
+            R"([{"id":"A","count":10,"devmem":40960,"devcore":100,"type":")" + type +
+            R"(","mode":"hami-core","health":true}])";
+        object.allocatable["nvidia.com/gpu"] = "10";
+        site here;
+        here.add("n", test::spoken<dialects::hami::options>::read_node(object, {}));
+        const auto pod = pod_with({{"nvidia.com/gpu", 1}, {"nvidia.com/gpumem", 3000}, {"nvidia.com/gpucores", 50}});
+        EXPECT_EQ(here.place(test::spoken<dialects::hami::options>::read_pod(pod, {})), "n") << type;
         EXPECT_EQ(here.part(), (partition{slice{.memory = mib{3000}, .cores = core_percent{50}}})) << type;
     }
 }
