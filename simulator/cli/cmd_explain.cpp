@@ -10,7 +10,6 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "cluster_inputs.hpp"
 #include "commands.hpp"
@@ -142,31 +141,32 @@ expected<void> check_node(const snapshot& state, const std::string& name) {
     return unexpected(unknown("--node", name, "a node of the cluster: " + some_of(names)));
 }
 
-/// What to print, and the pods of which it says nothing.
-struct answer {
-    std::string text;
-    std::vector<error> errors;
-};
-
-answer explain_each(const snapshot& cluster, pods_asked_for wanted, const options& chosen) {
+/// Prints what is said of each pod as soon as it is known. Returns the errors of those that cannot be explained.
+std::vector<error> print_each(const snapshot& cluster, pods_asked_for wanted, const options& chosen) {
     explaining::explain_layout layout{.node = chosen.node, .warnings = cluster.warnings};
     if (chosen.all) layout.nodes_max = std::numeric_limits<std::size_t>::max();
     const bool is_list = chosen.json && wanted.pods.size() + wanted.errors.size() > 1;
     if (is_list) layout.warnings.clear(); // told once, beside the pods
-    std::vector<std::string> texts;
+    explaining::explanation_list list;
+    bool is_first = true;
     explaining::explain_all(cluster, wanted.pods, chosen.explain, [&](expected<explaining::explanation> explanation) {
         if (!explanation) return wanted.errors.push_back(std::move(explanation).error());
-        texts.push_back(chosen.json ? explaining::explanation_json(*explanation, layout)
-                                    : explaining::explanation_text(*explanation, layout));
+        if (is_list) {
+            fmt::print("{}", list.next(*explanation, layout));
+        } else if (chosen.json) {
+            fmt::print("{}", explaining::explanation_json(*explanation, layout));
+        } else {
+            fmt::print("{}{}", is_first ? "" : "\n", explaining::explanation_text(*explanation, layout));
+        }
+        is_first = false;
         layout.warnings.clear();
     });
-    if (is_list) {
-        return {explaining::explanations_json(texts, cluster.warnings, wanted.errors), std::move(wanted.errors)};
-    }
-    return {fmt::format("{}", fmt::join(texts, "\n")), std::move(wanted.errors)};
+    if (is_list) fmt::print("{}", list.end(cluster.warnings, wanted.errors));
+    return std::move(wanted.errors);
 }
 
-expected<answer> explained(options chosen) {
+/// Returns the errors of the pods that cannot be explained.
+expected<std::vector<error>> run(options chosen) {
     std::vector<named_input> inputs;
     add_inputs(inputs, "CLUSTER", chosen.cluster);
     add_inputs(inputs, chosen.dialects);
@@ -190,7 +190,7 @@ expected<answer> explained(options chosen) {
     if (auto known = check_node(*cluster, chosen.node); !known) return unexpected(known.error());
     auto pods = find_pods(*cluster, chosen);
     if (!pods) return unexpected(pods.error());
-    return explain_each(*cluster, *std::move(pods), chosen);
+    return print_each(*cluster, *std::move(pods), chosen);
 }
 
 } // namespace
@@ -225,14 +225,10 @@ void add_explain(CLI::App& app, int& exit_code) {
     command->add_flag("--all", chosen->all, "Show all nodes; as text only the first 20 are shown");
     command->add_flag("--json", chosen->json, "As JSON, with everything");
     command->callback([chosen, &exit_code] {
-        const auto told = explained(*chosen);
-        if (!told) {
-            exit_code = report_error(told.error());
-            return;
-        }
-        fmt::print("{}", told->text);
-        exit_code = exit_done;
-        for (const error& failure : told->errors) exit_code = report_error(failure);
+        const auto failures = run(*chosen);
+        exit_code = failures ? exit_done : report_error(failures.error());
+        if (!failures) return;
+        for (const error& failure : *failures) exit_code = report_error(failure);
     });
 }
 

@@ -192,19 +192,24 @@ std::string explanation_json(const explanation& explained, const explain_layout&
     return vgpuformats::print_json(explanation_document(explained, layout), 2) + "\n";
 }
 
-std::string explanations_json(const std::vector<std::string>& explanations, const std::vector<error>& warnings,
-                              const std::vector<error>& errors) {
-    std::string text = "{\n\"pods\": [\n";
-    for (const std::string& entry : explanations) {
-        if (&entry != &explanations.front()) text += ",\n";
-        text += entry;
-    }
+namespace {
+constexpr const char* list_begins = "{\n\"pods\": [\n";
+} // namespace
+
+std::string explanation_list::next(const explanation& explained, const explain_layout& layout) {
+    std::string text = begun_ ? ",\n" : list_begins;
+    begun_ = true;
+    return text + explanation_json(explained, layout);
+}
+
+std::string explanation_list::end(const std::vector<error>& warnings, const std::vector<error>& errors) const {
     const auto errors_json = [](const std::vector<error>& from) {
         document list = document::list();
         for (const error& problem : from) list.push_back(error_json(problem));
         return vgpuformats::print_json(list, 2);
     };
-    return text + "],\n\"warnings\": " + errors_json(warnings) + ",\n\"errors\": " + errors_json(errors) + "\n}\n";
+    return (begun_ ? "" : list_begins) + std::string{"],\n\"warnings\": "} + errors_json(warnings) +
+           ",\n\"errors\": " + errors_json(errors) + "\n}\n";
 }
 
 } // namespace vgpualloc::explaining

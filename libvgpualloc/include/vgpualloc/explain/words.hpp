@@ -27,9 +27,16 @@ struct explain_layout {
 [[nodiscard]] std::string explanation_text(const explanation& explained, const explain_layout& layout);
 /// Everything, as one JSON document; docs/explain.md names its members. Of `layout` nodes_max does not count.
 [[nodiscard]] std::string explanation_json(const explanation& explained, const explain_layout& layout);
-/// One JSON document of several explanations, each as explanation_json() has it: the list `pods`. Beside it are
-/// `warnings`, of the cluster, and `errors`, for pods that could not be explained.
-[[nodiscard]] std::string explanations_json(const std::vector<std::string>& explanations,
-                                            const std::vector<error>& warnings, const std::vector<error>& errors);
+/// One JSON document of several explanations, in pieces that are written one after the other, as all of them may be too
+/// much to keep: the list `pods`, each as explanation_json() has it, then `warnings`, of the cluster, and `errors`, for
+/// pods that could not be explained.
+class explanation_list {
+public:
+    [[nodiscard]] std::string next(const explanation& explained, const explain_layout& layout);
+    [[nodiscard]] std::string end(const std::vector<error>& warnings, const std::vector<error>& errors) const;
+
+private:
+    bool begun_ = false;
+};
 
 } // namespace vgpualloc::explaining
