@@ -21,6 +21,7 @@ void add_catalog_files(CLI::App& command, std::vector<std::string>& to) {
     command
         .add_option("--file", to,
                     "Catalog file that adds or replaces models (docs/catalog.md); repeatable; - is standard input")
+        ->type_name("FILE")
         ->allow_extra_args(false);
 }
 
@@ -29,6 +30,7 @@ void add_dialect_files(CLI::App& command, dialect_files& to) {
         .add_option("--config", to.config,
                     "Device configuration (device-config.yaml, or its ConfigMap): resource names, NPUs, geometries; "
                     "repeatable, each adds")
+        ->type_name("FILE")
         ->allow_extra_args(false);
     add_catalog_files(command, to.catalog);
 }

@@ -105,6 +105,7 @@ expected<pods_asked_for> pods_of_file(const std::string& path, const vgpualloc::
     std::string kinds;
     for (const kube::manifest& object : *objects) {
         kinds += (kinds.empty() ? "" : ", ") + object.kind;
+        if (!object.pod && !object.problems.empty()) result.errors.push_back(object.problems.front());
         if (!object.pod) continue;
         auto pod = kube::read_snapshot_pod(object, dialects);
         if (!pod) {
@@ -203,8 +204,10 @@ void add_explain(CLI::App& app, int& exit_code) {
         ->add_option(
             "CLUSTER", chosen->cluster,
             "Nodes and pods, YAML or JSON, as kubectl get nodes,pods -A -o json prints them; - is standard input")
+        ->type_name("FILE")
         ->required();
     command->add_option("--pod", chosen->pod, "A pending pod of the cluster (namespace/name, or name) or a manifest")
+        ->type_name("POD|FILE")
         ->required();
     CLI::Option* policy =
         command
@@ -220,8 +223,9 @@ void add_explain(CLI::App& app, int& exit_code) {
     command
         ->add_option("--scheduler-config", chosen->scheduler_config,
                      "Volcano's volcano-scheduler.conf, or its ConfigMap: plugin deviceshare ranks as it says")
+        ->type_name("FILE")
         ->excludes(policy);
-    command->add_option("--node", chosen->node, "Show this node only");
+    command->add_option("--node", chosen->node, "Show this node only")->type_name("NODE");
     command->add_flag("--all", chosen->all, "Show all nodes; as text only the first 20 are shown");
     command->add_flag("--json", chosen->json, "As JSON, with everything");
     command->callback([chosen, &exit_code] {

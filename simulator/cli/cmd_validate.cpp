@@ -173,6 +173,7 @@ void add_validate(CLI::App& app, int& exit_code) {
     command
         ->add_option("FILE", chosen->files,
                      "Manifests, YAML or JSON; also what kubectl get -o yaml prints; - is standard input")
+        ->type_name("")
         ->required();
     add_dialect_files(*command, chosen->dialects);
     command->add_flag("--json", chosen->json, "As JSON");

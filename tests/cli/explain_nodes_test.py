@@ -75,8 +75,7 @@ class NodesTest(CliTest):
         del objects[2]["status"]["allocatable"]["nvidia.com/gpu"]
         answers = self.reasons(self.explain(*objects, pod("w", PART)))
         self.assertEqual(answers["volcano"], "resource_not_offered: wants nvidia.com/gpu, the node offers none of it, "
-                         "only volcano.sh/vgpu-cores, volcano.sh/vgpu-memory, volcano.sh/vgpu-memory-percentage, "
-                         "volcano.sh/vgpu-number, volcano.sh/vgpu-priority")
+                         "only volcano.sh/vgpu-cores, volcano.sh/vgpu-memory, volcano.sh/vgpu-number")
         none = "resource_not_offered: wants nvidia.com/gpu, the node offers no extended resource"
         self.assertEqual(answers, {"volcano": answers["volcano"], "zero": none, "absent": none, "good": True})
         # A pod that names memory only is given a count at admission.

@@ -172,6 +172,16 @@ class ExplainTest(CliTest):
         self.assertRegex(one, r"(?m)^core-1 ")
         self.assertNotRegex(one, r"(?m)^core-0 ")
 
+    def test_one_of_something_has_no_plural(self):  # FINDINGS 41
+        text = self.explain("default/waits", cluster=self.write("one.yaml", node("n1", {}, {}) + waiting(
+            {"volcano.sh/vgpu-number": 1}, name="waits")))
+        self.assertIn("0/1 nodes are available: 1 too_few_devices.", text)  # as kubectl has it
+        self.assertIn("wanted 1 device, available 0 devices", text)
+        fits = self.vgpusim("explain", self.write("own.yaml", hami_node(gpu("GPU-0", "NVIDIA T4", "hami-core"))), "--pod",
+                            self.write("pod.yaml", waiting({"nvidia.com/gpu": 1}))).stdout
+        self.assertIn("(1 of 1 node fits)", fits)
+        self.assertIn("container c0: 1 device,", fits)
+
     def test_what_does_not_fit_is_explained_all_the_same(self):
         text = self.explain("team/waits")
         self.assertIn("0/6 nodes are available: 2 family_not_offered, 2 insufficient_device_memory, ", text)

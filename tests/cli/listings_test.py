@@ -42,6 +42,12 @@ class ListingsTest(CliTest):
 
     def test_help_shows_values_defaults_and_examples(self):
         """FINDINGS 33"""
+        for command, words in (("explain", ["CLUSTER FILE", "--pod POD|FILE", "--node NODE", "--policy POLICY", "--config FILE"]),
+                               ("validate", ["FILE ... REQUIRED", "--config FILE", "--file FILE"])):
+            text = self.vgpusim(command, "--help").stdout
+            for word in words:
+                self.assertIn(word, text)
+            self.assertNotIn("TEXT", text)
         for command in ("run", "compare"):
             text = self.vgpusim(command, "--help").stdout
             for words in (r"--policy POLICY", r"--format FORMAT\W*openb", r"--out FOLDER\W*out/run", r"--mode MODE\W*hami_core",

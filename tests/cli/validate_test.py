@@ -131,6 +131,36 @@ class ValidateTest(CliTest):
         [entry] = self.objects(pod("cpu: 1", more="  resourceClaims: [{name: gpu, resourceClaimName: x}]\n"))
         self.assertEqual(entry["notes"], ["asks for resource claim gpu (spec.resourceClaims), which no dialect here reads"])
 
+        self.assertEqual(self.not_considered(pod("cpu: 1", more="  resourceClaims: [{name: gpu, resourceClaimName: x}]\n")),
+                         ["resource claims (spec.resourceClaims): 1 object"])
+        [entry] = self.objects(pod("example.kubernetes.io/device: 2"))
+        self.assertEqual(entry["notes"], ["container c asks for example.kubernetes.io/device: 2, which no dialect here reads"])
+
+    def not_considered(self, text):
+        result = self.validate(text)
+        self.assert_done(result)
+        return json.loads(result.stdout)["not_considered"]
+
+    def test_what_a_request_lacks_is_named(self):
+        for limits, value, lacks in (("volcano.sh/vgpu-cores: 50", "volcano.sh/vgpu-cores", "volcano.sh/vgpu-number or "),
+                                     ("nvidia.com/priority: 1", "nvidia.com/priority", "nvidia.com/gpu beside it")):
+            [error] = self.errors(pod(limits))
+            self.assertEqual(error["value"], value)
+            self.assertTrue(error["expected"].startswith(lacks), error)
+        more = "  - {name: d, resources: {limits: {volcano.sh/vgpu-cores: 50}}}\n"  # beside a container that asks
+        [error] = self.errors(pod("volcano.sh/vgpu-number: 1") + more)
+        self.assertIn("container d", error["where"])
+        [entry] = self.objects(pod("nvidia.com/gpu: 0, nvidia.com/gpumem: 3000"))
+        self.assertEqual(entry["notes"], ["container c: nvidia.com/gpumem 3000 does not count beside nvidia.com/gpu 0, which asks for "
+                                          "no device"])
+
+    def test_a_volcano_job_without_tasks(self):
+        [error] = self.errors("apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: j}\nspec: {tasks: []}\n")
+        self.assertEqual((error["field"], error["expected"]), ("spec.tasks", "missing; expected a list of at least one task"))
+        self.assertNotIn("not read here", self.vgpusim("validate", self.root / "m0.yaml").stdout)
+        nodes = self.write("n.yaml", "kind: Node\nmetadata: {name: n1}\n")
+        self.assert_refused(self.vgpusim("explain", nodes, "--pod", self.root / "m0.yaml"), "spec.tasks: missing; expected a list")
+
     def test_memory_with_a_suffix_says_what_to_write(self):  # FINDINGS 28
         for resource, number in (("nvidia.com/gpumem", "nvidia.com/gpu"), ("volcano.sh/vgpu-memory", "volcano.sh/vgpu-number")):
             [error] = self.errors(pod(f"{number}: 1, {resource}: 8Gi"))
@@ -180,7 +210,7 @@ class ValidateTest(CliTest):
                 (pod("huawei.com/npu-core: 2", labels="ring-controller.atlas: ascend-310P, vnpu-dvpp: yes"), "quotes"),
                 (pod("huawei.com/npu-core: 2", labels="ring-controller.atlas: ascend-310P, vnpu-dvpp: 'yes'"), "null"),
                 (pod("huawei.com/npu-cor: 1"), "huawei.com/npu-core"),
-                (pod("volcano.sh/vgpu-cores: 50"), "volcano_vgpu"),
+                (pod("volcano.sh/vgpu-cores: 50"), "volcano.sh/vgpu-number"),
                 (pod("nvidia.com/gpu: 1, nvidia.com/gpumem-percentage: 101"), "'101'"),
                 (pod("nvidia.com/gpu: 1", "nvidia.com/vgpu-mode: hami"), "nvidia.com/vgpu-mode")):
             with self.subTest(text=text):
@@ -386,6 +416,9 @@ class MessagesTest(CliTest):
             for command in (["validate", name], ["explain", name, "--pod", "x"]):
                 self.assert_refused(self.vgpusim(*command), "t.yaml:", "looks like a Helm template: render it first")
         self.assertNotIn("Helm", self.vgpusim("validate", self.write("t.yaml", "kind: [\n")).stderr)
+        for limits in ('nvidia.com/gpu: "{{ .Values.gpus }}"', "nvidia.com/gpumem: '{{ .Values.memory | quote }}'"):
+            [message] = self.messages(pod(limits))
+            self.assertIn("looks like a Helm template: render it first", message)
 
     def test_items_of_a_list_are_counted_from_one(self):
         """FINDINGS 30: the list itself was counted, so that its first item was object 2."""

@@ -86,7 +86,7 @@ std::uint32_t outcome_table::single_device(std::uint32_t part, const device_conf
                 {.before = &device, .after = &states_->device(device, answer.after[way].state), .next = nullptr});
         }
     }
-    if (pool_.size() == first) return static_cast<std::uint32_t>(reasons.main_code());
+    if (pool_.size() == first) return static_cast<std::uint32_t>(device_code(reasons));
     return keep(first);
 }
 

@@ -79,7 +79,7 @@ std::vector<std::string> dialect_set::resources_needed(const kubernetes::pod& po
     for (const auto* const containers : {&pod.containers, &pod.init_containers}) {
         for (const kubernetes::container& container : *containers) {
             for (const auto& [resource, amount] : container.requests) {
-                if (amount > 0 && dialects::text::is_extended_resource(resource)) names.insert(resource);
+                if (amount > 0 && dialects::text::is_scalar_resource(resource)) names.insert(resource);
             }
         }
     }
@@ -90,7 +90,7 @@ std::vector<std::string> dialect_set::resources_needed(const kubernetes::pod& po
 std::vector<std::string> dialect_set::resources_offered(const kubernetes::node& node) const {
     std::set<std::string> names;
     for (const auto& [resource, amount] : node.allocatable) {
-        if (dialects::text::is_extended_resource(resource) && dialects::text::offers(node, resource)) {
+        if (dialects::text::is_scalar_resource(resource) && dialects::text::offers(node, resource)) {
             names.insert(resource);
         }
     }

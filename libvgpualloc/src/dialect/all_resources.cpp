@@ -22,13 +22,13 @@ std::string switched_off_by(const dialect_config& config, const std::string& res
     return off == config.off.end() ? std::string{} : off->by;
 }
 
-/// Calls `visit` for every extended resource that a container asks for.
+/// Calls `visit` for every resource with a domain that a container asks for.
 template <class Visit>
 void visit_resources(const kubernetes::pod& pod, const Visit& visit) {
     for (const auto* const list : {&pod.init_containers, &pod.containers}) {
         for (const kubernetes::container& container : *list) {
             for (const auto& [resource, amount] : container.requests) {
-                if (!dialects::text::is_extended_resource(resource)) continue;
+                if (!dialects::text::is_scalar_resource(resource)) continue;
                 visit(container, list == &pod.init_containers, resource, amount);
             }
         }

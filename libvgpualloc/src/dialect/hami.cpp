@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "counted_resources.hpp"
 #include "hami_annotation.hpp"
 #include "hami_parts.hpp"
 #include "text.hpp"
@@ -107,11 +108,25 @@ expected<device_request> read_filters(const kubernetes::pod& pod) {
     return entry;
 }
 
+/// Whether the pod asks for GPUs by nothing but their number: for whole ones.
+bool names_counts_only(const kubernetes::pod& pod, const options& configured) {
+    return std::ranges::none_of(text::all_containers(pod), [&](const kubernetes::container* container) {
+        const auto names = [container](const std::string& name) { return container->requests.contains(name); };
+        return names(configured.memory_name) || names(configured.memory_percentage_name) ||
+               names(configured.cores_name);
+    });
+}
+
 } // namespace
 
 std::vector<std::string> hami_dialect::resources() const {
     return {options_.count_name, options_.memory_name, options_.memory_percentage_name, options_.cores_name,
             "nvidia.com/priority"};
+}
+
+/// HAMi's webhook adds the count to all of the others but the priority.
+std::string hami_dialect::what_else_it_takes(const std::string& resource) const {
+    return options_.count_name + " beside it: without that " + resource + " asks for no GPU";
 }
 
 std::string hami_dialect::binding_node(const kubernetes::pod& pod) const { return hami_text::binding_node(pod); }
@@ -155,7 +170,23 @@ expected<pod_request> hami_dialect::read_pod(const kubernetes::pod& pod) const {
     auto containers = read_all_containers(pod, options_);
     if (!containers) return unexpected(std::move(containers).error());
     pod_request request;
-    request.containers = std::move(containers->entries);
+    if (!options_.counted_by_kubernetes || !names_counts_only(pod, options_)) {
+        request.containers = std::move(containers->entries);
+        return request;
+    }
+    const device_request* at_init = nullptr;
+    for (std::size_t i = 0; i < containers->own.size(); ++i) {
+        if (!containers->own[i]) continue;
+        if (containers->at_init[i])
+            at_init = &*containers->own[i];
+        else
+            request.containers.push_back(*containers->own[i]);
+    }
+    const auto counts = [this](const std::string& resource) { return resource == options_.count_name; };
+    const auto more = needed_at_init(pod, counts);
+    if (at_init == nullptr || more.empty()) return request;
+    request.containers.push_back(*at_init);
+    request.containers.back().count = more.at(options_.count_name);
     return request;
 }
 

@@ -15,6 +15,13 @@ namespace {
 void check_container(const kubernetes::container& container, const options& configured, request_findings& findings) {
     text::check_amounts(container, configured.count_name, configured.memory_name, mib{configured.memory_factor},
                         findings);
+    const auto count = container.requests.find(configured.count_name);
+    if (count != container.requests.end() && count->second == 0) {
+        text::note_ignored_beside_none(
+            container, configured.count_name,
+            {configured.memory_name, configured.memory_percentage_name, configured.cores_name}, findings);
+        return;
+    }
     const auto amount = [&container](const std::string& name) {
         const auto entry = container.requests.find(name);
         return entry == container.requests.end() ? 0 : entry->second;

@@ -23,7 +23,6 @@ using hami_text::amount_max;
 using vgpuformats::cursor;
 using vgpuformats::document;
 
-constexpr const char* register_key = "hami.io/node-nvidia-register";
 constexpr const char* cordon_key = "hami.io/device-cordon";
 constexpr vgpuformats::number_range any_amount{0, amount_max};
 constexpr vgpuformats::number_range some_amount{1, amount_max};
@@ -238,9 +237,9 @@ void warn_of_catalog(const device_registration& gpu, const mig_catalog& catalog,
 node_reading hami_dialect::read_node(const node_source& source) const {
     const kubernetes::node& node = source.object;
     node_reading result;
-    const auto annotation = node.annotations.find(register_key);
+    const auto annotation = node.annotations.find(register_annotation);
     if (annotation == node.annotations.end()) return result;
-    const std::string where = hami_text::place(node, "annotation", register_key);
+    const std::string where = hami_text::place(node, "annotation", register_annotation);
     const auto cordoned = text::items(kubernetes::value_of(node.annotations, cordon_key));
     std::set<std::string> ids;
     for (auto& gpu : read_list(annotation->second, where)) {
@@ -264,8 +263,19 @@ node_reading hami_dialect::read_node(const node_source& source) const {
     return result;
 }
 
+std::string hami_dialect::trait_of(const kubernetes::node& node) const {
+    return node.annotations.contains(register_annotation) ? "registered" : "";
+}
+
+std::shared_ptr<const dialect> hami_dialect::for_traits(const std::set<std::string>& traits) const {
+    if (!traits.empty()) return nullptr;
+    options adapted = options_;
+    adapted.counted_by_kubernetes = true;
+    return make(std::move(adapted));
+}
+
 std::vector<std::string> hami_dialect::resources_counted(const kubernetes::node& node) const {
-    if (!node.annotations.contains(register_key) || !text::offers(node, options_.count_name)) return {};
+    if (!node.annotations.contains(register_annotation) || !text::offers(node, options_.count_name)) return {};
     auto names = resources();
     std::erase(names, options_.count_name);
     return names;
@@ -287,7 +297,7 @@ void hami_dialect::write_node(std::span<const device_registration> devices, kube
         ids += gpu.slots;
     }
     if (list.size() == 0) return;
-    node.annotations[register_key] = vgpuformats::print_json(list);
+    node.annotations[register_annotation] = vgpuformats::print_json(list);
     node.allocatable[options_.count_name] = std::to_string(ids);
     node.capacity[options_.count_name] = std::to_string(ids);
 }

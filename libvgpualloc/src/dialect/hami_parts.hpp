@@ -28,6 +28,7 @@ public:
     [[nodiscard]] bool is_of_hami() const noexcept override { return true; }
     [[nodiscard]] std::vector<std::string> resources() const override;
     [[nodiscard]] std::vector<std::string> resource_prefixes() const override { return {"nvidia.com/"}; }
+    [[nodiscard]] std::string what_else_it_takes(const std::string& resource) const override;
     [[nodiscard]] std::string binding_node(const kubernetes::pod& pod) const override;
 
     [[nodiscard]] bool reads_init_containers() const noexcept override { return true; }
@@ -36,6 +37,8 @@ public:
     [[nodiscard]] expected<pod_request> read_pod(const kubernetes::pod& pod) const override;
 
     [[nodiscard]] std::vector<std::string> resources_added(const kubernetes::pod& pod) const override;
+    [[nodiscard]] std::string trait_of(const kubernetes::node& node) const override;
+    [[nodiscard]] std::shared_ptr<const dialect> for_traits(const std::set<std::string>& traits) const override;
     [[nodiscard]] std::vector<std::string> resources_counted(const kubernetes::node& node) const override;
     [[nodiscard]] node_reading read_node(const node_source& node) const override;
     void write_node(std::span<const device_registration> devices, kubernetes::node& node,

@@ -6,9 +6,14 @@
 #include <cstddef>
 #include <utility>
 
+#include "counted_resources.hpp"
 #include "listed_dialect.hpp"
 #include "text.hpp"
+#include "vgpualloc/dialect/cce.hpp"
 #include "vgpualloc/dialect/config.hpp"
+#include "vgpualloc/dialect/gpushare.hpp"
+#include "vgpualloc/dialect/hami.hpp"
+#include "vgpualloc/dialect/volcano_vgpu.hpp"
 #include "vgpualloc/model/limits.hpp"
 
 namespace vgpualloc::dialects::nvidia {
@@ -26,14 +31,14 @@ bool counts_devices(std::string_view resource) {
     return resource == gpu_resource || resource == shared_gpu_resource || resource.starts_with(mig_prefix);
 }
 
-/// What a node has beside NVIDIA's plugin if another system says what its GPUs are.
+/// Whether a node has beside NVIDIA's plugin another system that says what its GPUs are.
 bool is_served_by_another(const kubernetes::node& node) {
-    constexpr std::array<const char*, 3> annotations{"hami.io/node-nvidia-register", "volcano.sh/node-vgpu-register",
-                                                     "vgpualloc.io/cce-node-register"};
-    constexpr std::array<const char*, 4> resources{"volcano.sh/vgpu-number", "volcano.sh/gpu-number",
-                                                   "volcano.sh/gpu-memory", "volcano.sh/gpu-mem.128Mi"};
+    constexpr std::array annotations{hami::register_annotation, volcano_vgpu::register_annotation,
+                                     cce::register_annotation};
+    static const std::array resources{volcano_vgpu::options{}.count_name, gpushare::options{}.number_name,
+                                      gpushare::options{}.memory_name, cce::options{}.memory_name};
     return std::ranges::any_of(annotations, [&](const char* key) { return node.annotations.contains(key); }) ||
-           std::ranges::any_of(resources, [&](const char* name) { return text::offers(node, name); });
+           std::ranges::any_of(resources, [&](const std::string& name) { return text::offers(node, name); });
 }
 
 std::string_view family_of(std::string_view resource) { return resource == gpu_resource ? gpu_family : resource; }
@@ -144,31 +149,31 @@ public:
     [[nodiscard]] bool reads_resource(std::string_view resource) const override { return reads(resource); }
     [[nodiscard]] bool assigned_by_kubelet() const noexcept override { return true; }
 
+    [[nodiscard]] bool reads_init_containers() const noexcept override { return true; }
+
     [[nodiscard]] bool requests(const kubernetes::pod& pod) const override {
-        return std::ranges::any_of(pod.containers, [this](const kubernetes::container& container) {
-            return std::ranges::any_of(container.requests, [this](const auto& entry) { return reads(entry.first); });
+        return std::ranges::any_of(text::all_containers(pod), [this](const kubernetes::container* container) {
+            return std::ranges::any_of(container->requests, [this](const auto& entry) { return reads(entry.first); });
         });
     }
 
     [[nodiscard]] expected<pod_request> read_pod(const kubernetes::pod& pod) const override {
         pod_request request;
-        for (const kubernetes::container& container : pod.containers) {
-            for (const auto& [resource, amount] : container.requests) {
-                if (!reads(resource) || amount == 0) continue;
-                if (amount < 0 || amount > devices_per_node_max) {
-                    return unexpected(
-                        error{.code = error_code::out_of_range,
-                              .where = "pod " + pod.ns + "/" + pod.name + ", container " + container.name,
-                              .field = resource,
-                              .value = std::to_string(amount),
-                              .expected = "a whole number from 0 to " + std::to_string(devices_per_node_max)});
+        for (const auto* const list : {&pod.init_containers, &pod.containers}) {
+            for (const kubernetes::container& container : *list) {
+                const bool ends = list == &pod.init_containers && !container.stays;
+                for (const auto& [resource, amount] : container.requests) {
+                    if (!reads(resource) || amount == 0) continue;
+                    if (amount < 0 || amount > devices_per_node_max) {
+                        return unexpected(out_of_range(pod, container, resource));
+                    }
+                    if (!ends) request.containers.push_back(entry_for(resource, amount));
                 }
-                device_request entry;
-                entry.count = amount;
-                entry.family = family_of(resource);
-                entry.cores = whole_compute;
-                request.containers.push_back(std::move(entry));
             }
+        }
+        const auto counts = [this](const std::string& resource) { return reads(resource); };
+        for (const auto& [resource, amount] : needed_at_init(pod, counts)) {
+            request.containers.push_back(entry_for(resource, amount));
         }
         return request;
     }
@@ -212,6 +217,23 @@ public:
     }
 
 private:
+    static device_request entry_for(const std::string& resource, std::int64_t amount) {
+        device_request entry;
+        entry.count = amount;
+        entry.family = family_of(resource);
+        entry.cores = whole_compute;
+        return entry;
+    }
+
+    static error out_of_range(const kubernetes::pod& pod, const kubernetes::container& container,
+                              const std::string& resource) {
+        return {.code = error_code::out_of_range,
+                .where = "pod " + pod.ns + "/" + pod.name + ", container " + container.name,
+                .field = resource,
+                .value = kubernetes::written_of(container, resource, container.requests.at(resource)),
+                .expected = "a whole number from 0 to " + std::to_string(devices_per_node_max)};
+    }
+
     [[nodiscard]] bool reads(std::string_view resource) const {
         return counts_devices(resource) && (resource != gpu_resource || options_.reads_gpu);
     }

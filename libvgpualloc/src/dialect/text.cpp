@@ -111,10 +111,8 @@ std::optional<std::int64_t> quantity(std::string_view written) {
     return amount ? std::optional{*amount} : std::nullopt;
 }
 
-bool is_extended_resource(std::string_view resource) {
-    const auto slash = resource.find('/');
-    if (slash == std::string_view::npos || resource.starts_with("requests.")) return false;
-    return resource.substr(0, slash).find("kubernetes.io") == std::string_view::npos;
+bool is_scalar_resource(std::string_view resource) {
+    return resource.find('/') != std::string_view::npos && !resource.starts_with("requests.");
 }
 
 bool offers(const kubernetes::node& node, const std::string& resource) {
@@ -145,6 +143,15 @@ std::string ignored_words(const kubernetes::container& from, const std::string& 
     };
     return "container " + from.name + ": " + ignored + " " + kubernetes::written_of(from, ignored, amount(ignored)) +
            " does not count beside " + winner + " " + kubernetes::written_of(from, winner, amount(winner));
+}
+
+void note_ignored_beside_none(const kubernetes::container& from, const std::string& count_name,
+                              const std::vector<std::string>& others, request_findings& findings) {
+    for (const std::string& other : others) {
+        const auto amount = from.requests.find(other);
+        if (other.empty() || amount == from.requests.end() || amount->second == 0) continue;
+        findings.notes.push_back(ignored_words(from, other, count_name) + ", which asks for no device");
+    }
 }
 
 void check_amounts(const kubernetes::container& from, const std::string& count_name, const std::string& memory_name,

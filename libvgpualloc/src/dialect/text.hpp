@@ -42,9 +42,10 @@ namespace vgpualloc::dialects::text {
 /// does; none if it is no quantity, negative or above 2^63 - 1.
 [[nodiscard]] std::optional<std::int64_t> quantity(std::string_view written);
 
-/// Whether the resource is one that Kubernetes counts by whole numbers and knows nothing else of: with a domain that is
-/// not its own (k8s.io/component-helpers, IsExtendedResourceName).
-[[nodiscard]] bool is_extended_resource(std::string_view resource);
+/// Whether the resource is one that Kubernetes counts by whole numbers and knows nothing else of: an extended resource
+/// (nvidia.com/gpu), or one of Kubernetes' own that has a domain (example.kubernetes.io/device). Source:
+/// k8s.io/kubernetes, pkg/apis/core/v1/helper, IsExtendedResourceName and IsPrefixedNativeResource.
+[[nodiscard]] bool is_scalar_resource(std::string_view resource);
 
 /// Whether the node has some of the resource allocatable. An amount that cannot be read is none.
 [[nodiscard]] bool offers(const kubernetes::node& node, const std::string& resource);
@@ -61,6 +62,10 @@ namespace vgpualloc::dialects::text {
 /// Notes what of two amounts that are both given does not count.
 [[nodiscard]] std::string ignored_words(const kubernetes::container& from, const std::string& ignored,
                                         const std::string& winner);
+
+/// Notes that a container asks for none of `count_name`, so that amounts of `others` do not count.
+void note_ignored_beside_none(const kubernetes::container& from, const std::string& count_name,
+                              const std::vector<std::string>& others, request_findings& findings);
 
 /// Amounts that no node can serve: more devices than one has, more memory than any device. `memory` in MiB.
 void check_amounts(const kubernetes::container& from, const std::string& count_name, const std::string& memory_name,

@@ -26,6 +26,7 @@ public:
 
     [[nodiscard]] std::vector<std::string> resources() const override;
     [[nodiscard]] std::vector<std::string> resource_prefixes() const override { return {"volcano.sh/"}; }
+    [[nodiscard]] std::string what_else_it_takes(const std::string& resource) const override;
     [[nodiscard]] std::vector<std::string> notes() const override;
 
     [[nodiscard]] bool requests(const kubernetes::pod& pod) const override;
@@ -55,6 +56,8 @@ public:
 private:
     /// Whether the container limits the count or the memory.
     [[nodiscard]] bool asks(const kubernetes::container& container) const;
+    /// What a container names although it does not ask, which nobody looks at.
+    void check_silent_container(const kubernetes::container& container, request_findings& findings) const;
 };
 
 } // namespace vgpualloc::dialects::volcano_vgpu

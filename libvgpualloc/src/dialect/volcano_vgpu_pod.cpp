@@ -114,6 +114,14 @@ std::vector<std::string> vgpu_dialect::resources() const {
             "volcano.sh/vgpu-priority"};
 }
 
+std::string vgpu_dialect::what_else_it_takes(const std::string& resource) const {
+    std::string names;
+    for (const std::string* const name : {&options_.count_name, &options_.memory_name}) {
+        if (!name->empty()) names += (names.empty() ? "" : " or ") + *name;
+    }
+    return names + " in the limits beside it: without that " + resource + " asks for no card";
+}
+
 std::vector<std::string> vgpu_dialect::notes() const {
     if (options_.memory_factor == 1) return {};
     return {"memory of GPUs in dialect " + std::string{name()} + " is in units of " +
@@ -170,10 +178,28 @@ std::vector<std::string> vgpu_dialect::tags_of(const kubernetes::pod& pod, const
     return tagged.tags;
 }
 
+void vgpu_dialect::check_silent_container(const kubernetes::container& container, request_findings& findings) const {
+    for (const std::string& name : resources()) {
+        if (!found_in(container.requests, name)) continue;
+        findings.errors.push_back({.code = error_code::missing,
+                                   .where = "container " + container.name,
+                                   .field = "resources",
+                                   .value = name,
+                                   .expected = what_else_it_takes(name)});
+    }
+}
+
 request_findings vgpu_dialect::check_pod(const kubernetes::pod& pod) const {
     request_findings findings;
     for (const kubernetes::container& container : pod.containers) {
-        if (!asks(container)) continue;
+        if (!asks(container)) {
+            check_silent_container(container, findings);
+            continue;
+        }
+        if (found_in(container.limits, options_.count_name) == 0)
+            text::note_ignored_beside_none(container, options_.count_name,
+                                           {options_.memory_name, options_.memory_percentage_name, options_.cores_name},
+                                           findings);
         text::check_amounts(container, options_.count_name, options_.memory_name, mib{options_.memory_factor},
                             findings);
         const auto percentage = found_in(container.requests, options_.memory_percentage_name);

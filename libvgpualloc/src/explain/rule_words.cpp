@@ -77,8 +77,8 @@ std::string affinity_words(const host_rules& rules, const host_facts& facts, std
 }
 
 std::string resource_words(const std::string& wanted, const host_facts& facts) {
-    if (facts.resources.empty()) return fmt::format("wants {}, the node offers no extended resource", wanted);
-    const std::string offers = list_of(facts.resources);
+    if (facts.allocatable.empty()) return fmt::format("wants {}, the node offers no extended resource", wanted);
+    const std::string offers = list_of(facts.allocatable);
     return fmt::format("wants {}, the node offers none of it, only {}", wanted, offers.substr(1, offers.size() - 2));
 }
 

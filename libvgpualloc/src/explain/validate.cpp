@@ -216,7 +216,9 @@ void validate_pod(const manifest& object, const checks& with_checks, object_repo
 void validate_node(const manifest& object, const checks& with_checks, object_report& report) {
     for (const auto& spoken : *with_checks.dialects) {
         auto reading = spoken->read_node(with_checks.objects->source_of(*spoken, *object.node));
-        for (const error& problem : reading.problems) add_error(report, problem);
+        for (error& problem : dialects::joined_by_device(std::move(reading.problems))) {
+            add_error(report, std::move(problem));
+        }
         for (const error& doubt : reading.warnings) report.notes.push_back(doubt.message());
         if (reading.devices.empty()) continue;
         report.dialects.push_back({.dialect = std::string{spoken->name()}, .devices = std::move(reading.devices)});
@@ -291,6 +293,9 @@ bool is_known_group(const manifest& object) {
 }
 
 void note_kind(const manifest& object, object_report& report) {
+    const bool is_volcano_job =
+        object.api_version.starts_with("batch.volcano") && (object.kind == "Job" || object.kind == "CronJob");
+    if (is_volcano_job) return; // it is read; what is wrong with its tasks is an error
     const bool makes_none = std::ranges::find(kinds_without_pods, object.kind) != kinds_without_pods.end();
     if (makes_none && is_known_group(object)) {
         report.notes.emplace_back("makes no pods");

@@ -17,6 +17,8 @@ namespace vgpualloc::explaining {
 
 namespace {
 
+using kube::snapshot_pod;
+
 /// Nodes that get rows: the first ones, the chosen one and the runner-up.
 std::vector<std::size_t> shown_nodes(const explanation& explained, const explain_layout& layout) {
     std::set<std::size_t> shown;
@@ -69,11 +71,21 @@ std::string header(const explanation& explained) {
     std::string text = fmt::format("pod {} ({})\n  host: {} mCPU, {} MiB of memory\n",
                                    printable(explained.pod.full_name()), printable(explained.pod.place),
                                    explained.pod.request.cpu.count(), mib_up(explained.pod.request.memory));
-    for (std::size_t c = 0; c < explained.pod.request.containers.size(); ++c) {
-        const std::string& name = explained.pod.container_names[c];
-        text +=
-            fmt::format("  {}: {} (dialect {})\n", name.empty() ? "the pod as a whole" : "container " + printable(name),
-                        printable(request_words(explained.pod.request.containers[c])), explained.pod.dialect);
+    const snapshot_pod& pod = explained.pod;
+    for (const kube::own_request& own : pod.own_requests) {
+        text += fmt::format("  {}: {} (dialect {})\n", printable(own.container), printable(request_words(own.request)),
+                            pod.dialect);
+    }
+    const bool is_told = !pod.own_requests.empty() && !pod.counts_at_once;
+    if (!is_told && !pod.own_requests.empty())
+        text += "  counted, because init containers end before the others run:\n";
+    for (std::size_t c = 0; c < pod.request.containers.size() && !is_told; ++c) {
+        const std::string& name = pod.container_names[c];
+        text += pod.own_requests.empty() ? "  the pod as a whole: "
+                : name.empty()           ? "    at init, beyond that: "
+                                         : "    " + printable(name) + ": ";
+        text += printable(request_words(pod.request.containers[c]));
+        text += pod.own_requests.empty() ? fmt::format(" (dialect {})\n", pod.dialect) : "\n";
     }
     if (explained.pod.request.containers.empty()) text += "  no device\n";
     return text + fmt::format("policy {}: {}\n", printable(explained.policy), explained.policy_summary);

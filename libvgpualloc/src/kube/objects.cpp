@@ -24,6 +24,15 @@ std::string shown(const document& value) {
     return value.kind == value_kind::null ? "null" : value.text;
 }
 
+constexpr const char* template_expected = "looks like a Helm template: render it first (helm template)";
+
+/// Whether there is {{ … }} in one line of the text.
+bool is_helm_template(std::string_view text) {
+    const std::size_t begin = text.find("{{");
+    const std::size_t end = begin == std::string_view::npos ? begin : text.find("}}", begin);
+    return end != std::string_view::npos && text.substr(begin, end - begin).find('\n') == std::string_view::npos;
+}
+
 /// In the place of an object that begins on the line of the one before it: JSON without line ends.
 constexpr std::string_view numbered = ": object ";
 
@@ -87,8 +96,10 @@ std::int64_t object_cursor::integer(std::int64_t least, std::int64_t most, std::
     const auto [stop, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     const bool whole = failure == std::errc{} && stop == digits.data() + digits.size();
     if (value_->kind == value_kind::number && whole && value >= least && value <= most) return value;
+    const bool is_quoted = value_->kind == value_kind::text && whole && value >= least && value <= most;
     fail(value_->kind == value_kind::number && whole ? error_code::out_of_range : error_code::malformed, shown(*value_),
-         "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+         "a whole number from " + std::to_string(least) + " to " + std::to_string(most) +
+             (is_quoted ? ": write " + digits + " without quotes" : ""));
     return otherwise;
 }
 
@@ -131,9 +142,15 @@ void object_cursor::fail(error_code code, const std::string& value, const std::s
     constexpr std::size_t problems_max = 100; // of an object; and each is told once
     const auto is_known = [this](const error& known) { return known.where == place_ && known.field == path_; };
     if (problems_->size() >= problems_max || std::ranges::any_of(*problems_, is_known)) return;
+    if (is_helm_template(value)) { // what is wrong with it nobody can say before that
+        problems_->push_back({error_code::unsupported, place_, path_, "", value + " " + template_expected});
+        return;
+    }
     // A value that is not there cannot be quoted: without the verb the sentence would read like a glossary.
     const bool absent = code == error_code::missing && value.empty();
-    problems_->push_back({code, place_, path_, value, (absent ? "missing; expected " : "") + expected});
+    const bool is_empty_text = value.empty() && present() && value_->kind == value_kind::text;
+    problems_->push_back({code, place_, path_, is_empty_text && !absent ? "\"\"" : value,
+                          (absent ? "missing; expected " : "") + expected});
 }
 
 namespace {
@@ -281,7 +298,7 @@ private:
     /// unless they name one. `spec` puts its problems into those of `job`.
     void read_tasks(const object_cursor& spec, manifest& job) {
         const auto tasks = spec.at("tasks");
-        if (!tasks.present()) tasks.fail(error_code::missing, "", "a list of tasks");
+        if (tasks.items().empty()) tasks.fail(error_code::missing, "", "a list of at least one task");
         const std::string scheduler = spec.at("schedulerName").text();
         job.min_available = spec.at("minAvailable").integer(0, replicas_max, 0);
         std::vector<manifest> tasks_read;
@@ -345,11 +362,8 @@ namespace {
 expected<std::vector<document>> documents_of(std::string_view text, const std::string& name) {
     auto documents = vgpuformats::parse_documents(text, name);
     if (documents || documents.error().code != error_code::malformed) return documents;
-    const std::size_t begin = text.find("{{");
-    const std::size_t end = begin == text.npos ? begin : text.find("}}", begin);
-    if (end == text.npos || text.substr(begin, end - begin).find('\n') != text.npos) return documents;
-    return unexpected(error{error_code::unsupported, documents.error().where, "", "",
-                            "looks like a Helm template: render it first (helm template)"});
+    if (!is_helm_template(text)) return documents;
+    return unexpected(error{error_code::unsupported, documents.error().where, "", "", template_expected});
 }
 
 } // namespace

@@ -41,16 +41,18 @@ bool is_overcommitted(std::string_view resource) {
            resource.find("kubernetes.io/") != std::string_view::npos;
 }
 
-bool is_extended(std::string_view resource) { return resource.find('/') != std::string_view::npos; }
-
-/// Amounts of extended resources, which are whole and have a '/' in their names; host amounts are read apart.
+/// Amounts of resources with a '/' in their names, which are whole; host amounts are read apart.
 kubernetes::amount_map read_amounts(const object_cursor& from, kubernetes::container& target) {
     kubernetes::amount_map amounts;
     for (const auto& [name, entry] : from.entries()) {
-        if (!is_extended(name)) {
+        if (name.find('/') == std::string::npos) {
             if (is_overcommitted(name) || name.starts_with("hugepages-")) continue;
             entry.fail(error_code::unknown_name, name,
                        "cpu, memory, ephemeral-storage, hugepages-… or a name with its vendor, such as nvidia.com/gpu");
+            continue;
+        }
+        if (name.starts_with("requests.")) { // what quotas call it
+            entry.fail(error_code::unknown_name, name, name.substr(name.find('.') + 1) + ", as containers call it");
             continue;
         }
         const auto amount = entry.quantity(quantity_unit::one, rounding::refuse);

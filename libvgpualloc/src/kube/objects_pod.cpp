@@ -1,5 +1,6 @@
 // Reading Kubernetes objects: pod specifications and node states.
 #include <algorithm>
+#include <set>
 
 #include "objects_parts.hpp"
 #include "vgpualloc/model/limits.hpp"
@@ -115,10 +116,34 @@ void read_pod_level(const object_cursor& resources, host_amount& needs) {
     needs.memory_bytes = pod_level(resources, "memory", quantity_unit::one, needs.memory_bytes);
 }
 
+/// The pod's claims, of which its containers name some.
 std::vector<std::string> claims_of(const object_cursor& spec) {
     std::vector<std::string> names;
     for (const auto& claim : spec.at("resourceClaims").items()) names.push_back(claim.at("name").text());
+    const std::set<std::string> known{names.begin(), names.end()};
+    for (const char* const list : {"initContainers", "containers"}) {
+        for (const object_cursor& container : spec.at(list).items()) {
+            for (const object_cursor& claim : container.at("resources").at("claims").items()) {
+                const auto name = claim.at("name");
+                if (known.contains(name.text())) continue;
+                name.fail(error_code::unknown_name, name.text(), "a name that spec.resourceClaims has");
+            }
+        }
+    }
     return names;
+}
+
+/// Containers that are put into a pod that runs. They have no resources of their own.
+void check_ephemeral_containers(const object_cursor& spec) {
+    for (const object_cursor& container : spec.at("ephemeralContainers").items()) {
+        const auto resources = container.at("resources");
+        for (const char* const list : {"limits", "requests"}) {
+            for (const auto& [name, amount] : resources.at(list).entries()) {
+                amount.fail(error_code::unsupported, amount.scalar(),
+                            "no " + name + ": Kubernetes refuses resources of ephemeral containers");
+            }
+        }
+    }
 }
 
 } // namespace
@@ -132,6 +157,7 @@ void read_pod_spec(const object_cursor& spec, manifest& target) {
     }
     host_amount needs = read_containers(spec, *target.pod);
     check_container_names(spec);
+    check_ephemeral_containers(spec);
     target.pod->claims = claims_of(spec);
     read_pod_level(spec.at("resources"), needs);
     needs.add(host_amounts(spec.at("overhead"), rounding::up));

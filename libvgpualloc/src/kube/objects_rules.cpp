@@ -177,6 +177,7 @@ void name_what_is_ignored(const object_cursor& spec, manifest& target) {
     if (has_entries(spec, {"topologySpreadConstraints"})) {
         names.emplace_back("topology spread (spec.topologySpreadConstraints)");
     }
+    if (has_entries(spec, {"resourceClaims"})) names.emplace_back("resource claims (spec.resourceClaims)");
     if (has_entries(spec, {"schedulingGates"})) names.emplace_back("scheduling gates (spec.schedulingGates)");
     if (spec.at("priorityClassName").present() || spec.at("priority").present()) {
         names.emplace_back("priority (spec.priorityClassName)");

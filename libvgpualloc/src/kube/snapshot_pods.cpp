@@ -17,48 +17,78 @@ error placed(const manifest& object, error problem) {
     return problem;
 }
 
-/// Which container each entry of a request is of. A dialect may order the entries as it likes, but what a container
-/// asks for alone it asks for in the pod as well.
-std::vector<std::string> names_of(const kubernetes::pod& pod, const dialect& spoken,
-                                  const std::vector<device_request>& entries) {
-    std::vector<std::string> names(entries.size());
-    if (spoken.asks_as_one()) return names;
-    std::vector<bool> named(entries.size(), false);
-    std::vector<std::string> without_entry; // of containers that ask: init containers, or an entry was raised for them
-    std::size_t first_unnamed = 0;          // entries mostly come in the order of the containers
-    kubernetes::pod part = pod;
-    part.init_containers.clear();
-    const auto match = [&](const kubernetes::container& container) {
-        part.containers.assign(1, container);
-        const auto alone = spoken.read_pod(part);
-        if (!alone) return;
-        for (const device_request& own_entry : alone->containers) {
-            while (first_unnamed < entries.size() && named[first_unnamed]) ++first_unnamed;
-            std::size_t i = first_unnamed;
-            while (i < entries.size() && (named[i] || entries[i] != own_entry)) ++i;
-            if (i == entries.size()) {
-                without_entry.push_back(container.name);
-                continue;
-            }
-            named[i] = true;
-            names[i] = container.name;
-        }
-    };
-    const auto starts_last = [](const kubernetes::container& container) { return !container.stays; };
-    const bool reads_all = spoken.reads_init_containers();
-    for (const kubernetes::container& container : pod.init_containers) {
-        if (reads_all && !starts_last(container)) match(container);
-    }
-    for (const kubernetes::container& container : pod.containers) match(container);
-    for (const kubernetes::container& container : pod.init_containers) {
-        if (reads_all && starts_last(container)) match(container);
-    }
-    auto next = without_entry.begin();
-    for (std::size_t i = 0; i < entries.size() && next != without_entry.end(); ++i) {
-        if (!named[i]) names[i] = *next++;
-    }
-    return names;
+std::string kind_of(const kubernetes::container& container, bool at_init) {
+    return container.stays ? "sidecar " : at_init ? "init container " : "container ";
 }
+
+/// Finds out which container each entry of a request is of. A dialect may order the entries as it likes, but what a
+/// container asks for alone it asks for in the pod as well.
+class entry_owners {
+public:
+    entry_owners(snapshot_pod& pod, const dialect& spoken)
+        : pod_{&pod}, spoken_{&spoken}, named_(pod.request.containers.size(), false) {
+        pod.container_names.assign(named_.size(), {});
+    }
+
+    void name_entries() {
+        if (spoken_->asks_as_one()) return;
+        read_all();
+        for (const bool ends : {false, true}) {
+            for (std::size_t i = 0; i < names_.size(); ++i) {
+                if (ends_[i] == ends) match(i);
+            }
+        }
+        pod_->counts_at_once = !without_entry_.empty() || std::ranges::find(named_, false) != named_.end();
+        // kube-scheduler counts, and what it counts for init containers beyond the others is of none of them alone.
+        if (spoken_->assigned_by_kubelet()) return;
+        auto next = without_entry_.begin();
+        for (std::size_t i = 0; i < named_.size() && next != without_entry_.end(); ++i) {
+            if (!named_[i]) pod_->container_names[i] = names_[*next++];
+        }
+    }
+
+private:
+    void read_all() {
+        kubernetes::pod part = pod_->object; // copied once
+        for (const auto* const list : {&pod_->object.init_containers, &pod_->object.containers}) {
+            const bool at_init = list == &pod_->object.init_containers;
+            if (at_init && !spoken_->reads_init_containers()) continue;
+            for (const kubernetes::container& container : *list) {
+                part.init_containers.clear();
+                part.containers.assign(1, container);
+                const auto alone = spoken_->read_pod(part);
+                if (!alone) continue;
+                for (const device_request& request : alone->containers) {
+                    pod_->own_requests.push_back({kind_of(container, at_init) + container.name, request});
+                    names_.push_back(container.name);
+                    ends_.push_back(at_init && !container.stays);
+                }
+            }
+        }
+    }
+
+    void match(std::size_t own) {
+        const auto& entries = pod_->request.containers;
+        while (first_unnamed_ < entries.size() && named_[first_unnamed_]) ++first_unnamed_;
+        std::size_t i = first_unnamed_; // entries mostly come in the order of the containers
+        while (i < entries.size() && (named_[i] || entries[i] != pod_->own_requests[own].request)) ++i;
+        if (i == entries.size()) {
+            without_entry_.push_back(own);
+            return;
+        }
+        named_[i] = true;
+        pod_->container_names[i] = names_[own];
+    }
+
+    snapshot_pod* pod_;
+    const dialect* spoken_;
+    std::vector<bool> named_; ///< by entry
+    std::size_t first_unnamed_ = 0;
+    // by own_requests
+    std::vector<std::string> names_;
+    std::vector<bool> ends_;                 ///< before the containers start
+    std::vector<std::size_t> without_entry_; ///< an entry was raised for them, or what others have is enough
+};
 
 } // namespace
 
@@ -89,7 +119,7 @@ expected<snapshot_pod> read_request(const manifest& object, const dialect_set& d
         if (!request) return unexpected(placed(object, std::move(request).error()));
         pod.dialect = spoken.name();
         pod.request = *std::move(request);
-        pod.container_names = names_of(*object.pod, spoken, pod.request.containers);
+        entry_owners{pod, spoken}.name_entries();
     }
     pod.request.cpu = object.cpu;
     pod.request.memory = object.memory;
@@ -166,8 +196,16 @@ bool count_by_amount(const manifest& object, const snapshot_pod& pod, const boun
         return spoken != nullptr && spoken->assigned_by_kubelet() &&
                kinds[at.node.described.devices[d].kind].family == entry.family;
     };
+    std::vector<device_request> entries = pod.request.containers;
+    if (const dialect* const asked_in = dialects.find(pod.dialect)) {
+        // Who else registers GPUs may count pods in another way; here it is kube-scheduler that has counted this one.
+        const auto counted = asked_in->for_traits({});
+        if (auto request = counted ? counted->read_pod(pod.object) : expected<pod_request>{pod.request}) {
+            entries = std::move(request->containers);
+        }
+    }
     std::int64_t asked = 0;
-    for (const device_request& entry : pod.request.containers) asked += entry.count;
+    for (const device_request& entry : entries) asked += entry.count;
     const booking* const own = at.book.find_booking(at.id);
     if (own != nullptr && own->where.node == at.where && std::cmp_equal(own->where.shares.size(), asked)) {
         shares.assign(own->where.shares.begin(), own->where.shares.end());
@@ -175,8 +213,8 @@ bool count_by_amount(const manifest& object, const snapshot_pod& pod, const boun
     }
     bool has_such = false;
     std::vector<bool> taken(at.node.devices.size(), false);
-    for (std::size_t c = 0; c < pod.request.containers.size(); ++c) {
-        const device_request& entry = pod.request.containers[c];
+    for (std::size_t c = 0; c < entries.size(); ++c) {
+        const device_request& entry = entries[c];
         std::int64_t left = entry.count;
         for (std::size_t d = 0; d < taken.size() && left > 0; ++d) {
             if (!serves(d, entry)) continue;

@@ -91,7 +91,9 @@ TEST(dialect_set, resources_of_a_vendor_that_nobody_reads_are_told) {
     EXPECT_EQ(words_of("volcano.sh/vgpu-number"), "");
     EXPECT_EQ(words_of("example.com/anything"), "");
     EXPECT_THAT(words_of("volcano.sh/vgpu-numbr"), HasSubstr("volcano.sh/vgpu-number, which is most likely meant"));
-    EXPECT_THAT(words_of("volcano.sh/vgpu-cores"), HasSubstr("a request of dialect volcano_vgpu"));
+    EXPECT_THAT(words_of("volcano.sh/vgpu-cores"),
+                HasSubstr("volcano.sh/vgpu-number or volcano.sh/vgpu-memory in the limits"));
+    EXPECT_THAT(words_of("nvidia.com/priority"), HasSubstr("nvidia.com/gpu beside it"));
     EXPECT_THAT(words_of("huawei.com/npu-core"), HasSubstr("label ring-controller.atlas"));
 }
 
@@ -108,8 +110,8 @@ TEST(dialect_set, resources_that_nobody_reads_are_named) { // FINDINGS 4
     for (const auto& unread : dialects.resources_not_read(pod)) {
         told.push_back(unread.container + ": " + unread.resource + " " + unread.amount + unread.ignored);
     }
-    EXPECT_THAT(
-        told, ElementsAre("init container i: volcano.sh/vgpu-number 4volcano_vgpu", "container c: hygon.com/dcunum 1"));
+    EXPECT_THAT(told, ElementsAre("init container i: volcano.sh/vgpu-number 4volcano_vgpu",
+                                  "container c: example.kubernetes.io/own 1", "container c: hygon.com/dcunum 1"));
 }
 
 TEST(dialect_set, deviceshare_serves_what_its_arguments_enable) {
@@ -178,7 +180,7 @@ TEST(dialect_set, what_pods_need_and_nodes_offer) { // FINDINGS 2
     const dialect_set dialects;
     auto pod = pod_of({{.name = "c", .limits = {}, .requests = {{"example.com/a", 1}, {"example.com/none", 0}}}});
     pod.init_containers = {{.name = "i", .limits = {}, .requests = {{"example.com/b", 1}, {"kubernetes.io/c", 1}}}};
-    EXPECT_THAT(dialects.resources_needed(pod), ElementsAre("example.com/a", "example.com/b"));
+    EXPECT_THAT(dialects.resources_needed(pod), ElementsAre("example.com/a", "example.com/b", "kubernetes.io/c"));
     EXPECT_THAT(dialects.resources_needed(pod_of({limited({{"nvidia.com/gpumem", 1}})})),
                 testing::Contains("nvidia.com/gpu"));
     const kubernetes::node node{.name = "n",

@@ -41,5 +41,14 @@ TEST(hami, what_its_webhook_refuses_or_takes_for_something_else) { // FINDINGS 1
     EXPECT_THAT(make({})->check_pod(asking("nvidia.com/gpucores", 150)).notes, SizeIs(1));
 }
 
+TEST(hami, a_container_that_asks_for_no_gpu_gets_no_memory_either) {
+    auto container = limited({{"nvidia.com/gpu", 0}, {"nvidia.com/gpumem", 3000}});
+    container.requests = container.limits;
+    const auto findings = make({})->check_pod(pod_of({container}));
+    EXPECT_THAT(findings.errors, IsEmpty());
+    EXPECT_THAT(findings.notes, testing::ElementsAre("container c: nvidia.com/gpumem 3000 does not count beside "
+                                                     "nvidia.com/gpu 0, which asks for no device"));
+}
+
 } // namespace
 } // namespace vgpualloc::dialects::hami

@@ -72,6 +72,16 @@ TEST(nvidia_dialect, gpus_that_others_describe_are_theirs) { // FINDINGS 3
     EXPECT_THAT(
         spoken->read_node({.object = node_of({{"nvidia.com/gpu", "2"}, {"volcano.sh/gpu-number", "0"}})}).devices,
         SizeIs(2));
+    for (const char* const key : {dialects::volcano_vgpu::register_annotation, dialects::cce::register_annotation}) {
+        node.annotations = {{key, "[]"}};
+        EXPECT_THAT(spoken->read_node({.object = node}).devices, IsEmpty()) << key;
+    }
+    for (const std::string& resource :
+         {dialects::volcano_vgpu::options{}.count_name, dialects::cce::options{}.memory_name,
+          dialects::gpushare::options{}.memory_name}) {
+        const auto shared = node_of({{"nvidia.com/gpu", "2"}, {resource, "2"}});
+        EXPECT_THAT(spoken->read_node({.object = shared}).devices, IsEmpty()) << resource;
+    }
 }
 
 TEST(nvidia_dialect, amounts_that_no_node_has) {
@@ -101,6 +111,39 @@ TEST(nvidia_dialect, what_pods_ask_for) { // FINDINGS 3
     const auto wrong = spoken->read_pod(pod_of({asking("nvidia.com/mig-1g.5gb", 1025)}));
     ASSERT_FALSE(wrong.has_value());
     EXPECT_EQ(wrong.error().field, "nvidia.com/mig-1g.5gb");
+}
+
+/// As kube-scheduler counts: an init container that ends needs its own and those of the sidecars before it, and only
+/// what that is more than all run with later is asked for beside it.
+TEST(nvidia_dialect, init_containers_count_as_kube_scheduler_counts_them) { // FINDINGS 5
+    const auto spoken = dialects::nvidia::make({});
+    const std::string mig = "nvidia.com/mig-1g.5gb";
+    const auto sidecar = [&](std::int64_t amount) {
+        auto container = asking(mig, amount);
+        container.stays = true;
+        return container;
+    };
+    const auto counts = [&](std::vector<kubernetes::container> init_containers, std::vector<std::int64_t> amounts) {
+        std::vector<kubernetes::container> containers;
+        for (const std::int64_t amount : amounts) containers.push_back(asking(mig, amount));
+        auto pod = pod_of(std::move(containers));
+        pod.init_containers = std::move(init_containers);
+        EXPECT_TRUE(spoken->requests(pod));
+        const auto request = spoken->read_pod(pod);
+        std::vector<std::int64_t> result;
+        for (const auto& entry : request->containers) result.push_back(entry.count);
+        return result;
+    };
+    EXPECT_THAT(counts({asking(mig, 1)}, {1}), ElementsAre(1));
+    EXPECT_THAT(counts({asking(mig, 2)}, {1, 1}), ElementsAre(1, 1)) << "the containers together";
+    EXPECT_THAT(counts({asking(mig, 3), asking(mig, 2)}, {1, 1}), ElementsAre(1, 1, 1)) << "one after the other";
+    EXPECT_THAT(counts({sidecar(1)}, {1}), ElementsAre(1, 1));
+    EXPECT_THAT(counts({sidecar(1), asking(mig, 2)}, {1}), ElementsAre(1, 1, 1)) << "beside the sidecar";
+    EXPECT_THAT(counts({asking(mig, 2), sidecar(1)}, {1}), ElementsAre(1, 1)) << "before the sidecar";
+    EXPECT_THAT(counts({asking(mig, 2)}, {}), ElementsAre(2));
+    auto pod = pod_of({});
+    pod.init_containers = {asking(mig, 1025)};
+    EXPECT_FALSE(spoken->read_pod(pod).has_value());
 }
 
 TEST(nvidia_dialect, reads_gpus_where_hami_has_another_name_for_them) {

@@ -255,4 +255,43 @@ TEST(explain, a_long_cluster_shows_its_first_nodes_and_the_chosen_one) {
     EXPECT_THAT(explaining::explanation_text(result, {.node = "node-20"}), Not(HasSubstr("\nnode-19 ")));
 }
 
+const std::string plain_node =
+    "---\nkind: Node\nmetadata: {name: n0}\nstatus: {allocatable: {cpu: 16, memory: 64Gi, pods: 110, "
+    "nvidia.com/gpu: 1, nvidia.com/mig-1g.5gb: 3}}\n";
+
+TEST(explain, devices_of_another_family_are_no_reason_where_there_are_some_of_the_family) {
+    const auto result = explained(plain_node + pod("b", "nvidia.com/gpu: 1", "n0") + pod("p", "nvidia.com/gpu: 1"));
+    EXPECT_EQ(result.nodes[0].refused.code, rejection_code::device_taken_whole) << "one GPU, and three instances";
+    EXPECT_EQ(explaining::scheduling_message(result), "0/1 nodes are available: 1 device_taken_whole.");
+}
+
+TEST(explain, a_node_is_said_to_offer_only_what_it_has_an_amount_of) {
+    const auto result = explained(gpu_node("n0", card("A")) + pod("p", "nvidia.com/gpu: 1"));
+    EXPECT_EQ(result.nodes[0].refused.rule,
+              "wants nvidia.com/gpu, the node offers none of it, only volcano.sh/vgpu-cores, volcano.sh/vgpu-memory, "
+              "volcano.sh/vgpu-number");
+}
+
+TEST(explain, containers_ask_for_what_the_file_says_and_what_is_counted_follows) { // FINDINGS 5
+    const std::string waits = pod("p", "nvidia.com/mig-1g.5gb: 1");
+    const auto lines_of = [](const std::string& yaml) {
+        const std::string text = explaining::explanation_text(explained(plain_node + yaml), {});
+        const auto begin = text.find("  host:");
+        return text.substr(text.find('\n', begin) + 1, text.find("policy ") - text.find('\n', begin) - 1);
+    };
+    const std::string words = ", all of the memory, cores 100, any mode, family nvidia.com/mig-1g.5gb";
+    EXPECT_EQ(lines_of(waits), "  container main: 1 device" + words + " (dialect nvidia)\n");
+    EXPECT_EQ(lines_of(waits + "  initContainers: [{name: i, resources: {limits: {nvidia.com/mig-1g.5gb: 2}}}]\n"),
+              "  init container i: 2 devices" + words + " (dialect nvidia)\n  container main: 1 device" + words +
+                  " (dialect nvidia)\n  counted, because init containers end before the others run:\n    "
+                  "main: 1 device" +
+                  words + "\n    at init, beyond that: 1 device" + words + "\n");
+    EXPECT_EQ(
+        lines_of(
+            waits +
+            "  initContainers: [{name: s, restartPolicy: Always, resources: {limits: {nvidia.com/mig-1g.5gb: 1}}}]\n"),
+        "  sidecar s: 1 device" + words + " (dialect nvidia)\n  container main: 1 device" + words +
+            " (dialect nvidia)\n");
+}
+
 } // namespace

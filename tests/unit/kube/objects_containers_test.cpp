@@ -86,6 +86,58 @@ TEST(containers, what_the_pod_asks_for_itself_counts) { // B2: Kubernetes 1.34
                 ElementsAre(HasSubstr("other resources are of containers")));
 }
 
+TEST(containers, what_is_no_amount_is_told_as_it_is_written) {
+    EXPECT_THAT(problems_of(resources("limits: {nvidia.com/gpu: ''}")),
+                ElementsAre(HasSubstr("nvidia.com/gpu: got '\"\"', expected a quantity")));
+    EXPECT_THAT(
+        problems_of(resources("limits: {nvidia.com/gpu: '{{ .Values.gpus }}'}")),
+        ElementsAre(HasSubstr("nvidia.com/gpu: {{ .Values.gpus }} looks like a Helm template: render it first")));
+    EXPECT_THAT(problems_of(resources("limits: {requests.nvidia.com/gpu: 1}")),
+                ElementsAre(HasSubstr("got 'requests.nvidia.com/gpu', expected nvidia.com/gpu")));
+    const auto replicas = [](const std::string& written) {
+        const auto objects =
+            read_manifests("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec: {replicas: " + written +
+                               ", template: {spec: {containers: [{name: c}]}}}\n",
+                           "f.yaml");
+        return objects->at(0).problems.at(0).message();
+    };
+    EXPECT_THAT(replicas("'3'"),
+                HasSubstr("got '3', expected a whole number from 0 to 1000000000: write 3 without quotes"));
+    EXPECT_THAT(replicas("'three'"), testing::EndsWith("1000000000"));
+    EXPECT_THAT(replicas("'{{ .Values.replicas }}'"), HasSubstr("render it first"));
+}
+
+TEST(containers, claims_are_the_pods) { // FINDINGS 4
+    const std::string container = "containers: [{name: c, resources: {claims: [{name: gpu}]}}]";
+    EXPECT_THAT(problems_of(container),
+                ElementsAre(HasSubstr("claims[0].name: got 'gpu', expected a name that spec.resourceClaims has")));
+    const manifest pod = pod_with(container + ", resourceClaims: [{name: gpu, resourceClaimTemplateName: t}]");
+    EXPECT_THAT(pod.problems, IsEmpty());
+    EXPECT_THAT(pod.rules_ignored, ElementsAre("resource claims (spec.resourceClaims)"));
+}
+
+TEST(containers, ephemeral_ones_have_no_resources) {
+    EXPECT_THAT(
+        problems_of(
+            "containers: [{name: c}], ephemeralContainers: [{name: e, resources: {limits: {nvidia.com/gpu: 1}}}]"),
+        ElementsAre(
+            HasSubstr("ephemeralContainers[0].resources.limits.nvidia.com/gpu: got '1', expected no nvidia.com/gpu")));
+    EXPECT_THAT(problems_of("containers: [{name: c}], ephemeralContainers: [{name: e}]"), IsEmpty());
+}
+
+TEST(containers, a_volcano_job_without_tasks) {
+    for (const char* const tasks : {"tasks: []", "tasks: null"}) {
+        const auto objects =
+            read_manifests("apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: j}\nspec: {" +
+                               std::string{tasks} + "}\n",
+                           "f.yaml");
+        ASSERT_THAT(*objects, SizeIs(1));
+        ASSERT_THAT(objects->at(0).problems, SizeIs(1));
+        EXPECT_THAT(objects->at(0).problems[0].message(),
+                    HasSubstr("spec.tasks: missing; expected a list of at least one task"));
+    }
+}
+
 TEST(containers, amounts_keep_their_text_and_line) { // FINDINGS 28
     const auto objects = read_manifests("kind: Pod\nmetadata: {name: p}\nspec:\n  containers:\n  - name: c\n"
                                         "    resources:\n      limits:\n        nvidia.com/gpumem: 8Gi\n",

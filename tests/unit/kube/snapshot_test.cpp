@@ -122,7 +122,8 @@ TEST(snapshot, a_device_of_two_dialects_counts_once) {
     EXPECT_EQ(state.book->devices(first)[0].memory, mib{5000});
     ASSERT_THAT(state.warnings, SizeIs(1));
     EXPECT_EQ(state.warnings[0].code, error_code::duplicate);
-    EXPECT_THAT(state.warnings[0].message(), AllOf(HasSubstr("'A'"), HasSubstr("hami"), HasSubstr("volcano_vgpu")));
+    EXPECT_THAT(state.warnings[0].message(),
+                AllOf(HasSubstr("device A"), HasSubstr("hami"), HasSubstr("volcano_vgpu")));
 }
 
 TEST(snapshot, the_same_object_twice_counts_once) {
@@ -231,6 +232,9 @@ TEST(snapshot, nodes_and_pods_have_what_the_host_rules_compare) {
     vgpualloc::host_facts open = state.nodes().nodes[1].host;
     EXPECT_THAT(open.resources, testing::Contains("volcano.sh/vgpu-number"));
     open.resources.clear();
+    EXPECT_THAT(open.allocatable,
+                ElementsAre("volcano.sh/vgpu-cores", "volcano.sh/vgpu-memory", "volcano.sh/vgpu-number"));
+    open.allocatable.clear();
     EXPECT_EQ(open, vgpualloc::host_facts{});
     EXPECT_THAT(state.pending[0].request.rules.resources,
                 ElementsAre("volcano.sh/vgpu-memory", "volcano.sh/vgpu-number")); // FINDINGS 2
@@ -304,6 +308,48 @@ TEST(snapshot, a_node_without_a_name_is_no_node) {
     ASSERT_THAT(state.nodes().nodes, SizeIs(1));
     EXPECT_EQ(state.nodes().nodes[0].name, "n1");
     EXPECT_THAT(state.warnings, ElementsAre(Field(&vgpualloc::error::field, "metadata.name")));
+}
+
+/// What the kubelet gave a pod that runs is as much as kube-scheduler counted for it: sidecars too. FINDINGS 5.
+TEST(snapshot, pods_on_plain_nodes_have_what_kube_scheduler_counts) {
+    const std::string node =
+        "---\nkind: Node\nmetadata: {name: n0}\nstatus: {allocatable: {cpu: 16, memory: 64Gi, pods: 110, "
+        "nvidia.com/gpu: 8, nvidia.com/mig-1g.5gb: 8}}\n";
+    const auto taken = [&node](const std::string& resource, const std::string& init_containers) {
+        const std::string asks = "resources: {limits: {" + resource + ": 1}}";
+        std::string text = pod("p", resource + ": 1", "n0") + "  - {name: second, " + asks + "}\n  initContainers: [";
+        for (const char c : init_containers) {
+            const bool is_sidecar = c == 's';
+            text += is_sidecar
+                        ? "{name: s, restartPolicy: Always, " + asks + "}, "
+                        : std::string{"{name: i"} + c + ", resources: {limits: {" + resource + ": " + c + "}}}, ";
+        }
+        const auto state = snapshot_of(node + text + "]\n");
+        EXPECT_THAT(state.warnings, IsEmpty());
+        return state.book->find_booking(vgpualloc::pod_id{0U})->where.shares.size();
+    };
+    for (const std::string resource : {"nvidia.com/gpu", "nvidia.com/mig-1g.5gb"}) {
+        EXPECT_EQ(taken(resource, ""), 2U) << resource;
+        EXPECT_EQ(taken(resource, "s"), 3U) << resource << ": the sidecar stays";
+        EXPECT_EQ(taken(resource, "2"), 2U) << resource << ": as many as both containers have";
+        EXPECT_EQ(taken(resource, "s3"), 4U) << resource << ": three beside the sidecar";
+        EXPECT_EQ(taken(resource, "3s"), 3U) << resource << ": three before the sidecar";
+    }
+}
+
+TEST(snapshot, devices_left_out_for_one_cause_have_one_warning) {
+    const auto gpu = [](const std::string& id, const std::string& mode) {
+        return R"({"id":")" + id + R"(","count":4,"devmem":24576,"devcore":100,"type":"X","mode":")" + mode +
+               R"(","health":true})";
+    };
+    const std::string list = gpu("a", "mig") + "," + gpu("b", "hami-core") + "," + gpu("c", "mig") + "," +
+                             gpu("d", "odd") + "," + gpu("e", "odd");
+    const auto state = snapshot_of("kind: Node\nmetadata: {name: n0, annotations: {hami.io/node-nvidia-register: '[" +
+                                   list + "]'}}\nstatus: {allocatable: {cpu: 1, nvidia.com/gpu: 9}}\n");
+    ASSERT_THAT(state.warnings, SizeIs(2));
+    EXPECT_THAT(state.warnings[0].message(), HasSubstr("register[3, 4]: mode: got 'odd'"));
+    EXPECT_THAT(state.warnings[1].message(), HasSubstr("node n0: 2 of 3 devices (a, c): MIG model: got 'X'"));
+    EXPECT_THAT(state.devices[0], SizeIs(1));
 }
 
 } // namespace

@@ -61,7 +61,7 @@ public:
     /// Resources that are most likely mistyped, or that the dialect they belong to does not take for a request. The
     /// errors name the container.
     [[nodiscard]] std::vector<error> mistaken_resources(const kubernetes::pod& pod) const;
-    /// The other extended resources (with a domain that is not kubernetes.io) that nothing here reads.
+    /// The other resources with a domain (nvidia.com/…, also example.kubernetes.io/…) that nothing here reads.
     [[nodiscard]] std::vector<unread_resource> resources_not_read(const kubernetes::pod& pod) const;
     /// The extended resources of which a node has to offer some for the pod to go there: those that its containers
     /// name, and what dialects add. Ascending.

@@ -37,8 +37,8 @@ struct options {
 ///   problem.
 /// - requests: whether any container, init containers too, names one of the resources.
 /// - read_pod: one virtual GPU per container that names the resources. A GPU's whole memory is not told from a part
-///   here: the mode decides. Errors name the rule of the specification: unsupported (2: init containers), missing (4:
-///   compute without memory), out_of_range (6, 8: amounts).
+///   here: the mode decides. Errors: unsupported for init containers, missing for compute without memory, out_of_range
+///   for amounts (SPEC-cce, rules 2, 4, 6 and 8).
 /// - read_assignment: per container, closed by ';', "uuid,<MiB>,<percent>:" or "uuid,whole:". Problems: malformed,
 ///   out_of_range, duplicate, unknown_name, mismatch.
 /// - write_assignment: every share is a slice or a whole_device.

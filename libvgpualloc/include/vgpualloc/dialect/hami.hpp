@@ -16,6 +16,9 @@ namespace vgpualloc::dialects::hami {
 
 inline constexpr std::string_view family = "NVIDIA";
 
+/// Node annotation with the node's GPUs.
+inline constexpr const char* register_annotation = "hami.io/node-nvidia-register";
+
 /// The MIG profiles that a cluster allows on GPUs of some models.
 struct mig_allowed {
     std::vector<std::string> models; ///< parts of a GPU's type, one must occur (case counts)
@@ -37,6 +40,8 @@ struct options {
     /// Pods are as written by people: what HAMi's webhook adds at admission (count_default, and cores 100 for a whole
     /// GPU) is added on reading. It adds nothing to a pod that has passed the webhook.
     bool admission = true;
+    /// No node registers GPUs with HAMi: kube-scheduler counts those that pods ask for by count_name alone.
+    bool counted_by_kubernetes = false;
     /// HAMi's device plugin registers what the first entry that names a GPU's type allows. Where a node does not say
     /// its profiles, the catalog's are cut down to the same; empty: they are not.
     std::vector<mig_allowed> mig_allowlist{};
@@ -48,13 +53,16 @@ struct options {
 
 /// The dialect with these options. What its functions do beside what dialect.hpp says of them:
 ///
-/// - read_node: the GPUs in the order of annotation hami.io/node-nvidia-register, which is JSON or, of older plugins,
+/// - read_node: the GPUs in the order of register_annotation, which is JSON or, of older plugins,
 ///   text. GPUs of hami.io/device-cordon take no new pods. A GPU that cannot be read is left out and a problem, as is
 ///   one of mode mig that neither says its profiles nor is allowed any.
 /// - requests: whether a container's limits name one of the resources, or requests the count; init containers count.
 /// - read_pod: a container that asks for 0 GPUs has no entry. Sidecars have an entry each; an init container that ends
 ///   before the others raises one of their entries where it asks for more. Memory wins over percentage, cores above 100
-///   are 100. Errors: out_of_range for amounts, unknown_name and unsupported for nvidia.com/vgpu-mode.
+///   are 100. With counted_by_kubernetes, a pod that asks for whole GPUs asks for as many as kube-scheduler counts: an
+///   entry for each container and sidecar, and one for what init containers need beyond. Errors: out_of_range for
+///   amounts, unknown_name and unsupported for nvidia.com/vgpu-mode.
+/// - trait_of, for_traits: whether a node registers GPUs with HAMi; where none does, Kubernetes counts.
 /// - read_assignment: by annotations hami.io/vgpu-devices-allocated and hami.io/vgpu-mig-allocations. What init
 ///   containers have beyond the others counts until they have ended (pod::initialized).
 /// - write_assignment: the time is in seconds of Unix time; every share is a slice, or a mig_instance of the GPU's

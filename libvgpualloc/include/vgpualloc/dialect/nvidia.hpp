@@ -33,7 +33,8 @@ struct options {
 ///   nvidia.com/gpu.product and .memory, and of an instance nvidia.com/mig-<profile>.product and .memory; a
 ///   GPU without it has what the catalog knows of its model, any other device 1 MiB, which nobody asks for. Time
 ///   slicing, MPS and the strategy `single` of MIG are warnings, as a unit of nvidia.com/gpu is then no GPU of its own.
-/// - requests, read_pod: whether, and how many units of one of these resources a regular container names.
+/// - requests, read_pod: whether, and how many units of one of these resources containers name, as kube-scheduler
+///   counts them: an entry for each container and sidecar, and one for what init containers that end need beyond that.
 /// - read_assignment, write_assignment: nothing, as no annotation says which device it is (assigned_by_kubelet).
 [[nodiscard]] std::shared_ptr<const dialect> make(options configured);
 

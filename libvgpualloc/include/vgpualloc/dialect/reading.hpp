@@ -28,6 +28,10 @@ struct node_reading {
     }
 };
 
+/// Problems that are told of several devices of a node and differ in the number of the device alone, as one that has
+/// all of the numbers: "card 0, 1, 5 geometry". In the order of the first of each.
+[[nodiscard]] std::vector<error> joined_by_device(std::vector<error> problems);
+
 /// The parts of devices that a bound pod has, as its annotations say. An entry that cannot be read is a problem and no
 /// share: nothing is booked on a guess. An amount that can be read, but that no part has, is a problem and a slice of
 /// that amount: the device is in use.

@@ -30,6 +30,12 @@ struct snapshot_device {
     bool operator==(const snapshot_device&) const = default;
 };
 
+/// What one container of a pod asks for by itself.
+struct own_request {
+    std::string container; ///< with its kind: "container main", "init container warm-up", "sidecar proxy"
+    device_request request;
+};
+
 struct snapshot_pod {
     std::string ns; ///< "default" where the object names none
     std::string name;
@@ -38,6 +44,10 @@ struct snapshot_pod {
     kubernetes::pod object;
     pod_request request;
     std::vector<std::string> container_names; ///< by request.containers; empty text: the pod as a whole
+    /// In the order in which containers start; empty where the pod asks as one. With init containers these are not
+    /// request.containers, which counts what the pod needs at once (counts_at_once).
+    std::vector<own_request> own_requests{};
+    bool counts_at_once = false;
     std::vector<std::string> rules_ignored{}; ///< see manifest::rules_ignored
     std::string scheduler_name{};             ///< spec.schedulerName
     bool terminating = false;                 ///< it is being deleted

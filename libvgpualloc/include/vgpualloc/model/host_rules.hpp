@@ -88,7 +88,10 @@ struct host_facts {
     bool ready = true;          ///< condition Ready; not: a taint node.kubernetes.io/not-ready:NoSchedule
     bool unreachable = false;   ///< Ready is Unknown, so the taint is …/unreachable:NoSchedule; meaningless if ready
     std::vector<std::string> resources{}; ///< extended resources that it offers some of; ascending, each once
-    std::string unreadable{};             ///< a field of all this that could not be read: no pod enters; empty: none
+    /// Those of `resources` that Kubernetes has an amount of: the others are counted by a component alone. For
+    /// messages.
+    std::vector<std::string> allocatable{};
+    std::string unreadable{}; ///< a field of all this that could not be read: no pod enters; empty: none
 
     /// Whether every pod without host_rules::restricts() may go there.
     [[nodiscard]] bool is_open() const noexcept {
