@@ -340,6 +340,7 @@ class NodesTest(CliTest):
             pod("runs", PART, has("GPU-a", 100), "n", spec=anti),
             pod("leaves", PART, has("GPU-a", 100), "n", deletionTimestamp="2026-11-22T10:00:00Z"),
             {"kind": "ResourceQuota", "metadata": {"name": "few", "namespace": "d"}},
+            {"kind": "PodDisruptionBudget", "metadata": {"name": "keep", "namespace": "d"}},
             {"kind": "ResourceQuota", "metadata": {"name": "others", "namespace": "e"}},
             pod("w", PART, {"hami.io/gpu-scheduler-policy": "mutex", "scheduling.k8s.io/group-name": "g"}, spec=anti)]
         expected = ["mutex of hami.io/gpu-scheduler-policy: mutex",
@@ -349,7 +350,7 @@ class NodesTest(CliTest):
                     "that pods are being deleted; they count until they are gone: d/leaves",
                     "taints with effect PreferNoSchedule: n",
                     "that nodes are being deleted: n",
-                    "ResourceQuota: few"]
+                    "PodDisruptionBudget: keep", "ResourceQuota: few"]
         self.assertEqual(self.explain(*objects)["not_considered"], expected)
         text = self.text(*objects)
         self.assertTrue(text.endswith("\nnot considered, although it is there:\n  " + "\n  ".join(expected) + "\n"), text)

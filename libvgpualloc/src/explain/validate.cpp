@@ -354,8 +354,6 @@ void add_error(object_report& report, error problem, const manifest* object) {
 }
 
 std::vector<std::string> not_considered(std::span<const manifest> manifests) {
-    constexpr std::array<std::string_view, 5> deciding_kinds{"ResourceQuota", "LimitRange", "PriorityClass",
-                                                             "PodDisruptionBudget", "PodGroup"};
     std::vector<std::pair<std::string, std::size_t>> counts; // in the order found; there are few
     const auto count = [&counts](const std::string& what) {
         const auto known = std::ranges::find(counts, what, &std::pair<std::string, std::size_t>::first);
@@ -366,7 +364,7 @@ std::vector<std::string> not_considered(std::span<const manifest> manifests) {
     };
     for (const manifest& object : manifests) {
         for (const std::string& rule : object.rules_ignored) count(rule);
-        if (std::ranges::find(deciding_kinds, object.kind) != deciding_kinds.end()) count("kind " + object.kind);
+        if (kube::is_rule_kind(object.kind)) count("kind " + object.kind);
         if (object.min_available > 0) count("how many pods of a job have to start together (spec.minAvailable)");
     }
     std::vector<std::string> words;

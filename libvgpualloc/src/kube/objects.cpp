@@ -368,6 +368,12 @@ expected<std::vector<document>> documents_of(std::string_view text, const std::s
 
 } // namespace
 
+bool is_rule_kind(std::string_view kind) {
+    constexpr std::array<std::string_view, 6> kinds{"LimitRange", "PodDisruptionBudget", "PodGroup", "PriorityClass",
+                                                    "Queue",      "ResourceQuota"};
+    return std::ranges::find(kinds, kind) != kinds.end();
+}
+
 expected<std::vector<manifest>> read_manifests(std::string_view text, const std::string& name) {
     const auto documents = documents_of(text, name);
     if (!documents) return unexpected(documents.error());

@@ -2,7 +2,6 @@
 #include "vgpualloc/kube/snapshot.hpp"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <utility>
 
@@ -121,16 +120,6 @@ void warn_of_overcommitment(snapshot& state) {
 
 } // namespace
 
-namespace {
-
-/// Kinds that Kubernetes or Volcano decide by, beside those that are read.
-bool is_rule(const manifest& object) {
-    constexpr std::array<std::string_view, 4> kinds{"LimitRange", "PodGroup", "Queue", "ResourceQuota"};
-    return std::ranges::find(kinds, object.kind) != kinds.end();
-}
-
-} // namespace
-
 workload snapshot::typical() const {
     std::map<std::pair<milli_cpu, std::vector<device_request>>, std::int64_t> counts;
     std::int64_t all = 0;
@@ -168,8 +157,8 @@ expected<snapshot> make_snapshot(std::span<const manifest> objects, const dialec
     pod_reader reader{nodes, state};
     for (const manifest* pod : sorted.pods) reader.read(*pod);
     for (const manifest& object : objects) {
-        if (!is_rule(object)) continue;
-        const bool of_the_cluster = object.kind == "Queue";
+        if (!is_rule_kind(object.kind)) continue;
+        const bool of_the_cluster = object.kind == "Queue" || object.kind == "PriorityClass";
         state.rule_objects.push_back(
             {.kind = object.kind, .ns = of_the_cluster ? std::string{} : namespace_of(object), .name = object.name});
     }

@@ -51,6 +51,10 @@ struct manifest {
 /// if that is known; else the object's place.
 [[nodiscard]] std::string place_of(const manifest& object, const error& problem);
 
+/// Whether Kubernetes or Volcano decide by objects of that kind, which are not looked at here: quotas, queues and the
+/// like.
+[[nodiscard]] bool is_rule_kind(std::string_view kind);
+
 /// The objects of a file, in its order: YAML documents or JSON values, lists (kind List, PodList, …) taken apart.
 /// Amounts of resources with a '/' in their name have to be whole numbers (Kubernetes: extended resources). Requests
 /// that are not given are the limits. What the API server would refuse of names and resources is a problem. Errors: the
