@@ -162,7 +162,7 @@ std::vector<error> print_each(const snapshot& cluster, pods_asked_for wanted, co
         is_first = false;
         layout.warnings.clear();
     });
-    if (is_list) fmt::print("{}", list.end(cluster.warnings, wanted.errors));
+    if (is_list && !is_first) fmt::print("{}", explaining::explanation_list::end(cluster.warnings, wanted.errors));
     return std::move(wanted.errors);
 }
 

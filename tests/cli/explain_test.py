@@ -456,6 +456,11 @@ class ExplainTest(CliTest):
         answer = json.loads(self.vgpusim(*arguments, "--json").stdout)
         self.assertEqual([entry["pod"]["name"] for entry in answer["pods"]], ["one", "two"])
         self.assertEqual(len(answer["errors"]), 2)
+        self.write("pods.yaml", bound(gpus, "n7", {}, name="runs") + "---\n" +
+                   waiting({**gpus, "nvidia.com/gpumem": -1}, name="wrong"))
+        for flags in ((), ("--json",)):
+            result = self.vgpusim(*arguments, *flags)
+            self.assertEqual((result.returncode, result.stdout, len(result.stderr.splitlines())), (2, "", 2))
 
     def test_a_pod_of_a_file_has_to_wait_too(self):
         runs = bound({"nvidia.com/gpu": 1}, "n7", {}, name="runs")

@@ -154,34 +154,36 @@ device_request reference_allocator::settled(const question& attempt, const devic
     return result;
 }
 
-/// `start` is attempt.start as policies see it.
-void reference_allocator::score(const question& attempt, const seen_state& start, const node_state& now,
-                                step& candidate) const {
+/// `start` is attempt.start as policies see it, and `current` is `now`.
+void reference_allocator::score(const question& attempt, const seen_state& start, seen_state& current,
+                                const node_state& now, step& candidate) const {
     if (attempt.positional && !traits_.one_score && policies_.device->positional() != nullptr) {
         // Such policies look at the device alone, so nothing is copied for each of a node's many devices.
         const device_view& before = now.devices[candidate.index];
-        device_view after = before;
-        after.state = before.spec->mode->with(*before.spec, before.state, candidate.part);
-        after.used = before.spec->mode->used(*before.spec, after.state);
-        after.id = not_interned;
+        const device_view after = with_part(before, candidate.part);
         candidate.device_score = policies_.device->device_score(
             attempt.view, start.view, start.view, {.before = &before, .after = &after, .index = candidate.index});
         return;
     }
-    node_state after = now.with(candidate.index, candidate.part);
-    after.cpu_left = attempt.start.cpu_left - attempt.request().cpu;
-    const seen_state became{*this, after};
-    if (!attempt.positional) {
-        candidate.node_score = policies_.node->node_score(attempt.view, start.view, became.view);
-    }
-    const device_view* before = &now.devices[candidate.index];
-    if (states_ != nullptr) before = &states_->device(before->kind, before->state, before->service);
+    const device_view* before = current.pointers[candidate.index];
+    const device_view after = with_part(*before, candidate.part);
+    const device_view* const became =
+        states_ == nullptr ? &after : &states_->device(after.kind, after.state, after.service);
+    // The node as it would be is looked at in place: of a thousand devices each makes another one.
+    current.pointers[candidate.index] = became;
+    device_config config = totals_after(current.config, *before, *became);
+    config.devices = current.pointers;
+    const node_view node{.node = now.node,
+                         .cpu_capacity = now.cpu_capacity,
+                         .cpu_left = attempt.start.cpu_left - attempt.request().cpu,
+                         .config = &config};
+    if (!attempt.positional) candidate.node_score = policies_.node->node_score(attempt.view, start.view, node);
     candidate.device_score =
         traits_.one_score
             ? candidate.node_score
-            : policies_.device->device_score(
-                  attempt.view, start.view, became.view,
-                  {.before = before, .after = became.pointers[candidate.index], .index = candidate.index});
+            : policies_.device->device_score(attempt.view, start.view, node,
+                                             {.before = before, .after = became, .index = candidate.index});
+    current.pointers[candidate.index] = before;
 }
 
 /// Where states are interned and no position matters, devices in one state have the same parts and scores: a node of a
@@ -194,9 +196,10 @@ reference_allocator::possible_steps(const question& attempt, const node_state& n
         std::size_t begin = 0;
         std::size_t end = 0;
     };
-    std::map<std::uint32_t, steps_of_state> known; // by id of the state, in `possible`
+    std::map<std::uint32_t, steps_of_state> steps_by_state; // by id of the state, in `possible`
     const bool alike = states_ != nullptr && !attempt.positional;
     const seen_state start{*this, attempt.start};
+    seen_state current{*this, now};
     std::vector<partition> parts;
     for (std::size_t d = 0; d < now.devices.size(); ++d) {
         if (taken[d]) continue;
@@ -205,27 +208,27 @@ reference_allocator::possible_steps(const question& attempt, const node_state& n
             ++reasons.nodes[static_cast<std::size_t>(code)];
             continue;
         }
-        steps_of_state* same = nullptr;
+        steps_of_state* steps_of_this = nullptr;
         if (alike) {
             const std::uint32_t id = states_->device(device.kind, device.state, device.service).id;
-            same = &known.try_emplace(id).first->second;
-            for (std::size_t i = same->begin; i < same->end; ++i) {
+            steps_of_this = &steps_by_state.try_emplace(id).first->second;
+            for (std::size_t i = steps_of_this->begin; i < steps_of_this->end; ++i) {
                 step candidate = possible[i];
                 candidate.index = d;
                 possible.push_back(candidate);
             }
-            if (same->begin != same->end) continue;
-            same->begin = possible.size();
+            if (steps_of_this->begin != steps_of_this->end) continue;
+            steps_of_this->begin = possible.size();
         }
         parts.clear();
         device.spec->mode->candidates(*device.spec, device.state, container, parts);
         for (const partition& part : parts) {
             step candidate{
                 .index = d, .part = part, .compromise = device.spec->mode->compromise(*device.spec, container, part)};
-            score(attempt, start, now, candidate);
+            score(attempt, start, current, now, candidate);
             possible.push_back(candidate);
         }
-        if (same != nullptr) same->end = possible.size();
+        if (steps_of_this != nullptr) steps_of_this->end = possible.size();
     }
     return possible;
 }

@@ -28,6 +28,7 @@ std::vector<reference_allocator::step> reference_allocator::steps_ahead(const qu
     }
     std::erase_if(possible, [&](const step& candidate) { return !leaves_room(candidate.index, candidate.part); });
     const seen_state start{*this, attempt.start};
+    seen_state current{*this, chosen.state};
     std::vector<partition> parts;
     for (const std::size_t index : willing) {
         if (std::ranges::find(possible, index, &step::index) != possible.end()) continue;
@@ -38,7 +39,7 @@ std::vector<reference_allocator::step> reference_allocator::steps_ahead(const qu
         if (part == parts.end()) continue;
         step candidate{
             .index = index, .part = *part, .compromise = device.spec->mode->compromise(*device.spec, container, *part)};
-        score(attempt, start, chosen.state, candidate);
+        score(attempt, start, current, chosen.state, candidate);
         possible.push_back(candidate);
     }
     std::ranges::stable_sort(possible, {}, &step::index);

@@ -9,6 +9,14 @@
 
 namespace vgpualloc {
 
+/// The device with one more part given out.
+[[nodiscard]] inline device_view with_part(device_view device, const partition& part) {
+    device.state = device.spec->mode->with(*device.spec, device.state, part);
+    device.used = device.spec->mode->used(*device.spec, device.state);
+    device.id = not_interned;
+    return device;
+}
+
 struct reference_allocator::node_state {
     node_index node;
     milli_cpu cpu_capacity;
@@ -17,10 +25,7 @@ struct reference_allocator::node_state {
 
     [[nodiscard]] node_state with(std::size_t index, const partition& part) const {
         node_state result = *this;
-        device_view& changed = result.devices[index];
-        changed.state = changed.spec->mode->with(*changed.spec, changed.state, part);
-        changed.used = changed.spec->mode->used(*changed.spec, changed.state);
-        changed.id = not_interned;
+        result.devices[index] = with_part(result.devices[index], part);
         return result;
     }
 };

@@ -166,11 +166,15 @@ expected<hami_text::container_entries> read_all_containers(const kubernetes::pod
         pod, [&](const kubernetes::container& container) { return read_container(pod, container, configured); });
 }
 
+bool hami_dialect::counts_init_apart(const kubernetes::pod& pod) const {
+    return options_.counted_by_kubernetes && names_counts_only(pod, options_);
+}
+
 expected<pod_request> hami_dialect::read_pod(const kubernetes::pod& pod) const {
     auto containers = read_all_containers(pod, options_);
     if (!containers) return unexpected(std::move(containers).error());
     pod_request request;
-    if (!options_.counted_by_kubernetes || !names_counts_only(pod, options_)) {
+    if (!counts_init_apart(pod)) {
         request.containers = std::move(containers->entries);
         return request;
     }

@@ -43,30 +43,36 @@ struct growth {
     auto operator<=>(const growth&) const = default;
 };
 
-growth growth_of(const device_request& before, const device_request& after) {
-    return {.devices = after.count - before.count,
-            .cores = after.cores.count() - before.cores.count(),
-            .memory = std::pair{before.memory, before.memory_percent} != std::pair{after.memory, after.memory_percent}};
+/// How much an entry grows when it becomes larger_of(entry, own).
+std::optional<growth> growth_of(const device_request& entry, const device_request& own) {
+    const memory_kind before = kind_of(entry);
+    const memory_kind wanted = kind_of(own);
+    const bool one_is_all = before == memory_kind::all || wanted == memory_kind::all;
+    if (before != wanted && !one_is_all) return std::nullopt;
+    const bool memory = before == wanted ? own.memory > entry.memory || own.memory_percent > entry.memory_percent
+                                         : before != memory_kind::all;
+    return growth{.devices = std::max<std::int64_t>(own.count - entry.count, 0),
+                  .cores = std::max<std::int64_t>((own.cores - entry.cores).count(), 0),
+                  .memory = memory};
 }
 
 /// The entry for an init container, raised to what it asks for.
 std::uint32_t entry_at_init(const device_request& own, std::size_t sidecars, std::vector<device_request>& entries) {
     std::optional<std::uint32_t> best;
-    std::optional<device_request> raised;
+    growth least;
     // A pod has many containers or an init container that asks, and hardly ever both.
     for (std::size_t i = sidecars; i < entries.size(); ++i) {
-        auto candidate = larger_of(entries[i], own);
-        if (!candidate) continue;
-        if (best && growth_of(entries[i], *candidate) >= growth_of(entries[*best], *raised)) continue;
+        const std::optional<growth> grown = growth_of(entries[i], own);
+        if (!grown || (best && *grown >= least)) continue;
         best = static_cast<std::uint32_t>(i);
-        raised = std::move(candidate);
-        if (*raised == entries[*best]) break;
+        least = *grown;
+        if (least == growth{}) break;
     }
     if (!best) {
         entries.push_back(own);
         return static_cast<std::uint32_t>(entries.size() - 1);
     }
-    entries[*best] = *std::move(raised);
+    entries[*best] = *larger_of(entries[*best], own);
     return *best;
 }
 

@@ -37,6 +37,7 @@ public:
     [[nodiscard]] expected<pod_request> read_pod(const kubernetes::pod& pod) const override;
 
     [[nodiscard]] std::vector<std::string> resources_added(const kubernetes::pod& pod) const override;
+    [[nodiscard]] bool counts_init_apart(const kubernetes::pod& pod) const override;
     [[nodiscard]] std::string trait_of(const kubernetes::node& node) const override;
     [[nodiscard]] std::shared_ptr<const dialect> for_traits(const std::set<std::string>& traits) const override;
     [[nodiscard]] std::vector<std::string> resources_counted(const kubernetes::node& node) const override;

@@ -148,6 +148,7 @@ public:
     }
     [[nodiscard]] bool reads_resource(std::string_view resource) const override { return reads(resource); }
     [[nodiscard]] bool assigned_by_kubelet() const noexcept override { return true; }
+    [[nodiscard]] bool counts_init_apart(const kubernetes::pod& /*pod*/) const override { return true; }
 
     [[nodiscard]] bool reads_init_containers() const noexcept override { return true; }
 

@@ -2,9 +2,11 @@
 #include "vgpualloc/dialect/reading.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -14,7 +16,13 @@ namespace {
 
 constexpr bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 
-/// A text taken apart: what is between its numbers, and these.
+/// Whether the number that follows is a device's: other numbers are parts of names.
+bool counts_devices(std::string_view before) {
+    constexpr std::array<std::string_view, 5> words{"[", "card ", "device ", "GPU ", "NPU "};
+    return std::ranges::any_of(words, [before](std::string_view word) { return before.ends_with(word); });
+}
+
+/// A text taken apart: what is between its numbers of devices, and these.
 struct numbered_text {
     std::vector<std::string> pieces{1};
     std::vector<std::string> numbers;
@@ -24,16 +32,14 @@ numbered_text taken_apart(const std::string& text) {
     numbered_text result;
     bool in_number = false;
     for (const char c : text) {
-        if (is_digit(c)) {
-            if (!in_number) {
-                result.numbers.emplace_back();
-                result.pieces.emplace_back();
-            }
-            result.numbers.back() += c;
-        } else {
-            result.pieces.back() += c;
+        const bool goes_on = in_number && is_digit(c);
+        const bool begins = !goes_on && is_digit(c) && counts_devices(result.pieces.back());
+        if (begins) {
+            result.numbers.emplace_back();
+            result.pieces.emplace_back();
         }
-        in_number = is_digit(c);
+        in_number = goes_on || begins;
+        (in_number ? result.numbers.back() : result.pieces.back()) += c;
     }
     return result;
 }

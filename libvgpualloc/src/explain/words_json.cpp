@@ -192,24 +192,19 @@ std::string explanation_json(const explanation& explained, const explain_layout&
     return vgpuformats::print_json(explanation_document(explained, layout), 2) + "\n";
 }
 
-namespace {
-constexpr const char* list_begins = "{\n\"pods\": [\n";
-} // namespace
-
 std::string explanation_list::next(const explanation& explained, const explain_layout& layout) {
-    std::string text = begun_ ? ",\n" : list_begins;
+    std::string text = begun_ ? ",\n" : "{\n\"pods\": [\n";
     begun_ = true;
     return text + explanation_json(explained, layout);
 }
 
-std::string explanation_list::end(const std::vector<error>& warnings, const std::vector<error>& errors) const {
+std::string explanation_list::end(const std::vector<error>& warnings, const std::vector<error>& errors) {
     const auto errors_json = [](const std::vector<error>& from) {
         document list = document::list();
         for (const error& problem : from) list.push_back(error_json(problem));
         return vgpuformats::print_json(list, 2);
     };
-    return (begun_ ? "" : list_begins) + std::string{"],\n\"warnings\": "} + errors_json(warnings) +
-           ",\n\"errors\": " + errors_json(errors) + "\n}\n";
+    return "],\n\"warnings\": " + errors_json(warnings) + ",\n\"errors\": " + errors_json(errors) + "\n}\n";
 }
 
 } // namespace vgpualloc::explaining

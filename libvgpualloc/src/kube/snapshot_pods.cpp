@@ -1,6 +1,8 @@
 // The pods of a snapshot: what they ask for, where they are and what they have.
 #include <algorithm>
+#include <map>
 #include <utility>
+#include <vector>
 
 #include "snapshot_parts.hpp"
 #include "vgpualloc/model/limits.hpp"
@@ -25,25 +27,30 @@ std::string kind_of(const kubernetes::container& container, bool at_init) {
 /// container asks for alone it asks for in the pod as well.
 class entry_owners {
 public:
-    entry_owners(snapshot_pod& pod, const dialect& spoken)
-        : pod_{&pod}, spoken_{&spoken}, named_(pod.request.containers.size(), false) {
-        pod.container_names.assign(named_.size(), {});
+    entry_owners(snapshot_pod& pod, const dialect& spoken) : pod_{&pod}, spoken_{&spoken} {
+        const auto& entries = pod.request.containers;
+        pod.container_names.assign(entries.size(), {});
+        for (std::size_t i = entries.size(); i-- > 0;) unnamed_[entries[i]].push_back(i);
     }
 
     void name_entries() {
         if (spoken_->asks_as_one()) return;
         read_all();
+        const bool init_apart = spoken_->counts_init_apart(pod_->object);
         for (const bool ends : {false, true}) {
             for (std::size_t i = 0; i < names_.size(); ++i) {
-                if (ends_[i] == ends) match(i);
+                if (ends_[i] != ends) continue;
+                if ((ends && init_apart) || !match(i)) without_entry_.push_back(i);
             }
         }
-        pod_->counts_at_once = !without_entry_.empty() || std::ranges::find(named_, false) != named_.end();
-        // kube-scheduler counts, and what it counts for init containers beyond the others is of none of them alone.
-        if (spoken_->assigned_by_kubelet()) return;
-        auto next = without_entry_.begin();
-        for (std::size_t i = 0; i < named_.size() && next != without_entry_.end(); ++i) {
-            if (!named_[i]) pod_->container_names[i] = names_[*next++];
+        std::vector<std::size_t> unnamed;
+        for (const auto& [request, positions] : unnamed_)
+            unnamed.insert(unnamed.end(), positions.begin(), positions.end());
+        pod_->counts_at_once = !without_entry_.empty() || !unnamed.empty();
+        if (init_apart) return;
+        std::ranges::sort(unnamed);
+        for (std::size_t i = 0; i < std::min(unnamed.size(), without_entry_.size()); ++i) {
+            pod_->container_names[unnamed[i]] = names_[without_entry_[i]];
         }
     }
 
@@ -67,23 +74,18 @@ private:
         }
     }
 
-    void match(std::size_t own) {
-        const auto& entries = pod_->request.containers;
-        while (first_unnamed_ < entries.size() && named_[first_unnamed_]) ++first_unnamed_;
-        std::size_t i = first_unnamed_; // entries mostly come in the order of the containers
-        while (i < entries.size() && (named_[i] || entries[i] != pod_->own_requests[own].request)) ++i;
-        if (i == entries.size()) {
-            without_entry_.push_back(own);
-            return;
-        }
-        named_[i] = true;
-        pod_->container_names[i] = names_[own];
+    /// Names the first entry that asks for just the same; false if there is none.
+    bool match(std::size_t own) {
+        const auto same = unnamed_.find(pod_->own_requests[own].request);
+        if (same == unnamed_.end() || same->second.empty()) return false;
+        pod_->container_names[same->second.back()] = names_[own];
+        same->second.pop_back();
+        return true;
     }
 
     snapshot_pod* pod_;
     const dialect* spoken_;
-    std::vector<bool> named_; ///< by entry
-    std::size_t first_unnamed_ = 0;
+    std::map<device_request, std::vector<std::size_t>> unnamed_; ///< entries by what they ask for, the first one last
     // by own_requests
     std::vector<std::string> names_;
     std::vector<bool> ends_;                 ///< before the containers start

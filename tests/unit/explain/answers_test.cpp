@@ -294,4 +294,19 @@ TEST(explain, containers_ask_for_what_the_file_says_and_what_is_counted_follows)
             " (dialect nvidia)\n");
 }
 
+TEST(explain, what_is_needed_at_init_beyond_the_others_is_of_no_container) {
+    for (const std::string resource : {"nvidia.com/mig-1g.5gb", "nvidia.com/gpu"}) {
+        const std::string node =
+            "---\nkind: Node\nmetadata: {name: n0}\nstatus: {allocatable: {cpu: '16', memory: 64Gi, "
+            "pods: '110', " +
+            resource + ": '7'}}\n";
+        const std::string init = "  initContainers: [{name: i0, resources: {limits: {" + resource +
+                                 ": 2}}}, {name: i1, resources: {limits: {" + resource + ": 3}}}]\n";
+        const auto result = explained(node + pod("p", resource + ": 1") + init);
+        EXPECT_EQ(result.pod.container_names, (std::vector<std::string>{"main", ""})) << resource;
+        ASSERT_THAT(result.pod.request.containers, SizeIs(2)) << resource;
+        EXPECT_EQ(result.pod.request.containers[1].count, 2) << "i1 asks for 3, 1 of which main has later";
+    }
+}
+
 } // namespace

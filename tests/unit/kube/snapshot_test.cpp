@@ -352,4 +352,13 @@ TEST(snapshot, devices_left_out_for_one_cause_have_one_warning) {
     EXPECT_THAT(state.devices[0], SizeIs(1));
 }
 
+TEST(snapshot, numbers_in_the_names_of_resources_count_no_devices) {
+    const auto state =
+        snapshot_of("kind: Node\nmetadata: {name: n0}\nstatus: {allocatable: {cpu: 1, nvidia.com/mig-1g.5gb: "
+                    "'-1', nvidia.com/mig-2g.5gb: '-1'}}\n");
+    ASSERT_THAT(state.warnings, SizeIs(2));
+    EXPECT_THAT(state.warnings[0].message(), HasSubstr("nvidia.com/mig-1g.5gb: got '-1'"));
+    EXPECT_THAT(state.warnings[1].message(), HasSubstr("nvidia.com/mig-2g.5gb: got '-1'"));
+}
+
 } // namespace

@@ -71,7 +71,8 @@ private:
                                                   const device_request& container) const;
     [[nodiscard]] node_answer attempt_on(const question& attempt, choice& chosen, rejection_detail& refusal) const;
     [[nodiscard]] device_request settled(const question& attempt, const device_request& container) const;
-    void score(const question& attempt, const seen_state& start, const node_state& now, step& candidate) const;
+    void score(const question& attempt, const seen_state& start, seen_state& current, const node_state& now,
+               step& candidate) const;
     [[nodiscard]] std::vector<step> possible_steps(const question& attempt, const node_state& now,
                                                    const device_request& container, const std::vector<bool>& taken,
                                                    rejection& reasons) const;

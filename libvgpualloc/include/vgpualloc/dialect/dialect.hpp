@@ -160,6 +160,10 @@ public:
         return nullptr;
     }
 
+    /// Whether what init containers need beyond the other containers is an entry of the pod's own, as kube-scheduler
+    /// counts it: it belongs to no container.
+    [[nodiscard]] virtual bool counts_init_apart(const kubernetes::pod& /*pod*/) const { return false; }
+
     // --- what pods have
 
     /// The node that a scheduler is binding the pod to, before spec.nodeName says it; empty: none.

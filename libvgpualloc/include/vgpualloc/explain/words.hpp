@@ -33,7 +33,8 @@ struct explain_layout {
 class explanation_list {
 public:
     [[nodiscard]] std::string next(const explanation& explained, const explain_layout& layout);
-    [[nodiscard]] std::string end(const std::vector<error>& warnings, const std::vector<error>& errors) const;
+    /// After the last one; there has to be one.
+    [[nodiscard]] static std::string end(const std::vector<error>& warnings, const std::vector<error>& errors);
 
 private:
     bool begun_ = false;
