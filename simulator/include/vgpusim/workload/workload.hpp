@@ -1,12 +1,16 @@
-// What a simulation replays: a cluster, the pods in order of arrival, and the typical pods of the workload.
+// What a simulation replays: a cluster and what happens to it, the pods in order of arrival, how they belong together
+// in jobs and queues, and the typical pods of the workload.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "vgpualloc/core/ids.hpp"
 #include "vgpualloc/model/cluster.hpp"
 #include "vgpualloc/model/rejection.hpp"
 #include "vgpualloc/model/request.hpp"
@@ -23,6 +27,53 @@ struct arriving_pod {
     std::optional<vgpualloc::ticks> duration; ///< absent: the pod stays
 };
 
+/// Pods that start together or not at all, and how they wait. A job enters the queue when its last pod has arrived.
+struct job {
+    std::uint32_t first = 0;                  ///< of its pods, position in simulation_input::members
+    std::uint32_t pods = 1;                   ///< how many there are
+    std::uint32_t minimum = 1;                ///< without which none starts; the others start when they fit
+    std::uint32_t queue = 0;                  ///< position in simulation_input::queues; 0 where there are none
+    std::int32_t priority = 0;                ///< higher goes first, where a discipline looks at it
+    std::optional<vgpualloc::ticks> estimate; ///< how long it is said to run at most; absent: nobody knows
+};
+
+/// Amounts that a quota counts. Of a request they are what it says by itself: a share in percent of a device's memory
+/// is no amount of memory.
+struct device_amounts {
+    std::int64_t devices = 0;
+    std::int64_t memory_mib = 0;
+    std::int64_t cores_percent = 0;
+
+    bool operator==(const device_amounts&) const = default;
+};
+
+/// An amount in each dimension, absent where the dimension is not limited.
+struct device_quota {
+    std::optional<std::int64_t> devices;
+    std::optional<std::int64_t> memory_mib;
+    std::optional<std::int64_t> cores_percent;
+};
+
+/// A queue and its share of the cluster. A job starts if its queue then stays within `guaranteed`, or, borrowing what
+/// other queues leave of theirs, if it stays within `limit` and all queues together within the sum of what is
+/// guaranteed. A dimension in which no queue has a guarantee is limited by `limit` alone.
+struct job_queue {
+    std::string name;
+    device_quota guaranteed;
+    device_quota limit;
+};
+
+/// What happens to the cluster itself. `stops` ends what runs there (a failure, or the end of a lease), `drains` lets
+/// it end by itself; `resumes` is the end of either. A node that is to join later stops before the first arrival.
+enum class cluster_change : std::uint8_t { stops, drains, resumes };
+
+struct cluster_event {
+    vgpualloc::ticks time;
+    cluster_change what = cluster_change::stops;
+    vgpualloc::node_index node;                    ///< position in simulation_input::nodes
+    std::optional<vgpualloc::device_index> device; ///< absent: the node with all of its devices
+};
+
 struct simulation_input {
     vgpualloc::cluster nodes;                   ///< in tie-rank order
     std::vector<std::uint32_t> node_list_order; ///< per line of the node list, position in `nodes`
@@ -31,6 +82,15 @@ struct simulation_input {
     std::vector<vgpualloc::milli_gpu> requested;  ///< per request, milli-GPU over all its devices
     std::vector<arriving_pod> pods;               ///< in order of arrival
     vgpualloc::workload typical;
+    /// Per request, the class that it comes from; empty where requests have no names.
+    std::vector<std::string> request_names{};
+    /// Empty where every pod is a job of its own, of one queue and priority, whose estimate is its duration.
+    std::vector<job> jobs{};
+    std::vector<std::uint32_t> members{}; ///< of the jobs, positions in `pods`
+    /// A row of pods.csv is a job with the name of its first pod, and not a pod: traces whose rows are jobs.
+    bool rows_are_jobs = false;
+    std::vector<job_queue> queues{};             ///< empty: one without a quota
+    std::vector<cluster_event> cluster_events{}; ///< by time
     /// How the dialect of the lists spells a reason for not placing a pod.
     std::string_view (*reason_name)(vgpualloc::rejection_code) noexcept = vgpualloc::to_string;
 
