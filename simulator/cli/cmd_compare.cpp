@@ -29,7 +29,7 @@ void print_table(const std::vector<run_record>& records) {
         const std::string peak = leave ? fmt::format(" {:>13.2f}", 100.0 * figures.allocation_peak_ratio) : "";
         fmt::print("{:<28} {:>{}.2f} {:>13.2f}{} {:>14.2f} {:>9} {:>9} {:>14.0f}\n", record.config.policy,
                    100.0 * figures.served_ratio, leave ? 13 : 12, 100.0 * figures.allocation_mean_ratio, peak,
-                   figures.unusable_milli / 1000.0, record.result.placed, record.result.failed,
+                   figures.unusable_milli / 1000.0, record.rows.placed, record.rows.failed,
                    record.result.decisions_per_s());
     }
     fmt::print("\n{}\n", verdict_of(records));

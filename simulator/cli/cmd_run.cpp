@@ -15,6 +15,7 @@
 #include "vgpureport/report.hpp"
 #include "vgpusim/outputs/answer.hpp"
 #include "vgpusim/outputs/figures.hpp"
+#include "vgpusim/outputs/queue_figures.hpp"
 #include "vgpusim/outputs/report.hpp"
 #include "vgpusim/outputs/run_files.hpp"
 #include "vgpusim/study/run.hpp"
@@ -25,13 +26,24 @@ namespace {
 
 const std::string baseline_folder = "baseline/";
 
+void print_waits(const group_figures& all) {
+    const distribution& wait = all.wait_s;
+    fmt::print("wait           {:.0f} s on average, p50 {:.0f} s, p95 {:.0f} s, p99 {:.0f} s, at most {:.0f} s\n",
+               wait.mean, wait.p50, wait.p95, wait.p99, wait.max);
+    fmt::print("slowdown       {:.2f} on average, p95 {:.2f} (bounded, 10 s)\n", all.bounded_slowdown.mean,
+               all.bounded_slowdown.p95);
+}
+
 void print_summary(const run_record& record, const loaded_input& loaded, const std::string& answer) {
     const auto& result = record.result;
     const run_figures figures = figures_of(record);
     const bool leave = record.pods_leave;
     const sample& shown = record.shown_state();
     fmt::print("policy         {}\n", record.config.policy);
-    fmt::print("pods           {} arrived, {} placed, {} failed\n", result.pods.size(), result.placed, result.failed);
+    const row_counts& rows = record.rows;
+    fmt::print("pods           {} arrived, {} placed, {} failed{}\n", rows.arrived, rows.placed, rows.failed,
+               record.has_queue ? fmt::format(", {} still waiting", rows.waiting) : "");
+    if (record.has_queue) print_waits(queue_figures_of(record, loaded.input).all);
     fmt::print("served         {:.2f} % of {} GPUs were asked for by running pods{}\n", 100.0 * figures.served_ratio,
                record.gpus, leave ? ", on average" : "");
     if (leave) {

@@ -44,6 +44,9 @@ constexpr std::array keyed_flags{
     keyed_flag{"--device-policy", "device_policy", "POLICY",
                "Policy for the choice of devices on a node; default: the same policy"},
     keyed_flag{"--mode", "mode", "MODE", "How every GPU is shared: exclusive, hami_core or mps"},
+    keyed_flag{"--discipline", "discipline", "NAME",
+               "When waiting pods are tried: try_once, fifo, easy, conservative, priority, gang, priority+fifo, "
+               "priority+easy (docs/queues.md)"},
     keyed_flag{"--tune", "tune", "NUMBER",
                "Copy or drop pods until they ask for this multiple of all GPUs, 0 = leave as is; where pods leave this "
                "is no load, see --offered-load"},

@@ -8,9 +8,10 @@ from collections import Counter
 
 from support import NODES, OUTPUTS, PODS, QUICKSTART, VGPUSIM, CliTest, on_a_terminal, read_csv
 
-PODS_COLUMNS = ["order", "name", "node", "gpus", "placed", "reason"]
+PODS_COLUMNS = ["order", "name", "node", "gpus", "placed", "reason", "arrival_s", "start_s", "end_s",
+                "attempts"]
 SERIES_COLUMNS = ["event", "time", "arrived_milli", "allocated_milli", "used_nodes", "used_gpus",
-                  "fragmentation_milli", "fragmentation_pct", "served_milli"]
+                  "fragmentation_milli", "fragmentation_pct", "served_milli", "waiting"]
 
 
 class OutputTest(CliTest):
@@ -40,8 +41,9 @@ class OutputTest(CliTest):
 
     def test_a_tiny_replay_placement_by_placement(self):
         self.assert_done(self.run_lists("--policy", "best_fit"))
-        self.assertEqual((self.out / "pods.csv").read_text(), "order,name,node,gpus,placed,reason\n"
-                         "0,pod-2,node-a,,1,\n1,pod-1,node-a,0|1,1,\n2,pod-0,,,0,insufficient_gpu_share\n")
+        self.assertEqual((self.out / "pods.csv").read_text(), "order,name,node,gpus,placed,reason,arrival_s,start_s,end_s,attempts\n"
+                         "0,pod-2,node-a,,1,,0,0,,1\n1,pod-1,node-a,0|1,1,,1,1,,1\n"
+                         "2,pod-0,,,0,insufficient_gpu_share,2,,,1\n")
         rows = [(row["arrived_milli"], row["allocated_milli"], row["used_nodes"], row["used_gpus"])
                 for row in self.series()]
         self.assertEqual(rows, [("0", "0", "1", "0"), ("2000", "2000", "1", "2"), ("2500", "2000", "1", "2")])
@@ -217,11 +219,13 @@ class ConfigurationTest(CliTest):
 
     def test_every_flag(self):
         config = self.config(*self.inputs(), "--format", "openb", "--policy", "worst_fit", "--device-policy", "binpack",
-                             "--mode", "exclusive", "--tune", "0.25", "--seed", "9", "--sample-interval-s", "5")
+                             "--mode", "exclusive", "--tune", "0.25", "--seed", "9", "--discipline", "easy",
+                             "--sample-interval-s", "5")
         self.assertEqual(config, {
             "format": "openb", "nodes": str(self.root / "nodes.csv"), "pods": str(self.root / "pods.csv"),
             "policy": "worst_fit", "device_policy": "binpack", "mode": "exclusive", "tune": "0.25", "offered_load": "0", "seed": "9",
-            "departures": "false", "sample_interval_s": "5"})
+            "departures": "false", "discipline": "easy", "after_failure": "requeue", "layout_change_s": "0",
+            "sample_interval_s": "5"})
 
     def test_scenario(self):
         path = self.scenario(name="a study", description="for a test", policy="spread", seed=5, tune=0.5)

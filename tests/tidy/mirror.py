@@ -23,6 +23,12 @@ HOLDS = {
     "tests/unit/policy/adding_a_policy_test.cpp": ["policy/all", "policy/factory", "policy/policy"],
     "tests/property/annotations_test.cpp": ["dialect/decision"],
     "tests/unit/dialect/all_test.cpp": ["dialect/dialect"],
+    # disciplines are held by what they do to whole workloads
+    "tests/unit/simulator/discipline/pool_test.cpp": ["vgpusim/discipline/conservative", "vgpusim/discipline/forecast"],
+    "tests/unit/simulator/discipline/queue_test.cpp": [
+        "vgpusim/discipline/whole_devices", "vgpusim/engine/cluster_service", "vgpusim/engine/empty_cluster",
+        "vgpusim/engine/job_table"],
+    "tests/unit/simulator/outputs/queue_figures_test.cpp": ["vgpusim/outputs/rows"],
     # the small vocabulary of one folder, in one file
     "tests/unit/core/vocabulary_test.cpp": [
         "core/config", "core/error", "core/expected", "core/hash", "core/ids", "core/units", "version", "vgpualloc"],

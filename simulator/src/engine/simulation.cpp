@@ -1,19 +1,35 @@
 // The event loop.
 #include "vgpusim/engine/simulation.hpp"
 
+#include <algorithm>
 #include <utility>
+
+#include "vgpualloc/model/trial.hpp"
+#include "vgpusim/engine/empty_cluster.hpp"
 
 namespace vgpusim {
 
 using vgpualloc::node_index;
 using vgpualloc::pod_id;
+using vgpualloc::rejection_code;
 using vgpualloc::ticks;
+
+namespace {
+
+/// Whether anything but arrivals can happen to a pod, so that its times have to be kept.
+bool keeps_times(const simulation_input& input, const discipline& rules) {
+    return rules.keeps_waiting() || !input.jobs.empty() || !input.cluster_events.empty() ||
+           std::ranges::any_of(input.pods, [](const arriving_pod& pod) { return pod.duration.has_value(); });
+}
+
+} // namespace
 
 simulation::simulation(const simulation_input& input, vgpualloc::ledger& book, vgpualloc::allocator& alloc,
                        discipline& rules, std::shared_ptr<vgpualloc::fragmentation_model> fragmentation,
                        simulation_options options)
-    : input_{&input}, ledger_{&book}, allocator_{&alloc}, discipline_{&rules}, options_{options},
-      gauges_{std::move(fragmentation), book.nodes().nodes.size()}, id_generation_{alloc.id_generation()} {
+    : input_{&input}, ledger_{&book}, allocator_{&alloc}, discipline_{&rules}, options_{options}, jobs_{input},
+      quotas_{input.queues}, gauges_{std::move(fragmentation), book.nodes().nodes.size()}, service_{book},
+      id_generation_{alloc.id_generation()} {
     requests_.reserve(input.requests.size());
     for (const auto& request : input.requests) {
         const auto known = alloc.intern(request);
@@ -21,21 +37,14 @@ simulation::simulation(const simulation_input& input, vgpualloc::ledger& book, v
         requests_.push_back(*known);
     }
     result_.pods.resize(input.pods.size());
+    if (keeps_times(input, rules)) result_.times.resize(input.pods.size());
+    if (!input.jobs.empty() || quotas_.limits()) members_live_.resize(jobs_.count());
+    if (!input.jobs.empty()) members_here_.resize(jobs_.count());
     for (std::size_t i = 0; i < book.nodes().nodes.size(); ++i) update_node(node_index{i});
     if (options_.sample_interval == ticks{0}) result_.samples.reserve(input.pods.size());
 }
 
-void simulation::next_arrival() {
-    if (arrivals_queued_ == input_->pods.size()) return;
-    queue_.push(input_->pods[arrivals_queued_].arrival, event_class::arrival,
-                static_cast<std::uint32_t>(arrivals_queued_));
-    ++arrivals_queued_;
-}
-
-void simulation::schedule_attempts() {
-    for (const discipline::attempt& next : attempts_) queue_.push(next.time, event_class::attempt, next.pod);
-    attempts_.clear();
-}
+simulation::~simulation() = default;
 
 void simulation::update_node(node_index where) {
     const vgpualloc::node_view view = allocator_->view_of(where);
@@ -53,96 +62,405 @@ sample simulation::state_at(ticks time) const {
             .served_milli = served_milli_,
             .unusable_micro = gauges_.unusable_micro,
             .used_nodes = gauges_.used_nodes,
-            .used_gpus = gauges_.used_gpus};
+            .used_gpus = gauges_.used_gpus,
+            .waiting = waiting_};
 }
 
-void simulation::record(ticks time) { result_.samples.push_back(state_at(time)); }
+void simulation::record() {
+    if (options_.sample_interval == ticks{0}) result_.samples.push_back(state_at(now_));
+}
 
-void simulation::note_peak(ticks time) {
+void simulation::note_peak() {
     if (gauges_.allocated_milli > result_.peak.state.allocated_milli) {
-        result_.peak = {.state = state_at(time), .events = ledger_->next_event()};
+        result_.peak = {.state = state_at(now_), .events = ledger_->next_event()};
     }
 }
 
-void simulation::attempt(const event& happening) {
-    const arriving_pod& pod = input_->pods[happening.pod];
+void simulation::hold(ticks until) {
+    result_.usage.hold({.allocated_milli = gauges_.allocated_milli,
+                        .served_milli = served_milli_,
+                        .unusable_micro = gauges_.unusable_micro},
+                       until);
+    now_ = until;
+}
+
+// ---- arrivals and attempts
+
+void simulation::arrive() {
+    const auto pod = static_cast<std::uint32_t>(arrivals_++);
+    hold(input_->pods[pod].arrival);
+    result_.usage_of_arrivals = result_.usage;
+    arrived_milli_ += input_->requested[input_->pods[pod].request].count();
+    const std::uint32_t job = jobs_.job_of(pod);
+    if (!members_here_.empty() && ++members_here_[job] < jobs_.pod_count(job)) return;
+    enqueue(job);
+    if (discipline_->keeps_waiting()) record();
+}
+
+void simulation::enqueue(std::uint32_t job) {
+    ++waiting_;
+    pass_due_ = true;
+    discipline_->on_arrival(job, *this);
+}
+
+vgpualloc::expected<vgpualloc::placed_pod, vgpualloc::rejection> simulation::place(std::uint32_t pod) {
     const std::uint64_t begin = now_ns();
-    const auto placed = allocator_->place(*ledger_, pod_id{happening.pod}, requests_[pod.request]);
+    auto placed = allocator_->place(*ledger_, pod_id{pod}, requests_[input_->pods[pod].request]);
     result_.decision_latency.add(now_ns() - begin);
     ++result_.decisions;
-    pod_outcome& outcome = result_.pods[happening.pod];
-    if (placed) {
-        outcome.booking = placed->booking.slot;
-        outcome.reason = vgpualloc::rejection_code::none;
-        ++result_.placed;
-        served_milli_ += input_->requested[pod.request].count();
-        update_node(placed->node);
-        note_peak(happening.time);
-        queue_.push(happening.time, event_class::start, happening.pod);
-    } else {
-        outcome.reason = placed.error().main_code();
-        if (discipline_->on_rejection(happening.pod, placed.error(), happening.time, attempts_)) ++result_.failed;
-    }
-    if (options_.sample_interval == ticks{0}) record(happening.time);
+    if (!placed) result_.pods[pod].reason = placed.error().main_code();
+    return placed;
 }
 
-void simulation::finish(const event& happening) {
-    const node_index where = ledger_->booking_of(pod_id{happening.pod}).where.node;
-    ledger_->release(pod_id{happening.pod});
-    ++result_.finished;
-    served_milli_ -= input_->requested[input_->pods[happening.pod].request].count();
+bool simulation::has_quota(std::uint32_t job) {
+    if (!quotas_.limits() || quotas_.admits(jobs_.queue(job), jobs_.amounts(job))) return true;
+    for (std::uint32_t i = 0; i < jobs_.pod_count(job); ++i) {
+        result_.pods[jobs_.pod(job, i)].reason = rejection_code::over_quota;
+    }
+    return false;
+}
+
+start_result simulation::try_start(std::uint32_t job, const approval* approve) {
+    if (!has_quota(job)) return start_result::over_quota;
+    return jobs_.pod_count(job) == 1 ? start_single(job, approve) : start_gang(job, approve);
+}
+
+/// Reserves what was decided; returns the booking's slot.
+std::uint32_t simulation::book(std::uint32_t pod, const vgpualloc::placement& where) {
+    const auto& request = request_of(pod);
+    const auto booked = ledger_->reserve(
+        {.pod = pod_id{pod}, .cpu = request.cpu, .memory = request.memory, .where = where, .tags = request.tags});
+    VGA_ASSERT(booked.has_value(), "the ledger accepts what the allocator decides");
+    return booked->slot;
+}
+
+start_result simulation::start_single(std::uint32_t job, const approval* approve) {
+    const std::uint32_t pod = jobs_.pod(job, 0);
+    if (approve == nullptr) {
+        const auto placed = place(pod);
+        if (!placed) return start_result::does_not_fit;
+        begin_job(job);
+        begin(pod, *placed, placed->booking.slot);
+        return start_result::started;
+    }
+    const std::uint64_t begin_ns = now_ns();
+    const auto decided = allocator_->decide(requests_[input_->pods[pod].request]);
+    result_.decision_latency.add(now_ns() - begin_ns);
+    ++result_.decisions;
+    if (!decided) {
+        result_.pods[pod].reason = decided.error().main_code();
+        return start_result::does_not_fit;
+    }
+    const std::uint32_t slot = book(pod, *decided);
+    if (!(*approve)({&*decided, 1})) {
+        ledger_->rollback(pod_id{pod});
+        return start_result::not_approved;
+    }
+    ledger_->commit(pod_id{pod});
+    begin_job(job);
+    begin(pod, *decided, slot);
+    return start_result::started;
+}
+
+start_result simulation::start_on(std::uint32_t job, std::span<const node_index> nodes) {
+    if (!has_quota(job)) return start_result::over_quota;
+    std::vector<std::uint32_t> slots;
+    places_.clear();
+    vgpualloc::trial attempt{*ledger_};
+    for (std::uint32_t i = 0; i < jobs_.pod_count(job); ++i) {
+        const std::uint32_t pod = jobs_.pod(job, i);
+        const std::uint64_t begin_ns = now_ns();
+        const auto decision = allocator_->ask_node(nodes[i], request_of(pod));
+        result_.decision_latency.add(now_ns() - begin_ns);
+        ++result_.decisions;
+        if (decision.answer.code != rejection_code::none) {
+            result_.pods[pod].reason = decision.answer.code;
+            return start_result::does_not_fit;
+        }
+        slots.push_back(book(pod, decision.where));
+        ledger_->commit(pod_id{pod});
+        places_.push_back(decision.where);
+    }
+    attempt.keep();
+    begin_job(job);
+    for (std::uint32_t i = 0; i < jobs_.pod_count(job); ++i) begin(jobs_.pod(job, i), places_[i], slots[i]);
+    return start_result::started;
+}
+
+start_result simulation::start_gang(std::uint32_t job, const approval* approve) {
+    const std::uint32_t count = jobs_.pod_count(job);
+    struct member {
+        std::uint32_t pod = 0;
+        std::uint32_t booking = 0;
+    };
+    std::vector<member> members;
+    places_.clear();
+    vgpualloc::trial attempt{*ledger_};
+    for (std::uint32_t i = 0; i < count; ++i) {
+        const std::uint32_t pod = jobs_.pod(job, i);
+        const auto placed = place(pod);
+        if (placed) {
+            members.push_back({.pod = pod, .booking = placed->booking.slot});
+            places_.push_back(*placed);
+        } else if (members.size() + (count - i - 1) < jobs_.minimum(job)) {
+            for (const member& fitting : members) result_.pods[fitting.pod].reason = rejection_code::gang_not_complete;
+            for (std::uint32_t rest = i + 1; rest < count; ++rest) {
+                result_.pods[jobs_.pod(job, rest)].reason = rejection_code::gang_not_complete;
+            }
+            return start_result::does_not_fit;
+        }
+    }
+    if (approve != nullptr && !(*approve)(places_)) return start_result::not_approved;
+    attempt.keep();
+    begin_job(job);
+    std::size_t next = 0;
+    for (std::uint32_t i = 0; i < count; ++i) {
+        const std::uint32_t pod = jobs_.pod(job, i);
+        if (next < members.size() && members[next].pod == pod) {
+            begin(pod, places_[next], members[next].booking);
+            ++next;
+        } else if (discipline_->keeps_waiting()) {
+            late_members_.push_back(pod);
+        } else {
+            ++result_.failed;
+            result_.times[pod].given_up = true;
+        }
+    }
+    return start_result::started;
+}
+
+void simulation::begin_job(std::uint32_t job) {
+    --waiting_;
+    if (quotas_.limits()) quotas_.add(jobs_.queue(job), jobs_.amounts(job));
+}
+
+/// A pod that is booked runs from now on, or as soon as its MIG instances are there.
+void simulation::begin(std::uint32_t pod, const vgpualloc::placement& where, std::uint32_t booking) {
+    pod_outcome& outcome = result_.pods[pod];
+    if (outcome.booking == no_booking) ++result_.placed;
+    outcome.booking = booking;
+    outcome.reason = rejection_code::none;
+    served_milli_ += input_->requested[input_->pods[pod].request].count();
+    if (!members_live_.empty()) ++members_live_[jobs_.job_of(pod)];
+    update_node(where.node);
+    note_peak();
+    record();
+    if (result_.times.empty()) return;
+    const std::int64_t created = instances_.provide(*ledger_, where);
+    result_.disturbed.layout_changes += created;
+    pod_times& times = result_.times[pod];
+    times.begun = created > 0 ? now_ + options_.layout_change : now_;
+    if (times.starts++ == 0) times.start = times.begun;
+    if (const auto& duration = input_->pods[pod].duration) {
+        queue_.push(times.begun + *duration, event_class::finish, pod, times.starts);
+    }
+    const ticks estimate = jobs_.estimate(jobs_.job_of(pod));
+    discipline_->on_start(pod, estimate == ticks::max() ? estimate : times.begun + estimate, *this);
+}
+
+void simulation::start_late_members() {
+    if (!capacity_freed_ || late_members_.empty()) return;
+    std::erase_if(late_members_, [this](std::uint32_t pod) {
+        const auto placed = place(pod);
+        if (placed) begin(pod, *placed, placed->booking.slot);
+        return placed.has_value();
+    });
+}
+
+void simulation::give_up(std::uint32_t job, rejection_code why) {
+    --waiting_;
+    for (std::uint32_t i = 0; i < jobs_.pod_count(job); ++i) {
+        pod_outcome& outcome = result_.pods[jobs_.pod(job, i)];
+        if (why != rejection_code::none) outcome.reason = why;
+        if (outcome.booking == no_booking) ++result_.failed;
+        if (!result_.times.empty()) result_.times[jobs_.pod(job, i)].given_up = true;
+        record();
+    }
+}
+
+rejection_code simulation::why_never(std::uint32_t job) {
+    if (never_.empty()) never_.resize(jobs_.class_count());
+    auto& answer = never_[jobs_.class_of(job)];
+    if (answer) return *answer;
+    if (quotas_.limits() && !quotas_.ever_admits(jobs_.queue(job), jobs_.amounts(job))) {
+        answer = rejection_code::over_quota;
+    } else {
+        if (!empty_) empty_ = std::make_unique<empty_cluster>(ledger_->nodes());
+        std::vector<const vgpualloc::pod_request*> pods;
+        for (std::uint32_t i = 0; i < jobs_.pod_count(job); ++i) pods.push_back(&request_of(jobs_.pod(job, i)));
+        answer = empty_->why_not(pods, jobs_.minimum(job));
+    }
+    return *answer;
+}
+
+// ---- ends
+
+/// The pod's booking ends, for whatever reason.
+void simulation::end_pod(std::uint32_t pod) {
+    const node_index where = ledger_->booking_of(pod_id{pod}).where.node;
+    discipline_->on_end(pod, *this);
+    ledger_->release(pod_id{pod});
+    served_milli_ -= input_->requested[input_->pods[pod].request].count();
     update_node(where);
-    if (options_.sample_interval == ticks{0}) record(happening.time);
-    discipline_->on_finish(happening.pod, happening.time, attempts_);
+    capacity_freed_ = true;
+    pass_due_ = true;
+    if (members_live_.empty()) return;
+    const std::uint32_t job = jobs_.job_of(pod);
+    if (--members_live_[job] == 0 && quotas_.limits()) quotas_.remove(jobs_.queue(job), jobs_.amounts(job));
+}
+
+void simulation::finish(std::uint32_t pod) {
+    end_pod(pod);
+    result_.times[pod].end = now_;
+    result_.times[pod].ended = true;
+    ++result_.finished;
+    record();
+}
+
+/// Stops all pods of a job, of which some run. Those that have ended already run again too: their results were part of
+/// what the job lost.
+void simulation::stop_job(std::uint32_t job, bool again) {
+    for (std::uint32_t i = 0; i < jobs_.pod_count(job); ++i) {
+        const std::uint32_t pod = jobs_.pod(job, i);
+        pod_times& times = result_.times[pod];
+        const bool live = ledger_->is_live(pod_id{pod});
+        if (live || times.ended) {
+            const ticks ran = (times.ended ? times.end : std::max(now_, times.begun)) - times.begun;
+            const auto milli = static_cast<double>(input_->requested[input_->pods[pod].request].count());
+            result_.disturbed.milli_seconds_redone +=
+                milli * (static_cast<double>(ran.count()) / static_cast<double>(vgpualloc::ticks_per_second.count()));
+        }
+        if (live) {
+            end_pod(pod);
+        } else if (times.ended && again) {
+            times.ended = false;
+            --result_.finished;
+        }
+    }
+    std::erase_if(late_members_, [&](std::uint32_t pod) { return jobs_.job_of(pod) == job; });
+    if (again) enqueue(job);
+    record();
+}
+
+void simulation::preempt(std::uint32_t job) {
+    ++result_.disturbed.preemptions;
+    stop_job(job, true);
+}
+
+void simulation::change_cluster(const cluster_event& change) {
+    if (change.what == cluster_change::stops) {
+        std::vector<std::uint32_t> jobs;
+        for (const std::uint32_t slot : ledger_->live_on(change.node)) {
+            const vgpualloc::booking& running = ledger_->bookings()[slot];
+            const bool hit = !change.device || std::ranges::any_of(running.where.shares, [&](const auto& share) {
+                return share.device == *change.device;
+            });
+            if (!hit) continue;
+            ++result_.disturbed.pods_stopped;
+            jobs.push_back(jobs_.job_of(running.pod.value()));
+        }
+        std::ranges::sort(jobs);
+        const auto repeated = std::ranges::unique(jobs);
+        jobs.erase(repeated.begin(), repeated.end());
+        for (const std::uint32_t job : jobs) stop_job(job, options_.on_failure == after_failure::requeue);
+    }
+    service_.apply(change);
+    update_node(change.node);
+    capacity_freed_ = true;
+    pass_due_ = true;
+    discipline_->on_cluster_change(*this);
+    record();
+}
+
+// ---- the loop
+
+bool simulation::is_stale(const event& happening) const noexcept {
+    return happening.what == event_class::finish &&
+           (!ledger_->is_live(pod_id{happening.subject}) || result_.times[happening.subject].starts != happening.round);
+}
+
+bool simulation::is_over() const noexcept {
+    return arrivals_ == input_->pods.size() && waiting_ == 0 && ledger_->live_count() == 0;
 }
 
 void simulation::handle(const event& happening) {
     // A sample is no part of the run: the last one may come long after everything has ended.
-    if (happening.what != event_class::sample) {
-        result_.usage.hold({.allocated_milli = gauges_.allocated_milli,
-                            .served_milli = served_milli_,
-                            .unusable_micro = gauges_.unusable_micro},
-                           happening.time);
+    if (happening.what == event_class::sample) {
+        result_.samples.push_back(state_at(happening.time));
+        const bool more = !queue_.empty() || arrivals_ < input_->pods.size();
+        if (more) queue_.push(happening.time + options_.sample_interval, event_class::sample, 0);
+        return;
     }
-    switch (happening.what) {
-    case event_class::finish:
-        finish(happening);
-        break;
-    case event_class::arrival:
-        result_.usage_of_arrivals = result_.usage;
-        arrived_milli_ += input_->requested[input_->pods[happening.pod].request].count();
-        discipline_->on_arrival(happening.pod, happening.time, attempts_);
-        next_arrival();
-        break;
-    case event_class::attempt:
-        attempt(happening);
-        break;
-    case event_class::start:
-        if (const auto duration = input_->pods[happening.pod].duration) {
-            queue_.push(happening.time + *duration, event_class::finish, happening.pod);
+    if (is_stale(happening)) return;
+    hold(happening.time);
+    if (happening.what == event_class::finish) {
+        finish(happening.subject);
+    } else {
+        change_cluster(input_->cluster_events[happening.subject]);
+    }
+}
+
+/// Handles the next event, or the pass at the end of an instant. False when nothing is left.
+bool simulation::step() {
+    const bool any_arrival = arrivals_ < input_->pods.size();
+    const event* const next = queue_.empty() ? nullptr : &queue_.next();
+    bool arrival_first = any_arrival;
+    if (any_arrival && next != nullptr) {
+        const ticks arrival = input_->pods[arrivals_].arrival;
+        arrival_first = arrival != next->time ? arrival < next->time : next->what > event_class::arrival;
+    }
+    if (pass_due_) {
+        const bool same_instant = arrival_first
+                                      ? input_->pods[arrivals_].arrival == now_
+                                      : next != nullptr && next->time == now_ && next->what != event_class::sample;
+        if (!same_instant) {
+            pass_due_ = false;
+            start_late_members();
+            capacity_freed_ = false;
+            discipline_->pass(*this);
+            return true;
         }
-        break;
-    case event_class::sample:
-        record(happening.time);
-        if (!queue_.empty()) queue_.push(happening.time + options_.sample_interval, event_class::sample, 0);
-        break;
     }
-    schedule_attempts();
+    if (arrival_first) {
+        arrive();
+        return true;
+    }
+    if (next == nullptr || (next->what == event_class::cluster && is_over())) return false;
+    handle(queue_.pop());
+    return true;
+}
+
+/// What can be said of pods only when all is over.
+void simulation::count_outcomes() {
+    for (pod_outcome& outcome : result_.pods) {
+        if (outcome.booking == no_booking && outcome.reason == rejection_code::none) {
+            outcome.reason = rejection_code::still_queued;
+        }
+    }
+    for (std::size_t pod = 0; pod < result_.times.size(); ++pod) {
+        const bool runs = ledger_->is_live(pod_id{pod});
+        if (result_.times[pod].starts > 0 && !result_.times[pod].ended && !runs) ++result_.disturbed.pods_lost;
+    }
 }
 
 simulation_result simulation::run(const progress& tell) {
-    constexpr std::uint64_t events_between_marks = 1U << 14U;
+    constexpr std::uint64_t steps_between_marks = 1U << 14U;
     const std::uint64_t begin = now_ns();
     const double cpu_begin = cpu_seconds();
-    next_arrival();
     const ticks first_arrival = input_->pods.empty() ? ticks{} : input_->pods.front().arrival;
-    result_.peak = {.state = state_at(first_arrival), .events = ledger_->next_event()};
-    if (options_.sample_interval > ticks{0} && !queue_.empty()) queue_.push(first_arrival, event_class::sample, 0);
-    std::uint64_t handled = 0;
-    while (!queue_.empty()) {
-        handle(queue_.pop());
-        if (tell && ++handled % events_between_marks == 0) tell(arrivals_queued_);
+    now_ = first_arrival;
+    for (std::size_t i = 0; i < input_->cluster_events.size(); ++i) {
+        queue_.push(std::max(input_->cluster_events[i].time, first_arrival), event_class::cluster,
+                    static_cast<std::uint32_t>(i));
     }
+    result_.peak = {.state = state_at(first_arrival), .events = ledger_->next_event()};
+    const bool sampled = options_.sample_interval > ticks{0};
+    if (sampled && !input_->pods.empty()) queue_.push(first_arrival, event_class::sample, 0);
+    std::uint64_t handled = 0;
+    while (step()) {
+        if (tell && ++handled % steps_between_marks == 0) tell(arrivals_);
+    }
+    count_outcomes();
     result_.loop_ns = now_ns() - begin;
     result_.loop_cpu_s = cpu_seconds() - cpu_begin;
     return std::move(result_);

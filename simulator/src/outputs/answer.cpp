@@ -48,8 +48,8 @@ std::string gain_sentence(const run_record& record, const run_record& baseline) 
     return fmt::format(
         "{} {} ({}): it serves {:.2f} % of all GPUs instead of {:.2f} %{}, and places {} pods instead of "
         "{}.",
-        subject, word, differences(record.config, baseline.config), served, before, factor, record.result.placed,
-        baseline.result.placed);
+        subject, word, differences(record.config, baseline.config), served, before, factor, record.rows.placed,
+        baseline.rows.placed);
 }
 
 std::string fullness_sentence(const run_record& record) {

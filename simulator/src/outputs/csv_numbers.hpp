@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string>
 
+#include "vgpualloc/core/units.hpp"
+
 namespace vgpusim {
 
 inline void append_number(std::string& out, std::int64_t value) {
@@ -29,6 +31,17 @@ void append_fixed(std::string& out, std::int64_t scaled) {
         rest /= 10;
     }
     out.append(digits.data(), digits.size());
+}
+
+/// Seconds, with a fraction only where there is one.
+inline void append_time(std::string& out, vgpualloc::ticks time) {
+    const std::int64_t per_second = vgpualloc::ticks_per_second.count();
+    if (time.count() % per_second == 0) {
+        append_number(out, time.count() / per_second);
+        return;
+    }
+    if (time.count() < 0) out += '-';
+    append_fixed<6>(out, time.count() < 0 ? -time.count() : time.count());
 }
 
 } // namespace vgpusim

@@ -5,39 +5,72 @@
 #include <vector>
 
 #include "csv_numbers.hpp"
+#include "vgpusim/outputs/rows.hpp"
 
 namespace vgpusim {
 
-std::string pods_csv(const run_record& record, const simulation_input& input) {
-    std::string out = "order,name,node,gpus,placed,reason\n";
-    out.reserve(input.pods.size() * 56);
+namespace {
+
+void append_name(std::string& out, const arriving_pod& pod, const simulation_input& input) {
+    out += input.names[pod.name];
+    if (pod.copy < 0) return;
+    out += "-tuned-";
+    append_number(out, pod.copy);
+}
+
+/// The nodes of the row's pods and, after a comma, their GPUs: both joined by '|', the GPUs of one node and the next by
+/// '/'.
+void append_places(std::string& out, const outcome_row& row, const run_record& record) {
+    bool first = true;
+    for (const std::uint32_t pod : row.pods) {
+        const std::uint32_t slot = record.result.pods[pod].booking;
+        if (slot == no_booking) continue;
+        if (!first) out += '|';
+        first = false;
+        out += record.ledger->nodes().nodes[record.ledger->bookings()[slot].where.node.at()].name;
+    }
+    out += ',';
+    first = true;
     std::vector<std::size_t> gpus;
-    for (std::size_t i = 0; i < input.pods.size(); ++i) {
-        const pod_outcome& outcome = record.result.pods[i];
+    for (const std::uint32_t pod : row.pods) {
+        const std::uint32_t slot = record.result.pods[pod].booking;
+        if (slot == no_booking) continue;
+        if (!first) out += '/';
+        first = false;
+        gpus.clear();
+        for (const auto& share : record.ledger->bookings()[slot].where.shares) gpus.push_back(share.device.at());
+        std::ranges::sort(gpus);
+        for (std::size_t g = 0; g < gpus.size(); ++g) {
+            if (g > 0) out += '|';
+            append_number(out, static_cast<std::int64_t>(gpus[g]));
+        }
+    }
+}
+
+} // namespace
+
+std::string pods_csv(const run_record& record, const simulation_input& input) {
+    const outcome_rows rows{record, input};
+    std::string out = "order,name,node,gpus,placed,reason,arrival_s,start_s,end_s,attempts\n";
+    out.reserve(rows.count() * 72);
+    outcome_row row;
+    for (std::size_t i = 0; i < rows.count(); ++i) {
+        rows.read(i, row);
         append_number(out, static_cast<std::int64_t>(i));
         out += ',';
-        out += input.names[input.pods[i].name];
-        if (input.pods[i].copy >= 0) {
-            out += "-tuned-";
-            append_number(out, input.pods[i].copy);
-        }
+        append_name(out, input.pods[row.pods.front()], input);
         out += ',';
-        if (outcome.booking == no_booking) {
-            out += ",,0,";
-            out += input.reason_name(outcome.reason);
-        } else {
-            const auto& where = record.ledger->bookings()[outcome.booking].where;
-            out += record.ledger->nodes().nodes[where.node.at()].name;
-            out += ',';
-            gpus.clear();
-            for (const auto& share : where.shares) gpus.push_back(share.device.at());
-            std::ranges::sort(gpus);
-            for (std::size_t g = 0; g < gpus.size(); ++g) {
-                if (g > 0) out += '|';
-                append_number(out, static_cast<std::int64_t>(gpus[g]));
-            }
-            out += ",1,";
-        }
+        append_places(out, row, record);
+        out += row.placed ? ",1," : ",0,";
+        if (!row.placed) out += input.reason_name(row.reason);
+        out += ',';
+        append_time(out, row.arrival);
+        out += ',';
+        if (row.start) append_time(out, *row.start);
+        out += ',';
+        if (row.end) append_time(out, *row.end);
+        out += ',';
+        append_number(out, row.attempts);
         out += '\n';
     }
     return out;

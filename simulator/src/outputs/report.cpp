@@ -54,8 +54,8 @@ vgpureport::report_run describe(const run_record& record, const loaded_input& lo
     vgpureport::report_run shown;
     shown.policy = record.config.policy;
     shown.total = vgpualloc::milli_gpu{record.total_milli};
-    shown.pods_arrived = static_cast<std::int64_t>(record.result.pods.size());
-    shown.pods_placed = record.result.placed;
+    shown.pods_arrived = record.rows.arrived;
+    shown.pods_placed = record.rows.placed;
     shown.pods_leave = record.pods_leave;
     shown.peak_after = record.result.peak.state.time - record.first_arrival;
     const run_figures figures = figures_of(record);

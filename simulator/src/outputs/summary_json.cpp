@@ -7,6 +7,7 @@
 #include "vgpuformats/json.hpp"
 #include "vgpusim/outputs/answer.hpp"
 #include "vgpusim/outputs/figures.hpp"
+#include "vgpusim/outputs/queue_figures.hpp"
 
 namespace vgpusim {
 
@@ -31,6 +32,58 @@ std::vector<std::pair<std::string, std::int64_t>> failures_of(const run_record& 
     return all;
 }
 
+namespace {
+
+document json_of(const distribution& values) {
+    return document::map({{"count", values.count},
+                          {"mean", values.mean},
+                          {"p50", values.p50},
+                          {"p95", values.p95},
+                          {"p99", values.p99},
+                          {"max", values.max}});
+}
+
+document json_of(const group_figures& group) {
+    document json;
+    if (!group.name.empty()) json["name"] = group.name;
+    json["arrived"] = group.arrived;
+    json["started"] = group.started;
+    json["wait_s"] = json_of(group.wait_s);
+    json["jct_s"] = json_of(group.jct_s);
+    json["bounded_slowdown"] = json_of(group.bounded_slowdown);
+    return json;
+}
+
+document json_of(const std::vector<group_figures>& groups) {
+    document list = document::list();
+    for (const group_figures& group : groups) list.push_back(json_of(group));
+    return list;
+}
+
+/// What a run with a queue says besides.
+void add_queue(document& summary, const run_record& record, const simulation_input& input) {
+    const queue_figures figures = queue_figures_of(record, input);
+    summary["wait_s"] = json_of(figures.all.wait_s);
+    summary["jct_s"] = json_of(figures.all.jct_s);
+    summary["bounded_slowdown"] = json_of(figures.all.bounded_slowdown);
+    summary["by_class"] = json_of(figures.by_class);
+    if (!figures.by_queue.empty()) {
+        summary["by_queue"] = json_of(figures.by_queue);
+        summary["fairness"] =
+            document::map({{"jain_served", figures.jain_served}, {"jain_slowdown", figures.jain_slowdown}});
+    }
+}
+
+document json_of(const disturbances& disturbed) {
+    return document::map({{"preemptions", disturbed.preemptions},
+                          {"pods_stopped", disturbed.pods_stopped},
+                          {"pods_lost", disturbed.pods_lost},
+                          {"layout_changes", disturbed.layout_changes},
+                          {"gpu_seconds_redone", disturbed.milli_seconds_redone / 1000.0}});
+}
+
+} // namespace
+
 std::string summary_json(const run_record& record, const loaded_input& loaded, const run_record* baseline) {
     const sample& last = record.last;
     const run_figures figures = figures_of(record);
@@ -47,11 +100,12 @@ std::string summary_json(const run_record& record, const loaded_input& loaded, c
     for (std::size_t i = 0; i < bucket_names.size(); ++i) {
         buckets[bucket_names[i]] = static_cast<double>(gauges::in_micro(record.buckets.milli[i])) / 1e6;
     }
-    const document pods = document::map({{"arrived", record.result.pods.size()},
-                                         {"placed", record.result.placed},
-                                         {"failed", record.result.failed},
-                                         {"finished", record.result.finished},
-                                         {"failed_by_reason", document::map_of(failures_of(record, loaded.input))}});
+    document pods = document::map({{"arrived", record.rows.arrived},
+                                   {"placed", record.rows.placed},
+                                   {"failed", record.rows.failed},
+                                   {"finished", record.rows.finished},
+                                   {"failed_by_reason", document::map_of(failures_of(record, loaded.input))}});
+    if (record.has_queue) pods["waiting"] = record.rows.waiting;
     document gpu = document::map({{"total_milli", record.total_milli},
                                   {"arrived_milli", last.arrived_milli},
                                   {"allocated_milli", last.allocated_milli},
@@ -86,6 +140,8 @@ std::string summary_json(const run_record& record, const loaded_input& loaded, c
                                       {"nodes", nodes},
                                       {"fragmentation", fragmentation},
                                       {"fault_domains", fault_domains}});
+    if (record.has_queue) add_queue(summary, record, loaded.input);
+    if (!record.result.times.empty()) summary["disturbances"] = json_of(record.result.disturbed);
     if (const std::string answer = answer_of(record, baseline); !answer.empty()) summary["answer"] = answer;
     summary["timing"] = timing;
     return vgpuformats::print_json(summary, 2) + "\n";

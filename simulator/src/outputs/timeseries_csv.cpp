@@ -6,16 +6,6 @@ namespace vgpusim {
 
 namespace {
 
-/// Seconds, with a fraction only where there is one.
-void append_time(std::string& out, vgpualloc::ticks time) {
-    const std::int64_t per_second = vgpualloc::ticks_per_second.count();
-    if (time.count() % per_second == 0) {
-        append_number(out, time.count() / per_second);
-    } else {
-        append_fixed<6>(out, time.count());
-    }
-}
-
 std::int64_t divide_rounded(std::int64_t value, std::int64_t divisor) { return (value + divisor / 2) / divisor; }
 
 /// Percent of the idle capacity that is fragmented, in units of 10^-4 percent; 0 when nothing is idle.
@@ -29,7 +19,7 @@ std::int64_t fragmentation_pct_e4(const run_record& record, const sample& moment
 std::string timeseries_csv(const run_record& record) {
     std::string out =
         "event,time,arrived_milli,allocated_milli,used_nodes,used_gpus,fragmentation_milli,fragmentation_pct,"
-        "served_milli\n";
+        "served_milli,waiting\n";
     out.reserve(record.result.samples.size() * 64);
     std::int64_t number = 0;
     for (const sample& moment : record.result.samples) {
@@ -47,6 +37,8 @@ std::string timeseries_csv(const run_record& record) {
         append_fixed<4>(out, fragmentation_pct_e4(record, moment));
         out += ',';
         append_number(out, moment.served_milli);
+        out += ',';
+        append_number(out, moment.waiting);
         out += '\n';
     }
     return out;

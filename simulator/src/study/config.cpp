@@ -10,6 +10,7 @@
 #include "vgpualloc/core/config.hpp"
 #include "vgpuformats/input.hpp"
 #include "vgpuformats/json.hpp"
+#include "vgpusim/discipline/all.hpp"
 #include "vgpusim/study/seed.hpp"
 #include "vgputraces/locate.hpp"
 
@@ -84,13 +85,27 @@ expected<void> set_departures(run_config& config, std::string_view key, std::str
     return {};
 }
 
-expected<void> set_interval(run_config& config, std::string_view key, std::string_view value) {
-    constexpr std::int64_t interval_max = 1'000'000'000;
+expected<void> set_after_failure(run_config& config, std::string_view key, std::string_view value) {
+    if (value != "requeue" && value != "lose") return unexpected(bad_value(key, value, "requeue or lose"));
+    config.after_failure = std::string{value};
+    return {};
+}
+
+expected<void> set_discipline(run_config& config, std::string_view, std::string_view value) {
+    const auto known = find_discipline(value);
+    if (!known) return unexpected(known.error());
+    config.discipline = std::string{value};
+    return {};
+}
+
+template <std::int64_t run_config::* Field>
+expected<void> set_seconds(run_config& config, std::string_view key, std::string_view value) {
+    constexpr std::int64_t seconds_max = 1'000'000'000;
     std::int64_t parsed = 0;
-    if (!parse_whole(value, parsed) || parsed < 0 || parsed > interval_max) {
-        return unexpected(bad_value(key, value, "whole seconds from 0 (a row after every event) to 1000000000"));
+    if (!parse_whole(value, parsed) || parsed < 0 || parsed > seconds_max) {
+        return unexpected(bad_value(key, value, "whole seconds from 0 to 1000000000"));
     }
-    config.sample_interval_s = parsed;
+    config.*Field = parsed;
     return {};
 }
 
@@ -117,8 +132,14 @@ const std::array config_keys{
     config_key{.name = "departures",
                .set = set_departures,
                .get = [](const run_config& c) { return std::string{c.departures ? "true" : "false"}; }},
+    config_key{.name = "discipline", .set = set_discipline, .get = [](const run_config& c) { return c.discipline; }},
+    config_key{
+        .name = "after_failure", .set = set_after_failure, .get = [](const run_config& c) { return c.after_failure; }},
+    config_key{.name = "layout_change_s",
+               .set = set_seconds<&run_config::layout_change_s>,
+               .get = [](const run_config& c) { return std::to_string(c.layout_change_s); }},
     config_key{.name = "sample_interval_s",
-               .set = set_interval,
+               .set = set_seconds<&run_config::sample_interval_s>,
                .get = [](const run_config& c) { return std::to_string(c.sample_interval_s); }},
     text_key<&run_config::out>("out"),
 };

@@ -15,6 +15,7 @@
 #include "vgpualloc/verify/placements.hpp"
 #include "vgpuformats/input.hpp"
 #include "vgpusim/discipline/all.hpp"
+#include "vgpusim/outputs/rows.hpp"
 #include "vgpusim/workload/offered_load.hpp"
 #include "vgpusim/workload/openb.hpp"
 #include "vgputraces/locate.hpp"
@@ -68,6 +69,22 @@ void count_fault_domains(run_record& record) {
     }
 }
 
+void count_rows(run_record& record, const simulation_input& input) {
+    const outcome_rows rows{record, input};
+    outcome_row row;
+    for (std::size_t i = 0; i < rows.count(); ++i) {
+        rows.read(i, row);
+        ++record.rows.arrived;
+        if (row.placed) {
+            ++record.rows.placed;
+        } else {
+            ++(row.given_up ? record.rows.failed : record.rows.waiting);
+            ++record.code_count[static_cast<std::size_t>(row.reason)];
+        }
+        if (row.end) ++record.rows.finished;
+    }
+}
+
 void count_end_state(run_record& record, const simulation_input& input, vgpualloc::allocator& alloc, gauges& state) {
     const auto& nodes = record.ledger->nodes().nodes;
     state.forget_ids(); // the last decision may have given them anew
@@ -87,15 +104,11 @@ void count_end_state(run_record& record, const simulation_input& input, vgpuallo
                    .used_gpus = state.used_gpus};
     record.code_count.assign(vgpualloc::rejection_code_count, 0);
     for (std::size_t i = 0; i < input.pods.size(); ++i) {
-        const pod_outcome& outcome = record.result.pods[i];
         const std::int64_t requested = input.requested[input.pods[i].request].count();
         record.last.arrived_milli += requested;
-        if (outcome.booking == no_booking) {
-            ++record.code_count[static_cast<std::size_t>(outcome.reason)];
-        } else if (record.ledger->is_live(vgpualloc::pod_id{i})) {
-            record.last.served_milli += requested;
-        }
+        if (record.ledger->is_live(vgpualloc::pod_id{i})) record.last.served_milli += requested;
     }
+    count_rows(record, input);
     if (!input.pods.empty()) {
         record.first_arrival = input.pods.front().arrival;
         record.last_arrival = input.pods.back().arrival;
@@ -179,6 +192,11 @@ expected<void> check_rows(const run_config& config, const simulation_input& inpu
 expected<run_record> replay(const run_config& config, const loaded_input& loaded, vgpualloc::cluster nodes,
                             const simulation::progress& tell) {
     if (const auto checked = check_rows(config, loaded.input); !checked) return unexpected(checked.error());
+    const auto entry = find_discipline(config.discipline);
+    if (!entry) return unexpected(entry.error());
+    if ((*entry)->check != nullptr) {
+        if (const auto checked = (*entry)->check(loaded.input, nodes); !checked) return unexpected(checked.error());
+    }
     const auto fragmentation = std::make_shared<vgpualloc::fragmentation_model>(loaded.input.typical);
     const vgpualloc::policy_parameters parameters{.target = loaded.input.typical,
                                                   .seed = static_cast<std::uint64_t>(config.seed),
@@ -202,11 +220,17 @@ expected<run_record> replay(const run_config& config, const loaded_input& loaded
         *record.ledger,
         {.node = node_policy->get(), .device = device_policy ? device_policy.get() : node_policy->get()},
         {.requests_max = loaded.input.requests.size() + 1}};
-    const auto rules = all_disciplines.front().make();
-    simulation sim{loaded.input,  *record.ledger,
-                   alloc,         *rules,
-                   fragmentation, {.sample_interval = config.sample_interval_s * vgpualloc::ticks_per_second}};
+    const auto rules = (*entry)->make();
+    simulation sim{loaded.input,
+                   *record.ledger,
+                   alloc,
+                   *rules,
+                   fragmentation,
+                   {.sample_interval = config.sample_interval_s * vgpualloc::ticks_per_second,
+                    .on_failure = config.after_failure == "lose" ? after_failure::lose : after_failure::requeue,
+                    .layout_change = config.layout_change_s * vgpualloc::ticks_per_second}};
     record.result = sim.run(tell);
+    record.has_queue = rules->keeps_waiting();
     count_end_state(record, loaded.input, alloc, sim.state());
     record.offered_load = offered_load_of(loaded.input, vgpualloc::milli_gpu{record.total_milli});
 #if VGA_VERIFY_ENABLED

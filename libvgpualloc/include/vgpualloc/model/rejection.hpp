@@ -49,6 +49,9 @@ enum class rejection_code : std::uint8_t {
     node_not_known,             ///< misuse: the placement names a node that the cluster does not have
     request_not_known,          ///< misuse: the allocator has forgotten the request, or never knew it
     amount_not_valid,           ///< misuse: a negative amount, or one beyond model/limits.hpp
+    over_quota,                 ///< of a queue: its quota, or what others lend it, does not hold one more such job
+    gang_not_complete,          ///< of a queue: it would fit, and others that it starts together with would not
+    still_queued,               ///< of a queue: its turn had not come when the run ended
     count_,                     ///< number of codes
 };
 
@@ -96,6 +99,9 @@ inline constexpr std::size_t rejection_code_count = static_cast<std::size_t>(rej
         "node_not_known",
         "request_not_known",
         "amount_not_valid",
+        "over_quota",
+        "gang_not_complete",
+        "still_queued",
     };
     return names[static_cast<std::size_t>(code)];
 }

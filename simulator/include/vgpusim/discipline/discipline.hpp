@@ -1,32 +1,32 @@
-// A scheduling discipline: when a waiting pod is tried, and what happens when it does not fit.
+// A scheduling discipline: which waiting jobs are tried when, and what becomes of those that do not fit.
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <vector>
 
 #include "vgpualloc/core/units.hpp"
-#include "vgpualloc/model/rejection.hpp"
 
 namespace vgpusim {
 
-/// The loop asks the discipline at each arrival, rejection and finish which pods to try when; it schedules the
-/// attempts.
+class simulation;
+
+/// The loop tells the discipline what happens. At the end of every instant in which something happened it asks for one
+/// pass, in which the discipline starts what it wants (simulation::try_start). Jobs and pods are positions, as
+/// job_table and simulation_input number them. The simulation that is handed over is the same one in all calls.
 class discipline {
 public:
-    struct attempt {
-        std::uint32_t pod = 0;
-        vgpualloc::ticks time;
-    };
-
     virtual ~discipline() = default;
-    /// A pod arrived: append the attempts that follow from it.
-    virtual void on_arrival(std::uint32_t pod, vgpualloc::ticks now, std::vector<attempt>& attempts) = 0;
-    /// A pod did not fit. True: it has failed for good. False: the discipline keeps it, and may have appended attempts.
-    [[nodiscard]] virtual bool on_rejection(std::uint32_t pod, const vgpualloc::rejection& why, vgpualloc::ticks now,
-                                            std::vector<attempt>& attempts) = 0;
-    /// Capacity became free.
-    virtual void on_finish(std::uint32_t pod, vgpualloc::ticks now, std::vector<attempt>& attempts) = 0;
+
+    /// Whether jobs that do not fit are kept. Otherwise every job is started or given up in the pass of its arrival.
+    [[nodiscard]] virtual bool keeps_waiting() const noexcept = 0;
+    /// All pods of a job have arrived; or it was stopped and is to run again, with its old place in the queue.
+    virtual void on_arrival(std::uint32_t job, simulation& run) = 0;
+    /// A pod has started, and is planned to end at `planned_end` (ticks::max(): nobody knows).
+    virtual void on_start(std::uint32_t /*pod*/, vgpualloc::ticks /*planned_end*/, simulation& /*run*/) {}
+    /// A pod has ended or was stopped; its booking is still in the ledger while this is called.
+    virtual void on_end(std::uint32_t /*pod*/, simulation& /*run*/) {}
+    /// A node or device went out of service, or came back.
+    virtual void on_cluster_change(simulation& /*run*/) {}
+    virtual void pass(simulation& run) = 0;
 };
 
 } // namespace vgpusim

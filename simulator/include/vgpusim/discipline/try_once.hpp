@@ -8,17 +8,16 @@
 
 namespace vgpusim {
 
-/// Every pod is tried once, at its arrival, and fails if it does not fit then: the reference simulator's behaviour.
+/// Every job is tried once, at its arrival, and fails if it does not fit then: the reference simulator's behaviour. A
+/// job that was stopped is tried once more.
 class try_once final : public discipline {
 public:
-    void on_arrival(std::uint32_t pod, vgpualloc::ticks now, std::vector<attempt>& attempts) override {
-        attempts.push_back({.pod = pod, .time = now});
-    }
-    [[nodiscard]] bool on_rejection(std::uint32_t, const vgpualloc::rejection&, vgpualloc::ticks,
-                                    std::vector<attempt>&) override {
-        return true;
-    }
-    void on_finish(std::uint32_t, vgpualloc::ticks, std::vector<attempt>&) override {}
+    [[nodiscard]] bool keeps_waiting() const noexcept override { return false; }
+    void on_arrival(std::uint32_t job, simulation& /*run*/) override { arrived_.push_back(job); }
+    void pass(simulation& run) override;
+
+private:
+    std::vector<std::uint32_t> arrived_; ///< in this instant, in order
 };
 
 } // namespace vgpusim

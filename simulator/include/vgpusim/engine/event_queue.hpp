@@ -11,14 +11,15 @@
 namespace vgpusim {
 
 /// What happens, in the order in which events of one instant are handled: what frees capacity comes before what asks
-/// for it, and a sample sees the instant when it is over.
-enum class event_class : std::uint8_t { finish, arrival, attempt, start, sample };
+/// for it, and a sample sees the instant when it is over. Arrivals are not queued: they lie in order as they are.
+enum class event_class : std::uint8_t { finish, cluster, arrival, sample };
 
 struct event {
     vgpualloc::ticks time;
     event_class what = event_class::sample;
+    std::uint32_t round = 0; ///< of a finish: which start of the pod it belongs to
     std::uint64_t sequence = 0;
-    std::uint32_t pod = 0; ///< position in simulation_input::pods; unused by samples
+    std::uint32_t subject = 0; ///< of a finish the pod, of a change of the cluster the position in cluster_events
 
     [[nodiscard]] bool before(const event& other) const noexcept {
         if (time != other.time) return time < other.time;
@@ -31,8 +32,8 @@ struct event {
 /// cannot happen, because every event gets its own sequence number.
 class event_queue {
 public:
-    void push(vgpualloc::ticks time, event_class what, std::uint32_t pod) {
-        event added{.time = time, .what = what, .sequence = sequence_++, .pod = pod};
+    void push(vgpualloc::ticks time, event_class what, std::uint32_t subject, std::uint32_t round = 0) {
+        event added{.time = time, .what = what, .round = round, .sequence = sequence_++, .subject = subject};
         if (first_known_) {
             if (added.before(first_)) std::swap(added, first_);
         } else if (heap_.empty() || added.before(heap_.front())) {
@@ -44,6 +45,8 @@ public:
         std::push_heap(heap_.begin(), heap_.end(), later);
     }
     [[nodiscard]] bool empty() const noexcept { return !first_known_ && heap_.empty(); }
+    /// The first event; the queue is not empty.
+    [[nodiscard]] const event& next() const noexcept { return first_known_ ? first_ : heap_.front(); }
     /// Takes the first event; the queue is not empty.
     [[nodiscard]] event pop() {
         if (first_known_) {

@@ -5,15 +5,21 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "vgpualloc/alloc/allocator.hpp"
 #include "vgpualloc/model/ledger.hpp"
 #include "vgpusim/discipline/discipline.hpp"
+#include "vgpusim/engine/cluster_service.hpp"
 #include "vgpusim/engine/event_queue.hpp"
 #include "vgpusim/engine/gauges.hpp"
+#include "vgpusim/engine/job_table.hpp"
 #include "vgpusim/engine/latency.hpp"
+#include "vgpusim/engine/mig_instances.hpp"
 #include "vgpusim/engine/over_time.hpp"
+#include "vgpusim/engine/quota_book.hpp"
 #include "vgpusim/workload/workload.hpp"
 
 namespace vgpusim {
@@ -22,8 +28,19 @@ inline constexpr std::uint32_t no_booking = std::numeric_limits<std::uint32_t>::
 
 /// What became of one pod.
 struct pod_outcome {
-    std::uint32_t booking = no_booking; ///< position in ledger::bookings(); no_booking = never placed
+    std::uint32_t booking =
+        no_booking; ///< of the last start, position in ledger::bookings(); no_booking = never placed
     vgpualloc::rejection_code reason = vgpualloc::rejection_code::none; ///< of the last attempt that failed
+};
+
+/// When a pod ran.
+struct pod_times {
+    vgpualloc::ticks start;   ///< the first time; meaningful if starts > 0
+    vgpualloc::ticks end;     ///< meaningful if ended
+    vgpualloc::ticks begun;   ///< of the latest start
+    std::uint32_t starts = 0; ///< more than one after preemptions and failures
+    bool ended = false;       ///< it has run to its end
+    bool given_up = false;    ///< it will not be tried again
 };
 
 /// The cluster after one event, or at one sampling time.
@@ -35,11 +52,18 @@ struct sample {
     std::int64_t unusable_micro = 0; ///< fragmentation F, millionths of a milli-GPU
     std::int64_t used_nodes = 0;
     std::int64_t used_gpus = 0;
+    std::int64_t waiting = 0; ///< jobs in the queue
 };
+
+/// What becomes of a job that a failure of its node or device has stopped.
+enum class after_failure : std::uint8_t { requeue, lose };
 
 struct simulation_options {
     /// Time between samples; 0 = a sample after every placement, failure and finish.
-    vgpualloc::ticks sample_interval;
+    vgpualloc::ticks sample_interval{};
+    after_failure on_failure = after_failure::requeue;
+    /// How long it takes to make a MIG instance that is not there; its slices are taken meanwhile.
+    vgpualloc::ticks layout_change{};
 };
 
 /// When the most was allocated; of equal moments the first.
@@ -48,14 +72,26 @@ struct allocation_peak {
     std::uint64_t events = 0; ///< of the ledger up to there
 };
 
+/// What went otherwise than planned.
+struct disturbances {
+    std::int64_t preemptions = 0;      ///< jobs that were stopped for others
+    std::int64_t pods_stopped = 0;     ///< by failures of what they ran on
+    std::int64_t pods_lost = 0;        ///< of these, those that never ran again
+    std::int64_t layout_changes = 0;   ///< MIG instances that were made
+    double milli_seconds_redone = 0.0; ///< milli-GPU x seconds of runs that were stopped, for whatever reason
+};
+
 struct simulation_result {
     std::vector<pod_outcome> pods; ///< in order of arrival
+    /// Likewise; empty where no pod leaves and none waits: then every pod that is placed starts when it arrives.
+    std::vector<pod_times> times;
     std::vector<sample> samples;
     over_time usage;             ///< from the first arrival to the last event
     over_time usage_of_arrivals; ///< from the first arrival to the last one
     allocation_peak peak;
-    std::int64_t placed = 0;
-    std::int64_t failed = 0;
+    disturbances disturbed;
+    std::int64_t placed = 0; ///< pods that started at least once
+    std::int64_t failed = 0; ///< pods that were given up
     std::int64_t finished = 0;
     std::int64_t decisions = 0;
     std::uint64_t loop_ns = 0; ///< wall time of the loop
@@ -68,11 +104,15 @@ struct simulation_result {
     }
 };
 
+enum class start_result : std::uint8_t { started, does_not_fit, over_quota, not_approved };
+
 /// One replay. The input, ledger and allocator must outlive it and not be used for anything else meanwhile.
 class simulation {
 public:
     /// Called now and then with the number of arrivals handled.
     using progress = std::function<void(std::size_t)>;
+    /// Whether a job may start where it would be placed. The ledger has the placements of its pods while it is asked.
+    using approval = std::function<bool(std::span<const vgpualloc::placement>)>;
 
     simulation(const simulation_input& input, vgpualloc::ledger& book, vgpualloc::allocator& alloc, discipline& rules,
                std::shared_ptr<vgpualloc::fragmentation_model> fragmentation, simulation_options options);
@@ -83,31 +123,90 @@ public:
     /// The state as the loop counts it.
     [[nodiscard]] gauges& state() noexcept { return gauges_; }
 
+    // What disciplines ask and do.
+
+    [[nodiscard]] vgpualloc::ticks now() const noexcept { return now_; }
+    [[nodiscard]] const job_table& jobs() const noexcept { return jobs_; }
+    [[nodiscard]] const quota_book& quotas() const noexcept { return quotas_; }
+    [[nodiscard]] vgpualloc::ledger& book() noexcept { return *ledger_; }
+    [[nodiscard]] vgpualloc::allocator& alloc() noexcept { return *allocator_; }
+    [[nodiscard]] const simulation_input& input() const noexcept { return *input_; }
+    [[nodiscard]] vgpualloc::request_id request_id_of(std::uint32_t pod) const noexcept {
+        return requests_[input_->pods[pod].request];
+    }
+    [[nodiscard]] const vgpualloc::pod_request& request_of(std::uint32_t pod) const noexcept {
+        return input_->requests[input_->pods[pod].request];
+    }
+    /// Starts a job: at least its minimum of pods at once, or nothing. With an approval, only if that agrees. Pods
+    /// beyond the minimum that do not fit start later, when they do; without a waiting queue they have failed.
+    start_result try_start(std::uint32_t job, const approval* approve = nullptr);
+    /// Starts all pods of a job on these nodes, one for each pod; which devices, the policy says. Or nothing.
+    start_result start_on(std::uint32_t job, std::span<const vgpualloc::node_index> nodes);
+    /// A waiting job will not be tried again: for what its attempts have shown, or for `why`.
+    void give_up(std::uint32_t job, vgpualloc::rejection_code why = vgpualloc::rejection_code::none);
+    /// Stops a running job for another one; it waits again.
+    void preempt(std::uint32_t job);
+    /// What keeps the job from starting even if nothing else ran; none: it would start.
+    [[nodiscard]] vgpualloc::rejection_code why_never(std::uint32_t job);
+
 private:
-    void next_arrival();
+    [[nodiscard]] bool step();
+    [[nodiscard]] bool is_over() const noexcept;
+    void hold(vgpualloc::ticks until);
+    void arrive();
+    void enqueue(std::uint32_t job);
     void handle(const event& happening);
-    void attempt(const event& happening);
-    void finish(const event& happening);
+    void finish(std::uint32_t pod);
+    [[nodiscard]] bool is_stale(const event& happening) const noexcept;
+    void change_cluster(const cluster_event& change);
+    void stop_job(std::uint32_t job, bool again);
+    void end_pod(std::uint32_t pod);
+    [[nodiscard]] vgpualloc::expected<vgpualloc::placed_pod, vgpualloc::rejection> place(std::uint32_t pod);
+    start_result start_single(std::uint32_t job, const approval* approve);
+    start_result start_gang(std::uint32_t job, const approval* approve);
+    void start_late_members();
+    [[nodiscard]] bool has_quota(std::uint32_t job);
+    [[nodiscard]] std::uint32_t book(std::uint32_t pod, const vgpualloc::placement& where);
+    void begin(std::uint32_t pod, const vgpualloc::placement& where, std::uint32_t booking);
+    void begin_job(std::uint32_t job);
     void update_node(vgpualloc::node_index where);
     [[nodiscard]] sample state_at(vgpualloc::ticks time) const;
-    void record(vgpualloc::ticks time);
-    void note_peak(vgpualloc::ticks time);
-    void schedule_attempts();
+    void record();
+    void note_peak();
+    void count_outcomes();
 
     const simulation_input* input_;
     vgpualloc::ledger* ledger_;
     vgpualloc::allocator* allocator_;
     discipline* discipline_;
     simulation_options options_;
+    job_table jobs_;
+    quota_book quotas_;
     gauges gauges_;
+    cluster_service service_;
+    mig_instances instances_;
     event_queue queue_;
     std::vector<vgpualloc::request_id> requests_; ///< by position in simulation_input::requests
-    std::vector<discipline::attempt> attempts_;
     simulation_result result_;
-    std::size_t arrivals_queued_ = 0;
+    vgpualloc::ticks now_;
+    std::size_t arrivals_ = 0;                 ///< pods that have arrived
+    std::vector<std::uint32_t> members_live_;  ///< by job, where jobs are named or have quotas: pods that run
+    std::vector<std::uint32_t> members_here_;  ///< by job, where jobs are named: pods that have arrived
+    std::vector<std::uint32_t> late_members_;  ///< pods of running jobs beyond their minimum, in the order of starting
+    std::vector<vgpualloc::placement> places_; ///< of the gang that is being tried
+    std::vector<std::optional<vgpualloc::rejection_code>> never_; ///< why_never() by class
+    std::unique_ptr<class empty_cluster> empty_;                  ///< made when first asked
     std::int64_t arrived_milli_ = 0;
     std::int64_t served_milli_ = 0;
+    std::int64_t waiting_ = 0;
     std::uint64_t id_generation_ = 0;
+    bool pass_due_ = false;
+    bool capacity_freed_ = false; ///< since late members were last tried
+
+public:
+    ~simulation();
+    simulation(const simulation&) = delete;
+    simulation& operator=(const simulation&) = delete;
 };
 
 } // namespace vgpusim

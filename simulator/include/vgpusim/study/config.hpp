@@ -21,6 +21,9 @@ struct run_config {
     std::string policy = "fgd";
     std::string device_policy; ///< empty: the policy itself
     std::string mode = "hami_core";
+    std::string discipline = "try_once";
+    std::string after_failure = "requeue"; ///< or "lose": of jobs whose node or device failed
+    std::int64_t layout_change_s = 0;      ///< to make a MIG instance that is not there
     double tune = 0.0;
     double offered_load = 0.0; ///< 0 = the times of the trace
     std::int64_t seed = default_seed;

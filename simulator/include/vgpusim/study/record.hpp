@@ -41,6 +41,15 @@ struct fault_domain_count {
     }
 };
 
+/// What became of the rows of pods.csv.
+struct row_counts {
+    std::int64_t arrived = 0;
+    std::int64_t placed = 0;  ///< started, now or once
+    std::int64_t failed = 0;  ///< given up
+    std::int64_t waiting = 0; ///< neither, when the run ended
+    std::int64_t finished = 0;
+};
+
 /// A finished replay with what is needed to describe it.
 struct run_record {
     run_config config;
@@ -48,12 +57,14 @@ struct run_record {
     simulation_result result;
     vgpualloc::fragmentation_buckets buckets; ///< over all nodes at the end
     fault_domain_count fault_domains;         ///< in the state to show
-    std::vector<std::int64_t> code_count;     ///< failed pods by rejection code
+    row_counts rows;
+    std::vector<std::int64_t> code_count; ///< rows that were not placed, by rejection code
     std::int64_t total_milli = 0;
     std::int64_t gpus = 0;
     sample last; ///< the state at the end
     /// Some pods of the workload end: the state at the end then says little, and what counts are means over time.
     bool pods_leave = false;
+    bool has_queue = false; ///< jobs that do not fit wait
     vgpualloc::ticks first_arrival;
     vgpualloc::ticks last_arrival;
     std::optional<double> offered_load;         ///< offered_load_of()

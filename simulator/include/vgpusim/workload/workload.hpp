@@ -29,12 +29,12 @@ struct arriving_pod {
 
 /// Pods that start together or not at all, and how they wait. A job enters the queue when its last pod has arrived.
 struct job {
-    std::uint32_t first = 0;                  ///< of its pods, position in simulation_input::members
-    std::uint32_t pods = 1;                   ///< how many there are
-    std::uint32_t minimum = 1;                ///< without which none starts; the others start when they fit
-    std::uint32_t queue = 0;                  ///< position in simulation_input::queues; 0 where there are none
-    std::int32_t priority = 0;                ///< higher goes first, where a discipline looks at it
-    std::optional<vgpualloc::ticks> estimate; ///< how long it is said to run at most; absent: nobody knows
+    std::uint32_t first = 0;                    ///< of its pods, position in simulation_input::members
+    std::uint32_t pods = 1;                     ///< how many there are
+    std::uint32_t minimum = 1;                  ///< without which none starts; the others start when they fit
+    std::uint32_t queue = 0;                    ///< position in simulation_input::queues; 0 where there are none
+    std::int32_t priority = 0;                  ///< higher goes first, where a discipline looks at it
+    std::optional<vgpualloc::ticks> estimate{}; ///< how long it is said to run at most; absent: nobody knows
 };
 
 /// Amounts that a quota counts. Of a request they are what it says by itself: a share in percent of a device's memory
@@ -49,9 +49,9 @@ struct device_amounts {
 
 /// An amount in each dimension, absent where the dimension is not limited.
 struct device_quota {
-    std::optional<std::int64_t> devices;
-    std::optional<std::int64_t> memory_mib;
-    std::optional<std::int64_t> cores_percent;
+    std::optional<std::int64_t> devices{};
+    std::optional<std::int64_t> memory_mib{};
+    std::optional<std::int64_t> cores_percent{};
 };
 
 /// A queue and its share of the cluster. A job starts if its queue then stays within `guaranteed`, or, borrowing what
@@ -59,8 +59,8 @@ struct device_quota {
 /// guaranteed. A dimension in which no queue has a guarantee is limited by `limit` alone.
 struct job_queue {
     std::string name;
-    device_quota guaranteed;
-    device_quota limit;
+    device_quota guaranteed{};
+    device_quota limit{};
 };
 
 /// What happens to the cluster itself. `stops` ends what runs there (a failure, or the end of a lease), `drains` lets
@@ -70,8 +70,8 @@ enum class cluster_change : std::uint8_t { stops, drains, resumes };
 struct cluster_event {
     vgpualloc::ticks time;
     cluster_change what = cluster_change::stops;
-    vgpualloc::node_index node;                    ///< position in simulation_input::nodes
-    std::optional<vgpualloc::device_index> device; ///< absent: the node with all of its devices
+    vgpualloc::node_index node;                      ///< position in simulation_input::nodes
+    std::optional<vgpualloc::device_index> device{}; ///< absent: the node with all of its devices
 };
 
 struct simulation_input {

@@ -1,32 +1,27 @@
 #include "vgpusim/discipline/try_once.hpp"
 
-#include <vector>
-
 #include <gtest/gtest.h>
+
+#include "../replayed.hpp"
 
 namespace {
 
-using vgpualloc::ticks;
-using vgpusim::discipline;
-using vgpusim::try_once;
+using vgpusim_test::at;
+using vgpusim_test::built;
+using vgpusim_test::gpu_node;
+using vgpusim_test::replayed;
+using vgpusim_test::whole;
 
-TEST(try_once, tries_a_pod_when_it_arrives) {
-    try_once rules;
-    std::vector<discipline::attempt> attempts;
-    rules.on_arrival(3, ticks{17}, attempts);
-    rules.on_arrival(1, ticks{17}, attempts);
-    ASSERT_EQ(attempts.size(), 2U); // appended, not replaced
-    EXPECT_EQ(attempts[0].pod, 3U);
-    EXPECT_EQ(attempts[0].time, ticks{17});
-    EXPECT_EQ(attempts[1].pod, 1U);
-}
-
-TEST(try_once, gives_a_rejected_pod_up_and_never_tries_again) {
-    try_once rules;
-    std::vector<discipline::attempt> attempts;
-    EXPECT_TRUE(rules.on_rejection(0, {}, ticks{1}, attempts));
-    rules.on_finish(2, ticks{5}, attempts);
-    EXPECT_TRUE(attempts.empty());
+TEST(try_once, gives_a_pod_up_that_does_not_fit_when_it_arrives) {
+    vgpusim::try_once rules;
+    EXPECT_FALSE(rules.keeps_waiting());
+    const replayed run{built({gpu_node("n", 1)},
+                             {at(whole("p0", 1), 0, 10), at(whole("p1", 1), 2, 7), at(whole("p2", 1), 11, 12)}, 0.0,
+                             true),
+                       rules};
+    EXPECT_EQ(run.placed(), (std::vector<bool>{true, false, true})) << "nothing is tried again when p0 has ended";
+    EXPECT_EQ(run.result.failed, 1);
+    EXPECT_EQ(run.result.decisions, 3);
 }
 
 } // namespace

@@ -27,8 +27,7 @@ std::vector<event> drained(event_queue& queue) {
 TEST(event_queue, starts_empty) { EXPECT_TRUE(event_queue{}.empty()); }
 
 TEST(event_queue, at_one_instant_finishes_come_first_and_samples_last) {
-    const std::array expected{event_class::finish, event_class::arrival, event_class::attempt, event_class::start,
-                              event_class::sample};
+    const std::array expected{event_class::finish, event_class::cluster, event_class::arrival, event_class::sample};
     auto classes = expected;
     do {
         event_queue queue;
@@ -41,8 +40,8 @@ TEST(event_queue, at_one_instant_finishes_come_first_and_samples_last) {
 
 TEST(event_queue, order_does_not_depend_on_insertion) {
     std::array events{what_when{2, event_class::finish},  what_when{1, event_class::sample},
-                      what_when{2, event_class::arrival}, what_when{-3, event_class::start},
-                      what_when{1, event_class::attempt}, what_when{9, event_class::finish}};
+                      what_when{2, event_class::arrival}, what_when{-3, event_class::cluster},
+                      what_when{1, event_class::cluster}, what_when{9, event_class::finish}};
     auto expected = events;
     std::ranges::sort(expected);
     std::ranges::sort(events);
@@ -64,19 +63,19 @@ TEST(event_queue, equal_time_and_class_come_out_as_they_went_in) {
     event_queue queue;
     for (std::uint32_t pod = 0; pod < 100; ++pod) queue.push(ticks{5}, event_class::arrival, 99 - pod);
     std::uint32_t expected = 99;
-    for (const event& drawn : drained(queue)) EXPECT_EQ(drawn.pod, expected--);
+    for (const event& drawn : drained(queue)) EXPECT_EQ(drawn.subject, expected--);
 }
 
 TEST(event_queue, pushing_between_pops_keeps_the_order) {
     event_queue queue;
     queue.push(ticks{1}, event_class::arrival, 1);
     queue.push(ticks{3}, event_class::arrival, 3);
-    EXPECT_EQ(queue.pop().pod, 1U);
+    EXPECT_EQ(queue.pop().subject, 1U);
     queue.push(ticks{2}, event_class::finish, 2);
     queue.push(ticks{3}, event_class::finish, 4);
-    EXPECT_EQ(queue.pop().pod, 2U);
-    EXPECT_EQ(queue.pop().pod, 4U);
-    EXPECT_EQ(queue.pop().pod, 3U);
+    EXPECT_EQ(queue.pop().subject, 2U);
+    EXPECT_EQ(queue.pop().subject, 4U);
+    EXPECT_EQ(queue.pop().subject, 3U);
     EXPECT_TRUE(queue.empty());
 }
 

@@ -1,105 +1,55 @@
 #include "vgpusim/engine/simulation.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "../workloads.hpp"
+#include "../replayed.hpp"
 #include "vgpusim/discipline/try_once.hpp"
 
 namespace {
 
 using testing::ElementsAre;
-using vgpualloc::rejection;
 using vgpualloc::rejection_code;
 using vgpualloc::ticks;
-using vgpusim::discipline;
-using vgpusim::no_booking;
 using vgpusim_test::at;
 using vgpusim_test::built;
 using vgpusim_test::cpu_only;
 using vgpusim_test::gpu_node;
+using vgpusim_test::replayed;
+using vgpusim_test::seconds;
 using vgpusim_test::share;
 using vgpusim_test::whole;
 
-ticks seconds(std::int64_t count) { return count * vgpualloc::ticks_per_second; }
-
-/// One replay under best_fit.
-class replayed {
+/// Writes down what the loop tells, and tries all that wait in every pass.
+class retrying final : public vgpusim::discipline {
 public:
-    replayed(vgpusim::simulation_input from, discipline& rules, ticks interval = {},
-             const vgpusim::simulation::progress& tell = {})
-        : input{std::move(from)} {
-        vgpusim::simulation loop{
-            input, book, alloc_, rules, vgpusim_test::measure_for(input), {.sample_interval = interval}};
-        result = loop.run(tell);
+    [[nodiscard]] bool keeps_waiting() const noexcept override { return true; }
+    void on_arrival(std::uint32_t job, vgpusim::simulation& run) override {
+        note("arrival", job, run);
+        waiting_.push_back(job);
     }
-
-    /// Per sample "second:allocated".
-    [[nodiscard]] std::vector<std::string> allocated() const {
-        std::vector<std::string> lines;
-        for (const auto& sample : result.samples) {
-            lines.push_back(std::to_string(sample.time.count() / 1'000'000) + ":" +
-                            std::to_string(sample.allocated_milli));
-        }
-        return lines;
-    }
-    [[nodiscard]] std::vector<bool> placed() const {
-        std::vector<bool> all;
-        for (const auto& pod : result.pods) all.push_back(pod.booking != no_booking);
-        return all;
-    }
-
-    vgpusim::simulation_input input;
-    vgpualloc::ledger book{input.nodes};
-
-private:
-    std::unique_ptr<vgpualloc::policy> policy_ = vgpusim_test::policy_for(input, "best_fit");
-    vgpualloc::allocator alloc_{book, {.node = policy_.get(), .device = policy_.get()}};
-
-public:
-    vgpusim::simulation_result result;
-};
-
-/// Writes down what the loop asks, and retries what was rejected when something finishes, or after a delay.
-class retrying final : public discipline {
-public:
-    explicit retrying(ticks delay = {}) : delay_{delay} {}
-
-    void on_arrival(std::uint32_t pod, ticks now, std::vector<attempt>& attempts) override {
-        note("arrival", pod, now);
-        attempts.push_back({.pod = pod, .time = now});
-    }
-    [[nodiscard]] bool on_rejection(std::uint32_t pod, const rejection& why, ticks now,
-                                    std::vector<attempt>& attempts) override {
-        note("rejection", pod, now);
-        reasons.push_back(why.main_code());
-        if (delay_ > ticks{0}) {
-            attempts.push_back({.pod = pod, .time = now + delay_});
-        } else {
-            waiting_.push_back(pod);
-        }
-        return false;
-    }
-    void on_finish(std::uint32_t pod, ticks now, std::vector<attempt>& attempts) override {
-        note("finish", pod, now);
-        for (const std::uint32_t waiter : waiting_) attempts.push_back({.pod = waiter, .time = now});
-        waiting_.clear();
+    void on_start(std::uint32_t pod, ticks, vgpusim::simulation& run) override { note("start", pod, run); }
+    void on_end(std::uint32_t pod, vgpusim::simulation& run) override { note("end", pod, run); }
+    void pass(vgpusim::simulation& run) override {
+        std::erase_if(waiting_, [&](std::uint32_t job) {
+            const bool started = run.try_start(job) == vgpusim::start_result::started;
+            if (!started) note("rejection", job, run);
+            return started;
+        });
     }
 
     std::vector<std::string> calls;
-    std::vector<rejection_code> reasons;
 
 private:
-    void note(const char* what, std::uint32_t pod, ticks now) {
-        calls.push_back(std::string{what} + " " + std::to_string(pod) + " " + std::to_string(now.count() / 1'000'000));
+    void note(const char* what, std::uint32_t pod, const vgpusim::simulation& run) {
+        calls.push_back(std::string{what} + " " + std::to_string(pod) + " " +
+                        std::to_string(run.now().count() / 1'000'000));
     }
 
-    ticks delay_;
     std::vector<std::uint32_t> waiting_;
 };
 
@@ -145,7 +95,7 @@ TEST(simulation, all_that_arrives_at_an_instant_has_arrived_before_anything_is_t
     EXPECT_EQ(rules.calls[0], "arrival 0 5");
     EXPECT_EQ(rules.calls[1], "arrival 1 5");
     EXPECT_EQ(rules.calls[2], "arrival 2 5");
-    EXPECT_EQ(rules.calls[3], "rejection 1 5");
+    EXPECT_EQ(rules.calls[3], "start 0 5");
 }
 
 TEST(simulation, a_pod_of_no_duration_is_placed_and_gone_in_one_instant) {
@@ -162,31 +112,24 @@ TEST(simulation, a_kept_pod_is_placed_at_a_later_attempt) {
                              {at(whole("p0", 1), 0, 10), at(whole("p1", 1), 2, 7), at(share("p2", 500), 3, 4)}, 0.0,
                              true),
                        rules};
-    EXPECT_THAT(rules.calls, ElementsAre("arrival 0 0", "arrival 1 2", "rejection 1 2", "arrival 2 3", "rejection 2 3",
-                                         "finish 0 10", "rejection 2 10", "finish 1 15", "finish 2 16"));
+    EXPECT_THAT(rules.calls, ElementsAre("arrival 0 0", "start 0 0", "arrival 1 2", "rejection 1 2", "arrival 2 3",
+                                         "rejection 1 3", "rejection 2 3", "end 0 10", "start 1 10", "rejection 2 10",
+                                         "end 1 15", "start 2 15", "end 2 16"));
     EXPECT_THAT(run.placed(), ElementsAre(true, true, true));
     EXPECT_EQ(run.result.failed, 0);
     EXPECT_EQ(run.result.placed, 3);
     EXPECT_EQ(run.result.finished, 3);
-    EXPECT_EQ(run.result.decisions, 6);
     EXPECT_EQ(run.result.pods[1].reason, rejection_code::none); // the former rejection is forgotten
-    for (const auto code : rules.reasons) EXPECT_NE(code, rejection_code::none);
-}
-
-TEST(simulation, an_attempt_may_be_put_off) {
-    retrying rules{seconds(4)};
-    const replayed run{built({gpu_node("n", 1)}, {at(whole("p0", 1), 0, 9), at(whole("p1", 1), 2, 3)}, 0.0, true),
-                       rules};
-    EXPECT_THAT(rules.calls, ElementsAre("arrival 0 0", "arrival 1 2", "rejection 1 2", "rejection 1 6", "finish 0 9",
-                                         "finish 1 11"));
-    EXPECT_THAT(run.placed(), ElementsAre(true, true));
+    EXPECT_EQ(run.result.times[1].start, seconds(10));
+    EXPECT_EQ(run.result.times[1].end, seconds(15));
 }
 
 TEST(simulation, samples_at_an_interval_show_each_instant_when_it_is_over) {
     vgpusim::try_once rules;
     const replayed run{
-        built({gpu_node("n", 2)}, {at(whole("p0", 1), 100, 110), at(whole("p1", 1), 110, 125)}, 0.0, true), rules,
-        seconds(10)};
+        built({gpu_node("n", 2)}, {at(whole("p0", 1), 100, 110), at(whole("p1", 1), 110, 125)}, 0.0, true),
+        rules,
+        {.sample_interval = seconds(10)}};
     EXPECT_THAT(run.allocated(), ElementsAre("100:1000", "110:1000", "120:1000", "130:0"));
     EXPECT_EQ(run.result.samples[1].arrived_milli, 2000);
 }

@@ -51,18 +51,18 @@ protected:
 // FINDINGS 32: a trace that knows no GPU memory has no pod that fails for want of it.
 TEST_F(output, pods_csv_has_a_row_per_arrival) {
     EXPECT_THAT(lines_of(vgpusim::pods_csv(record_, loaded_.input)),
-                ElementsAre("order,name,node,gpus,placed,reason", "0,a,n,0|1|2|3,1,", "1,b,n,4|5,1,",
-                            "2,c,,,0,insufficient_gpu_share"));
+                ElementsAre("order,name,node,gpus,placed,reason,arrival_s,start_s,end_s,attempts",
+                            "0,a,n,0|1|2|3,1,,1,1,,1", "1,b,n,4|5,1,,2,2,5,1", "2,c,,,0,insufficient_gpu_share,3,,,1"));
 }
 
 TEST_F(output, timeseries_csv_has_a_row_per_event) {
     const auto lines = lines_of(vgpusim::timeseries_csv(record_));
     ASSERT_THAT(lines, SizeIs(5));
     EXPECT_EQ(lines[0], "event,time,arrived_milli,allocated_milli,used_nodes,used_gpus,fragmentation_milli,"
-                        "fragmentation_pct,served_milli");
+                        "fragmentation_pct,served_milli,waiting");
     EXPECT_THAT(lines[1], testing::StartsWith("0,1,4000,4000,1,4,"));
-    EXPECT_EQ(lines[2], "1,2,6000,6000,1,6,0.0000,0.0000,6000"); // nothing is idle
-    EXPECT_EQ(lines[3], "2,3,9000,6000,1,6,0.0000,0.0000,6000");
+    EXPECT_EQ(lines[2], "1,2,6000,6000,1,6,0.0000,0.0000,6000,0"); // nothing is idle
+    EXPECT_EQ(lines[3], "2,3,9000,6000,1,6,0.0000,0.0000,6000,0");
     EXPECT_THAT(lines[4], testing::StartsWith("3,5,9000,4000,1,4,"));
 }
 

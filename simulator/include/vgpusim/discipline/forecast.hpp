@@ -1,0 +1,105 @@
+// When a job could start by the estimates of what runs, and whether another one would keep it from that.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "vgpualloc/core/units.hpp"
+#include "vgpualloc/model/partition.hpp"
+#include "vgpualloc/model/placement.hpp"
+#include "vgpualloc/model/request.hpp"
+
+namespace vgpusim {
+
+class simulation;
+
+/// Follows what runs. Times are absolute; ticks::max() is never. A pod that has outlived its estimate is taken to end
+/// at any moment.
+///
+/// A pod with one container that takes any device is answered exactly from tables: per device the time from which it
+/// could serve one unit of the request, per node the time from which it could serve all, and over the nodes a tree of
+/// minima. They are brought up to date device by device. Gangs whose pods take whole devices and nothing else are
+/// counted from the same tables. Other gangs and pods that choose among devices are answered by trials on the ledger:
+/// what ends by some time is released and the job placed, under the policy of the run.
+class release_forecast {
+public:
+    release_forecast();
+    ~release_forecast();
+    release_forecast(const release_forecast&) = delete;
+    release_forecast& operator=(const release_forecast&) = delete;
+
+    // What the discipline hears, passed on.
+    void on_start(std::uint32_t pod, vgpualloc::ticks planned_end, simulation& run);
+    /// Returns whether the pod ended when it was planned to, so that nothing is different from what was forecast.
+    bool on_end(std::uint32_t pod, simulation& run);
+    void on_cluster_change();
+
+    /// The earliest time at which the job could start if nothing else did; not before now.
+    [[nodiscard]] vgpualloc::ticks earliest(std::uint32_t job, simulation& run);
+    /// Whether the job could still start at `time` although the placements `added`, which the ledger has as reserved,
+    /// last longer than that. Without them it could.
+    [[nodiscard]] bool keeps(std::uint32_t job, vgpualloc::ticks time, std::span<const vgpualloc::placement> added,
+                             simulation& run);
+
+private:
+    /// One part of a device that a pod has, or one pod of a node, and when it is planned to end.
+    struct running_part {
+        vgpualloc::ticks end;
+        std::uint32_t pod = 0;
+        vgpualloc::partition part;
+    };
+    struct running_pod {
+        vgpualloc::ticks end;
+        std::uint32_t pod = 0;
+    };
+    struct unit_times;
+    struct request_times;
+
+    void prepare(simulation& run);
+    [[nodiscard]] std::size_t flat(vgpualloc::node_index node, vgpualloc::device_index device) const noexcept {
+        return first_device_[node.at()] + device.at();
+    }
+    [[nodiscard]] bool is_plain(std::uint32_t job, simulation& run) const;
+    [[nodiscard]] unit_times& unit_of(const vgpualloc::device_request& container, simulation& run);
+    [[nodiscard]] request_times& times_of(std::uint32_t pod, simulation& run);
+    void refresh(unit_times& unit, simulation& run);
+    void refresh(request_times& times, simulation& run);
+    [[nodiscard]] std::span<const vgpualloc::ticks> devices_of(const unit_times& unit, std::size_t node) const noexcept;
+    /// devices_of(), with what `added` leaves of the node's devices.
+    [[nodiscard]] std::vector<vgpualloc::ticks> devices_with(const unit_times& unit, std::size_t node,
+                                                             std::span<const vgpualloc::placement> added,
+                                                             simulation& run) const;
+    [[nodiscard]] vgpualloc::ticks device_time(const vgpualloc::device_request& unit, vgpualloc::node_index node,
+                                               vgpualloc::device_index device, simulation& run) const;
+    [[nodiscard]] vgpualloc::ticks host_time(vgpualloc::node_index node, const vgpualloc::pod_request& request,
+                                             simulation& run) const;
+    [[nodiscard]] vgpualloc::ticks node_time(const vgpualloc::pod_request& request, vgpualloc::node_index node,
+                                             std::span<const vgpualloc::ticks> devices, simulation& run);
+    [[nodiscard]] bool keeps_plain(std::uint32_t pod, vgpualloc::ticks time,
+                                   std::span<const vgpualloc::placement> added, simulation& run);
+    [[nodiscard]] unit_times* whole_device_gang(std::uint32_t job, simulation& run);
+    [[nodiscard]] bool gang_fits(std::uint32_t job, const unit_times& unit, vgpualloc::ticks time,
+                                 std::span<const vgpualloc::placement> added, simulation& run) const;
+    [[nodiscard]] vgpualloc::ticks earliest_of_gang(std::uint32_t job, unit_times& unit, simulation& run);
+    [[nodiscard]] vgpualloc::ticks earliest_by_trial(std::uint32_t job, simulation& run);
+    [[nodiscard]] bool fits_at(std::uint32_t job, vgpualloc::ticks time, simulation& run);
+
+    std::vector<std::size_t> first_device_;          ///< by node; one more at the end
+    std::vector<std::vector<running_part>> parts_;   ///< by device over all nodes
+    std::vector<std::vector<running_pod>> pods_;     ///< by node
+    std::vector<std::uint32_t> changed_devices_;     ///< every change, in order
+    std::vector<std::uint32_t> changed_nodes_;       ///< likewise
+    std::vector<std::unique_ptr<unit_times>> units_; ///< by distinct unit
+    std::vector<std::unique_ptr<request_times>>
+        requests_; ///< by position in simulation_input::requests; null: not asked
+    std::vector<vgpualloc::ticks> scratch_;
+    /// The last answer by trial, which holds until something ends earlier than planned.
+    std::optional<std::uint32_t> known_job_;
+    vgpualloc::ticks known_time_;
+};
+
+} // namespace vgpusim

@@ -1,0 +1,99 @@
+// Disciplines with a queue: in which order waiting jobs are tried, and which may overtake one that does not fit.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "vgpualloc/core/units.hpp"
+#include "vgpusim/discipline/discipline.hpp"
+#include "vgpusim/discipline/forecast.hpp"
+#include "vgpusim/discipline/waiting_line.hpp"
+
+namespace vgpusim {
+
+/// Who may start while a job before it in the queue does not fit.
+enum class overtaking : std::uint8_t {
+    none,       ///< nobody: strict order
+    unpromised, ///< whoever does not delay the first one, by the estimates (EASY backfilling)
+    everybody,  ///< whoever fits
+};
+
+struct queue_rules {
+    overtaking overtakes = overtaking::none;
+    bool by_priority = false; ///< higher priority first, then order of arrival; and it preempts lower priority
+};
+
+/// A queue over the whole cluster. A job of several pods starts with at least its minimum or not at all. A job that
+/// would not fit an empty cluster fails when it arrives. A job whose queue has no quota left is passed over: it holds
+/// up nobody of another queue.
+///
+/// `unpromised` is EASY: Mu'alem and Feitelson, "Utilization, Predictability, Workloads, and User Runtime Estimates in
+/// Scheduling the IBM SP2 with Backfilling", IEEE TPDS 12(6), 2001. The first job that does not fit is promised the
+/// earliest time at which it does by the estimates; another one starts if it fits now and either ends by then or leaves
+/// enough for the first one.
+class queue_discipline final : public discipline {
+public:
+    explicit queue_discipline(queue_rules rules) : rules_{rules} {}
+
+    [[nodiscard]] bool keeps_waiting() const noexcept override { return true; }
+    void on_arrival(std::uint32_t job, simulation& run) override;
+    void on_start(std::uint32_t pod, vgpualloc::ticks planned_end, simulation& run) override;
+    void on_end(std::uint32_t pod, simulation& run) override;
+    void on_cluster_change(simulation& run) override;
+    void pass(simulation& run) override;
+
+private:
+    /// Jobs of one class, which fit or do not fit together.
+    struct line {
+        waiting_line jobs;
+        bool is_active = false; ///< it is in active_
+        std::int32_t priority = 0;
+        std::uint64_t refused_in = 0;  ///< the epoch in which one did not fit
+        std::uint64_t delaying_in = 0; ///< the promise that one which ends too late would have broken
+    };
+    /// A job that could be tried next.
+    struct candidate {
+        std::int32_t priority = 0;
+        std::uint64_t turn = 0;
+        std::uint32_t line = 0;
+        std::size_t position = 0;
+
+        /// Whether the other one is to be tried before it.
+        [[nodiscard]] bool operator<(const candidate& other) const noexcept {
+            if (priority != other.priority) return priority < other.priority;
+            return turn > other.turn;
+        }
+    };
+
+    void start_in_order(simulation& run);
+    void start_whoever_fits(simulation& run);
+    void backfill(std::uint32_t head, simulation& run);
+    void activate(std::uint32_t number);
+    void drop_empty_lines();
+    void collect(vgpualloc::ticks longest, simulation& run);
+    void collect_next(std::uint32_t line, std::size_t from, vgpualloc::ticks longest, simulation& run);
+    [[nodiscard]] candidate take_candidate();
+    [[nodiscard]] static bool has_quota(std::uint32_t job, simulation& run);
+    [[nodiscard]] std::optional<candidate> first_in_order(simulation& run);
+    bool try_start(const candidate& next, simulation& run);
+    bool preempts(std::uint32_t job, simulation& run);
+
+    queue_rules rules_;
+    release_forecast forecast_;
+    std::vector<line> lines_;           ///< by class of jobs
+    std::vector<std::uint32_t> active_; ///< lines in which somebody waits, and some in which nobody does any more
+    std::vector<std::uint64_t> turns_;  ///< by job, from 1; 0: it never waited
+    std::vector<candidate> candidates_; ///< a heap
+    std::map<std::int32_t, std::int64_t> running_; ///< pods by priority, where that counts
+    std::uint64_t next_turn_ = 1;
+    std::uint64_t epoch_ = 1;   ///< rises when capacity becomes free
+    std::uint64_t promise_ = 1; ///< rises when the first job, or what it is promised, is another
+    std::uint32_t promised_job_ = 0;
+    vgpualloc::ticks promised_time_;
+};
+
+} // namespace vgpusim

@@ -1,0 +1,31 @@
+// Whether a job would fit if nothing else ran: one that would not is refused instead of blocking a queue for ever.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "vgpualloc/alloc/allocator.hpp"
+#include "vgpualloc/model/ledger.hpp"
+#include "vgpualloc/model/request.hpp"
+#include "vgpualloc/policy/binpack.hpp"
+
+namespace vgpusim {
+
+/// The cluster of a run with everything in service and nothing on it.
+class empty_cluster {
+public:
+    explicit empty_cluster(const vgpualloc::cluster& nodes);
+
+    /// Why `minimum` of these pods cannot run side by side, by the first one in the way; none if they can. They are
+    /// packed one after the other, so pods of very different sizes may be refused that some other order would place.
+    [[nodiscard]] vgpualloc::rejection_code why_not(std::span<const vgpualloc::pod_request* const> pods,
+                                                    std::uint32_t minimum);
+
+private:
+    vgpualloc::ledger book_;
+    std::unique_ptr<vgpualloc::policy> packing_;
+    vgpualloc::allocator alloc_;
+};
+
+} // namespace vgpusim

@@ -1,0 +1,28 @@
+// Which MIG instances exist on the devices: one that a pod needs and that is not there has to be made first.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "vgpualloc/model/ledger.hpp"
+#include "vgpualloc/model/placement.hpp"
+
+namespace vgpusim {
+
+/// Instances stay when their pod ends, and are there for the next one. To make an instance, those that are in its way
+/// are destroyed, which the booking has shown to be idle.
+class mig_instances {
+public:
+    /// The instances that a booked placement needs exist from now on. Returns how many had to be made.
+    std::int64_t provide(const vgpualloc::ledger& book, const vgpualloc::placement& where);
+
+private:
+    using device = std::pair<std::uint32_t, std::uint32_t>; ///< node, device
+
+    std::map<device, std::vector<vgpualloc::mig_instance>> existing_;
+};
+
+} // namespace vgpusim

@@ -1,0 +1,236 @@
+#include "vgpusim/discipline/conservative.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <string>
+
+#include "vgpusim/discipline/whole_devices.hpp"
+#include "vgpusim/engine/simulation.hpp"
+
+namespace vgpusim {
+
+using vgpualloc::expected;
+using vgpualloc::node_index;
+using vgpualloc::pod_id;
+using vgpualloc::pod_request;
+using vgpualloc::rejection_code;
+using vgpualloc::ticks;
+
+namespace {
+
+/// How many whole devices the pod takes.
+std::int64_t devices_of(const pod_request& request) noexcept {
+    return request.containers.empty() ? 0 : request.containers.front().count;
+}
+
+/// Devices of a node that take pods.
+std::int64_t capacity_of(node_index node, simulation& run) {
+    const auto& book = run.book();
+    if (!book.nodes().nodes[node.at()].host.is_open()) return 0;
+    return std::ranges::count(book.services(node), vgpualloc::service_state::in_service);
+}
+
+} // namespace
+
+expected<void> conservative::check(const simulation_input& input, const vgpualloc::cluster& nodes) {
+    for (std::size_t i = 0; i < input.requests.size(); ++i) {
+        const pod_request& request = input.requests[i];
+        const bool counted = takes_any_device(request) &&
+                             (request.containers.empty() || takes_whole_devices(request.containers.front(), nodes));
+        if (counted) continue;
+        const std::string name = i < input.request_names.size() ? " (class " + input.request_names[i] + ")" : "";
+        return vgpualloc::unexpected(vgpualloc::error{
+            .code = vgpualloc::error_code::unsupported,
+            .where = "",
+            .field = "discipline",
+            .value = "conservative",
+            .expected = "easy, or pods that all take whole devices, in one container: a plan counts devices" + name});
+    }
+    return {};
+}
+
+void conservative::on_arrival(std::uint32_t job, simulation& run) {
+    if (turns_.empty()) turns_.resize(run.jobs().count());
+    if (turns_[job] != 0) { // it was stopped and has its old place
+        const auto after = std::ranges::upper_bound(queue_, turns_[job], {}, &planned_job::turn);
+        queue_.insert(after, {.job = job, .turn = turns_[job]});
+        plan_is_void_ = true;
+        return;
+    }
+    if (const rejection_code why = run.why_never(job); why != rejection_code::none) {
+        run.give_up(job, why);
+        return;
+    }
+    turns_[job] = next_turn_++;
+    queue_.push_back({.job = job, .turn = turns_[job]});
+}
+
+void conservative::on_start(std::uint32_t pod, ticks planned_end, simulation& run) {
+    running_[pod] = {.node = run.book().booking_of(pod_id{pod}).where.node,
+                     .devices = devices_of(run.request_of(pod)),
+                     .end = planned_end};
+    const ticks estimate = run.jobs().estimate(run.jobs().job_of(pod));
+    if (estimate != ticks::max() && planned_end != run.now() + estimate) plan_is_void_ = true; // it begins later
+}
+
+void conservative::on_end(std::uint32_t pod, simulation& run) {
+    const auto ended = running_.find(pod);
+    if (ended->second.end != run.now()) plan_is_void_ = true;
+    running_.erase(ended);
+}
+
+bool conservative::offers(std::size_t node, std::uint32_t pod, simulation& run) {
+    auto& known = offers_[run.jobs().request_of(pod)];
+    if (known.empty()) {
+        const auto& nodes = run.book().nodes();
+        const pod_request& request = run.request_of(pod);
+        for (const auto& described : nodes.nodes) {
+            known.push_back(std::ranges::all_of(described.devices, [&](const auto& device) {
+                const auto& spec = nodes.kinds[device.kind];
+                return vgpualloc::why_never(spec, request.containers.front()) == rejection_code::none;
+            }));
+        }
+    }
+    return known[node];
+}
+
+void conservative::plan_anew(simulation& run) {
+    plan_is_void_ = false;
+    const std::size_t nodes = run.book().nodes().nodes.size();
+    offers_.resize(run.input().requests.size());
+    profiles_.clear();
+    profiles_.reserve(nodes);
+    for (std::size_t node = 0; node < nodes; ++node) {
+        profiles_.emplace_back(run.now(), capacity_of(node_index{node}, run));
+    }
+    for (const auto& [pod, running] : running_) {
+        // Who has outlived the estimate may end at any moment.
+        const ticks left = running.end == ticks::max() ? running.end : std::max(ticks{1}, running.end - run.now());
+        profiles_[running.node.at()].take(running.devices, run.now(), left);
+    }
+    for (planned_job& next : queue_) plan(next, run);
+    planned_ = queue_.size();
+}
+
+void conservative::plan(planned_job& next, simulation& run) {
+    next.start = ticks::max();
+    next.nodes.clear();
+    const ticks estimate = run.jobs().estimate(next.job);
+    if (run.jobs().pod_count(next.job) > 1) return plan_gang(next, estimate, run);
+    const std::uint32_t pod = run.jobs().pod(next.job, 0);
+    const std::int64_t devices = devices_of(run.request_of(pod));
+    if (devices == 0) { // nothing to plan
+        next.start = run.now();
+        return;
+    }
+    std::size_t best = 0;
+    for (std::size_t node = 0; node < profiles_.size(); ++node) {
+        if (!offers(node, pod, run)) continue;
+        const ticks start = profiles_[node].find(devices, estimate, run.now());
+        if (start >= next.start) continue;
+        next.start = start;
+        best = node;
+        if (start == run.now()) break;
+    }
+    if (next.start == ticks::max()) return;
+    next.nodes.push_back(node_index{best});
+    take(next, estimate, run);
+}
+
+/// Whether the gang's pods find their devices at that time, and on which nodes: as release_forecast counts them.
+bool conservative::place_gang(const planned_job& next, ticks time, ticks estimate, std::vector<node_index>& nodes,
+                              simulation& run) const {
+    std::vector<std::int64_t> free;
+    for (const free_profile& profile : profiles_) free.push_back(profile.least(time, estimate));
+    const std::uint32_t count = run.jobs().pod_count(next.job);
+    std::vector<std::uint32_t> largest_first(count);
+    std::iota(largest_first.begin(), largest_first.end(), 0U);
+    const auto devices = [&](std::uint32_t i) { return devices_of(run.request_of(run.jobs().pod(next.job, i))); };
+    std::ranges::stable_sort(largest_first, std::greater{}, devices);
+    nodes.assign(count, node_index{});
+    for (const std::uint32_t member : largest_first) {
+        const auto& offering = offers_[run.jobs().request_of(run.jobs().pod(next.job, member))];
+        std::size_t best = free.size();
+        for (std::size_t node = 0; node < free.size(); ++node) {
+            if (!offering[node] || free[node] < devices(member)) continue;
+            if (best == free.size() || free[node] < free[best]) best = node;
+        }
+        if (best == free.size()) return false;
+        free[best] -= devices(member);
+        nodes[member] = node_index{best};
+    }
+    return true;
+}
+
+void conservative::plan_gang(planned_job& next, ticks estimate, simulation& run) {
+    for (std::uint32_t i = 0; i < run.jobs().pod_count(next.job); ++i) {
+        const std::uint32_t pod = run.jobs().pod(next.job, i);
+        if (devices_of(run.request_of(pod)) > 0)
+            static_cast<void>(offers(0, pod, run));
+        else
+            offers_[run.jobs().request_of(pod)].assign(profiles_.size(), true);
+    }
+    std::vector<ticks> times{run.now()};
+    for (const free_profile& profile : profiles_) profile.append_times(times);
+    std::ranges::sort(times);
+    const auto repeated = std::ranges::unique(times);
+    times.erase(repeated.begin(), repeated.end());
+    std::vector<node_index> nodes;
+    for (const ticks time : times) {
+        if (time < run.now() || !place_gang(next, time, estimate, nodes, run)) continue;
+        next.start = time;
+        for (const node_index node : nodes) next.nodes.push_back(node);
+        return take(next, estimate, run);
+    }
+}
+
+void conservative::take(const planned_job& planned, ticks estimate, simulation& run) {
+    for (std::uint32_t i = 0; i < run.jobs().pod_count(planned.job); ++i) {
+        const std::int64_t devices = devices_of(run.request_of(run.jobs().pod(planned.job, i)));
+        profiles_[planned.nodes[i].at()].take(devices, planned.start, estimate);
+    }
+}
+
+/// Where the plan says: by an ordinary decision if that agrees, which is fast, else by asking the planned nodes.
+start_result conservative::start(const planned_job& due, simulation& run) {
+    if (due.nodes.empty()) return run.try_start(due.job);
+    const simulation::approval is_planned = [&due](std::span<const vgpualloc::placement> places) {
+        return std::ranges::equal(places, std::span{due.nodes.data(), due.nodes.size()}, {},
+                                  &vgpualloc::placement::node);
+    };
+    const start_result result = run.try_start(due.job, &is_planned);
+    if (result != start_result::not_approved) return result;
+    return run.start_on(due.job, {due.nodes.data(), due.nodes.size()});
+}
+
+void conservative::start_those_whose_time_has_come(simulation& run) {
+    bool some_end_at_once = false;
+    for (std::size_t i = 0; i < planned_; ++i) {
+        if (queue_[i].start > run.now()) continue;
+        const planned_job due = queue_[i];
+        if (start(due, run) == start_result::started) {
+            queue_[i].waiting = false;
+            some_end_at_once = some_end_at_once || run.jobs().estimate(due.job) == ticks{0};
+        } else if (some_end_at_once) {
+            break; // a job of no length takes nothing in the plan and yet holds devices: go on when it has ended
+        } else if (!due.nodes.empty()) {
+            plan_is_void_ = true; // it lacks what is not planned, and its devices are free for others meanwhile
+        }
+    }
+    std::erase_if(queue_, [](const planned_job& next) { return !next.waiting; });
+    planned_ = queue_.size();
+}
+
+void conservative::pass(simulation& run) {
+    if (plan_is_void_ || profiles_.empty()) {
+        plan_anew(run);
+    } else {
+        for (free_profile& profile : profiles_) profile.forget_before(run.now());
+        for (; planned_ < queue_.size(); ++planned_) plan(queue_[planned_], run);
+    }
+    start_those_whose_time_has_come(run);
+}
+
+} // namespace vgpusim

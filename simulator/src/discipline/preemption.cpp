@@ -1,0 +1,133 @@
+#include "vgpusim/discipline/preemption.hpp"
+
+#include <algorithm>
+#include <compare>
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "vgpualloc/model/trial.hpp"
+#include "vgpusim/engine/simulation.hpp"
+
+namespace vgpusim {
+
+using vgpualloc::node_index;
+using vgpualloc::pod_id;
+using vgpualloc::rejection_code;
+
+namespace {
+
+/// What stopping jobs on one node costs; the least is chosen.
+struct node_victims {
+    std::int32_t highest_priority = 0;
+    std::size_t count = 0;
+    std::vector<std::uint32_t> jobs{};
+
+    [[nodiscard]] bool is_better_than(const node_victims& other) const noexcept {
+        if (highest_priority != other.highest_priority) return highest_priority < other.highest_priority;
+        return count < other.count;
+    }
+};
+
+bool fits(std::uint32_t pod, node_index where, simulation& run) {
+    return run.alloc().ask_node(where, run.request_of(pod)).answer.code == rejection_code::none;
+}
+
+/// Whether the node lacks devices for the pod, on devices that CCE shares, so that nobody is stopped for it.
+bool is_kept_by_cce(std::uint32_t pod, node_index where, simulation& run) {
+    const auto& nodes = run.book().nodes();
+    const auto& devices = nodes.nodes[where.at()].devices;
+    const bool cce = std::ranges::any_of(
+        devices, [&nodes](const auto& device) { return nodes.kinds[device.kind].mode->name() == "cce"; });
+    if (!cce) return false;
+    const rejection_code code = run.alloc().ask_node(where, run.request_of(pod)).answer.code;
+    return code != rejection_code::insufficient_cpu && code != rejection_code::insufficient_memory &&
+           code != rejection_code::too_many_pods;
+}
+
+/// The jobs of lower priority that run on a node, from the highest priority on and then by number.
+std::vector<std::uint32_t> lower_jobs(node_index where, std::int32_t priority, simulation& run) {
+    std::vector<std::uint32_t> jobs;
+    for (const std::uint32_t slot : run.book().live_on(where)) {
+        const pod_id pod = run.book().bookings()[slot].pod;
+        const std::uint32_t job = run.jobs().job_of(pod.value());
+        if (run.book().is_committed(pod) && run.jobs().priority(job) < priority) jobs.push_back(job);
+    }
+    std::ranges::sort(jobs, [&run](std::uint32_t a, std::uint32_t b) {
+        const auto order = run.jobs().priority(b) <=> run.jobs().priority(a);
+        return order != 0 ? order < 0 : a < b;
+    });
+    const auto repeated = std::ranges::unique(jobs);
+    jobs.erase(repeated.begin(), repeated.end());
+    return jobs;
+}
+
+void release_job(std::uint32_t job, simulation& run) {
+    for (std::uint32_t i = 0; i < run.jobs().pod_count(job); ++i) {
+        const pod_id pod{run.jobs().pod(job, i)};
+        if (run.book().is_committed(pod)) run.book().release(pod);
+    }
+}
+
+/// Which jobs would have to go for the pod to fit on the node; none if that does not help.
+std::optional<node_victims> victims_on(std::uint32_t pod, node_index where, std::int32_t priority, simulation& run) {
+    std::vector<std::uint32_t> jobs = lower_jobs(where, priority, run);
+    if (jobs.empty() || is_kept_by_cce(pod, where, run)) return std::nullopt;
+    {
+        const vgpualloc::trial all_gone{run.book()};
+        for (const std::uint32_t job : jobs) release_job(job, run);
+        if (!fits(pod, where, run)) return std::nullopt;
+    }
+    // One after the other is spared if the pod fits without it going.
+    for (std::size_t i = 0; i < jobs.size();) {
+        const vgpualloc::trial others_gone{run.book()};
+        for (std::size_t other = 0; other < jobs.size(); ++other) {
+            if (other != i) release_job(jobs[other], run);
+        }
+        if (fits(pod, where, run)) {
+            jobs.erase(jobs.begin() + static_cast<std::ptrdiff_t>(i));
+        } else {
+            ++i;
+        }
+    }
+    if (jobs.empty()) return std::nullopt; // it fits as it is, which the caller has tried
+    return node_victims{
+        .highest_priority = run.jobs().priority(jobs.front()), .count = jobs.size(), .jobs = std::move(jobs)};
+}
+
+std::optional<node_victims> best_victims(std::uint32_t pod, std::int32_t priority, simulation& run) {
+    std::optional<node_victims> best;
+    for (std::size_t node = 0; node < run.book().nodes().nodes.size(); ++node) {
+        auto victims = victims_on(pod, node_index{node}, priority, run);
+        if (victims && (!best || victims->is_better_than(*best))) best = std::move(victims);
+    }
+    return best;
+}
+
+} // namespace
+
+bool make_room(std::uint32_t job, simulation& run) {
+    const std::int32_t priority = run.jobs().priority(job);
+    if (run.quotas().limits() && !run.quotas().admits(run.jobs().queue(job), run.jobs().amounts(job))) return false;
+    std::vector<std::uint32_t> stopped;
+    {
+        const vgpualloc::trial rearranged{run.book()};
+        std::uint32_t placed = 0;
+        for (std::uint32_t i = 0; i < run.jobs().pod_count(job); ++i) {
+            const std::uint32_t pod = run.jobs().pod(job, i);
+            if (!run.alloc().place(run.book(), pod_id{pod}, run.request_id_of(pod))) {
+                if (placed >= run.jobs().minimum(job)) continue; // nobody is stopped for more than the minimum
+                const auto victims = best_victims(pod, priority, run);
+                if (!victims) return false;
+                for (const std::uint32_t victim : victims->jobs) release_job(victim, run);
+                stopped.insert(stopped.end(), victims->jobs.begin(), victims->jobs.end());
+                if (!run.alloc().place(run.book(), pod_id{pod}, run.request_id_of(pod))) return false;
+            }
+            ++placed;
+        }
+    }
+    for (const std::uint32_t victim : stopped) run.preempt(victim);
+    return !stopped.empty();
+}
+
+} // namespace vgpusim

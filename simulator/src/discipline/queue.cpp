@@ -1,0 +1,187 @@
+#include "vgpusim/discipline/queue.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "vgpusim/discipline/preemption.hpp"
+#include "vgpusim/engine/simulation.hpp"
+
+namespace vgpusim {
+
+using vgpualloc::rejection_code;
+using vgpualloc::ticks;
+
+void queue_discipline::on_arrival(std::uint32_t job, simulation& run) {
+    if (lines_.empty()) {
+        lines_.resize(run.jobs().class_count());
+        turns_.resize(run.jobs().count());
+    }
+    const std::uint32_t number = run.jobs().class_of(job);
+    line& jobs = lines_[number];
+    if (turns_[job] == 0) {
+        if (const rejection_code why = run.why_never(job); why != rejection_code::none) {
+            run.give_up(job, why);
+            return;
+        }
+        turns_[job] = next_turn_++;
+        jobs.priority = rules_.by_priority ? run.jobs().priority(job) : 0;
+        jobs.jobs.add({.turn = turns_[job], .job = job}, run.jobs().estimate(job));
+    } else {
+        jobs.jobs.restore(turns_[job], run.jobs().estimate(job));
+    }
+    activate(number);
+}
+
+void queue_discipline::activate(std::uint32_t number) {
+    if (lines_[number].is_active) return;
+    lines_[number].is_active = true;
+    active_.push_back(number);
+}
+
+void queue_discipline::drop_empty_lines() {
+    std::erase_if(active_, [this](std::uint32_t number) {
+        lines_[number].is_active = !lines_[number].jobs.empty();
+        return !lines_[number].is_active;
+    });
+}
+
+void queue_discipline::on_start(std::uint32_t pod, ticks planned_end, simulation& run) {
+    if (rules_.overtakes == overtaking::unpromised) forecast_.on_start(pod, planned_end, run);
+    if (rules_.by_priority) ++running_[run.jobs().priority(run.jobs().job_of(pod))];
+}
+
+void queue_discipline::on_end(std::uint32_t pod, simulation& run) {
+    // What ends early is free for longer than was known, which may make room for one that was too long before.
+    if (rules_.overtakes == overtaking::unpromised && !forecast_.on_end(pod, run)) ++promise_;
+    if (rules_.by_priority) {
+        const auto same = running_.find(run.jobs().priority(run.jobs().job_of(pod)));
+        if (--same->second == 0) running_.erase(same);
+    }
+    ++epoch_;
+}
+
+void queue_discipline::on_cluster_change(simulation&) {
+    forecast_.on_cluster_change();
+    ++epoch_;
+    ++promise_;
+}
+
+bool queue_discipline::has_quota(std::uint32_t job, simulation& run) {
+    return !run.quotas().limits() || run.quotas().admits(run.jobs().queue(job), run.jobs().amounts(job));
+}
+
+/// The first job of the line from `from` on that takes no longer becomes a candidate.
+void queue_discipline::collect_next(std::uint32_t number, std::size_t from, ticks longest, simulation& run) {
+    const line& jobs = lines_[number];
+    if (jobs.refused_in == epoch_) return;
+    const auto position = jobs.jobs.first(longest, from);
+    if (!position || !has_quota(jobs.jobs.at(*position).job, run)) return;
+    candidates_.push_back(
+        {.priority = jobs.priority, .turn = jobs.jobs.at(*position).turn, .line = number, .position = *position});
+    std::push_heap(candidates_.begin(), candidates_.end());
+}
+
+/// Every line with one that is worth trying has its first one become a candidate.
+void queue_discipline::collect(ticks longest, simulation& run) {
+    candidates_.clear();
+    drop_empty_lines();
+    for (const std::uint32_t number : active_) {
+        collect_next(number, 0, lines_[number].delaying_in == promise_ ? longest : ticks::max(), run);
+    }
+}
+
+queue_discipline::candidate queue_discipline::take_candidate() {
+    std::pop_heap(candidates_.begin(), candidates_.end());
+    const candidate next = candidates_.back();
+    candidates_.pop_back();
+    return next;
+}
+
+bool queue_discipline::try_start(const candidate& next, simulation& run) {
+    line& jobs = lines_[next.line];
+    const std::uint32_t job = jobs.jobs.at(next.position).job;
+    const start_result result = run.try_start(job);
+    if (result == start_result::does_not_fit) jobs.refused_in = epoch_;
+    if (result != start_result::started) return false;
+    jobs.jobs.remove(next.position);
+    return true;
+}
+
+/// Whether jobs of lower priority were stopped so that this one fits.
+bool queue_discipline::preempts(std::uint32_t job, simulation& run) {
+    if (!rules_.by_priority || running_.empty() || running_.begin()->first >= run.jobs().priority(job)) return false;
+    return make_room(job, run);
+}
+
+void queue_discipline::start_whoever_fits(simulation& run) {
+    collect(ticks::max(), run);
+    while (!candidates_.empty()) {
+        const candidate next = take_candidate();
+        const std::uint32_t job = lines_[next.line].jobs.at(next.position).job;
+        if (try_start(next, run) || (preempts(job, run) && try_start(next, run)))
+            collect_next(next.line, next.position, ticks::max(), run);
+    }
+}
+
+/// The first job of all lines whose queue has quota left; none if nobody waits.
+std::optional<queue_discipline::candidate> queue_discipline::first_in_order(simulation& run) {
+    drop_empty_lines();
+    std::optional<candidate> first;
+    for (const std::uint32_t number : active_) {
+        const line& jobs = lines_[number];
+        const std::size_t position = *jobs.jobs.first();
+        const candidate head{
+            .priority = jobs.priority, .turn = jobs.jobs.at(position).turn, .line = number, .position = position};
+        if ((!first || *first < head) && has_quota(jobs.jobs.at(position).job, run)) first = head;
+    }
+    return first;
+}
+
+void queue_discipline::start_in_order(simulation& run) {
+    while (const auto first = first_in_order(run)) {
+        const line& jobs = lines_[first->line];
+        const std::uint32_t job = jobs.jobs.at(first->position).job;
+        const bool worth_trying = jobs.refused_in != epoch_; // something has become free since it was refused
+        if (worth_trying && (try_start(*first, run) || (preempts(job, run) && try_start(*first, run)))) continue;
+        if (rules_.overtakes == overtaking::unpromised) backfill(job, run);
+        return;
+    }
+}
+
+void queue_discipline::backfill(std::uint32_t head, simulation& run) {
+    const ticks time = forecast_.earliest(head, run);
+    if (promised_job_ != head || promised_time_ != time) ++promise_;
+    promised_job_ = head;
+    promised_time_ = time;
+    const ticks longest = time == ticks::max() ? time : time - run.now();
+    const simulation::approval keeps_promise = [&](std::span<const vgpualloc::placement> added) {
+        return forecast_.keeps(head, time, added, run);
+    };
+    collect(longest, run);
+    while (!candidates_.empty()) {
+        const candidate next = take_candidate();
+        line& jobs = lines_[next.line];
+        const std::uint32_t job = jobs.jobs.at(next.position).job;
+        if (job == head) continue;
+        const bool in_time = run.jobs().estimate(job) <= longest;
+        const start_result result = run.try_start(job, in_time ? nullptr : &keeps_promise);
+        if (result == start_result::started) {
+            jobs.jobs.remove(next.position);
+        } else if (result == start_result::does_not_fit) {
+            jobs.refused_in = epoch_;
+        } else if (result == start_result::not_approved) {
+            jobs.delaying_in = promise_;
+        }
+        collect_next(next.line, next.position, jobs.delaying_in == promise_ ? longest : ticks::max(), run);
+    }
+}
+
+void queue_discipline::pass(simulation& run) {
+    if (rules_.overtakes == overtaking::everybody) {
+        start_whoever_fits(run);
+    } else {
+        start_in_order(run);
+    }
+}
+
+} // namespace vgpusim

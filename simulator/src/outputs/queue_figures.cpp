@@ -1,0 +1,143 @@
+#include "vgpusim/outputs/queue_figures.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "vgpusim/outputs/rows.hpp"
+
+namespace vgpusim {
+
+using vgpualloc::ticks;
+
+namespace {
+
+double seconds(ticks time) {
+    return static_cast<double>(time.count()) / static_cast<double>(vgpualloc::ticks_per_second.count());
+}
+
+/// The values of a group while its rows are read.
+struct group_values {
+    group_figures figures;
+    std::vector<double> waits;
+    std::vector<double> completions;
+    std::vector<double> slowdowns;
+
+    void add(const outcome_row& row, double milli, double duration_s) {
+        constexpr double run_least_s = 10.0; // so that very short jobs do not decide the mean (Feitelson, JSSPP 2001)
+        ++figures.arrived;
+        figures.demanded_milli_s += milli * duration_s;
+        if (const auto wait = row.wait()) {
+            ++figures.started;
+            waits.push_back(seconds(*wait));
+        }
+        if (const auto completion = row.completion()) {
+            completions.push_back(seconds(*completion));
+            const double run = seconds(*completion - *row.wait());
+            slowdowns.push_back(std::max(1.0, completions.back() / std::max(run, run_least_s)));
+            figures.served_milli_s += milli * duration_s;
+        }
+    }
+    [[nodiscard]] group_figures finished() && {
+        figures.wait_s = distribution_of(std::move(waits));
+        figures.jct_s = distribution_of(std::move(completions));
+        figures.bounded_slowdown = distribution_of(std::move(slowdowns));
+        return std::move(figures);
+    }
+};
+
+double jain(const std::vector<double>& values) {
+    double sum = 0.0;
+    double squares = 0.0;
+    for (const double value : values) {
+        sum += value;
+        squares += value * value;
+    }
+    return squares > 0.0 ? sum * sum / (static_cast<double>(values.size()) * squares) : 1.0;
+}
+
+/// How a row's class is called: its request's name, or how many devices it asks for.
+std::string class_name(const outcome_row& row, const simulation_input& input) {
+    const std::uint32_t request = input.pods[row.pods.front()].request;
+    if (!input.request_names.empty()) return input.request_names[request];
+    std::int64_t devices = 0;
+    for (const std::uint32_t pod : row.pods) {
+        for (const auto& container : input.requests[input.pods[pod].request].containers) devices += container.count;
+    }
+    return std::to_string(devices) + (devices == 1 ? " device" : " devices");
+}
+
+} // namespace
+
+distribution distribution_of(std::vector<double> values) {
+    distribution result{.count = values.size()};
+    if (values.empty()) return result;
+    std::ranges::sort(values);
+    const auto rank = [&values](double quantile) {
+        const double exact = std::ceil(quantile * static_cast<double>(values.size()));
+        return values[static_cast<std::size_t>(std::max(exact, 1.0)) - 1];
+    };
+    result.mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+    result.p50 = rank(0.50);
+    result.p95 = rank(0.95);
+    result.p99 = rank(0.99);
+    result.max = values.back();
+    return result;
+}
+
+queue_figures queue_figures_of(const run_record& record, const simulation_input& input) {
+    const outcome_rows rows{record, input};
+    group_values all;
+    std::map<std::string, group_values> classes;
+    std::vector<group_values> queues(input.queues.size());
+    outcome_row row;
+    for (std::size_t i = 0; i < rows.count(); ++i) {
+        rows.read(i, row);
+        double milli = 0.0;
+        ticks longest;
+        for (const std::uint32_t pod : row.pods) {
+            milli += static_cast<double>(input.requested[input.pods[pod].request].count());
+            longest = std::max(longest, input.pods[pod].duration.value_or(ticks{}));
+        }
+        const double duration_s = seconds(longest);
+        all.add(row, milli, duration_s);
+        classes[class_name(row, input)].add(row, milli, duration_s);
+        if (!queues.empty()) queues[rows.queue_of(i)].add(row, milli, duration_s);
+    }
+    queue_figures result;
+    result.all = std::move(all).finished();
+    for (auto& [name, values] : classes) {
+        result.by_class.push_back(std::move(values).finished());
+        result.by_class.back().name = name;
+    }
+    std::ranges::stable_sort(result.by_class, [](const auto& a, const auto& b) { return a.arrived > b.arrived; });
+    if (queues.size() < 2) return result;
+    std::vector<double> served;
+    std::vector<double> speeds;
+    for (std::size_t i = 0; i < queues.size(); ++i) {
+        result.by_queue.push_back(std::move(queues[i]).finished());
+        group_figures& queue = result.by_queue.back();
+        queue.name = input.queues[i].name;
+        if (queue.demanded_milli_s > 0.0) served.push_back(queue.served_milli_s / queue.demanded_milli_s);
+        if (queue.bounded_slowdown.count > 0) speeds.push_back(1.0 / queue.bounded_slowdown.mean);
+    }
+    result.jain_served = jain(served);
+    result.jain_slowdown = jain(speeds);
+    return result;
+}
+
+std::vector<double> waits_of(const run_record& record, const simulation_input& input) {
+    const outcome_rows rows{record, input};
+    std::vector<double> waits;
+    outcome_row row;
+    for (std::size_t i = 0; i < rows.count(); ++i) {
+        rows.read(i, row);
+        if (const auto wait = row.wait()) waits.push_back(seconds(*wait));
+    }
+    std::ranges::sort(waits);
+    return waits;
+}
+
+} // namespace vgpusim

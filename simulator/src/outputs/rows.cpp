@@ -1,0 +1,66 @@
+#include "vgpusim/outputs/rows.hpp"
+
+#include <algorithm>
+
+namespace vgpusim {
+
+using vgpualloc::ticks;
+
+outcome_rows::outcome_rows(const run_record& record, const simulation_input& input) : record_{&record}, input_{&input} {
+    if (input.queues.size() < 2) return;
+    queues_.resize(count());
+    for (std::uint32_t number = 0; number < input.jobs.size(); ++number) {
+        const job& whole = input.jobs[number];
+        if (input.rows_are_jobs) {
+            queues_[number] = whole.queue;
+            continue;
+        }
+        for (std::uint32_t i = 0; i < whole.pods; ++i) queues_[input.members[whole.first + i]] = whole.queue;
+    }
+}
+
+/// When the pod ran, as far as the loop has kept it.
+pod_times outcome_rows::times_of(std::uint32_t pod) const noexcept {
+    if (!record_->result.times.empty()) return record_->result.times[pod];
+    const bool placed = record_->result.pods[pod].booking != no_booking;
+    const ticks arrival = input_->pods[pod].arrival;
+    return {
+        .start = arrival, .end = {}, .begun = arrival, .starts = placed ? 1U : 0U, .ended = false, .given_up = !placed};
+}
+
+void outcome_rows::read(std::size_t number, outcome_row& row) const {
+    const simulation_input& input = *input_;
+    row.pods.clear();
+    if (input.rows_are_jobs) {
+        const job& whole = input.jobs[number];
+        for (std::uint32_t i = 0; i < whole.pods; ++i) row.pods.push_back(input.members[whole.first + i]);
+    } else {
+        row.pods.push_back(static_cast<std::uint32_t>(number));
+    }
+    row.arrival = input.pods[row.pods.front()].arrival;
+    row.placed = false;
+    row.reason = vgpualloc::rejection_code::none;
+    row.start.reset();
+    row.end.reset();
+    row.attempts = 0;
+    bool all_ended = true;
+    bool given_up = false;
+    ticks end;
+    for (const std::uint32_t pod : row.pods) {
+        const pod_times times = times_of(pod);
+        row.arrival = std::max(row.arrival, input.pods[pod].arrival);
+        if (times.starts > 0 && (!row.start || times.start < *row.start)) row.start = times.start;
+        row.attempts = std::max(row.attempts, times.starts);
+        all_ended = all_ended && times.ended;
+        given_up = given_up || times.given_up;
+        end = std::max(end, times.end);
+        if (row.reason == vgpualloc::rejection_code::none) row.reason = record_->result.pods[pod].reason;
+    }
+    row.placed = row.attempts > 0;
+    row.given_up = !row.placed && given_up;
+    if (all_ended) row.end = end;
+    if (row.placed) row.reason = vgpualloc::rejection_code::none;
+    if (row.given_up) row.attempts = 1;
+}
+
+} // namespace vgpusim
