@@ -220,7 +220,7 @@ class ConfigurationTest(CliTest):
                              "--mode", "exclusive", "--tune", "0.25", "--seed", "9", "--sample-interval-s", "5")
         self.assertEqual(config, {
             "format": "openb", "nodes": str(self.root / "nodes.csv"), "pods": str(self.root / "pods.csv"),
-            "policy": "worst_fit", "device_policy": "binpack", "mode": "exclusive", "tune": "0.25", "offered_load": "0", "seed": "9",
+            "classes": "", "queues": "", "config": "", "catalog": "", "events": "", "failures": "", "policy": "worst_fit", "device_policy": "binpack", "mode": "exclusive", "tune": "0.25", "offered_load": "0", "seed": "9",
             "departures": "false", "sample_interval_s": "5"})
 
     def test_scenario(self):
