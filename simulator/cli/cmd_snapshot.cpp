@@ -13,6 +13,7 @@
 #include "cluster_inputs.hpp"
 #include "commands.hpp"
 #include "vgpuformats/input.hpp"
+#include "vgpusim/snapshot/anonymise.hpp"
 #include "vgpusim/snapshot/audit.hpp"
 #include "vgpusim/snapshot/normalise.hpp"
 
@@ -30,6 +31,7 @@ struct options {
     std::vector<std::string> cluster;
     dialect_files dialects;
     std::string out;
+    bool anonymise = false;
     bool json = false;
 };
 
@@ -54,20 +56,38 @@ expected<cluster_texts> load_cluster(const std::vector<std::string>& files) {
     return all;
 }
 
-/// Reads again what would be written. A difference would be a mistake of ours, and is none of the input.
-expected<void> check_reading(const vgpuformats::document& list, const kube::snapshot& state,
-                             const vgpualloc::dialect_set& dialects) {
+/// A mistake of ours, and none of the input.
+error not_the_same(const std::string& what) {
+    return {.code = error_code::mismatch,
+            .where = "internal error",
+            .field = "snapshot",
+            .value = what,
+            .expected = "the same in the file that would be written; nothing was written"};
+}
+
+expected<kube::snapshot> read_again(const vgpuformats::document& list, const vgpualloc::dialect_set& dialects) {
     const auto manifests = snapshots::manifests_of(list, "snapshot");
     if (!manifests) return unexpected(manifests.error());
-    const auto again = kube::make_snapshot(*manifests, dialects);
+    return kube::make_snapshot(*manifests, dialects);
+}
+
+/// The objects to be written, after reading them again and comparing with what they were made of.
+expected<vgpuformats::document> checked_list(const cluster_texts& objects, const kube::snapshot& state,
+                                             const vgpualloc::dialect_set& dialects, bool anonymise) {
+    auto list = snapshots::normalised(objects.documents, dialects);
+    auto again = read_again(list, dialects);
     if (!again) return unexpected(again.error());
-    const std::string difference = snapshots::difference_of(state, *again);
-    if (difference.empty()) return {};
-    return unexpected(error{.code = error_code::mismatch,
-                            .where = "internal error",
-                            .field = "snapshot",
-                            .value = difference,
-                            .expected = "the same in the file that would be written; nothing was written"});
+    if (const std::string other = snapshots::difference_of(state, *again); !other.empty()) {
+        return unexpected(not_the_same(other));
+    }
+    if (!anonymise) return list;
+    auto nameless = snapshots::anonymised(list, *again);
+    auto read = read_again(nameless, dialects);
+    if (!read) return unexpected(read.error());
+    if (const std::string other = snapshots::decided_otherwise(*again, *read); !other.empty()) {
+        return unexpected(not_the_same(other));
+    }
+    return nameless;
 }
 
 /// Writes one file, or says why not.
@@ -98,16 +118,16 @@ int run(const options& chosen) {
     if (!objects) return report_error(objects.error());
     const auto state = kube::make_snapshot(objects->manifests, dialects);
     if (!state) return report_error(state.error());
-    const auto list = snapshots::normalised(objects->documents, dialects);
-    if (auto same = check_reading(list, *state, dialects); !same) {
-        report_error(same.error());
+    const auto list = checked_list(*objects, *state, dialects, chosen.anonymise);
+    if (!list) {
+        report_error(list.error());
         return exit_failed;
     }
     const auto audited = snapshots::audit_of(objects->manifests, *state);
     const std::string report =
         chosen.json ? snapshots::audit_json(audited, *state) : snapshots::audit_text(audited, *state);
     if (!chosen.out.empty()) {
-        if (const int code = write_snapshot(chosen, snapshots::file_text(list)); code != exit_done) return code;
+        if (const int code = write_snapshot(chosen, snapshots::file_text(*list)); code != exit_done) return code;
     }
     fmt::print("{}", report);
     return exit_done;
@@ -126,8 +146,13 @@ void add_snapshot(CLI::App& app, int& exit_code) {
         ->type_name("FILE")
         ->required();
     add_dialect_files(*command, chosen->dialects);
-    command->add_option("--out", chosen->out, "Write the cluster's objects there, as every command reads them")
-        ->type_name("FILE");
+    CLI::Option* out =
+        command->add_option("--out", chosen->out, "Write the cluster's objects there, as every command reads them")
+            ->type_name("FILE");
+    command
+        ->add_flag("--anonymise", chosen->anonymise,
+                   "Write pseudonyms for all names: every decision stays the same. What is printed has the names")
+        ->needs(out);
     command->add_flag("--json", chosen->json, "What is said as JSON");
     command->callback([chosen, &exit_code] { exit_code = run(*chosen); });
 }
