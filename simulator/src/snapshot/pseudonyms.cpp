@@ -26,7 +26,7 @@ bool is_token_character(char c) {
 
 bool is_number(std::string_view text) {
     return !text.empty() &&
-           std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || c == '.' || c == '+'; });
+           std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || c == '.' || c == '+' || c == '_'; });
 }
 
 /// A moment of the order's place: it is later where the time was later.

@@ -188,7 +188,15 @@ private:
         }
         answered.classes = known->second;
         if (outcome.reasons == vgpualloc::rejection{}) return; // its gang is why: alone it would fit
-        answered.why = explaining::scheduling_message(outcome.reasons, static_cast<std::size_t>(figures().nodes));
+        answered.why = explaining::scheduling_message(outcome.reasons, present_nodes());
+    }
+
+    [[nodiscard]] std::size_t present_nodes() const {
+        std::size_t present = 0;
+        for (std::size_t n = 0; n < state_->nodes().nodes.size(); ++n) {
+            present += static_cast<std::size_t>(state_->book->is_present(node_index{n}));
+        }
+        return present;
     }
 
     [[nodiscard]] std::string class_of(node_index where) const {
