@@ -74,6 +74,12 @@ expected<policies> make_policies(const kube::snapshot& state, const question& as
                                         " does, and one that does not where it does not"});
 }
 
+/// Why a request fits nowhere once all pods are placed.
+struct refusal_words {
+    std::vector<class_refusal> classes;
+    vgpualloc::rejection reasons; ///< none where it would fit
+};
+
 /// One cluster that a question is about.
 class questioner {
 public:
@@ -180,15 +186,19 @@ private:
             answered.why = entry.unreadable->message();
             return;
         }
-        auto known = classes_.find(entry.pod.request);
-        if (known == classes_.end()) {
+        auto known = refusals_.find(entry.pod.request);
+        if (known == refusals_.end()) {
             const auto words = answers_to(entry.pod);
-            known =
-                classes_.emplace(entry.pod.request, words ? classes_of(*words) : std::vector<class_refusal>{}).first;
+            refusal_words result{.classes = words ? classes_of(*words) : std::vector<class_refusal>{}, .reasons = {}};
+            if (words && !words->chosen) result.reasons = words->reasons;
+            known = refusals_.emplace(entry.pod.request, std::move(result)).first;
         }
-        answered.classes = known->second;
-        if (outcome.reasons == vgpualloc::rejection{}) return; // its gang is why: alone it would fit
-        answered.why = explaining::scheduling_message(outcome.reasons, present_nodes());
+        answered.classes = known->second.classes;
+        // What a gang gave back may have room for it: then what was answered at its turn is the reason.
+        const bool fits_nowhere = known->second.reasons != vgpualloc::rejection{};
+        const vgpualloc::rejection& reasons = fits_nowhere ? known->second.reasons : outcome.reasons;
+        if (reasons == vgpualloc::rejection{}) return; // its gang is why: alone it would fit
+        answered.why = explaining::scheduling_message(reasons, present_nodes());
     }
 
     [[nodiscard]] std::size_t present_nodes() const {
@@ -284,7 +294,7 @@ private:
     policies scorers_;
     vgpualloc::allocator decider_;
     pod_queue queue_;
-    std::map<vgpualloc::pod_request, std::vector<class_refusal>> classes_;
+    std::map<vgpualloc::pod_request, refusal_words> refusals_;
     answer result_;
 };
 

@@ -1,5 +1,6 @@
 // Answers in words.
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -125,7 +126,20 @@ void add_kind(const answer& answered, std::string& text) {
     text += "\n";
 }
 
-void add_pods(const answer& answered, pod_origin origin, const char* title, std::string& text) {
+std::string class_lines(const std::vector<class_refusal>& classes) {
+    std::string lines;
+    for (const class_refusal& refused : classes) {
+        add_line(lines, fmt::format("    {} of {}: {}{}", nodes_words(refused.nodes), refused.nodes_are,
+                                    explaining::words_of(refused.closest),
+                                    refused.nodes > 1 ? " (" + refused.node + ", which comes closest)" : ""));
+    }
+    return lines;
+}
+
+/// The pods to whose refusals a line refers, by these.
+using told_refusals = std::map<std::string, std::string>;
+
+void add_pods(const answer& answered, pod_origin origin, const char* title, told_refusals& told, std::string& text) {
     const auto is_of = [origin](const pod_answer& entry) { return entry.asked.origin == origin; };
     if (std::ranges::none_of(answered.pods, is_of)) return;
     text += "\n";
@@ -142,11 +156,9 @@ void add_pods(const answer& answered, pod_origin origin, const char* title, std:
                                       ? entry.asked.pod.full_name()
                                       : fmt::format("{} of {}", pods_words(entry.refused), entry.asked.pod.full_name());
         add_line(text, fmt::format("  {}: {}-> nowhere: {}", which, from, why_words(entry)));
-        for (const class_refusal& refused : entry.classes) {
-            add_line(text, fmt::format("    {} of {}: {}{}", nodes_words(refused.nodes), refused.nodes_are,
-                                       explaining::words_of(refused.closest),
-                                       refused.nodes > 1 ? " (" + refused.node + ", which comes closest)" : ""));
-        }
+        const auto [first, is_new] = told.try_emplace(class_lines(entry.classes), entry.asked.pod.full_name());
+        if (is_new) text += first->first;
+        if (!is_new && !first->first.empty()) add_line(text, "    as for " + first->second);
     }
 }
 
@@ -243,10 +255,11 @@ std::string answer_text(const answer& answered) {
     add_line(text,
              fmt::format("policy {}{}: of {} that wait, move or are added, {} run and {} do not", answered.policy,
                          devices, pods_words(answered.placed + answered.refused), answered.placed, answered.refused));
+    told_refusals told{{"", ""}};
     if (answered.kind) add_kind(answered, text);
-    add_pods(answered, pod_origin::evicted, "moved:", text);
-    add_pods(answered, pod_origin::waits, "waiting:", text);
-    add_pods(answered, pod_origin::added, "added:", text);
+    add_pods(answered, pod_origin::evicted, "moved:", told, text);
+    add_pods(answered, pod_origin::waits, "waiting:", told, text);
+    add_pods(answered, pod_origin::added, "added:", told, text);
     add_figures(answered, text);
     if (!answered.warnings.empty()) {
         text += "\n";

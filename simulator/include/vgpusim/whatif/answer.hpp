@@ -62,7 +62,8 @@ struct pod_answer {
     std::vector<placed_pods> placed{};
     std::int64_t refused = 0;
     std::int64_t gang_fitting = -1; ///< entry_outcome::gang_fitting
-    std::string why{};              ///< "0/5 nodes are available: …"; empty where nothing is refused
+    /// "0/5 nodes are available: …", of the cluster with all pods placed that are; empty where nothing is refused.
+    std::string why{};
     std::vector<class_refusal> classes{};
 };
 struct kind_answer {
