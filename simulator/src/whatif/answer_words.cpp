@@ -131,7 +131,9 @@ std::string class_lines(const std::vector<class_refusal>& classes) {
     for (const class_refusal& refused : classes) {
         add_line(lines, fmt::format("    {} of {}: {}{}", nodes_words(refused.nodes), refused.nodes_are,
                                     explaining::words_of(refused.closest),
-                                    refused.nodes > 1 ? " (" + refused.node + ", which comes closest)" : ""));
+                                    refused.nodes > 1 && refused.closest.wanted > 0
+                                        ? " (" + refused.node + ", which comes closest)"
+                                        : ""));
     }
     return lines;
 }

@@ -172,27 +172,23 @@ public:
         if (described.devices.empty()) {
             return unexpected(unknown("--set-mode", wanted.node, "a node that has devices"));
         }
-        std::vector<vgpualloc::service_state> services;
-        for (const auto& device : described.devices) services.push_back(device.service);
-        described.devices.clear();
-        auto& devices = state_->devices[where->at()];
-        std::vector<kube::snapshot_device> changed = devices;
-        for (kube::snapshot_device& device : changed) {
-            device.registered.mode = wanted.mode;
-            auto added = vgpualloc::add_device(state_->book->kinds(), described, device.registered,
+        const auto has_it = [&](const kube::snapshot_device& device) { return device.registered.mode == wanted.mode; };
+        if (std::ranges::all_of(state_->devices[where->at()], has_it)) return {};
+        auto changed = registered_in(*where, wanted);
+        if (!changed) return unexpected(changed.error());
+        const std::vector<vgpualloc::device> former = std::exchange(described.devices, {});
+        for (std::size_t d = 0; d < former.size(); ++d) {
+            auto added = vgpualloc::add_device(state_->book->kinds(), described, (*changed)[d].registered,
                                                *state_->dialects.config().mig);
-            if (added) continue;
-            error refusal = std::move(added).error();
-            refusal.where = "--set-mode: node " + wanted.node + ": " + refusal.where;
-            return unexpected(std::move(refusal));
+            if (!added) return unexpected(placed(std::move(added).error(), wanted));
+            described.devices[d].service = former[d].service;
         }
-        for (std::size_t d = 0; d < services.size(); ++d) described.devices[d].service = services[d];
         for (const pod_id pod : pods_on(*where)) {
             if (!state_->book->booking_of(pod).where.shares.empty()) evict(pod);
         }
         const auto updated = state_->book->update_node(*where, std::move(described));
         if (!updated) return unexpected(updated.error());
-        devices = std::move(changed);
+        state_->devices[where->at()] = *std::move(changed);
         return {};
     }
 
@@ -202,6 +198,51 @@ public:
     }
 
 private:
+    [[nodiscard]] static error placed(error refusal, const mode_change& wanted) {
+        refusal.where = "--set-mode: node " + wanted.node + ": " + refusal.where;
+        return refusal;
+    }
+
+    /// The devices of a node as their dialects register them in another mode: written and read again, so that they get
+    /// what the configuration has for it (geometries of MIG), and that a mode which a dialect has no word for is
+    /// refused.
+    expected<std::vector<kube::snapshot_device>> registered_in(node_index where, const mode_change& wanted) const {
+        const auto object = std::ranges::find_if(
+            *objects_, [&](const kube::manifest& entry) { return entry.node && entry.name == wanted.node; });
+        VGA_ASSERT(object != objects_->end(), "the snapshot is of these objects");
+        std::vector<kube::snapshot_device> changed = state_->devices[where.at()];
+        for (const auto& spoken : state_->dialects) {
+            std::vector<kube::snapshot_device*> own;
+            std::vector<vgpualloc::device_registration> registered;
+            for (kube::snapshot_device& device : changed) {
+                if (device.dialect != spoken->name()) continue;
+                own.push_back(&device);
+                registered.push_back(device.registered);
+                registered.back().mode = wanted.mode;
+            }
+            if (own.empty()) continue;
+            auto written = *object->node;
+            vgpualloc::kubernetes::text_map config_map;
+            spoken->write_node(registered, written, config_map);
+            const auto reading = spoken->read_node({.object = written, .config_map = &config_map});
+            for (std::size_t d = 0; d < own.size(); ++d) {
+                const bool is_read = d < reading.devices.size() && reading.devices[d].mode == wanted.mode &&
+                                     reading.devices[d].uuid == own[d]->registered.uuid;
+                if (!is_read) return unexpected(no_word_for(wanted, *spoken));
+                own[d]->registered = reading.devices[d];
+            }
+        }
+        return changed;
+    }
+
+    [[nodiscard]] static error no_word_for(const mode_change& wanted, const vgpualloc::dialect& spoken) {
+        return {.code = error_code::unsupported,
+                .where = "--set-mode",
+                .field = "node " + wanted.node,
+                .value = wanted.mode,
+                .expected = "a mode in which dialect " + std::string{spoken.name()} + " registers such devices"};
+    }
+
     /// A node goes once.
     expected<void> note(const std::string& name, const char* option) {
         if (gone_.insert(name).second) return {};

@@ -57,14 +57,19 @@ TEST(whatif_changes, another_mode_takes_the_devices_from_all_pods) {
     EXPECT_EQ(state.nodes().spec_of(node_index{1}, vgpualloc::device_index{0}).mode->name(), "hami_core");
 }
 
+TEST(whatif_changes, the_mode_that_a_node_has_moves_nobody) {
+    auto state = snapshot_of(two_nodes);
+    EXPECT_TRUE(applied(state, {.modes = {{.node = "a", .mode = "hami_core"}}}).empty());
+}
+
 TEST(whatif_changes, what_there_is_not_is_refused_with_what_there_is) {
     EXPECT_EQ(refusal_of({.drained = {"c"}}), "--drain: got 'c', expected a node of the cluster: a, b");
     EXPECT_EQ(refusal_of({.failed = {{.node = "a", .device = "GPU-b-0"}}}),
               "--fail: got 'a/GPU-b-0', expected a device of that node, by uuid or number: GPU-a-0, GPU-a-1");
     EXPECT_NE(refusal_of({.modes = {{.node = "a", .mode = "half"}}}).find("exclusive, hami_core, mig"),
               std::string::npos);
-    EXPECT_NE(refusal_of({.modes = {{.node = "a", .mode = "mindcluster_310p"}}}).find("--set-mode: node a"),
-              std::string::npos);
+    EXPECT_EQ(refusal_of({.modes = {{.node = "a", .mode = "cce"}}}),
+              "--set-mode: node a: got 'cce', expected a mode in which dialect volcano_vgpu registers such devices");
     EXPECT_NE(refusal_of({.drained = {"a"}, .failed = {{.node = "a"}}}).find("every node once"), std::string::npos);
 }
 
