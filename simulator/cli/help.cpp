@@ -45,6 +45,12 @@ A setting may come from the scenario, from --set and from a flag; a flag wins ov
     command_examples{"explain", R"(
   kubectl get nodes,pods -A -o json > cluster.json
   vgpusim explain cluster.json --pod team/waits)"},
+    command_examples{"snapshot", R"(
+  kubectl get nodes,pods,configmaps -A -o json > cluster.json
+  vgpusim snapshot cluster.json --out snapshot.json)"},
+    command_examples{"whatif", R"(
+  vgpusim whatif snapshot.json --policy binpack --drain gpu-node-3
+  vgpusim whatif snapshot.json --add-pods job.yaml --find-nodes gpu-node-1)"},
     command_examples{"policies", R"(
   vgpusim policies --json)"},
     command_examples{"modes", R"(

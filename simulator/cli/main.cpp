@@ -84,6 +84,8 @@ int run_command_line(int argc, char** argv) {
     add_catalog(app, exit_code);
     add_validate(app, exit_code);
     add_explain(app, exit_code);
+    add_snapshot(app, exit_code);
+    add_whatif(app, exit_code);
     add_listings(app, exit_code);
     add_help(app, exit_code);
     if (argc > 1 && argv[1][0] != '-') {

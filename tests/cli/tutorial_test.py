@@ -1,4 +1,4 @@
-"""docs/tutorial.md: its commands run, and print what the page shows."""
+"""docs/tutorial.md and pages that show commands in the same way: these run, and print what the page shows."""
 
 import re
 import subprocess
@@ -34,11 +34,12 @@ class TutorialTest(CliTest):
         return (result.stdout + result.stderr).splitlines()
 
     def test_every_command_prints_what_the_page_shows(self):
-        commands = list(steps((SOURCE / "docs" / "tutorial.md").read_text(encoding="utf-8")))
-        self.assertGreaterEqual(len(commands), 10)
-        for command, shown in commands:
-            with self.subTest(command=command):
-                self.assert_shows(shown, self.printed_by(command))
+        for page, least in (("tutorial.md", 10), ("snapshot.md", 3), ("whatif.md", 3)):
+            commands = list(steps((SOURCE / "docs" / page).read_text(encoding="utf-8")))
+            self.assertGreaterEqual(len(commands), least, page)
+            for command, shown in commands:
+                with self.subTest(command=command):
+                    self.assert_shows(shown, self.printed_by(command))
 
     def assert_shows(self, shown, printed):
         """Line by line; a line that ends in … may go on, and a line … stands for any number of them."""

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "part_words.hpp"
 #include "rule_words.hpp"
+#include "vgpualloc/explain/part_words.hpp"
 #include "vgpualloc/policy/weighted.hpp"
 
 namespace vgpualloc::explaining {

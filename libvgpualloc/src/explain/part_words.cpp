@@ -1,5 +1,5 @@
 // Partitions in words.
-#include "part_words.hpp"
+#include "vgpualloc/explain/part_words.hpp"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 // An explanation as JSON.
 #include <utility>
 
-#include "part_words.hpp"
 #include "request_json.hpp"
+#include "vgpualloc/explain/part_words.hpp"
 #include "vgpualloc/explain/words.hpp"
 #include "vgpuformats/json.hpp"
 

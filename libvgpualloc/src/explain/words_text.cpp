@@ -7,10 +7,10 @@
 
 #include <fmt/format.h>
 
-#include "part_words.hpp"
 #include "request_words.hpp"
 #include "text_table.hpp"
 #include "vgpualloc/core/printable.hpp"
+#include "vgpualloc/explain/part_words.hpp"
 #include "vgpualloc/explain/words.hpp"
 
 namespace vgpualloc::explaining {

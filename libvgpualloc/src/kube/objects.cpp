@@ -156,6 +156,15 @@ void object_cursor::fail(error_code code, const std::string& value, const std::s
 namespace {
 
 constexpr std::int64_t replicas_max = 1'000'000'000;
+constexpr std::int64_t priority_max = 2'147'483'647; // a field of 32 bits
+
+/// The kind of the object that makes a pod, and of which there is one.
+std::string controller_of(const object_cursor& metadata) {
+    for (const object_cursor& owner : metadata.at("ownerReferences").items()) {
+        if (owner.at("controller").truth(false)) return owner.at("kind").text();
+    }
+    return {};
+}
 
 /// A kind that makes pods, where its template is, and the field that says how many.
 struct pod_maker {
@@ -208,6 +217,10 @@ public:
             read_host_facts(cursor(object, result), result);
         } else if (result.kind == "ConfigMap") {
             result.data = cursor(object, result).at("data").texts();
+        } else if (result.kind == "PodGroup") {
+            result.min_available = spec.at("minMember").integer(0, replicas_max, 0);
+        } else if (result.kind == "PriorityClass") {
+            result.priority = cursor(object, result).at("value").integer(-priority_max, priority_max, 0);
         } else if (group_of(result.api_version).starts_with("batch.volcano")) {
             const bool is_cron_job = result.kind == "CronJob";
             if (is_cron_job || result.kind == "Job") {
@@ -266,6 +279,8 @@ private:
         target.pod->uid = metadata.at("uid").text();
         target.pod->labels = metadata.at("labels").texts();
         target.pod->annotations = metadata.at("annotations").texts();
+        target.created = metadata.at("creationTimestamp").text();
+        target.controller = controller_of(metadata);
         target.phase = cursor(object, target).at("status").at("phase").text();
         target.pod->initialized = target.phase == "Running";
         read_pod_spec(cursor(object, target).at("spec"), target);
@@ -348,7 +363,8 @@ bool manifest::says_the_same_as(const manifest& other) const {
         return std::tie(object.api_version, object.kind, object.name, object.ns, object.replicas, object.one_per_node,
                         object.min_available, object.pod, object.node, object.data, object.cpu, object.memory,
                         object.host, object.rules, object.rules_ignored, object.scheduler_name, object.node_name,
-                        object.terminating, object.phase);
+                        object.priority, object.priority_class, object.created, object.controller, object.terminating,
+                        object.phase);
     };
     const auto same_problem = [](const error& one, const error& another) {
         return std::tie(one.code, one.field, one.value) == std::tie(another.code, another.field, another.value);

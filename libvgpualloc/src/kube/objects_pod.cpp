@@ -146,6 +146,18 @@ void check_ephemeral_containers(const object_cursor& spec) {
     }
 }
 
+/// The two classes that every cluster has are known by their names (pkg/apis/scheduling). What the API server would
+/// refuse of a priority says nothing of devices and is told nowhere.
+void read_priority(const object_cursor& spec, manifest& target) {
+    constexpr std::int64_t system_critical = 2'000'000'000;
+    target.priority_class = spec.at("priorityClassName").scalar();
+    if (target.priority_class == "system-node-critical") target.priority = system_critical + 1'000;
+    if (target.priority_class == "system-cluster-critical") target.priority = system_critical;
+    const auto written = spec.at("priority");
+    const auto number = written.present() ? written.value()->integer() : std::nullopt;
+    if (number) target.priority = *number;
+}
+
 } // namespace
 
 void read_pod_spec(const object_cursor& spec, manifest& target) {
@@ -165,6 +177,7 @@ void read_pod_spec(const object_cursor& spec, manifest& target) {
     target.memory = bytes{host_total(containers, needs.memory_bytes, quantity_unit::one)};
     target.scheduler_name = spec.at("schedulerName").text();
     target.node_name = spec.at("nodeName").text();
+    read_priority(spec, target);
     read_host_rules(spec, target);
 }
 

@@ -273,6 +273,25 @@ TEST(yaml, anchors_aliases_and_merges) {
     EXPECT_EQ(*json, R"({"base":{"a":1,"c":"x"},"use":{"a":2,"c":"x"},"list":[{"a":1,"c":"x"}]})");
 }
 
+TEST(manifests, priorities_times_and_owners_are_read) {
+    const auto objects = read(
+        "kind: Pod\nmetadata: {name: p, creationTimestamp: '2026-01-02T03:04:05Z', ownerReferences: [{kind: "
+        "ReplicaSet}, "
+        "{kind: DaemonSet, controller: true}]}\nspec: {priority: 7, priorityClassName: own, containers: [{name: m}]}\n"
+        "---\nkind: Pod\nmetadata: {name: q}\nspec: {priorityClassName: system-node-critical, containers: [{name: "
+        "m}]}\n"
+        "---\nkind: PriorityClass\nmetadata: {name: own}\nvalue: 9\n"
+        "---\nkind: PodGroup\nmetadata: {name: g}\nspec: {minMember: 4}\n");
+    ASSERT_THAT(objects, SizeIs(4));
+    EXPECT_EQ(objects[0].created, "2026-01-02T03:04:05Z");
+    EXPECT_EQ(objects[0].controller, "DaemonSet");
+    EXPECT_EQ(objects[0].priority, 7);
+    EXPECT_EQ(objects[0].priority_class, "own");
+    EXPECT_EQ(objects[1].priority, 2'000'001'000);
+    EXPECT_EQ(objects[2].priority, 9);
+    EXPECT_EQ(objects[3].min_available, 4);
+}
+
 TEST(yaml, scalars_as_json) {
     const auto json = yaml_to_json_text("[yes, 'no', a b]", "f"); // JSON too may begin with a bracket
     EXPECT_EQ(json.value(), R"([true,"no","a b"])");

@@ -22,12 +22,13 @@ inline constexpr const char* anti_affinity_ignored = "pod anti-affinity (spec.af
 struct manifest {
     std::string api_version;
     std::string kind;
-    std::string name;                   ///< "<job>/<task>" for a task of a Volcano Job
-    std::string ns;                     ///< namespace, as written
-    std::string place;                  ///< "file:line"; "file: object <n>" (from 1) where it shares a line
-    std::int64_t replicas = 1;          ///< pods like `pod`
-    bool one_per_node = false;          ///< a DaemonSet's: as many as there are nodes that take one
-    std::int64_t min_available = 0;     ///< of all pods of a Volcano Job, without which none starts; 0: not said
+    std::string name;          ///< "<job>/<task>" for a task of a Volcano Job
+    std::string ns;            ///< namespace, as written
+    std::string place;         ///< "file:line"; "file: object <n>" (from 1) where it shares a line
+    std::int64_t replicas = 1; ///< pods like `pod`
+    bool one_per_node = false; ///< a DaemonSet's: as many as there are nodes that take one
+    /// Of all pods of a Volcano Job, or of a PodGroup's, without which none starts; 0: not said.
+    std::int64_t min_available = 0;
     std::optional<kubernetes::pod> pod; ///< of the object, or its template
     std::optional<kubernetes::node> node;
     kubernetes::text_map data; ///< of a ConfigMap
@@ -38,7 +39,11 @@ struct manifest {
     host_rules rules; ///< of a pod; of a DaemonSet's with the tolerations that its controller adds
     /// What the pod also says of where and when it is to run, and nothing here looks at: "pod anti-affinity (spec.…)".
     std::vector<std::string> rules_ignored;
-    std::string node_name;       ///< a bound pod's
+    std::string node_name;     ///< a bound pod's
+    std::int64_t priority = 0; ///< of a pod as spec.priority has it, or else of its class; of a PriorityClass its value
+    std::string priority_class;  ///< of a pod: spec.priorityClassName
+    std::string created;         ///< of a pod: metadata.creationTimestamp, as written; these sort by time
+    std::string controller;      ///< of a pod: kind of the object that makes it ("DaemonSet"); empty: nobody said
     bool terminating = false;    ///< it is being deleted
     std::string phase;           ///< of a pod
     std::vector<error> problems; ///< what of it could not be read; the rest was

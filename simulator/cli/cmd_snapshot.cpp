@@ -1,0 +1,160 @@
+// vgpusim snapshot: the objects of a cluster as one file that every command reads, and whether they add up.
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "cluster_inputs.hpp"
+#include "commands.hpp"
+#include "vgpuformats/input.hpp"
+#include "vgpusim/snapshot/anonymise.hpp"
+#include "vgpusim/snapshot/audit.hpp"
+#include "vgpusim/snapshot/normalise.hpp"
+
+namespace vgpusim::cli {
+
+namespace {
+
+using vgpualloc::error;
+using vgpualloc::error_code;
+using vgpualloc::expected;
+using vgpualloc::unexpected;
+namespace kube = vgpualloc::kube;
+
+struct options {
+    std::vector<std::string> cluster;
+    dialect_files dialects;
+    std::string out;
+    bool anonymise = false;
+    bool json = false;
+};
+
+/// The same objects twice: as they are read, and as they are written.
+struct cluster_texts {
+    std::vector<kube::manifest> manifests{};
+    std::vector<vgpuformats::document> documents{};
+};
+
+expected<cluster_texts> load_cluster(const std::vector<std::string>& files) {
+    cluster_texts all;
+    for (const std::string& path : files) {
+        const auto input = vgpuformats::read_input(path); // standard input can be read once
+        if (!input) return unexpected(input.error());
+        auto manifests = kube::read_manifests(input->text, path);
+        if (!manifests) return unexpected(manifests.error());
+        auto documents = snapshots::cluster_documents(input->text, path);
+        if (!documents) return unexpected(documents.error());
+        std::ranges::move(*manifests, std::back_inserter(all.manifests));
+        std::ranges::move(*documents, std::back_inserter(all.documents));
+    }
+    return all;
+}
+
+/// A mistake of ours, and none of the input.
+error not_the_same(const std::string& what) {
+    return {.code = error_code::mismatch,
+            .where = "internal error",
+            .field = "snapshot",
+            .value = what,
+            .expected = "the same in the file that would be written; nothing was written"};
+}
+
+expected<kube::snapshot> read_again(const vgpuformats::document& list, const vgpualloc::dialect_set& dialects) {
+    const auto manifests = snapshots::manifests_of(list, "snapshot");
+    if (!manifests) return unexpected(manifests.error());
+    return kube::make_snapshot(*manifests, dialects);
+}
+
+/// The objects to be written, after reading them again and comparing with what they were made of.
+expected<vgpuformats::document> checked_list(const cluster_texts& objects, const kube::snapshot& state,
+                                             const vgpualloc::dialect_set& dialects, bool anonymise) {
+    auto list = snapshots::normalised(objects.documents, dialects);
+    auto again = read_again(list, dialects);
+    if (!again) return unexpected(again.error());
+    if (const std::string other = snapshots::difference_of(state, *again); !other.empty()) {
+        return unexpected(not_the_same(other));
+    }
+    if (!anonymise) return list;
+    auto nameless = snapshots::anonymised(list, *again);
+    auto read = read_again(nameless, dialects);
+    if (!read) return unexpected(read.error());
+    if (const std::string other = snapshots::decided_otherwise(*again, *read); !other.empty()) {
+        return unexpected(not_the_same(other));
+    }
+    return nameless;
+}
+
+/// Writes one file, or says why not.
+int write_snapshot(const options& chosen, const std::string& text) {
+    const std::filesystem::path path{chosen.out};
+    const std::string folder = path.has_parent_path() ? path.parent_path().string() : std::string{"."};
+    const std::string name = path.filename().string();
+    std::vector<std::string> inputs = chosen.cluster;
+    inputs.insert(inputs.end(), chosen.dialects.config.begin(), chosen.dialects.config.end());
+    inputs.insert(inputs.end(), chosen.dialects.catalog.begin(), chosen.dialects.catalog.end());
+    if (auto kept = vgpuformats::keep_inputs(folder, {name}, inputs); !kept) return report_error(kept.error());
+    const auto written = vgpuformats::write_files(folder, {{.name = name, .content = text}});
+    return written ? exit_done : report_write_failure(written.error());
+}
+
+int run(const options& chosen) {
+    std::vector<named_input> inputs;
+    add_inputs(inputs, "CLUSTER", chosen.cluster);
+    add_inputs(inputs, chosen.dialects);
+    if (auto once = read_stdin_once(inputs); !once) return report_error(once.error());
+    if (!chosen.out.empty() && std::filesystem::path{chosen.out}.filename().empty()) {
+        return report_error({error_code::io, "--out", "", chosen.out, "a file, not a folder"});
+    }
+    auto config = load_dialects(chosen.dialects);
+    if (!config) return report_error(config.error());
+    const vgpualloc::dialect_set dialects{*std::move(config)};
+    const auto objects = load_cluster(chosen.cluster);
+    if (!objects) return report_error(objects.error());
+    const auto state = kube::make_snapshot(objects->manifests, dialects);
+    if (!state) return report_error(state.error());
+    const auto list = checked_list(*objects, *state, dialects, chosen.anonymise);
+    if (!list) {
+        report_error(list.error());
+        return exit_failed;
+    }
+    const auto audited = snapshots::audit_of(objects->manifests, *state);
+    const std::string report =
+        chosen.json ? snapshots::audit_json(audited, *state) : snapshots::audit_text(audited, *state);
+    if (!chosen.out.empty()) {
+        if (const int code = write_snapshot(chosen, snapshots::file_text(*list)); code != exit_done) return code;
+    }
+    fmt::print("{}", report);
+    return exit_done;
+}
+
+} // namespace
+
+void add_snapshot(CLI::App& app, int& exit_code) {
+    auto chosen = std::make_shared<options>();
+    CLI::App* command = app.add_subcommand(
+        "snapshot", "Keep a cluster as one file, and tell whether its ledger is what the annotations say");
+    command
+        ->add_option("CLUSTER", chosen->cluster,
+                     "Nodes, pods and ConfigMaps, YAML or JSON, as kubectl get nodes,pods,configmaps -A -o json prints "
+                     "them; - is standard input")
+        ->type_name("FILE")
+        ->required();
+    add_dialect_files(*command, chosen->dialects);
+    CLI::Option* out =
+        command->add_option("--out", chosen->out, "Write the cluster's objects there, as every command reads them")
+            ->type_name("FILE");
+    command
+        ->add_flag("--anonymise", chosen->anonymise,
+                   "Write pseudonyms for all names: every decision stays the same. What is printed has the names")
+        ->needs(out);
+    command->add_flag("--json", chosen->json, "What is said as JSON");
+    command->callback([chosen, &exit_code] { exit_code = run(*chosen); });
+}
+
+} // namespace vgpusim::cli

@@ -1,0 +1,98 @@
+// What would become of a cluster: which pods run where, which do not and why, what moves, what it looks like then.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/dialect/all.hpp"
+#include "vgpualloc/explain/answers.hpp"
+#include "vgpualloc/kube/objects.hpp"
+#include "vgpusim/whatif/changes.hpp"
+#include "vgpusim/whatif/find_nodes.hpp"
+#include "vgpusim/whatif/queue.hpp"
+
+namespace vgpusim::whatif {
+
+struct question {
+    changes wanted{};
+    std::vector<vgpualloc::kube::manifest> templates{}; ///< Node objects that may be named as kinds
+    std::string policy = vgpualloc::explaining::default_policy;
+    std::string device_policy{}; ///< of the devices of a node; empty: as `policy`
+    std::uint64_t seed = 0;
+    std::string find_kind{}; ///< empty: nothing is looked for
+};
+
+/// A cluster in figures. Nodes that have failed do not count, devices out of service only as such.
+struct cluster_figures {
+    std::int64_t nodes = 0;
+    std::int64_t devices = 0;
+    std::int64_t out_of_service = 0;
+    std::int64_t devices_used = 0; ///< with anything used
+    std::int64_t pods = 0;         ///< that run
+    std::int64_t allocated_milli = 0;
+    std::int64_t memory_mib = 0;
+    std::int64_t memory_used_mib = 0;
+    std::int64_t cpu_milli = 0;
+    std::int64_t cpu_used_milli = 0;
+    /// Idle milli-GPU that the pods of the cluster, as they are distributed, cannot use (docs/glossary.md), and of that
+    /// what is idle because host CPU is short.
+    std::int64_t fragmentation_milli = 0;
+    std::int64_t stranded_milli = 0;
+
+    [[nodiscard]] std::int64_t total_milli() const noexcept { return devices * 1000; }
+    [[nodiscard]] std::int64_t idle_milli() const noexcept { return total_milli() - allocated_milli; }
+};
+
+/// Nodes that are alike and refuse a pod for one reason.
+struct class_refusal {
+    std::string nodes_are{}; ///< what they have in common: "8 x NVIDIA A100-SXM4-40GB (mig), 64000 mCPU, 512000 MiB"
+    std::int64_t nodes = 0;
+    vgpualloc::explaining::refusal closest{}; ///< of the node that has the most of what is wanted
+    std::string node{};                       ///< its name
+};
+struct placed_pods {
+    std::string node;
+    std::vector<vgpualloc::explaining::explained_share> shares{};
+};
+struct pod_answer {
+    queued_pods asked{};
+    std::vector<placed_pods> placed{};
+    std::int64_t refused = 0;
+    std::int64_t gang_fitting = -1; ///< entry_outcome::gang_fitting
+    /// "0/5 nodes are available: …", of the cluster with all pods placed that are; empty where nothing is refused.
+    std::string why{};
+    std::vector<class_refusal> classes{};
+};
+struct kind_answer {
+    std::string kind{};
+    nodes_found found{};
+    std::vector<std::string> never{}; ///< by nodes_found::never: what an empty node of the kind answers
+};
+struct answer {
+    std::string policy{};
+    std::string device_policy{};
+    std::uint64_t seed = 0;
+    cluster_figures before{};
+    cluster_figures after{};
+    std::vector<pod_answer> pods{}; ///< evicted, waiting and added, each in the order found
+    std::int64_t placed = 0;
+    std::int64_t refused = 0;
+    std::optional<kind_answer> kind{};
+    std::vector<vgpualloc::error> warnings{}; ///< of the snapshot
+};
+
+/// Answers a question about the cluster of these objects. With question::find_kind and an answer to it, the pods are
+/// placed on the cluster with so many nodes more. Errors: those of make_snapshot(), make_policy() and apply();
+/// unknown_name for a kind that is no node and no template; duplicate for a template with the name of a node; mismatch
+/// for two policies of which only one looks at positions.
+[[nodiscard]] vgpualloc::expected<answer> answer_of(const std::vector<vgpualloc::kube::manifest>& objects,
+                                                    const vgpualloc::dialect_set& dialects, const question& asked);
+
+/// As aligned text, and as a document: docs/whatif.md names the members.
+[[nodiscard]] std::string answer_text(const answer& answered);
+[[nodiscard]] std::string answer_json(const answer& answered);
+
+} // namespace vgpusim::whatif

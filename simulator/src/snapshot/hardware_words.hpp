@@ -1,0 +1,35 @@
+// What in annotations and labels is a word of formats and hardware, and no name.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "vgpualloc/kube/snapshot.hpp"
+#include "vgpusim/snapshot/pseudonyms.hpp"
+
+namespace vgpusim::snapshots {
+
+/// Words of NPUs that annotations have in their names; one that has another one's name in it comes first.
+using npu_words = std::set<std::string, std::greater<>>;
+
+/// Tells which words stay: of formats, of the catalog, of the devices of a cluster, and what its devices are called.
+[[nodiscard]] npu_words keep_hardware_words(const vgpualloc::kube::snapshot& state, pseudonyms& names);
+
+/// Whether a dialect reads an annotation of that name.
+[[nodiscard]] bool is_annotation_read(const std::string& key, const npu_words& npus);
+/// Of these: the annotations whose value is a node, a group of pods, or parts of names of models.
+[[nodiscard]] bool names_node(std::string_view key);
+[[nodiscard]] bool names_group(std::string_view key);
+[[nodiscard]] bool names_types(std::string_view key);
+
+/// Whether a dialect reads a label of that name.
+[[nodiscard]] bool is_label_read(std::string_view key, const pseudonyms& names);
+/// Whether a taint says what Kubernetes found out about a node, and not what the node is for.
+[[nodiscard]] bool is_state_taint(std::string_view key);
+
+/// A quantity as Kubernetes writes it.
+[[nodiscard]] bool is_amount(std::string_view text);
+
+} // namespace vgpusim::snapshots

@@ -1,0 +1,139 @@
+// Pseudonyms.
+#include "vgpusim/snapshot/pseudonyms.hpp"
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "vgpualloc/model/device.hpp"
+#include "vgpualloc/model/host_rules.hpp"
+
+namespace vgpusim::snapshots {
+
+namespace {
+
+constexpr std::array<std::string_view, 15> stems{"node",  "pod", "ns",    "container", "label", "value", "DEV", "group",
+                                                 "claim", "uid", "sched", "class",     "rule",  "",      "word"};
+
+bool is_token_character(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
+           c == '.' || c == '+' || (static_cast<unsigned char>(c) & 0x80U) != 0;
+}
+
+bool is_number(std::string_view text) {
+    return !text.empty() &&
+           std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || c == '.' || c == '+' || c == '_'; });
+}
+
+/// A moment of the order's place: it is later where the time was later.
+std::string moment_of(std::size_t place) {
+    constexpr std::size_t day = 86'400;
+    const std::size_t days = place / day;
+    const std::size_t seconds = place % day;
+    return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", 2000 + days / 336, 1 + days / 28 % 12, 1 + days % 28,
+                       seconds / 3600, seconds / 60 % 60, seconds % 60);
+}
+
+} // namespace
+
+std::string pseudonyms::of(name_class kind, const std::string& name) {
+    if (name.empty()) return name;
+    auto& known = names_[kind];
+    if (!assigned_) {
+        known.try_emplace(name);
+        return name;
+    }
+    return known.at(name);
+}
+
+void pseudonyms::assign() {
+    assigned_ = true;
+    for (auto& [kind, names] : names_) {
+        const std::size_t width = std::max<std::size_t>(4, std::to_string(names.size()).size());
+        std::size_t place = 0;
+        for (auto& [name, pseudonym] : names) {
+            ++place;
+            const auto stem = stems[static_cast<std::size_t>(kind)];
+            pseudonym = kind == name_class::time ? moment_of(place) : fmt::format("{}-{:0{}}", stem, place, width);
+        }
+    }
+    for (auto& [label, values] : numbers_) {
+        std::vector<std::pair<std::int64_t, std::string>> sorted;
+        for (const auto& [value, pseudonym] : values) sorted.emplace_back(*vgpualloc::whole_number(value), value);
+        std::ranges::sort(sorted);
+        std::int64_t rank = -1;
+        std::size_t spelling = 0; // of one number: 7, 07, +7
+        for (std::size_t i = 0; i < sorted.size(); ++i) {
+            const bool is_next = i == 0 || sorted[i].first != sorted[i - 1].first;
+            rank += static_cast<std::int64_t>(is_next);
+            spelling = is_next ? 0 : spelling + 1;
+            values[sorted[i].second] = std::string(spelling, '0') + std::to_string(rank);
+        }
+    }
+}
+
+std::string pseudonyms::value_of(const std::string& label, const std::string& value) {
+    if (!numeric_labels_.contains(label) || !vgpualloc::whole_number(value)) {
+        return of(name_class::label_value, value);
+    }
+    if (!assigned_) {
+        numbers_[label].try_emplace(value);
+        return value;
+    }
+    return numbers_.at(label).at(value);
+}
+
+void pseudonyms::keep_word(std::string_view word) {
+    if (word.empty()) return;
+    words_.emplace(word);
+    std::size_t begin = 0;
+    for (std::size_t i = 0; i <= word.size(); ++i) {
+        if (i < word.size() && word[i] != '-' && is_token_character(word[i])) continue;
+        if (i > begin) words_.emplace(word.substr(begin, i - begin));
+        begin = i + 1;
+    }
+}
+
+bool pseudonyms::is_plain(std::string_view text) const {
+    if (text.empty() || words_.contains(text)) return true;
+    std::size_t begin = 0;
+    for (std::size_t i = 0; i <= text.size(); ++i) {
+        if (i < text.size() && text[i] != '-' && is_token_character(text[i])) continue;
+        const auto part = text.substr(begin, i - begin);
+        if (!part.empty() && !is_number(part) && !words_.contains(part)) return false;
+        begin = i + 1;
+    }
+    return true;
+}
+
+bool pseudonyms::occurs_in_word(std::string_view text) const {
+    return std::ranges::any_of(
+        words_, [text](const std::string& word) { return vgpualloc::contains_ignoring_case(word, text); });
+}
+
+std::string pseudonyms::token_of(const std::string& token) {
+    if (!devices_.contains(token) && is_plain(token)) return token;
+    return of(name_class::device, token);
+}
+
+std::string pseudonyms::text_of(std::string_view text) {
+    std::string result;
+    std::size_t i = 0;
+    while (i < text.size()) {
+        std::size_t end = i;
+        while (end < text.size() && is_token_character(text[end])) ++end;
+        if (end == i) {
+            result += text[i++];
+            continue;
+        }
+        result += token_of(std::string{text.substr(i, end - i)});
+        i = end;
+    }
+    return result;
+}
+
+} // namespace vgpusim::snapshots

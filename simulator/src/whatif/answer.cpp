@@ -1,0 +1,357 @@
+// Answers to what-if questions.
+#include "vgpusim/whatif/answer.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "vgpualloc/compat/all.hpp"
+#include "vgpualloc/core/config.hpp"
+#include "vgpualloc/explain/part_words.hpp"
+#include "vgpualloc/explain/words.hpp"
+#include "vgpualloc/metrics/fragmentation.hpp"
+#include "vgpualloc/model/trial.hpp"
+
+namespace vgpusim::whatif {
+
+namespace kube = vgpualloc::kube;
+namespace explaining = vgpualloc::explaining;
+using vgpualloc::error;
+using vgpualloc::error_code;
+using vgpualloc::expected;
+using vgpualloc::node_index;
+using vgpualloc::unexpected;
+
+namespace {
+
+/// The policies of a question, and the workload that they take for typical.
+struct policies {
+    vgpualloc::workload typical;
+    std::unique_ptr<vgpualloc::policy> node;
+    std::unique_ptr<vgpualloc::policy> device; ///< null: as `node`
+
+    [[nodiscard]] vgpualloc::policy_pair pair() const {
+        return {.node = node.get(), .device = device ? device.get() : node.get()};
+    }
+};
+
+expected<policies> make_policies(const kube::snapshot& state, const question& asked) {
+    policies result{.typical = state.typical(), .node = nullptr, .device = nullptr};
+    std::int64_t pods = 0;
+    for (const kube::manifest& object : asked.wanted.added_pods) {
+        if (!object.pod) continue;
+        const auto pod = kube::read_snapshot_pod(object, state.dialects);
+        if (!pod) continue;
+        const std::int64_t count = object.one_per_node ? 1 : object.replicas;
+        result.typical.typical.push_back(
+            {.cpu = pod->request.cpu, .containers = pod->request.containers, .weight = count});
+    }
+    std::erase_if(result.typical.typical, [](const auto& entry) { return entry.weight == 0; });
+    for (const auto& entry : result.typical.typical) pods += entry.weight;
+    for (auto& entry : result.typical.typical) {
+        entry.frequency = static_cast<double>(entry.weight) / static_cast<double>(pods);
+    }
+    const vgpualloc::policy_parameters parameters{.target = result.typical, .seed = asked.seed};
+    auto node = vgpualloc::make_policy(asked.policy, parameters);
+    if (!node) return unexpected(node.error());
+    result.node = *std::move(node);
+    if (asked.device_policy.empty()) return result;
+    auto device = vgpualloc::make_policy(asked.device_policy, parameters);
+    if (!device) return unexpected(device.error());
+    result.device = *std::move(device);
+    const auto by_positions = [](vgpualloc::policy& scorer) { return scorer.positional() != nullptr; };
+    if (by_positions(*result.node) == by_positions(*result.device)) return result;
+    return unexpected(error{.code = error_code::mismatch,
+                            .where = "--device-policy",
+                            .field = {},
+                            .value = asked.device_policy,
+                            .expected = "a policy that looks at positions of devices where " + asked.policy +
+                                        " does, and one that does not where it does not"});
+}
+
+/// Why a request fits nowhere once all pods are placed.
+struct refusal_words {
+    std::vector<class_refusal> classes;
+    vgpualloc::rejection reasons; ///< none where it would fit
+};
+
+/// One cluster that a question is about.
+class questioner {
+public:
+    questioner(kube::snapshot& state, const std::vector<kube::manifest>& objects, const question& asked,
+               std::map<std::string, node_kind> templates, policies scorers)
+        : state_{&state}, objects_{&objects}, asked_{&asked}, templates_{std::move(templates)},
+          scorers_{std::move(scorers)}, decider_{*state.book, scorers_.pair()} {}
+
+    expected<answer> run() {
+        result_.policy = asked_->policy;
+        result_.device_policy = asked_->device_policy.empty() ? asked_->policy : asked_->device_policy;
+        result_.seed = asked_->seed;
+        result_.warnings = state_->warnings;
+        result_.before = figures();
+        std::vector<std::pair<node_kind, std::int64_t>> added;
+        for (const node_addition& entry : asked_->wanted.added_nodes) {
+            auto kind = kind_named(entry.kind, "--add-nodes");
+            if (!kind) return unexpected(kind.error());
+            added.emplace_back(*std::move(kind), entry.nodes);
+        }
+        node_kind looked_for;
+        if (!asked_->find_kind.empty()) {
+            auto kind = kind_named(asked_->find_kind, "--find-nodes");
+            if (!kind) return unexpected(kind.error());
+            looked_for = *std::move(kind);
+        }
+        const auto evicted = apply(*state_, asked_->wanted, *objects_);
+        if (!evicted) return unexpected(evicted.error());
+        for (const auto& [kind, count] : added) static_cast<void>(add_nodes(*state_, kind, count));
+        queue_ = make_queue(*state_, *objects_, *evicted, asked_->wanted.added_pods);
+        if (!asked_->find_kind.empty()) find(looked_for);
+        place();
+        result_.after = figures();
+        return std::move(result_);
+    }
+
+private:
+    expected<node_kind> kind_named(const std::string& name, const std::string& option) {
+        if (const auto known = templates_.find(name); known != templates_.end()) return known->second;
+        auto where = find_node(*state_, name, option);
+        if (where) return kind_of(*state_, *where);
+        std::string names;
+        for (const auto& [template_name, kind] : templates_) names += ", " + template_name;
+        if (!names.empty()) where.error().expected += "; or a template:" + names.substr(1);
+        return unexpected(where.error());
+    }
+
+    [[nodiscard]] vgpualloc::pod_id first_id() const { return vgpualloc::pod_id{state_->bound.size()}; }
+
+    void find(const node_kind& kind) {
+        kind_answer answered{
+            .kind = asked_->find_kind, .found = find_nodes(*state_, decider_, queue_, kind, first_id()), .never = {}};
+        if (!answered.found.never.empty()) {
+            vgpualloc::trial scope{*state_->book};
+            const auto added = add_nodes(*state_, kind, 1);
+            for (const std::size_t i : answered.found.never) {
+                const auto words = answers_to(queue_.pods[i].pod);
+                const bool asks = words && words->nodes.size() > added.front().at();
+                answered.never.push_back(asks ? explaining::words_of(words->nodes[added.front().at()].refused)
+                                              : words.error().message());
+            }
+            scope.undo();
+            forget_nodes(*state_, added);
+        }
+        if (answered.found.nodes) static_cast<void>(add_nodes(*state_, kind, *answered.found.nodes));
+        result_.kind = std::move(answered);
+    }
+
+    void place() {
+        const queue_outcome outcome = place_all(*state_, decider_, queue_, first_id());
+        result_.placed = outcome.placed;
+        result_.refused = outcome.refused;
+        for (std::size_t i = 0; i < queue_.pods.size(); ++i) {
+            const entry_outcome& entry = outcome.entries[i];
+            pod_answer answered{.asked = queue_.pods[i]};
+            for (const auto& where : entry.placed) answered.placed.push_back(words_of(where));
+            answered.refused = entry.refused;
+            answered.gang_fitting = entry.gang_fitting;
+            if (entry.refused > 0) explain_refusal(entry, answered);
+            result_.pods.push_back(std::move(answered));
+        }
+    }
+
+    [[nodiscard]] placed_pods words_of(const vgpualloc::placement& where) const {
+        placed_pods result{.node = state_->nodes().nodes[where.node.at()].name};
+        for (const auto& share : where.shares) {
+            const auto& device = state_->device(where.node, share.device);
+            result.shares.push_back(
+                {.container = share.container,
+                 .device = device.index,
+                 .uuid = device.registered.uuid,
+                 .part = explaining::describe_part(state_->nodes().spec_of(where.node, share.device), share.part)});
+        }
+        return result;
+    }
+
+    [[nodiscard]] expected<explaining::explanation> answers_to(const kube::snapshot_pod& pod) const {
+        return explaining::explain(*state_, pod, {.policy = asked_->policy, .seed = asked_->seed});
+    }
+
+    void explain_refusal(const entry_outcome& outcome, pod_answer& answered) {
+        const queued_pods& entry = answered.asked;
+        if (entry.unreadable) {
+            answered.why = entry.unreadable->message();
+            return;
+        }
+        auto known = refusals_.find(entry.pod.request);
+        if (known == refusals_.end()) {
+            const auto words = answers_to(entry.pod);
+            refusal_words result{.classes = words ? classes_of(*words) : std::vector<class_refusal>{}, .reasons = {}};
+            if (words && !words->chosen) result.reasons = words->reasons;
+            known = refusals_.emplace(entry.pod.request, std::move(result)).first;
+        }
+        answered.classes = known->second.classes;
+        // What a gang gave back may have room for it: then what was answered at its turn is the reason.
+        const bool fits_nowhere = known->second.reasons != vgpualloc::rejection{};
+        const vgpualloc::rejection& reasons = fits_nowhere ? known->second.reasons : outcome.reasons;
+        if (reasons == vgpualloc::rejection{}) return; // its gang is why: alone it would fit
+        answered.why = explaining::scheduling_message(reasons, present_nodes());
+    }
+
+    [[nodiscard]] std::size_t present_nodes() const {
+        std::size_t present = 0;
+        for (std::size_t n = 0; n < state_->nodes().nodes.size(); ++n) {
+            present += static_cast<std::size_t>(state_->book->is_present(node_index{n}));
+        }
+        return present;
+    }
+
+    [[nodiscard]] std::string class_of(node_index where) const {
+        const auto& node = state_->nodes().nodes[where.at()];
+        std::map<std::pair<std::string, std::string>, std::int64_t> devices; // by model and mode
+        for (std::size_t d = 0; d < node.devices.size(); ++d) {
+            const auto& spec = state_->nodes().spec_of(where, vgpualloc::device_index{d});
+            ++devices[{spec.model, std::string{spec.mode->name()}}];
+        }
+        std::string words;
+        for (const auto& [device, count] : devices) {
+            words += fmt::format("{} x {} ({}), ", count, device.first, device.second);
+        }
+        return fmt::format("{}{} mCPU, {} MiB", words, node.cpu.count(), vgpualloc::mib_down(node.memory));
+    }
+
+    /// The refusals of all nodes, those of nodes that are alike as one.
+    [[nodiscard]] std::vector<class_refusal> classes_of(const explaining::explanation& explained) const {
+        std::map<std::pair<std::string, vgpualloc::rejection_code>, class_refusal> by_class;
+        for (std::size_t n = 0; n < explained.nodes.size(); ++n) {
+            const auto& refused = explained.nodes[n].refused;
+            if (refused.fits() || !state_->book->is_present(node_index{n})) continue;
+            const std::string words = class_of(node_index{n});
+            class_refusal& entry = by_class[{words, refused.code}];
+            if (entry.nodes++ > 0 && refused.available <= entry.closest.available) continue;
+            entry.nodes_are = words;
+            entry.closest = refused;
+            entry.node = explained.nodes[n].name;
+        }
+        std::vector<class_refusal> result;
+        for (auto& [key, entry] : by_class) result.push_back(std::move(entry));
+        std::ranges::stable_sort(result, std::ranges::greater{}, &class_refusal::nodes);
+        return result;
+    }
+
+    [[nodiscard]] cluster_figures figures() {
+        cluster_figures result;
+        vgpualloc::fragmentation_model model{scorers_.typical};
+        double unusable = 0.0; // whole numbers: their sum does not depend on the order
+        double stranded = 0.0;
+        for (std::size_t n = 0; n < state_->nodes().nodes.size(); ++n) {
+            const node_index where{n};
+            if (!state_->book->is_present(where)) continue;
+            ++result.nodes;
+            add_devices(where, result);
+            const auto& host = state_->book->host(where);
+            result.pods += host.pods;
+            result.cpu_milli += state_->nodes().nodes[n].cpu.count();
+            result.cpu_used_milli += host.cpu.count();
+            const auto view = decider_.view_of(where);
+            const auto buckets = model.buckets(*view.config, view.cpu_left);
+            const auto idle = [&buckets](vgpualloc::fragmentation_bucket bucket) {
+                return buckets.milli[static_cast<std::size_t>(bucket)];
+            };
+            unusable += std::round(buckets.unusable());
+            stranded += std::round(idle(vgpualloc::fragmentation_bucket::lack_cpu) +
+                                   idle(vgpualloc::fragmentation_bucket::xr_lack_cpu) +
+                                   idle(vgpualloc::fragmentation_bucket::lack_both));
+        }
+        if (!scorers_.typical.typical.empty()) {
+            result.fragmentation_milli = static_cast<std::int64_t>(unusable);
+            result.stranded_milli = static_cast<std::int64_t>(stranded);
+        }
+        return result;
+    }
+
+    void add_devices(node_index where, cluster_figures& to) const {
+        const auto states = state_->book->devices(where);
+        const auto services = state_->book->services(where);
+        for (std::size_t d = 0; d < states.size(); ++d) {
+            const auto& spec = state_->nodes().spec_of(where, vgpualloc::device_index{d});
+            ++to.devices;
+            if (services[d] != vgpualloc::service_state::in_service) ++to.out_of_service;
+            if (states[d] != vgpualloc::device_state{}) ++to.devices_used;
+            to.allocated_milli += spec.mode->used(spec, states[d]).count();
+            to.memory_mib += spec.memory.count();
+            to.memory_used_mib += spec.mode->use(spec, states[d]).memory.count();
+        }
+    }
+
+    kube::snapshot* state_;
+    const std::vector<kube::manifest>* objects_;
+    const question* asked_;
+    std::map<std::string, node_kind> templates_;
+    policies scorers_;
+    vgpualloc::allocator decider_;
+    pod_queue queue_;
+    std::map<vgpualloc::pod_request, refusal_words> refusals_;
+    answer result_;
+};
+
+/// The templates, which are read with the cluster so that their devices are of kinds that its ledger knows.
+expected<std::map<std::string, node_kind>> take_templates(kube::snapshot& state, const question& asked) {
+    std::map<std::string, node_kind> kinds;
+    for (const kube::manifest& object : asked.templates) {
+        if (!object.node) continue;
+        const auto where = find_node(state, object.name, "--node-template");
+        if (!where) return unexpected(object.problems.empty() ? where.error() : object.problems.front());
+        kinds.emplace(object.name, take_template(state, *where));
+    }
+    return kinds;
+}
+
+expected<void> check_templates(const std::vector<kube::manifest>& objects, const question& asked) {
+    std::vector<std::string> names;
+    for (const kube::manifest& object : objects) {
+        if (object.node) names.push_back(object.name);
+    }
+    std::int64_t templates = 0;
+    for (const kube::manifest& object : asked.templates) {
+        if (!object.node) continue;
+        ++templates;
+        if (std::ranges::find(names, object.name) != names.end()) {
+            return unexpected(error{.code = error_code::duplicate,
+                                    .where = object.place,
+                                    .field = "metadata.name",
+                                    .value = object.name,
+                                    .expected = "a template with a name that no node and no other template has"});
+        }
+        names.push_back(object.name);
+    }
+    if (asked.templates.empty() || templates > 0) return {};
+    return unexpected(error{.code = error_code::missing,
+                            .where = "--node-template",
+                            .field = {},
+                            .value = {},
+                            .expected = "an object of kind Node"});
+}
+
+} // namespace
+
+expected<answer> answer_of(const std::vector<kube::manifest>& objects, const vgpualloc::dialect_set& dialects,
+                           const question& asked) {
+    if (auto checked = check_templates(objects, asked); !checked) return unexpected(checked.error());
+    std::vector<kube::manifest> all = objects;
+    for (const kube::manifest& object : asked.templates) {
+        if (object.node) all.push_back(object);
+    }
+    auto state = kube::make_snapshot(all, dialects);
+    if (!state) return unexpected(state.error());
+    auto templates = take_templates(*state, asked);
+    if (!templates) return unexpected(templates.error());
+    auto scorers = make_policies(*state, asked);
+    if (!scorers) return unexpected(scorers.error());
+    return questioner{*state, objects, asked, *std::move(templates), *std::move(scorers)}.run();
+}
+
+} // namespace vgpusim::whatif

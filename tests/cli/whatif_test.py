@@ -1,0 +1,127 @@
+"""vgpusim whatif: nodes that come and go, pods that are added, modes that change, and the smallest number of nodes."""
+
+import json
+import unittest
+
+from clusters import cluster, gpu_node, on_card, pod, vgpu
+from support import SOURCE, CliTest
+
+MANIFESTS = SOURCE / "scenarios" / "manifests"
+DATA = SOURCE / "tests" / "data" / "explain"
+BASE = (gpu_node("a"), gpu_node("b"), gpu_node("c", cards=1), on_card("r0", "a", 0, 20000),
+        on_card("r1", "a", 1, 30000), on_card("r2", "b", 0, 40960), *(pod(f"p{i}", vgpu(30000)) for i in range(4)))
+JOB = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": "train", "namespace": "team"},
+       "spec": {"minAvailable": 3, "schedulerName": "volcano", "tasks": [
+           {"name": "w", "replicas": 3, "template": {"spec": {"containers": [
+               {"name": "m", "resources": {"limits": vgpu(40000)}}]}}}]}}
+
+
+class WhatIf(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.base = self.write("cluster.json", json.dumps(cluster(*BASE)))
+
+    def ask(self, *arguments, file=None):
+        done = self.vgpusim("whatif", file or self.base, *arguments, "--json")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return json.loads(done.stdout)
+
+    @staticmethod
+    def nodes_of(answer):
+        """Where each pod goes: node, or null."""
+        return {pod["name"]: [entry["node"] for entry in pod["placed"]] for pod in answer["pods"]}
+
+    def test_nothing_changed_places_what_waits_as_explain_does(self):
+        answer = self.ask("--policy", "binpack")
+        self.assertEqual((answer["placed"], answer["refused"]), (2, 2))
+        self.assertEqual(answer["before"]["pods"], 3)
+        self.assertEqual(answer["after"]["pods"], 5)
+        done = self.vgpusim("explain", self.base, "--pod", "team/p0", "--policy", "binpack", "--json")
+        self.assertEqual(self.nodes_of(answer)["p0"], [json.loads(done.stdout)["choice"]["node"]])
+        refused = answer["pods"][3]
+        self.assertEqual(sum(entry["nodes"] for entry in refused["refusals"]), 3)
+        self.assertEqual(max(entry["available"] for entry in refused["refusals"]), 20960)
+        self.assertIn("0/3 nodes are available: 3 insufficient_device_memory.", refused["why"])
+
+    def test_drained_and_failed_nodes_move_their_pods(self):
+        answer = self.ask("--drain", "a", "--fail", "c")
+        self.assertEqual([pod["from"] for pod in answer["pods"][:2]], ["a", "a"])
+        self.assertEqual({node for pod in answer["pods"] for node in self.nodes_of(answer)[pod["name"]]}, {"b"})
+        self.assertEqual(answer["after"]["nodes"], 2)
+        answer = self.ask("--fail", "a/GPU-a-1")
+        self.assertEqual([pod["name"] for pod in answer["pods"] if pod["origin"] == "evicted"], ["r1"])
+        self.assertEqual(answer["after"]["devices_out_of_service"], 1)
+
+    def test_the_smallest_number_of_nodes(self):
+        for kind, expected in (("b", 1), ("c", 2)):
+            found = self.ask("--find-nodes", kind)
+            self.assertEqual(found["find_nodes"]["nodes"], expected)
+            self.assertEqual(found["refused"], 0)
+            self.assertTrue(found["find_nodes"]["refused_with_one_less"])
+            self.assertEqual(self.ask("--add-nodes", f"{kind}={expected}")["refused"], 0)
+            self.assertGreater(self.ask("--add-nodes", f"{kind}={expected - 1}")["refused"], 0)
+
+    def test_a_pod_that_never_fits_ends_the_search(self):
+        huge = self.write("huge.json", json.dumps(pod("huge", vgpu(50000))))
+        found = self.ask("--find-nodes", "b", "--add-pods", huge)["find_nodes"]
+        self.assertIsNone(found["nodes"])
+        self.assertEqual(found["never"], [{"pod": "team/huge", "why": "insufficient_device_memory: wanted 50000 MiB, "
+                                                                      "available 40960 MiB"}])
+
+    def test_gangs_start_together(self):
+        job = self.write("job.json", json.dumps(JOB))
+        answer = self.ask("--add-pods", job)
+        self.assertEqual(answer["pods"][-1]["refused"], 3)
+        self.assertIn("starts together", answer["pods"][-1]["why"])
+        answer = self.ask("--add-pods", job, "--find-nodes", "c")
+        self.assertEqual(len(answer["pods"][-1]["placed"]), 3)
+
+    def test_modes_and_templates(self):
+        answer = self.ask("--set-mode", "b=mig", "--fail", "c")
+        self.assertIn("mig", json.dumps([entry["shares"] for pod in answer["pods"] for entry in pod["placed"]]))
+        template = self.write("big.json", json.dumps(gpu_node("big", cards=8)))
+        self.assertEqual(self.ask("--node-template", template, "--add-nodes", "big=2")["after"]["devices"], 21)
+
+    def test_every_dialect(self):
+        """The manifests of the scenarios on the mixed cluster: each goes where explain puts its first pod."""
+        config = ["--config", DATA / "device-config.yaml"]
+        for manifest in sorted(MANIFESTS.glob("*.yaml")):
+            answer = self.ask("--add-pods", manifest, "--policy", "binpack", *config, file=DATA / "cluster.yaml")
+            added = [pod for pod in answer["pods"] if pod["origin"] == "added"]
+            self.assertTrue(added, manifest)
+            self.assertTrue(all(pod["placed"] or pod["why"] for pod in added), manifest)
+
+    def test_order_and_priority(self):
+        urgent = self.write("urgent.json", json.dumps(pod("urgent", vgpu(40960), priority=5)))
+        places = self.nodes_of(self.ask("--add-pods", urgent))
+        self.assertEqual([len(places[name]) for name in ("urgent", "p0", "p1", "p2", "p3")], [1, 1, 0, 0, 0])
+
+    def test_files_are_what_is_printed(self):
+        done = self.vgpusim("whatif", self.base, "--out", self.out)
+        self.assertEqual((self.out / "whatif.txt").read_text(), done.stdout)
+        self.assertEqual(json.loads((self.out / "whatif.json").read_text()), self.ask())
+        again = self.vgpusim("whatif", self.base, "--policy", "random", "--seed", "3", "--json").stdout
+        self.assertEqual(self.vgpusim("whatif", self.base, "--policy", "random", "--seed", "3", "--json").stdout, again)
+
+    def test_bad_input(self):
+        node = self.write("node.json", json.dumps(gpu_node("a")))
+        broken = self.write("broken.yaml", "kind: Pod\nmetadata: {name: x}\nspec: {containers: []}\n")
+        for arguments, words in (
+                (["--drain", "zz"], "--drain: got 'zz', expected a node of the cluster: a, b, c"),
+                (["--fail", "a/9"], "GPU-a-0, GPU-a-1"), (["--fail", "a/"], "NODE/DEVICE"),
+                (["--add-nodes", "zz=1"], "a, b, c"), (["--add-nodes", "a=-1"], "KIND=N"),
+                (["--add-nodes", "a=x"], "KIND=N"), (["--add-nodes", "a"], "KIND=N"),
+                (["--add-nodes", "a=100001"], "at most 100000"), (["--find-nodes", "zz"], "--find-nodes"),
+                (["--set-mode", "a=half"], "hami_core"), (["--set-mode", "a"], "NODE=MODE"),
+                (["--policy", "zz"], "binpack"), (["--device-policy", "zz"], "binpack"),
+                (["--add-pods", node], "--add-pods"), (["--add-pods", broken], "containers"),
+                (["--node-template", node], "no node"), (["--add-pods", "none.yaml"], "none.yaml")):
+            done = self.vgpusim("whatif", self.base, *arguments, "--out", self.out)
+            self.assertEqual(done.returncode, 2, (arguments, done.stderr))
+            self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+            self.assertIn(words, done.stderr)
+            self.assertFalse(self.out.exists(), arguments)
+
+
+if __name__ == "__main__":
+    unittest.main()

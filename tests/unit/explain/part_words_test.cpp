@@ -1,0 +1,31 @@
+#include "vgpualloc/explain/part_words.hpp"
+
+#include <gtest/gtest.h>
+
+#include "vgpualloc/mode/all.hpp"
+
+namespace {
+
+using namespace vgpualloc;
+
+device_spec hami_card() {
+    return {.model = "A100", .memory = mib{40960}, .slots = 10, .mode = *find_mode("hami_core")};
+}
+
+TEST(part_words, says_what_a_slice_has_and_whether_its_compute_is_limited) {
+    const auto limited = explaining::describe_part(hami_card(), slice{.memory = mib{3000}, .cores = core_percent{50}});
+    EXPECT_EQ(limited.words, "slice 3000 MiB, 50 % of compute");
+    const auto free = explaining::describe_part(hami_card(), slice{.memory = mib{3000}, .cores = core_percent{0}});
+    EXPECT_EQ(free.words, "slice 3000 MiB, compute not limited");
+}
+
+TEST(part_words, gives_the_unit_of_a_refusal_by_the_device_that_refuses) {
+    const device_spec spec = hami_card();
+    device_request request;
+    request.count = 1;
+    EXPECT_EQ(explaining::unit_of(rejection_code::insufficient_device_memory, &spec, &request), "MiB");
+    EXPECT_EQ(explaining::unit_of(rejection_code::insufficient_device_cores, &spec, &request), "%");
+    EXPECT_EQ(explaining::unit_of(rejection_code::node_not_ready, nullptr, nullptr), "");
+}
+
+} // namespace

@@ -1,0 +1,64 @@
+// Clusters of Kubernetes objects for tests of snapshots and what-ifs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "vgpualloc/kube/snapshot.hpp"
+
+namespace cluster_test {
+
+namespace kube = vgpualloc::kube;
+
+/// A node with cards of 40,960 MiB in the words of dialect volcano_vgpu, GPU-<name>-0, ….
+inline std::string card_node(const std::string& name, int cards, const std::string& mode = "hami-core") {
+    std::string registered;
+    for (int i = 0; i < cards; ++i) {
+        registered += "GPU-" + name + "-" + std::to_string(i) + ",10,40960,NVIDIA A100-SXM4-40GB,true," + mode + ":";
+    }
+    return "---\nkind: Node\nmetadata:\n  name: " + name + "\n  labels: {kubernetes.io/hostname: " + name +
+           "}\n  annotations:\n    volcano.sh/node-vgpu-register: '" + registered +
+           "'\nstatus:\n  allocatable: {cpu: '16', memory: 64Gi, pods: '110', volcano.sh/vgpu-number: '10', "
+           "volcano.sh/vgpu-memory: '10', volcano.sh/vgpu-cores: '10'}\n";
+}
+
+/// What stands besides in a pod's metadata and in its specification, in flow style and with a comma at the end.
+struct pod_extras {
+    std::string annotations{};
+    std::string metadata{};
+    std::string spec{};
+};
+
+inline std::string pod_object(const std::string& name, int memory, const pod_extras& extras = {}) {
+    return "---\nkind: Pod\nmetadata: {" + extras.metadata + " name: " + name + ", namespace: ns, annotations: {" +
+           extras.annotations + "}}\nspec: {" + extras.spec +
+           " containers: [{name: main, image: secret/image, resources: {limits: {volcano.sh/vgpu-number: 1, "
+           "volcano.sh/vgpu-memory: " +
+           std::to_string(memory) + "}}}]}\n";
+}
+
+/// A pod that has a slice of card `card` of a card_node().
+inline std::string running_pod(const std::string& name, const std::string& node, int card, int memory,
+                               const std::string& metadata = "") {
+    return pod_object(name, memory,
+                      {.annotations = "volcano.sh/vgpu-ids-new: '" + ("GPU-" + node + "-" + std::to_string(card)) +
+                                      ",NVIDIA," + std::to_string(memory) + ",0:'",
+                       .metadata = metadata,
+                       .spec = "nodeName: " + node + ","});
+}
+
+inline std::vector<kube::manifest> objects(const std::string& yaml) {
+    auto read = kube::read_manifests(yaml, "f.yaml");
+    EXPECT_TRUE(read.has_value()) << read.error().message();
+    return read ? *std::move(read) : std::vector<kube::manifest>{};
+}
+
+inline kube::snapshot snapshot_of(const std::string& yaml) {
+    auto state = kube::make_snapshot(objects(yaml), {});
+    EXPECT_TRUE(state.has_value()) << state.error().message();
+    return state ? *std::move(state) : kube::snapshot{};
+}
+
+} // namespace cluster_test
