@@ -150,9 +150,8 @@ void queue_discipline::start_in_order(simulation& run) {
 
 void queue_discipline::backfill(std::uint32_t head, simulation& run) {
     const ticks time = forecast_.earliest(head, run);
-    if (promised_job_ != head || promised_time_ != time) ++promise_;
-    promised_job_ = head;
-    promised_time_ = time;
+    if (!promised_ || promised_->job != head || promised_->time != time) ++promise_;
+    promised_ = start_promise{.job = head, .time = time};
     const ticks longest = time == ticks::max() ? time : time - run.now();
     const simulation::approval keeps_promise = [&](std::span<const vgpualloc::placement> added) {
         return forecast_.keeps(head, time, added, run);

@@ -139,7 +139,7 @@ start_result simulation::start_single(std::uint32_t job, const approval* approve
     if (approve == nullptr) {
         const auto placed = place(pod);
         if (!placed) return start_result::does_not_fit;
-        begin_job(job);
+        --waiting_;
         begin(pod, *placed, placed->booking.slot);
         return start_result::started;
     }
@@ -157,7 +157,7 @@ start_result simulation::start_single(std::uint32_t job, const approval* approve
         return start_result::not_approved;
     }
     ledger_->commit(pod_id{pod});
-    begin_job(job);
+    --waiting_;
     begin(pod, *decided, slot);
     return start_result::started;
 }
@@ -182,7 +182,7 @@ start_result simulation::start_on(std::uint32_t job, std::span<const node_index>
         places_.push_back(decision.where);
     }
     attempt.keep();
-    begin_job(job);
+    --waiting_;
     for (std::uint32_t i = 0; i < jobs_.pod_count(job); ++i) begin(jobs_.pod(job, i), places_[i], slots[i]);
     return start_result::started;
 }
@@ -212,7 +212,7 @@ start_result simulation::start_gang(std::uint32_t job, const approval* approve) 
     }
     if (approve != nullptr && !(*approve)(places_)) return start_result::not_approved;
     attempt.keep();
-    begin_job(job);
+    --waiting_;
     std::size_t next = 0;
     for (std::uint32_t i = 0; i < count; ++i) {
         const std::uint32_t pod = jobs_.pod(job, i);
@@ -229,11 +229,6 @@ start_result simulation::start_gang(std::uint32_t job, const approval* approve) 
     return start_result::started;
 }
 
-void simulation::begin_job(std::uint32_t job) {
-    --waiting_;
-    if (quotas_.limits()) quotas_.add(jobs_.queue(job), jobs_.amounts(job));
-}
-
 /// A pod that is booked runs from now on, or as soon as its MIG instances are there.
 void simulation::begin(std::uint32_t pod, const vgpualloc::placement& where, std::uint32_t booking) {
     pod_outcome& outcome = result_.pods[pod];
@@ -241,7 +236,10 @@ void simulation::begin(std::uint32_t pod, const vgpualloc::placement& where, std
     outcome.booking = booking;
     outcome.reason = rejection_code::none;
     served_milli_ += input_->requested[input_->pods[pod].request].count();
-    if (!members_live_.empty()) ++members_live_[jobs_.job_of(pod)];
+    if (!members_live_.empty()) {
+        const std::uint32_t job = jobs_.job_of(pod);
+        if (members_live_[job]++ == 0 && quotas_.limits()) quotas_.add(jobs_.queue(job), jobs_.amounts(job));
+    }
     update_node(where.node);
     note_peak();
     record();
@@ -261,6 +259,8 @@ void simulation::begin(std::uint32_t pod, const vgpualloc::placement& where, std
 void simulation::start_late_members() {
     if (!capacity_freed_ || late_members_.empty()) return;
     std::erase_if(late_members_, [this](std::uint32_t pod) {
+        const std::uint32_t job = jobs_.job_of(pod);
+        if (members_live_[job] == 0 && !has_quota(job)) return false; // the others have ended and gave it back
         const auto placed = place(pod);
         if (placed) begin(pod, *placed, placed->booking.slot);
         return placed.has_value();
@@ -380,7 +380,7 @@ bool simulation::is_stale(const event& happening) const noexcept {
 }
 
 bool simulation::is_over() const noexcept {
-    return arrivals_ == input_->pods.size() && waiting_ == 0 && ledger_->live_count() == 0;
+    return arrivals_ == input_->pods.size() && waiting_ == 0 && late_members_.empty() && ledger_->live_count() == 0;
 }
 
 void simulation::handle(const event& happening) {

@@ -46,6 +46,13 @@ public:
     void on_cluster_change(simulation& run) override;
     void pass(simulation& run) override;
 
+    /// Which job was last promised a start, and by when at the latest; none if nobody ever was.
+    struct start_promise {
+        std::uint32_t job = 0;
+        vgpualloc::ticks time;
+    };
+    [[nodiscard]] std::optional<start_promise> promise() const noexcept { return promised_; }
+
 private:
     /// Jobs of one class, which fit or do not fit together.
     struct line {
@@ -92,8 +99,7 @@ private:
     std::uint64_t next_turn_ = 1;
     std::uint64_t epoch_ = 1;   ///< rises when capacity becomes free
     std::uint64_t promise_ = 1; ///< rises when the first job, or what it is promised, is another
-    std::uint32_t promised_job_ = 0;
-    vgpualloc::ticks promised_time_;
+    std::optional<start_promise> promised_;
 };
 
 } // namespace vgpusim

@@ -168,7 +168,6 @@ private:
     [[nodiscard]] bool has_quota(std::uint32_t job);
     [[nodiscard]] std::uint32_t book(std::uint32_t pod, const vgpualloc::placement& where);
     void begin(std::uint32_t pod, const vgpualloc::placement& where, std::uint32_t booking);
-    void begin_job(std::uint32_t job);
     void update_node(vgpualloc::node_index where);
     [[nodiscard]] sample state_at(vgpualloc::ticks time) const;
     void record();
