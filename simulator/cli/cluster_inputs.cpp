@@ -1,13 +1,8 @@
 // Inputs that several commands take.
 #include "cluster_inputs.hpp"
 
-#include <algorithm>
-#include <iterator>
-#include <utility>
-
 #include <CLI/CLI.hpp>
 
-#include "vgpualloc/kube/device_config.hpp"
 #include "vgpuformats/input.hpp"
 
 namespace vgpusim::cli {
@@ -59,44 +54,6 @@ void add_inputs(std::vector<named_input>& to, const std::string& option, const s
 void add_inputs(std::vector<named_input>& to, const dialect_files& files) {
     add_inputs(to, "--file", files.catalog);
     add_inputs(to, "--config", files.config);
-}
-
-expected<vgpualloc::hardware_catalog> load_catalog(const std::vector<std::string>& files) {
-    auto catalog = vgpualloc::built_in_catalog();
-    for (const std::string& path : files) {
-        const auto input = vgpuformats::read_input(path);
-        if (!input) return unexpected(input.error());
-        auto merged = vgpualloc::merge_file(catalog, input->text, path);
-        if (!merged) return merged;
-        catalog = *std::move(merged);
-    }
-    return catalog;
-}
-
-expected<vgpualloc::dialect_config> load_dialects(const dialect_files& files) {
-    const auto catalog = load_catalog(files.catalog);
-    if (!catalog) return unexpected(catalog.error());
-    auto config = vgpualloc::make_dialect_config(*catalog);
-    for (const std::string& path : files.config) {
-        const auto input = vgpuformats::read_input(path);
-        if (!input) return unexpected(input.error());
-        auto sum = vgpualloc::kube::read_device_config(std::move(config), input->text, path);
-        if (!sum) return sum;
-        config = *std::move(sum);
-    }
-    return config;
-}
-
-expected<std::vector<vgpualloc::kube::manifest>> load_objects(const std::vector<std::string>& files) {
-    std::vector<vgpualloc::kube::manifest> all;
-    for (const std::string& path : files) {
-        const auto input = vgpuformats::read_input(path);
-        if (!input) return unexpected(input.error());
-        auto objects = vgpualloc::kube::read_manifests(input->text, path);
-        if (!objects) return objects;
-        std::ranges::move(*objects, std::back_inserter(all));
-    }
-    return all;
 }
 
 } // namespace vgpusim::cli

@@ -37,10 +37,16 @@ struct keyed_flag {
 };
 
 constexpr std::array keyed_flags{
-    keyed_flag{"--format", "format", "FORMAT", "Format of the node and pod lists: openb"},
+    keyed_flag{"--format", "format", "FORMAT", "Format of nodes and pods: openb or kubernetes"},
     keyed_flag{"--nodes", "nodes", "FILE",
                "Node list; - is standard input; a bare name that is not here is looked for in $VGPUALLOC_TRACES"},
-    keyed_flag{"--pods", "pods", "FILE", "Pod list, likewise"},
+    keyed_flag{"--pods", "pods", "FILE", "Pod list, or table of arrivals (docs/workload.md), likewise"},
+    keyed_flag{"--classes", "classes", "FILE", "With --format kubernetes: manifests of the classes of pods"},
+    keyed_flag{"--queues", "queues", "FILE", "With --format kubernetes: queues and their quotas"},
+    keyed_flag{"--config", "config", "FILE", "With --format kubernetes: device configuration, as explain takes it"},
+    keyed_flag{"--file", "catalog", "FILE", "With --format kubernetes: catalog file (docs/catalog.md)"},
+    keyed_flag{"--events", "events", "FILE", "What happens to nodes and devices: they fail, drain, leave, join"},
+    keyed_flag{"--failures", "failures", "FILE", "Model that draws failures of nodes and devices"},
     keyed_flag{"--device-policy", "device_policy", "POLICY",
                "Policy for the choice of devices on a node; default: the same policy"},
     keyed_flag{"--mode", "mode", "MODE", "How every GPU is shared: exclusive, hami_core or mps"},
@@ -119,15 +125,13 @@ expected<run_plan> plan_from(const run_flags& flags) {
     for (const auto& [key, value] : flags.keyed) {
         if (auto taken = set_key(study.config, key, value); !taken) return unexpected(std::move(taken.error()));
     }
-    if (auto once =
-            read_stdin_once({{"SCENARIO", flags.scenario}, {"nodes", study.config.nodes}, {"pods", study.config.pods}});
-        !once) {
-        return unexpected(once.error());
-    }
+    std::vector<named_input> inputs{{"SCENARIO", flags.scenario}};
+    for (const auto& [key, path] : paths_of(study.config)) inputs.push_back({key, path});
+    if (auto once = read_stdin_once(inputs); !once) return unexpected(once.error());
     run_plan plan{.run = study.config, .baseline = std::nullopt};
     if (study.baseline.empty()) return plan;
     plan.baseline = baseline_of(study.config, study.baseline);
-    for (const std::string& path : {plan.run.nodes, plan.run.pods}) {
+    for (const auto& [key, path] : paths_of(plan.run)) {
         if (path != vgpuformats::standard_input) continue;
         return unexpected(error{.code = error_code::unsupported,
                                 .where = "",

@@ -61,6 +61,9 @@ public:
     }
 
     [[nodiscard]] std::string_view field(std::size_t column) const { return fields_[column]; }
+    /// The number of the line, from 1.
+    [[nodiscard]] std::size_t line() const noexcept { return line_; }
+    [[nodiscard]] const std::vector<std::string_view>& header() const noexcept { return header_; }
 
     [[nodiscard]] vgpualloc::error field_error(std::size_t column, vgpualloc::error_code code,
                                                std::string expected_text) const {

@@ -120,16 +120,9 @@ void warn_of_overcommitment(snapshot& state) {
 
 } // namespace
 
-workload snapshot::typical() const {
-    std::map<std::pair<milli_cpu, std::vector<device_request>>, std::int64_t> counts;
+workload typical_of(const request_counts& counts) {
     std::int64_t all = 0;
-    const auto count = [&](const snapshot_pod& pod) {
-        if (pod.failure) return;
-        ++counts[{pod.request.cpu, pod.request.containers}];
-        ++all;
-    };
-    for (const bound_pod& runs : bound) count(runs.pod);
-    for (const snapshot_pod& waits : pending) count(waits);
+    for (const auto& [request, times] : counts) all += times;
     workload result;
     for (const auto& [request, times] : counts) {
         result.typical.push_back({.cpu = request.first,
@@ -138,6 +131,16 @@ workload snapshot::typical() const {
                                   .weight = times});
     }
     return result;
+}
+
+workload snapshot::typical() const {
+    request_counts counts;
+    const auto count = [&](const snapshot_pod& pod) {
+        if (!pod.failure) ++counts[{pod.request.cpu, pod.request.containers}];
+    };
+    for (const bound_pod& runs : bound) count(runs.pod);
+    for (const snapshot_pod& waits : pending) count(waits);
+    return typical_of(counts);
 }
 
 expected<snapshot> make_snapshot(std::span<const manifest> objects, const dialect_set& dialects) {

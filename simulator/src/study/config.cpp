@@ -119,6 +119,12 @@ const std::array config_keys{
     text_key<&run_config::format>("format"),
     text_key<&run_config::nodes>("nodes", true),
     text_key<&run_config::pods>("pods", true),
+    text_key<&run_config::classes>("classes", true),
+    text_key<&run_config::queues>("queues", true),
+    text_key<&run_config::config>("config", true),
+    text_key<&run_config::catalog>("catalog", true),
+    text_key<&run_config::events>("events", true),
+    text_key<&run_config::failures>("failures", true),
     text_key<&run_config::policy>("policy"),
     text_key<&run_config::device_policy>("device_policy"),
     text_key<&run_config::mode>("mode"),
@@ -246,6 +252,14 @@ expected<scenario> read_scenario(const std::string& path) {
         if (!taken) return unexpected(std::move(taken.error()));
     }
     return study;
+}
+
+std::vector<std::pair<std::string, std::string>> paths_of(const run_config& config) {
+    std::vector<std::pair<std::string, std::string>> paths;
+    for (const config_key& key : config_keys) {
+        if (key.is_path) paths.emplace_back(key.name, key.get(config));
+    }
+    return paths;
 }
 
 std::vector<std::pair<std::string, std::string>> effective(const run_config& config) {

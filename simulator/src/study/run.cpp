@@ -16,6 +16,7 @@
 #include "vgpuformats/input.hpp"
 #include "vgpusim/discipline/all.hpp"
 #include "vgpusim/outputs/rows.hpp"
+#include "vgpusim/workload/kubernetes.hpp"
 #include "vgpusim/workload/offered_load.hpp"
 #include "vgpusim/workload/openb.hpp"
 #include "vgputraces/locate.hpp"
@@ -122,12 +123,13 @@ void count_end_state(run_record& record, const simulation_input& input, vgpuallo
 } // namespace
 
 expected<loaded_input> load_input(const run_config& config) {
+    if (config.format == "kubernetes") return load_kubernetes(config);
     if (config.format != "openb") {
         return unexpected(error{.code = error_code::unknown_name,
                                 .where = "",
                                 .field = "format",
                                 .value = config.format,
-                                .expected = "one of openb"});
+                                .expected = "one of openb, kubernetes"});
     }
     const auto mode = vgpualloc::find_mode(config.mode);
     if (!mode) return unexpected(mode.error());

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "vgpualloc/core/error.hpp"
@@ -20,6 +22,12 @@
 #include "vgpualloc/model/request.hpp"
 
 namespace vgpualloc::kube {
+
+/// How often pods ask for an amount of CPU and for devices.
+using request_counts = std::map<std::pair<milli_cpu, std::vector<device_request>>, std::int64_t>;
+
+/// What policies take for typical where requests occur so often.
+[[nodiscard]] workload typical_of(const request_counts& counts);
 
 /// What a device of the cluster was registered as.
 struct snapshot_device {

@@ -18,6 +18,12 @@ struct run_config {
     std::string format = "openb";
     std::string nodes;
     std::string pods;
+    std::string classes;  ///< format kubernetes: manifests of the classes of pods
+    std::string queues;   ///< format kubernetes: queues and their quotas; empty: none
+    std::string config;   ///< format kubernetes: device configuration; empty: none
+    std::string catalog;  ///< format kubernetes: catalog file; empty: what is built in
+    std::string events;   ///< what happens to nodes and devices; empty: nothing
+    std::string failures; ///< model that draws failures; empty: none
     std::string policy = "fgd";
     std::string device_policy; ///< empty: the policy itself
     std::string mode = "hami_core";
@@ -48,6 +54,9 @@ struct scenario {
 /// Reads a scenario: a JSON object of run_config's keys, besides "name", "description" and "baseline", an object of
 /// keys again. Relative paths in it are taken from the scenario's own folder. Errors name the file and the line.
 [[nodiscard]] vgpualloc::expected<scenario> read_scenario(const std::string& path);
+
+/// The keys that name a file to read, and their values.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> paths_of(const run_config& config);
 
 /// Every key and value as text, in a fixed order.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> effective(const run_config& config);

@@ -1,0 +1,42 @@
+// The general workload: nodes and classes of pods as Kubernetes objects, and a table of arrivals (docs/workload.md).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/kube/snapshot.hpp"
+#include "vgpusim/study/config.hpp"
+#include "vgpusim/study/record.hpp"
+#include "vgpusim/workload/pod_classes.hpp"
+#include "vgpusim/workload/workload.hpp"
+#include "vgputraces/arrivals.hpp"
+
+namespace vgpusim {
+
+/// What a workload is made of.
+struct kubernetes_workload {
+    vgputraces::arrival_table arrivals;
+    std::vector<pod_class> classes;
+    std::optional<std::vector<job_queue>> queues; ///< none: those that rows name, without quotas
+};
+
+/// The workload on the nodes of `state`, in their order. A row is the pods of its class: its name is the pod's, and of
+/// a class that makes several the pods are <name>-<number>, or <name>-<task>-<number> of a Volcano Job. Pods of one row
+/// are a job, and so are all pods of rows with the same gang. A job's estimate is the largest of its rows', a row's
+/// that says none its duration. Errors, with line and column of the table: a class or queue that is not known, a name
+/// that two pods would have, rows of one gang that differ in queue or priority, more than 50,000,000 pods.
+[[nodiscard]] vgpualloc::expected<simulation_input> build_kubernetes_workload(const vgpualloc::kube::snapshot& state,
+                                                                              kubernetes_workload workload);
+
+/// The nodes of a cluster that is empty: as make_snapshot(), but what cannot be read of a node is an error where that
+/// leaves something out that is there, and so is a pod. Doubts are warnings of the snapshot.
+[[nodiscard]] vgpualloc::expected<vgpualloc::kube::snapshot>
+make_empty_cluster(const std::vector<vgpualloc::kube::manifest>& objects, const vgpualloc::dialect_set& dialects);
+
+/// Reads what a configuration with format "kubernetes" names: nodes, pods (the table), classes, queues, config,
+/// catalog. Errors: those of the files; unsupported for keys that this format has no use for.
+[[nodiscard]] vgpualloc::expected<loaded_input> load_kubernetes(const run_config& config);
+
+} // namespace vgpusim

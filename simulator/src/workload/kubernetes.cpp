@@ -1,0 +1,304 @@
+// The workload of Kubernetes objects and a table of arrivals.
+#include "vgpusim/workload/kubernetes.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "vgpusim/workload/queues.hpp"
+#include "vgpusim/workload/requested.hpp"
+
+namespace vgpusim {
+
+using vgpualloc::error;
+using vgpualloc::error_code;
+using vgpualloc::expected;
+using vgpualloc::ticks;
+using vgpualloc::unexpected;
+using vgputraces::arrival_row;
+using vgputraces::arrival_table;
+
+namespace {
+
+constexpr std::uint32_t nowhere = std::numeric_limits<std::uint32_t>::max();
+
+/// A few of the names, which may be thousands.
+template <class Named>
+std::string some_of(const std::vector<Named>& all) {
+    constexpr std::size_t names_max = 20;
+    std::string list;
+    for (std::size_t i = 0; i < std::min(all.size(), names_max); ++i) list += (i == 0 ? "" : ", ") + all[i].name;
+    if (all.size() > names_max) list += " and " + std::to_string(all.size() - names_max) + " more";
+    return list;
+}
+
+class workload_builder {
+public:
+    workload_builder(const vgpualloc::kube::snapshot& state, kubernetes_workload& workload)
+        : state_{&state}, workload_{&workload}, requests_of_(workload.classes.size()) {}
+
+    expected<simulation_input> build() {
+        add_nodes();
+        for (const auto& step : {&workload_builder::resolve_classes, &workload_builder::resolve_queues,
+                                 &workload_builder::add_pods, &workload_builder::check_names}) {
+            if (auto done = (this->*step)(); !done) return unexpected(std::move(done).error());
+        }
+        add_typical();
+        if (has_jobs()) {
+            if (auto joined = add_jobs(); !joined) return unexpected(std::move(joined).error());
+        }
+        return std::move(input_);
+    }
+
+private:
+    [[nodiscard]] error problem(const arrival_row& row, const char* column, error_code code, std::string value,
+                                std::string expectation) const {
+        return {.code = code,
+                .where = workload_->arrivals.source + ":" + std::to_string(row.line),
+                .field = column,
+                .value = std::move(value),
+                .expected = std::move(expectation)};
+    }
+
+    /// The row in which the text has it first, which errors name.
+    template <class Member>
+    [[nodiscard]] const arrival_row& first_row(Member member, std::uint32_t value) const {
+        const arrival_row* first = nullptr;
+        for (const arrival_row& row : workload_->arrivals.rows) {
+            if (row.*member == value && (first == nullptr || row.line < first->line)) first = &row;
+        }
+        return *first;
+    }
+
+    void add_nodes() {
+        input_.nodes = state_->nodes();
+        input_.node_list_order.resize(input_.nodes.nodes.size());
+        std::iota(input_.node_list_order.begin(), input_.node_list_order.end(), 0U);
+    }
+
+    /// Gives the classes of the table their numbers in the list of classes.
+    expected<void> resolve_classes() {
+        std::map<std::string_view, std::uint32_t> numbers;
+        for (std::size_t i = 0; i < workload_->classes.size(); ++i) {
+            numbers.emplace(workload_->classes[i].name, static_cast<std::uint32_t>(i));
+        }
+        const auto& named = workload_->arrivals.classes;
+        for (std::size_t i = 0; i < named.size(); ++i) {
+            const auto known = numbers.find(named[i]);
+            if (known == numbers.end()) {
+                return unexpected(problem(first_row(&arrival_row::pod_class, static_cast<std::uint32_t>(i)), "class",
+                                          error_code::unknown_name, named[i], "one of " + some_of(workload_->classes)));
+            }
+            class_of_.push_back(known->second);
+        }
+        return {};
+    }
+
+    /// Gives the queues of the table their numbers in the list of queues. Without a list they are those of the table.
+    expected<void> resolve_queues() {
+        const auto& named = workload_->arrivals.queues;
+        const bool is_list = workload_->queues.has_value();
+        if (is_list) input_.queues = *workload_->queues;
+        if (!is_list && named.size() == 1 && named.front().empty()) {
+            queue_of_.push_back(0);
+            return {};
+        }
+        for (std::size_t i = 0; i < named.size(); ++i) {
+            const std::string name = named[i].empty() ? default_queue : named[i];
+            auto known = std::ranges::find(input_.queues, name, &job_queue::name);
+            if (known == input_.queues.end() && is_list) {
+                return unexpected(problem(first_row(&arrival_row::queue, static_cast<std::uint32_t>(i)), "queue",
+                                          named[i].empty() ? error_code::missing : error_code::unknown_name, named[i],
+                                          (named[i].empty() ? "missing; expected " : "") + std::string{"one of "} +
+                                              some_of(input_.queues)));
+            }
+            if (known == input_.queues.end()) {
+                input_.queues.push_back({.name = name, .guaranteed = {}, .limit = {}});
+                known = input_.queues.end() - 1;
+            }
+            queue_of_.push_back(static_cast<std::uint32_t>(known - input_.queues.begin()));
+        }
+        return {};
+    }
+
+    [[nodiscard]] const pod_class& class_of(const arrival_row& row) const {
+        return workload_->classes[class_of_[row.pod_class]];
+    }
+
+    /// The numbers of the requests of a class, by template. Equal requests of a class are one; those of two classes are
+    /// two, so that classes can be told apart.
+    const std::vector<std::uint32_t>& requests_of(std::uint32_t number) {
+        std::vector<std::uint32_t>& known = requests_of_[number];
+        if (!known.empty()) return known;
+        const std::size_t first = input_.requests.size();
+        for (const pod_template& part : workload_->classes[number].templates) {
+            const auto same = std::find(input_.requests.begin() + static_cast<std::ptrdiff_t>(first),
+                                        input_.requests.end(), part.request);
+            known.push_back(static_cast<std::uint32_t>(same - input_.requests.begin()));
+            if (same != input_.requests.end()) continue;
+            input_.requests.push_back(part.request);
+            input_.requested.push_back(requested_of(input_.nodes, part.request).milli);
+            input_.request_names.push_back(workload_->classes[number].name);
+        }
+        return known;
+    }
+
+    expected<void> add_pods() {
+        constexpr std::int64_t pods_max = 50'000'000;
+        std::int64_t pods = 0;
+        for (const arrival_row& row : workload_->arrivals.rows) {
+            pods += class_of(row).pods;
+            if (pods <= pods_max) continue;
+            return unexpected(problem(row, "class", error_code::out_of_range,
+                                      workload_->arrivals.classes[row.pod_class],
+                                      "no more than " + std::to_string(pods_max) + " pods in all"));
+        }
+        input_.pods.reserve(static_cast<std::size_t>(pods));
+        input_.names.reserve(static_cast<std::size_t>(pods));
+        for (arrival_row& row : workload_->arrivals.rows) add_pods_of(row);
+        return {};
+    }
+
+    void add_pods_of(arrival_row& row) {
+        const pod_class& whole = class_of(row);
+        first_pod_.push_back(static_cast<std::uint32_t>(input_.pods.size()));
+        const auto& requests = requests_of(class_of_[row.pod_class]);
+        for (std::size_t t = 0; t < whole.templates.size(); ++t) {
+            const pod_template& part = whole.templates[t];
+            for (std::int64_t i = 0; i < part.pods; ++i) {
+                input_.names.push_back(whole.pods == 1 ? row.name : row.name + part.suffix + "-" + std::to_string(i));
+                input_.pods.push_back({.name = static_cast<std::uint32_t>(input_.pods.size()),
+                                       .request = requests[t],
+                                       .arrival = row.arrival,
+                                       .duration = row.duration});
+            }
+        }
+    }
+
+    /// Rows have names that differ, but not the pods of a row with many.
+    expected<void> check_names() {
+        if (std::cmp_equal(input_.pods.size(), workload_->arrivals.rows.size())) return {};
+        std::unordered_map<std::string_view, std::size_t> row_of; // only looked up, never walked
+        row_of.reserve(input_.names.size());
+        for (std::size_t r = 0; r < first_pod_.size(); ++r) {
+            const std::size_t end = r + 1 < first_pod_.size() ? first_pod_[r + 1] : input_.names.size();
+            for (std::size_t pod = first_pod_[r]; pod < end; ++pod) {
+                const auto [entry, is_new] = row_of.try_emplace(input_.names[pod], r);
+                if (is_new) continue;
+                const arrival_row& other = workload_->arrivals.rows[entry->second];
+                return unexpected(problem(workload_->arrivals.rows[r], "name", error_code::duplicate, input_.names[pod],
+                                          "pods with names that occur once; one of line " + std::to_string(other.line) +
+                                              " has it too"));
+            }
+        }
+        return {};
+    }
+
+    /// As kube::snapshot::typical() counts them.
+    void add_typical() {
+        vgpualloc::kube::request_counts counts;
+        std::vector<std::int64_t> pods_of(input_.requests.size());
+        for (const arriving_pod& pod : input_.pods) ++pods_of[pod.request];
+        for (std::size_t i = 0; i < pods_of.size(); ++i) {
+            counts[{input_.requests[i].cpu, input_.requests[i].containers}] += pods_of[i];
+        }
+        input_.typical = vgpualloc::kube::typical_of(counts);
+    }
+
+    /// Whether a pod is anything but a job of its own that nothing is said of.
+    [[nodiscard]] bool has_jobs() const {
+        if (!input_.queues.empty() || input_.pods.size() != workload_->arrivals.rows.size()) return true;
+        return std::ranges::any_of(workload_->arrivals.rows, [](const arrival_row& row) {
+            return row.gang != vgputraces::no_gang || row.priority != 0 || row.estimate.has_value();
+        });
+    }
+
+    expected<void> add_jobs() {
+        std::vector<std::uint32_t> job_of_gang(workload_->arrivals.gangs.size(), nowhere);
+        std::vector<std::size_t> first_row_of; // by job
+        std::vector<std::uint32_t> job_of;     // by row
+        for (std::size_t r = 0; r < workload_->arrivals.rows.size(); ++r) {
+            const arrival_row& row = workload_->arrivals.rows[r];
+            const auto next = static_cast<std::uint32_t>(input_.jobs.size());
+            std::uint32_t number = row.gang == vgputraces::no_gang ? nowhere : job_of_gang[row.gang];
+            if (number == nowhere) {
+                number = next;
+                if (row.gang != vgputraces::no_gang) job_of_gang[row.gang] = number;
+                input_.jobs.push_back({.pods = 0,
+                                       .minimum = 0,
+                                       .queue = queue_of_[row.queue],
+                                       .priority = row.priority,
+                                       .estimate = ticks{0}});
+                first_row_of.push_back(r);
+            } else if (auto same = check_gang(workload_->arrivals.rows[first_row_of[number]], row); !same) {
+                return same;
+            }
+            job_of.push_back(number);
+            join(input_.jobs[number], row);
+        }
+        add_members(job_of);
+        return {};
+    }
+
+    [[nodiscard]] expected<void> check_gang(const arrival_row& first, const arrival_row& row) const {
+        const arrival_row& later = first.line < row.line ? row : first;
+        const arrival_row& earlier = first.line < row.line ? first : row;
+        const std::string gang =
+            "gang " + workload_->arrivals.gangs[row.gang] + " in line " + std::to_string(earlier.line);
+        if (queue_of_[first.queue] != queue_of_[row.queue]) {
+            return unexpected(problem(later, "queue", error_code::mismatch, workload_->arrivals.queues[later.queue],
+                                      "queue '" + workload_->arrivals.queues[earlier.queue] + "', as has " + gang));
+        }
+        if (first.priority != row.priority) {
+            return unexpected(problem(later, "priority", error_code::mismatch, std::to_string(later.priority),
+                                      std::to_string(earlier.priority) + ", as has " + gang));
+        }
+        return {};
+    }
+
+    void join(job& whole, const arrival_row& row) const {
+        whole.pods += static_cast<std::uint32_t>(class_of(row).pods);
+        whole.minimum += static_cast<std::uint32_t>(class_of(row).minimum);
+        const auto estimate = row.estimate ? row.estimate : row.duration;
+        whole.estimate =
+            whole.estimate && estimate ? std::optional{std::max(*whole.estimate, *estimate)} : std::nullopt;
+    }
+
+    void add_members(const std::vector<std::uint32_t>& job_of) {
+        std::uint32_t begin = 0;
+        std::vector<std::uint32_t> next; // by job, where its next pod goes
+        for (job& whole : input_.jobs) {
+            whole.first = begin;
+            next.push_back(begin);
+            begin += whole.pods;
+        }
+        input_.members.resize(input_.pods.size());
+        for (std::size_t r = 0; r < job_of.size(); ++r) {
+            const std::size_t end = r + 1 < first_pod_.size() ? first_pod_[r + 1] : input_.pods.size();
+            for (std::size_t pod = first_pod_[r]; pod < end; ++pod) {
+                input_.members[next[job_of[r]]++] = static_cast<std::uint32_t>(pod);
+            }
+        }
+    }
+
+    const vgpualloc::kube::snapshot* state_;
+    kubernetes_workload* workload_;
+    simulation_input input_;
+    std::vector<std::uint32_t> class_of_;                 ///< by class of the table
+    std::vector<std::uint32_t> queue_of_;                 ///< by queue of the table
+    std::vector<std::uint32_t> first_pod_;                ///< by row
+    std::vector<std::vector<std::uint32_t>> requests_of_; ///< by class
+};
+
+} // namespace
+
+expected<simulation_input> build_kubernetes_workload(const vgpualloc::kube::snapshot& state,
+                                                     kubernetes_workload workload) {
+    return workload_builder{state, workload}.build();
+}
+
+} // namespace vgpusim

@@ -1,0 +1,164 @@
+// Reading the files of a workload of Kubernetes objects.
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <utility>
+
+#include "vgpusim/workload/cluster_files.hpp"
+#include "vgpusim/workload/kubernetes.hpp"
+#include "vgpusim/workload/offered_load.hpp"
+#include "vgpusim/workload/queues.hpp"
+#include "vgpusim/workload/requested.hpp"
+#include "vgputraces/locate.hpp"
+
+namespace vgpusim {
+
+using vgpualloc::error;
+using vgpualloc::error_code;
+using vgpualloc::expected;
+using vgpualloc::unexpected;
+namespace kube = vgpualloc::kube;
+
+namespace {
+
+/// Whether a warning of a snapshot says that something of the node is not there for the run. The others say that what
+/// is there may be something else than was meant.
+bool leaves_out(const error& warning) {
+    switch (warning.code) {
+    case error_code::malformed:
+    case error_code::out_of_range:
+    case error_code::duplicate:
+    case error_code::unknown_name:
+        return true;
+    case error_code::io:
+    case error_code::missing:
+    case error_code::unsupported:
+    case error_code::mismatch:
+        break;
+    }
+    return false;
+}
+
+/// Why the keys of a configuration cannot be followed.
+expected<void> check_keys(const run_config& config) {
+    for (const auto& [path, key] : {std::pair{&config.nodes, "nodes"},
+                                    {&config.pods, "pods"},
+                                    {&config.classes, "classes"},
+                                    {&config.out, "out"}}) {
+        if (!path->empty()) continue;
+        return unexpected(error{.code = error_code::missing,
+                                .where = "",
+                                .field = key,
+                                .value = "",
+                                .expected = "missing; expected a path"});
+    }
+    if (config.tune > 0.0) {
+        return unexpected(error{.code = error_code::unsupported,
+                                .where = "",
+                                .field = "tune",
+                                .value = std::to_string(config.tune),
+                                .expected = "0 with format kubernetes, whose arrivals are as the table has them"});
+    }
+    return {};
+}
+
+/// Classes that can go nowhere because of what they ask of a device, each once, with the number of their rows.
+std::vector<error> classes_not_served(const kube::snapshot& state, const kubernetes_workload& workload) {
+    std::vector<std::int64_t> rows(workload.arrivals.classes.size());
+    for (const auto& row : workload.arrivals.rows) ++rows[row.pod_class];
+    std::vector<error> warnings;
+    for (const pod_class& candidate : workload.classes) {
+        const auto used = std::ranges::find(workload.arrivals.classes, candidate.name);
+        if (used == workload.arrivals.classes.end()) continue;
+        const bool is_served = std::ranges::all_of(candidate.templates, [&state](const pod_template& part) {
+            return requested_of(state.nodes(), part.request).can_be_served;
+        });
+        if (is_served) continue;
+        const auto count = rows[static_cast<std::size_t>(used - workload.arrivals.classes.begin())];
+        warnings.push_back({.code = error_code::unsupported,
+                            .where = candidate.place,
+                            .field = "class",
+                            .value = candidate.name,
+                            .expected = "what a device of the nodes can serve when idle; " + std::to_string(count) +
+                                        (count == 1 ? " row asks for it" : " rows ask for it")});
+    }
+    return warnings;
+}
+
+/// A list of one path, or none.
+std::vector<std::string> as_list(const std::string& path) {
+    return path.empty() ? std::vector<std::string>{} : std::vector{path};
+}
+
+/// The table, the classes and the queues; `state` says how pods are to be read.
+expected<kubernetes_workload> read_workload(const run_config& config, const kube::snapshot& state,
+                                            std::vector<input_file>& records) {
+    const auto objects = load_objects({config.classes}, &records);
+    if (!objects) return unexpected(objects.error());
+    auto classes = read_pod_classes(*objects, state.dialects, config.classes);
+    if (!classes) return unexpected(classes.error());
+    const auto table =
+        read_recorded(vgputraces::resolve_trace_path(config.pods), &records, vgpuformats::list_bytes_max);
+    if (!table) return unexpected(table.error());
+    auto arrivals = vgputraces::read_arrivals(table->text, table->name);
+    if (!arrivals) return unexpected(arrivals.error());
+    kubernetes_workload workload{
+        .arrivals = *std::move(arrivals), .classes = *std::move(classes), .queues = std::nullopt};
+    if (config.queues.empty()) return workload;
+    const auto text = read_recorded(config.queues, &records);
+    if (!text) return unexpected(text.error());
+    auto queues = read_queues(text->text, text->name);
+    if (!queues) return unexpected(queues.error());
+    workload.queues = *std::move(queues);
+    return workload;
+}
+
+} // namespace
+
+expected<kube::snapshot> make_empty_cluster(const std::vector<kube::manifest>& objects,
+                                            const vgpualloc::dialect_set& dialects) {
+    for (const kube::manifest& object : objects) {
+        if (object.node && !object.problems.empty()) return unexpected(object.problems.front());
+        if (object.kind != "Pod") continue;
+        return unexpected(error{.code = error_code::unsupported,
+                                .where = object.place,
+                                .field = "kind",
+                                .value = object.kind,
+                                .expected = "nodes without their pods (kubectl get nodes -o json): a run begins with "
+                                            "an empty cluster"});
+    }
+    auto state = kube::make_snapshot(objects, dialects);
+    if (!state) return unexpected(std::move(state).error());
+    for (const error& warning : state->warnings) {
+        if (leaves_out(warning)) return unexpected(warning);
+    }
+    return state;
+}
+
+expected<loaded_input> load_kubernetes(const run_config& config) {
+    if (auto usable = check_keys(config); !usable) return unexpected(std::move(usable).error());
+    loaded_input loaded;
+    auto dialects =
+        load_dialects({.catalog = as_list(config.catalog), .config = as_list(config.config)}, &loaded.files);
+    if (!dialects) return unexpected(dialects.error());
+    const auto objects = load_objects({vgputraces::resolve_trace_path(config.nodes)}, &loaded.files);
+    if (!objects) return unexpected(objects.error());
+    const auto state = make_empty_cluster(*objects, vgpualloc::dialect_set{*std::move(dialects)});
+    if (!state) return unexpected(state.error());
+    auto workload = read_workload(config, *state, loaded.files);
+    if (!workload) return unexpected(std::move(workload).error());
+    loaded.warnings = state->warnings;
+    std::ranges::move(classes_not_served(*state, *workload), std::back_inserter(loaded.warnings));
+    auto input = build_kubernetes_workload(*state, *std::move(workload));
+    if (!input) return unexpected(std::move(input).error());
+    loaded.input = *std::move(input);
+    if (config.offered_load > 0.0) {
+        std::int64_t devices = 0;
+        for (const auto& node : loaded.input.nodes.nodes) devices += static_cast<std::int64_t>(node.devices.size());
+        const auto offered = set_offered_load(loaded.input, vgpualloc::whole_gpu * devices, config.offered_load);
+        if (!offered) return unexpected(offered.error());
+    }
+    return loaded;
+}
+
+} // namespace vgpusim

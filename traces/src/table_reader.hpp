@@ -1,0 +1,77 @@
+// Tables of our own, with a row a line: CSV with a header, or JSON objects (JSONL).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/core/units.hpp"
+#include "vgpuformats/csv_reader.hpp"
+#include "vgpuformats/document.hpp"
+
+namespace vgputraces {
+
+inline constexpr std::int64_t table_seconds_max = 1'000'000'000'000;
+
+/// What a cell of JSON may be; CSV has no kinds.
+enum class cell_kind : std::uint8_t { text, number, text_or_number };
+
+struct table_column {
+    std::string_view name;
+    bool required = false; ///< a cell of every row is filled
+    cell_kind kind = cell_kind::text;
+};
+
+/// Walks the rows of `text`, which must outlive the reader. A text that begins with '{' is JSONL, whose empty lines are
+/// passed over; any other is CSV. A cell that is empty, null or not there is absent. Columns that are not known are
+/// refused, as a mistyped one would be passed over.
+class table_reader {
+public:
+    /// Fails on an empty text, on a header that has other columns or lacks a required one.
+    [[nodiscard]] static vgpualloc::expected<table_reader> open(std::string name, std::string_view text,
+                                                                std::vector<table_column> columns);
+
+    /// Goes to the next row; false at the end. Fails if the row lacks a required cell.
+    [[nodiscard]] vgpualloc::expected<bool> next();
+
+    /// Empty where the cell is absent.
+    [[nodiscard]] std::string_view text(std::size_t column) const { return cells_[column]; }
+    /// Text that may be written to CSV again, and shown: without control characters, commas and quotes.
+    [[nodiscard]] vgpualloc::expected<std::string_view> word(std::size_t column) const;
+    /// Seconds with up to six decimals, 0 to 10^12; nothing where the cell is absent.
+    [[nodiscard]] vgpualloc::expected<std::optional<vgpualloc::ticks>> seconds(std::size_t column) const;
+    [[nodiscard]] vgpualloc::expected<std::int64_t> integer(std::size_t column, std::int64_t least, std::int64_t most,
+                                                            std::int64_t otherwise) const;
+
+    [[nodiscard]] vgpualloc::error problem(std::size_t column, vgpualloc::error_code code, std::string expected) const;
+    [[nodiscard]] std::size_t line() const noexcept { return line_; }
+
+private:
+    table_reader(std::string name, std::string_view text, std::vector<table_column> columns)
+        : name_{std::move(name)}, rest_{text}, columns_{std::move(columns)} {}
+
+    [[nodiscard]] vgpualloc::expected<void> open_csv(std::string_view text);
+    [[nodiscard]] vgpualloc::expected<bool> next_csv();
+    [[nodiscard]] vgpualloc::expected<bool> next_object();
+    [[nodiscard]] vgpualloc::expected<void> take_member(const vgpuformats::document::member& member);
+    [[nodiscard]] vgpualloc::error unknown_column(std::string_view column) const;
+    [[nodiscard]] std::string place() const { return name_ + ":" + std::to_string(line_); }
+
+    std::string name_;
+    std::string_view rest_; ///< of JSONL
+    std::vector<table_column> columns_;
+    std::optional<vgpuformats::csv_reader> csv_; ///< none: JSONL
+    std::vector<std::size_t> csv_columns_;       ///< by column, position in the header
+    vgpuformats::document row_;                  ///< of JSONL
+    std::vector<std::string_view> cells_;
+    std::size_t line_ = 0;
+};
+
+/// Seconds as a table has them, without zeros at the end.
+void append_table_seconds(std::string& out, vgpualloc::ticks time);
+
+} // namespace vgputraces
