@@ -16,6 +16,7 @@
 #include "vgpuformats/input.hpp"
 #include "vgpusim/discipline/all.hpp"
 #include "vgpusim/outputs/rows.hpp"
+#include "vgpusim/workload/cluster_events.hpp"
 #include "vgpusim/workload/kubernetes.hpp"
 #include "vgpusim/workload/offered_load.hpp"
 #include "vgpusim/workload/openb.hpp"
@@ -122,15 +123,9 @@ void count_end_state(run_record& record, const simulation_input& input, vgpuallo
 
 } // namespace
 
-expected<loaded_input> load_input(const run_config& config) {
-    if (config.format == "kubernetes") return load_kubernetes(config);
-    if (config.format != "openb") {
-        return unexpected(error{.code = error_code::unknown_name,
-                                .where = "",
-                                .field = "format",
-                                .value = config.format,
-                                .expected = "one of openb, kubernetes"});
-    }
+namespace {
+
+expected<loaded_input> load_openb(const run_config& config) {
     const auto mode = vgpualloc::find_mode(config.mode);
     if (!mode) return unexpected(mode.error());
     // openb gives shares of a GPU, which says nothing to a mode that cuts by memory or by hardware.
@@ -166,6 +161,36 @@ expected<loaded_input> load_input(const run_config& config) {
                                        .mode = *mode});
     if (!input) return unexpected(input.error());
     loaded.input = *std::move(input);
+    return loaded;
+}
+
+expected<loaded_input> load_lists(const run_config& config) {
+    if (config.format == "kubernetes") return load_kubernetes(config);
+    for (const auto& [path, key] : {std::pair{&config.classes, "classes"},
+                                    {&config.queues, "queues"},
+                                    {&config.config, "config"},
+                                    {&config.catalog, "catalog"}}) {
+        if (path->empty()) continue;
+        return unexpected(error{.code = error_code::unsupported,
+                                .where = "",
+                                .field = key,
+                                .value = *path,
+                                .expected = "format kubernetes beside it"});
+    }
+    if (config.format == "openb") return load_openb(config);
+    return unexpected(error{.code = error_code::unknown_name,
+                            .where = "",
+                            .field = "format",
+                            .value = config.format,
+                            .expected = "one of openb, kubernetes"});
+}
+
+} // namespace
+
+expected<loaded_input> load_input(const run_config& config) {
+    auto loaded = load_lists(config);
+    if (!loaded) return loaded;
+    if (auto added = load_cluster_events(config, *loaded); !added) return unexpected(std::move(added).error());
     return loaded;
 }
 

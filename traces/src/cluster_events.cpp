@@ -1,0 +1,117 @@
+// Reading what happens to nodes and devices.
+#include "vgputraces/cluster_events.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "table_reader.hpp"
+#include "vgpuformats/cursor.hpp"
+#include "vgpuformats/yaml.hpp"
+
+namespace vgputraces {
+
+using vgpualloc::error;
+using vgpualloc::error_code;
+using vgpualloc::expected;
+using vgpualloc::ticks;
+using vgpualloc::unexpected;
+using vgpuformats::cursor;
+
+namespace {
+
+constexpr std::array<std::string_view, 6> event_words{"fails", "repaired", "drained", "undrained", "leaves", "joins"};
+constexpr double mean_s_min = 1e-6;
+constexpr double mean_s_max = 1e9;
+
+// Positions of the columns.
+enum : std::size_t { time_at, what_at, node_at, device_at };
+
+expected<node_event> read_what(const table_reader& from) {
+    const auto word = std::ranges::find(event_words, from.text(what_at));
+    if (word == event_words.end()) {
+        std::string known;
+        for (const std::string_view candidate : event_words)
+            known += (known.empty() ? "" : ", ") + std::string{candidate};
+        return unexpected(from.problem(what_at, error_code::unknown_name, "one of " + known));
+    }
+    const auto what = static_cast<node_event>(word - event_words.begin());
+    if (!from.text(device_at).empty() && (what == node_event::leaves || what == node_event::joins)) {
+        return unexpected(from.problem(device_at, error_code::unsupported, "no device: whole nodes leave and join"));
+    }
+    return what;
+}
+
+expected<cluster_event_row> read_row(const table_reader& from) {
+    const auto time = from.seconds(time_at);
+    if (!time) return unexpected(time.error());
+    const auto what = read_what(from);
+    if (!what) return unexpected(what.error());
+    return cluster_event_row{.line = static_cast<std::uint32_t>(from.line()),
+                             .time = **time, // a required column
+                             .what = *what,
+                             .node = std::string{from.text(node_at)},
+                             .device = std::string{from.text(device_at)}};
+}
+
+std::optional<failure_rates> read_rates(const cursor& model, const char* key) {
+    if (!model.has(key)) return std::nullopt;
+    const cursor rates = model.at(key);
+    rates.only({"mtbf_s", "mttr_s"});
+    return failure_rates{.mtbf_s = rates.at("mtbf_s").real(mean_s_min, mean_s_max),
+                         .mttr_s = rates.at("mttr_s").real(mean_s_min, mean_s_max)};
+}
+
+failure_model read_model(const cursor& from) {
+    from.only({"nodes", "devices", "horizon_s"});
+    failure_model model{.nodes = read_rates(from, "nodes"), .devices = read_rates(from, "devices"), .horizon = {}};
+    if (from.has("horizon_s")) {
+        const double seconds = from.at("horizon_s").real(0.0, static_cast<double>(table_seconds_max));
+        model.horizon =
+            ticks{static_cast<std::int64_t>(seconds * static_cast<double>(vgpualloc::ticks_per_second.count()) + 0.5)};
+    }
+    if (!model.nodes && !model.devices) from.fail(error_code::missing, "the key nodes, or devices, or both");
+    return model;
+}
+
+} // namespace
+
+std::string_view to_string(node_event what) noexcept { return event_words[static_cast<std::size_t>(what)]; }
+
+expected<std::vector<cluster_event_row>> read_cluster_events(std::string_view text, const std::string& name) {
+    auto from = table_reader::open(name, text,
+                                   {{.name = "time", .required = true, .kind = cell_kind::number},
+                                    {.name = "what", .required = true},
+                                    {.name = "node", .required = true},
+                                    {.name = "device", .kind = cell_kind::text_or_number}});
+    if (!from) return unexpected(from.error());
+    std::vector<cluster_event_row> rows;
+    while (true) {
+        const auto more = from->next();
+        if (!more) return unexpected(more.error());
+        if (!*more) break;
+        auto row = read_row(*from);
+        if (!row) return unexpected(std::move(row).error());
+        rows.push_back(*std::move(row));
+    }
+    std::ranges::stable_sort(rows, {}, &cluster_event_row::time);
+    return rows;
+}
+
+expected<failure_model> read_failure_model(std::string_view text, const std::string& name) {
+    const auto documents = vgpuformats::parse_documents(text, name);
+    if (!documents) return unexpected(documents.error());
+    if (documents->size() != 1) {
+        return unexpected(error{.code = error_code::malformed,
+                                .where = name,
+                                .field = "",
+                                .value = std::to_string(documents->size()) + " documents",
+                                .expected = "one map: nodes, devices, horizon_s"});
+    }
+    std::optional<error> failure;
+    auto model = read_model(cursor{documents->front(), name, failure, vgpuformats::place_style::line});
+    if (failure) return unexpected(*std::move(failure));
+    return model;
+}
+
+} // namespace vgputraces
