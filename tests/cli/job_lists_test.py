@@ -148,6 +148,33 @@ class JobListsTest(CliTest):
         self.assert_refused(self.run_lists("--format", "parquet"), "format: got 'parquet'", "openb, kubernetes, philly, dlrm, swf")
         self.assertIn("Standard Workload Format", self.vgpusim("run", "--help").stdout)
 
+    def test_a_mapping_of_a_scenario(self):
+        rules = [{"devices": 1, "request": "pods/half.yaml"},
+                 {"devices": [2, 9], "fraction": 0.5, "per": "device", "request": {"memory_percent": 25}}]
+        self.write("pods/half.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: half}\nspec:\n  containers:\n"
+                   "  - {name: c, image: i, resources: {limits: {volcano.sh/vgpu-number: 1, volcano.sh/vgpu-memory-percentage: 50}}}\n")
+        self.inputs(NODES, PHILLY)
+        study = self.write("study.json", json.dumps({"format": "philly", "nodes": "nodes.csv", "pods": "pods.csv",
+                                                     "policy": "best_fit", "mapping": rules}))
+        self.assert_done(self.vgpusim("run", study, "--out", self.out, cwd="/"))
+        summary = self.summary()
+        self.assertEqual([item["path"] for item in summary["inputs"]][-1], str(self.root / "pods" / "half.yaml"))
+        self.assertEqual(json.loads(summary["config"]["mapping"]),
+                         [{**rules[0], "request": str(self.root / "pods" / "half.yaml")}, rules[1]])
+        shutil.rmtree(self.out)
+        for text, words in (("{", ["mapping"]), ("{}", ["mapping", "list of rules"]),
+                            ('[{"request": {"profil": "x"}}]', ["mapping", "[0].request", "profile"]),
+                            ('[{"request": "absent.yaml"}]', ["absent.yaml"])):
+            self.assert_refused(self.run_jobs("philly", "--set", "mapping=" + text), *words)
+        self.assert_refused(self.run_lists("--set", 'mapping=[{"request": {"count": 1}}]'), "mapping", "format openb")
+
+    def test_quotas_of_queues(self):
+        queues = self.write("queues.yaml", "[{name: vc1, guaranteed: {devices: 1}}, {name: vc2}]\n")
+        self.assert_runs("philly", "--queues", queues)
+        shutil.rmtree(self.out)
+        self.assert_refused(self.run_jobs("philly", "--queues", self.write("queues.yaml", "[{name: vc1}]\n")),
+                            "queue: got 'vc2'")
+
     def test_jobs_of_any_size(self):
         huge = "8 1 -1 1 2 -1 -1 10000000 60 -1 1 1 1 1 1 1 -1 -1\n"
         self.assert_refused(self.run_jobs("swf", nodes=NODES_HEADER + "n,1,1,1,G\n", pods="".join(

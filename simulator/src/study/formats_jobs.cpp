@@ -130,8 +130,17 @@ expected<loaded_input> load_jobs(const run_config& config, job_reader read_jobs)
         if (!quotas) return unexpected(std::move(quotas.error()));
         queues = *std::move(quotas);
     }
+    std::vector<mapping_rule> mapping;
+    if (!config.mapping.empty()) {
+        auto rules = read_mapping(config.mapping, cluster->dialects, loaded.files);
+        if (!rules) return unexpected(std::move(rules.error()));
+        mapping = *std::move(rules);
+    }
     auto input = build_trace_workload(std::move(cluster->nodes), std::move(list->jobs),
-                                      {.offered_load = config.offered_load, .queues = std::move(queues)});
+                                      {.offered_load = config.offered_load,
+                                       .mapping = std::move(mapping),
+                                       .seed = static_cast<std::uint64_t>(config.seed),
+                                       .queues = std::move(queues)});
     if (!input) return unexpected(input.error());
     loaded.input = *std::move(input);
     if (is_openb) loaded.input.reason_name = vgpualloc::openb::reason_name;

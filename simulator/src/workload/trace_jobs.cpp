@@ -11,6 +11,7 @@
 #include "vgpualloc/model/limits.hpp"
 #include "vgpusim/workload/offered_load.hpp"
 #include "vgpusim/workload/queues.hpp"
+#include "vgpusim/workload/requested.hpp"
 
 namespace vgpusim {
 
@@ -39,9 +40,9 @@ std::int64_t part_of(std::int64_t amount, std::int64_t devices, std::int64_t of_
 
 class workload_builder {
 public:
-    workload_builder(vgpualloc::cluster nodes, std::vector<job_queue> queues)
-        : has_queues_{!queues.empty()}, some_name_queues_{!queues.empty()} {
-        input_.queues = std::move(queues);
+    workload_builder(vgpualloc::cluster nodes, const trace_workload_options& options)
+        : options_{options}, some_name_queues_{!options.queues.empty()} {
+        input_.queues = options.queues;
         for (const job_queue& queue : input_.queues) {
             queue_numbers_.emplace(queue.name, static_cast<std::uint32_t>(queue_numbers_.size()));
         }
@@ -59,8 +60,11 @@ public:
     }
 
     expected<void> add(trace_job job) {
-        const std::int64_t nodes = std::max<std::int64_t>(1, (job.devices + devices_per_node_ - 1) / devices_per_node_);
-        if (static_cast<std::int64_t>(input_.pods.size()) + nodes > pods_max) {
+        const mapping_rule* const rule = rule_for(options_.mapping, job, options_.seed);
+        const std::int64_t times =
+            rule != nullptr && rule->once_per_device ? std::max<std::int64_t>(1, job.devices) : 1;
+        const std::int64_t pods = rule != nullptr ? rule->request.pods * times : nodes_for(job.devices);
+        if (pods > pods_max - static_cast<std::int64_t>(input_.pods.size())) {
             return unexpected(error{.code = error_code::out_of_range,
                                     .where = "job " + job.name,
                                     .field = "",
@@ -69,11 +73,6 @@ public:
                                                 std::to_string(devices_per_node_) +
                                                 " devices they are more than 50000000 pods"});
         }
-        const auto first = static_cast<std::uint32_t>(input_.members.size());
-        for (std::int64_t left = job.devices, i = 0; i < nodes; ++i, left -= devices_per_node_) {
-            add_pod(job, std::min(left, devices_per_node_));
-        }
-        const auto pods = static_cast<std::uint32_t>(nodes);
         const auto queue = queue_of(job.queue);
         if (!queue) {
             return unexpected(error{.code = error_code::unknown_name,
@@ -82,16 +81,26 @@ public:
                                     .value = job.queue.empty() ? no_queue_ : job.queue,
                                     .expected = "a queue of the list of queues"});
         }
-        input_.jobs.push_back(
-            {.first = first, .pods = pods, .minimum = pods, .queue = *queue, .priority = 0, .estimate = job.estimate});
+        const std::int64_t minimum = rule != nullptr ? rule->request.minimum * times : pods;
+        input_.jobs.push_back({.first = static_cast<std::uint32_t>(input_.members.size()),
+                               .pods = static_cast<std::uint32_t>(pods),
+                               .minimum = static_cast<std::uint32_t>(minimum),
+                               .queue = *queue,
+                               .priority = 0,
+                               .estimate = job.estimate});
+        if (rule != nullptr) {
+            add_pods_of(*rule, job, times);
+        } else {
+            add_whole_devices(job, pods);
+        }
         input_.names.push_back(std::move(job.name));
         return {};
     }
 
-    expected<simulation_input> finish(const trace_workload_options& options) && {
+    expected<simulation_input> finish() && {
         if (!some_name_queues_) input_.queues.clear();
-        if (options.offered_load > 0.0) {
-            if (const auto set = set_offered_load(input_, milli_, options.offered_load); !set) {
+        if (options_.offered_load > 0.0) {
+            if (const auto set = set_offered_load(input_, milli_, options_.offered_load); !set) {
                 return unexpected(set.error());
             }
         }
@@ -100,29 +109,55 @@ public:
     }
 
 private:
-    void add_pod(const trace_job& job, std::int64_t devices) {
-        const bool is_whole = devices == job.devices;
-        const vgpualloc::milli_cpu cpu{is_whole ? job.cpu.count() : part_of(job.cpu.count(), devices, job.devices)};
-        const vgpualloc::bytes memory{is_whole ? job.memory.count()
-                                               : part_of(job.memory.count(), devices, job.devices)};
+    [[nodiscard]] std::int64_t nodes_for(std::int64_t devices) const {
+        return std::max<std::int64_t>(1, (devices + devices_per_node_ - 1) / devices_per_node_);
+    }
+
+    void add_whole_devices(const trace_job& job, std::int64_t pods) {
+        for (std::int64_t left = job.devices, i = 0; i < pods; ++i, left -= devices_per_node_) {
+            const std::int64_t devices = std::min(left, devices_per_node_);
+            const bool is_whole = devices == job.devices;
+            const vgpualloc::milli_cpu cpu{is_whole ? job.cpu.count() : part_of(job.cpu.count(), devices, job.devices)};
+            const vgpualloc::bytes memory{is_whole ? job.memory.count()
+                                                   : part_of(job.memory.count(), devices, job.devices)};
+            const auto [known, is_new] =
+                whole_numbers_.try_emplace({cpu, memory, devices}, static_cast<std::uint32_t>(input_.requests.size()));
+            if (is_new) add_request(whole_devices(cpu, memory, devices), vgpualloc::whole_gpu * devices);
+            add_pod(job, known->second);
+        }
+    }
+
+    void add_pods_of(const mapping_rule& rule, const trace_job& job, std::int64_t times) {
+        const auto [known, is_new] =
+            rule_numbers_.try_emplace(&rule, static_cast<std::uint32_t>(input_.requests.size()));
+        if (is_new) {
+            for (const pod_template& part : rule.request.templates) {
+                add_request(part.request, requested_of(input_.nodes, part.request).milli);
+            }
+        }
+        for (std::int64_t i = 0; i < times; ++i) {
+            std::uint32_t request = known->second;
+            for (const pod_template& part : rule.request.templates) {
+                for (std::int64_t pod = 0; pod < part.pods; ++pod) add_pod(job, request);
+                ++request;
+            }
+        }
+    }
+
+    void add_request(vgpualloc::pod_request request, milli_gpu requested) {
+        input_.requests.push_back(std::move(request));
+        input_.requested.push_back(requested);
+        counts_.push_back(0);
+    }
+
+    void add_pod(const trace_job& job, std::uint32_t request) {
         input_.members.push_back(static_cast<std::uint32_t>(input_.pods.size()));
         input_.pods.push_back({.name = static_cast<std::uint32_t>(input_.names.size()),
                                .copy = -1,
-                               .request = request_of(cpu, memory, devices),
+                               .request = request,
                                .arrival = job.arrival,
                                .duration = job.duration});
-    }
-
-    std::uint32_t request_of(vgpualloc::milli_cpu cpu, vgpualloc::bytes memory, std::int64_t devices) {
-        const auto [known, is_new] =
-            request_numbers_.try_emplace({cpu, memory, devices}, static_cast<std::uint32_t>(input_.requests.size()));
-        if (is_new) {
-            input_.requests.push_back(whole_devices(cpu, memory, devices));
-            input_.requested.push_back(vgpualloc::whole_gpu * devices);
-            counts_.push_back(0);
-        }
-        ++counts_[known->second];
-        return known->second;
+        ++counts_[request];
     }
 
     /// The number of a queue, which is new if queues are those that jobs name; else nothing.
@@ -131,7 +166,7 @@ private:
         const std::string& name = named.empty() ? no_queue_ : named;
         const auto known = queue_numbers_.find(name);
         if (known != queue_numbers_.end()) return known->second;
-        if (has_queues_) return std::nullopt;
+        if (!options_.queues.empty()) return std::nullopt;
         const auto number = static_cast<std::uint32_t>(input_.queues.size());
         input_.queues.push_back({.name = name, .guaranteed = {}, .limit = {}});
         queue_numbers_.emplace(name, number);
@@ -159,14 +194,15 @@ private:
         }
     }
 
+    const trace_workload_options& options_;
     simulation_input input_{};
     std::int64_t devices_per_node_ = 0; ///< of the largest node
     milli_gpu milli_;                   ///< of the whole cluster
-    std::map<std::tuple<vgpualloc::milli_cpu, vgpualloc::bytes, std::int64_t>, std::uint32_t> request_numbers_;
-    std::vector<std::int64_t> counts_;           ///< per request, pods that ask so
-    const std::string no_queue_ = default_queue; ///< of jobs that name none
+    std::map<std::tuple<vgpualloc::milli_cpu, vgpualloc::bytes, std::int64_t>, std::uint32_t> whole_numbers_;
+    std::map<const mapping_rule*, std::uint32_t> rule_numbers_; ///< of the first template; only looked up
+    std::vector<std::int64_t> counts_;                          ///< per request, pods that ask so
+    const std::string no_queue_ = default_queue;                ///< of jobs that name none
     std::map<std::string, std::uint32_t> queue_numbers_;
-    bool has_queues_ = false; ///< from outside: jobs cannot add any
     bool some_name_queues_ = false;
 };
 
@@ -174,11 +210,11 @@ private:
 
 expected<simulation_input> build_trace_workload(vgpualloc::cluster nodes, std::vector<trace_job> jobs,
                                                 const trace_workload_options& options) {
-    workload_builder builder{std::move(nodes), options.queues};
+    workload_builder builder{std::move(nodes), options};
     for (trace_job& job : jobs) {
         if (auto added = builder.add(std::move(job)); !added) return unexpected(std::move(added.error()));
     }
-    return std::move(builder).finish(options);
+    return std::move(builder).finish();
 }
 
 } // namespace vgpusim

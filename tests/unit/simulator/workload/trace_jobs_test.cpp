@@ -127,9 +127,44 @@ TEST(trace_jobs, that_would_be_too_many_pods_are_refused) {
     EXPECT_THAT(input.error().message(), HasSubstr("more than 50000000 pods"));
 }
 
+TEST(trace_jobs, are_the_pods_of_the_rule_that_is_for_them) {
+    vgpusim::trace_workload_options options;
+    vgpusim::mapping_rule shares;
+    shares.devices_min = shares.devices_max = 2;
+    shares.once_per_device = true;
+    vgpualloc::pod_request half{.cpu = {}, .memory = {}, .containers = {}};
+    half.containers.push_back({.count = 1, .memory = {}, .memory_percent = 50, .cores = {}});
+    shares.request = {.name = "half",
+                      .place = "",
+                      .templates = {{.suffix = "", .pods = 3, .request = half}},
+                      .pods = 3,
+                      .minimum = 2};
+    options.mapping.push_back(shares);
+    const auto input = vgpusim::build_trace_workload(nodes_of({8}), {job_of(1), job_of(2)}, options).value();
+    EXPECT_EQ(input.jobs[0].pods, 1U);
+    EXPECT_EQ(input.jobs[1].pods, 6U);
+    EXPECT_EQ(input.jobs[1].minimum, 4U);
+    ASSERT_THAT(input.requests, SizeIs(2));
+    EXPECT_EQ(input.requested[1].count(), 500);
+    EXPECT_EQ(input.pods.back().request, 1U);
+    EXPECT_EQ(input.pods.back().duration, ticks{10});
+}
+
+TEST(trace_jobs, have_the_quotas_of_the_queues_that_are_listed) {
+    vgpusim::trace_workload_options options;
+    options.queues = {{.name = "a", .guaranteed = {.devices = 3, .memory_mib = {}, .cores_percent = {}}, .limit = {}},
+                      {.name = "default", .guaranteed = {}, .limit = {}}};
+    const auto input = vgpusim::build_trace_workload(nodes_of({8}), {job_of(1, ""), job_of(2, "a")}, options).value();
+    EXPECT_EQ(input.queues[input.jobs[1].queue].guaranteed.devices, 3);
+    EXPECT_EQ(input.jobs[0].queue, 1U);
+    const auto unknown = vgpusim::build_trace_workload(nodes_of({8}), {job_of(1, "b")}, options);
+    ASSERT_FALSE(unknown.has_value());
+    EXPECT_EQ(unknown.error().message(), "job j1: queue: got 'b', expected a queue of the list of queues");
+}
+
 TEST(trace_jobs, can_offer_another_load) {
     const std::vector<trace_job> jobs{job_of(4, "", 0), job_of(4, "", 100)};
-    const auto input = vgpusim::build_trace_workload(nodes_of({8}), jobs, {.offered_load = 2.0}).value();
+    const auto input = vgpusim::build_trace_workload(nodes_of({8}), jobs, {.offered_load = 2.0, .mapping = {}}).value();
     EXPECT_EQ(input.pods.back().arrival, ticks{5}); // 80 device-ticks on 8 devices, twice
 }
 
