@@ -17,6 +17,7 @@
 #include "vgpualloc/core/printable.hpp"
 #include "vgpuformats/files.hpp"
 #include "vgpuformats/input.hpp"
+#include "vgpusim/study/formats.hpp"
 #include "vgpusim/study/stale.hpp"
 
 namespace vgpusim::cli {
@@ -37,7 +38,6 @@ struct keyed_flag {
 };
 
 constexpr std::array keyed_flags{
-    keyed_flag{"--format", "format", "FORMAT", "Format of nodes and pods: openb or kubernetes"},
     keyed_flag{"--nodes", "nodes", "FILE",
                "Node list; - is standard input; a bare name that is not here is looked for in $VGPUALLOC_TRACES"},
     keyed_flag{"--pods", "pods", "FILE", "Pod list, or table of arrivals (docs/workload.md), likewise"},
@@ -64,6 +64,15 @@ constexpr std::array keyed_flags{
                "Seconds between rows of timeseries.csv; 0 = every event"},
     keyed_flag{"--out", "out", "FOLDER", "Folder for the output files; those of an earlier run are replaced"},
 };
+
+std::string formats_in_words() {
+    std::string text = "Format of the lists:";
+    for (const input_format& format : all_formats()) {
+        text += (&format == all_formats().data() ? " " : "; ") + std::string{format.name} + " (" +
+                std::string{format.summary} + ")";
+    }
+    return text;
+}
 
 /// What the key is where nothing sets it; empty where that is no value.
 std::string default_of(const std::string& key) {
@@ -98,6 +107,7 @@ void add_run_flags(CLI::App& command, const std::shared_ptr<run_flags>& flags) {
     command
         .add_option("SCENARIO", flags->scenario, "A scenario file (JSON), or - for standard input; flags override it")
         ->type_name("FILE");
+    add_keyed_flag(command, flags, "--format", "format", "FORMAT", formats_in_words());
     for (const auto& [flag, key, type, help] : keyed_flags) add_keyed_flag(command, flags, flag, key, type, help);
     add_seed(command, "Of the shuffle, the tuning, the node order and policies that draw", [flags](std::uint64_t seed) {
         flags->keyed.emplace_back("seed", std::to_string(static_cast<std::int64_t>(seed)));
@@ -105,6 +115,9 @@ void add_run_flags(CLI::App& command, const std::shared_ptr<run_flags>& flags) {
     command.add_flag_callback(
         "--departures", [flags] { flags->keyed.emplace_back("departures", "true"); },
         "Use the trace's creation and deletion times");
+    command.add_flag_callback(
+        "--skip-bad-rows", [flags] { flags->keyed.emplace_back("skip_bad_rows", "true"); },
+        "Count and list rows of the pod list that cannot be read, instead of ending there");
     command.add_option("--set", flags->settings, "Set a configuration key; may be repeated; flags win over it")
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false)

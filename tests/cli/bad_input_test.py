@@ -131,7 +131,7 @@ class SettingsTest(CliTest):
                 (["--policy", "compat:nothing"], ["policy", "compat:gpupacking"]),
                 (["--device-policy", "bestfit"], ["device_policy", "'bestfit'", "best_fit"]),
                 (["--mode", "hami"], ["mode", "'hami'", "hami_core", "exclusive"]),
-                (["--format", "philly"], ["format", "'philly'", "openb"]),
+                (["--format", "parquet"], ["format", "'parquet'", "openb"]),
                 (["--set", "polisy=fgd"], ["'polisy'", "policy", "sample_interval_s"]),
                 (["--set", "=1"], ["policy", "sample_interval_s"])):
             self.assert_setting_refused(*arguments, words=words)

@@ -19,6 +19,12 @@ namespace {
 constexpr std::array<const char*, vgpualloc::fragmentation_bucket_count> bucket_names{
     "q1_lack_both", "q2_lack_gpu", "q3_satisfied", "q4_lack_cpu", "xl_satisfied", "xr_lack_cpu", "no_access"};
 
+document in_json(const vgputraces::skipped_rows& rows) {
+    document first = document::list();
+    for (const vgpualloc::error& failure : rows.first) first.push_back(failure.message());
+    return document::map({{"count", rows.count}, {"first", first}});
+}
+
 } // namespace
 
 std::vector<std::pair<std::string, std::int64_t>> failures_of(const run_record& record, const simulation_input& input) {
@@ -142,6 +148,10 @@ std::string summary_json(const run_record& record, const loaded_input& loaded, c
                                       {"fault_domains", fault_domains}});
     if (record.has_queue) add_queue(summary, record, loaded.input);
     if (!record.result.times.empty()) summary["disturbances"] = json_of(record.result.disturbed);
+    if (record.config.skip_bad_rows) summary["skipped_rows"] = in_json(loaded.skipped);
+    for (const auto& [reason, count] : loaded.left_out) {
+        summary["left_out_rows"].push_back(document::map({{"reason", reason}, {"count", count}}));
+    }
     if (const std::string answer = answer_of(record, baseline); !answer.empty()) summary["answer"] = answer;
     summary["timing"] = timing;
     return vgpuformats::print_json(summary, 2) + "\n";

@@ -79,9 +79,25 @@ expected<void> set_seed(run_config& config, std::string_view key, std::string_vi
     return {};
 }
 
-expected<void> set_departures(run_config& config, std::string_view key, std::string_view value) {
-    if (value != "true" && value != "false") return unexpected(bad_value(key, value, "true or false"));
-    config.departures = value == "true";
+template <bool run_config::* Field>
+constexpr config_key truth_key(std::string_view name) {
+    return {.name = name,
+            .set = [](run_config& config, std::string_view key, std::string_view value) -> expected<void> {
+                if (value != "true" && value != "false") return unexpected(bad_value(key, value, "true or false"));
+                config.*Field = value == "true";
+                return {};
+            },
+            .get = [](const run_config& config) { return std::string{config.*Field ? "true" : "false"}; }};
+}
+
+/// A list of rules, which are read with the workload. Kept as it is printed, so that equal lists are equal texts.
+expected<void> set_mapping(run_config& config, std::string_view key, std::string_view value) {
+    config.mapping.clear();
+    if (value.empty()) return {};
+    const auto rules = vgpuformats::parse_json(value, key);
+    if (!rules) return unexpected(rules.error());
+    if (!rules->is_list()) return unexpected(bad_value(key, value, "a list of rules, JSON (docs/traces.md)"));
+    if (!rules->items.empty()) config.mapping = vgpuformats::print_json(*rules);
     return {};
 }
 
@@ -135,9 +151,9 @@ const std::array config_keys{
                .set = set_multiple<&run_config::offered_load>,
                .get = [](const run_config& c) { return decimal(c.offered_load); }},
     config_key{.name = "seed", .set = set_seed, .get = [](const run_config& c) { return std::to_string(c.seed); }},
-    config_key{.name = "departures",
-               .set = set_departures,
-               .get = [](const run_config& c) { return std::string{c.departures ? "true" : "false"}; }},
+    truth_key<&run_config::departures>("departures"),
+    config_key{.name = "mapping", .set = set_mapping, .get = [](const run_config& c) { return c.mapping; }},
+    truth_key<&run_config::skip_bad_rows>("skip_bad_rows"),
     config_key{.name = "discipline", .set = set_discipline, .get = [](const run_config& c) { return c.discipline; }},
     config_key{
         .name = "after_failure", .set = set_after_failure, .get = [](const run_config& c) { return c.after_failure; }},
@@ -177,11 +193,26 @@ std::string from_folder_of(const std::string& scenario, const std::string& path)
     return listed.empty() ? beside.string() : listed;
 }
 
+/// The rules of a mapping, whose manifests are sought from the scenario's folder.
+vgpuformats::document with_paths_from(const std::string& scenario, vgpuformats::document rules) {
+    for (vgpuformats::document& rule : rules.items) {
+        for (auto& [key, value] : rule.members) {
+            if (key == "request" && value.is_text()) value.text = from_folder_of(scenario, value.text);
+        }
+    }
+    return rules;
+}
+
 expected<void> take_member(run_config& config, const std::string& path, const std::string& key,
                            const vgpuformats::document& value) {
     const std::string where = path + ":" + std::to_string(value.place.line);
     const config_key* entry = find_key(key);
     if (entry == nullptr) return unexpected(unknown_key(where, key));
+    if (key == "mapping" && value.is_list()) {
+        auto taken = entry->set(config, key, vgpuformats::print_json(with_paths_from(path, value)));
+        if (!taken) taken.error().where = where;
+        return taken;
+    }
     if (value.is_null() || value.is_list() || value.is_map()) {
         error failure = bad_value(key, vgpuformats::print_json(value), "a string, a number, true or false");
         failure.where = where;

@@ -1,27 +1,19 @@
-// Loading a workload and replaying it.
+// Replaying a workload.
 #include "vgpusim/study/run.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "vgpualloc/compat/all.hpp"
-#include "vgpualloc/mode/all.hpp"
 #include "vgpualloc/verify/placements.hpp"
-#include "vgpuformats/input.hpp"
 #include "vgpusim/discipline/all.hpp"
 #include "vgpusim/outputs/rows.hpp"
 #include "vgpusim/workload/cluster_events.hpp"
 #include "vgpusim/workload/kubernetes.hpp"
 #include "vgpusim/workload/offered_load.hpp"
-#include "vgpusim/workload/openb.hpp"
-#include "vgputraces/locate.hpp"
-#include "vgputraces/openb.hpp"
 
 namespace vgpusim {
 
@@ -32,23 +24,6 @@ using vgpualloc::node_index;
 using vgpualloc::unexpected;
 
 namespace {
-
-/// What `read` makes of a list, and the list's record. The file is read once, so that the checksum is of what was used.
-template <class Read>
-auto read_list(const std::string& path, const Read& read, std::vector<input_file>& records)
-    -> decltype(read(std::string_view{}, path)) {
-    auto input = vgpuformats::read_input(vgputraces::resolve_trace_path(path),
-                                         {.bytes_max = vgpuformats::list_bytes_max, .hashed = true});
-    if (!input) return unexpected(input.error());
-    records.push_back({.path = input->name, .sha256 = std::move(input->sha256)});
-    return read(input->text, input->name);
-}
-
-expected<void> needs_path(const std::string& value, const char* field) {
-    if (!value.empty()) return {};
-    return unexpected(error{
-        .code = error_code::missing, .where = "", .field = field, .value = "", .expected = "missing; expected a path"});
-}
 
 /// The ledger as it was when the most was allocated, made again from its log.
 std::unique_ptr<vgpualloc::ledger> ledger_at_peak(const vgpualloc::ledger& book, const allocation_peak& peak) {
@@ -120,81 +95,6 @@ void count_end_state(run_record& record, const simulation_input& input, vgpuallo
     if (record.pods_leave) record.at_peak = ledger_at_peak(*record.ledger, record.result.peak);
     count_fault_domains(record);
 }
-
-} // namespace
-
-namespace {
-
-expected<loaded_input> load_openb(const run_config& config) {
-    const auto mode = vgpualloc::find_mode(config.mode);
-    if (!mode) return unexpected(mode.error());
-    // openb gives shares of a GPU, which says nothing to a mode that cuts by memory or by hardware.
-    const std::string_view openb_modes[] = {"exclusive", "hami_core", "mps"};
-    if (std::ranges::find(openb_modes, (*mode)->name()) == std::end(openb_modes)) {
-        return unexpected(error{.code = error_code::unsupported,
-                                .where = "",
-                                .field = "mode",
-                                .value = config.mode,
-                                .expected = "one of exclusive, hami_core, mps for openb lists"});
-    }
-    if (config.offered_load > 0.0 && !config.departures) {
-        return unexpected(error{.code = error_code::unsupported,
-                                .where = "",
-                                .field = "offered_load",
-                                .value = fmt::format("{}", config.offered_load),
-                                .expected = "departures beside it: a pod that stays has no duration"});
-    }
-    for (const auto& [path, key] : {std::pair{&config.nodes, "nodes"}, {&config.pods, "pods"}, {&config.out, "out"}}) {
-        if (const auto present = needs_path(*path, key); !present) return unexpected(present.error());
-    }
-    loaded_input loaded;
-    const auto nodes = read_list(config.nodes, vgputraces::read_openb_nodes, loaded.files);
-    if (!nodes) return unexpected(nodes.error());
-    auto pods = read_list(config.pods, vgputraces::read_openb_pods, loaded.files);
-    if (!pods) return unexpected(pods.error());
-    loaded.warnings = models_not_there(*nodes, *pods);
-    auto input = build_openb_workload(*nodes, std::move(*pods),
-                                      {.tune = config.tune,
-                                       .seed = config.seed,
-                                       .offered_load = config.offered_load,
-                                       .departures = config.departures,
-                                       .mode = *mode});
-    if (!input) return unexpected(input.error());
-    loaded.input = *std::move(input);
-    return loaded;
-}
-
-expected<loaded_input> load_lists(const run_config& config) {
-    if (config.format == "kubernetes") return load_kubernetes(config);
-    for (const auto& [path, key] : {std::pair{&config.classes, "classes"},
-                                    {&config.queues, "queues"},
-                                    {&config.config, "config"},
-                                    {&config.catalog, "catalog"}}) {
-        if (path->empty()) continue;
-        return unexpected(error{.code = error_code::unsupported,
-                                .where = "",
-                                .field = key,
-                                .value = *path,
-                                .expected = "format kubernetes beside it"});
-    }
-    if (config.format == "openb") return load_openb(config);
-    return unexpected(error{.code = error_code::unknown_name,
-                            .where = "",
-                            .field = "format",
-                            .value = config.format,
-                            .expected = "one of openb, kubernetes"});
-}
-
-} // namespace
-
-expected<loaded_input> load_input(const run_config& config) {
-    auto loaded = load_lists(config);
-    if (!loaded) return loaded;
-    if (auto added = load_cluster_events(config, *loaded); !added) return unexpected(std::move(added).error());
-    return loaded;
-}
-
-namespace {
 
 /// A row takes memory; a run that would make more of them than anyone can read is refused before it starts.
 expected<void> check_rows(const run_config& config, const simulation_input& input) {

@@ -34,6 +34,8 @@ struct run_config {
     double offered_load = 0.0; ///< 0 = the times of the trace
     std::int64_t seed = default_seed;
     bool departures = false;
+    std::string mapping;                ///< rules for jobs of a trace, canonical JSON; empty: none
+    bool skip_bad_rows = false;         ///< of the pod list: they are counted instead of being an error
     std::int64_t sample_interval_s = 0; ///< 0 = a row after every event
     std::string out = "out/run";
 };

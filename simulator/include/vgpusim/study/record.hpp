@@ -14,6 +14,7 @@
 #include "vgpusim/engine/simulation.hpp"
 #include "vgpusim/study/config.hpp"
 #include "vgpusim/workload/workload.hpp"
+#include "vgputraces/trace_job.hpp"
 
 namespace vgpusim {
 
@@ -27,6 +28,8 @@ struct loaded_input {
     simulation_input input;
     std::vector<input_file> files;
     std::vector<vgpualloc::error> warnings{}; ///< what can be replayed, but is most likely not what was meant
+    vgputraces::skipped_rows skipped{};       ///< of the pod list
+    std::vector<vgputraces::left_out_rows> left_out{};
 };
 
 /// Devices of a mode in which a fatal fault of one container takes the others with it (sharing_mode::shares_faults).

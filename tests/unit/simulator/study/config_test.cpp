@@ -24,13 +24,29 @@ using vgpusim::set_key;
 
 using settings = std::vector<std::pair<std::string, std::string>>;
 
-const settings other_values{{"format", "other"},       {"nodes", "/n.csv"},         {"pods", "/p.csv"},
-                            {"classes", "/c.yaml"},    {"queues", "/q.yaml"},       {"config", "/d.yaml"},
-                            {"catalog", "/m.json"},    {"events", "/e.csv"},        {"failures", "/f.json"},
-                            {"policy", "best_fit"},    {"device_policy", "fgd"},    {"mode", "exclusive"},
-                            {"tune", "1.25"},          {"offered_load", "0.5"},     {"seed", "-7"},
-                            {"departures", "true"},    {"discipline", "easy"},      {"after_failure", "lose"},
-                            {"layout_change_s", "30"}, {"sample_interval_s", "60"}, {"out", "elsewhere"}};
+const settings other_values{{"format", "other"},
+                            {"nodes", "/n.csv"},
+                            {"pods", "/p.csv"},
+                            {"classes", "/c.yaml"},
+                            {"queues", "/q.yaml"},
+                            {"config", "/d.yaml"},
+                            {"catalog", "/m.json"},
+                            {"events", "/e.csv"},
+                            {"failures", "/f.json"},
+                            {"policy", "best_fit"},
+                            {"device_policy", "fgd"},
+                            {"mode", "exclusive"},
+                            {"tune", "1.25"},
+                            {"offered_load", "0.5"},
+                            {"seed", "-7"},
+                            {"departures", "true"},
+                            {"mapping", R"([{"request":"pod.yaml"}])"},
+                            {"skip_bad_rows", "true"},
+                            {"discipline", "easy"},
+                            {"after_failure", "lose"},
+                            {"layout_change_s", "30"},
+                            {"sample_interval_s", "60"},
+                            {"out", "elsewhere"}};
 
 class scenario_file : public testing::Test {
 protected:

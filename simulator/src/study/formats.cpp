@@ -1,0 +1,95 @@
+// The table of formats.
+#include "vgpusim/study/formats.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "vgpusim/study/run.hpp"
+#include "vgpusim/workload/cluster_events.hpp"
+#include "vgpusim/workload/kubernetes.hpp"
+
+namespace vgpusim {
+
+using vgpualloc::error;
+using vgpualloc::error_code;
+using vgpualloc::expected;
+using vgpualloc::unexpected;
+
+namespace {
+
+constexpr std::array<std::string_view, 6> keys_openb_ignores{"catalog", "classes", "config",
+                                                             "mapping", "queues",  "skip_bad_rows"};
+constexpr std::array<std::string_view, 2> keys_kubernetes_ignores{"mapping", "skip_bad_rows"};
+/// A list of jobs says itself when they leave, and is replayed as it is.
+constexpr std::array<std::string_view, 3> keys_jobs_ignore{"classes", "departures", "tune"};
+
+constexpr std::array formats{
+    input_format{.name = "openb",
+                 .summary = "node and pod lists of the Alibaba openb trace (cluster-trace-gpu-v2023), CSV",
+                 .load = load_openb,
+                 .keys_without_use = keys_openb_ignores},
+    input_format{.name = "kubernetes",
+                 .summary = "Node objects, manifests of pods and a table of arrivals (docs/workload.md)",
+                 .load = load_kubernetes,
+                 .keys_without_use = keys_kubernetes_ignores},
+    input_format{.name = "philly",
+                 .summary = "jobs of the Microsoft Philly trace, CSV",
+                 .load = load_philly,
+                 .keys_without_use = keys_jobs_ignore},
+    input_format{.name = "dlrm",
+                 .summary = "instances of the Alibaba DLRM trace (cluster-trace-gpu-v2025), CSV",
+                 .load = load_dlrm,
+                 .keys_without_use = keys_jobs_ignore},
+    input_format{.name = "swf",
+                 .summary = "jobs of a log in the Standard Workload Format",
+                 .load = load_swf,
+                 .keys_without_use = keys_jobs_ignore},
+};
+
+/// Refuses what is set and has no effect.
+expected<void> check_keys(const run_config& config, const input_format& format) {
+    const auto values = effective(config);
+    const auto defaults = effective(run_config{});
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const auto& [key, value] = values[i];
+        if (value == defaults[i].second ||
+            std::ranges::find(format.keys_without_use, key) == format.keys_without_use.end())
+            continue;
+        return unexpected(
+            error{.code = error_code::unsupported,
+                  .where = "",
+                  .field = key,
+                  .value = value,
+                  .expected = "no such setting: format " + std::string{format.name} + " has no use for it"});
+    }
+    return {};
+}
+
+} // namespace
+
+std::span<const input_format> all_formats() { return formats; }
+
+std::string format_names() {
+    std::string names;
+    for (const input_format& format : formats) names += (names.empty() ? "" : ", ") + std::string{format.name};
+    return names;
+}
+
+expected<loaded_input> load_input(const run_config& config) {
+    const auto* const format = std::ranges::find(formats, config.format, &input_format::name);
+    if (format == formats.end()) {
+        return unexpected(error{.code = error_code::unknown_name,
+                                .where = "",
+                                .field = "format",
+                                .value = config.format,
+                                .expected = "one of " + format_names()});
+    }
+    if (const auto checked = check_keys(config, *format); !checked) return unexpected(checked.error());
+    auto loaded = format->load(config);
+    if (!loaded) return loaded;
+    if (auto added = load_cluster_events(config, *loaded); !added) return unexpected(std::move(added).error());
+    return loaded;
+}
+
+} // namespace vgpusim

@@ -1,0 +1,77 @@
+// Loading openb lists.
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "lists.hpp"
+#include "vgpualloc/mode/all.hpp"
+#include "vgpusim/study/formats.hpp"
+#include "vgpusim/workload/openb.hpp"
+#include "vgputraces/openb.hpp"
+
+namespace vgpusim {
+
+using vgpualloc::error;
+using vgpualloc::error_code;
+using vgpualloc::expected;
+using vgpualloc::unexpected;
+
+expected<void> check_paths(const run_config& config) {
+    for (const auto& [path, key] : {std::pair{&config.nodes, "nodes"}, {&config.pods, "pods"}, {&config.out, "out"}}) {
+        if (!path->empty()) continue;
+        return unexpected(error{.code = error_code::missing,
+                                .where = "",
+                                .field = key,
+                                .value = "",
+                                .expected = "missing; expected a path"});
+    }
+    return {};
+}
+
+expected<const vgpualloc::sharing_mode*> openb_mode(const run_config& config) {
+    const auto mode = vgpualloc::find_mode(config.mode);
+    if (!mode) return unexpected(mode.error());
+    // openb gives shares of a GPU, which says nothing to a mode that cuts by memory or by hardware.
+    const std::string_view openb_modes[] = {"exclusive", "hami_core", "mps"};
+    if (std::ranges::find(openb_modes, (*mode)->name()) == std::end(openb_modes)) {
+        return unexpected(error{.code = error_code::unsupported,
+                                .where = "",
+                                .field = "mode",
+                                .value = config.mode,
+                                .expected = "one of exclusive, hami_core, mps for openb lists"});
+    }
+    return *mode;
+}
+
+expected<loaded_input> load_openb(const run_config& config) {
+    const auto mode = openb_mode(config);
+    if (!mode) return unexpected(mode.error());
+    if (config.offered_load > 0.0 && !config.departures) {
+        return unexpected(error{.code = error_code::unsupported,
+                                .where = "",
+                                .field = "offered_load",
+                                .value = fmt::format("{}", config.offered_load),
+                                .expected = "departures beside it: a pod that stays has no duration"});
+    }
+    if (const auto present = check_paths(config); !present) return unexpected(present.error());
+    loaded_input loaded;
+    const auto nodes = read_list(config.nodes, vgputraces::read_openb_nodes, loaded.files);
+    if (!nodes) return unexpected(nodes.error());
+    auto pods = read_list(config.pods, vgputraces::read_openb_pods, loaded.files);
+    if (!pods) return unexpected(pods.error());
+    loaded.warnings = models_not_there(*nodes, *pods);
+    auto input = build_openb_workload(*nodes, std::move(*pods),
+                                      {.tune = config.tune,
+                                       .seed = config.seed,
+                                       .offered_load = config.offered_load,
+                                       .departures = config.departures,
+                                       .mode = *mode});
+    if (!input) return unexpected(input.error());
+    loaded.input = *std::move(input);
+    return loaded;
+}
+
+} // namespace vgpusim

@@ -1,0 +1,32 @@
+// Reading the lists that a configuration names.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "vgpuformats/input.hpp"
+#include "vgpusim/study/record.hpp"
+#include "vgputraces/locate.hpp"
+
+namespace vgpusim {
+
+/// What `read` makes of a list, and the list's record. The file is read once, so that the checksum is of what was used.
+template <class Read>
+auto read_list(const std::string& path, const Read& read, std::vector<input_file>& records)
+    -> decltype(read(std::string_view{}, path)) {
+    auto input = vgpuformats::read_input(vgputraces::resolve_trace_path(path),
+                                         {.bytes_max = vgpuformats::list_bytes_max, .hashed = true});
+    if (!input) return vgpualloc::unexpected(input.error());
+    records.push_back({.path = input->name, .sha256 = std::move(input->sha256)});
+    return read(input->text, input->name);
+}
+
+/// Refuses a configuration that does not say where the lists are and the output goes.
+[[nodiscard]] vgpualloc::expected<void> check_paths(const run_config& config);
+
+/// The mode in which the GPUs of an openb node list are shared. Error: one that a GPU without a size cannot have.
+[[nodiscard]] vgpualloc::expected<const vgpualloc::sharing_mode*> openb_mode(const run_config& config);
+
+} // namespace vgpusim
