@@ -8,6 +8,7 @@
 
 #include "vgpualloc/version.hpp"
 #include "vgpusim/outputs/figures.hpp"
+#include "vgpusim/outputs/history.hpp"
 #include "vgpusim/outputs/summary_json.hpp"
 
 namespace vgpusim {
@@ -23,17 +24,15 @@ request_size size_of(const vgpualloc::pod_request& request, vgpualloc::milli_gpu
     return {gpus, gpus != 1 || requested >= vgpualloc::whole_gpu};
 }
 
-std::string name_of(const request_size& size) {
-    const auto [gpus, whole] = size;
-    return gpus == 0 ? "none" : whole ? std::to_string(gpus) : "a part of one";
-}
-
 /// Pods by the number of GPUs asked for: what a policy strands shows in which sizes fail.
 std::vector<vgpureport::report_class> classes_of(const run_record& record, const simulation_input& input) {
-    std::map<request_size, vgpureport::report_class> classes;
+    std::map<std::pair<request_size, std::string>, vgpureport::report_class> classes;
     std::vector<vgpureport::report_class*> class_of_request;
     for (std::size_t i = 0; i < input.requests.size(); ++i) {
-        class_of_request.push_back(&classes[size_of(input.requests[i], input.requested[i])]);
+        auto& kind = classes[{size_of(input.requests[i], input.requested[i]),
+                              input.request_names.empty() ? "" : input.request_names[i]}];
+        kind.name = class_name(input, static_cast<std::uint32_t>(i));
+        class_of_request.push_back(&kind);
     }
     for (std::size_t i = 0; i < input.pods.size(); ++i) {
         vgpureport::report_class& kind = *class_of_request[input.pods[i].request];
@@ -41,8 +40,7 @@ std::vector<vgpureport::report_class> classes_of(const run_record& record, const
         if (record.result.pods[i].booking == no_booking) ++kind.failed;
     }
     std::vector<vgpureport::report_class> result;
-    for (auto& [size, kind] : classes) {
-        kind.name = name_of(size);
+    for (auto& [order, kind] : classes) {
         if (kind.arrived > 0) result.push_back(std::move(kind));
     }
     return result;
@@ -92,9 +90,15 @@ vgpureport::report_run describe(const run_record& record, const loaded_input& lo
             const auto& spec = cluster.kinds[node.devices[d].kind];
             line.model = spec.model;
             line.used.push_back(spec.mode->used(spec, states[d]));
+            if (const std::uint16_t slices = slices_of(spec); slices > 0) {
+                line.slices.resize(states.size());
+                line.slices[d] = slices;
+            }
         }
         shown.nodes.push_back(std::move(line));
     }
+    shown.history = history_of(record, loaded.input);
+    if (record.pods_leave) shown.shown_at = record.result.peak.state.time;
     shown.facts = effective(record.config);
     for (auto& [key, value] : shown.facts) {
         if (key == "device_policy" && value.empty()) value = "same";
