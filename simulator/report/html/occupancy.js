@@ -88,7 +88,7 @@
 
   function legend(history) {
     const entries = history.labels.slice(0, 7).map((name, label) => [closeup.class_of(label), name]);
-    if (history.labels.length > 7) entries.push([closeup.class_of(7), say(history.labels.length - 7, 'others')]);
+    if (history.labels.length > 7) entries.push([closeup.class_of(7), history.labels.length === 8 ? history.labels[7] : say(history.labels.length - 7, 'others')]);
     if (history.has_stranded) entries.push(['stranded', 'stranded: free, but no instance has its place there']);
     if (history.has_closed) entries.push(['closed', 'takes nothing new: failed, drained or being cut anew']);
     entries.push(['free', 'free']);

@@ -121,11 +121,27 @@ std::map<std::string_view, model_use> use_by_model(const std::vector<report_node
     return models;
 }
 
-/// A duration or ratio with three significant digits or more, and its unit.
-std::string spread_value(double value, const std::string& unit) {
+/// Three significant digits or more.
+std::string readable(double value) {
     const double size = std::abs(value);
-    std::string text = fixed(value, size < 10.0 ? 2 : size < 1000.0 ? 1 : 0);
-    return unit.empty() || text == no_value ? text : text + " " + unit;
+    return fixed(value, size < 10.0 ? 2 : size < 1000.0 ? 1 : 0);
+}
+
+/// A cell with a ratio, or with a duration in the largest unit of which two or more have passed; the pointer then shows
+/// the seconds.
+void append_spread_cell(std::string& out, double value, const std::string& unit) {
+    constexpr std::pair<double, std::string_view> units[] = {{86'400.0, " d"}, {3'600.0, " h"}, {60.0, " min"}};
+    if (unit != "s" || !std::isfinite(value)) {
+        const std::string text = readable(value);
+        return append_cell(out, unit.empty() || text == no_value ? text : text + " " + unit, true);
+    }
+    std::string text = readable(value) + " s";
+    for (const auto& [length, name] : units) {
+        if (value < 2.0 * length) continue;
+        text = readable(value / length).append(name);
+        break;
+    }
+    out += "<td class=\"n\" title=\"" + fixed(value, 3) + " s\">" + html(text) + "</td>";
 }
 
 /// The rows of one measure: those that belong together in all runs stand below each other.
@@ -154,7 +170,7 @@ void append_spread_rows(std::string& out, const std::vector<report_run>& runs, c
                 if (runs.size() > 1) append_cell(out, labels[run], false);
                 append_cell(out, grouped(row.jobs), true);
                 for (const double value : {row.mean, row.p50, row.p95, row.p99, row.max}) {
-                    append_cell(out, spread_value(value, row.unit), true);
+                    append_spread_cell(out, value, row.unit);
                 }
                 out += "</tr>";
             }
