@@ -79,10 +79,15 @@ expected<void> set_seed(run_config& config, std::string_view key, std::string_vi
     return {};
 }
 
-expected<void> set_departures(run_config& config, std::string_view key, std::string_view value) {
-    if (value != "true" && value != "false") return unexpected(bad_value(key, value, "true or false"));
-    config.departures = value == "true";
-    return {};
+template <bool run_config::* Field>
+constexpr config_key switch_key(std::string_view name) {
+    return {.name = name,
+            .set = [](run_config& config, std::string_view key, std::string_view value) -> expected<void> {
+                if (value != "true" && value != "false") return unexpected(bad_value(key, value, "true or false"));
+                config.*Field = value == "true";
+                return {};
+            },
+            .get = [](const run_config& config) { return std::string{config.*Field ? "true" : "false"}; }};
 }
 
 expected<void> set_after_failure(run_config& config, std::string_view key, std::string_view value) {
@@ -135,9 +140,7 @@ const std::array config_keys{
                .set = set_multiple<&run_config::offered_load>,
                .get = [](const run_config& c) { return decimal(c.offered_load); }},
     config_key{.name = "seed", .set = set_seed, .get = [](const run_config& c) { return std::to_string(c.seed); }},
-    config_key{.name = "departures",
-               .set = set_departures,
-               .get = [](const run_config& c) { return std::string{c.departures ? "true" : "false"}; }},
+    switch_key<&run_config::departures>("departures"),
     config_key{.name = "discipline", .set = set_discipline, .get = [](const run_config& c) { return c.discipline; }},
     config_key{
         .name = "after_failure", .set = set_after_failure, .get = [](const run_config& c) { return c.after_failure; }},
@@ -147,6 +150,7 @@ const std::array config_keys{
     config_key{.name = "sample_interval_s",
                .set = set_seconds<&run_config::sample_interval_s>,
                .get = [](const run_config& c) { return std::to_string(c.sample_interval_s); }},
+    switch_key<&run_config::trace>("trace"),
     text_key<&run_config::out>("out"),
 };
 

@@ -35,6 +35,7 @@ struct run_config {
     std::int64_t seed = default_seed;
     bool departures = false;
     std::int64_t sample_interval_s = 0; ///< 0 = a row after every event
+    bool trace = false;                 ///< write trace.json
     std::string out = "out/run";
 };
 

@@ -30,7 +30,8 @@ const settings other_values{{"format", "other"},       {"nodes", "/n.csv"},     
                             {"policy", "best_fit"},    {"device_policy", "fgd"},    {"mode", "exclusive"},
                             {"tune", "1.25"},          {"offered_load", "0.5"},     {"seed", "-7"},
                             {"departures", "true"},    {"discipline", "easy"},      {"after_failure", "lose"},
-                            {"layout_change_s", "30"}, {"sample_interval_s", "60"}, {"out", "elsewhere"}};
+                            {"layout_change_s", "30"}, {"sample_interval_s", "60"}, {"trace", "true"},
+                            {"out", "elsewhere"}};
 
 class scenario_file : public testing::Test {
 protected:
