@@ -79,6 +79,14 @@ class ReportTest(unittest.TestCase):
                                       " && !part.closest('[hidden]')).map((part) => part.outerHTML.slice(0, 120))")
                     self.assertEqual(wide, [])
 
+    def test_no_headline_leaves_its_card(self):
+        for width in (NARROW, 700, 1000, WIDE):
+            self.browser.open(self.departing / "report.html", width=width)
+            out = self.value("[...document.querySelectorAll('.headline')].filter((card) => [...card.querySelectorAll('*')]"
+                             ".some((part) => part.getBoundingClientRect().right > card.getBoundingClientRect().right))"
+                             ".map((card) => card.textContent)")
+            self.assertEqual(out, [], width)
+
     def test_the_figures_are_those_of_the_summary(self):
         for folder, when in ((self.run_folder, "at the end"), (self.departing, "mean over time")):
             with self.subTest(folder.name):
@@ -161,7 +169,8 @@ class ReportTest(unittest.TestCase):
         self.value(f"{SLIDER}.focus()")
         at = int(self.value(SLIDER + ".value"))
         before = self.value(PICTURE)
-        for key, code, expected in (("ArrowRight", 39, at + 1), ("ArrowLeft", 37, at), ("End", 35, 480), ("Home", 36, 0)):
+        last = int(self.value(SLIDER + ".max"))
+        for key, code, expected in (("ArrowRight", 39, at + 1), ("ArrowLeft", 37, at), ("End", 35, last), ("Home", 36, 0)):
             self.browser.press(key, code)
             self.assertEqual(int(self.value(SLIDER + ".value")), expected)
         self.assertNotEqual(self.value(PICTURE), before)

@@ -247,9 +247,12 @@
     waits.chart = { lines: all, unit: '%', whole: [0, end], at: (x) => 'waited ' + (x <= 0 ? '1 s or less' : 'up to ' + duration(10 ** x)) };
     const chosen = options(waits, all, '%', [0, end]);
     const ticks = marks.map(([seconds, label]) => ({ v: logarithm(seconds), label })).filter(({ v }) => v <= end);
+    const room = 50 * end / waits.querySelector('.plot').clientWidth; // for a label
+    const apart = [];
+    for (const tick of ticks) if (apart.length === 0 || tick.v - apart[apart.length - 1].v >= room) apart.push(tick);
     waits.chart.graph = new Dygraph(waits.querySelector('.plot'), rows(all), {
       ...chosen, dateWindow: [0, end], includeZero: true, valueRange: [0, 102], zoomCallback: null,
-      xlabel: 'waited no longer than', axes: { ...chosen.axes, x: { ticker: () => ticks } },
+      xlabel: 'waited no longer than', axes: { ...chosen.axes, x: { ticker: () => apart } },
     });
     build_legend(waits);
   }

@@ -100,7 +100,7 @@ function occupancy_closeup(box, history_of) {
 
   return {
     class_of,
-    show(all) { columns = all; turn_to(page); },
+    show(all, first) { columns = all; turn_to(first ? Math.floor(columns.indexOf(first) / page_size()) : page); },
     turn_to_column(column) { turn_to(Math.floor(columns.indexOf(column) / page_size())); highlight(column); },
     fits_on_a_page: () => columns.length <= page_size(),
     update() { bars.forEach(fill); },

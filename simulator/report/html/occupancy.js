@@ -114,6 +114,7 @@
     element('occupancy-order').hidden = cluster.merged;
   }
 
+  let fresh = true;
   function show_run() {
     play(false);
     const { groups, history, cluster } = view();
@@ -123,7 +124,10 @@
     history.seek(Math.max(0, Math.min(history.moments - 1, state.moment)));
     picture.show(groups, history);
     element('closeup').hidden = cluster.merged;
-    closeup.show(cluster.merged ? [] : groups.flatMap((group) => group.columns));
+    const columns = cluster.merged ? [] : groups.flatMap((group) => group.columns);
+    // At first the close-up has the first node that anything runs on.
+    closeup.show(columns, fresh ? columns.find((column) => picture.used_in(column, column.gpus) > 0) : null);
+    fresh = false;
     section.classList.toggle('small', !cluster.merged && closeup.fits_on_a_page());
     go(state.moment);
   }

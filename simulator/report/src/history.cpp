@@ -61,11 +61,14 @@ std::vector<ticks> moments_of(const report_run& run, std::size_t limit) {
     if (result.size() > limit) {
         const std::int64_t first = events.front().time.count();
         const std::int64_t span = events.back().time.count() - first;
-        const auto steps = static_cast<std::int64_t>(limit) - 1;
+        const std::size_t steps = limit / 2 - 1;
         result.clear();
-        // The remainder is multiplied by itself: a span of ticks times a few hundred would be too large a number.
-        for (std::int64_t i = 0; i <= steps; ++i) {
-            result.emplace_back(first + span / steps * i + span % steps * i / steps);
+        for (std::size_t i = 0; i <= steps; ++i) {
+            const auto part = static_cast<std::int64_t>(i);
+            const auto whole = static_cast<std::int64_t>(steps);
+            // The remainder is multiplied by itself: a span of ticks times a few hundred would be too large a number.
+            result.emplace_back(first + span / whole * part + span % whole * part / whole);
+            result.push_back(events[(events.size() - 1) * i / steps].time);
         }
     }
     if (run.shown_at && !result.empty()) result.push_back(std::clamp(*run.shown_at, result.front(), result.back()));
