@@ -103,6 +103,17 @@ class ReportTest(unittest.TestCase):
                 expected = {reason: f"{count:,}" for reason, count in pods["failed_by_reason"].items()}
                 self.assertEqual(reasons, expected)
 
+    def test_the_waits_are_those_of_the_summary(self):
+        summary = json.loads((self.departing / "summary.json").read_text())
+        self.browser.open(self.departing / "report.html")
+        for table, key in (("#spread-0", "wait_s"), ("#spread-1", "jct_s")):
+            shown = self.value(f"[...document.querySelectorAll('{table} tr.all td[title]')].map((cell) => cell.title)")
+            expected = [summary[key][name] for name in ("mean", "p50", "p95", "p99", "max")]
+            self.assertEqual(len(shown), 5)
+            for text, value in zip(shown, expected):
+                self.assertAlmostEqual(float(text.removesuffix(" s").replace(",", "")), value, delta=0.001)
+        self.assertTrue(self.value("!!document.querySelector('#waits canvas')"))
+
     def test_the_picture_agrees_with_the_tables(self):
         # What the cells of the first picture have in use together is what the table of models says.
         for folder in (self.run_folder, self.departing):

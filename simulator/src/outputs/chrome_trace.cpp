@@ -267,6 +267,12 @@ trace_contents trace_of(const run_record& record, const simulation_input& input,
         served.values.emplace_back(moment.time, static_cast<double>(moment.served_milli) / 1000.0);
     }
     contents.counters = {std::move(allocated), std::move(served)};
+    if (record.result.times.empty()) return contents;
+    trace_counter waiting{"jobs in the queue", {}};
+    for (const sample& moment : record.result.samples) {
+        waiting.values.emplace_back(moment.time, static_cast<double>(moment.waiting));
+    }
+    contents.counters.push_back(std::move(waiting));
     return contents;
 }
 
