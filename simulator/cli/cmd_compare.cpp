@@ -45,7 +45,7 @@ int run_compare(const run_flags& flags, const std::vector<std::string>& policies
     if (!loaded) return report_error(loaded.error());
     // What can be refused at once is refused before the first replay, which may take long.
     if (const auto checked = check_policy_names(policies); !checked) return report_error(checked.error());
-    if (const auto kept = keep_inputs(flags, *config, *loaded, comparison_file_names(policies)); !kept) {
+    if (const auto kept = keep_inputs(flags, *config, *loaded, comparison_file_names(*config, policies)); !kept) {
         return report_error(kept.error());
     }
     const auto records = compare(*config, *loaded, policies, [&loaded](const std::string& policy) {

@@ -88,11 +88,11 @@ vgpualloc::expected<std::optional<finished_run>> finish_baseline(const std::opti
     return std::optional{*std::move(finished)};
 }
 
-std::vector<std::string> output_names(bool with_baseline) {
-    std::vector<std::string> names{run_file_names.begin(), run_file_names.end()};
+std::vector<std::string> output_names(const run_plan& plan) {
+    std::vector<std::string> names = names_of_run_files(plan.run);
     names.emplace_back("report.html");
-    if (!with_baseline) return names;
-    for (const std::string_view name : run_file_names) names.push_back(baseline_folder + std::string{name});
+    if (!plan.baseline) return names;
+    for (const std::string& name : names_of_run_files(*plan.baseline)) names.push_back(baseline_folder + name);
     return names;
 }
 
@@ -113,7 +113,7 @@ int run(const run_flags& flags) {
     if (!plan) return report_error(plan.error());
     auto loaded = load_input(plan->run);
     if (!loaded) return report_error(loaded.error());
-    if (const auto kept = keep_inputs(flags, plan->run, *loaded, output_names(plan->baseline.has_value())); !kept) {
+    if (const auto kept = keep_inputs(flags, plan->run, *loaded, output_names(*plan)); !kept) {
         return report_error(kept.error());
     }
     const auto finished = finish(plan->run, *std::move(loaded), plan->run.policy);

@@ -118,6 +118,9 @@ void add_run_flags(CLI::App& command, const std::shared_ptr<run_flags>& flags) {
     command.add_flag_callback(
         "--skip-bad-rows", [flags] { flags->keyed.emplace_back("skip_bad_rows", "true"); },
         "Count and list rows of the pod list that cannot be read, instead of ending there");
+    command.add_flag_callback(
+        "--trace", [flags] { flags->keyed.emplace_back("trace", "true"); },
+        "Also write trace.json, which Perfetto (https://ui.perfetto.dev) opens");
     command.add_option("--set", flags->settings, "Set a configuration key; may be repeated; flags win over it")
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false)

@@ -6,7 +6,7 @@ import re
 import unittest
 from collections import Counter
 
-from support import NODES, OUTPUTS, PODS, QUICKSTART, VGPUSIM, CliTest, on_a_terminal, read_csv
+from support import NODES, OUTPUTS, PODS, QUICKSTART, TIMED_HEADER, VGPUSIM, CliTest, on_a_terminal, read_csv
 
 PODS_COLUMNS = ["order", "name", "node", "gpus", "placed", "reason", "arrival_s", "start_s", "end_s",
                 "attempts"]
@@ -182,6 +182,26 @@ class OutputTest(CliTest):
                                     page), [])
         self.assertEqual(re.findall(r"""(?:@import|url\()\s*["']?(?:https?:)?//""", page), [])
         self.assertNotRegex(page, r"\bfetch\s*\(\s*[\"']|XMLHttpRequest\(\)\.open\(\s*[\"']GET[\"'],\s*[\"']http")
+
+    def test_trace_json_is_written_where_it_is_asked_for(self):
+        pods = TIMED_HEADER + "a,1,1,1,400,,10,30\nb,1,1,1,600,,20,50\nc,1,1,0,0,,25,26\n"
+        self.assert_done(self.run_lists("--departures", "--trace", pods=pods))
+        trace = json.loads((self.out / "trace.json").read_text())
+        spans = {event["name"]: event for event in trace["traceEvents"] if event["ph"] == "X"}
+        self.assertEqual({name: (span["ts"], span["dur"]) for name, span in spans.items()},
+                         {"a": (10e6, 20e6), "b": (20e6, 30e6), "c": (25e6, 1e6)})
+        self.assertEqual(spans["b"]["args"], {"request": "a part of one", "parts": "600 milli-GPU"})
+        self.assertEqual(self.present(self.out), sorted([*OUTPUTS, "trace.json"]))
+        self.assert_done(self.run_lists("--departures", pods=pods))
+        self.assertEqual(self.present(self.out), OUTPUTS)  # an earlier run's goes
+
+    def test_a_trace_does_not_replace_an_input(self):
+        folder = self.root / "trace.json"
+        folder.write_text(PODS)
+        self.write("nodes.csv", NODES)
+        result = self.vgpusim("run", "--nodes", "nodes.csv", "--pods", "trace.json", "--out", self.root, "--trace")
+        self.assert_error_line(result, 2, "trace.json")
+        self.assertEqual(folder.read_text(), PODS)
 
     def test_a_second_run_replaces_the_first_one_s_files(self):
         self.assert_done(self.run_quickstart())

@@ -4,7 +4,10 @@
 #include <cmath>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
+#include "differences.hpp"
+#include "history.hpp"
 #include "measures.hpp"
 #include "occupancy.hpp"
 #include "text.hpp"
@@ -15,15 +18,9 @@ namespace {
 
 using vgpualloc::milli_gpu;
 
-// The page gets integers only: thousandths of a percent. They are short, exact to print and the same on every machine.
 constexpr std::int64_t whole_in_milli_percent = 100'000;
 
-std::int64_t milli_percent(milli_gpu part, milli_gpu whole) {
-    if (whole.count() <= 0 || part.count() <= 0) return 0;
-    return (part.count() * whole_in_milli_percent + whole.count() / 2) / whole.count();
-}
-
-std::int64_t milli_percent(double part_milli, milli_gpu whole) {
+std::int64_t milli_percent_of(double part_milli, milli_gpu whole) {
     if (whole.count() <= 0 || !std::isfinite(part_milli) || part_milli <= 0.0) return 0;
     // The bound only keeps absurd input inside an integer.
     const double share = std::min(part_milli / static_cast<double>(whole.count()), 1e9);
@@ -40,27 +37,14 @@ constexpr curve curves[] = {
     {"served", [](const report_sample& s, milli_gpu total) { return milli_percent(s.served, total); }},
     {"allocation", [](const report_sample& s, milli_gpu total) { return milli_percent(s.allocated, total); }},
     {"fragmentation_all",
-     [](const report_sample& s, milli_gpu total) { return milli_percent(s.fragmentation_milli, total); }},
+     [](const report_sample& s, milli_gpu total) { return milli_percent_of(s.fragmentation_milli, total); }},
     {"fragmentation_idle",
-     [](const report_sample& s, milli_gpu total) { return milli_percent(s.fragmentation_milli, total - s.allocated); }},
+     [](const report_sample& s, milli_gpu total) {
+         return milli_percent_of(s.fragmentation_milli, total - s.allocated);
+     }},
     {"gpus", [](const report_sample& s, milli_gpu) { return s.used_gpus; }},
     {"nodes", [](const report_sample& s, milli_gpu) { return s.used_nodes; }},
 };
-
-/// `"name":[first, difference to the one before, …]`: neighbours are close, so differences are a third of the size.
-template <class Value>
-void append_differences(std::string& out, std::string_view name, const std::vector<std::size_t>& kept, Value value) {
-    append_json(out, name);
-    out += ":[";
-    std::int64_t before = 0;
-    for (const std::size_t index : kept) {
-        const std::int64_t now = value(index);
-        if (out.back() != '[') out += ',';
-        append_integer(out, now - before);
-        before = now;
-    }
-    out += ']';
-}
 
 /// `"rest":["95.16 %","at the end"]`: what the legend says of the curve while nothing is pointed at. It is the number
 /// of the tables, letter by letter, so that the page does not contradict itself by a rounding.
@@ -74,24 +58,99 @@ void append_rest(std::string& out, std::string_view name, std::size_t run, const
     out += ']';
 }
 
-void append_curve(std::string& out, const curve& line, const report_run& run, bool with_clock) {
+constexpr std::int64_t ticks_per_ms = vgpualloc::ticks_per_second.count() / 1000;
+
+/// What all runs of a page have in common.
+struct page_axes {
+    bool has_clock = false;
+    vgpualloc::ticks start; ///< times count from here
+};
+
+/// Load, time and height of the points that are left of a curve, without the closing brace.
+template <class Height>
+void append_points(std::string& out, const report_run& run, const page_axes& axes, Height height) {
     const auto& samples = run.samples;
-    const auto height = [&](std::size_t i) { return line.value(samples[i], run.total); };
     const auto kept = thin(samples.size(), points_max, height);
-    append_json(out, line.name);
-    out += ":{";
+    out += '{';
     append_differences(out, "load", kept, [&](std::size_t i) { return milli_percent(samples[i].arrived, run.total); });
-    if (with_clock) {
+    if (axes.has_clock) {
         out += ',';
-        constexpr std::int64_t ticks_per_ms = vgpualloc::ticks_per_second.count() / 1000;
-        append_differences(out, "time", kept, [&](std::size_t i) { return samples[i].time.count() / ticks_per_ms; });
+        append_differences(out, "time", kept,
+                           [&](std::size_t i) { return (samples[i].time - axes.start).count() / ticks_per_ms; });
     }
     out += ',';
     append_differences(out, "y", kept, height);
 }
 
-void append_run(std::string& out, const report_run& run, std::size_t number, const std::string& label, bool with_clock,
-                const std::vector<measure>& rows) {
+/// A quantity of the run's own in thousandths of its unit.
+std::int64_t thousandths(double value) {
+    constexpr double bound = 9e12; // keeps absurd input inside what a page can count with exactly
+    return std::isfinite(value) ? std::llround(std::clamp(value * 1000.0, -bound, bound)) : 0;
+}
+
+void append_series(std::string& out, const report_run& run, const page_axes& axes) {
+    out += ",\"series\":[";
+    for (const report_series& line : run.series) {
+        if (line.values.size() != run.samples.size()) continue;
+        if (out.back() != '[') out += ',';
+        out += "{\"key\":";
+        append_json(out, line.key);
+        out += ",\"title\":";
+        append_json(out, line.title);
+        out += ",\"unit\":";
+        append_json(out, line.unit);
+        out += ",\"curve\":";
+        append_points(out, run, axes, [&line](std::size_t i) { return thousandths(line.values[i]); });
+        out += "}}";
+    }
+    out += ']';
+}
+
+/// The share of jobs that waited no longer than x, at as many x as a screen can show.
+void append_distribution(std::string& out, const report_distribution& waits) {
+    std::vector<double> sorted;
+    for (const double seconds : waits.seconds) {
+        if (std::isfinite(seconds)) sorted.push_back(std::max(0.0, seconds));
+    }
+    std::sort(sorted.begin(), sorted.end());
+    // Of equal waits the last one, which is where the curve stands at that wait; then evenly by rank.
+    std::vector<std::size_t> steps;
+    for (std::size_t i = 0; i < sorted.size(); ++i) {
+        if (i + 1 == sorted.size() || sorted[i] < sorted[i + 1]) steps.push_back(i);
+    }
+    std::vector<std::size_t> kept;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        constexpr std::size_t steps_max = 400;
+        const std::size_t share = i * steps_max / steps.size();
+        if (steps.size() <= steps_max || i + 1 == steps.size() || i == 0 ||
+            share != (i - 1) * steps_max / steps.size()) {
+            kept.push_back(steps[i]);
+        }
+    }
+    out += "{\"group\":";
+    append_json(out, waits.group);
+    out += ",\"jobs\":";
+    append_integer(out, static_cast<std::int64_t>(sorted.size()));
+    out += ',';
+    append_differences(out, "ms", kept, [&](std::size_t i) { return thousandths(sorted[i]); });
+    out += ',';
+    append_differences(out, "share", kept,
+                       [&](std::size_t i) { return static_cast<std::int64_t>((i + 1) * 100'000 / sorted.size()); });
+    out += '}';
+}
+
+void append_waits(std::string& out, const report_run& run) {
+    constexpr std::size_t groups_max = 24; // as many lines as a legend can name
+    out += ",\"waits\":[";
+    for (std::size_t i = 0; i < std::min(run.waits.size(), groups_max); ++i) {
+        if (i != 0) out += ',';
+        append_distribution(out, run.waits[i]);
+    }
+    out += ']';
+}
+
+void append_run(std::string& out, const report_run& run, std::size_t number, const std::string& label,
+                const page_axes& axes, const std::vector<measure>& rows) {
     out += "{\"label\":";
     append_json(out, label);
     out += ",\"samples\":";
@@ -99,18 +158,37 @@ void append_run(std::string& out, const report_run& run, std::size_t number, con
     out += ",\"curves\":{";
     for (const curve& line : curves) {
         if (out.back() != '{') out += ',';
-        append_curve(out, line, run, with_clock);
+        append_json(out, line.name);
+        out += ':';
+        append_points(out, run, axes, [&](std::size_t i) { return line.value(run.samples[i], run.total); });
         append_rest(out, line.name, number, rows);
         out += '}';
     }
     out += '}';
+    append_series(out, run, axes);
+    append_waits(out, run);
     if (!run.pods_leave) return;
     out += ",\"moment\":";
     const std::int64_t seconds = run.peak_after.count() / vgpualloc::ticks_per_second.count();
     append_json(out, grouped(seconds) + " s after the first arrival");
 }
 
+/// The first moment that any run has.
+vgpualloc::ticks start_of(const std::vector<report_run>& runs) {
+    vgpualloc::ticks start = vgpualloc::ticks::max();
+    for (const report_run& run : runs) {
+        if (!run.samples.empty()) start = std::min(start, run.samples.front().time);
+        if (!run.history.events.empty()) start = std::min(start, run.history.events.front().time);
+    }
+    return start == vgpualloc::ticks::max() ? vgpualloc::ticks{} : start;
+}
+
 } // namespace
+
+std::int64_t milli_percent(milli_gpu part, milli_gpu whole) {
+    if (whole.count() <= 0 || part.count() <= 0) return 0;
+    return (part.count() * whole_in_milli_percent + whole.count() / 2) / whole.count();
+}
 
 timeline timeline_of(const std::vector<report_run>& runs) {
     timeline result;
@@ -139,6 +217,7 @@ std::vector<std::string> labels_of(const std::vector<report_run>& runs) {
 void append_data(std::string& out, const std::vector<report_run>& runs, const std::vector<std::string>& labels,
                  const std::vector<measure>& rows) {
     const timeline axes = timeline_of(runs);
+    const vgpualloc::ticks start = start_of(runs);
     std::vector<std::string> clusters; // runs of one cluster share its description
     out += "{\"departures\":";
     out += axes.has_departures ? "true" : "false";
@@ -147,13 +226,15 @@ void append_data(std::string& out, const std::vector<report_run>& runs, const st
     out += ",\"runs\":[";
     for (std::size_t i = 0; i < runs.size(); ++i) {
         if (i != 0) out += ',';
-        append_run(out, runs[i], i, labels[i], axes.has_clock, rows);
-        const occupancy picture = picture_of(runs[i].nodes, columns_max);
-        auto known = std::find(clusters.begin(), clusters.end(), picture.cluster_json);
-        if (known == clusters.end()) known = clusters.insert(known, picture.cluster_json);
+        append_run(out, runs[i], i, labels[i], {.has_clock = axes.has_clock, .start = start}, rows);
+        const occupancy_layout layout = layout_of(runs[i].nodes, columns_max);
+        auto known = std::find(clusters.begin(), clusters.end(), layout.cluster_json);
+        if (known == clusters.end()) known = clusters.insert(known, layout.cluster_json);
         out += ",\"cluster\":";
         append_integer(out, known - clusters.begin());
-        out += ",\"cells\":\"" + picture.cells + "\",\"cpu\":\"" + picture.cpu + "\"}";
+        out += ",\"cpu\":\"" + layout.cpu + "\",\"history\":";
+        append_history(out, runs[i], layout, start, history_bytes_max / runs.size());
+        out += '}';
     }
     out += "],\"clusters\":[";
     for (std::size_t i = 0; i < clusters.size(); ++i) {

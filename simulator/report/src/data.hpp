@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,10 @@ struct timeline {
 
 /// One label per run: its policy, numbered where two runs share one.
 [[nodiscard]] std::vector<std::string> labels_of(const std::vector<report_run>& runs);
+
+/// Thousandths of a percent: the page gets integers only, which are short, exact to print and the same on every
+/// machine.
+[[nodiscard]] std::int64_t milli_percent(vgpualloc::milli_gpu part, vgpualloc::milli_gpu whole);
 
 struct measure;
 /// `rows` say what the legends show while nothing is pointed at.

@@ -57,6 +57,9 @@ void append_scripts(std::string& out, const chart_library& charts) {
     }
     out += "<script>\n";
     if (!charts.script.empty()) out += embedded::charts_js;
+    out += embedded::history_js;
+    out += embedded::picture_js;
+    out += embedded::closeup_js;
     out += embedded::occupancy_js;
     out += "\n</script>\n";
 }
@@ -90,6 +93,8 @@ void append_place(std::string& out, std::string_view name, const page_content& c
     } else if (name == "curves") {
         out += charts.script.empty() ? curves_left_out : embedded::curves_html;
     } else if (name == "tables") {
+        append_further_figures(out, runs, rows);
+        append_spreads(out, runs, labels);
         append_models(out, runs, labels);
         append_failures(out, runs, labels);
         append_classes(out, runs, labels);

@@ -36,6 +36,24 @@ double pods_lead_min(const std::vector<report_run>& runs) {
     return lead_min_pct / 100.0 * static_cast<double>(arrived);
 }
 
+auto find_figure(const report_run& run, std::string_view name) {
+    return std::find_if(run.more_figures.begin(), run.more_figures.end(),
+                        [name](const report_figure& figure) { return figure.name == name; });
+}
+
+/// The further figures of all runs, each name once, in the order they first appear.
+std::vector<report_figure> figures_of_all(const std::vector<report_run>& runs) {
+    std::vector<report_figure> result;
+    for (const report_run& run : runs) {
+        for (const report_figure& figure : run.more_figures) {
+            const bool is_known = std::any_of(result.begin(), result.end(),
+                                              [&](const report_figure& known) { return known.name == figure.name; });
+            if (!is_known) result.push_back(figure);
+        }
+    }
+    return result;
+}
+
 } // namespace
 
 std::vector<measure> measures_of(const std::vector<report_run>& runs, const timeline& axes) {
@@ -47,7 +65,7 @@ std::vector<measure> measures_of(const std::vector<report_run>& runs, const time
         rows.push_back(std::move(row));
     };
     const auto percentage = [](std::string_view name, std::string_view when, better direction, std::string_view curve) {
-        return measure{.name = name,
+        return measure{.name = std::string{name},
                        .when = when,
                        .unit = " %",
                        .unit_of_difference = " points",
@@ -58,7 +76,7 @@ std::vector<measure> measures_of(const std::vector<report_run>& runs, const time
     };
     const auto count = [](std::string_view name, std::string_view when, better direction, double lead_min,
                           std::string_view curve) {
-        return measure{.name = name,
+        return measure{.name = std::string{name},
                        .when = when,
                        .unit = "",
                        .unit_of_difference = "",
@@ -88,11 +106,24 @@ std::vector<measure> measures_of(const std::vector<report_run>& runs, const time
         [](const report_run& run) { return in_use(run, run.figures.used_gpus); });
     add(count("Nodes in use", moment, better::neither, 0.0, "nodes"),
         [](const report_run& run) { return in_use(run, run.figures.used_nodes); });
+    for (const report_figure& figure : figures_of_all(runs)) {
+        add(measure{.name = figure.name,
+                    .when = "",
+                    .unit = figure.unit,
+                    .unit_of_difference = figure.unit,
+                    .decimals = figure.decimals,
+                    .direction = figure.direction,
+                    .is_headline = figure.headline},
+            [&figure](const report_run& run) {
+                const auto same = find_figure(run, figure.name);
+                return same == run.more_figures.end() ? maybe_number{} : same->value;
+            });
+    }
     // How fast the decisions were says as much of the machine and its other work as of the policy.
     add(count("Decisions per second", "on this machine", better::neither, 0.0, ""),
         [](const report_run& run) { return measured(run.decisions_per_second); });
     const auto latency = [](std::string_view name) {
-        return measure{.name = name,
+        return measure{.name = std::string{name},
                        .when = "on this machine",
                        .unit = " µs",
                        .unit_of_difference = " µs",
@@ -113,7 +144,8 @@ std::string measure::title() const {
 
 std::string measure::shown(std::size_t run) const {
     if (!values[run]) return std::string{no_value};
-    return fixed(*values[run], decimals).append(unit);
+    std::string text = fixed(*values[run], decimals);
+    return text == no_value ? text : text.append(unit);
 }
 
 verdict judge(const measure& row) {

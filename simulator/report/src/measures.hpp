@@ -13,18 +13,17 @@
 
 namespace vgpureport {
 
-enum class better { higher, lower, neither };
-
 /// One row of the comparison: a number of every run.
 struct measure {
-    std::string_view name;
+    std::string name;
     std::string_view when; ///< the moment or time that the number is of; may be empty
-    std::string_view unit; ///< stands after the number, with its space where one belongs
-    std::string_view unit_of_difference;
+    std::string unit;      ///< stands after the number, with its space where one belongs
+    std::string unit_of_difference;
     int decimals = 0;
     better direction = better::neither;
     double lead_min = 0.0;    ///< a smaller difference may be chance, and nobody is best by it
     std::string_view curve{}; ///< whose legend says this number while nothing is pointed at; may be empty
+    bool is_headline = false; ///< of a further figure: it is also shown as a card
     std::vector<std::optional<double>> values{}; ///< per run; empty where the run has no such number
 
     /// Name and moment.

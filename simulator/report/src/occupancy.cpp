@@ -25,13 +25,9 @@ struct node_group {
     std::size_t columns = 0;
 };
 
-std::int64_t used_milli(const report_node& node, std::size_t gpu) {
-    return std::clamp<std::int64_t>(node.used[gpu].count(), 0, full);
-}
-
 std::int64_t used_milli(const report_node& node) {
     std::int64_t sum = 0;
-    for (std::size_t gpu = 0; gpu < node.used.size(); ++gpu) sum += used_milli(node, gpu);
+    for (const vgpualloc::milli_gpu used : node.used) sum += std::clamp<std::int64_t>(used.count(), 0, full);
     return sum;
 }
 
@@ -101,19 +97,19 @@ void append_base64(std::string& out, std::int64_t value) {
     out += digits[static_cast<std::size_t>(value % 64)];
 }
 
-void append_column(occupancy& out, const node_group& group, const std::vector<report_node>& nodes, std::size_t column) {
+/// The CPU of column `column`, and where its nodes' GPUs are drawn.
+void append_column(occupancy_layout& out, const node_group& group, const std::vector<report_node>& nodes,
+                   std::size_t column) {
     const std::size_t begin = first_member(group, column);
     const std::size_t end = first_member(group, column + 1);
     const auto count = static_cast<std::int64_t>(end - begin);
-    const auto mean = [&](auto thousandths) {
-        std::int64_t sum = 0;
-        for (std::size_t i = begin; i < end; ++i) sum += thousandths(nodes[group.members[i]]);
-        return (sum + count / 2) / count;
-    };
-    for (std::size_t gpu = 0; gpu < group.gpus; ++gpu) {
-        append_base64(out.cells, mean([gpu](const report_node& node) { return used_milli(node, gpu); }));
+    std::int64_t cpu = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+        cpu += cpu_thousandths(nodes[group.members[i]]);
+        out.first_cell[group.members[i]] = static_cast<std::uint32_t>(out.nodes_in_cell.size());
     }
-    append_base64(out.cpu, mean(cpu_thousandths));
+    append_base64(out.cpu, (cpu + count / 2) / count);
+    out.nodes_in_cell.insert(out.nodes_in_cell.end(), group.gpus, static_cast<std::uint32_t>(count));
 }
 
 void append_number(std::string& out, std::string_view key, std::size_t value) {
@@ -151,7 +147,7 @@ std::string describe(const std::vector<node_group>& groups) {
 
 } // namespace
 
-occupancy picture_of(const std::vector<report_node>& nodes, std::size_t columns_limit) {
+occupancy_layout layout_of(const std::vector<report_node>& nodes, std::size_t columns_limit) {
     std::vector<node_group> groups = groups_of(nodes);
     std::size_t with_gpus = 0;
     for (auto& group : groups) {
@@ -162,7 +158,9 @@ occupancy picture_of(const std::vector<report_node>& nodes, std::size_t columns_
     const std::size_t left_out = drop_smallest(groups);
     if (merged) merge_columns(groups, nodes, columns_limit);
 
-    occupancy out;
+    occupancy_layout out;
+    out.merged = merged;
+    out.first_cell.assign(nodes.size(), not_drawn);
     for (const auto& group : groups) {
         for (std::size_t column = 0; column < group.columns; ++column) append_column(out, group, nodes, column);
     }

@@ -1,6 +1,7 @@
 #include "tables.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <string_view>
@@ -92,6 +93,9 @@ std::string placed_detail(const report_run& run) {
     return text;
 }
 
+// A trace with more models or queues than this has garbage in a column; the page stays readable.
+constexpr std::size_t model_rows_max = 200;
+
 /// What a model's GPUs are doing at the moment that is shown.
 struct model_use {
     std::int64_t nodes = 0;
@@ -117,6 +121,63 @@ std::map<std::string_view, model_use> use_by_model(const std::vector<report_node
     return models;
 }
 
+/// Three significant digits or more.
+std::string readable(double value) {
+    const double size = std::abs(value);
+    return fixed(value, size < 10.0 ? 2 : size < 1000.0 ? 1 : 0);
+}
+
+/// A cell with a ratio, or with a duration in the largest unit of which two or more have passed; the pointer then shows
+/// the seconds.
+void append_spread_cell(std::string& out, double value, const std::string& unit) {
+    constexpr std::pair<double, std::string_view> units[] = {{86'400.0, " d"}, {3'600.0, " h"}, {60.0, " min"}};
+    if (unit != "s" || !std::isfinite(value)) {
+        const std::string text = readable(value);
+        return append_cell(out, unit.empty() || text == no_value ? text : text + " " + unit, true);
+    }
+    std::string text = readable(value) + " s";
+    for (const auto& [length, name] : units) {
+        if (value < 2.0 * length) continue;
+        text = readable(value / length).append(name);
+        break;
+    }
+    out += "<td class=\"n\" title=\"" + fixed(value, 3) + " s\">" + html(text) + "</td>";
+}
+
+/// The rows of one measure: those that belong together in all runs stand below each other.
+void append_spread_rows(std::string& out, const std::vector<report_run>& runs, const std::vector<std::string>& labels,
+                        std::string_view name) {
+    std::vector<std::pair<std::string_view, std::string_view>> groups;
+    for (const report_run& run : runs) {
+        for (const report_spread& row : run.spreads) {
+            const std::pair<std::string_view, std::string_view> group{row.by, row.group};
+            const bool is_known = std::find(groups.begin(), groups.end(), group) != groups.end();
+            if (row.measure == name && !is_known) groups.push_back(group);
+        }
+    }
+    out += runs.size() > 1 ? "<thead><tr><th>Of</th><th>Run</th>" : "<thead><tr><th>Of</th>";
+    for (const char* head : {"Jobs", "Mean", "Median", "p95", "p99", "Max"}) {
+        out.append("<th class=\"n\">").append(head).append("</th>");
+    }
+    out += "</tr></thead><tbody>";
+    if (groups.size() > model_rows_max) groups.resize(model_rows_max);
+    for (const auto& [by, group] : groups) {
+        for (std::size_t run = 0; run < runs.size(); ++run) {
+            for (const report_spread& row : runs[run].spreads) {
+                if (row.measure != name || row.by != by || row.group != group) continue;
+                out += by.empty() ? "<tr class=\"all\">" : "<tr>";
+                append_cell(out, by.empty() ? std::string{"all"} : row.by + " " + row.group, false);
+                if (runs.size() > 1) append_cell(out, labels[run], false);
+                append_cell(out, grouped(row.jobs), true);
+                for (const double value : {row.mean, row.p50, row.p95, row.p99, row.max}) {
+                    append_spread_cell(out, value, row.unit);
+                }
+                out += "</tr>";
+            }
+        }
+    }
+}
+
 void append_model_row(std::string& out, std::string_view label, std::string_view model, const model_use& use,
                       bool with_label) {
     out += "<tr>";
@@ -131,9 +192,6 @@ void append_model_row(std::string& out, std::string_view label, std::string_view
     append_cell(out, grouped(use.full), true);
     out += "</tr>";
 }
-
-// A trace with more models than this has garbage in its model column; the page stays readable.
-constexpr std::size_t model_rows_max = 200;
 
 } // namespace
 
@@ -156,6 +214,9 @@ void append_cards(std::string& out, const std::vector<report_run>& runs, const s
         out, "Pods placed", labels, [&](std::size_t run) { return grouped(runs[run].pods_placed); },
         [&](std::size_t run) { return placed_detail(runs[run]); });
     show("Pods not placed", "");
+    for (const measure& row : rows) {
+        if (row.is_headline) show(row.name, "");
+    }
     show("Decisions per second", "measured");
     append_card(
         out, "Decision latency, on this machine", labels,
@@ -194,6 +255,37 @@ void append_comparison(std::string& out, const std::vector<std::string>& labels,
         "a lead below " +
         fixed(lead_min_pct, 0) + " percentage point, or below " + fixed(lead_min_pct, 0) +
         " % of the pods, may be chance and gets no star.</p></section>\n";
+}
+
+void append_further_figures(std::string& out, const std::vector<report_run>& runs, const std::vector<measure>& rows) {
+    if (runs.size() > 1 || runs.front().more_figures.empty()) return; // several runs have them in their comparison
+    open_section(out, "figures", "Further figures");
+    out += "<thead><tr><th>Figure</th><th class=\"n\">Value</th></tr></thead><tbody>";
+    for (const report_figure& figure : runs.front().more_figures) {
+        const auto row =
+            std::find_if(rows.begin(), rows.end(), [&](const measure& m) { return m.name == figure.name; });
+        out += "<tr>";
+        append_cell(out, figure.name, false);
+        append_cell(out, row->shown(0), true);
+        out += "</tr>";
+    }
+    close_section(out);
+}
+
+void append_spreads(std::string& out, const std::vector<report_run>& runs, const std::vector<std::string>& labels) {
+    std::vector<std::string_view> measures;
+    for (const report_run& run : runs) {
+        for (const report_spread& row : run.spreads) {
+            if (std::find(measures.begin(), measures.end(), row.measure) == measures.end()) {
+                measures.push_back(row.measure);
+            }
+        }
+    }
+    for (std::size_t i = 0; i < measures.size(); ++i) {
+        open_section(out, "spread-" + std::to_string(i), html(measures[i]));
+        append_spread_rows(out, runs, labels, measures[i]);
+        close_section(out);
+    }
 }
 
 void append_models(std::string& out, const std::vector<report_run>& runs, const std::vector<std::string>& labels) {

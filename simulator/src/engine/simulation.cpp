@@ -458,6 +458,7 @@ simulation_result simulation::run(const progress& tell) {
     if (sampled && !input_->pods.empty()) queue_.push(first_arrival, event_class::sample, 0);
     std::uint64_t handled = 0;
     while (step()) {
+        result_.clock.note(ledger_->next_event(), now_);
         if (tell && ++handled % steps_between_marks == 0) tell(arrivals_);
     }
     count_outcomes();

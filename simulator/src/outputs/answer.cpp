@@ -24,7 +24,7 @@ std::string differences(const run_config& run, const run_config& baseline) {
     std::string text;
     for (std::size_t i = 0; i < ours.size(); ++i) {
         const auto& [key, value] = ours[i];
-        if (key == "out" || value == theirs[i].second) continue;
+        if (key == "out" || key == "trace" || value == theirs[i].second) continue;
         text += fmt::format("{}{} {} against {}", text.empty() ? "" : ", ", key, value, theirs[i].second);
     }
     return text.empty() ? "the same configuration" : text;

@@ -8,6 +8,8 @@
 
 #include "vgpualloc/version.hpp"
 #include "vgpusim/outputs/figures.hpp"
+#include "vgpusim/outputs/history.hpp"
+#include "vgpusim/outputs/queue_figures.hpp"
 #include "vgpusim/outputs/summary_json.hpp"
 
 namespace vgpusim {
@@ -23,17 +25,15 @@ request_size size_of(const vgpualloc::pod_request& request, vgpualloc::milli_gpu
     return {gpus, gpus != 1 || requested >= vgpualloc::whole_gpu};
 }
 
-std::string name_of(const request_size& size) {
-    const auto [gpus, whole] = size;
-    return gpus == 0 ? "none" : whole ? std::to_string(gpus) : "a part of one";
-}
-
 /// Pods by the number of GPUs asked for: what a policy strands shows in which sizes fail.
 std::vector<vgpureport::report_class> classes_of(const run_record& record, const simulation_input& input) {
-    std::map<request_size, vgpureport::report_class> classes;
+    std::map<std::pair<request_size, std::string>, vgpureport::report_class> classes;
     std::vector<vgpureport::report_class*> class_of_request;
     for (std::size_t i = 0; i < input.requests.size(); ++i) {
-        class_of_request.push_back(&classes[size_of(input.requests[i], input.requested[i])]);
+        auto& kind = classes[{size_of(input.requests[i], input.requested[i]),
+                              input.request_names.empty() ? "" : input.request_names[i]}];
+        kind.name = class_name(input, static_cast<std::uint32_t>(i));
+        class_of_request.push_back(&kind);
     }
     for (std::size_t i = 0; i < input.pods.size(); ++i) {
         vgpureport::report_class& kind = *class_of_request[input.pods[i].request];
@@ -41,11 +41,65 @@ std::vector<vgpureport::report_class> classes_of(const run_record& record, const
         if (record.result.pods[i].booking == no_booking) ++kind.failed;
     }
     std::vector<vgpureport::report_class> result;
-    for (auto& [size, kind] : classes) {
-        kind.name = name_of(size);
+    for (auto& [order, kind] : classes) {
         if (kind.arrived > 0) result.push_back(std::move(kind));
     }
     return result;
+}
+
+/// The rows of one class or queue; `by` is empty for all jobs.
+void add_spreads(vgpureport::report_run& shown, const group_figures& group, const std::string& by) {
+    const auto add = [&](const char* measure, const char* unit, const distribution& values) {
+        if (values.count == 0) return;
+        shown.spreads.push_back({.measure = measure,
+                                 .unit = unit,
+                                 .by = by,
+                                 .group = by.empty() ? "" : group.name,
+                                 .jobs = static_cast<std::int64_t>(values.count),
+                                 .mean = values.mean,
+                                 .p50 = values.p50,
+                                 .p95 = values.p95,
+                                 .p99 = values.p99,
+                                 .max = values.max});
+    };
+    add("Wait", "s", group.wait_s);
+    add("Completion time", "s", group.jct_s);
+    add("Bounded slowdown", "", group.bounded_slowdown);
+}
+
+/// What there is to say of a run in which time passes: how long jobs waited, and what went otherwise than planned.
+void show_queue(vgpureport::report_run& shown, const run_record& record, const simulation_input& input) {
+    const queue_figures figures = queue_figures_of(record, input);
+    add_spreads(shown, figures.all, "");
+    for (const group_figures& group : figures.by_class) add_spreads(shown, group, "class");
+    for (const group_figures& group : figures.by_queue) add_spreads(shown, group, "queue");
+    shown.waits.push_back({.group = "", .seconds = waits_of(record, input)});
+    vgpureport::report_series waiting{.key = "queue", .title = "Jobs in the queue", .unit = "", .values = {}};
+    for (const sample& moment : record.result.samples) waiting.values.push_back(static_cast<double>(moment.waiting));
+    shown.series.push_back(std::move(waiting));
+
+    using vgpureport::better;
+    const auto add = [&shown](std::string name, std::string unit, int decimals, better direction, double value) {
+        shown.more_figures.push_back({.name = std::move(name),
+                                      .unit = std::move(unit),
+                                      .decimals = decimals,
+                                      .direction = direction,
+                                      .value = value});
+    };
+    add("Wait, mean", " s", 1, better::lower, figures.all.wait_s.mean);
+    shown.more_figures.back().headline = true;
+    add("Bounded slowdown, mean", "", 2, better::lower, figures.all.bounded_slowdown.mean);
+    if (!figures.by_queue.empty()) {
+        add("Fairness over queues by served demand (Jain)", "", 3, better::higher, figures.jain_served);
+        add("Fairness over queues by slowdown (Jain)", "", 3, better::higher, figures.jain_slowdown);
+    }
+    const disturbances& disturbed = record.result.disturbed;
+    const double redone_gpu_hours = disturbed.milli_seconds_redone / 1000.0 / 3600.0;
+    add("Preemptions", "", 0, better::neither, static_cast<double>(disturbed.preemptions));
+    add("Pods stopped by failures", "", 0, better::neither, static_cast<double>(disturbed.pods_stopped));
+    add("Pods lost to failures", "", 0, better::lower, static_cast<double>(disturbed.pods_lost));
+    add("Work redone", " GPU-hours", 2, better::lower, redone_gpu_hours);
+    add("MIG instances made", "", 0, better::neither, static_cast<double>(disturbed.layout_changes));
 }
 
 } // namespace
@@ -92,9 +146,16 @@ vgpureport::report_run describe(const run_record& record, const loaded_input& lo
             const auto& spec = cluster.kinds[node.devices[d].kind];
             line.model = spec.model;
             line.used.push_back(spec.mode->used(spec, states[d]));
+            if (const std::uint16_t slices = slices_of(spec); slices > 0) {
+                line.slices.resize(states.size());
+                line.slices[d] = slices;
+            }
         }
         shown.nodes.push_back(std::move(line));
     }
+    shown.history = history_of(record, loaded.input);
+    if (!record.result.times.empty()) show_queue(shown, record, loaded.input);
+    if (record.pods_leave) shown.shown_at = record.result.peak.state.time;
     shown.facts = effective(record.config);
     for (auto& [key, value] : shown.facts) {
         if (key == "device_policy" && value.empty()) value = "same";

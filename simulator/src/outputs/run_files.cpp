@@ -1,10 +1,17 @@
 #include "vgpusim/outputs/run_files.hpp"
 
+#include "vgpusim/outputs/chrome_trace.hpp"
 #include "vgpusim/outputs/pods_csv.hpp"
 #include "vgpusim/outputs/summary_json.hpp"
 #include "vgpusim/outputs/timeseries_csv.hpp"
 
 namespace vgpusim {
+
+std::vector<std::string> names_of_run_files(const run_config& config) {
+    std::vector<std::string> names{run_file_names.begin(), run_file_names.end()};
+    if (config.trace) names.emplace_back(trace_name);
+    return names;
+}
 
 named_texts run_files(const run_record& record, const loaded_input& loaded, const run_record* baseline) {
     const auto& [pods, timeseries, summary] = run_file_names;
@@ -12,6 +19,7 @@ named_texts run_files(const run_record& record, const loaded_input& loaded, cons
     files.emplace_back(pods, pods_csv(record, loaded.input));
     files.emplace_back(timeseries, timeseries_csv(record));
     files.emplace_back(summary, summary_json(record, loaded, baseline));
+    if (record.config.trace) files.emplace_back(trace_name, chrome_trace(trace_of(record, loaded.input)));
     return files;
 }
 

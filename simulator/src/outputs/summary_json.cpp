@@ -100,7 +100,8 @@ std::string summary_json(const run_record& record, const loaded_input& loaded, c
     }
     document config;
     for (const auto& [key, value] : effective(record.config)) {
-        if (key != "out") config[key] = value; // where the files go is not part of what the run does
+        // What is written, and where, is not part of what the run does.
+        if (key != "out" && key != "trace") config[key] = value;
     }
     document buckets;
     for (std::size_t i = 0; i < bucket_names.size(); ++i) {

@@ -74,10 +74,10 @@ expected<std::vector<run_record>> compare(const run_config& config, const loaded
     return records;
 }
 
-std::vector<std::string> comparison_file_names(const std::vector<std::string>& policies) {
+std::vector<std::string> comparison_file_names(const run_config& config, const std::vector<std::string>& policies) {
     std::vector<std::string> names{summaries_name, report_name};
     for (const std::string& policy : policies) {
-        for (const std::string_view file : run_file_names) names.push_back(folder_of(policy) + "/" + std::string{file});
+        for (const std::string& file : names_of_run_files(config)) names.push_back(folder_of(policy) + "/" + file);
     }
     return names;
 }

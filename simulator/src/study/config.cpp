@@ -80,7 +80,7 @@ expected<void> set_seed(run_config& config, std::string_view key, std::string_vi
 }
 
 template <bool run_config::* Field>
-constexpr config_key truth_key(std::string_view name) {
+constexpr config_key switch_key(std::string_view name) {
     return {.name = name,
             .set = [](run_config& config, std::string_view key, std::string_view value) -> expected<void> {
                 if (value != "true" && value != "false") return unexpected(bad_value(key, value, "true or false"));
@@ -151,9 +151,9 @@ const std::array config_keys{
                .set = set_multiple<&run_config::offered_load>,
                .get = [](const run_config& c) { return decimal(c.offered_load); }},
     config_key{.name = "seed", .set = set_seed, .get = [](const run_config& c) { return std::to_string(c.seed); }},
-    truth_key<&run_config::departures>("departures"),
+    switch_key<&run_config::departures>("departures"),
     config_key{.name = "mapping", .set = set_mapping, .get = [](const run_config& c) { return c.mapping; }},
-    truth_key<&run_config::skip_bad_rows>("skip_bad_rows"),
+    switch_key<&run_config::skip_bad_rows>("skip_bad_rows"),
     config_key{.name = "discipline", .set = set_discipline, .get = [](const run_config& c) { return c.discipline; }},
     config_key{
         .name = "after_failure", .set = set_after_failure, .get = [](const run_config& c) { return c.after_failure; }},
@@ -163,6 +163,7 @@ const std::array config_keys{
     config_key{.name = "sample_interval_s",
                .set = set_seconds<&run_config::sample_interval_s>,
                .get = [](const run_config& c) { return std::to_string(c.sample_interval_s); }},
+    switch_key<&run_config::trace>("trace"),
     text_key<&run_config::out>("out"),
 };
 

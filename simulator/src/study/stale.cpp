@@ -10,6 +10,7 @@
 
 #include "vgpuformats/files.hpp"
 #include "vgpuformats/json.hpp"
+#include "vgpusim/outputs/chrome_trace.hpp"
 #include "vgpusim/study/compare.hpp"
 
 namespace vgpusim {
@@ -48,6 +49,7 @@ void add_run(const std::string& base, const std::string& folder, std::vector<std
     if (!summary || !is_summary(*summary)) return;
     if (begins_with(path + "pods.csv", "order,name,")) to.push_back(folder + "pods.csv");
     if (begins_with(path + "timeseries.csv", "event,time,")) to.push_back(folder + "timeseries.csv");
+    if (begins_with(path + std::string{trace_name}, trace_beginning)) to.push_back(folder + std::string{trace_name});
     to.push_back(folder + "summary.json");
 }
 

@@ -13,6 +13,7 @@
 #include "vgpualloc/model/ledger.hpp"
 #include "vgpusim/discipline/discipline.hpp"
 #include "vgpusim/engine/cluster_service.hpp"
+#include "vgpusim/engine/event_clock.hpp"
 #include "vgpusim/engine/event_queue.hpp"
 #include "vgpusim/engine/gauges.hpp"
 #include "vgpusim/engine/job_table.hpp"
@@ -89,6 +90,7 @@ struct simulation_result {
     over_time usage;             ///< from the first arrival to the last event
     over_time usage_of_arrivals; ///< from the first arrival to the last one
     allocation_peak peak;
+    event_clock clock; ///< of the ledger's events
     disturbances disturbed;
     std::int64_t placed = 0; ///< pods that started at least once
     std::int64_t failed = 0; ///< pods that were given up

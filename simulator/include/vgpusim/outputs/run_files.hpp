@@ -11,8 +11,12 @@
 
 namespace vgpusim {
 
-/// The files of a run besides its report, in the order of run_files().
+/// The files that every run leaves besides its report, in the order of run_files(); after them comes trace_name
+/// (chrome_trace.hpp) where it is asked for.
 inline constexpr std::array<std::string_view, 3> run_file_names{"pods.csv", "timeseries.csv", "summary.json"};
+
+/// The names of the files of a run with this configuration besides its report.
+[[nodiscard]] std::vector<std::string> names_of_run_files(const run_config& config);
 
 /// Name and text, to be written into one folder.
 using named_texts = std::vector<std::pair<std::string, std::string>>;

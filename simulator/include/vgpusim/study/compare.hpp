@@ -33,7 +33,8 @@ using progress_maker = std::function<simulation::progress(const std::string& pol
 
 /// The names of the files of a comparison: compare.json, report.html, and a folder per policy with the files of its
 /// run.
-[[nodiscard]] std::vector<std::string> comparison_file_names(const std::vector<std::string>& policies);
+[[nodiscard]] std::vector<std::string> comparison_file_names(const run_config& config,
+                                                             const std::vector<std::string>& policies);
 
 /// These files, in another order.
 [[nodiscard]] named_texts comparison_files(const std::vector<run_record>& records, const loaded_input& loaded);

@@ -37,6 +37,7 @@ struct run_config {
     std::string mapping;                ///< rules for jobs of a trace, canonical JSON; empty: none
     bool skip_bad_rows = false;         ///< of the pod list: they are counted instead of being an error
     std::int64_t sample_interval_s = 0; ///< 0 = a row after every event
+    bool trace = false;                 ///< write trace.json
     std::string out = "out/run";
 };
 

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "vgpualloc/core/units.hpp"
+#include "vgpureport/history.hpp"
 
 namespace vgpureport {
 
@@ -28,6 +30,8 @@ struct report_node {
     std::string model;
     std::vector<vgpualloc::milli_gpu> used; ///< per GPU in index order, 0 to 1000
     double cpu_used_ratio = 0.0;            ///< 0 to 1
+    /// Per GPU, how many slices it has where it is cut into slices in fixed places (MIG), else 0; empty: none is.
+    std::vector<std::uint16_t> slices{};
 };
 
 /// The figures that sum a run up, as fractions of all GPUs, 0 to 1. Where pods leave they are means over time, but for
@@ -49,6 +53,47 @@ struct report_class {
     std::int64_t failed = 0;
 };
 
+/// A quantity after every sample, drawn as a curve of its own: the length of the queue, power, ….
+struct report_series {
+    std::string key;            ///< of all runs of a report: curves of one key share a chart
+    std::string title;          ///< of the chart
+    std::string unit;           ///< "W"; empty for counts
+    std::vector<double> values; ///< one per report_run::samples
+};
+
+/// Durations of some jobs, from which the curve of their distribution is drawn.
+struct report_distribution {
+    std::string group; ///< a queue or class; empty: all jobs of the run
+    std::vector<double> seconds;
+};
+
+/// How a quantity is spread over the jobs of one class or queue.
+struct report_spread {
+    std::string measure; ///< "Wait"; rows of one measure share a table
+    std::string unit;    ///< "s"; empty for a ratio
+    std::string by;      ///< "class" or "queue"; empty: the row of all jobs
+    std::string group;   ///< its name; empty where `by` is
+    std::int64_t jobs = 0;
+    double mean = 0.0;
+    double p50 = 0.0;
+    double p95 = 0.0;
+    double p99 = 0.0;
+    double max = 0.0;
+};
+
+/// Which of two values is the better one.
+enum class better { higher, lower, neither };
+
+/// A number that sums the run up, besides report_figures: fairness, preemptions, lost pods, energy, ….
+struct report_figure {
+    std::string name;
+    std::string unit; ///< stands after the number; empty for a count or ratio
+    int decimals = 0;
+    better direction = better::neither;
+    std::optional<double> value; ///< empty: does not apply to this run
+    bool headline = false;       ///< also shown as a card
+};
+
 /// Everything the report shows of one run.
 struct report_run {
     std::string policy;
@@ -61,8 +106,14 @@ struct report_run {
     report_figures figures;
     std::vector<report_class> classes;                          ///< by what was asked for, in the order of the table
     std::vector<std::pair<std::string, std::int64_t>> failures; ///< rejection code, pods; most frequent first
-    std::vector<report_sample> samples; ///< in event order; may be millions: the report thins them
-    std::vector<report_node> nodes;     ///< in node-list order; may be 100,000: the report groups them
+    std::vector<report_sample> samples;       ///< in event order; may be millions: the report thins them
+    std::vector<report_node> nodes;           ///< in node-list order; may be 100,000: the report groups them
+    occupancy_history history;                ///< without events, the picture is that of `nodes` alone
+    std::optional<vgpualloc::ticks> shown_at; ///< the moment that `nodes` is of; absent: the end
+    std::vector<report_series> series;        ///< further curves
+    std::vector<report_distribution> waits;   ///< from arrival to start
+    std::vector<report_spread> spreads;       ///< in the order of the tables
+    std::vector<report_figure> more_figures;  ///< in the order of the comparison
     std::vector<std::pair<std::string, std::string>> facts; ///< effective configuration and inputs, shown as a table
     double decisions_per_second = 0.0;
     double latency_p50_us = 0.0;

@@ -102,11 +102,12 @@ TEST_F(output, summary_json_has_the_contract_s_figures) {
     EXPECT_NEAR(summary["fragmentation"]["ratio"].get<double>(), 2.0 / 3, 1e-8);
 }
 
-TEST_F(output, where_the_files_go_is_not_in_the_summary) {
+TEST_F(output, which_files_go_where_is_not_in_the_summary) {
     const auto summary = nlohmann::json::parse(vgpusim::summary_json(record_, loaded_));
     EXPECT_FALSE(summary["config"].contains("out"));
+    EXPECT_FALSE(summary["config"].contains("trace"));
     for (const auto& [key, value] : effective(config_)) {
-        if (key == "out") continue;
+        if (key == "out" || key == "trace") continue;
         EXPECT_EQ(summary["config"][key], value);
     }
 }

@@ -61,8 +61,20 @@ TEST(compare, leaves_the_files_that_it_names) {
         names.push_back(name);
         EXPECT_FALSE(text.empty()) << name;
     }
-    EXPECT_THAT(names, testing::UnorderedElementsAreArray(vgpusim::comparison_file_names(policies)));
+    EXPECT_THAT(names, testing::UnorderedElementsAreArray(vgpusim::comparison_file_names({}, policies)));
     EXPECT_THAT(names, testing::Contains("compat-fgd/summary.json"));
+}
+
+TEST(compare, with_traces_leaves_one_for_each_policy) {
+    vgpusim::run_config config;
+    config.trace = true;
+    const std::vector<std::string> policies{"best_fit", "spread"};
+    const auto input = loaded();
+    const auto records = vgpusim::compare(config, input, policies, {}).value();
+    std::vector<std::string> names;
+    for (const auto& [name, text] : vgpusim::comparison_files(records, input)) names.push_back(name);
+    EXPECT_THAT(names, testing::UnorderedElementsAreArray(vgpusim::comparison_file_names(config, policies)));
+    EXPECT_THAT(names, testing::IsSupersetOf({"best_fit/trace.json", "spread/trace.json"}));
 }
 
 } // namespace

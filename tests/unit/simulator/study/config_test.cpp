@@ -46,6 +46,7 @@ const settings other_values{{"format", "other"},
                             {"after_failure", "lose"},
                             {"layout_change_s", "30"},
                             {"sample_interval_s", "60"},
+                            {"trace", "true"},
                             {"out", "elsewhere"}};
 
 class scenario_file : public testing::Test {
