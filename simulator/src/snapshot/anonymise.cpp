@@ -50,6 +50,7 @@ private:
         const std::string of_kind = kind->text;
         document& metadata = object["metadata"];
         if (!metadata.is_map()) hide(metadata);
+        keep_words(object, "apiVersion", {"v1", "scheduling.k8s.io/v1", "scheduling.volcano.sh/v1beta1", "policy/v1"});
         if (of_kind == "Node") {
             change_node(object, metadata);
         } else if (of_kind == "Pod") {
@@ -61,8 +62,18 @@ private:
                                : of_kind == "PriorityClass" ? name_class::priority
                                                             : name_class::rule;
             rename(metadata, "name", names);
+            hide_rule(object);
         }
         if (of_kind != "Node") change_namespace(metadata);
+    }
+
+    /// A number stays: the value of a class, the least number of pods of a group.
+    void hide_rule(document& object) {
+        if (object.find("value") != nullptr) hide(object["value"]);
+        const document* const spec = object.find("spec");
+        if (spec == nullptr) return;
+        if (!spec->is_map()) return hide(object["spec"]);
+        for (auto& [field, value] : object["spec"].members) hide(value);
     }
 
     /// The namespace that objects without one are in keeps its name.
@@ -184,7 +195,8 @@ private:
 
     void change_pod_spec(document& spec) {
         rename(spec, "nodeName", name_class::node);
-        if (spec.find("schedulerName") != nullptr && !is_known_scheduler(spec.find("schedulerName")->text)) {
+        const document* const scheduler = spec.find("schedulerName");
+        if (scheduler != nullptr && !(scheduler->is_text() && is_known_scheduler(scheduler->text))) {
             rename(spec, "schedulerName", name_class::scheduler);
         }
         if (const document* const named = spec.find("priorityClassName");
