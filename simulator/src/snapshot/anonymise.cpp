@@ -127,12 +127,13 @@ private:
             keep_words(entry, "effect", {"NoSchedule", "PreferNoSchedule", "NoExecute", ""});
             keep_words(entry, "operator", {"Exists", "Equal", ""});
             rename(entry, "value", name_class::label_value);
+            std::erase_if(entry.members, [](const auto& field) {
+                return field.first != "key" && field.first != "value" && field.first != "operator" &&
+                       field.first != "effect";
+            });
             if (entry.find("key") == nullptr) continue;
             const std::string key = entry.find("key")->text;
             if (!is_state_taint(key)) rename(entry, "key", name_class::label_key);
-            std::erase_if(entry.members, [](const auto& field) {
-                return field.first == "timeAdded" || field.first == "tolerationSeconds";
-            });
         }
     }
 
@@ -317,6 +318,9 @@ private:
     }
     void change_requirement(document& entry, bool of_fields) {
         if (!entry.is_map()) return hide(entry);
+        std::erase_if(entry.members, [](const auto& field) {
+            return field.first != "key" && field.first != "operator" && field.first != "values";
+        });
         keep_words(entry, "operator", {"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"});
         const document* const key = entry.find("key");
         const std::string label = key != nullptr && key->is_text() ? key->text : std::string{};
