@@ -11,30 +11,6 @@ namespace {
 
 constexpr bool is_letter_or_digit(char c) noexcept { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 
-/// RFC 1123: letters and digits, with '-' between them.
-bool is_label(std::string_view text) {
-    constexpr std::size_t label_max = 63;
-    return !text.empty() && text.size() <= label_max && is_letter_or_digit(text.front()) &&
-           is_letter_or_digit(text.back()) &&
-           std::ranges::all_of(text, [](char c) { return is_letter_or_digit(c) || c == '-'; });
-}
-
-bool is_subdomain(std::string_view text) {
-    constexpr std::size_t name_max = 253;
-    if (text.size() > name_max) return false;
-    for (;;) {
-        const auto dot = text.find('.');
-        const std::string_view part = text.substr(0, dot);
-        // Parts may be longer than a label of DNS: Kubernetes looks at the length of the whole.
-        if (part.empty() || !is_letter_or_digit(part.front()) || !is_letter_or_digit(part.back()) ||
-            !std::ranges::all_of(part, [](char c) { return is_letter_or_digit(c) || c == '-'; })) {
-            return false;
-        }
-        if (dot == std::string_view::npos) return true;
-        text.remove_prefix(dot + 1);
-    }
-}
-
 /// Kubernetes' own resources, of which a node may give out more than it has.
 bool is_overcommitted(std::string_view resource) {
     return resource == "cpu" || resource == "memory" || resource == "ephemeral-storage" ||
@@ -119,6 +95,29 @@ bool is_always_restarted(const object_cursor& container) {
 }
 
 } // namespace
+
+bool is_label(std::string_view text) {
+    constexpr std::size_t label_max = 63;
+    return !text.empty() && text.size() <= label_max && is_letter_or_digit(text.front()) &&
+           is_letter_or_digit(text.back()) &&
+           std::ranges::all_of(text, [](char c) { return is_letter_or_digit(c) || c == '-'; });
+}
+
+bool is_subdomain(std::string_view text) {
+    constexpr std::size_t name_max = 253;
+    if (text.size() > name_max) return false;
+    for (;;) {
+        const auto dot = text.find('.');
+        const std::string_view part = text.substr(0, dot);
+        // Parts may be longer than a label of DNS: Kubernetes looks at the length of the whole.
+        if (part.empty() || !is_letter_or_digit(part.front()) || !is_letter_or_digit(part.back()) ||
+            !std::ranges::all_of(part, [](char c) { return is_letter_or_digit(c) || c == '-'; })) {
+            return false;
+        }
+        if (dot == std::string_view::npos) return true;
+        text.remove_prefix(dot + 1);
+    }
+}
 
 void check_label(const object_cursor& from, const std::string& name) {
     if (is_label(name)) return;

@@ -50,6 +50,7 @@ private:
         const std::string of_kind = kind->text;
         document& metadata = object["metadata"];
         if (!metadata.is_map()) hide(metadata);
+        keep_words(object, "apiVersion", {"v1", "scheduling.k8s.io/v1", "scheduling.volcano.sh/v1beta1", "policy/v1"});
         if (of_kind == "Node") {
             change_node(object, metadata);
         } else if (of_kind == "Pod") {
@@ -61,8 +62,18 @@ private:
                                : of_kind == "PriorityClass" ? name_class::priority
                                                             : name_class::rule;
             rename(metadata, "name", names);
+            hide_rule(object);
         }
         if (of_kind != "Node") change_namespace(metadata);
+    }
+
+    /// A number stays: the value of a class, the least number of pods of a group.
+    void hide_rule(document& object) {
+        if (object.find("value") != nullptr) hide(object["value"]);
+        const document* const spec = object.find("spec");
+        if (spec == nullptr) return;
+        if (!spec->is_map()) return hide(object["spec"]);
+        for (auto& [field, value] : object["spec"].members) hide(value);
     }
 
     /// The namespace that objects without one are in keeps its name.
@@ -116,12 +127,13 @@ private:
             keep_words(entry, "effect", {"NoSchedule", "PreferNoSchedule", "NoExecute", ""});
             keep_words(entry, "operator", {"Exists", "Equal", ""});
             rename(entry, "value", name_class::label_value);
+            std::erase_if(entry.members, [](const auto& field) {
+                return field.first != "key" && field.first != "value" && field.first != "operator" &&
+                       field.first != "effect";
+            });
             if (entry.find("key") == nullptr) continue;
             const std::string key = entry.find("key")->text;
             if (!is_state_taint(key)) rename(entry, "key", name_class::label_key);
-            std::erase_if(entry.members, [](const auto& field) {
-                return field.first == "timeAdded" || field.first == "tolerationSeconds";
-            });
         }
     }
 
@@ -184,7 +196,8 @@ private:
 
     void change_pod_spec(document& spec) {
         rename(spec, "nodeName", name_class::node);
-        if (spec.find("schedulerName") != nullptr && !is_known_scheduler(spec.find("schedulerName")->text)) {
+        const document* const scheduler = spec.find("schedulerName");
+        if (scheduler != nullptr && !(scheduler->is_text() && is_known_scheduler(scheduler->text))) {
             rename(spec, "schedulerName", name_class::scheduler);
         }
         if (const document* const named = spec.find("priorityClassName");
@@ -305,6 +318,9 @@ private:
     }
     void change_requirement(document& entry, bool of_fields) {
         if (!entry.is_map()) return hide(entry);
+        std::erase_if(entry.members, [](const auto& field) {
+            return field.first != "key" && field.first != "operator" && field.first != "values";
+        });
         keep_words(entry, "operator", {"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"});
         const document* const key = entry.find("key");
         const std::string label = key != nullptr && key->is_text() ? key->text : std::string{};

@@ -216,6 +216,14 @@ private:
             if (entry == bound.end()) continue;
             const auto& booked = booking_of(*entry->second);
             if (booked.where.shares.empty()) continue;
+            const std::size_t asking = entry->second->pod.request.containers.size();
+            const auto is_of_none = [asking](const device_share& share) { return share.container >= asking; };
+            if (std::ranges::any_of(booked.where.shares, is_of_none)) {
+                tell("pod " + entry->first, "annotations", shares_of(*state_, booked),
+                     "devices for containers that ask for some, of which the pod has " + std::to_string(asking) +
+                         "; they count, and cannot be written back");
+                continue;
+            }
             const auto annotations = kube::annotations_of(*state_, entry->second->pod, booked.where, "0");
             if (!annotations) {
                 result_.differences.push_back(annotations.error());

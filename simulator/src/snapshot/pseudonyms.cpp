@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "vgpualloc/kube/objects.hpp"
 #include "vgpualloc/model/device.hpp"
 #include "vgpualloc/model/host_rules.hpp"
 
@@ -27,6 +28,12 @@ bool is_token_character(char c) {
 bool is_number(std::string_view text) {
     return !text.empty() &&
            std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || c == '.' || c == '+' || c == '_'; });
+}
+
+/// Whether a name is one that Kubernetes takes, where it looks.
+bool is_as_wanted(name_class kind, const std::string& name) {
+    if (kind == name_class::node || kind == name_class::pod) return vgpualloc::kube::is_subdomain(name);
+    return kind != name_class::container || vgpualloc::kube::is_label(name);
 }
 
 /// A moment of the order's place: it is later where the time was later.
@@ -58,7 +65,9 @@ void pseudonyms::assign() {
         for (auto& [name, pseudonym] : names) {
             ++place;
             const auto stem = stems[static_cast<std::size_t>(kind)];
-            pseudonym = kind == name_class::time ? moment_of(place) : fmt::format("{}-{:0{}}", stem, place, width);
+            pseudonym = kind == name_class::time
+                            ? moment_of(place)
+                            : fmt::format("{}{}{:0{}}", stem, is_as_wanted(kind, name) ? '-' : '_', place, width);
         }
     }
     for (auto& [label, values] : numbers_) {

@@ -56,6 +56,11 @@ struct manifest {
 /// if that is known; else the object's place.
 [[nodiscard]] std::string place_of(const manifest& object, const error& problem);
 
+/// Names as Kubernetes has them (RFC 1123): lower-case letters and digits, with '-' between them; a subdomain is
+/// several of these with dots between.
+[[nodiscard]] bool is_label(std::string_view name);
+[[nodiscard]] bool is_subdomain(std::string_view name);
+
 /// Whether Kubernetes or Volcano decide by objects of that kind, which are not looked at here: quotas, queues and the
 /// like.
 [[nodiscard]] bool is_rule_kind(std::string_view kind);

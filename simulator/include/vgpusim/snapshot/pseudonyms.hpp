@@ -35,7 +35,7 @@ class pseudonyms {
 public:
     /// Returns the name, as long as assign() was not called; then the pseudonym.
     [[nodiscard]] std::string of(name_class kind, const std::string& name);
-    /// Gives every name that was asked for its pseudonym.
+    /// Gives every name that was asked for its pseudonym. One that Kubernetes does not take gets one of that kind.
     void assign();
 
     /// The values of a label that is compared as a number: they stay whole numbers, in the same order, and other texts

@@ -48,6 +48,15 @@ TEST(audit, tells_devices_and_nodes_that_are_not_there) {
     EXPECT_NE(text.find("GPU-x"), std::string::npos) << text;
 }
 
+TEST(audit, tells_devices_of_containers_that_ask_for_none) {
+    const std::string text =
+        card_node("a", 2) + pod_object("odd", 10,
+                                       {.annotations = "volcano.sh/vgpu-ids-new: "
+                                                       "'GPU-a-0,NVIDIA,10,0:;GPU-a-1,NVIDIA,10,0:'",
+                                        .spec = "nodeName: a, initContainers: [{name: i}],"});
+    EXPECT_FALSE(audit_of(text).differences.empty());
+}
+
 TEST(audit, tells_a_ledger_that_counts_something_else_than_the_annotations) {
     const std::string text = card_node("a", 1) + running_pod("r", "a", 0, 10000);
     auto state = snapshot_of(text);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "vgpualloc/kube/objects.hpp"
 #include "vgpualloc/model/host_rules.hpp"
 
 namespace {
@@ -25,6 +26,17 @@ TEST(pseudonyms, are_of_one_length_so_that_texts_sort_as_the_names_do) {
     names.assign();
     EXPECT_EQ(names.of(name_class::pod, "p0"), "pod-00001");
     EXPECT_LT(names.of(name_class::pod, "p10"), names.of(name_class::pod, "p9"));
+}
+
+TEST(pseudonyms, of_names_that_kubernetes_refuses_are_refused_as_well) {
+    pseudonyms names;
+    static_cast<void>(names.of(name_class::pod, "Loud.Pod"));
+    static_cast<void>(names.of(name_class::pod, "quiet.pod"));
+    static_cast<void>(names.of(name_class::container, "dotted.name"));
+    names.assign();
+    EXPECT_FALSE(vgpualloc::kube::is_subdomain(names.of(name_class::pod, "Loud.Pod")));
+    EXPECT_TRUE(vgpualloc::kube::is_subdomain(names.of(name_class::pod, "quiet.pod")));
+    EXPECT_FALSE(vgpualloc::kube::is_label(names.of(name_class::container, "dotted.name")));
 }
 
 TEST(pseudonyms, keep_times_in_order) {
