@@ -175,6 +175,14 @@ void queue_discipline::backfill(std::uint32_t head, simulation& run) {
     }
 }
 
+bool queue_discipline::approves_late_member(std::uint32_t pod, const vgpualloc::placement& where, simulation& run) {
+    if (!promised_ || promised_->time == ticks::max()) return true;
+    if (run.jobs().estimate(run.jobs().job_of(pod)) <= promised_->time - run.now()) return true;
+    const auto& head = promised_->job;
+    const bool waits = run.result_of(run.jobs().pod(head, 0)).booking == no_booking;
+    return !waits || forecast_.keeps(head, promised_->time, {&where, 1}, run);
+}
+
 void queue_discipline::pass(simulation& run) {
     if (rules_.overtakes == overtaking::everybody) {
         start_whoever_fits(run);

@@ -136,13 +136,20 @@ std::uint32_t simulation::book(std::uint32_t pod, const vgpualloc::placement& wh
 
 start_result simulation::start_single(std::uint32_t job, const approval* approve) {
     const std::uint32_t pod = jobs_.pod(job, 0);
-    if (approve == nullptr) {
-        const auto placed = place(pod);
-        if (!placed) return start_result::does_not_fit;
-        --waiting_;
+    start_result result = start_result::started;
+    if (approve != nullptr) {
+        result = start_pod(pod, *approve);
+    } else if (const auto placed = place(pod)) {
         begin(pod, *placed, placed->booking.slot);
-        return start_result::started;
+    } else {
+        result = start_result::does_not_fit;
     }
+    if (result == start_result::started) --waiting_;
+    return result;
+}
+
+/// Starts one pod where it would be placed, if that is approved.
+start_result simulation::start_pod(std::uint32_t pod, const approval& approve) {
     const std::uint64_t begin_ns = now_ns();
     const auto decided = allocator_->decide(requests_[input_->pods[pod].request]);
     result_.decision_latency.add(now_ns() - begin_ns);
@@ -152,12 +159,11 @@ start_result simulation::start_single(std::uint32_t job, const approval* approve
         return start_result::does_not_fit;
     }
     const std::uint32_t slot = book(pod, *decided);
-    if (!(*approve)({&*decided, 1})) {
+    if (!approve({&*decided, 1})) {
         ledger_->rollback(pod_id{pod});
         return start_result::not_approved;
     }
     ledger_->commit(pod_id{pod});
-    --waiting_;
     begin(pod, *decided, slot);
     return start_result::started;
 }
@@ -261,9 +267,10 @@ void simulation::start_late_members() {
     std::erase_if(late_members_, [this](std::uint32_t pod) {
         const std::uint32_t job = jobs_.job_of(pod);
         if (members_live_[job] == 0 && !has_quota(job)) return false; // the others have ended and gave it back
-        const auto placed = place(pod);
-        if (placed) begin(pod, *placed, placed->booking.slot);
-        return placed.has_value();
+        const approval approve = [&](std::span<const vgpualloc::placement> places) {
+            return discipline_->approves_late_member(pod, places.front(), *this);
+        };
+        return start_pod(pod, approve) == start_result::started;
     });
 }
 

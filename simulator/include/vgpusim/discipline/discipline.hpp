@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "vgpualloc/core/units.hpp"
+#include "vgpualloc/model/placement.hpp"
 
 namespace vgpusim {
 
@@ -26,6 +27,11 @@ public:
     virtual void on_end(std::uint32_t /*pod*/, simulation& /*run*/) {}
     /// A node or device went out of service, or came back.
     virtual void on_cluster_change(simulation& /*run*/) {}
+    /// Whether a pod beyond the minimum of its running job may start there now; the ledger has the placement already.
+    [[nodiscard]] virtual bool approves_late_member(std::uint32_t /*pod*/, const vgpualloc::placement& /*where*/,
+                                                    simulation& /*run*/) {
+        return true;
+    }
     virtual void pass(simulation& run) = 0;
 };
 

@@ -44,6 +44,8 @@ public:
     void on_start(std::uint32_t pod, vgpualloc::ticks planned_end, simulation& run) override;
     void on_end(std::uint32_t pod, simulation& run) override;
     void on_cluster_change(simulation& run) override;
+    [[nodiscard]] bool approves_late_member(std::uint32_t pod, const vgpualloc::placement& where,
+                                            simulation& run) override;
     void pass(simulation& run) override;
 
     /// Which job was last promised a start, and by when at the latest; none if nobody ever was.

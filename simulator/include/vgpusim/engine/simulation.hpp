@@ -136,6 +136,7 @@ public:
     [[nodiscard]] vgpualloc::request_id request_id_of(std::uint32_t pod) const noexcept {
         return requests_[input_->pods[pod].request];
     }
+    [[nodiscard]] const pod_outcome& result_of(std::uint32_t pod) const noexcept { return result_.pods[pod]; }
     [[nodiscard]] const vgpualloc::pod_request& request_of(std::uint32_t pod) const noexcept {
         return input_->requests[input_->pods[pod].request];
     }
@@ -165,6 +166,7 @@ private:
     void end_pod(std::uint32_t pod);
     [[nodiscard]] vgpualloc::expected<vgpualloc::placed_pod, vgpualloc::rejection> place(std::uint32_t pod);
     start_result start_single(std::uint32_t job, const approval* approve);
+    start_result start_pod(std::uint32_t pod, const approval& approve);
     start_result start_gang(std::uint32_t job, const approval* approve);
     void start_late_members();
     [[nodiscard]] bool has_quota(std::uint32_t job);

@@ -10,39 +10,39 @@ using namespace cluster_test;
 namespace whatif = vgpusim::whatif;
 using vgpualloc::node_index;
 
-const std::string two_nodes =
+const std::string two_node_objects =
     card_node("a", 2) + card_node("b", 1) + running_pod("r0", "a", 0, 1000) + running_pod("r1", "a", 1, 1000) +
     running_pod("agent", "a", 1, 10, "ownerReferences: [{kind: DaemonSet, controller: true}],");
 
 std::vector<vgpualloc::pod_id> applied(kube::snapshot& state, const whatif::changes& wanted) {
-    const auto evicted = whatif::apply(state, wanted, objects(two_nodes));
+    const auto evicted = whatif::apply(state, wanted, objects(two_node_objects));
     EXPECT_TRUE(evicted.has_value()) << evicted.error().message();
     return *evicted;
 }
 
 std::string refusal_of(const whatif::changes& wanted) {
-    auto state = snapshot_of(two_nodes);
-    const auto evicted = whatif::apply(state, wanted, objects(two_nodes));
+    auto state = snapshot_of(two_node_objects);
+    const auto evicted = whatif::apply(state, wanted, objects(two_node_objects));
     EXPECT_FALSE(evicted.has_value());
     return evicted ? "" : evicted.error().message();
 }
 
 TEST(whatif_changes, a_drained_node_keeps_its_daemons_and_takes_nothing_new) {
-    auto state = snapshot_of(two_nodes);
+    auto state = snapshot_of(two_node_objects);
     EXPECT_EQ(applied(state, {.drained = {"a"}}).size(), 2U);
     EXPECT_EQ(state.book->host(node_index{0}).pods, 1);
     EXPECT_TRUE(state.nodes().nodes[0].host.unschedulable);
 }
 
 TEST(whatif_changes, a_failed_node_is_gone_with_all_of_its_pods) {
-    auto state = snapshot_of(two_nodes);
+    auto state = snapshot_of(two_node_objects);
     EXPECT_EQ(applied(state, {.failed = {{.node = "a"}}}).size(), 3U);
     EXPECT_FALSE(state.book->is_present(node_index{0}));
 }
 
 TEST(whatif_changes, a_failed_device_evicts_its_own_pods) {
     for (const char* const name : {"GPU-a-0", "0"}) {
-        auto state = snapshot_of(two_nodes);
+        auto state = snapshot_of(two_node_objects);
         EXPECT_EQ(applied(state, {.failed = {{.node = "a", .device = name}}}), std::vector{vgpualloc::pod_id{0}});
         EXPECT_EQ(state.book->services(node_index{0})[0], vgpualloc::service_state::failed);
         EXPECT_EQ(state.book->services(node_index{0})[1], vgpualloc::service_state::in_service);
@@ -50,7 +50,7 @@ TEST(whatif_changes, a_failed_device_evicts_its_own_pods) {
 }
 
 TEST(whatif_changes, another_mode_takes_the_devices_from_all_pods) {
-    auto state = snapshot_of(two_nodes);
+    auto state = snapshot_of(two_node_objects);
     EXPECT_EQ(applied(state, {.modes = {{.node = "a", .mode = "mig"}}}).size(), 3U);
     EXPECT_EQ(state.nodes().spec_of(node_index{0}, vgpualloc::device_index{1}).mode->name(), "mig");
     EXPECT_EQ(state.devices[0][1].registered.mode, "mig");
@@ -58,7 +58,7 @@ TEST(whatif_changes, another_mode_takes_the_devices_from_all_pods) {
 }
 
 TEST(whatif_changes, the_mode_that_a_node_has_moves_nobody) {
-    auto state = snapshot_of(two_nodes);
+    auto state = snapshot_of(two_node_objects);
     EXPECT_TRUE(applied(state, {.modes = {{.node = "a", .mode = "hami_core"}}}).empty());
 }
 
@@ -74,7 +74,7 @@ TEST(whatif_changes, what_there_is_not_is_refused_with_what_there_is) {
 }
 
 TEST(whatif_changes, added_nodes_are_empty_copies_with_names_of_their_own) {
-    auto state = snapshot_of(two_nodes);
+    auto state = snapshot_of(two_node_objects);
     ASSERT_TRUE(state.book->set_schedulable(node_index{0}, false).has_value());
     const auto kind = whatif::kind_of(state, node_index{0});
     const auto added = whatif::add_nodes(state, kind, 2);
@@ -89,7 +89,7 @@ TEST(whatif_changes, added_nodes_are_empty_copies_with_names_of_their_own) {
 }
 
 TEST(whatif_changes, a_template_is_a_kind_and_no_node) {
-    auto state = snapshot_of(two_nodes + card_node("big", 8));
+    auto state = snapshot_of(two_node_objects + card_node("big", 8));
     const auto kind = whatif::take_template(state, node_index{2});
     EXPECT_FALSE(whatif::find_node(state, "big", "--drain").has_value());
     const auto added = whatif::add_nodes(state, kind, 1);

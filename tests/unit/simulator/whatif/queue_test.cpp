@@ -52,7 +52,7 @@ TEST(whatif_queue, takes_the_minimum_of_a_pod_group_less_what_runs) {
     ASSERT_EQ(queue_of(text + with_group).units.size(), 1U);
 }
 
-const std::string job = R"(---
+const std::string gang_of_three = R"(---
 apiVersion: batch.volcano.sh/v1alpha1
 kind: Job
 metadata: {name: train, namespace: ns}
@@ -64,15 +64,15 @@ spec:
 )";
 
 TEST(whatif_queue, a_gang_starts_together_or_not_at_all) {
-    const auto none = placed(card_node("a", 2), job);
+    const auto none = placed(card_node("a", 2), gang_of_three);
     EXPECT_EQ(none.placed, 0);
     EXPECT_EQ(none.refused, 3);
     EXPECT_EQ(none.entries[0].gang_fitting, 2);
-    EXPECT_EQ(placed(card_node("a", 3), job).placed, 3);
+    EXPECT_EQ(placed(card_node("a", 3), gang_of_three).placed, 3);
 }
 
 TEST(whatif_queue, what_a_gang_gave_back_goes_to_the_next_pod) {
-    EXPECT_EQ(placed(card_node("a", 2), job + pod_object("single", 40000)).placed, 1);
+    EXPECT_EQ(placed(card_node("a", 2), gang_of_three + pod_object("single", 40000)).placed, 1);
 }
 
 TEST(whatif_queue, alike_pods_stop_at_the_first_that_finds_no_place) {
