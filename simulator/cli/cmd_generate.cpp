@@ -1,8 +1,10 @@
-// vgpusim generate: a synthetic cluster and workload as CSV files, from a JSON model and a seed.
+// vgpusim generate: a synthetic cluster and workload as files, from a JSON model and a seed.
+#include <algorithm>
 #include <cstdint>
 #include <iterator>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -14,6 +16,7 @@
 #include "vgpuformats/input.hpp"
 #include "vgpuformats/json.hpp"
 #include "vgputraces/generator.hpp"
+#include "vgputraces/workload_model.hpp"
 
 namespace vgpusim::cli {
 
@@ -84,9 +87,51 @@ void print_json(const generated_trace& trace, const options& chosen) {
     fmt::print("{}\n", vgpuformats::print_json(root, 2));
 }
 
+constexpr const char* workload_files[] = {"nodes.json", "classes.yaml", "arrivals.csv", "model.json"};
+
+void print_workload(const vgputraces::generated_workload& workload, const options& chosen) {
+    const auto drawn = std::ranges::count_if(workload.rows_per_class, [](std::int64_t rows) { return rows > 0; });
+    const std::int64_t last_s = workload.last_arrival.count() / vgpualloc::ticks_per_second.count();
+    if (!chosen.json) {
+        fmt::print("nodes           {}\ndevices         {}\npods            {}\nclasses         {} drawn of {}\n",
+                   workload.node_count, workload.device_count, workload.pod_rows, drawn,
+                   workload.rows_per_class.size());
+        fmt::print("last arrival    {} s\nseed            {}\n", last_s, workload.seed);
+        fmt::print("written         {}/{{{}}}\n", vgpualloc::printable(chosen.folder), fmt::join(workload_files, ","));
+        return;
+    }
+    document root;
+    root["nodes"] = workload.node_count;
+    root["devices"] = workload.device_count;
+    root["pods"] = workload.pod_rows;
+    root["classes"] = workload.rows_per_class.size();
+    root["classes_drawn"] = drawn;
+    root["last_arrival_s"] = last_s;
+    root["seed"] = workload.seed;
+    root["out"] = chosen.folder;
+    fmt::print("{}\n", vgpuformats::print_json(root, 2));
+}
+
+/// A workload of Kubernetes objects.
+int run_workload(const options& chosen, std::string_view model) {
+    const auto kept = vgpuformats::keep_inputs(chosen.folder, {std::begin(workload_files), std::end(workload_files)},
+                                               {chosen.model_path});
+    if (!kept) return report_error(kept.error());
+    const auto workload = vgputraces::generate_workload(model, chosen.model_path, chosen.draw);
+    if (!workload) return report_error(workload.error());
+    const auto written = vgpuformats::write_files(chosen.folder, {{workload_files[0], workload->nodes},
+                                                                  {workload_files[1], workload->classes},
+                                                                  {workload_files[2], workload->arrivals},
+                                                                  {workload_files[3], workload->model}});
+    if (!written) return report_write_failure(written.error());
+    print_workload(*workload, chosen);
+    return exit_done;
+}
+
 int run(const options& chosen) {
     const auto input = vgpuformats::read_input(chosen.model_path);
     if (!input) return report_error(input.error());
+    if (vgputraces::is_workload_model(input->text)) return run_workload(chosen, input->text);
     const auto model = vgputraces::parse_trace_model(input->text, chosen.model_path);
     if (!model) return report_error(model.error());
     const auto kept =
@@ -110,11 +155,16 @@ int run(const options& chosen) {
 
 void add_generate(CLI::App& app, int& exit_code) {
     auto chosen = std::make_shared<options>();
-    CLI::App* command = app.add_subcommand("generate", "Make a synthetic node and pod list in the openb format");
+    CLI::App* command = app.add_subcommand(
+        "generate",
+        "Make a synthetic cluster and workload: openb lists, or Kubernetes objects and a table of arrivals");
     command->add_option("MODEL", chosen->model_path, "The model, a JSON file (docs/trace-model.md)")
         ->type_name("FILE")
         ->required();
-    command->add_option("--out", chosen->folder, "Folder for nodes.csv, pods.csv and model.json")
+    command
+        ->add_option("--out", chosen->folder,
+                     "Folder for the files: nodes.csv, pods.csv and model.json, or nodes.json, classes.yaml, "
+                     "arrivals.csv and model.json")
         ->type_name("FOLDER")
         ->required();
     add_seed(*command, "Of the random numbers; default: the model's",

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <utility>
 
+#include "draws.hpp"
 #include "generator_limits.hpp"
 #include "vgpualloc/core/rng.hpp"
 
@@ -20,114 +21,12 @@ using vgpualloc::milli_gpu;
 using vgpualloc::rng;
 using vgpualloc::ticks;
 
-/// A number from 0 to the number of weights - 1, each as often as its weight says.
-class lottery {
-public:
-    explicit lottery(const std::vector<std::int64_t>& weights) : ends_(weights.size()) {
-        std::partial_sum(weights.begin(), weights.end(), ends_.begin());
-    }
-    [[nodiscard]] std::size_t draw(rng& stream) const {
-        const auto ticket = static_cast<std::int64_t>(stream.below(static_cast<std::uint64_t>(ends_.back())));
-        return static_cast<std::size_t>(std::upper_bound(ends_.begin(), ends_.end(), ticket) - ends_.begin());
-    }
-
-private:
-    std::vector<std::int64_t> ends_; ///< ends_[i]: first ticket after those of i
-};
-
 template <class Entry>
 std::vector<std::int64_t> weights_of(const std::vector<Entry>& entries) {
     std::vector<std::int64_t> weights;
     for (const auto& entry : entries) weights.push_back(entry.weight);
     return weights;
 }
-
-/// Largest remainder (Hamilton): floors first, then one more each for the largest fractions, ties to the first kind.
-std::vector<std::int64_t> apportion(const std::vector<node_kind>& kinds, std::int64_t total) {
-    __extension__ using wide = __int128;
-    std::int64_t sum = 0;
-    for (const auto& kind : kinds) sum += kind.share;
-    std::vector<std::int64_t> counts;
-    std::vector<std::int64_t> remainders;
-    std::int64_t missing = total;
-    for (const auto& kind : kinds) {
-        const wide scaled = static_cast<wide>(kind.share) * total;
-        counts.push_back(static_cast<std::int64_t>(scaled / sum));
-        remainders.push_back(static_cast<std::int64_t>(scaled % sum));
-        missing -= counts.back();
-    }
-    std::vector<std::size_t> order(kinds.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-        return remainders[a] != remainders[b] ? remainders[a] > remainders[b] : a < b;
-    });
-    for (std::size_t i = 0; missing > 0; ++i, --missing) ++counts[order[i]];
-    return counts;
-}
-
-/// `<prefix>-<what>-<digits>`, as many digits as the last index has and at least four, so that names sort by index.
-class namer {
-public:
-    namer(std::string what, std::size_t total) : what_{std::move(what)} {
-        digits_ = std::max<std::size_t>(4, std::to_string(total > 0 ? total - 1 : 0).size());
-    }
-    [[nodiscard]] std::string name(const std::string& prefix, std::size_t index) const {
-        const std::string number = std::to_string(index);
-        return prefix + what_ + std::string(digits_ - number.size(), '0') + number;
-    }
-
-private:
-    std::string what_;
-    std::size_t digits_ = 0;
-};
-
-constexpr std::int64_t ticks_per_hour = 3600 * vgpualloc::ticks_per_second.count();
-constexpr std::int64_t ticks_per_day = 24 * ticks_per_hour;
-
-/// The time `gap` after `now` on a clock that runs, in each hour of the day, as fast as the hour's weight says, and
-/// takes a day for a day. This is the exact inverse of the cumulative rate, where thinning would have to draw and drop
-/// candidates all through the quiet hours.
-ticks after_gap(ticks now, ticks gap, const std::array<std::int64_t, 24>& weights, std::int64_t weight_sum) {
-    __extension__ using wide = __int128;
-    std::int64_t at = now.count() + gap.count() / ticks_per_day * ticks_per_day;
-    wide left = static_cast<wide>(gap.count() % ticks_per_day) * weight_sum;
-    while (true) {
-        const wide speed =
-            static_cast<wide>(24) * weights[static_cast<std::size_t>(at % ticks_per_day / ticks_per_hour)];
-        const std::int64_t hour_rest = ticks_per_hour - at % ticks_per_hour;
-        if (left < hour_rest * speed) return ticks{at + static_cast<std::int64_t>(left / speed)};
-        left -= hour_rest * speed;
-        at += hour_rest;
-    }
-}
-
-/// Gives the time of each pod in turn.
-class arrival_clock {
-public:
-    arrival_clock(const arrival_model& model, const rng& root) : model_{&model}, gaps_{root.fork("arrivals")} {
-        if (!model.hourly_weights) return;
-        const auto& weights = *model.hourly_weights;
-        weight_sum_ = std::accumulate(weights.begin(), weights.end(), std::int64_t{0});
-    }
-
-    [[nodiscard]] ticks next() {
-        if (model_->process == arrival_process::poisson) {
-            const double exact = gaps_.exponential() * static_cast<double>(model_->interval.count());
-            const ticks gap{static_cast<std::int64_t>(exact + 0.5)};
-            now_ = weight_sum_ > 0 ? after_gap(now_, gap, *model_->hourly_weights, weight_sum_) : now_ + gap;
-        } else if (model_->process == arrival_process::fixed && !std::exchange(first_, false)) {
-            now_ += model_->interval;
-        }
-        return now_;
-    }
-
-private:
-    const arrival_model* model_;
-    rng gaps_;
-    ticks now_;
-    std::int64_t weight_sum_ = 0; ///< 0 = no hourly weights
-    bool first_ = true;
-};
 
 /// The requests of the pods in turn.
 class request_source {
@@ -186,12 +85,7 @@ const duration_quantiles& durations_of(const trace_model& model, std::size_t cla
 
 /// The whole second nearest to the quantile (half up), at least 1 so that every pod exists for a while.
 std::int64_t duration_s(const duration_quantiles& points, double probability) {
-    const auto after = std::find_if(points.begin() + 1, points.end() - 1,
-                                    [&](const quantile_point& point) { return probability < point.probability; });
-    const auto& from = *(after - 1);
-    const double share = (probability - from.probability) / (after->probability - from.probability);
-    const double exact = from.seconds + (after->seconds - from.seconds) * share;
-    return std::max<std::int64_t>(1, static_cast<std::int64_t>(exact + 0.5));
+    return std::max<std::int64_t>(1, static_cast<std::int64_t>(quantile_s(points, probability) + 0.5));
 }
 
 ticks whole_seconds(std::int64_t seconds) { return seconds * vgpualloc::ticks_per_second; }
@@ -258,6 +152,12 @@ milli_gpu capacity_of(const trace_model& model, const std::vector<std::int64_t>&
     return total;
 }
 
+std::vector<std::int64_t> shares_of(const std::vector<node_kind>& kinds) {
+    std::vector<std::int64_t> shares;
+    for (const auto& kind : kinds) shares.push_back(kind.share);
+    return shares;
+}
+
 vgpualloc::expected<std::vector<std::int64_t>> settle_nodes(const trace_model& model, const generate_options& options) {
     auto total = options.nodes ? options.nodes : model.node_total;
     if (!total && model.shares_are_weights) {
@@ -273,7 +173,7 @@ vgpualloc::expected<std::vector<std::int64_t>> settle_nodes(const trace_model& m
                                            std::to_string(*total),
                                            "at most " + std::to_string(limits::nodes_max) + " nodes in all"});
     }
-    return apportion(model.kinds, *total);
+    return apportion(shares_of(model.kinds), *total);
 }
 
 vgpualloc::expected<settings> settle(const trace_model& model, const generate_options& options) {

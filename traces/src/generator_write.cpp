@@ -1,5 +1,6 @@
 // A trace model as JSON text, laid out for people: one line per node kind, class and entry of a list.
 
+#include "model_parts.hpp"
 #include "vgpuformats/json.hpp"
 #include "vgputraces/generator.hpp"
 
@@ -149,6 +150,13 @@ void print(const document& value, std::size_t indent, std::string& text) {
 
 } // namespace
 
+std::string print_model(const document& model) {
+    std::string text;
+    print(model, 0, text);
+    text += '\n';
+    return text;
+}
+
 std::string write_trace_model(const trace_model& model) {
     document root;
     if (!model.description.empty()) root["description"] = model.description;
@@ -158,10 +166,7 @@ std::string write_trace_model(const trace_model& model) {
     root["pods"] = pods_json(model);
     root["arrivals"] = arrivals_json(model.arrivals);
     put_durations(root, model.durations);
-    std::string text;
-    print(root, 0, text);
-    text += '\n';
-    return text;
+    return print_model(root);
 }
 
 } // namespace vgputraces

@@ -28,4 +28,8 @@ inline constexpr std::size_t yaml_stretch_bytes_max = std::size_t{2} << 20U;
 /// The documents of a text that is YAML or JSON: one JSON value or several one after the other, else YAML.
 [[nodiscard]] vgpualloc::expected<std::vector<document>> parse_documents(std::string_view text, std::string_view name);
 
+/// A document in block style, as people write manifests: read again, it is the same. Texts are in quotes; keys are
+/// plain where they are words.
+[[nodiscard]] std::string print_yaml(const document& value);
+
 } // namespace vgpuformats

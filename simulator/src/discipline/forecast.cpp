@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "vgpualloc/model/host_rules.hpp"
 #include "vgpualloc/model/trial.hpp"
@@ -77,6 +78,7 @@ void release_forecast::prepare(simulation& run) {
     first_device_.push_back(devices);
     parts_.resize(devices);
     pods_.resize(nodes.size());
+    refreshed_in_.resize(nodes.size());
     requests_.resize(run.input().requests.size());
 }
 
@@ -229,7 +231,11 @@ void release_forecast::refresh(request_times& times, simulation& run) {
         times.by_node.set(node, node_time(*times.request, node_index{node}, devices, run));
     };
     if (times.complete) {
-        for (std::size_t i = times.changes_read; i < changed_nodes_.size(); ++i) renew(changed_nodes_[i]);
+        // A node that changed often since then is looked at once: at its last change.
+        ++refreshes_;
+        for (std::size_t i = changed_nodes_.size(); i-- > times.changes_read;) {
+            if (std::exchange(refreshed_in_[changed_nodes_[i]], refreshes_) != refreshes_) renew(changed_nodes_[i]);
+        }
     } else {
         for (std::size_t node = 0; node < pods_.size(); ++node) renew(node);
         times.complete = true;

@@ -137,6 +137,7 @@ std::uint32_t simulation::book(std::uint32_t pod, const vgpualloc::placement& wh
 start_result simulation::start_single(std::uint32_t job, const approval* approve) {
     const std::uint32_t pod = jobs_.pod(job, 0);
     start_result result = start_result::started;
+    --waiting_;
     if (approve != nullptr) {
         result = start_pod(pod, *approve);
     } else if (const auto placed = place(pod)) {
@@ -144,7 +145,7 @@ start_result simulation::start_single(std::uint32_t job, const approval* approve
     } else {
         result = start_result::does_not_fit;
     }
-    if (result == start_result::started) --waiting_;
+    if (result != start_result::started) ++waiting_;
     return result;
 }
 

@@ -116,7 +116,14 @@ expected<kubernetes_workload> read_workload(const run_config& config, const kube
 } // namespace
 
 expected<kube::snapshot> make_empty_cluster(const std::vector<kube::manifest>& objects,
-                                            const vgpualloc::dialect_set& dialects) {
+                                            const vgpualloc::dialect_set& dialects, const std::string& source) {
+    if (std::ranges::none_of(objects, [](const kube::manifest& object) { return object.node.has_value(); })) {
+        return unexpected(error{.code = error_code::missing,
+                                .where = source,
+                                .field = "",
+                                .value = "",
+                                .expected = "missing; expected at least one object of kind Node"});
+    }
     for (const kube::manifest& object : objects) {
         if (object.node && !object.problems.empty()) return unexpected(object.problems.front());
         if (object.kind != "Pod") continue;
@@ -143,7 +150,7 @@ expected<loaded_input> load_kubernetes(const run_config& config) {
     if (!dialects) return unexpected(dialects.error());
     const auto objects = load_objects({vgputraces::resolve_trace_path(config.nodes)}, &loaded.files);
     if (!objects) return unexpected(objects.error());
-    const auto state = make_empty_cluster(*objects, vgpualloc::dialect_set{*std::move(dialects)});
+    const auto state = make_empty_cluster(*objects, vgpualloc::dialect_set{*std::move(dialects)}, config.nodes);
     if (!state) return unexpected(state.error());
     auto workload = read_workload(config, *state, loaded.files);
     if (!workload) return unexpected(std::move(workload).error());

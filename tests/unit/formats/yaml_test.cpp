@@ -198,4 +198,23 @@ TEST(parse_documents, the_error_is_of_the_parser_that_came_further) {
 }
 
 } // namespace
+TEST(yaml, what_is_printed_is_read_as_the_same) {
+    for (
+        const char* const json :
+        {R"({"kind":"Pod","metadata":{"name":"yes","labels":{"on":"1","a b":"x: y","12":"# no","":"e"}},"list":[1,-2.5,null,true]})",
+         R"([[1,[2,{"a":[]}]],{},[],{"b":{"c":{"d":"line\n\u0007"}}},"text",[{"x":[{"y":1,"z":[3]}]}]])", "3",
+         R"("only")", "{}", "null", R"({"null":"null","True":"~","~":[{"-":"-"}]})"}) {
+        const auto value = vgpuformats::parse_json(json, "j");
+        ASSERT_TRUE(value) << json;
+        const std::string text = vgpuformats::print_yaml(*value);
+        const auto again = vgpuformats::parse_yaml(text, "y");
+        ASSERT_TRUE(again) << text << again.error().message();
+        if (value->is_null()) continue; // such a document is left out
+        ASSERT_EQ(again->size(), 1U) << text;
+        EXPECT_EQ(again->front(), *value) << text;
+    }
+    EXPECT_EQ(vgpuformats::print_yaml(vgpuformats::parse_json(R"({"a":[{"b":1,"c":"x"}]})", "j").value()),
+              "a:\n- b: 1\n  c: \"x\"\n");
+}
+
 } // namespace vgpuformats

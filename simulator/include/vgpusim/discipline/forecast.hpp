@@ -97,6 +97,8 @@ private:
     std::vector<std::unique_ptr<request_times>>
         requests_; ///< by position in simulation_input::requests; null: not asked
     std::vector<vgpualloc::ticks> scratch_;
+    std::vector<std::uint64_t> refreshed_in_; ///< by node: the last refresh of a table that looked at it
+    std::uint64_t refreshes_ = 0;
     /// The last answer by trial, which holds until something ends earlier than planned.
     std::optional<std::uint32_t> known_job_;
     vgpualloc::ticks known_time_;

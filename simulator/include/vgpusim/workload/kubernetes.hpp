@@ -31,9 +31,10 @@ struct kubernetes_workload {
                                                                               kubernetes_workload workload);
 
 /// The nodes of a cluster that is empty: as make_snapshot(), but what cannot be read of a node is an error where that
-/// leaves something out that is there, and so is a pod. Doubts are warnings of the snapshot.
+/// leaves something out that is there, and so is a pod. Doubts are warnings of the snapshot. `source` names the file.
 [[nodiscard]] vgpualloc::expected<vgpualloc::kube::snapshot>
-make_empty_cluster(const std::vector<vgpualloc::kube::manifest>& objects, const vgpualloc::dialect_set& dialects);
+make_empty_cluster(const std::vector<vgpualloc::kube::manifest>& objects, const vgpualloc::dialect_set& dialects,
+                   const std::string& source);
 
 /// Reads what a configuration with format "kubernetes" names: nodes, pods (the table), classes, queues, config,
 /// catalog. Errors: those of the files; unsupported for keys that this format has no use for.

@@ -43,7 +43,7 @@ inline std::string pod_object(const std::string& name, const std::string& spec) 
 }
 
 inline vgpualloc::kube::snapshot empty_cluster(const std::string& yaml) {
-    auto state = vgpusim::make_empty_cluster(manifests(yaml), vgpualloc::dialect_set{});
+    auto state = vgpusim::make_empty_cluster(manifests(yaml), vgpualloc::dialect_set{}, "f.yaml");
     EXPECT_TRUE(state.has_value()) << state.error().message();
     return state ? *std::move(state) : vgpualloc::kube::snapshot{};
 }

@@ -129,7 +129,8 @@ TEST(kubernetes_workload, an_error_names_line_and_column_of_the_table) {
 
 TEST(kubernetes_workload, a_cluster_is_nodes_that_can_all_be_read) {
     const auto refusal = [](const std::string& yaml) {
-        const auto state = vgpusim::make_empty_cluster(vgpusim_test::manifests(yaml), vgpualloc::dialect_set{});
+        const auto state =
+            vgpusim::make_empty_cluster(vgpusim_test::manifests(yaml), vgpualloc::dialect_set{}, "f.yaml");
         return state ? std::string{"none"} : state.error().message();
     };
     EXPECT_EQ(refusal(vgpu_node("a", 1)), "none");
@@ -139,7 +140,7 @@ TEST(kubernetes_workload, a_cluster_is_nodes_that_can_all_be_read) {
                 HasSubstr("kind: got 'Pod', expected nodes without their pods"));
     EXPECT_THAT(refusal("---\nkind: Node\nmetadata: {name: a, annotations: {hami.io/node-nvidia-register: '[{'}}\n"),
                 HasSubstr("hami.io/node-nvidia-register"));
-    EXPECT_THAT(refusal(""), HasSubstr("at least one object of kind Node"));
+    EXPECT_THAT(refusal(""), HasSubstr("f.yaml: missing; expected at least one object of kind Node"));
 }
 
 } // namespace

@@ -1,0 +1,39 @@
+// Synthetic workloads of every sharing mode, made from a JSON model and a seed: nodes and classes of pods as Kubernetes
+// objects, and a table of arrivals (docs/trace-model.md).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/core/units.hpp"
+#include "vgputraces/generator.hpp"
+
+namespace vgputraces {
+
+/// The four files of a workload, as texts, and what there is in them.
+struct generated_workload {
+    std::string nodes;   ///< JSON list of Node objects, and of ConfigMaps where components say more of devices in these
+    std::string classes; ///< manifests, YAML
+    std::string arrivals; ///< CSV
+    std::string model;    ///< the model with the seed and the counts that were used: it makes the same again
+    std::int64_t node_count = 0;
+    std::int64_t device_count = 0;
+    std::int64_t pod_rows = 0;                ///< rows of the table
+    std::vector<std::int64_t> rows_per_class; ///< in the order of the model
+    vgpualloc::ticks last_arrival;
+    std::uint64_t seed = 0;
+};
+
+/// Whether a model says that it is one of these: "format": "kubernetes".
+[[nodiscard]] bool is_workload_model(std::string_view json_text);
+
+/// Makes the workload of a model. Node objects are what the device plugins of their dialects register, and are read
+/// back, as the classes are. Same model, options and seed: same bytes on every platform. Errors, with `where` and line:
+/// what docs/trace-model.md says of models; unsupported for the options that are of the other kind of models.
+[[nodiscard]] vgpualloc::expected<generated_workload>
+generate_workload(std::string_view json_text, const std::string& where, const generate_options& options);
+
+} // namespace vgputraces

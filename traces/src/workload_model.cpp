@@ -1,0 +1,278 @@
+// Makes a workload of Kubernetes objects from a model. One random stream per purpose, as in the other generator.
+#include "vgputraces/workload_model.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "draws.hpp"
+#include "generator_limits.hpp"
+#include "model_parts.hpp"
+#include "vgpuformats/json.hpp"
+#include "vgpuformats/yaml.hpp"
+#include "vgputraces/arrivals.hpp"
+#include "workload_classes.hpp"
+#include "workload_nodes.hpp"
+
+namespace vgputraces {
+
+using vgpualloc::error;
+using vgpualloc::error_code;
+using vgpualloc::expected;
+using vgpualloc::rng;
+using vgpualloc::ticks;
+using vgpualloc::unexpected;
+using vgpuformats::cursor;
+using vgpuformats::document;
+
+namespace {
+
+constexpr std::string_view format_name = "kubernetes";
+
+struct workload_model {
+    std::string prefix = "gen";
+    std::uint64_t seed = 1;
+    std::vector<workload_node_kind> kinds;
+    std::int64_t node_total = 0;
+    std::int64_t pod_count = 0;
+    std::vector<workload_class> classes;
+    arrival_model arrivals;
+    duration_model durations;
+};
+
+void read_kinds(const cursor& object, const generate_options& options, const vgpualloc::hardware_catalog& catalog,
+                workload_model& model) {
+    object.only({"total", "kinds"});
+    std::optional<std::int64_t> total = options.nodes;
+    if (object.has("total")) total = total.value_or(object.at("total").integer({1, limits::nodes_max}));
+    const cursor list = object.at("kinds");
+    const auto kinds = list.items(1, limits::list_entries_max);
+    const bool weighted = std::ranges::any_of(kinds, [](const cursor& kind) { return kind.has("weight"); });
+    std::int64_t sum = 0;
+    for (const cursor& kind : kinds) {
+        if (weighted && kind.has("count")) {
+            kind.fail_key(error_code::unsupported, "count", "kinds have either all a count or all a weight");
+        }
+        model.kinds.push_back(read_workload_node_kind(kind, catalog));
+        model.kinds.back().share = weighted ? read_weight(kind) : kind.at("count").integer({0, limits::nodes_max});
+        sum += model.kinds.back().share;
+    }
+    require_some_weight(list, model.kinds, [](const workload_node_kind& kind) { return kind.share; });
+    if (weighted && !total) {
+        object.fail_key(error_code::missing, "total",
+                        "a number of nodes, here or as --nodes, where kinds have weights");
+    }
+    model.node_total = total.value_or(sum);
+    if (model.node_total > limits::nodes_max) {
+        list.fail(error_code::out_of_range, "at most " + std::to_string(limits::nodes_max) + " nodes in all");
+    }
+}
+
+/// One node of every kind, read back. What is wrong with it is an error of its kind.
+expected<vgpualloc::kube::snapshot> read_sample(const workload_model& model, const vgpualloc::dialect_set& dialects,
+                                                const std::string& where) {
+    document list = document::map({{"apiVersion", "v1"}, {"kind", "List"}});
+    list["items"] = document::list();
+    for (std::size_t i = 0; i < model.kinds.size(); ++i) {
+        for (auto& object : node_objects(model.kinds[i], "kind-" + std::to_string(i), dialects)) {
+            list["items"].push_back(std::move(object));
+        }
+    }
+    const auto objects = vgpualloc::kube::read_manifests(vgpuformats::print_json(list), where);
+    if (!objects) return unexpected(objects.error());
+    auto state = vgpualloc::kube::make_snapshot(*objects, dialects);
+    if (!state || state->warnings.empty()) return state;
+    error problem = state->warnings.front();
+    problem.where =
+        where + ": " + problem.where.substr(std::min(problem.where.find("node kind-"), problem.where.size()));
+    return unexpected(std::move(problem));
+}
+
+void read_pods(const cursor& object, const generate_options& options, const class_checker& checker,
+               workload_model& model) {
+    object.only({"count", "classes"});
+    std::optional<std::int64_t> count = options.pods;
+    if (object.has("count")) count = count.value_or(object.at("count").integer({1, limits::pods_max}));
+    if (!count) object.fail_key(error_code::missing, "count", "a number of pods, here or as --pods");
+    model.pod_count = count.value_or(0);
+    const cursor list = object.at("classes");
+    std::set<std::string> names;
+    for (const cursor& entry : list.items(1, limits::list_entries_max)) {
+        model.classes.push_back(read_workload_class(entry, checker));
+        if (!names.insert(model.classes.back().name).second && !entry.failed()) {
+            entry.fail(error_code::duplicate, "a name that no class before has: " + model.classes.back().name);
+        }
+        if (entry.failed()) return;
+    }
+    require_some_weight(list, model.classes, [](const workload_class& candidate) { return candidate.weight; });
+}
+
+void read_rest(const cursor& root, const generate_options& options, workload_model& model) {
+    if (root.has("description")) static_cast<void>(root.at("description").any_text());
+    if (root.has("prefix")) model.prefix = read_prefix(root.at("prefix"));
+    if (root.has("seed")) model.seed = root.at("seed").unsigned_integer();
+    model.seed = options.seed.value_or(model.seed);
+    model.arrivals = read_arrivals(root.at("arrivals"));
+    model.durations = read_duration_model(root);
+}
+
+expected<void> check_workload_options(const generate_options& options) {
+    const auto refuse = [](error_code code, const char* option, std::string value, std::string expectation) {
+        return unexpected(error{code, option, "", std::move(value), std::move(expectation)});
+    };
+    if (options.load) return refuse(error_code::unsupported, "--load", "", "--pods for a model with format kubernetes");
+    if (options.offered_load) {
+        return refuse(error_code::unsupported, "--offered-load", "",
+                      "the option of that name of vgpusim run for a model with format kubernetes");
+    }
+    if (options.nodes && (*options.nodes < 1 || *options.nodes > limits::nodes_max)) {
+        return refuse(error_code::out_of_range, "--nodes", std::to_string(*options.nodes),
+                      "1 to " + std::to_string(limits::nodes_max));
+    }
+    if (options.pods && (*options.pods < 1 || *options.pods > limits::pods_max)) {
+        return refuse(error_code::out_of_range, "--pods", std::to_string(*options.pods),
+                      "1 to " + std::to_string(limits::pods_max));
+    }
+    return {};
+}
+
+/// The Node objects of all kinds, in the order of the kinds.
+void write_nodes(const workload_model& model, const vgpualloc::dialect_set& dialects, generated_workload& result) {
+    std::vector<std::int64_t> shares;
+    for (const auto& kind : model.kinds) shares.push_back(kind.share);
+    const auto counts = apportion(shares, model.node_total);
+    const namer names{"-node-", static_cast<std::size_t>(model.node_total)};
+    document list = document::map({{"apiVersion", "v1"}, {"kind", "List"}});
+    list["items"] = document::list();
+    for (std::size_t i = 0; i < model.kinds.size(); ++i) {
+        const auto& kind = model.kinds[i];
+        for (std::int64_t n = 0; n < counts[i]; ++n) {
+            const std::string name = names.name(kind.prefix.empty() ? model.prefix : kind.prefix,
+                                                static_cast<std::size_t>(result.node_count++));
+            for (auto& object : node_objects(kind, name, dialects)) list["items"].push_back(std::move(object));
+            result.device_count += kind.devices;
+        }
+    }
+    result.nodes = vgpuformats::print_json(list, 2) + "\n";
+}
+
+void write_classes(const workload_model& model, generated_workload& result) {
+    for (const workload_class& entry : model.classes) {
+        result.classes += (result.classes.empty() ? "" : "---\n") + vgpuformats::print_yaml(entry.manifest);
+    }
+}
+
+ticks in_ticks(double seconds) {
+    return ticks{static_cast<std::int64_t>(seconds * static_cast<double>(vgpualloc::ticks_per_second.count()) + 0.5)};
+}
+
+/// Draws how long the rows run and what is said of it. Every stream but that of exponential times draws for every row,
+/// so that the durations of one class shift those of no other.
+class duration_source {
+public:
+    duration_source(const workload_model& model, const rng& root)
+        : model_{&model}, quantiles_{root.fork("durations")}, exponentials_{root.fork("exponential durations")},
+          estimates_{root.fork("estimates")} {}
+
+    void fill(const workload_class& of, arrival_row& row) {
+        const double probability = quantiles_.unit();
+        const double place = estimates_.unit();
+        const duration_model& durations = of.durations.empty() ? model_->durations : of.durations;
+        if (durations.constant_s) row.duration = in_ticks(*durations.constant_s);
+        if (durations.mean_s) row.duration = in_ticks(exponentials_.exponential() * *durations.mean_s);
+        if (!durations.quantiles.empty()) row.duration = in_ticks(quantile_s(durations.quantiles, probability));
+        if (!of.estimate_factor || !row.duration) return;
+        const auto [least, most] = *of.estimate_factor;
+        row.estimate = ticks{static_cast<std::int64_t>(
+            static_cast<double>(row.duration->count()) * (least + (most - least) * place) + 0.5)};
+    }
+
+private:
+    const workload_model* model_;
+    rng quantiles_;
+    rng exponentials_;
+    rng estimates_;
+};
+
+expected<void> write_rows(const workload_model& model, const std::string& where, generated_workload& result) {
+    arrival_table table{.source = where};
+    std::vector<std::int64_t> weights;
+    std::vector<std::uint32_t> queues; // by class
+    for (const workload_class& entry : model.classes) {
+        table.classes.push_back(entry.name);
+        weights.push_back(entry.weight);
+        const auto known = std::ranges::find(table.queues, entry.queue);
+        queues.push_back(static_cast<std::uint32_t>(known - table.queues.begin()));
+        if (known == table.queues.end()) table.queues.push_back(entry.queue);
+    }
+    const rng root{model.seed};
+    const lottery classes{weights};
+    rng class_stream = root.fork("classes");
+    arrival_clock clock{model.arrivals, root};
+    duration_source durations{model, root};
+    const namer names{"-pod-", static_cast<std::size_t>(model.pod_count)};
+    result.rows_per_class.assign(model.classes.size(), 0);
+    table.rows.reserve(static_cast<std::size_t>(model.pod_count));
+    for (std::int64_t i = 0; i < model.pod_count; ++i) {
+        arrival_row& row = table.rows.emplace_back();
+        row.name = names.name(model.prefix, static_cast<std::size_t>(i));
+        const std::size_t number = classes.draw(class_stream);
+        ++result.rows_per_class[number];
+        row.pod_class = static_cast<std::uint32_t>(number);
+        row.queue = queues[number];
+        row.priority = model.classes[number].priority;
+        row.arrival = clock.next();
+        if (row.arrival > limits::last_arrival_s_max * vgpualloc::ticks_per_second) {
+            return unexpected(
+                error{error_code::out_of_range, where, "arrivals", "", "the last pod comes after 10^12 seconds"});
+        }
+        durations.fill(model.classes[number], row);
+    }
+    result.last_arrival = table.rows.back().arrival;
+    result.pod_rows = model.pod_count;
+    result.arrivals = write_arrivals(table);
+    return {};
+}
+
+} // namespace
+
+bool is_workload_model(std::string_view json_text) {
+    const auto root = vgpuformats::parse_json(json_text, "model");
+    const document* const format = root ? root->find("format") : nullptr;
+    return format != nullptr && format->text == format_name;
+}
+
+expected<generated_workload> generate_workload(std::string_view json_text, const std::string& where,
+                                               const generate_options& options) {
+    if (auto checked = check_workload_options(options); !checked) return unexpected(checked.error());
+    auto root = vgpuformats::parse_json(json_text, where);
+    if (!root) return unexpected(root.error());
+    std::optional<error> failure;
+    const cursor at{*root, where, failure, vgpuformats::place_style::line};
+    at.only({"format", "description", "prefix", "seed", "nodes", "pods", "arrivals", duration_keys[0], duration_keys[1],
+             duration_keys[2]});
+    const vgpualloc::hardware_catalog catalog = vgpualloc::built_in_catalog();
+    const vgpualloc::dialect_set dialects;
+    workload_model model;
+    read_rest(at, options, model);
+    read_kinds(at.at("nodes"), options, catalog, model);
+    if (failure) return unexpected(*failure);
+    const auto sample = read_sample(model, dialects, where);
+    if (!sample) return unexpected(sample.error());
+    read_pods(at.at("pods"), options, {.kinds = model.kinds, .sample = *sample}, model);
+    if (failure) return unexpected(*failure);
+
+    generated_workload result;
+    result.seed = model.seed;
+    write_nodes(model, dialects, result);
+    write_classes(model, result);
+    if (auto written = write_rows(model, where, result); !written) return unexpected(std::move(written).error());
+    (*root)["seed"] = model.seed;
+    (*root)["nodes"]["total"] = model.node_total;
+    (*root)["pods"]["count"] = model.pod_count;
+    result.model = print_model(*root);
+    return result;
+}
+
+} // namespace vgputraces

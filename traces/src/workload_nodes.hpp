@@ -1,0 +1,40 @@
+// Kinds of nodes of a workload model, as Kubernetes objects.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "vgpualloc/catalog/catalog.hpp"
+#include "vgpualloc/dialect/all.hpp"
+#include "vgpualloc/kube/snapshot.hpp"
+#include "vgpualloc/model/registration.hpp"
+#include "vgpuformats/cursor.hpp"
+#include "vgpuformats/document.hpp"
+
+namespace vgputraces {
+
+/// Nodes with the same devices.
+struct workload_node_kind {
+    std::int64_t share = 0; ///< number of nodes, or weight
+    std::string prefix;     ///< of the names; empty: the model's
+    std::string mode;       ///< empty on nodes without devices
+    std::string dialect;    ///< empty likewise
+    std::int64_t devices = 0;
+    bool pairs = false; ///< devices 2k and 2k+1 are of one module
+    std::int64_t cpu_milli = 0;
+    std::int64_t memory_mib = 0;
+    std::int64_t pods_max = 110;
+    vgpualloc::kubernetes::text_map labels;
+    vgpualloc::device_registration device; ///< any of them; uuid and link group are of none
+};
+
+/// Reads one entry of nodes.kinds but for its share. What it says is checked against the catalog.
+[[nodiscard]] workload_node_kind read_workload_node_kind(const vgpuformats::cursor& object,
+                                                         const vgpualloc::hardware_catalog& catalog);
+
+/// The objects of a node of that kind: a Node, and a ConfigMap where the dialect has one.
+[[nodiscard]] std::vector<vgpuformats::document> node_objects(const workload_node_kind& kind, const std::string& name,
+                                                              const vgpualloc::dialect_set& dialects);
+
+} // namespace vgputraces
