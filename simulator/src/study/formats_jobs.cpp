@@ -27,6 +27,10 @@ using vgpualloc::unexpected;
 
 namespace {
 
+/// Of a node in an openb list: jobs are not pods of a kubelet, whose limit says nothing here.
+constexpr std::int64_t pods_max = 1'000'000;
+
+
 /// Whether a node list is objects of Kubernetes: JSON, or YAML, whose first line that says something has a ':'.
 bool has_objects(std::string_view text) {
     const std::size_t begin = text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
@@ -51,6 +55,7 @@ expected<node_set> nodes_of_list(std::string_view text, const std::string& name,
     vgpualloc::cluster nodes;
     for (const vgputraces::openb_node& node : *list) {
         vgpualloc::openb::add_node(nodes, node.name, node.cpu, node.memory, node.gpu_count, node.model, **mode);
+        nodes.nodes.back().pods_max = pods_max; // a pool of 1,024 GPUs may run as many jobs
     }
     return node_set{.nodes = std::move(nodes), .dialects = std::move(dialects)};
 }
@@ -66,7 +71,7 @@ expected<node_set> nodes_of_objects(std::string_view text, const std::string& na
     }
     const auto objects = vgpualloc::kube::read_manifests(text, name);
     if (!objects) return unexpected(objects.error());
-    auto state = make_empty_cluster(*objects, dialects);
+    auto state = make_empty_cluster(*objects, dialects, name);
     if (!state) {
         if (!state.error().where.starts_with(name)) state.error().where = name + ": " + state.error().where;
         return unexpected(std::move(state.error()));
