@@ -11,9 +11,11 @@
 
 #include "commands.hpp"
 #include "run_flags.hpp"
+#include "several_seeds.hpp"
 #include "vgpualloc/core/printable.hpp"
 #include "vgpusim/outputs/answer.hpp"
 #include "vgpusim/outputs/figures.hpp"
+#include "vgpusim/study/compare_seeds.hpp"
 
 namespace vgpusim::cli {
 
@@ -66,11 +68,57 @@ int run_compare(const run_flags& flags, const std::vector<std::string>& policies
     return exit_done;
 }
 
+void print_table(const seeds_comparison& comparison) {
+    for (const compared_figures& figures : comparison.measures) {
+        fmt::print("{}\n", figures.measure->words);
+        for (const measured_policy& policy : figures.policies) {
+            fmt::print("  {:<28} {:>12.3f} +- {:.3f}\n", policy.policy, figures.measure->scale * mean_of(policy.values),
+                       figures.measure->scale * deviation_of(policy.values));
+        }
+    }
+    fmt::print("\nMean and standard deviation over seeds {}; differences seed by seed:\n", comparison.seeds.text());
+    for (const compared_figures& figures : comparison.measures) {
+        for (std::size_t i = 1; i < figures.policies.size(); ++i) {
+            fmt::print("  {}\n", difference_in_words(figures, i));
+        }
+    }
+}
+
+int run_seeds(const run_flags& flags, const std::vector<std::string>& policies, const seed_range& seeds,
+              std::size_t jobs) {
+    if (const auto checked = check_policies(policies); !checked) return report_error(checked.error());
+    const auto plan = plan_from(flags);
+    if (!plan) return report_error(plan.error());
+    if (const auto checked = check_seeds(plan->run, seeds); !checked) return report_error(checked.error());
+    if (const auto checked = check_policy_names(policies); !checked) return report_error(checked.error());
+    const std::size_t runs = policies.size() * seeds.count();
+    const auto comparison = compare_seeds(plan->run, seeds, policies, jobs, progress_bar("compare", runs, "runs"));
+    end_progress();
+    if (!comparison) return report_error(comparison.error());
+    if (const auto kept = keep_inputs(flags, plan->run, comparison->first_input, {summaries_name, "report.html"});
+        !kept) {
+        return report_error(kept.error());
+    }
+    const named_texts files = seeds_comparison_files(*comparison);
+    const std::string& out = plan->run.out;
+    if (const auto written = write_texts(out, files); !written) return report_write_failure(written.error());
+    print_warnings(comparison->first_input);
+    if (flags.json) {
+        fmt::print("{}", text_of(files, summaries_name));
+    } else {
+        print_table(*comparison);
+        fmt::print("inputs: {}\n", inputs_in_words(comparison->first_input));
+        fmt::print("report: {}/report.html\n", vgpualloc::printable(out));
+    }
+    return exit_done;
+}
+
 } // namespace
 
 void add_compare(CLI::App& app, int& exit_code) {
     auto flags = std::make_shared<run_flags>();
     auto policies = std::make_shared<std::vector<std::string>>();
+    auto several = std::make_shared<seeds_flags>();
     CLI::App* command = app.add_subcommand("compare", "Replay the same workload under several policies, side by side");
     add_run_flags(*command, flags);
     command
@@ -78,7 +126,12 @@ void add_compare(CLI::App& app, int& exit_code) {
         ->type_name("POLICY")
         ->expected(1)
         ->take_all();
-    command->callback([flags, policies, &exit_code] { exit_code = run_compare(*flags, *policies); });
+    add_several_seeds(*command, *several,
+                      "Replay with each of these seeds and say which differences to the first policy they show");
+    command->callback([flags, policies, several, &exit_code] {
+        exit_code = several->seeds ? run_seeds(*flags, *policies, *several->seeds, several->jobs)
+                                   : run_compare(*flags, *policies);
+    });
 }
 
 } // namespace vgpusim::cli

@@ -19,6 +19,7 @@ inline constexpr int exit_bad_input = 2; ///< bad input or usage: one clear erro
 
 void add_run(CLI::App& app, int& exit_code);
 void add_compare(CLI::App& app, int& exit_code);
+void add_study(CLI::App& app, int& exit_code);
 void add_conformance(CLI::App& app, int& exit_code);
 void add_generate(CLI::App& app, int& exit_code);
 void add_fetch(CLI::App& app, int& exit_code);

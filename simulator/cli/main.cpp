@@ -78,6 +78,7 @@ int run_command_line(int argc, char** argv) {
     int exit_code = exit_done;
     add_run(app, exit_code);
     add_compare(app, exit_code);
+    add_study(app, exit_code);
     add_conformance(app, exit_code);
     add_generate(app, exit_code);
     add_fetch(app, exit_code);

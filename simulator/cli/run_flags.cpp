@@ -134,6 +134,13 @@ expected<run_plan> plan_from(const run_flags& flags) {
         auto read = read_scenario(flags.scenario);
         if (!read) return unexpected(std::move(read.error()));
         study = std::move(*read);
+        if (study.study) {
+            return unexpected(error{.code = error_code::unsupported,
+                                    .where = flags.scenario,
+                                    .field = "study",
+                                    .value = "",
+                                    .expected = "a scenario of one run; those of several are for vgpusim study"});
+        }
     }
     for (const std::string& setting : flags.settings) {
         if (auto taken = take_set(study.config, setting); !taken) return unexpected(std::move(taken.error()));
@@ -205,17 +212,17 @@ std::string inputs_in_words(const loaded_input& loaded) {
     return text;
 }
 
-simulation::progress progress_bar(std::string label, std::size_t total) {
+simulation::progress progress_bar(std::string label, std::size_t total, const char* units) {
     if (isatty(STDERR_FILENO) == 0 || total == 0) return {};
     const auto begin = std::chrono::steady_clock::now();
-    return [label = std::move(label), total, begin](std::size_t done) {
+    return [label = std::move(label), total, units, begin](std::size_t done) {
         constexpr std::size_t width = 30;
         const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
         const double rate = seconds > 0.0 ? static_cast<double>(done) / seconds : 0.0;
         const double left = rate > 0.0 ? static_cast<double>(total - done) / rate : 0.0;
         const std::size_t filled = width * done / total;
-        fmt::print(stderr, "\r{} [{:#<{}}{:.<{}}] {:3}%  {:.0f} pods/s  {:.0f} s left \x1b[K", label, "", filled, "",
-                   width - filled, 100 * done / total, rate, left);
+        fmt::print(stderr, "\r{} [{:#<{}}{:.<{}}] {:3}%  {:.0f} {}/s  {:.0f} s left \x1b[K", label, "", filled, "",
+                   width - filled, 100 * done / total, rate, units, left);
         std::fflush(stderr);
     };
 }

@@ -63,8 +63,8 @@ void print_offered_load(const run_record& record);
 /// The paths of the lists that were read, as they may be shown.
 [[nodiscard]] std::string inputs_in_words(const loaded_input& loaded);
 
-/// A progress display on a terminal: arrivals done of `total`, rate, time left. Silent on a pipe.
-[[nodiscard]] simulation::progress progress_bar(std::string label, std::size_t total);
+/// A progress display on a terminal: arrivals, or other `units`, done of `total`, rate, time left. Silent on a pipe.
+[[nodiscard]] simulation::progress progress_bar(std::string label, std::size_t total, const char* units = "pods");
 /// Clears what progress_bar() left on the terminal.
 void end_progress();
 

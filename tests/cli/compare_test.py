@@ -2,6 +2,7 @@
 
 import json
 import re
+import statistics
 import unittest
 
 from support import OUTPUTS, QUICKSTART, SOURCE, CliTest, untimed
@@ -167,6 +168,68 @@ class CompareTest(CliTest):
         self.assert_done(self.vgpusim("compare", path, "--policy", "fgd", "--policy", "spread", "--out", self.out))
         for summary in json.loads((self.out / "compare.json").read_text()):
             self.assertEqual(summary["config"]["tune"], "0.5")
+
+
+class CompareSeedsTest(CliTest):
+    def compare(self, *more, seeds="5..9", out=None, policies=("best_fit", "spread", "random")):
+        return self.vgpusim("compare", "--nodes", QUICKSTART / "nodes.csv", "--pods", QUICKSTART / "pods.csv",
+                            *[x for p in policies for x in ("--policy", p)], "--tune", "1.3", "--seeds", seeds,
+                            "--out", out or self.out, *more)
+
+    def test_figures_and_differences_are_those_of_single_runs(self):
+        result = self.compare("--discipline", "easy", "--departures")
+        self.assert_done(result)
+        told = json.loads((self.out / "compare.json").read_text())
+        self.assertEqual(self.present(self.out), ["compare.json", "report.html"])
+        self.assertEqual(told["seeds"], [5, 6, 7, 8, 9])
+        by_policy = {}
+        for entry in told["policies"]:
+            single = []
+            for seed in told["seeds"]:
+                self.assert_done(self.run_quickstart(
+                    "--policy", entry["policy"], "--tune", "1.3", "--discipline", "easy", "--departures", "--seed",
+                    seed, out=self.root / "single"))
+                summary = json.loads((self.root / "single" / "summary.json").read_text())
+                single.append({"served_ratio": summary["gpu"]["served_ratio"], "pods_placed": summary["pods"]["placed"],
+                               "fragmentation_mean_milli": summary["fragmentation"]["mean_milli"],
+                               "wait_mean_s": summary["wait_s"]["mean"],
+                               "bounded_slowdown_mean": summary["bounded_slowdown"]["mean"]})
+            for measure in single[0]:
+                values = [run[measure] for run in single]
+                self.assertEqual(entry[measure]["by_seed"], values)
+                self.assertAlmostEqual(entry[measure]["mean"], statistics.fmean(values), 9)
+                by_policy[entry["policy"], measure] = values
+        self.assertEqual(len(told["differences"]), 12)
+        for difference in told["differences"]:
+            self.assertEqual(difference["against"], "best_fit")
+            if (difference["policy"], difference["measure"]) not in by_policy:
+                continue
+            pairs = zip(by_policy["best_fit", difference["measure"]],
+                        by_policy[difference["policy"], difference["measure"]])
+            gaps = [second - first for first, second in pairs]
+            half = 2.776445 * statistics.stdev(gaps) / 5 ** 0.5
+            for key, expected in (("mean", statistics.fmean(gaps)), ("low_95", statistics.fmean(gaps) - half),
+                                  ("high_95", statistics.fmean(gaps) + half)):
+                self.assertAlmostEqual(difference[key], expected, delta=1e-6 * (1 + abs(expected)))
+            holds_zero = difference["low_95"] <= 0 <= difference["high_95"]
+            self.assertEqual(difference["shown"] == "no difference", holds_zero)
+        self.assertIn("no difference shown", result.stdout)
+        self.assertIn("seed 5 alone", (self.out / "report.html").read_text())
+
+    def test_the_same_bytes_with_any_number_of_threads(self):
+        written = []
+        for jobs in ("1", "4"):
+            out = self.root / jobs
+            self.assert_done(self.compare("--jobs", jobs, out=out))
+            written.append(untimed((out / "compare.json").read_text()))
+        self.assertEqual(*written)
+
+    def test_bad_seeds(self):
+        for seeds in ("5..3", "a..b", "7", "1..1001", "5..5"):
+            self.assert_refused(self.compare(seeds=seeds), "--seeds", f"'{seeds}'")
+        self.assert_refused(self.vgpusim("compare", "--nodes", "-", "--pods", "p.csv", "--policy", "fgd", "--policy",
+                                         "spread", "--seeds", "1..2", "--out", self.out), "nodes", "every seed")
+        self.assert_refused(self.compare(policies=["fgd", "x"]), "'x'")
 
 
 if __name__ == "__main__":

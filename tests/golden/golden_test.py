@@ -206,6 +206,29 @@ class ReferencePolicies(unittest.TestCase):
         self.assert_rows([(r["order"], r["name"]) for r in ours], [(r["order"], r["pod"]) for r in theirs])
 
 
+class Study(unittest.TestCase):
+    """The curves of vgpusim study are the published ones."""
+
+    def test_columns_100_and_130(self):
+        with tempfile.TemporaryDirectory() as folder:
+            policies = [word for policy in EXACT for word in ("--policy", "compat:" + policy.lower())]
+            result = subprocess.run(
+                [VGPUSIM, "study", "--nodes", NODE_LIST, "--pods", POD_LIST, *policies, "--tune", "1.3", "--seeds",
+                 "42..42", "--out", folder], capture_output=True, text=True, timeout=120, check=False)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            means = {(row["policy"], row["load_pct"], row["metric"]): float(row["mean"])
+                     for row in read_csv(Path(folder) / "study.csv")}
+        table = table_of_results("| policy | alloc@100")
+        for policy in EXACT:
+            _, alloc100, alloc130, frag130, ratio130, _, _ = table[policy]
+            for cell, load, metric in ((alloc100, "100", "allocation_ratio"), (alloc130, "130", "allocation_ratio"),
+                                       (frag130, "130", "fragmentation_of_all_ratio"),
+                                       (ratio130, "130", "fragmentation_ratio")):
+                for figure in cell.split("/"):  # measured, and as published
+                    self.assertAlmostEqual(100 * means["compat:" + policy.lower(), load, metric], float(figure),
+                                           delta=0.0051, msg=f"{policy} {metric} {load}")
+
+
 class RandomPolicy(unittest.TestCase):
     """The reference's Random depends on its thread timing, so only its distribution can be compared."""
 

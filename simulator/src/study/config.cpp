@@ -252,6 +252,54 @@ expected<void> take_baseline(scenario& study, const std::string& path, const vgp
     return {};
 }
 
+expected<std::vector<std::string>> texts_of(const std::string& path, const std::string& field,
+                                            const vgpuformats::document& list) {
+    const auto not_texts = [&](const vgpuformats::document& value) {
+        error failure = bad_value(field, vgpuformats::print_json(value), "a list of texts");
+        failure.where = path + ":" + std::to_string(value.place.line);
+        return unexpected(std::move(failure));
+    };
+    if (!list.is_list()) return not_texts(list);
+    std::vector<std::string> texts;
+    for (const vgpuformats::document& item : list.items) {
+        if (!item.is_text()) return not_texts(item);
+        texts.push_back(item.text);
+    }
+    return texts;
+}
+
+/// What of policies, lists and seeds a scenario leaves open, flags have to say.
+expected<void> take_study(scenario& read, const std::string& path, const vgpuformats::document& value) {
+    read.study.emplace();
+    const auto fail = [&](const vgpuformats::document& at, const char* field, std::string text,
+                          const char* expectation) {
+        error failure = bad_value(field, text, expectation);
+        failure.where = path + ":" + std::to_string(at.place.line);
+        return unexpected(std::move(failure));
+    };
+    if (!value.is_map()) {
+        return fail(value, "study", vgpuformats::print_json(value), "an object of policies, pods and seeds");
+    }
+    for (const auto& [key, setting] : value.members) {
+        if (key == "seeds") {
+            const auto seeds = setting.is_text() ? parse_seed_range(setting.text) : std::nullopt;
+            if (!seeds) return fail(setting, "study.seeds", vgpuformats::print_json(setting), seeds_expected);
+            read.study->seeds = *seeds;
+        } else if (key == "policies" || key == "pods") {
+            auto texts = texts_of(path, "study." + key, setting);
+            if (!texts) return unexpected(std::move(texts).error());
+            if (key == "policies") {
+                read.study->policies = *std::move(texts);
+                continue;
+            }
+            for (const std::string& list : *texts) read.study->pods.push_back(from_folder_of(path, list));
+        } else {
+            return fail(setting, "study", key, "one of the keys policies, pods, seeds");
+        }
+    }
+    return {};
+}
+
 } // namespace
 
 run_config baseline_of(run_config config, const std::vector<std::pair<std::string, std::string>>& settings) {
@@ -279,8 +327,9 @@ expected<scenario> read_scenario(const std::string& path) {
     scenario study;
     for (const auto& [key, value] : object->members) {
         if (key == "name" || key == "description") continue;
-        auto taken =
-            key == "baseline" ? take_baseline(study, path, value) : take_member(study.config, path, key, value);
+        auto taken = key == "baseline" ? take_baseline(study, path, value)
+                     : key == "study"  ? take_study(study, path, value)
+                                       : take_member(study.config, path, key, value);
         if (!taken) return unexpected(std::move(taken.error()));
     }
     return study;

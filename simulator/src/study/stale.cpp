@@ -55,6 +55,9 @@ void add_run(const std::string& base, const std::string& folder, std::vector<std
 
 void add_comparison(const std::string& base, std::vector<std::string>& to) {
     const auto summaries = json_in(base + "/" + summaries_name);
+    const bool of_seeds = summaries && summaries->is_map() && summaries->find("version") != nullptr &&
+                          summaries->find("seeds") != nullptr && summaries->find("differences") != nullptr;
+    if (of_seeds) to.emplace_back(summaries_name);
     if (!summaries || summaries->items.empty() || !std::ranges::all_of(summaries->items, is_summary)) return;
     for (const document& summary : summaries->items) {
         const std::string folder = folder_of(summary.find("policy")->text);

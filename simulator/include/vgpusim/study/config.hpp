@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -44,18 +45,27 @@ struct run_config {
 /// Sets one field from its text form. Unknown keys list the known ones.
 [[nodiscard]] vgpualloc::expected<void> set_key(run_config& config, std::string_view key, std::string_view value);
 
-/// A study: one run, and what is different in the run that it is held against.
+/// What `vgpusim study` replays all of against each other.
+struct study_lists {
+    std::vector<std::string> policies;
+    std::vector<std::string> pods; ///< paths of pod lists
+    seed_range seeds{};
+};
+
+/// A study: one run, and what is different in the run that it is held against, or in the runs that it stands for.
 struct scenario {
     run_config config;
     std::vector<std::pair<std::string, std::string>> baseline; ///< key and value; empty: there is none
+    std::optional<study_lists> study{};                        ///< for `vgpusim study` alone
 };
 
 /// The configuration of the baseline of a run: the run's own but for these settings.
 [[nodiscard]] run_config baseline_of(run_config config,
                                      const std::vector<std::pair<std::string, std::string>>& settings);
 
-/// Reads a scenario: a JSON object of run_config's keys, besides "name", "description" and "baseline", an object of
-/// keys again. Relative paths in it are taken from the scenario's own folder. Errors name the file and the line.
+/// Reads a scenario: a JSON object of run_config's keys, besides "name", "description", "baseline", an object of keys
+/// again, and "study", an object of "policies" and "pods", lists of texts, and "seeds". Relative paths in it are taken
+/// from the scenario's own folder. Errors name the file and the line.
 [[nodiscard]] vgpualloc::expected<scenario> read_scenario(const std::string& path);
 
 /// The keys that name a file to read, and their values.

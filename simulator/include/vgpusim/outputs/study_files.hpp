@@ -1,0 +1,36 @@
+// The files of a study over policies, pod lists and seeds.
+#pragma once
+
+#include <string>
+
+#include "vgpusim/outputs/run_files.hpp"
+#include "vgpusim/study/load_study.hpp"
+
+namespace vgpusim {
+
+inline constexpr const char* study_table_name = "study.csv";
+inline constexpr const char* study_summary_name = "study.json";
+
+/// study.csv: for every policy, list, whole percent of load and metric the mean over the seeds, the standard deviation
+/// (empty with one seed) and the number of seeds whose run reaches that load. Texts with commas are in quotes, as
+/// RFC 4180 has it.
+[[nodiscard]] std::string study_csv(const load_study& study, const study_results& results);
+
+/// study.json: what was replayed, from which files, how each policy does on each list at its last common load, and the
+/// times, in which alone two runs of the same study differ.
+[[nodiscard]] std::string study_json(const load_study& study, const study_inputs& inputs, const study_results& results);
+
+/// A policy at the highest load that all seeds of a list reach.
+struct study_headline {
+    std::string policy;
+    std::string list;
+    std::size_t load_pct = 0;
+    load_point mean{};
+    load_point deviation{};
+    double failed = 0.0; ///< pods, mean over the seeds
+};
+
+/// At the highest load that all seeds of the list reach; nothing for a list that reaches none.
+[[nodiscard]] std::vector<study_headline> headlines_of(const load_study& study, const study_results& results);
+
+} // namespace vgpusim

@@ -1,0 +1,76 @@
+// The same workload under several policies with several seeds, and whether the policies differ.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vgpualloc/core/expected.hpp"
+#include "vgpusim/outputs/run_files.hpp"
+#include "vgpusim/study/compare.hpp"
+#include "vgpusim/study/statistics.hpp"
+
+namespace vgpusim {
+
+/// A figure that policies are compared by.
+struct compared_measure {
+    std::string_view name;  ///< in compare.json
+    std::string_view words; ///< for people, with its unit
+    double scale = 1.0;     ///< from the figure to that unit
+    bool more_is_better = true;
+    bool of_queues = false; ///< only where jobs wait
+};
+
+inline constexpr compared_measure compared_measures[] = {
+    {.name = "served_ratio", .words = "served, % of GPUs", .scale = 100.0},
+    {.name = "allocation_mean_ratio", .words = "allocated, % of GPUs", .scale = 100.0},
+    {.name = "fragmentation_mean_milli", .words = "idle but unusable, GPUs", .scale = 0.001, .more_is_better = false},
+    {.name = "pods_placed", .words = "pods placed"},
+    {.name = "wait_mean_s", .words = "mean wait, s", .more_is_better = false, .of_queues = true},
+    {.name = "bounded_slowdown_mean", .words = "mean slowdown", .more_is_better = false, .of_queues = true},
+};
+
+/// A measure of one policy, by seed.
+struct measured_policy {
+    std::string policy;
+    std::vector<double> values;
+};
+
+struct compared_figures {
+    const compared_measure* measure = nullptr;
+    std::vector<measured_policy> policies; ///< in the order of the comparison; what differs is told against the first
+};
+
+struct seeds_comparison {
+    run_config config; ///< policy and seed are those of the first run
+    seed_range seeds;
+    std::vector<compared_figures> measures;
+    loaded_input first_input; ///< that of the first seed
+    /// The runs of the first seed, by policy: what report.html shows curves of.
+    std::vector<run_record> first_runs;
+    double wall_s = 0.0;
+    double cpu_s = 0.0;
+    std::size_t jobs = 1;
+};
+
+/// Refuses a single seed, which has no confidence interval, and lists from standard input, which every seed reads anew.
+[[nodiscard]] vgpualloc::expected<void> check_seeds(const run_config& config, const seed_range& seeds);
+
+/// Replays every policy with every seed on `jobs` threads. Of each run only the measures are kept, but for those of the
+/// first seed. `tell`: runs that are done.
+[[nodiscard]] vgpualloc::expected<seeds_comparison> compare_seeds(const run_config& config, const seed_range& seeds,
+                                                                  const std::vector<std::string>& policies,
+                                                                  std::size_t jobs,
+                                                                  const std::function<void(std::size_t)>& tell);
+
+/// "spread serves …": what the differences of the measure show of a policy against the first one, in a sentence, or
+/// that no difference is shown.
+[[nodiscard]] std::string difference_in_words(const compared_figures& figures, std::size_t policy);
+
+/// compare.json and report.html.
+[[nodiscard]] named_texts seeds_comparison_files(const seeds_comparison& comparison);
+
+} // namespace vgpusim

@@ -1,0 +1,140 @@
+#include "vgpusim/outputs/study_files.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <span>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "vgpualloc/version.hpp"
+#include "vgpuformats/json.hpp"
+#include "vgpusim/study/statistics.hpp"
+
+namespace vgpusim {
+
+using vgpuformats::document;
+
+namespace {
+
+std::string csv_text(const std::string& text) {
+    if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+    std::string quoted = "\"";
+    for (const char c : text) quoted += c == '"' ? std::string{"\"\""} : std::string{c};
+    return quoted + "\"";
+}
+
+/// The runs of a policy on a list, by seed.
+std::span<const studied_run> seeds_of(const load_study& study, const study_results& results, std::size_t policy,
+                                      std::size_t list) {
+    const std::size_t seeds = study.seeds.count();
+    return std::span{results.runs}.subspan((policy * study.lists.size() + list) * seeds, seeds);
+}
+
+/// A metric at a load in the runs that have that load.
+std::vector<double> values_at(std::span<const studied_run> runs, std::size_t pct, std::size_t metric) {
+    std::vector<double> values;
+    for (const studied_run& run : runs) {
+        if (pct < run.curve.size() && run.curve[pct]) values.push_back((*run.curve[pct])[metric]);
+    }
+    return values;
+}
+
+/// As seen by all policies: loads do not depend on them.
+std::size_t last_common_load(std::span<const studied_run> runs) {
+    std::size_t common = load_pct_max + 1;
+    for (const studied_run& run : runs) common = std::min(common, run.curve.size());
+    return common;
+}
+
+} // namespace
+
+std::string study_csv(const load_study& study, const study_results& results) {
+    std::string out = "policy,list,load_pct,metric,mean,sd,n\n";
+    for (std::size_t policy = 0; policy < study.policies.size(); ++policy) {
+        for (std::size_t list = 0; list < study.lists.size(); ++list) {
+            const auto runs = seeds_of(study, results, policy, list);
+            std::size_t loads = 0;
+            for (const studied_run& run : runs) loads = std::max(loads, run.curve.size());
+            const std::string names = csv_text(study.policies[policy]) + "," + csv_text(study.lists[list]);
+            for (std::size_t pct = 0; pct < loads; ++pct) {
+                for (std::size_t metric = 0; metric < load_metric_names.size(); ++metric) {
+                    const auto values = values_at(runs, pct, metric);
+                    if (values.empty()) continue;
+                    fmt::format_to(std::back_inserter(out), "{},{},{},{:.6f},", names, pct, load_metric_names[metric],
+                                   mean_of(values));
+                    if (values.size() > 1) fmt::format_to(std::back_inserter(out), "{:.6f}", deviation_of(values));
+                    fmt::format_to(std::back_inserter(out), ",{}\n", values.size());
+                }
+            }
+        }
+    }
+    return out;
+}
+
+std::vector<study_headline> headlines_of(const load_study& study, const study_results& results) {
+    std::vector<study_headline> headlines;
+    for (std::size_t list = 0; list < study.lists.size(); ++list) {
+        for (std::size_t policy = 0; policy < study.policies.size(); ++policy) {
+            const auto runs = seeds_of(study, results, policy, list);
+            const std::size_t loads = last_common_load(runs);
+            if (loads == 0) continue;
+            study_headline headline{.policy = study.policies[policy], .list = study.lists[list], .load_pct = loads - 1};
+            for (std::size_t metric = 0; metric < load_metric_names.size(); ++metric) {
+                const auto values = values_at(runs, headline.load_pct, metric);
+                headline.mean[metric] = mean_of(values);
+                headline.deviation[metric] = deviation_of(values);
+            }
+            std::vector<double> failed;
+            for (const studied_run& run : runs) failed.push_back(static_cast<double>(run.failed));
+            headline.failed = mean_of(failed);
+            headlines.push_back(std::move(headline));
+        }
+    }
+    return headlines;
+}
+
+std::string study_json(const load_study& study, const study_inputs& inputs, const study_results& results) {
+    document files = document::list();
+    for (const input_file& file : inputs.files) {
+        files.push_back(document::map({{"path", file.path}, {"sha256", file.sha256}}));
+    }
+    document policies = document::list();
+    for (const std::string& policy : study.policies) policies.push_back(policy);
+    document lists = document::list();
+    for (std::size_t list = 0; list < study.lists.size(); ++list) {
+        lists.push_back(document::map({{"list", study.lists[list]}, {"pods", inputs.pods[list].size()}}));
+    }
+    document headlines = document::list();
+    for (const study_headline& headline : headlines_of(study, results)) {
+        document entry =
+            document::map({{"policy", headline.policy}, {"list", headline.list}, {"load_pct", headline.load_pct}});
+        for (std::size_t metric = 0; metric < load_metric_names.size(); ++metric) {
+            entry[std::string{load_metric_names[metric]}] =
+                document::map({{"mean", headline.mean[metric]}, {"sd", headline.deviation[metric]}});
+        }
+        entry["pods_failed_mean"] = headline.failed;
+        headlines.push_back(std::move(entry));
+    }
+    const document config = document::map({{"nodes", study.run.nodes},
+                                           {"device_policy", study.run.device_policy},
+                                           {"mode", study.run.mode},
+                                           {"tune", study.run.tune},
+                                           {"seeds", study.seeds.text()}});
+    const double runs = static_cast<double>(results.runs.size());
+    const document timing = document::map({{"wall_s", results.wall_s},
+                                           {"cpu_s", results.cpu_s},
+                                           {"runs_per_s", results.wall_s > 0.0 ? runs / results.wall_s : 0.0},
+                                           {"jobs", results.jobs}});
+    const document summary = document::map({{"version", vgpualloc::version},
+                                            {"config", config},
+                                            {"policies", policies},
+                                            {"lists", lists},
+                                            {"inputs", files},
+                                            {"runs", results.runs.size()},
+                                            {"headlines", headlines},
+                                            {"timing", timing}});
+    return vgpuformats::print_json(summary, 2) + "\n";
+}
+
+} // namespace vgpusim

@@ -1,0 +1,220 @@
+#include "vgpusim/study/compare_seeds.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "vgpualloc/version.hpp"
+#include "vgpuformats/input.hpp"
+#include "vgpuformats/json.hpp"
+#include "vgpureport/report.hpp"
+#include "vgpusim/engine/latency.hpp"
+#include "vgpusim/outputs/figures.hpp"
+#include "vgpusim/outputs/queue_figures.hpp"
+#include "vgpusim/outputs/report.hpp"
+#include "vgpusim/study/parallel.hpp"
+
+namespace vgpusim {
+
+using vgpualloc::error;
+using vgpualloc::error_code;
+using vgpualloc::expected;
+using vgpualloc::unexpected;
+using vgpuformats::document;
+
+namespace {
+
+using measured_run = std::array<double, std::size(compared_measures)>;
+
+/// In the order of compared_measures.
+measured_run measures_of(const run_record& record, const simulation_input& input) {
+    const run_figures figures = figures_of(record);
+    measured_run values{figures.served_ratio,
+                        figures.allocation_mean_ratio,
+                        figures.unusable_milli,
+                        static_cast<double>(record.rows.placed),
+                        0.0,
+                        0.0};
+    if (!record.has_queue) return values;
+    const queue_figures queue = queue_figures_of(record, input);
+    values[4] = queue.all.wait_s.mean;
+    values[5] = queue.all.bounded_slowdown.mean;
+    return values;
+}
+
+} // namespace
+
+expected<void> check_seeds(const run_config& config, const seed_range& seeds) {
+    if (seeds.count() < 2) {
+        return unexpected(error{.code = error_code::out_of_range,
+                                .where = "",
+                                .field = "--seeds",
+                                .value = seeds.text(),
+                                .expected = "two seeds or more; for one there is --seed"});
+    }
+    for (const auto& [key, path] : paths_of(config)) {
+        if (path != vgpuformats::standard_input) continue;
+        return unexpected(error{.code = error_code::unsupported,
+                                .where = "",
+                                .field = key,
+                                .value = path,
+                                .expected = "a file, because every seed reads it again"});
+    }
+    return {};
+}
+
+expected<seeds_comparison> compare_seeds(const run_config& config, const seed_range& seeds,
+                                         const std::vector<std::string>& policies, std::size_t jobs,
+                                         const std::function<void(std::size_t)>& tell) {
+    using shared_input = shared_while_used<expected<loaded_input>>;
+    const std::size_t runs = seeds.count() * policies.size();
+    std::vector<std::unique_ptr<shared_input>> inputs; // by seed; that of the first is kept
+    for (std::size_t i = 0; i < seeds.count(); ++i) {
+        inputs.push_back(std::make_unique<shared_input>(policies.size() + (i == 0 ? 1 : 0)));
+    }
+    std::vector<measured_run> measured(runs); // by seed, then policy
+    std::vector<std::optional<run_record>> first_runs(policies.size());
+    const std::uint64_t begin = now_ns();
+    const double cpu_begin = cpu_seconds();
+    const auto load = [&](std::size_t seed) -> const expected<loaded_input>& {
+        return inputs[seed]->get([&] {
+            run_config seeded = config;
+            seeded.seed = seeds.at(seed);
+            return load_input(seeded);
+        });
+    };
+    const auto done = for_each_parallel(
+        runs, jobs,
+        [&](std::size_t piece) -> expected<void> {
+            const std::size_t seed = piece / policies.size();
+            const std::size_t policy = piece % policies.size();
+            const auto& loaded = load(seed);
+            if (!loaded) return unexpected(loaded.error());
+            run_config one = config;
+            one.policy = policies[policy];
+            one.seed = seeds.at(seed);
+            auto record = replay(one, *loaded, loaded->input.nodes, {});
+            if (!record) return unexpected(std::move(record).error());
+            measured[piece] = measures_of(*record, loaded->input);
+            if (seed == 0) first_runs[policy] = *std::move(record);
+            inputs[seed]->done();
+            return {};
+        },
+        tell);
+    if (!done) return unexpected(done.error());
+    seeds_comparison result{.config = config,
+                            .seeds = seeds,
+                            .measures = {},
+                            .first_input = *load(0),
+                            .first_runs = {},
+                            .wall_s = static_cast<double>(now_ns() - begin) / 1e9,
+                            .cpu_s = cpu_seconds() - cpu_begin,
+                            .jobs = jobs};
+    for (auto& record : first_runs) result.first_runs.push_back(*std::move(record));
+    for (std::size_t m = 0; m < std::size(compared_measures); ++m) {
+        if (compared_measures[m].of_queues && !result.first_runs.front().has_queue) continue;
+        compared_figures figures{.measure = &compared_measures[m], .policies = {}};
+        for (std::size_t policy = 0; policy < policies.size(); ++policy) {
+            measured_policy values{.policy = policies[policy], .values = {}};
+            for (std::size_t seed = 0; seed < seeds.count(); ++seed) {
+                values.values.push_back(measured[seed * policies.size() + policy][m]);
+            }
+            figures.policies.push_back(std::move(values));
+        }
+        result.measures.push_back(std::move(figures));
+    }
+    return result;
+}
+
+std::string difference_in_words(const compared_figures& figures, std::size_t policy) {
+    const auto& first = figures.policies.front();
+    const auto& second = figures.policies[policy];
+    const auto difference = paired_difference_of(first.values, second.values);
+    const double scale = figures.measure->scale;
+    const std::string interval =
+        fmt::format("95 % interval {:+.3f} to {:+.3f}", scale * difference.low, scale * difference.high);
+    if (!difference.is_shown()) {
+        return fmt::format("{}: no difference shown between {} and {} ({}).", figures.measure->words, second.policy,
+                           first.policy, interval);
+    }
+    const bool second_is_better = (difference.mean > 0.0) == figures.measure->more_is_better;
+    return fmt::format("{}: {} is {} than {} by {:.3f} ({}).", figures.measure->words, second.policy,
+                       second_is_better ? "better" : "worse", first.policy,
+                       scale * (difference.mean < 0.0 ? -difference.mean : difference.mean), interval);
+}
+
+namespace {
+
+document json_of(const seeds_comparison& comparison) {
+    document config;
+    for (const auto& [key, value] : effective(comparison.config)) {
+        if (key != "policy" && key != "seed" && key != "out") config[key] = value;
+    }
+    document inputs = document::list();
+    for (const input_file& file : comparison.first_input.files) {
+        inputs.push_back(document::map({{"path", file.path}, {"sha256", file.sha256}}));
+    }
+    document policies = document::list();
+    for (const auto& [policy, unused] : comparison.measures.front().policies) {
+        document entry = document::map({{"policy", policy}});
+        for (const compared_figures& figures : comparison.measures) {
+            const auto& values = figures.policies[policies.items.size()].values;
+            document by_seed = document::list();
+            for (const double value : values) by_seed.push_back(value);
+            entry[std::string{figures.measure->name}] =
+                document::map({{"mean", mean_of(values)}, {"sd", deviation_of(values)}, {"by_seed", by_seed}});
+        }
+        policies.push_back(std::move(entry));
+    }
+    document differences = document::list();
+    for (const compared_figures& figures : comparison.measures) {
+        for (std::size_t i = 1; i < figures.policies.size(); ++i) {
+            const auto difference = paired_difference_of(figures.policies[0].values, figures.policies[i].values);
+            const bool better = (difference.mean > 0.0) == figures.measure->more_is_better;
+            differences.push_back(document::map({{"measure", figures.measure->name},
+                                                 {"policy", figures.policies[i].policy},
+                                                 {"against", figures.policies[0].policy},
+                                                 {"mean", difference.mean},
+                                                 {"low_95", difference.low},
+                                                 {"high_95", difference.high},
+                                                 {"shown", !difference.is_shown() ? "no difference"
+                                                           : better               ? "better"
+                                                                                  : "worse"}}));
+        }
+    }
+    document seeds = document::list();
+    for (std::size_t i = 0; i < comparison.seeds.count(); ++i) seeds.push_back(comparison.seeds.at(i));
+    return document::map(
+        {{"version", vgpualloc::version},
+         {"config", config},
+         {"inputs", inputs},
+         {"seeds", seeds},
+         {"policies", policies},
+         {"differences", differences},
+         {"timing",
+          document::map({{"wall_s", comparison.wall_s}, {"cpu_s", comparison.cpu_s}, {"jobs", comparison.jobs}})}});
+}
+
+} // namespace
+
+named_texts seeds_comparison_files(const seeds_comparison& comparison) {
+    std::vector<vgpureport::report_run> shown;
+    for (const run_record& record : comparison.first_runs) shown.push_back(describe(record, comparison.first_input));
+    std::string answer =
+        fmt::format("Over seeds {}, 95 % confidence intervals of differences seed by seed.", comparison.seeds.text());
+    for (const compared_figures& figures : comparison.measures) {
+        for (std::size_t i = 1; i < figures.policies.size(); ++i) answer += " " + difference_in_words(figures, i);
+    }
+    shown.front().answer =
+        answer + fmt::format(" All other figures on this page are those of seed {} alone.", comparison.seeds.first);
+    named_texts files;
+    files.emplace_back(summaries_name, vgpuformats::print_json(json_of(comparison), 2) + "\n");
+    files.emplace_back("report.html", vgpureport::render_report(shown));
+    return files;
+}
+
+} // namespace vgpusim

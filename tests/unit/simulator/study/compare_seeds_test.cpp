@@ -1,0 +1,38 @@
+#include "vgpusim/study/compare_seeds.hpp"
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace {
+
+using testing::HasSubstr;
+
+vgpusim::compared_figures figures(std::size_t measure, std::vector<double> first, std::vector<double> second) {
+    return {
+        .measure = &vgpusim::compared_measures[measure],
+        .policies = {{.policy = "one", .values = std::move(first)}, {.policy = "two", .values = std::move(second)}}};
+}
+
+TEST(compare_seeds, says_better_worse_or_no_difference) {
+    EXPECT_THAT(difference_in_words(figures(0, {0.1, 0.2, 0.3}, {0.2, 0.3, 0.4}), 1),
+                HasSubstr("two is better than one by 10.000"));
+    EXPECT_THAT(difference_in_words(figures(0, {0.2, 0.3, 0.4}, {0.1, 0.2, 0.3}), 1),
+                HasSubstr("two is worse than one by 10.000"));
+    EXPECT_THAT(difference_in_words(figures(2, {2000, 3000}, {1000, 2000}), 1), // less fragmentation is better
+                HasSubstr("two is better than one by 1.000"));
+    EXPECT_THAT(difference_in_words(figures(0, {0.1, 0.2, 0.3}, {0.2, 0.1, 0.3}), 1),
+                HasSubstr("no difference shown between two and one"));
+    EXPECT_THAT(difference_in_words(figures(3, {5, 5}, {5, 5}), 1), HasSubstr("no difference shown"));
+}
+
+TEST(compare_seeds, one_seed_and_standard_input_are_refused) {
+    vgpusim::run_config config;
+    EXPECT_TRUE(vgpusim::check_seeds(config, {1, 2}));
+    EXPECT_EQ(vgpusim::check_seeds(config, {1, 1}).error().field, "--seeds");
+    config.pods = "-";
+    EXPECT_EQ(vgpusim::check_seeds(config, {1, 2}).error().field, "pods");
+}
+
+} // namespace
