@@ -66,11 +66,8 @@ expected<node_set> nodes_of_objects(std::string_view text, const std::string& na
     }
     const auto objects = vgpualloc::kube::read_manifests(text, name);
     if (!objects) return unexpected(objects.error());
-    auto state = make_empty_cluster(*objects, dialects);
-    if (!state) {
-        if (!state.error().where.starts_with(name)) state.error().where = name + ": " + state.error().where;
-        return unexpected(std::move(state.error()));
-    }
+    auto state = make_empty_cluster(*objects, dialects, name);
+    if (!state) return unexpected(std::move(state.error()));
     std::ranges::copy(state->warnings, std::back_inserter(loaded.warnings));
     return node_set{.nodes = state->nodes(), .dialects = state->dialects};
 }
