@@ -202,7 +202,7 @@ class BadInputTest(WorkloadTest):
         run = ["run", "--pods", table, "--out", self.out]
         self.assert_refused(self.vgpusim(*run, "--format", "kubernetes", *flags, "--tune", "1.5"), "tune: got '1.5")
         self.assert_refused(self.vgpusim(*run, "--format", "kubernetes", *flags[:2]), "classes: missing")
-        self.assert_refused(self.vgpusim(*run, *flags), "classes", "format kubernetes")
+        self.assert_refused(self.vgpusim(*run, *flags), "classes: got", "format openb has no use for it")
         self.assert_refused(self.vgpusim(*run, "--format", "kubernetes", "--nodes", "-", "--classes", "-"), "standard input")
 
 

@@ -24,8 +24,9 @@ using vgpusim::simulation_input;
 /// Two nodes of two GPUs, and a pod that comes at second 0 and one at second 1,000.
 simulation_input two_nodes() {
     using namespace vgpusim_test;
-    auto input = built({gpu_node("a", 2), gpu_node("b", 2)},
-                       {at(share("p", 100), 0, 1), at(share("q", 100), 1000, 1001)}, 0.0, true);
+    auto input =
+        built({gpu_node("a", 2), gpu_node("b", 2)},
+              {vgpusim_test::at(share("p", 100), 0, 1), vgpusim_test::at(share("q", 100), 1000, 1001)}, 0.0, true);
     return input;
 }
 
