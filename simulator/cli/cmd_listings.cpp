@@ -13,6 +13,7 @@
 #include "vgpualloc/dialect/all.hpp"
 #include "vgpualloc/mode/all.hpp"
 #include "vgpuformats/json.hpp"
+#include "vgpusim/engine/volcano_placer.hpp"
 
 namespace vgpusim::cli {
 
@@ -24,6 +25,7 @@ using listing = std::vector<std::pair<std::string, std::string>>;
 listing policies() {
     listing list;
     for (const auto& entry : vgpualloc::all_policies()) list.emplace_back(entry.name, entry.summary);
+    list.emplace_back(vgpusim::volcano_policy, vgpusim::volcano_summary);
     list.emplace_back("weighted:NAME=WEIGHT,…", "sum of the named policies' scores, each times its weight");
     return list;
 }

@@ -44,6 +44,9 @@ constexpr std::array keyed_flags{
     keyed_flag{"--classes", "classes", "FILE", "With --format kubernetes: manifests of the classes of pods"},
     keyed_flag{"--queues", "queues", "FILE", "With --format kubernetes: queues and their quotas"},
     keyed_flag{"--config", "config", "FILE", "With --format kubernetes: device configuration, as explain takes it"},
+    keyed_flag{
+        "--scheduler-config", "scheduler_config", "FILE",
+        "With --format kubernetes: Volcano's volcano-scheduler.conf, for compat:volcano and its exclusive rules"},
     keyed_flag{"--file", "catalog", "FILE", "With --format kubernetes: catalog file (docs/catalog.md)"},
     keyed_flag{"--events", "events", "FILE", "What happens to nodes and devices: they fail, drain, leave, join"},
     keyed_flag{"--failures", "failures", "FILE", "Model that draws failures of nodes and devices"},

@@ -103,13 +103,19 @@ void simulation::enqueue(std::uint32_t job) {
     discipline_->on_arrival(job, *this);
 }
 
-vgpualloc::expected<vgpualloc::placed_pod, vgpualloc::rejection> simulation::place(std::uint32_t pod) {
+std::optional<vgpualloc::placed_pod> simulation::place(std::uint32_t pod) {
     const std::uint64_t begin = now_ns();
-    auto placed = allocator_->place(*ledger_, pod_id{pod}, requests_[input_->pods[pod].request]);
-    result_.decision_latency.add(now_ns() - begin);
-    ++result_.decisions;
-    if (!placed) result_.pods[pod].reason = placed.error().main_code();
-    return placed;
+    const auto finish = [&](auto placed, const auto& code_of) -> std::optional<vgpualloc::placed_pod> {
+        result_.decision_latency.add(now_ns() - begin);
+        ++result_.decisions;
+        if (placed) return *std::move(placed);
+        result_.pods[pod].reason = code_of(placed.error());
+        return std::nullopt;
+    };
+    if (options_.decides != nullptr)
+        return finish(options_.decides->place(pod), [](rejection_code code) { return code; });
+    return finish(allocator_->place(*ledger_, pod_id{pod}, requests_[input_->pods[pod].request]),
+                  [](const vgpualloc::rejection& refusal) { return refusal.main_code(); });
 }
 
 bool simulation::has_quota(std::uint32_t job) {
@@ -210,7 +216,10 @@ start_result simulation::start_gang(std::uint32_t job, const approval* approve) 
             members.push_back({.pod = pod, .booking = placed->booking.slot});
             places_.push_back(*placed);
         } else if (members.size() + (count - i - 1) < jobs_.minimum(job)) {
-            for (const member& fitting : members) result_.pods[fitting.pod].reason = rejection_code::gang_not_complete;
+            for (const member& fitting : members) {
+                result_.pods[fitting.pod].reason = rejection_code::gang_not_complete;
+                if (options_.decides != nullptr) options_.decides->discard(fitting.pod);
+            }
             for (std::uint32_t rest = i + 1; rest < count; ++rest) {
                 result_.pods[jobs_.pod(job, rest)].reason = rejection_code::gang_not_complete;
             }
@@ -292,6 +301,10 @@ rejection_code simulation::why_never(std::uint32_t job) {
     if (answer) return *answer;
     if (quotas_.limits() && !quotas_.ever_admits(jobs_.queue(job), jobs_.amounts(job))) {
         answer = rejection_code::over_quota;
+    } else if (options_.decides != nullptr) {
+        std::vector<std::uint32_t> pods;
+        for (std::uint32_t i = 0; i < jobs_.pod_count(job); ++i) pods.push_back(jobs_.pod(job, i));
+        answer = options_.decides->why_never(pods, jobs_.minimum(job));
     } else {
         if (!empty_) empty_ = std::make_unique<empty_cluster>(ledger_->nodes());
         std::vector<const vgpualloc::pod_request*> pods;
@@ -307,6 +320,7 @@ rejection_code simulation::why_never(std::uint32_t job) {
 void simulation::end_pod(std::uint32_t pod) {
     const node_index where = ledger_->booking_of(pod_id{pod}).where.node;
     discipline_->on_end(pod, *this);
+    if (options_.decides != nullptr) options_.decides->release(pod);
     ledger_->release(pod_id{pod});
     served_milli_ -= input_->requested[input_->pods[pod].request].count();
     update_node(where);
@@ -423,6 +437,7 @@ bool simulation::step() {
                                       : next != nullptr && next->time == now_ && next->what != event_class::sample;
         if (!same_instant) {
             pass_due_ = false;
+            if (options_.decides != nullptr) options_.decides->begin_pass();
             start_late_members();
             capacity_freed_ = false;
             discipline_->pass(*this);
@@ -470,6 +485,7 @@ simulation_result simulation::run(const progress& tell) {
         if (tell && ++handled % steps_between_marks == 0) tell(arrivals_);
     }
     count_outcomes();
+    if (options_.decides != nullptr) result_.given_beyond = options_.decides->given_beyond();
     result_.loop_ns = now_ns() - begin;
     result_.loop_cpu_s = cpu_seconds() - cpu_begin;
     return std::move(result_);

@@ -39,6 +39,9 @@ void append_places(std::string& out, const outcome_row& row, const run_record& r
         first = false;
         gpus.clear();
         for (const auto& share : record.ledger->bookings()[slot].where.shares) gpus.push_back(share.device.at());
+        if (const auto& beside = record.result.given_beyond.not_counted; beside.contains(pod)) {
+            for (const auto device : beside.at(pod)) gpus.push_back(device.at());
+        }
         std::ranges::sort(gpus);
         for (std::size_t g = 0; g < gpus.size(); ++g) {
             if (g > 0) out += '|';

@@ -147,6 +147,12 @@ std::string summary_json(const run_record& record, const loaded_input& loaded, c
                                       {"nodes", nodes},
                                       {"fragmentation", fragmentation},
                                       {"fault_domains", fault_domains}});
+    if (loaded.input.objects) {
+        const overcommitment& beyond = record.result.given_beyond;
+        summary["overcommitted"] = document::map({{"devices_max", beyond.devices_max},
+                                                  {"devices_end", beyond.devices_last},
+                                                  {"pods_not_counted", beyond.not_counted.size()}});
+    }
     if (record.has_queue) add_queue(summary, record, loaded.input);
     if (!record.result.times.empty()) summary["disturbances"] = json_of(record.result.disturbed);
     if (record.config.skip_bad_rows) summary["skipped_rows"] = in_json(loaded.skipped);

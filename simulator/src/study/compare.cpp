@@ -8,6 +8,7 @@
 #include "vgpualloc/compat/all.hpp"
 #include "vgpuformats/json.hpp"
 #include "vgpureport/report.hpp"
+#include "vgpusim/engine/volcano_placer.hpp"
 #include "vgpusim/outputs/answer.hpp"
 #include "vgpusim/outputs/report.hpp"
 
@@ -52,6 +53,7 @@ expected<void> check_policies(const std::vector<std::string>& policies) {
 
 expected<void> check_policy_names(const std::vector<std::string>& policies) {
     for (const std::string& policy : policies) {
+        if (policy == volcano_policy) continue;
         if (const auto known = vgpualloc::make_policy(policy, {.target = {}, .seed = 0}); !known) {
             return unexpected(known.error());
         }

@@ -138,6 +138,7 @@ const std::array config_keys{
     text_key<&run_config::classes>("classes", true),
     text_key<&run_config::queues>("queues", true),
     text_key<&run_config::config>("config", true),
+    text_key<&run_config::scheduler_config>("scheduler_config", true),
     text_key<&run_config::catalog>("catalog", true),
     text_key<&run_config::events>("events", true),
     text_key<&run_config::failures>("failures", true),

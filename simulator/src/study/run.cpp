@@ -10,6 +10,7 @@
 #include "vgpualloc/compat/all.hpp"
 #include "vgpualloc/verify/placements.hpp"
 #include "vgpusim/discipline/all.hpp"
+#include "vgpusim/engine/volcano_placer.hpp"
 #include "vgpusim/outputs/rows.hpp"
 #include "vgpusim/workload/cluster_events.hpp"
 #include "vgpusim/workload/kubernetes.hpp"
@@ -114,6 +115,28 @@ expected<void> check_rows(const run_config& config, const simulation_input& inpu
                                         ", because the trace spans " + std::to_string(span) + " s"});
 }
 
+/// Why a run cannot be decided by the model of Volcano.
+expected<void> check_volcano_run(const run_config& config, const simulation_input& input,
+                                 const discipline_entry& rules) {
+    if (auto checked = check_volcano(input); !checked) return checked;
+    const auto refuse = [](const char* field, const std::string& value, std::string expectation) {
+        return unexpected(error{.code = error_code::unsupported,
+                                .where = "",
+                                .field = field,
+                                .value = value,
+                                .expected = std::move(expectation)});
+    };
+    if (!config.device_policy.empty()) {
+        return refuse("device_policy", config.device_policy, "none with policy compat:volcano, which chooses devices");
+    }
+    if (rules.only_tries) return {};
+    std::string possible;
+    for (const discipline_entry& other : all_disciplines) {
+        if (other.only_tries) possible += (possible.empty() ? "" : ", ") + std::string{other.name};
+    }
+    return refuse("discipline", config.discipline, "one of " + possible + " with policy compat:volcano");
+}
+
 } // namespace
 
 expected<run_record> replay(const run_config& config, const loaded_input& loaded, vgpualloc::cluster nodes,
@@ -128,7 +151,14 @@ expected<run_record> replay(const run_config& config, const loaded_input& loaded
     const vgpualloc::policy_parameters parameters{.target = loaded.input.typical,
                                                   .seed = static_cast<std::uint64_t>(config.seed),
                                                   .fragmentation = fragmentation};
-    const auto node_policy = vgpualloc::make_policy(config.policy, parameters);
+    const bool is_volcano = config.policy == volcano_policy;
+    if (is_volcano) {
+        if (const auto checked = check_volcano_run(config, loaded.input, **entry); !checked) {
+            return unexpected(checked.error());
+        }
+    }
+    // Where Volcano decides, the allocator shows the state of nodes, which every policy does alike.
+    const auto node_policy = vgpualloc::make_policy(is_volcano ? "binpack" : config.policy, parameters);
     if (!node_policy) return unexpected(node_policy.error());
     std::unique_ptr<vgpualloc::policy> device_policy;
     if (!config.device_policy.empty()) {
@@ -148,6 +178,8 @@ expected<run_record> replay(const run_config& config, const loaded_input& loaded
         {.node = node_policy->get(), .device = device_policy ? device_policy.get() : node_policy->get()},
         {.requests_max = loaded.input.requests.size() + 1}};
     const auto rules = (*entry)->make();
+    std::unique_ptr<placer> decides;
+    if (is_volcano) decides = std::make_unique<volcano_placer>(loaded.input, *record.ledger);
     simulation sim{loaded.input,
                    *record.ledger,
                    alloc,
@@ -155,7 +187,8 @@ expected<run_record> replay(const run_config& config, const loaded_input& loaded
                    fragmentation,
                    {.sample_interval = config.sample_interval_s * vgpualloc::ticks_per_second,
                     .on_failure = config.after_failure == "lose" ? after_failure::lose : after_failure::requeue,
-                    .layout_change = config.layout_change_s * vgpualloc::ticks_per_second}};
+                    .layout_change = config.layout_change_s * vgpualloc::ticks_per_second,
+                    .decides = decides.get()}};
     record.result = sim.run(tell);
     record.has_queue = rules->keeps_waiting();
     count_end_state(record, loaded.input, alloc, sim.state());

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <memory>
 #include <numeric>
 #include <string_view>
 #include <unordered_map>
@@ -50,6 +51,13 @@ public:
         add_typical();
         if (has_jobs()) {
             if (auto joined = add_jobs(); !joined) return unexpected(std::move(joined).error());
+        }
+        if (!workload_->nodes.empty()) {
+            input_.objects =
+                std::make_shared<kubernetes_objects>(kubernetes_objects{.dialects = state_->dialects,
+                                                                        .nodes = std::move(workload_->nodes),
+                                                                        .pods = std::move(pod_objects_),
+                                                                        .deviceshare = workload_->deviceshare});
         }
         return std::move(input_);
     }
@@ -129,18 +137,22 @@ private:
         return workload_->classes[class_of_[row.pod_class]];
     }
 
-    /// The numbers of the requests of a class, by template. Equal requests of a class are one; those of two classes are
-    /// two, so that classes can be told apart.
+    /// The numbers of the requests of a class, by template. Requests of a class that are equal, and whose pods are, are
+    /// one; those of two classes are two, so that classes can be told apart.
     const std::vector<std::uint32_t>& requests_of(std::uint32_t number) {
         std::vector<std::uint32_t>& known = requests_of_[number];
         if (!known.empty()) return known;
         const std::size_t first = input_.requests.size();
         for (const pod_template& part : workload_->classes[number].templates) {
-            const auto same = std::find(input_.requests.begin() + static_cast<std::ptrdiff_t>(first),
-                                        input_.requests.end(), part.request);
-            known.push_back(static_cast<std::uint32_t>(same - input_.requests.begin()));
-            if (same != input_.requests.end()) continue;
+            std::size_t same = first;
+            while (same < input_.requests.size() &&
+                   (input_.requests[same] != part.request || pod_objects_[same] != part.object)) {
+                ++same;
+            }
+            known.push_back(static_cast<std::uint32_t>(same));
+            if (same < input_.requests.size()) continue;
             input_.requests.push_back(part.request);
+            pod_objects_.push_back(part.object);
             input_.requested.push_back(requested_of(input_.nodes, part.request).milli);
             input_.request_names.push_back(workload_->classes[number].name);
         }
@@ -292,6 +304,7 @@ private:
     std::vector<std::uint32_t> queue_of_;                 ///< by queue of the table
     std::vector<std::uint32_t> first_pod_;                ///< by row
     std::vector<std::vector<std::uint32_t>> requests_of_; ///< by class
+    std::vector<vgpualloc::kubernetes::pod> pod_objects_; ///< by request
 };
 
 } // namespace

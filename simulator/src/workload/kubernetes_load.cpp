@@ -2,8 +2,14 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <map>
+#include <optional>
+#include <span>
+#include <string_view>
 #include <utility>
 
+#include "vgpualloc/dialect/mindcluster.hpp"
+#include "vgpualloc/kube/scheduler_config.hpp"
 #include "vgpusim/workload/cluster_files.hpp"
 #include "vgpusim/workload/kubernetes.hpp"
 #include "vgpusim/workload/offered_load.hpp"
@@ -90,6 +96,29 @@ std::vector<std::string> as_list(const std::string& path) {
     return path.empty() ? std::vector<std::string>{} : std::vector{path};
 }
 
+/// The Node objects in the order of the snapshot, with what else is known of their devices.
+std::vector<kubernetes_node> node_objects(const kube::snapshot& state, std::span<const kube::manifest> objects) {
+    std::map<std::string_view, const vgpualloc::kubernetes::node*> nodes;
+    std::map<std::string_view, const vgpualloc::kubernetes::text_map*> config_maps;
+    for (const kube::manifest& object : objects) {
+        if (object.node) nodes.emplace(object.name, &*object.node);
+        if (object.kind == "ConfigMap") config_maps[object.name] = &object.data;
+    }
+    const vgpualloc::dialect* const chips = state.dialects.find("mindcluster");
+    std::vector<kubernetes_node> all;
+    for (std::size_t i = 0; i < state.nodes().nodes.size(); ++i) {
+        const std::string& name = state.nodes().nodes[i].name;
+        kubernetes_node& node = all.emplace_back(
+            kubernetes_node{.object = *nodes.at(name), .device_list = {}, .devices = state.devices[i]});
+        const auto more = chips == nullptr ? config_maps.end() : config_maps.find(chips->config_map_of(name));
+        if (more == config_maps.end()) continue;
+        if (auto info = vgpualloc::dialects::mindcluster::read_device_info(*more->second)) {
+            node.device_list = std::move(info->device_list);
+        }
+    }
+    return all;
+}
+
 /// The table, the classes and the queues; `state` says how pods are to be read.
 expected<kubernetes_workload> read_workload(const run_config& config, const kube::snapshot& state,
                                             std::vector<input_file>& records) {
@@ -111,6 +140,17 @@ expected<kubernetes_workload> read_workload(const run_config& config, const kube
     if (!queues) return unexpected(queues.error());
     workload.queues = *std::move(queues);
     return workload;
+}
+
+/// What volcano-scheduler.conf says of plugin deviceshare, where there is such a file.
+expected<std::optional<vgpualloc::dialects::volcano::plugin_arguments>>
+read_scheduler_config(const run_config& config, std::vector<input_file>& records) {
+    if (config.scheduler_config.empty()) return std::nullopt;
+    const auto text = read_recorded(config.scheduler_config, &records);
+    if (!text) return unexpected(text.error());
+    auto arguments = kube::parse_scheduler_config(text->text, text->name);
+    if (!arguments) return unexpected(std::move(arguments).error());
+    return std::optional{*std::move(arguments)};
 }
 
 } // namespace
@@ -148,12 +188,17 @@ expected<loaded_input> load_kubernetes(const run_config& config) {
     auto dialects =
         load_dialects({.catalog = as_list(config.catalog), .config = as_list(config.config)}, &loaded.files);
     if (!dialects) return unexpected(dialects.error());
+    auto deviceshare = read_scheduler_config(config, loaded.files);
+    if (!deviceshare) return unexpected(std::move(deviceshare).error());
+    if (*deviceshare) dialects->exclusive_rules = (*deviceshare)->exclusive_rules;
     const auto objects = load_objects({vgputraces::resolve_trace_path(config.nodes)}, &loaded.files);
     if (!objects) return unexpected(objects.error());
     const auto state = make_empty_cluster(*objects, vgpualloc::dialect_set{*std::move(dialects)}, config.nodes);
     if (!state) return unexpected(state.error());
     auto workload = read_workload(config, *state, loaded.files);
     if (!workload) return unexpected(std::move(workload).error());
+    workload->nodes = node_objects(*state, *objects);
+    workload->deviceshare = *std::move(deviceshare);
     loaded.warnings = state->warnings;
     std::ranges::move(classes_not_served(*state, *workload), std::back_inserter(loaded.warnings));
     auto input = build_kubernetes_workload(*state, *std::move(workload));

@@ -62,8 +62,11 @@ expected<pod_template> read_template(const manifest& object, const std::string& 
     if (const auto unread = unread_of(object, dialects)) return unexpected(*unread);
     auto pod = vgpualloc::kube::read_snapshot_pod(object, dialects);
     if (!pod) return unexpected(std::move(pod).error());
-    return pod_template{
-        .suffix = task.empty() ? "" : "-" + task, .pods = object.replicas, .request = std::move(pod->request)};
+    pod->object.name = split_name(object).first;
+    return pod_template{.suffix = task.empty() ? "" : "-" + task,
+                        .pods = object.replicas,
+                        .request = std::move(pod->request),
+                        .object = std::move(pod->object)};
 }
 
 /// Pods and minimum, when all templates are there.

@@ -125,7 +125,10 @@ void scheduler::unallocate(managed_node& where, const pod& pending) {
 
 attempt scheduler::try_in_session(const pod& pending, bool roll_back) {
     attempt result;
-    for (const auto& managed : nodes_) result.nodes.push_back(ask(*managed, pending));
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+        const bool is_candidate = admitted_.empty() || admitted_[i];
+        result.nodes.push_back(is_candidate ? ask(*nodes_[i], pending) : node_answer{});
+    }
     if (options_.ascend_mindcluster) score_in_batch(pending, result.nodes);
     for (std::size_t i = 0; i < result.nodes.size(); ++i) {
         if (!result.nodes[i].fits()) continue;
@@ -137,6 +140,10 @@ attempt scheduler::try_in_session(const pod& pending, bool roll_back) {
     result.allocated = allocate(winner, pending);
     if (!result.allocated->ok || roll_back) unallocate(winner, pending);
     return result;
+}
+
+void scheduler::discard(const pod& pending) {
+    if (const auto where = remove(pending.uid)) unallocate(*nodes_[*where], pending);
 }
 
 attempt scheduler::schedule(const pod& pending, bool roll_back, const kubernetes::text_map& bind_annotations) {

@@ -19,6 +19,8 @@ struct discipline_entry {
     std::unique_ptr<discipline> (*make)();
     /// Whether it can plan the workload on these nodes; null: it can plan all. Errors have the field "discipline".
     vgpualloc::expected<void> (*check)(const simulation_input&, const vgpualloc::cluster&) = nullptr;
+    /// It starts jobs by simulation::try_start() alone, so that a scheduler other than the allocator may place them.
+    bool only_tries = false;
 };
 
 template <class Discipline>
@@ -36,10 +38,12 @@ template <overtaking Overtakes, bool ByPriority>
 inline constexpr std::array all_disciplines{
     discipline_entry{.name = "try_once",
                      .summary = "every pod is tried at its arrival and fails if it does not fit then",
-                     .make = make_discipline<try_once>},
+                     .make = make_discipline<try_once>,
+                     .only_tries = true},
     discipline_entry{.name = "fifo",
                      .summary = "a queue in order of arrival; one that does not fit holds up all behind it",
-                     .make = make_queue<overtaking::none, false>},
+                     .make = make_queue<overtaking::none, false>,
+                     .only_tries = true},
     discipline_entry{.name = "easy",
                      .summary =
                          "fifo, but whoever does not delay the first in the queue, by the estimates, may overtake",
@@ -54,7 +58,8 @@ inline constexpr std::array all_disciplines{
                      .make = make_queue<overtaking::everybody, true>},
     discipline_entry{.name = "gang",
                      .summary = "whoever fits starts, in order of arrival, jobs of several pods all or nothing",
-                     .make = make_queue<overtaking::everybody, false>},
+                     .make = make_queue<overtaking::everybody, false>,
+                     .only_tries = true},
     discipline_entry{.name = "priority+fifo",
                      .summary = "by priority with preemption; one that does not fit holds up all behind it",
                      .make = make_queue<overtaking::none, true>},

@@ -20,6 +20,7 @@
 #include "vgpusim/engine/latency.hpp"
 #include "vgpusim/engine/mig_instances.hpp"
 #include "vgpusim/engine/over_time.hpp"
+#include "vgpusim/engine/placer.hpp"
 #include "vgpusim/engine/quota_book.hpp"
 #include "vgpusim/workload/workload.hpp"
 
@@ -65,6 +66,9 @@ struct simulation_options {
     after_failure on_failure = after_failure::requeue;
     /// How long it takes to make a MIG instance that is not there; its slices are taken meanwhile.
     vgpualloc::ticks layout_change{};
+    /// Decides in place of the allocator, which then only shows the state of nodes; null: the allocator decides. It
+    /// needs a discipline that only tries (discipline_entry::only_tries).
+    placer* decides = nullptr;
 };
 
 /// When the most was allocated; of equal moments the first.
@@ -92,8 +96,9 @@ struct simulation_result {
     allocation_peak peak;
     event_clock clock; ///< of the ledger's events
     disturbances disturbed;
-    std::int64_t placed = 0; ///< pods that started at least once
-    std::int64_t failed = 0; ///< pods that were given up
+    overcommitment given_beyond; ///< by a placer
+    std::int64_t placed = 0;     ///< pods that started at least once
+    std::int64_t failed = 0;     ///< pods that were given up
     std::int64_t finished = 0;
     std::int64_t decisions = 0;
     std::uint64_t loop_ns = 0; ///< wall time of the loop
@@ -164,7 +169,7 @@ private:
     void change_cluster(const cluster_event& change);
     void stop_job(std::uint32_t job, bool again);
     void end_pod(std::uint32_t pod);
-    [[nodiscard]] vgpualloc::expected<vgpualloc::placed_pod, vgpualloc::rejection> place(std::uint32_t pod);
+    [[nodiscard]] std::optional<vgpualloc::placed_pod> place(std::uint32_t pod);
     start_result start_single(std::uint32_t job, const approval* approve);
     start_result start_pod(std::uint32_t pod, const approval& approve);
     start_result start_gang(std::uint32_t job, const approval* approve);

@@ -19,12 +19,13 @@ struct run_config {
     std::string format = "openb";
     std::string nodes;
     std::string pods;
-    std::string classes;  ///< format kubernetes: manifests of the classes of pods
-    std::string queues;   ///< format kubernetes: queues and their quotas; empty: none
-    std::string config;   ///< format kubernetes: device configuration; empty: none
-    std::string catalog;  ///< format kubernetes: catalog file; empty: what is built in
-    std::string events;   ///< what happens to nodes and devices; empty: nothing
-    std::string failures; ///< model that draws failures; empty: none
+    std::string classes;          ///< format kubernetes: manifests of the classes of pods
+    std::string queues;           ///< format kubernetes: queues and their quotas; empty: none
+    std::string config;           ///< format kubernetes: device configuration; empty: none
+    std::string scheduler_config; ///< format kubernetes: Volcano's volcano-scheduler.conf; empty: none
+    std::string catalog;          ///< format kubernetes: catalog file; empty: what is built in
+    std::string events;           ///< what happens to nodes and devices; empty: nothing
+    std::string failures;         ///< model that draws failures; empty: none
     std::string policy = "fgd";
     std::string device_policy; ///< empty: the policy itself
     std::string mode = "hami_core";

@@ -9,6 +9,7 @@
 #include "vgpualloc/kube/snapshot.hpp"
 #include "vgpusim/study/config.hpp"
 #include "vgpusim/study/record.hpp"
+#include "vgpusim/workload/kubernetes_objects.hpp"
 #include "vgpusim/workload/pod_classes.hpp"
 #include "vgpusim/workload/workload.hpp"
 #include "vgputraces/arrivals.hpp"
@@ -20,6 +21,9 @@ struct kubernetes_workload {
     vgputraces::arrival_table arrivals;
     std::vector<pod_class> classes;
     std::optional<std::vector<job_queue>> queues; ///< none: those that rows name, without quotas
+    std::vector<kubernetes_node> nodes{};         ///< in the order of the snapshot; empty: nobody asks for objects
+    /// What plugin deviceshare is told; none: nothing was said.
+    std::optional<vgpualloc::dialects::volcano::plugin_arguments> deviceshare{};
 };
 
 /// The workload on the nodes of `state`, in their order. A row is the pods of its class: its name is the pod's, and of

@@ -18,6 +18,7 @@ struct pod_template {
     std::string suffix;    ///< of their names, before the number: "-worker" for a task of a Volcano Job
     std::int64_t pods = 1; ///< at least 1
     vgpualloc::pod_request request;
+    vgpualloc::kubernetes::pod object{}; ///< of one pod, with the name of the class
 };
 
 /// A Pod, or an object that makes pods.

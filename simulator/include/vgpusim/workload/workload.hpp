@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +17,8 @@
 #include "vgpualloc/model/request.hpp"
 
 namespace vgpusim {
+
+struct kubernetes_objects; // workload/kubernetes_objects.hpp
 
 /// One arrival. Names of tuned copies are made when they are written: a million of them would be a quarter of the
 /// memory.
@@ -91,6 +94,8 @@ struct simulation_input {
     bool rows_are_jobs = false;
     std::vector<job_queue> queues{};             ///< empty: one without a quota
     std::vector<cluster_event> cluster_events{}; ///< by time
+    /// For schedulers that read Kubernetes objects; null for workloads of other formats.
+    std::shared_ptr<const kubernetes_objects> objects{};
     /// How the dialect of the lists spells a reason for not placing a pod.
     std::string_view (*reason_name)(vgpualloc::rejection_code) noexcept = vgpualloc::to_string;
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "vgpualloc/compat/volcano/device.hpp"
@@ -53,6 +54,13 @@ public:
     attempt schedule(const pod& pending, bool roll_back, const kubernetes::text_map& bind_annotations = {});
     /// The same without binding: the session has the allocation, the cache does not.
     attempt try_in_session(const pod& pending, bool roll_back);
+
+    /// What other plugins leave: nodes that are not admitted are not asked. Holds until the next call; by default all.
+    void admit_only(std::vector<bool> nodes) { admitted_ = std::move(nodes); }
+    /// Takes back what schedule() bound in the open session, as the gang plugin does for a job that is not complete:
+    /// the allocation is undone as with `roll_back`, and the cache has the pod no longer. Nothing for a pod that is not
+    /// bound.
+    void discard(const pod& pending);
 
     /// A pod that carries its annotations already runs on a node (a restarted scheduler finds it).
     void restore(pod bound, std::size_t where);
@@ -102,6 +110,7 @@ private:
 
     device_config config_;
     plugin_options options_;
+    std::vector<bool> admitted_; ///< by node; empty: all
     std::shared_ptr<exclusive_memory> exclusive_;
     std::vector<std::unique_ptr<managed_node>> nodes_;
     bool holding_ = false;
