@@ -63,7 +63,9 @@ HOLDS = {
     "tests/cli/explain_nodes_test.py": ["explain/hami", "explain/not_considered", "policy/hami"],
     "tests/cli/scheduler_config_test.py": ["explain/deviceshare", "kube/scheduler_config"],
     "tests/cli/fetch_test.py": ["vgpufetch/fetch"],
+    "tests/cli/volcano_run_test.py": ["vgpusim/engine/placer"],
     "tests/conformance/cases_test.py": ["vgpuconformance/conformance"],
+    "tests/conformance/run_cases_test.py": ["vgpusim/engine/volcano_placer", "vgpusim/workload/kubernetes_objects"],
     "tests/unit/simulator/engine/simulation_test.cpp": [
         "vgpusim/discipline/discipline", "vgpusim/workload/workload"],
     "tests/unit/simulator/outputs/output_test.cpp": [

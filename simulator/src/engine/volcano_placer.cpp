@@ -207,9 +207,10 @@ expected<vgpualloc::placed_pod, rejection_code> volcano_placer::place(std::uint3
     }
     scheduler_->admit_only(candidates_);
     vgpualloc::kubernetes::pod object = object_of(pod);
-    const volcano::attempt attempt = scheduler_->schedule(object, false);
-    if (!attempt.bound) return unexpected(main_code(attempt, candidates_));
+    const volcano::attempt attempt = scheduler_->try_in_session(object, false);
+    if (!attempt.allocated || !attempt.allocated->ok) return unexpected(main_code(attempt, candidates_));
     for (const auto& [key, value] : attempt.allocated->annotations) object.annotations[key] = value;
+    allocated_.push_back({.pod = pod, .bound = object, .node = *attempt.chosen});
     return book(read_back(pod, std::move(object), attempt));
 }
 
@@ -284,7 +285,26 @@ void volcano_placer::count_overcommitted() {
     given_beyond_.devices_max = std::max(given_beyond_.devices_max, given_beyond_.devices_last);
 }
 
+/// Jobs that are complete are bound; a session that is open does not see the cache.
+void volcano_placer::bind_allocated() {
+    for (allocated_pod& whole : allocated_) scheduler_->restore(std::move(whole.bound), whole.node);
+    allocated_.clear();
+}
+
+void volcano_placer::begin_pass() {
+    bind_allocated();
+    scheduler_->open_session();
+}
+
+void volcano_placer::discard(std::uint32_t pod) {
+    const auto here = std::ranges::find(allocated_, pod, &allocated_pod::pod);
+    if (here == allocated_.end()) return; // it asks for no device
+    scheduler_->discard(object_of(pod), here->node);
+    allocated_.erase(here);
+}
+
 void volcano_placer::release(std::uint32_t pod) {
+    bind_allocated();
     count_overcommitted();
     // A pod without devices was never told to the model.
     if (asks_for_devices(pod)) static_cast<void>(scheduler_->remove(input_->name_of(input_->pods[pod])));

@@ -142,10 +142,6 @@ attempt scheduler::try_in_session(const pod& pending, bool roll_back) {
     return result;
 }
 
-void scheduler::discard(const pod& pending) {
-    if (const auto where = remove(pending.uid)) unallocate(*nodes_[*where], pending);
-}
-
 attempt scheduler::schedule(const pod& pending, bool roll_back, const kubernetes::text_map& bind_annotations) {
     attempt result = try_in_session(pending, roll_back);
     if (!result.allocated || !result.allocated->ok || roll_back) return result;

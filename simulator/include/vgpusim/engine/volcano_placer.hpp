@@ -42,10 +42,10 @@ public:
     /// The input passes check_volcano(); it and the ledger must outlive the placer.
     volcano_placer(const simulation_input& input, vgpualloc::ledger& book);
 
-    void begin_pass() override { scheduler_->open_session(); }
+    void begin_pass() override;
     [[nodiscard]] vgpualloc::expected<vgpualloc::placed_pod, vgpualloc::rejection_code>
     place(std::uint32_t pod) override;
-    void discard(std::uint32_t pod) override { scheduler_->discard(object_of(pod)); }
+    void discard(std::uint32_t pod) override;
     void release(std::uint32_t pod) override;
     [[nodiscard]] vgpualloc::rejection_code why_never(std::span<const std::uint32_t> pods,
                                                       std::uint32_t minimum) override;
@@ -65,12 +65,19 @@ private:
                                                const vgpualloc::compat::volcano::attempt& attempt);
     [[nodiscard]] vgpualloc::placed_pod book(vgpualloc::booking given);
     void count_overcommitted();
+    void bind_allocated();
 
     const simulation_input* input_;
     vgpualloc::ledger* ledger_;
     std::vector<const vgpualloc::dialect*> spoken_; ///< by request: the dialect it asks for devices in; null: for none
     std::unique_ptr<scheduler> scheduler_;
-    std::vector<bool> candidates_;                                                      ///< by node
+    struct allocated_pod {
+        std::uint32_t pod = 0;
+        vgpualloc::kubernetes::pod bound; ///< with its annotations
+        std::size_t node = 0;
+    };
+    std::vector<allocated_pod> allocated_; ///< in the open session; the scheduler's cache has them once that is over
+    std::vector<bool> candidates_;         ///< by node
     std::set<std::pair<vgpualloc::node_index, vgpualloc::device_index>> overcommitted_; ///< some may be no longer
     overcommitment given_beyond_;
 };

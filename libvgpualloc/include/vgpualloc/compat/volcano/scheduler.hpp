@@ -57,10 +57,9 @@ public:
 
     /// What other plugins leave: nodes that are not admitted are not asked. Holds until the next call; by default all.
     void admit_only(std::vector<bool> nodes) { admitted_ = std::move(nodes); }
-    /// Takes back what schedule() bound in the open session, as the gang plugin does for a job that is not complete:
-    /// the allocation is undone as with `roll_back`, and the cache has the pod no longer. Nothing for a pod that is not
-    /// bound.
-    void discard(const pod& pending);
+    /// Takes back what try_in_session() allocated on a node, as the gang plugin does for a job that is not complete: as
+    /// with `roll_back`, but later in the session.
+    void discard(const pod& pending, std::size_t where) { unallocate(*nodes_[where], pending); }
 
     /// A pod that carries its annotations already runs on a node (a restarted scheduler finds it).
     void restore(pod bound, std::size_t where);
