@@ -37,7 +37,7 @@ class ReportTest(unittest.TestCase):
         environment = clean_environment(HOME=str(root))
         subprocess.run([VGPUSIM, "run", *lists, "--out", str(cls.run_folder)], check=True, env=environment,
                        stdout=subprocess.DEVNULL)
-        subprocess.run([VGPUSIM, "run", *lists, "--departures", "--offered-load", "0.9", "--out", str(cls.departing)],
+        subprocess.run([VGPUSIM, "run", *lists, "--departures", "--discipline", "easy", "--offered-load", "0.9", "--out", str(cls.departing)],
                        check=True, env=environment, stdout=subprocess.DEVNULL)
         cls.pages = [cls.sample, cls.run_folder / "report.html", cls.departing / "report.html"]
         cls.browser = chromium.Browser(CHROMIUM)

@@ -95,7 +95,7 @@ class DeparturesTest(CliTest):
                       "50.00 % on average until the last pod has arrived\n", shown)
         self.assertIn("active         1 nodes, 1 GPUs at the peak\n", shown)
         page = (self.out / "report.html").read_text(encoding="utf-8")
-        self.assertIn("Every GPU when the most was allocated", page)
+        self.assertIn("Every GPU <span id=\"occupancy-moment\">when the most was allocated", page)
         data = json.loads(page.split('id="report-data">')[1].split("</script>")[0])
         self.assertEqual(data["runs"][0]["cells"], "Po")  # 1000 milli-GPU in base 64: the GPU is drawn full
         self.assertEqual(data["runs"][0]["curves"]["allocation"]["rest"], ["56.25 %", "mean over time"])

@@ -154,7 +154,7 @@ vgpureport::report_run describe(const run_record& record, const loaded_input& lo
         shown.nodes.push_back(std::move(line));
     }
     shown.history = history_of(record, loaded.input);
-    if (!record.result.times.empty()) show_queue(shown, record, loaded.input);
+    if (record.has_queue) show_queue(shown, record, loaded.input);
     if (record.pods_leave) shown.shown_at = record.result.peak.state.time;
     shown.facts = effective(record.config);
     for (auto& [key, value] : shown.facts) {

@@ -30,7 +30,6 @@ namespace {
 /// Of a node in an openb list: jobs are not pods of a kubelet, whose limit says nothing here.
 constexpr std::int64_t pods_max = 1'000'000;
 
-
 /// Whether a node list is objects of Kubernetes: JSON, or YAML, whose first line that says something has a ':'.
 bool has_objects(std::string_view text) {
     const std::size_t begin = text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
