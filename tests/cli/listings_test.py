@@ -132,7 +132,9 @@ class ListingsTest(CliTest):
 
     def test_every_listed_policy_and_mode_runs(self):
         for policy in self.names("policies"):
-            if not policy.startswith("weighted:"):
+            if policy == "compat:volcano":  # decides by Kubernetes objects, which openb lists have not
+                self.assert_error_line(self.run_quickstart("--policy", policy), 2, "policy", f"'{policy}'", "kubernetes")
+            elif not policy.startswith("weighted:"):
                 with self.subTest(policy=policy):
                     self.assert_done(self.run_quickstart("--policy", policy, "--tune", "0.1"))
                     self.assertEqual(self.summary()["policy"], policy)
