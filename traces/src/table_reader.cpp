@@ -39,7 +39,7 @@ bool looks_like_number(std::string_view text) {
     return is_digits(text.substr(0, point)) && (point == text.size() || is_digits(text.substr(point + 1)));
 }
 
-std::optional<ticks> parse_seconds(std::string_view text) {
+std::optional<ticks> parse_table_seconds(std::string_view text) {
     const std::size_t point = std::min(text.find('.'), text.size());
     const std::string_view whole = text.substr(0, point);
     const std::string_view decimals = point == text.size() ? "0" : text.substr(point + 1);
@@ -193,7 +193,7 @@ expected<std::string_view> table_reader::word(std::size_t column) const {
 
 expected<std::optional<ticks>> table_reader::seconds(std::size_t column) const {
     if (cells_[column].empty()) return std::optional<ticks>{};
-    if (const auto time = parse_seconds(cells_[column])) return std::optional{*time};
+    if (const auto time = parse_table_seconds(cells_[column])) return std::optional{*time};
     const auto code = looks_like_number(cells_[column]) ? error_code::out_of_range : error_code::malformed;
     return unexpected(problem(column, code, seconds_expected));
 }
