@@ -34,8 +34,8 @@ vgpualloc::pod_request whole_devices(vgpualloc::milli_cpu cpu, vgpualloc::bytes 
 }
 
 std::int64_t part_of(std::int64_t amount, std::int64_t devices, std::int64_t of_devices) {
-    __extension__ using wide = __int128;
-    return static_cast<std::int64_t>((wide{amount} * devices + of_devices - 1) / of_devices);
+    __extension__ using wide_sum = __int128;
+    return static_cast<std::int64_t>((wide_sum{amount} * devices + of_devices - 1) / of_devices);
 }
 
 class workload_builder {
