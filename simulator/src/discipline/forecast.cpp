@@ -25,8 +25,10 @@ namespace {
 constexpr ticks never = ticks::max();
 constexpr ticks always{std::numeric_limits<std::int64_t>::min()}; ///< it could now, and could before
 
+} // namespace
+
 /// The least of many times, one of which changes at a time.
-class time_tree {
+class release_forecast::time_tree {
 public:
     explicit time_tree(std::size_t size) {
         while (leaves_ < size) leaves_ *= 2;
@@ -44,8 +46,6 @@ private:
     std::size_t leaves_ = 1;
     std::vector<ticks> least_;
 };
-
-} // namespace
 
 /// For one unit of a request, whatever the number of devices: from when each device could serve it.
 struct release_forecast::unit_times {

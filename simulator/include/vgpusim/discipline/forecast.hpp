@@ -56,6 +56,7 @@ private:
         vgpualloc::ticks end;
         std::uint32_t pod = 0;
     };
+    class time_tree;
     struct unit_times;
     struct request_times;
 
