@@ -1,4 +1,4 @@
-// vgpusim catalog: the GPUs and NPUs that can be cut, and into what.
+// vgpusim catalog: the GPUs and NPUs that can be cut, into what, and what boards draw.
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,29 +17,40 @@ namespace {
 namespace explaining = vgpualloc::explaining;
 
 struct options {
-    std::string kind; ///< mig, ascend, or empty: both
+    std::string kind; ///< mig, ascend, power, or empty: all
     std::string name; ///< of a model or chip; empty: all
     std::vector<std::string> files;
     bool json = false;
 };
 
+[[nodiscard]] vgpualloc::error unknown_board(const vgpualloc::power_catalog& catalog, const std::string& name) {
+    std::string names;
+    for (const auto& board : catalog.devices) names += (names.empty() ? "one board of " : ", ") + board.name;
+    return {vgpualloc::error_code::unknown_name, "", "board", name, names};
+}
+
 /// Leaves of the catalog what was asked for. Sources are kept: the entries name them.
 [[nodiscard]] vgpualloc::expected<vgpualloc::hardware_catalog> chosen_part(vgpualloc::hardware_catalog catalog,
                                                                            const options& chosen) {
-    if (chosen.kind == "mig") catalog.ascend = {};
-    if (chosen.kind == "ascend") catalog.mig = {};
+    if (!chosen.kind.empty() && chosen.kind != "mig") catalog.mig = {};
+    if (!chosen.kind.empty() && chosen.kind != "ascend") catalog.ascend = {};
+    if (!chosen.kind.empty() && chosen.kind != "power") catalog.power = {};
     if (chosen.name.empty()) return catalog;
     if (chosen.kind == "mig") {
         const auto model = find_model(catalog.mig, chosen.name);
         if (!model) return vgpualloc::unexpected(model.error());
         catalog.mig = {.models = {**model}, .sources = catalog.mig.sources, .left_out = {}};
-    } else {
+    } else if (chosen.kind == "ascend") {
         const auto chip = find_chip(catalog.ascend, chosen.name);
         if (!chip) return vgpualloc::unexpected(chip.error());
         vgpualloc::ascend_catalog only;
         only.chips.push_back(**chip);
         only.sources = catalog.ascend.sources;
         catalog.ascend = std::move(only);
+    } else {
+        const vgpualloc::device_power* board = find_power(catalog.power, chosen.name);
+        if (board == nullptr) return vgpualloc::unexpected(unknown_board(catalog.power, chosen.name));
+        catalog.power = {.devices = {*board}, .sources = catalog.power.sources};
     }
     return catalog;
 }
@@ -50,14 +61,17 @@ void print(const vgpualloc::hardware_catalog& part, const options& chosen) {
         fmt::print("{}", explaining::catalog_file(part));
     } else if (one && chosen.kind == "mig") {
         fmt::print("{}", explaining::describe(part.mig.models.front()));
-    } else if (one) {
+    } else if (one && chosen.kind == "ascend") {
         fmt::print("{}", explaining::describe(part.ascend.chips.front()));
-    } else if (chosen.kind == "mig") {
-        fmt::print("{}", explaining::list_models(part.mig));
-    } else if (chosen.kind == "ascend") {
-        fmt::print("{}\n{}", explaining::list_chips(part.ascend), explaining::describe(part.ascend.mindcluster));
+    } else if (one) {
+        fmt::print("{}", explaining::describe(part.power.devices.front()));
     } else {
-        fmt::print("{}\n{}", explaining::list_models(part.mig), explaining::list_chips(part.ascend));
+        if (!part.mig.models.empty()) fmt::print("{}", explaining::list_models(part.mig));
+        if (chosen.kind.empty()) fmt::print("\n");
+        if (!part.ascend.chips.empty()) fmt::print("{}", explaining::list_chips(part.ascend));
+        if (chosen.kind == "ascend") fmt::print("\n{}", explaining::describe(part.ascend.mindcluster));
+        if (chosen.kind.empty()) fmt::print("\n");
+        if (!part.power.devices.empty()) fmt::print("{}", explaining::list_power(part.power));
     }
 }
 
@@ -77,11 +91,11 @@ int run(const options& chosen) {
 
 void add_catalog(CLI::App& app, int& exit_code) {
     auto chosen = std::make_shared<options>();
-    CLI::App* command =
-        app.add_subcommand("catalog", "Show GPUs with MIG and Ascend NPUs: profiles, placements, templates");
-    command->add_option("KIND", chosen->kind, "mig or ascend; default: both")
+    CLI::App* command = app.add_subcommand(
+        "catalog", "Show GPUs with MIG and Ascend NPUs: profiles, placements, templates; and what boards draw");
+    command->add_option("KIND", chosen->kind, "mig, ascend or power; default: all")
         ->type_name("")
-        ->check(CLI::IsMember({"mig", "ascend"}).description(""));
+        ->check(CLI::IsMember({"mig", "ascend", "power"}).description(""));
     command->add_option("NAME", chosen->name, "A model or chip by name, card type, PCI id or what the driver prints")
         ->type_name("");
     add_catalog_files(*command, chosen->files);

@@ -47,7 +47,8 @@ constexpr std::array keyed_flags{
     keyed_flag{
         "--scheduler-config", "scheduler_config", "FILE",
         "With --format kubernetes: Volcano's volcano-scheduler.conf, for compat:volcano and its exclusive rules"},
-    keyed_flag{"--file", "catalog", "FILE", "With --format kubernetes: catalog file (docs/catalog.md)"},
+    keyed_flag{"--file", "catalog", "FILE",
+               "Catalog file: devices that are not built in, and what they draw (docs/catalog.md)"},
     keyed_flag{"--events", "events", "FILE", "What happens to nodes and devices: they fail, drain, leave, join"},
     keyed_flag{"--failures", "failures", "FILE", "Model that draws failures of nodes and devices"},
     keyed_flag{"--device-policy", "device_policy", "POLICY",

@@ -51,6 +51,18 @@ class ShowTest(CliTest):
         self.assertNotIn("Ascend", models)
         self.assertNotIn("A100", chips)
         self.assertIn("vir04_4c_dvpp", chips)
+        power = self.shown("power")
+        self.assertRegex(power, r"\nT4 +10 +70 ")
+        self.assertNotIn("vir04", power)
+        for part in (models, power):
+            self.assertIn(part, both)
+
+    def test_what_a_board_draws(self):
+        text = self.shown("power", "NVIDIA A100-SXM4-80GB")
+        self.assertRegex(text, r"board +A100-SXM4-80GB\n")
+        self.assertRegex(text, r"\nbusy W +400\nfrom +S:")
+        self.assertRegex(self.shown("power", "Ascend910A"), r"\nidle W +unknown\n")
+        self.assert_refused(self.vgpusim("catalog", "power", "G2"), "board: got 'G2'", "one board of T4")
 
     def test_a_model_with_its_placements(self):
         text = self.shown("mig", "A100-40GB")
@@ -77,7 +89,7 @@ class ShowTest(CliTest):
         self.assertRegex(self.shown("ascend", "910A"), r"\nvir02 +2184 +2 +unknown +15\n")
 
     def test_sources_are_documents_that_anybody_can_follow(self):  # FINDINGS 39
-        for arguments in (["--json"], ["mig", "--json"], ["ascend", "--json"]):
+        for arguments in (["--json"], ["mig", "--json"], ["ascend", "--json"], ["power", "--json"]):
             text = self.shown(*arguments)
             for word in ("find_string", "user seed", "corpus", "SPEC-", "SEED"):
                 self.assertNotIn(word, text)
@@ -93,7 +105,8 @@ class ShowTest(CliTest):
 
     def test_json_is_a_catalog_file(self):
         """Reading what was printed gives the same again, wholly and for one entry."""
-        for arguments in ([], ["mig"], ["ascend"], ["mig", "B200-180GB"], ["ascend", "310P3"]):
+        for arguments in ([], ["mig"], ["ascend"], ["power"], ["mig", "B200-180GB"], ["ascend", "310P3"],
+                          ["power", "T4"]):
             with self.subTest(arguments=arguments):
                 printed = self.shown(*arguments, "--json")
                 path = self.write("printed.json", printed)
@@ -158,6 +171,7 @@ class RefusedTest(CliTest):
         self.assert_file_refused(json.dumps({"schema": "vgpualloc-catalog/2", "mig": [MODEL]}), "schema",
                                  "vgpualloc-catalog/2")
         self.assert_file_refused(catalog([]), "mig")
+        self.assert_file_refused(catalog(power=[{"key": "X", "idle_w": 9, "busy_w": 8}]), "power 'X': busy_w: got '8'")
         self.assert_file_refused(catalog([MODEL], gpus=[]), "gpus", "unknown key")
         self.assert_file_refused('{"schema": "vgpualloc-catalog/1", "schema": "vgpualloc-catalog/1"}', "twice")
 

@@ -53,6 +53,50 @@ class WorkloadTest(CliTest):
         return list(self.placements(files, rows, **how).values())
 
 
+class OverTimeTest(WorkloadTest):
+    """Columns of timeseries.csv and figures of summary.json that come from the devices, by hand."""
+
+    HEADER = "name,class,arrival,duration\n"
+
+    def rows(self):
+        with open(self.out / "timeseries.csv", newline="", encoding="utf-8") as file:
+            return list(csv.DictReader(file))
+
+    def test_memory_compute_power_and_stranded_slices(self):
+        files = self.model([KINDS["mig"]], [{"name": name, "request": {"profile": name}} for name in ("1g.5gb", "3g.20gb", "7g.40gb")])
+        # GPU 0 is taken whole for 10 s. The small one takes slice 0 of GPU 1, where alone a 4g.20gb may start; as long as
+        # the half is in slices 4 to 7, what is left would not be enough for one anyhow.
+        self.replay(files, [("whole", "7g.40gb", 0, 10), ("small", "1g.5gb", 2, 18), ("half", "3g.20gb", 4, 6)], header=self.HEADER)
+        columns = ["time", "running", "memory_mib", "power_w", "stranded_1g.5gb", "stranded_4g.20gb", "stranded_7g.40gb"]
+        rows = [[row[column] for column in columns] for row in self.rows()]
+        whole, small, half = int(rows[0][2]), int(rows[1][2]) - int(rows[0][2]), int(rows[2][2]) - int(rows[1][2])
+        self.assertTrue(39000 < whole < 41000 and 4800 < small < 5200, rows)
+        self.assertEqual(rows[0], ["0", "1", str(whole), str(400 + 52), "0", "0", "0"])
+        self.assertEqual(rows[1], ["2", "2", str(whole + small), str(400 + 400), "0", "4", "0"])
+        summary = self.summary()
+        self.assertEqual(rows[2][5], "0")
+        stranded = {entry["profile"]: entry for entry in summary["stranded_slices"]}
+        self.assertEqual(stranded["4g.20gb"], {"profile": "4g.20gb", "end": 0, "max": 4, "mean": 4 * (2 + 10) / 20})
+        power = summary["power"]
+        self.assertEqual((power["idle_w"], power["busy_w"], power["gpus_unknown"], power["end_w"]), (104, 800, 0, 104))
+        watt_seconds = (400 + 52) * 2 + 800 * 8 + (52 + 400) * 10
+        self.assertAlmostEqual(power["energy_kwh"], watt_seconds / 3.6e6)
+        self.assertAlmostEqual(power["mean_w"], watt_seconds / 20)
+        self.assertAlmostEqual(summary["memory"]["mean_mib"], (whole * 10 + small * 18 + half * 6) / 20)
+        self.assertEqual(summary["over_time"], {"seconds": 20, "running_pods": (10 + 18 + 6) / 20, "waiting_jobs": 0,
+                                                "active_gpus": (10 + 18) / 20, "active_nodes": 1})
+
+    def test_boards_of_a_file(self):
+        files = self.model([KINDS["hami_core"]], [{"name": "c", "request": {"memory_mib": 1000}}])
+        row = [("p", "c", 0, 3600)]
+        self.replay(files, row, header=self.HEADER)
+        self.assertEqual(self.summary()["power"]["gpus_unknown"], 0)
+        mine = {"schema": "vgpualloc-catalog/1", "power": [{"key": "V100-SXM2", "card_types": ["V100"], "idle_w": 1000, "busy_w": 3000}]}
+        self.out = self.root / "mine"
+        self.replay(files, row, "--file", self.write("mine.json", json.dumps(mine)), header=self.HEADER)
+        self.assertEqual(self.summary()["power"]["energy_kwh"], 4.0)
+
+
 class ModesTest(WorkloadTest):
     def test_hami_core(self):
         # 32,768 MiB and 100 % a device: two halves of the compute fill one, and 20,000 MiB do not fit beside 20,000.

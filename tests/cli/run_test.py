@@ -11,7 +11,7 @@ from support import NODES, OUTPUTS, PODS, QUICKSTART, TIMED_HEADER, VGPUSIM, Cli
 PODS_COLUMNS = ["order", "name", "node", "gpus", "placed", "reason", "arrival_s", "start_s", "end_s",
                 "attempts"]
 SERIES_COLUMNS = ["event", "time", "arrived_milli", "allocated_milli", "used_nodes", "used_gpus",
-                  "fragmentation_milli", "fragmentation_pct", "served_milli", "waiting"]
+                  "fragmentation_milli", "fragmentation_pct", "served_milli", "waiting", "running", "power_w"]
 
 
 class OutputTest(CliTest):
@@ -84,6 +84,7 @@ class OutputTest(CliTest):
                  "fragmentation": {"amount_milli": number, "ratio": number, "buckets_milli": dict,
                                    "mean_milli": number, "mean_ratio": number},
                  "fault_domains": {"shared": whole, "containers_max": whole},
+                 "power": {"idle_w": whole, "busy_w": whole, "end_w": whole, "gpus_unknown": whole},
                  "timing": {"wall_s": number, "cpu_s": number, "decisions_per_s": number, "decision_p50_us": number,
                             "decision_p99_us": number}}
         self.assert_shape(summary, shape)

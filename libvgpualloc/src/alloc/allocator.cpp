@@ -80,7 +80,7 @@ inline double allocator::plain_key(const request_class& wanted, cached_index& in
     return new_key(wanted, owner, group.facts[slot]);
 }
 
-double allocator::new_key(const request_class& wanted, const node_slot& owner, const node_facts& facts) {
+inline double allocator::new_key(const request_class& wanted, const node_slot& owner, const node_facts& facts) {
     const node_view before{
         .node = facts.node, .cpu_capacity = facts.cpu_capacity, .cpu_left = owner.cpu_left, .config = owner.config};
     double score = scorer_.score(wanted.scored, before);

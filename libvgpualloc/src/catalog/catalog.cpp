@@ -1,4 +1,4 @@
-// Both catalogs as one value.
+// The catalogs as one value.
 #include "vgpualloc/catalog/catalog.hpp"
 
 #include <string>
@@ -17,32 +17,44 @@ error in_file(error failure, std::string_view name) {
 
 } // namespace
 
-hardware_catalog built_in_catalog() { return {.mig = built_in_mig_catalog(), .ascend = built_in_ascend_catalog()}; }
+hardware_catalog built_in_catalog() {
+    return {.mig = built_in_mig_catalog(), .ascend = built_in_ascend_catalog(), .power = built_in_power_catalog()};
+}
 
 expected<hardware_catalog> merge_file(const hardware_catalog& base, std::string_view json, std::string_view name) {
     const auto document = vgpuformats::parse_json(json, name);
     if (!document) return unexpected(document.error());
     const auto contains = [&document](std::string_view key) { return document->find(key) != nullptr; };
-    const bool has_mig = contains("mig");
     const bool has_ascend = contains("ascend") || contains("mindcluster");
-    if (document->is_map() && !has_mig && !has_ascend) {
-        return unexpected(
-            error{error_code::missing, std::string{name}, "", "", "mig (GPUs) or ascend (NPUs) is required"});
+    const bool has_power = contains("power");
+    const bool has_mig = contains("mig");
+    if (document->is_map() && !has_mig && !has_ascend && !has_power) {
+        return unexpected(error{error_code::missing, std::string{name}, "", "",
+                                "mig (GPUs), ascend (NPUs) or power (what boards draw) is required"});
     }
     hardware_catalog result = base;
-    if (has_mig || !has_ascend) {
-        const auto more = parse_mig_catalog(json, name);
+    const auto merge_part = [&](auto& part, const auto& more) -> expected<void> {
         if (!more) return unexpected(more.error());
-        auto merged = merge(base.mig, *more);
+        auto merged = merge(part, *more);
         if (!merged) return unexpected(in_file(std::move(merged).error(), name));
-        result.mig = *std::move(merged);
+        part = *std::move(merged);
+        return {};
+    };
+    // A file that is no map at all is refused by whichever reader is asked.
+    if (has_mig || (!has_ascend && !has_power)) {
+        if (auto merged = merge_part(result.mig, parse_mig_catalog(json, name)); !merged) {
+            return unexpected(merged.error());
+        }
     }
     if (has_ascend) {
-        const auto more = parse_ascend_catalog(json, name);
-        if (!more) return unexpected(more.error());
-        auto merged = merge(base.ascend, *more);
-        if (!merged) return unexpected(in_file(std::move(merged).error(), name));
-        result.ascend = *std::move(merged);
+        if (auto merged = merge_part(result.ascend, parse_ascend_catalog(json, name)); !merged) {
+            return unexpected(merged.error());
+        }
+    }
+    if (has_power) {
+        if (auto merged = merge_part(result.power, parse_power_catalog(json, name)); !merged) {
+            return unexpected(merged.error());
+        }
     }
     return result;
 }

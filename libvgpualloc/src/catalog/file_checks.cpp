@@ -14,7 +14,7 @@ void check_provenance(const vgpuformats::cursor& entry, const provenance& from,
 }
 
 void check_header(const vgpuformats::cursor& root) {
-    root.only({"schema", "sources", "left_out", "mig", "ascend", "mindcluster"});
+    root.only({"schema", "sources", "left_out", "mig", "ascend", "mindcluster", "power"});
     static constexpr std::array<std::string_view, 1> schemas{"vgpualloc-catalog/1"};
     static_cast<void>(root.at("schema").one_of(schemas));
 }

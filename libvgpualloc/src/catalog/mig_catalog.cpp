@@ -5,6 +5,7 @@
 
 #include "vgpualloc/catalog/mig.hpp"
 
+#include "matching.hpp"
 #include "merging.hpp"
 #include "mig_checks.hpp"
 #include "vgpualloc_embedded.hpp"
@@ -13,51 +14,9 @@ namespace vgpualloc {
 
 namespace {
 
-[[nodiscard]] bool is_word_char(char c) {
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
-}
-
-/// Labels of Kubernetes nodes have dashes where the driver prints spaces.
-[[nodiscard]] std::string dashed(std::string_view text) {
-    std::string result{text};
-    std::ranges::replace(result, ' ', '-');
-    return result;
-}
-
-/// Whether `words` stands in `printed` as words of its own: H20 is not in "H200", B200 not in "GB200".
-[[nodiscard]] bool has_words(std::string_view printed, std::string_view words) {
-    const std::string text = dashed(printed);
-    const std::string part = dashed(words);
-    for (auto at = text.find(part); at != std::string_view::npos; at = text.find(part, at + 1)) {
-        const auto end = at + part.size();
-        const bool begins = at == 0 || !is_word_char(text[at - 1]);
-        const bool ends = end == text.size() || !is_word_char(text[end]);
-        if (begins && ends) return true;
-    }
-    return false;
-}
-
 [[nodiscard]] bool is_exactly(const mig_model& model, std::string_view text) {
     return model.name == text || std::ranges::find(model.card_types, text) != model.card_types.end() ||
            std::ranges::find(model.pci_ids, text) != model.pci_ids.end();
-}
-
-/// Length of the longest of the model's texts that stands in `text`; 0 if none does.
-[[nodiscard]] std::size_t match_length(const mig_model& model, std::string_view text) {
-    std::size_t longest = has_words(text, model.name) ? model.name.size() : 0;
-    for (const std::string& type : model.card_types) {
-        if (type.size() > longest && has_words(text, type)) longest = type.size();
-    }
-    return longest;
-}
-
-/// The first of `texts` that is also one of `taken`.
-[[nodiscard]] std::optional<std::string> common(const std::vector<std::string>& texts,
-                                                const std::vector<std::string>& taken) {
-    for (const std::string& text : texts) {
-        if (std::ranges::find(taken, text) != taken.end()) return text;
-    }
-    return std::nullopt;
 }
 
 template <class Named>
@@ -74,10 +33,10 @@ namespace detail {
 std::optional<clash> clash_of(const mig_catalog& catalog, const mig_model& model) {
     for (const mig_model& other : catalog.models) {
         if (other.name == model.name) return clash{"key", model.name, "every model once"};
-        if (const auto type = common(model.card_types, other.card_types)) {
+        if (const auto type = common_text(model.card_types, other.card_types)) {
             return clash{"card_types", *type, "card types of its own: '" + *type + "' is one of " + other.name};
         }
-        if (const auto id = common(model.pci_ids, other.pci_ids)) {
+        if (const auto id = common_text(model.pci_ids, other.pci_ids)) {
             return clash{"pci_device_ids", *id, "PCI ids of its own: " + *id + " is one of " + other.name};
         }
     }
@@ -112,16 +71,7 @@ expected<const mig_model*> find_model(const mig_catalog& catalog, std::string_vi
     for (const mig_model& model : catalog.models) {
         if (is_exactly(model, text)) return &model;
     }
-    const mig_model* best = nullptr;
-    const mig_model* rival = nullptr;
-    std::size_t best_length = 0;
-    for (const mig_model& model : catalog.models) {
-        const std::size_t length = match_length(model, text);
-        if (length == 0 || length < best_length) continue;
-        rival = length == best_length ? &model : nullptr;
-        if (length > best_length) best = &model;
-        best_length = length;
-    }
+    const auto [best, rival] = detail::longest_match(catalog.models, text);
     if (best == nullptr) {
         return unexpected(error{error_code::unknown_name, "", "MIG model", std::string{text}, names(catalog.models)});
     }

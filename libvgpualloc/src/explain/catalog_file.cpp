@@ -179,6 +179,16 @@ document mindcluster_of(const mindcluster_catalog& catalog) {
     return object;
 }
 
+document power_of(const device_power& device) {
+    document object;
+    object["key"] = device.name;
+    object["card_types"] = document::list_of(device.card_types);
+    object["idle_w"] = value_of(device.idle_w);
+    object["busy_w"] = value_of(device.busy_w);
+    object["provenance"] = dictionary(device.from);
+    return object;
+}
+
 } // namespace
 
 std::string catalog_file(const hardware_catalog& catalog) {
@@ -186,11 +196,13 @@ std::string catalog_file(const hardware_catalog& catalog) {
     root["schema"] = "vgpualloc-catalog/1";
     source_list sources = catalog.mig.sources;
     sources.insert(catalog.ascend.sources.begin(), catalog.ascend.sources.end());
+    sources.insert(catalog.power.sources.begin(), catalog.power.sources.end());
     root["sources"] = dictionary(sources);
     if (!catalog.mig.left_out.empty()) root["left_out"] = dictionary(catalog.mig.left_out);
     for (const auto& model : catalog.mig.models) root["mig"].push_back(model_of(model));
     if (!catalog.ascend.chips.empty()) root["ascend"] = ascend_of(catalog.ascend);
     if (!catalog.ascend.mindcluster.chips.empty()) root["mindcluster"] = mindcluster_of(catalog.ascend.mindcluster);
+    for (const auto& device : catalog.power.devices) root["power"].push_back(power_of(device));
     return vgpuformats::print_json(root, 1) + "\n";
 }
 

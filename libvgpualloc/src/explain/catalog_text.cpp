@@ -187,6 +187,24 @@ std::string list_chips(const ascend_catalog& catalog) {
     return table(rows, 2);
 }
 
+std::string list_power(const power_catalog& catalog) {
+    std::vector<row> rows{{"board", "idle W", "busy W", "also called"}};
+    for (const auto& device : catalog.devices) {
+        rows.push_back({device.name, shown(device.idle_w), shown(device.busy_w),
+                        device.card_types.empty() ? "" : joined(device.card_types)});
+    }
+    return table(rows);
+}
+
+std::string describe(const device_power& device) {
+    return fields({{"board", device.name},
+                   {"also called", device.card_types.empty() ? "" : joined(device.card_types)},
+                   {"idle W", shown(device.idle_w)},
+                   {"from", std::string{provenance_of(device.from, "idle_w")}},
+                   {"busy W", shown(device.busy_w)},
+                   {"from", std::string{provenance_of(device.from, "busy_w")}}});
+}
+
 std::string describe(const mig_model& model) {
     std::string text = fields(
         {{"model", model.name},

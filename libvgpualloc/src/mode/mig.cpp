@@ -418,6 +418,52 @@ milli_gpu mig::used(const device_spec&, const device_state& state) const {
     return std::min(whole_gpu, share); // adopted instances can overlap
 }
 
+std::int64_t mig::further_instances(const device_state& state, std::size_t profile) const noexcept {
+    std::uint64_t layout = state.layout;
+    std::int64_t count = 0;
+    // Instances of one profile have one length, so taking the lowest free start each time places the most of them.
+    while (const std::uint64_t places = free_places(layout, excluded_by(layout), profile)) {
+        layout |= places & (~places + 1);
+        ++count;
+    }
+    return count;
+}
+
+std::int64_t mig::further_by_amount(const device_state& state, std::size_t profile) const noexcept {
+    const auto& wanted = table_.profiles[profile];
+    mig_units units = table_.model.units;
+    mig_compute compute = table_.model.compute_slices;
+    for_each_bit(state.layout, [&](std::size_t place) {
+        units -= table_.profiles[table_.profile_of[place]].units;
+        compute -= table_.profiles[table_.profile_of[place]].compute;
+    });
+    std::int64_t most = std::min(units.count() / wanted.units.count(), compute.count() / wanted.compute.count());
+    for (const auto& total : table_.totals) {
+        std::int64_t left = total.most;
+        for_each_bit(state.layout, [&](std::size_t place) { left -= total.taken[table_.profile_of[place]]; });
+        if (total.taken[profile] > 0) most = std::min(most, left / total.taken[profile]);
+    }
+    return std::clamp<std::int64_t>(most, 0, further_instances({}, profile));
+}
+
+std::vector<std::string> mig::placed_profiles() const {
+    std::vector<std::string> names;
+    for (const mig_profile& profile : table_.model.profiles) {
+        if (profile.kind == mig_profile_kind::core) names.push_back(profile.name);
+    }
+    return names;
+}
+
+std::int64_t mig::stranded_slices(const device_state& state, std::size_t profile) const {
+    const auto& profiles = table_.model.profiles;
+    std::size_t at = 0;
+    for (std::size_t core = 0;; ++at) {
+        if (profiles[at].kind == mig_profile_kind::core && core++ == profile) break;
+    }
+    const std::int64_t instances = further_by_amount(state, at) - further_instances(state, at);
+    return std::max<std::int64_t>(instances, 0) * profiles[at].size.count();
+}
+
 part_description mig::describe(const device_spec& device, const partition& part) const {
     const auto& instance = std::get<mig_instance>(part);
     return {.name = table_.model.profiles[instance.profile].name,

@@ -27,9 +27,10 @@ bool keeps_times(const simulation_input& input, const discipline& rules) {
 simulation::simulation(const simulation_input& input, vgpualloc::ledger& book, vgpualloc::allocator& alloc,
                        discipline& rules, std::shared_ptr<vgpualloc::fragmentation_model> fragmentation,
                        simulation_options options)
-    : input_{&input}, ledger_{&book}, allocator_{&alloc}, discipline_{&rules}, options_{options}, jobs_{input},
-      quotas_{input.queues}, gauges_{std::move(fragmentation), book.nodes().nodes.size()}, service_{book},
-      id_generation_{alloc.id_generation()} {
+    : input_{&input}, ledger_{&book}, allocator_{&alloc}, discipline_{&rules}, options_{std::move(options)},
+      jobs_{input}, quotas_{input.queues},
+      gauges_{std::move(fragmentation), device_use_model{book.nodes(), options_.power}, book.nodes().nodes.size()},
+      service_{book}, id_generation_{alloc.id_generation()} {
     requests_.reserve(input.requests.size());
     for (const auto& request : input.requests) {
         const auto known = alloc.intern(request);
@@ -41,6 +42,9 @@ simulation::simulation(const simulation_input& input, vgpualloc::ledger& book, v
     if (!input.jobs.empty() || quotas_.limits()) members_live_.resize(jobs_.count());
     if (!input.jobs.empty()) members_here_.resize(jobs_.count());
     for (std::size_t i = 0; i < book.nodes().nodes.size(); ++i) update_node(node_index{i});
+    result_.profiles = gauges_.profiles();
+    result_.stranded_sums.resize(result_.profiles.size());
+    result_.stranded_max = gauges_.stranded;
     if (options_.sample_interval == ticks{0}) result_.samples.reserve(input.pods.size());
 }
 
@@ -63,11 +67,21 @@ sample simulation::state_at(ticks time) const {
             .unusable_micro = gauges_.unusable_micro,
             .used_nodes = gauges_.used_nodes,
             .used_gpus = gauges_.used_gpus,
-            .waiting = waiting_};
+            .waiting = waiting_,
+            .running = running_,
+            .devices = gauges_.devices};
 }
 
 void simulation::record() {
-    if (options_.sample_interval == ticks{0}) result_.samples.push_back(state_at(now_));
+    if (options_.sample_interval == ticks{0}) add_sample(now_);
+    for (std::size_t i = 0; i < result_.stranded_max.size(); ++i) {
+        result_.stranded_max[i] = std::max(result_.stranded_max[i], gauges_.stranded[i]);
+    }
+}
+
+void simulation::add_sample(ticks time) {
+    result_.samples.push_back(state_at(time));
+    result_.stranded.insert(result_.stranded.end(), gauges_.stranded.begin(), gauges_.stranded.end());
 }
 
 void simulation::note_peak() {
@@ -77,9 +91,22 @@ void simulation::note_peak() {
 }
 
 void simulation::hold(ticks until) {
+    if (!result_.profiles.empty() && result_.usage.has_begun()) {
+        const std::int64_t span = (until - now_).count();
+        for (std::size_t i = 0; i < gauges_.stranded.size(); ++i) {
+            result_.stranded_sums[i].hold(gauges_.stranded[i], span);
+        }
+    }
     result_.usage.hold({.allocated_milli = gauges_.allocated_milli,
                         .served_milli = served_milli_,
-                        .unusable_micro = gauges_.unusable_micro},
+                        .unusable_micro = gauges_.unusable_micro,
+                        .used_nodes = gauges_.used_nodes,
+                        .used_gpus = gauges_.used_gpus,
+                        .running = running_,
+                        .waiting = waiting_,
+                        .memory_mib = gauges_.devices.memory_mib,
+                        .compute_milli = gauges_.devices.compute_milli,
+                        .watts = gauges_.devices.watts},
                        until);
     now_ = until;
 }
@@ -248,8 +275,13 @@ start_result simulation::start_gang(std::uint32_t job, const approval* approve) 
 /// A pod that is booked runs from now on, or as soon as its MIG instances are there.
 void simulation::begin(std::uint32_t pod, const vgpualloc::placement& where, std::uint32_t booking) {
     pod_outcome& outcome = result_.pods[pod];
-    if (outcome.booking == no_booking) ++result_.placed;
+    if (outcome.booking == no_booking) {
+        ++result_.placed;
+    } else if (ledger_->bookings()[outcome.booking].where.node != where.node) {
+        ++result_.disturbed.migrations;
+    }
     outcome.booking = booking;
+    ++running_;
     outcome.reason = rejection_code::none;
     served_milli_ += input_->requested[input_->pods[pod].request].count();
     if (!members_live_.empty()) {
@@ -314,86 +346,6 @@ rejection_code simulation::why_never(std::uint32_t job) {
     return *answer;
 }
 
-// ---- ends
-
-/// The pod's booking ends, for whatever reason.
-void simulation::end_pod(std::uint32_t pod) {
-    const node_index where = ledger_->booking_of(pod_id{pod}).where.node;
-    discipline_->on_end(pod, *this);
-    if (options_.decides != nullptr) options_.decides->release(pod);
-    ledger_->release(pod_id{pod});
-    served_milli_ -= input_->requested[input_->pods[pod].request].count();
-    update_node(where);
-    capacity_freed_ = true;
-    pass_due_ = true;
-    if (members_live_.empty()) return;
-    const std::uint32_t job = jobs_.job_of(pod);
-    if (--members_live_[job] == 0 && quotas_.limits()) quotas_.remove(jobs_.queue(job), jobs_.amounts(job));
-}
-
-void simulation::finish(std::uint32_t pod) {
-    end_pod(pod);
-    result_.times[pod].end = now_;
-    result_.times[pod].ended = true;
-    ++result_.finished;
-    record();
-}
-
-/// Stops all pods of a job, of which some run. Those that have ended already run again too: their results were part of
-/// what the job lost.
-void simulation::stop_job(std::uint32_t job, bool again) {
-    for (std::uint32_t i = 0; i < jobs_.pod_count(job); ++i) {
-        const std::uint32_t pod = jobs_.pod(job, i);
-        pod_times& times = result_.times[pod];
-        const bool live = ledger_->is_live(pod_id{pod});
-        if (live || times.ended) {
-            const ticks ran = (times.ended ? times.end : std::max(now_, times.begun)) - times.begun;
-            const auto milli = static_cast<double>(input_->requested[input_->pods[pod].request].count());
-            result_.disturbed.milli_seconds_redone +=
-                milli * (static_cast<double>(ran.count()) / static_cast<double>(vgpualloc::ticks_per_second.count()));
-        }
-        if (live) {
-            end_pod(pod);
-        } else if (times.ended && again) {
-            times.ended = false;
-            --result_.finished;
-        }
-    }
-    std::erase_if(late_members_, [&](std::uint32_t pod) { return jobs_.job_of(pod) == job; });
-    if (again) enqueue(job);
-    record();
-}
-
-void simulation::preempt(std::uint32_t job) {
-    ++result_.disturbed.preemptions;
-    stop_job(job, true);
-}
-
-void simulation::change_cluster(const cluster_event& change) {
-    if (change.what == cluster_change::stops) {
-        std::vector<std::uint32_t> jobs;
-        for (const std::uint32_t slot : ledger_->live_on(change.node)) {
-            const vgpualloc::booking& running = ledger_->bookings()[slot];
-            const bool hit = !change.device || std::ranges::any_of(running.where.shares, [&](const auto& share) {
-                return share.device == *change.device;
-            });
-            if (!hit) continue;
-            ++result_.disturbed.pods_stopped;
-            jobs.push_back(jobs_.job_of(running.pod.value()));
-        }
-        std::ranges::sort(jobs);
-        const auto repeated = std::ranges::unique(jobs);
-        jobs.erase(repeated.begin(), repeated.end());
-        for (const std::uint32_t job : jobs) stop_job(job, options_.on_failure == after_failure::requeue);
-    }
-    service_.apply(change);
-    update_node(change.node);
-    capacity_freed_ = true;
-    pass_due_ = true;
-    discipline_->on_cluster_change(*this);
-    record();
-}
-
 // ---- the loop
 
 bool simulation::is_stale(const event& happening) const noexcept {
@@ -408,7 +360,7 @@ bool simulation::is_over() const noexcept {
 void simulation::handle(const event& happening) {
     // A sample is no part of the run: the last one may come long after everything has ended.
     if (happening.what == event_class::sample) {
-        result_.samples.push_back(state_at(happening.time));
+        add_sample(happening.time);
         const bool more = !queue_.empty() || arrivals_ < input_->pods.size();
         if (more) queue_.push(happening.time + options_.sample_interval, event_class::sample, 0);
         return;

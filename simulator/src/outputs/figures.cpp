@@ -14,11 +14,12 @@ run_figures figures_of(const run_record& record) {
     const double unusable_end = static_cast<double>(record.last.unusable_micro) / 1e6;
     const over_time& usage = record.result.usage;
     const bool means_over_time = record.pods_leave && usage.has_span();
-    const double allocated = means_over_time ? usage.allocated_milli() : allocated_end;
+    const double allocated = means_over_time ? usage.mean<&amounts_in_use::allocated_milli>() : allocated_end;
     const over_time& arrivals = record.result.usage_of_arrivals;
     const bool arrivals_take_time = means_over_time && arrivals.has_span();
-    const double allocated_until = arrivals_take_time ? arrivals.allocated_milli() : allocated;
-    const double served = means_over_time ? usage.served_milli() : static_cast<double>(record.last.served_milli);
+    const double allocated_until = arrivals_take_time ? arrivals.mean<&amounts_in_use::allocated_milli>() : allocated;
+    const double served =
+        means_over_time ? usage.mean<&amounts_in_use::served_milli>() : static_cast<double>(record.last.served_milli);
     const double unusable = means_over_time ? usage.unusable_milli() : unusable_end;
     return {.served_ratio = fraction(served, total),
             .allocation_mean_ratio = fraction(allocated, total),
@@ -30,6 +31,25 @@ run_figures figures_of(const run_record& record) {
             .unusable_of_idle_ratio = fraction(unusable, total - allocated),
             .unusable_end_milli = unusable_end,
             .unusable_of_idle_end_ratio = fraction(unusable_end, total - allocated_end)};
+}
+
+std::optional<time_figures> time_figures_of(const run_record& record) {
+    const over_time& usage = record.result.usage;
+    if (!record.pods_leave || !usage.has_span()) return std::nullopt;
+    time_figures figures{.running_pods = usage.mean<&amounts_in_use::running>(),
+                         .waiting_jobs = usage.mean<&amounts_in_use::waiting>(),
+                         .active_gpus = usage.mean<&amounts_in_use::used_gpus>(),
+                         .active_nodes = usage.mean<&amounts_in_use::used_nodes>(),
+                         .memory_mib = usage.mean<&amounts_in_use::memory_mib>(),
+                         .compute_milli = usage.mean<&amounts_in_use::compute_milli>(),
+                         .watts = usage.mean<&amounts_in_use::watts>()};
+    constexpr double watt_seconds_in_kwh = 3.6e6;
+    figures.seconds = static_cast<double>(usage.span()) / static_cast<double>(vgpualloc::ticks_per_second.count());
+    figures.energy_kwh = figures.watts * figures.seconds / watt_seconds_in_kwh;
+    for (const amount_over_time& slices : record.result.stranded_sums) {
+        figures.stranded_slices.push_back(slices.mean(usage.span()));
+    }
+    return figures;
 }
 
 } // namespace vgpusim

@@ -128,16 +128,36 @@ queue_figures queue_figures_of(const run_record& record, const simulation_input&
     return result;
 }
 
-std::vector<double> waits_of(const run_record& record, const simulation_input& input) {
+std::vector<group_waits> waits_of(const run_record& record, const simulation_input& input) {
     const outcome_rows rows{record, input};
-    std::vector<double> waits;
+    group_waits all;
+    std::vector<group_waits> queues(input.queues.size());
+    std::map<std::string, group_waits> classes;
     outcome_row row;
     for (std::size_t i = 0; i < rows.count(); ++i) {
         rows.read(i, row);
-        if (const auto wait = row.wait()) waits.push_back(seconds(*wait));
+        const auto wait = row.wait();
+        if (!wait) continue;
+        all.seconds.push_back(seconds(*wait));
+        if (queues.size() > 1) queues[rows.queue_of(i)].seconds.push_back(seconds(*wait));
+        classes[class_name(row, input)].seconds.push_back(seconds(*wait));
     }
-    std::ranges::sort(waits);
-    return waits;
+    std::vector<group_waits> groups;
+    const auto add = [&groups](group_waits group, std::string name) {
+        if (group.seconds.empty()) return;
+        group.group = std::move(name);
+        std::ranges::sort(group.seconds);
+        groups.push_back(std::move(group));
+    };
+    add(std::move(all), "");
+    for (std::size_t i = 0; i < queues.size(); ++i) add(std::move(queues[i]), "queue " + input.queues[i].name);
+    const std::size_t before_classes = groups.size();
+    if (classes.size() > 1) {
+        for (auto& [name, waits] : classes) add(std::move(waits), "class " + name);
+    }
+    std::ranges::stable_sort(groups.begin() + static_cast<std::ptrdiff_t>(before_classes), groups.end(),
+                             std::ranges::greater{}, [](const group_waits& group) { return group.seconds.size(); });
+    return groups;
 }
 
 } // namespace vgpusim

@@ -67,24 +67,81 @@ void add_spreads(vgpureport::report_run& shown, const group_figures& group, cons
     add("Bounded slowdown", "", group.bounded_slowdown);
 }
 
+/// A curve of its own: a number of every sample.
+template <class Value>
+void add_series(vgpureport::report_run& shown, const run_record& record, std::string key, std::string title,
+                std::string unit, Value value) {
+    vgpureport::report_series series{
+        .key = std::move(key), .title = std::move(title), .unit = std::move(unit), .values = {}};
+    series.values.reserve(record.result.samples.size());
+    for (const sample& moment : record.result.samples) series.values.push_back(value(moment));
+    shown.series.push_back(std::move(series));
+}
+
+void add_figure(vgpureport::report_run& shown, std::string name, std::string unit, int decimals,
+                vgpureport::better direction, double value) {
+    shown.more_figures.push_back({.name = std::move(name),
+                                  .unit = std::move(unit),
+                                  .decimals = decimals,
+                                  .direction = direction,
+                                  .value = value});
+}
+
+/// What of the devices is given out over time, and what they draw, as far as the lists and the catalog know it.
+void show_devices(vgpureport::report_run& shown, const run_record& record) {
+    const auto means = time_figures_of(record);
+    if (means) {
+        add_series(shown, record, "running", "Running pods", "",
+                   [](const sample& moment) { return static_cast<double>(moment.running); });
+    }
+    if (record.memory_total_mib > 0) {
+        constexpr double mib_per_gib = 1024.0;
+        add_series(shown, record, "memory", "Device memory given out", "GiB",
+                   [](const sample& moment) { return static_cast<double>(moment.devices.memory_mib) / mib_per_gib; });
+        add_series(shown, record, "compute", "Compute given out, in devices", "",
+                   [](const sample& moment) { return static_cast<double>(moment.devices.compute_milli) / 1000.0; });
+    }
+    if (record.gpus_of_unknown_power < record.gpus) {
+        add_series(shown, record, "power", "Power of the GPUs whose power is known", "W",
+                   [](const sample& moment) { return static_cast<double>(moment.devices.watts); });
+        const double watts = means ? means->watts : static_cast<double>(record.last.devices.watts);
+        add_figure(shown, means ? "Power, mean" : "Power at the end", " kW", 2, vgpureport::better::lower,
+                   watts / 1000.0);
+        if (means) add_figure(shown, "Energy", " kWh", 1, vgpureport::better::lower, means->energy_kwh);
+    }
+    const std::size_t profiles = record.result.profiles.size();
+    for (std::size_t profile = 0; profile < profiles; ++profile) {
+        std::size_t at = profile;
+        const std::string& name = record.result.profiles[profile];
+        if (record.result.stranded_max[profile] > 0) {
+            add_series(shown, record, "stranded_" + name, "MIG slices stranded for " + name, "", [&](const sample&) {
+                const std::int64_t slices = record.result.stranded[at];
+                at += profiles;
+                return static_cast<double>(slices);
+            });
+        }
+        const double slices =
+            means ? means->stranded_slices[profile] : static_cast<double>(record.stranded_last[profile]);
+        add_figure(shown, "MIG slices stranded for " + name + (means ? ", mean" : " at the end"), "", 2,
+                   vgpureport::better::lower, slices);
+    }
+}
+
 /// What there is to say of a run in which time passes: how long jobs waited, and what went otherwise than planned.
 void show_queue(vgpureport::report_run& shown, const run_record& record, const simulation_input& input) {
     const queue_figures figures = queue_figures_of(record, input);
     add_spreads(shown, figures.all, "");
     for (const group_figures& group : figures.by_class) add_spreads(shown, group, "class");
     for (const group_figures& group : figures.by_queue) add_spreads(shown, group, "queue");
-    shown.waits.push_back({.group = "", .seconds = waits_of(record, input)});
-    vgpureport::report_series waiting{.key = "queue", .title = "Jobs in the queue", .unit = "", .values = {}};
-    for (const sample& moment : record.result.samples) waiting.values.push_back(static_cast<double>(moment.waiting));
-    shown.series.push_back(std::move(waiting));
+    for (group_waits& waits : waits_of(record, input)) {
+        shown.waits.push_back({.group = std::move(waits.group), .seconds = std::move(waits.seconds)});
+    }
+    add_series(shown, record, "queue", "Jobs in the queue", "",
+               [](const sample& moment) { return static_cast<double>(moment.waiting); });
 
     using vgpureport::better;
     const auto add = [&shown](std::string name, std::string unit, int decimals, better direction, double value) {
-        shown.more_figures.push_back({.name = std::move(name),
-                                      .unit = std::move(unit),
-                                      .decimals = decimals,
-                                      .direction = direction,
-                                      .value = value});
+        add_figure(shown, std::move(name), std::move(unit), decimals, direction, value);
     };
     add("Wait, mean", " s", 1, better::lower, figures.all.wait_s.mean);
     shown.more_figures.back().headline = true;
@@ -99,6 +156,7 @@ void show_queue(vgpureport::report_run& shown, const run_record& record, const s
     add("Pods stopped by failures", "", 0, better::neither, static_cast<double>(disturbed.pods_stopped));
     add("Pods lost to failures", "", 0, better::lower, static_cast<double>(disturbed.pods_lost));
     add("Work redone", " GPU-hours", 2, better::lower, redone_gpu_hours);
+    add("Pods that ran again on another node", "", 0, better::neither, static_cast<double>(disturbed.migrations));
     add("MIG instances made", "", 0, better::neither, static_cast<double>(disturbed.layout_changes));
 }
 
@@ -155,6 +213,7 @@ vgpureport::report_run describe(const run_record& record, const loaded_input& lo
     }
     shown.history = history_of(record, loaded.input);
     if (record.has_queue) show_queue(shown, record, loaded.input);
+    show_devices(shown, record);
     if (record.pods_leave) shown.shown_at = record.result.peak.state.time;
     shown.facts = effective(record.config);
     for (auto& [key, value] : shown.facts) {

@@ -80,8 +80,51 @@ void add_queue(document& summary, const run_record& record, const simulation_inp
     }
 }
 
+/// What of the devices is given out and what they draw, in the parts that the lists and the catalog know about.
+void add_devices(document& summary, const run_record& record) {
+    const auto means = time_figures_of(record);
+    const device_use& last = record.last.devices;
+    if (record.memory_total_mib > 0) {
+        document memory = document::map({{"total_mib", record.memory_total_mib}, {"allocated_mib", last.memory_mib}});
+        document compute =
+            document::map({{"total_milli", record.total_milli}, {"allocated_milli", last.compute_milli}});
+        if (means) {
+            memory["mean_mib"] = means->memory_mib;
+            compute["mean_milli"] = means->compute_milli;
+        }
+        summary["memory"] = memory;
+        summary["compute"] = compute;
+    }
+    if (record.gpus_of_unknown_power < record.gpus) {
+        document power = document::map({{"idle_w", record.idle_watts},
+                                        {"busy_w", record.busy_watts},
+                                        {"end_w", last.watts},
+                                        {"gpus_unknown", record.gpus_of_unknown_power}});
+        if (means) {
+            power["mean_w"] = means->watts;
+            power["energy_kwh"] = means->energy_kwh;
+        }
+        summary["power"] = power;
+    }
+    for (std::size_t i = 0; i < record.result.profiles.size(); ++i) {
+        document stranded = document::map({{"profile", record.result.profiles[i]},
+                                           {"end", record.stranded_last[i]},
+                                           {"max", record.result.stranded_max[i]}});
+        if (means) stranded["mean"] = means->stranded_slices[i];
+        summary["stranded_slices"].push_back(stranded);
+    }
+    if (means) {
+        summary["over_time"] = document::map({{"seconds", means->seconds},
+                                              {"running_pods", means->running_pods},
+                                              {"waiting_jobs", means->waiting_jobs},
+                                              {"active_gpus", means->active_gpus},
+                                              {"active_nodes", means->active_nodes}});
+    }
+}
+
 document json_of(const disturbances& disturbed) {
     return document::map({{"preemptions", disturbed.preemptions},
+                          {"migrations", disturbed.migrations},
                           {"pods_stopped", disturbed.pods_stopped},
                           {"pods_lost", disturbed.pods_lost},
                           {"layout_changes", disturbed.layout_changes},
@@ -147,6 +190,7 @@ std::string summary_json(const run_record& record, const loaded_input& loaded, c
                                       {"nodes", nodes},
                                       {"fragmentation", fragmentation},
                                       {"fault_domains", fault_domains}});
+    add_devices(summary, record);
     if (loaded.input.objects) {
         const overcommitment& beyond = record.result.given_beyond;
         summary["overcommitted"] = document::map({{"devices_max", beyond.devices_max},

@@ -19,8 +19,20 @@ std::int64_t fragmentation_pct_e4(const run_record& record, const sample& moment
 std::string timeseries_csv(const run_record& record) {
     std::string out =
         "event,time,arrived_milli,allocated_milli,used_nodes,used_gpus,fragmentation_milli,fragmentation_pct,"
-        "served_milli,waiting\n";
-    out.reserve(record.result.samples.size() * 64);
+        "served_milli,waiting,running";
+    const bool has_memory = record.memory_total_mib > 0;
+    const bool has_power = record.gpus_of_unknown_power < record.gpus;
+    const std::vector<std::string>& profiles = record.result.profiles;
+    if (has_memory) out += ",memory_mib,compute_milli";
+    if (has_power) out += ",power_w";
+    for (const std::string& profile : profiles) out += ",stranded_" + profile;
+    out += '\n';
+    out.reserve(record.result.samples.size() * (64 + 8 * profiles.size()));
+    std::size_t stranded = 0;
+    const auto add_cell = [&out](std::int64_t value) {
+        out += ',';
+        append_number(out, value);
+    };
     std::int64_t number = 0;
     for (const sample& moment : record.result.samples) {
         append_number(out, number++);
@@ -28,17 +40,19 @@ std::string timeseries_csv(const run_record& record) {
         append_time(out, moment.time);
         for (const std::int64_t value :
              {moment.arrived_milli, moment.allocated_milli, moment.used_nodes, moment.used_gpus}) {
-            out += ',';
-            append_number(out, value);
+            add_cell(value);
         }
         out += ',';
         append_fixed<4>(out, divide_rounded(moment.unusable_micro, 100));
         out += ',';
         append_fixed<4>(out, fragmentation_pct_e4(record, moment));
-        out += ',';
-        append_number(out, moment.served_milli);
-        out += ',';
-        append_number(out, moment.waiting);
+        for (const std::int64_t value : {moment.served_milli, moment.waiting, moment.running}) add_cell(value);
+        if (has_memory) {
+            add_cell(moment.devices.memory_mib);
+            add_cell(moment.devices.compute_milli);
+        }
+        if (has_power) add_cell(moment.devices.watts);
+        for (std::size_t i = 0; i < profiles.size(); ++i) add_cell(record.result.stranded[stranded++]);
         out += '\n';
     }
     return out;

@@ -18,8 +18,7 @@ using vgpualloc::unexpected;
 
 namespace {
 
-constexpr std::array<std::string_view, 6> keys_openb_ignores{"catalog", "classes", "config",
-                                                             "mapping", "queues",  "skip_bad_rows"};
+constexpr std::array<std::string_view, 5> keys_openb_ignores{"classes", "config", "mapping", "queues", "skip_bad_rows"};
 constexpr std::array<std::string_view, 2> keys_kubernetes_ignores{"mapping", "skip_bad_rows"};
 /// A list of jobs says itself when they leave, and is replayed as it is.
 constexpr std::array<std::string_view, 3> keys_jobs_ignore{"classes", "departures", "tune"};

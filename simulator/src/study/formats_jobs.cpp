@@ -95,19 +95,15 @@ void tell_what_is_missing(const vgputraces::job_list& list, const std::string& n
     loaded.left_out = list.left_out;
 }
 
-/// A list of one path, or none.
-std::vector<std::string> as_list(const std::string& path) {
-    return path.empty() ? std::vector<std::string>{} : std::vector{path};
-}
-
 using job_reader = expected<vgputraces::job_list> (*)(std::string_view, const std::string&,
                                                       const vgputraces::row_options&);
 
 expected<loaded_input> load_jobs(const run_config& config, job_reader read_jobs) {
     if (const auto present = check_paths(config); !present) return unexpected(present.error());
     loaded_input loaded;
-    auto dialects =
-        load_dialects({.catalog = as_list(config.catalog), .config = as_list(config.config)}, &loaded.files);
+    auto catalog = load_catalog(as_list(config.catalog), &loaded.files);
+    if (!catalog) return unexpected(std::move(catalog.error()));
+    auto dialects = load_dialects(*catalog, as_list(config.config), &loaded.files);
     if (!dialects) return unexpected(std::move(dialects.error()));
     bool is_openb = false;
     auto cluster = read_list(
@@ -147,7 +143,11 @@ expected<loaded_input> load_jobs(const run_config& config, job_reader read_jobs)
                                        .queues = std::move(queues)});
     if (!input) return unexpected(input.error());
     loaded.input = *std::move(input);
-    if (is_openb) loaded.input.reason_name = vgpualloc::openb::reason_name;
+    loaded.power = std::move(catalog->power);
+    if (is_openb) {
+        loaded.input.reason_name = vgpualloc::openb::reason_name;
+        loaded.input.has_device_memory = false;
+    }
     return loaded;
 }
 

@@ -9,6 +9,7 @@
 #include "lists.hpp"
 #include "vgpualloc/mode/all.hpp"
 #include "vgpusim/study/formats.hpp"
+#include "vgpusim/workload/cluster_files.hpp"
 #include "vgpusim/workload/openb.hpp"
 #include "vgputraces/openb.hpp"
 
@@ -58,6 +59,9 @@ expected<loaded_input> load_openb(const run_config& config) {
     }
     if (const auto present = check_paths(config); !present) return unexpected(present.error());
     loaded_input loaded;
+    auto catalog = load_catalog(as_list(config.catalog), &loaded.files);
+    if (!catalog) return unexpected(std::move(catalog.error()));
+    loaded.power = std::move(catalog->power);
     const auto nodes = read_list(config.nodes, vgputraces::read_openb_nodes, loaded.files);
     if (!nodes) return unexpected(nodes.error());
     auto pods = read_list(config.pods, vgputraces::read_openb_pods, loaded.files);

@@ -72,6 +72,7 @@ void count_end_state(run_record& record, const simulation_input& input, vgpuallo
         for (std::size_t b = 0; b < buckets.milli.size(); ++b) record.buckets.milli[b] += buckets.milli[b];
         record.gpus += static_cast<std::int64_t>(nodes[i].devices.size());
     }
+    record.stranded_last = state.stranded;
     record.total_milli = record.gpus * vgpualloc::whole_gpu.count();
     record.last = {.time = {},
                    .arrived_milli = 0,
@@ -79,12 +80,15 @@ void count_end_state(run_record& record, const simulation_input& input, vgpuallo
                    .served_milli = 0,
                    .unusable_micro = state.unusable_micro,
                    .used_nodes = state.used_nodes,
-                   .used_gpus = state.used_gpus};
+                   .used_gpus = state.used_gpus,
+                   .devices = state.devices};
     record.code_count.assign(vgpualloc::rejection_code_count, 0);
     for (std::size_t i = 0; i < input.pods.size(); ++i) {
         const std::int64_t requested = input.requested[input.pods[i].request].count();
         record.last.arrived_milli += requested;
-        if (record.ledger->is_live(vgpualloc::pod_id{i})) record.last.served_milli += requested;
+        if (!record.ledger->is_live(vgpualloc::pod_id{i})) continue;
+        record.last.served_milli += requested;
+        ++record.last.running;
     }
     count_rows(record, input);
     if (!input.pods.empty()) {
@@ -95,6 +99,23 @@ void count_end_state(run_record& record, const simulation_input& input, vgpuallo
         std::ranges::any_of(input.pods, [](const arriving_pod& pod) { return pod.duration.has_value(); });
     if (record.pods_leave) record.at_peak = ledger_at_peak(*record.ledger, record.result.peak);
     count_fault_domains(record);
+}
+
+/// What the cluster's devices have and draw.
+void count_devices(run_record& record, const simulation_input& input,
+                   const std::vector<std::optional<power_draw>>& power) {
+    const vgpualloc::cluster& cluster = record.ledger->nodes();
+    for (const auto& node : cluster.nodes) {
+        for (const auto& device : node.devices) {
+            if (input.has_device_memory) record.memory_total_mib += cluster.kinds[device.kind].memory.count();
+            if (const auto& draw = power[device.kind]) {
+                record.idle_watts += draw->idle;
+                record.busy_watts += draw->busy;
+            } else {
+                ++record.gpus_of_unknown_power;
+            }
+        }
+    }
 }
 
 /// A row takes memory; a run that would make more of them than anyone can read is refused before it starts.
@@ -178,6 +199,8 @@ expected<run_record> replay(const run_config& config, const loaded_input& loaded
         {.node = node_policy->get(), .device = device_policy ? device_policy.get() : node_policy->get()},
         {.requests_max = loaded.input.requests.size() + 1}};
     const auto rules = (*entry)->make();
+    const auto power = power_of_kinds(record.ledger->nodes(), loaded.power);
+    count_devices(record, loaded.input, power);
     std::unique_ptr<placer> decides;
     if (is_volcano) decides = std::make_unique<volcano_placer>(loaded.input, *record.ledger);
     simulation sim{loaded.input,
@@ -188,6 +211,7 @@ expected<run_record> replay(const run_config& config, const loaded_input& loaded
                    {.sample_interval = config.sample_interval_s * vgpualloc::ticks_per_second,
                     .on_failure = config.after_failure == "lose" ? after_failure::lose : after_failure::requeue,
                     .layout_change = config.layout_change_s * vgpualloc::ticks_per_second,
+                    .power = power,
                     .decides = decides.get()}};
     record.result = sim.run(tell);
     record.has_queue = rules->keeps_waiting();

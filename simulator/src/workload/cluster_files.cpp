@@ -32,11 +32,11 @@ expected<vgpualloc::hardware_catalog> load_catalog(const std::vector<std::string
     return catalog;
 }
 
-expected<vgpualloc::dialect_config> load_dialects(const dialect_files& from, std::vector<input_file>* records) {
-    const auto catalog = load_catalog(from.catalog, records);
-    if (!catalog) return unexpected(catalog.error());
-    auto config = vgpualloc::make_dialect_config(*catalog);
-    for (const std::string& path : from.config) {
+expected<vgpualloc::dialect_config> load_dialects(const vgpualloc::hardware_catalog& catalog,
+                                                  const std::vector<std::string>& configurations,
+                                                  std::vector<input_file>* records) {
+    auto config = vgpualloc::make_dialect_config(catalog);
+    for (const std::string& path : configurations) {
         const auto input = read_recorded(path, records);
         if (!input) return unexpected(input.error());
         auto sum = vgpualloc::kube::read_device_config(std::move(config), input->text, path);
@@ -44,6 +44,12 @@ expected<vgpualloc::dialect_config> load_dialects(const dialect_files& from, std
         config = *std::move(sum);
     }
     return config;
+}
+
+expected<vgpualloc::dialect_config> load_dialects(const dialect_files& from, std::vector<input_file>* records) {
+    const auto catalog = load_catalog(from.catalog, records);
+    if (!catalog) return unexpected(catalog.error());
+    return load_dialects(*catalog, from.config, records);
 }
 
 expected<std::vector<vgpualloc::kube::manifest>> load_objects(const std::vector<std::string>& files,

@@ -91,11 +91,6 @@ std::vector<error> classes_not_served(const kube::snapshot& state, const kuberne
     return warnings;
 }
 
-/// A list of one path, or none.
-std::vector<std::string> as_list(const std::string& path) {
-    return path.empty() ? std::vector<std::string>{} : std::vector{path};
-}
-
 /// The Node objects in the order of the snapshot, with what else is known of their devices.
 std::vector<kubernetes_node> node_objects(const kube::snapshot& state, std::span<const kube::manifest> objects) {
     std::map<std::string_view, const vgpualloc::kubernetes::node*> nodes;
@@ -185,8 +180,9 @@ expected<kube::snapshot> make_empty_cluster(const std::vector<kube::manifest>& o
 expected<loaded_input> load_kubernetes(const run_config& config) {
     if (auto usable = check_keys(config); !usable) return unexpected(std::move(usable).error());
     loaded_input loaded;
-    auto dialects =
-        load_dialects({.catalog = as_list(config.catalog), .config = as_list(config.config)}, &loaded.files);
+    auto catalog = load_catalog(as_list(config.catalog), &loaded.files);
+    if (!catalog) return unexpected(std::move(catalog.error()));
+    auto dialects = load_dialects(*catalog, as_list(config.config), &loaded.files);
     if (!dialects) return unexpected(dialects.error());
     auto deviceshare = read_scheduler_config(config, loaded.files);
     if (!deviceshare) return unexpected(std::move(deviceshare).error());
@@ -204,6 +200,7 @@ expected<loaded_input> load_kubernetes(const run_config& config) {
     auto input = build_kubernetes_workload(*state, *std::move(workload));
     if (!input) return unexpected(std::move(input).error());
     loaded.input = *std::move(input);
+    loaded.power = std::move(catalog->power);
     if (config.offered_load > 0.0) {
         std::int64_t devices = 0;
         for (const auto& node : loaded.input.nodes.nodes) devices += static_cast<std::int64_t>(node.devices.size());

@@ -228,6 +228,7 @@ vgpualloc::workload typical_pods(const std::vector<openb_pod>& pods) {
 expected<simulation_input> build_openb_workload(const std::vector<openb_node>& nodes, std::vector<openb_pod> pods,
                                                 const workload_options& options) {
     simulation_input input;
+    input.has_device_memory = false;
     input.reason_name = vgpualloc::openb::reason_name;
     input.typical = typical_pods(pods);
     std::ranges::sort(pods, {}, &openb_pod::name);

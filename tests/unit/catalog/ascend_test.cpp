@@ -159,7 +159,8 @@ TEST(merge_file, refuses_what_would_be_ambiguous_or_says_nothing) {
     const auto message = [](const std::string& text) {
         return merge_file(built_in_catalog(), text, "f.json").error().message();
     };
-    EXPECT_EQ(message(R"({"schema": "vgpualloc-catalog/1"})"), "f.json: mig (GPUs) or ascend (NPUs) is required");
+    EXPECT_EQ(message(R"({"schema": "vgpualloc-catalog/1"})"),
+              "f.json: mig (GPUs), ascend (NPUs) or power (what boards draw) is required");
     EXPECT_EQ(message("[]"), "f.json: got 'a list', expected an object");
     EXPECT_EQ(message(replaced(small_file(), "[\"NEW-1\"]", "[\"A30\"]")),
               "f.json: model 'NEW-1-8GB': card_types: got 'A30', expected card types of its own: 'A30' is one of "

@@ -73,7 +73,7 @@ TEST(parse_mig_catalog, refuses_mistakes_in_a_model) {
         {"vgpualloc-catalog/1", "vgpualloc-catalog/2", error_code::unknown_name,
          "f.json: schema: got 'vgpualloc-catalog/2', expected one of vgpualloc-catalog/1"},
         {R"("sources")", R"("source")", error_code::unknown_name,
-         "f.json: source: unknown key, the keys here are schema, sources, left_out, mig, ascend, mindcluster"},
+         "f.json: source: unknown key, the keys here are schema, sources, left_out, mig, ascend, mindcluster, power"},
         {R"("key": "NEW-1-8GB")", R"("key": "")", error_code::missing, "f.json: mig[0].key: a text that is not empty"},
         {R"("key": "NEW-1-8GB")", R"("key": "a\u001b[2J")", error_code::malformed,
          R"(f.json: mig[0].key: got 'a\x1b[2J', expected a text without control characters)"},

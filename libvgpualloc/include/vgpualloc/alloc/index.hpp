@@ -82,9 +82,9 @@ public:
         });
     }
     /// How many slots gave each code.
-    [[nodiscard]] const std::array<std::int32_t, rejection_code_count>& counts() const noexcept { return counts_; }
+    [[nodiscard]] const std::array<std::int32_t, node_rejection_code_count>& counts() const noexcept { return counts_; }
     /// Adds these counts to `sums`.
-    void add_counts(std::array<std::int64_t, rejection_code_count>& sums) const noexcept {
+    void add_counts(std::array<std::int64_t, node_rejection_code_count>& sums) const noexcept {
         for (std::uint64_t left = codes_; left != 0; left &= left - 1) {
             const auto code = static_cast<std::size_t>(std::countr_zero(left));
             sums[code] += counts_[code];
@@ -114,12 +114,12 @@ private:
         codes_ |= std::uint64_t{1} << static_cast<unsigned>(code);
     }
 
-    static_assert(rejection_code_count <= 64, "a set of codes is one number");
+    static_assert(node_rejection_code_count <= 64, "a set of codes is one number");
 
     score_tree scores_;
     std::uint64_t codes_ = 0; ///< the set of codes that were counted since the index was built: few of all
-    std::array<std::int32_t, rejection_code_count> counts_{}; ///< of slots, which are fewer than 2^31
-    std::vector<node_answer> fallbacks_;                      ///< by slot; as long as the last slot that compromises
+    std::array<std::int32_t, node_rejection_code_count> counts_{}; ///< of slots, which are fewer than 2^31
+    std::vector<node_answer> fallbacks_; ///< by slot; as long as the last slot that compromises
 };
 
 class cached_index;

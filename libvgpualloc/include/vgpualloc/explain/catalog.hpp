@@ -7,9 +7,10 @@
 
 namespace vgpualloc::explaining {
 
-/// One line for each model, or chip.
+/// One line for each model, chip or board.
 [[nodiscard]] std::string list_models(const mig_catalog& catalog);
 [[nodiscard]] std::string list_chips(const ascend_catalog& catalog);
+[[nodiscard]] std::string list_power(const power_catalog& catalog);
 
 /// A model with its profiles, its placements drawn on the grid, and how many layouts it has. A star marks what was
 /// derived and not read from such a board.
@@ -17,6 +18,9 @@ namespace vgpualloc::explaining {
 
 /// A chip with its templates.
 [[nodiscard]] std::string describe(const ascend_chip& chip);
+
+/// What a board draws, and where the figures come from.
+[[nodiscard]] std::string describe(const device_power& device);
 
 /// MindCluster's templates and selection table.
 [[nodiscard]] std::string describe(const mindcluster_catalog& catalog);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -87,6 +88,16 @@ public:
                                        const partition& part) const override;
     /// 1000 x the larger of the shares of memory slices and compute slices.
     [[nodiscard]] milli_gpu used(const device_spec& device, const device_state& state) const override;
+
+    /// How many instances of a profile (a position in mig_model::profiles) can still be made, each where one may start.
+    [[nodiscard]] std::int64_t further_instances(const device_state& state, std::size_t profile) const noexcept;
+    /// How many the free memory slices, compute slices and engines are enough for, wherever they lie; no more than an
+    /// empty GPU takes.
+    [[nodiscard]] std::int64_t further_by_amount(const device_state& state, std::size_t profile) const noexcept;
+
+    /// Profiles of kind core, which placements are counted with in the literature.
+    [[nodiscard]] std::vector<std::string> placed_profiles() const override;
+    [[nodiscard]] std::int64_t stranded_slices(const device_state& state, std::size_t profile) const override;
 
     [[nodiscard]] part_description describe(const device_spec& device, const partition& part) const override;
     /// Memory in percent is counted in percent.

@@ -153,6 +153,16 @@ public:
     /// `part`, one that the mode gives out, in its names. By default a slice or a whole device.
     [[nodiscard]] virtual part_description describe(const device_spec& device, const partition& part) const;
 
+    /// Names of the profiles whose instances lie at places of the device, so that free slices can be of no use to them;
+    /// empty for modes whose parts lie nowhere.
+    [[nodiscard]] virtual std::vector<std::string> placed_profiles() const { return {}; }
+
+    /// Of a position in placed_profiles(): the memory slices of the further instances that what is free would be enough
+    /// for, wherever it lay, and that no place is left for.
+    [[nodiscard]] virtual std::int64_t stranded_slices(const device_state& /*state*/, std::size_t /*profile*/) const {
+        return 0;
+    }
+
     /// What `wanted` and `available` of a refusal with this code count, where they are memory or compute of the device
     /// or an amount that can never be served (insufficient_device_memory, no_free_instance, instance_memory_unknown,
     /// insufficient_device_cores, request_not_valid).

@@ -56,6 +56,8 @@ enum class rejection_code : std::uint8_t {
 };
 
 inline constexpr std::size_t rejection_code_count = static_cast<std::size_t>(rejection_code::count_);
+/// Those before the codes of queues: the reasons that a node or device can have.
+inline constexpr std::size_t node_rejection_code_count = static_cast<std::size_t>(rejection_code::over_quota);
 
 /// The code as it is written to files.
 [[nodiscard]] constexpr std::string_view to_string(rejection_code code) noexcept {
@@ -118,7 +120,7 @@ struct rejection_detail {
 
 /// Why no node could take the pod: how many nodes failed with each code.
 struct rejection {
-    std::array<std::int64_t, rejection_code_count> nodes{};
+    std::array<std::int64_t, node_rejection_code_count> nodes{};
 
     /// The most frequent code; of equally frequent ones the one checked first.
     [[nodiscard]] constexpr rejection_code main_code() const noexcept {

@@ -1,6 +1,9 @@
 // What a cluster held over time: sums in which each state counts for as long as it lasts.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "vgpualloc/core/units.hpp"
@@ -12,6 +15,27 @@ struct amounts_in_use {
     std::int64_t allocated_milli = 0; ///< milli-GPU that nobody else can have
     std::int64_t served_milli = 0;    ///< milli-GPU that the running pods asked for
     std::int64_t unusable_micro = 0;  ///< fragmentation F, millionths of a milli-GPU
+    std::int64_t used_nodes = 0;
+    std::int64_t used_gpus = 0;
+    std::int64_t running = 0; ///< pods
+    std::int64_t waiting = 0; ///< jobs in the queue
+    std::int64_t memory_mib = 0;
+    std::int64_t compute_milli = 0;
+    std::int64_t watts = 0;
+};
+
+/// The exact sum of one amount over time.
+class amount_over_time {
+public:
+    void hold(std::int64_t amount, std::int64_t span) noexcept { sum_ += wide{amount} * span; }
+    /// Over so many ticks; 0 over none.
+    [[nodiscard]] double mean(std::int64_t span) const noexcept {
+        return span > 0 ? static_cast<double>(sum_) / static_cast<double>(span) : 0.0;
+    }
+
+private:
+    __extension__ using wide = __int128;
+    wide sum_ = 0;
 };
 
 /// The sums are exact: amounts to 2^50 over times to 2^60 ticks pass 64 bits, and a sum of rounded products would
@@ -23,32 +47,34 @@ public:
     void hold(const amounts_in_use& amounts, vgpualloc::ticks now) noexcept {
         if (begun_ && now != last_) {
             const std::int64_t span = (now - last_).count();
-            allocated_ += wide{amounts.allocated_milli} * span;
-            served_ += wide{amounts.served_milli} * span;
-            unusable_ += wide{amounts.unusable_micro} * span;
+            for (std::size_t i = 0; i < fields.size(); ++i) sums_[i].hold(amounts.*fields[i], span);
             span_ += span;
         }
         begun_ = true;
         last_ = now;
     }
 
+    [[nodiscard]] bool has_begun() const noexcept { return begun_; }
     /// Whether any time has passed; without it there are no means.
     [[nodiscard]] bool has_span() const noexcept { return span_ > 0; }
-    /// Means over the time that has passed, in milli-GPU.
-    [[nodiscard]] double allocated_milli() const noexcept { return mean(allocated_); }
-    [[nodiscard]] double served_milli() const noexcept { return mean(served_); }
-    [[nodiscard]] double unusable_milli() const noexcept { return mean(unusable_) / 1e6; }
+    [[nodiscard]] std::int64_t span() const noexcept { return span_; } ///< ticks that have passed
+    /// The mean of an amount over the time that has passed, in its unit.
+    template <std::int64_t amounts_in_use::* Amount>
+    [[nodiscard]] double mean() const noexcept {
+        constexpr auto position = std::ranges::find(fields, Amount) - fields.begin();
+        return sums_[position].mean(span_);
+    }
+    /// Likewise of fragmentation, in milli-GPU.
+    [[nodiscard]] double unusable_milli() const noexcept { return mean<&amounts_in_use::unusable_micro>() / 1e6; }
 
 private:
-    __extension__ using wide = __int128;
+    static constexpr std::array fields{&amounts_in_use::allocated_milli, &amounts_in_use::served_milli,
+                                       &amounts_in_use::unusable_micro,  &amounts_in_use::used_nodes,
+                                       &amounts_in_use::used_gpus,       &amounts_in_use::running,
+                                       &amounts_in_use::waiting,         &amounts_in_use::memory_mib,
+                                       &amounts_in_use::compute_milli,   &amounts_in_use::watts};
 
-    [[nodiscard]] double mean(wide sum) const noexcept {
-        return has_span() ? static_cast<double>(sum) / static_cast<double>(span_) : 0.0;
-    }
-
-    wide allocated_ = 0;
-    wide served_ = 0;
-    wide unusable_ = 0;
+    std::array<amount_over_time, fields.size()> sums_;
     std::int64_t span_ = 0; ///< in ticks
     vgpualloc::ticks last_;
     bool begun_ = false;

@@ -55,6 +55,8 @@ struct sample {
     std::int64_t used_nodes = 0;
     std::int64_t used_gpus = 0;
     std::int64_t waiting = 0; ///< jobs in the queue
+    std::int64_t running = 0; ///< pods
+    device_use devices{};
 };
 
 /// What becomes of a job that a failure of its node or device has stopped.
@@ -66,6 +68,8 @@ struct simulation_options {
     after_failure on_failure = after_failure::requeue;
     /// How long it takes to make a MIG instance that is not there; its slices are taken meanwhile.
     vgpualloc::ticks layout_change{};
+    /// By kind of device, what it draws (power_of_kinds()).
+    std::vector<std::optional<power_draw>> power{};
     /// Decides in place of the allocator, which then only shows the state of nodes; null: the allocator decides. It
     /// needs a discipline that only tries (discipline_entry::only_tries).
     placer* decides = nullptr;
@@ -80,6 +84,7 @@ struct allocation_peak {
 /// What went otherwise than planned.
 struct disturbances {
     std::int64_t preemptions = 0;      ///< jobs that were stopped for others
+    std::int64_t migrations = 0;       ///< pods that started again on another node than before
     std::int64_t pods_stopped = 0;     ///< by failures of what they ran on
     std::int64_t pods_lost = 0;        ///< of these, those that never ran again
     std::int64_t layout_changes = 0;   ///< MIG instances that were made
@@ -91,8 +96,12 @@ struct simulation_result {
     /// Likewise; empty where no pod leaves and none waits: then every pod that is placed starts when it arrives.
     std::vector<pod_times> times;
     std::vector<sample> samples;
-    over_time usage;             ///< from the first arrival to the last event
-    over_time usage_of_arrivals; ///< from the first arrival to the last one
+    std::vector<std::string> profiles;           ///< of MIG, whose stranded slices are counted
+    std::vector<std::int64_t> stranded;          ///< for each sample, memory slices by profile
+    std::vector<amount_over_time> stranded_sums; ///< by profile, over usage.span()
+    std::vector<std::int64_t> stranded_max;      ///< by profile, after any event
+    over_time usage;                             ///< from the first arrival to the last event
+    over_time usage_of_arrivals;                 ///< from the first arrival to the last one
     allocation_peak peak;
     event_clock clock; ///< of the ledger's events
     disturbances disturbed;
@@ -180,6 +189,7 @@ private:
     void update_node(vgpualloc::node_index where);
     [[nodiscard]] sample state_at(vgpualloc::ticks time) const;
     void record();
+    void add_sample(vgpualloc::ticks time);
     void note_peak();
     void count_outcomes();
 
@@ -207,6 +217,7 @@ private:
     std::int64_t arrived_milli_ = 0;
     std::int64_t served_milli_ = 0;
     std::int64_t waiting_ = 0;
+    std::int64_t running_ = 0;
     std::uint64_t id_generation_ = 0;
     bool pass_due_ = false;
     bool capacity_freed_ = false; ///< since late members were last tried

@@ -1,6 +1,9 @@
 // The figures that sum a run up: every output takes them from here, so that no two of them differ.
 #pragma once
 
+#include <optional>
+#include <vector>
+
 #include "vgpusim/study/record.hpp"
 
 namespace vgpusim {
@@ -23,5 +26,22 @@ struct run_figures {
 };
 
 [[nodiscard]] run_figures figures_of(const run_record& record);
+
+/// Means over the time from the first arrival to the last event.
+struct time_figures {
+    double seconds = 0.0; ///< that this time has
+    double running_pods = 0.0;
+    double waiting_jobs = 0.0;
+    double active_gpus = 0.0; ///< with any part in use
+    double active_nodes = 0.0;
+    double memory_mib = 0.0;               ///< of devices, given out
+    double compute_milli = 0.0;            ///< thousandths of a device's compute, given out
+    double watts = 0.0;                    ///< of the devices whose power is known
+    double energy_kwh = 0.0;               ///< likewise, over all of the time
+    std::vector<double> stranded_slices{}; ///< by position in simulation_result::profiles
+};
+
+/// Empty where no pod leaves, or no time passes.
+[[nodiscard]] std::optional<time_figures> time_figures_of(const run_record& record);
 
 } // namespace vgpusim

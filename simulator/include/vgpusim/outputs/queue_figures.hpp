@@ -48,7 +48,14 @@ struct queue_figures {
 
 [[nodiscard]] queue_figures queue_figures_of(const run_record& record, const simulation_input& input);
 
-/// Waits in seconds of the rows that started, ascending: what a curve of the distribution is drawn from.
-[[nodiscard]] std::vector<double> waits_of(const run_record& record, const simulation_input& input);
+/// Waits in seconds of some rows that started, ascending: what a curve of the distribution is drawn from.
+struct group_waits {
+    std::string group; ///< "queue NAME" or "class NAME"; empty: all rows
+    std::vector<double> seconds;
+};
+
+/// Of all rows; then of each queue, in their order, where there are several; then of each class, where there are
+/// several, the one with most rows first. Groups in which nothing started are left out.
+[[nodiscard]] std::vector<group_waits> waits_of(const run_record& record, const simulation_input& input);
 
 } // namespace vgpusim

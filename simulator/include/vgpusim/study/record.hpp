@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "vgpualloc/catalog/power.hpp"
 #include "vgpualloc/metrics/fragmentation.hpp"
 #include "vgpualloc/model/ledger.hpp"
 #include "vgpualloc/model/view.hpp"
@@ -27,6 +28,7 @@ struct input_file {
 struct loaded_input {
     simulation_input input;
     std::vector<input_file> files;
+    vgpualloc::power_catalog power{};         ///< what the devices draw
     std::vector<vgpualloc::error> warnings{}; ///< what can be replayed, but is most likely not what was meant
     vgputraces::skipped_rows skipped{};       ///< of the pod list
     std::vector<vgputraces::left_out_rows> left_out{};
@@ -64,7 +66,12 @@ struct run_record {
     std::vector<std::int64_t> code_count; ///< rows that were not placed, by rejection code
     std::int64_t total_milli = 0;
     std::int64_t gpus = 0;
-    sample last; ///< the state at the end
+    std::int64_t memory_total_mib = 0;       ///< of all devices; 0 where the lists do not say it
+    std::int64_t gpus_of_unknown_power = 0;  ///< whose energy is not counted
+    std::int64_t idle_watts = 0;             ///< of the others, with nothing running on any
+    std::int64_t busy_watts = 0;             ///< with something running on every one
+    std::vector<std::int64_t> stranded_last; ///< at the end, by position in simulation_result::profiles
+    sample last;                             ///< the state at the end
     /// Some pods of the workload end: the state at the end then says little, and what counts are means over time.
     bool pods_leave = false;
     bool has_queue = false; ///< jobs that do not fit wait

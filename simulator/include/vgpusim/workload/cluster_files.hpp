@@ -26,11 +26,19 @@ struct dialect_files {
 read_recorded(const std::string& path, std::vector<input_file>* records,
               std::size_t bytes_max = vgpuformats::document_bytes_max);
 
+/// A list of one path, or none.
+[[nodiscard]] inline std::vector<std::string> as_list(const std::string& path) {
+    return path.empty() ? std::vector<std::string>{} : std::vector{path};
+}
+
 /// The built-in catalog with what the files add or replace. Errors: those of reading and merging.
 [[nodiscard]] vgpualloc::expected<vgpualloc::hardware_catalog> load_catalog(const std::vector<std::string>& files,
                                                                             std::vector<input_file>* records = nullptr);
 
 /// What the dialects are configured with. Errors: those of reading the files.
+[[nodiscard]] vgpualloc::expected<vgpualloc::dialect_config>
+load_dialects(const vgpualloc::hardware_catalog& catalog, const std::vector<std::string>& configurations,
+              std::vector<input_file>* records);
 [[nodiscard]] vgpualloc::expected<vgpualloc::dialect_config> load_dialects(const dialect_files& from,
                                                                            std::vector<input_file>* records = nullptr);
 

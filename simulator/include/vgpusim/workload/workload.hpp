@@ -92,6 +92,8 @@ struct simulation_input {
     std::vector<std::uint32_t> members{}; ///< of the jobs, positions in `pods`
     /// A row of pods.csv is a job with the name of its first pod, and not a pod: traces whose rows are jobs.
     bool rows_are_jobs = false;
+    /// Whether the lists say how much memory devices have, so that amounts of it mean something.
+    bool has_device_memory = true;
     std::vector<job_queue> queues{};             ///< empty: one without a quota
     std::vector<cluster_event> cluster_events{}; ///< by time
     /// For schedulers that read Kubernetes objects; null for workloads of other formats.

@@ -150,6 +150,20 @@ TEST(queue, what_a_failure_stops_waits_at_its_old_place_and_is_lost_only_on_requ
     EXPECT_EQ(lost.result().disturbed.pods_lost, 1);
 }
 
+TEST(queue, what_starts_again_elsewhere_has_migrated) {
+    // Two nodes of one device: the failure of the first one sends its job to the second one, once that is free.
+    auto jobs =
+        workload_of({{.arrival = 0, .duration = 10, .gpus = 1}, {.arrival = 0, .duration = 10, .gpus = 1}}, 2, 1);
+    jobs.cluster_events = {{.time = seconds(4), .what = cluster_change::stops, .node = node_index{0}, .device = {}},
+                           {.time = seconds(90), .what = cluster_change::resumes, .node = node_index{0}, .device = {}}};
+    const ruled away{jobs, "fifo"};
+    EXPECT_EQ(away.result().disturbed.migrations, 1);
+    jobs.cluster_events[1].time = seconds(5);
+    const ruled back{jobs, "fifo"};
+    EXPECT_EQ(back.result().disturbed.pods_stopped, 1);
+    EXPECT_EQ(back.result().disturbed.migrations, 0) << "on the node that it was on";
+}
+
 TEST(queue, a_drained_node_ends_what_it_has_and_takes_nothing) {
     auto jobs =
         workload_of({{.arrival = 0, .duration = 10, .gpus = 1}, {.arrival = 5, .duration = 10, .gpus = 1}}, 1, 2);

@@ -35,7 +35,7 @@ protected:
     vgpualloc::ledger ledger_{input_.nodes};
     std::unique_ptr<vgpualloc::policy> policy_ = vgpusim_test::policy_for(input_, "best_fit");
     vgpualloc::allocator alloc_{ledger_, {.node = policy_.get(), .device = policy_.get()}};
-    gauges gauges_{vgpusim_test::measure_for(input_), input_.nodes.nodes.size()};
+    gauges gauges_{vgpusim_test::measure_for(input_), {input_.nodes, {}}, input_.nodes.nodes.size()};
 };
 
 TEST_F(gauges_test, an_empty_cluster_uses_nothing) {

@@ -5,6 +5,7 @@
 namespace {
 
 using vgpualloc::ticks;
+using vgpusim::amounts_in_use;
 using vgpusim::over_time;
 
 TEST(over_time, without_time_there_is_no_mean) {
@@ -13,7 +14,7 @@ TEST(over_time, without_time_there_is_no_mean) {
     usage.hold({.allocated_milli = 7}, ticks{5});
     usage.hold({.allocated_milli = 7}, ticks{5});
     EXPECT_FALSE(usage.has_span());
-    EXPECT_EQ(usage.allocated_milli(), 0.0);
+    EXPECT_EQ(usage.mean<&amounts_in_use::allocated_milli>(), 0.0);
 }
 
 TEST(over_time, a_state_counts_as_long_as_it_lasts) {
@@ -22,8 +23,8 @@ TEST(over_time, a_state_counts_as_long_as_it_lasts) {
     usage.hold({.allocated_milli = 4, .served_milli = 2, .unusable_micro = 8'000'000}, ticks{101});
     usage.hold({.allocated_milli = 0, .served_milli = 0, .unusable_micro = 0}, ticks{104});
     EXPECT_TRUE(usage.has_span());
-    EXPECT_EQ(usage.allocated_milli(), 1.0);
-    EXPECT_EQ(usage.served_milli(), 0.5);
+    EXPECT_EQ(usage.mean<&amounts_in_use::allocated_milli>(), 1.0);
+    EXPECT_EQ(usage.mean<&amounts_in_use::served_milli>(), 0.5);
     EXPECT_EQ(usage.unusable_milli(), 2.0);
 }
 
@@ -32,7 +33,7 @@ TEST(over_time, large_amounts_over_long_times_stay_exact) {
     const std::int64_t amount = std::int64_t{1} << 50;
     usage.hold({}, ticks{0});
     usage.hold({.allocated_milli = amount}, ticks{std::int64_t{1} << 60});
-    EXPECT_EQ(usage.allocated_milli(), static_cast<double>(amount));
+    EXPECT_EQ(usage.mean<&amounts_in_use::allocated_milli>(), static_cast<double>(amount));
 }
 
 } // namespace

@@ -59,11 +59,24 @@ TEST_F(output, timeseries_csv_has_a_row_per_event) {
     const auto lines = lines_of(vgpusim::timeseries_csv(record_));
     ASSERT_THAT(lines, SizeIs(5));
     EXPECT_EQ(lines[0], "event,time,arrived_milli,allocated_milli,used_nodes,used_gpus,fragmentation_milli,"
-                        "fragmentation_pct,served_milli,waiting");
+                        "fragmentation_pct,served_milli,waiting,running");
     EXPECT_THAT(lines[1], testing::StartsWith("0,1,4000,4000,1,4,"));
-    EXPECT_EQ(lines[2], "1,2,6000,6000,1,6,0.0000,0.0000,6000,0"); // nothing is idle
-    EXPECT_EQ(lines[3], "2,3,9000,6000,1,6,0.0000,0.0000,6000,0");
+    EXPECT_EQ(lines[2], "1,2,6000,6000,1,6,0.0000,0.0000,6000,0,2"); // nothing is idle
+    EXPECT_EQ(lines[3], "2,3,9000,6000,1,6,0.0000,0.0000,6000,0,2");
     EXPECT_THAT(lines[4], testing::StartsWith("3,5,9000,4000,1,4,"));
+}
+
+TEST_F(output, timeseries_csv_has_more_columns_where_more_is_known) {
+    record_.memory_total_mib = 1000;
+    record_.gpus_of_unknown_power = 0;
+    record_.result.profiles = {"1g.5gb", "2g.10gb"};
+    record_.result.samples.resize(2);
+    record_.result.samples[1].devices = {.memory_mib = 11, .compute_milli = 12, .watts = 13};
+    record_.result.stranded = {0, 1, 2, 3};
+    const auto lines = lines_of(vgpusim::timeseries_csv(record_));
+    EXPECT_THAT(lines[0], testing::EndsWith(
+                              ",waiting,running,memory_mib,compute_milli,power_w,stranded_1g.5gb,stranded_2g.10gb"));
+    EXPECT_THAT(lines[2], testing::EndsWith(",0,2,11,12,13,2,3"));
 }
 
 TEST_F(output, times_show_a_fraction_only_where_there_is_one) {

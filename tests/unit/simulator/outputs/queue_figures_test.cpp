@@ -55,7 +55,19 @@ TEST(queue_figures, wait_completion_and_slowdown_by_class_and_queue) {
     EXPECT_DOUBLE_EQ(figures.by_queue[1].wait_s.mean, 30.0);
     EXPECT_DOUBLE_EQ(figures.jain_served, 1.0) << "everybody got all of it";
     EXPECT_LT(figures.jain_slowdown, 1.0);
-    EXPECT_EQ(vgpusim::waits_of(record, loaded.input), (std::vector<double>{0.0, 10.0, 50.0}));
+    std::vector<std::string> groups;
+    const auto waits = vgpusim::waits_of(record, loaded.input);
+    for (const vgpusim::group_waits& group : waits) groups.push_back(group.group);
+    EXPECT_EQ(groups, (std::vector<std::string>{"", "queue a", "queue b", "class 2 devices", "class 1 device"}));
+    EXPECT_EQ(waits[0].seconds, (std::vector<double>{0.0, 10.0, 50.0}));
+    std::size_t of_queues = 0;
+    std::size_t of_classes = 0;
+    for (const vgpusim::group_waits& group : waits) {
+        of_queues += group.group.starts_with("queue") ? group.seconds.size() : 0;
+        of_classes += group.group.starts_with("class") ? group.seconds.size() : 0;
+    }
+    EXPECT_EQ(of_queues, 3U) << "every row is of one queue";
+    EXPECT_EQ(of_classes, 3U) << "and of one class";
 }
 
 TEST(outcome_rows, a_row_of_a_trace_of_jobs_is_the_whole_job) {

@@ -1,0 +1,95 @@
+// Catalog files of what boards draw, and looking a board up.
+#include "vgpualloc/catalog/power.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "file_checks.hpp"
+#include "matching.hpp"
+#include "merging.hpp"
+#include "mig_checks.hpp"
+#include "vgpualloc_embedded.hpp"
+
+namespace vgpualloc {
+
+namespace {
+
+using vgpuformats::cursor;
+
+constexpr vgpuformats::number_range watts{.least = 1, .most = 100'000};
+
+device_power read_device_power(const cursor& item) {
+    device_power result;
+    result.name = item.at("key").filled_text();
+    const cursor in = item.called("power '" + result.name + "'");
+    in.only({"key", "card_types", "idle_w", "busy_w", "provenance"});
+    result.card_types = in.maybe_texts("card_types");
+    result.idle_w = in.maybe_integer("idle_w", watts);
+    result.busy_w = in.maybe_integer("busy_w", watts);
+    if (result.is_known() && *result.busy_w < *result.idle_w) {
+        in.at("busy_w").fail(error_code::out_of_range, "no less than idle_w, " + std::to_string(*result.idle_w));
+    }
+    result.from = in.maybe_dictionary("provenance");
+    detail::check_provenance(in, result.from, {"key", "card_types", "idle_w", "busy_w"});
+    return result;
+}
+
+/// What keeps a board from standing beside the others of a catalog.
+std::optional<detail::clash> clash_with(const std::vector<device_power>& others, const device_power& device) {
+    for (const device_power& other : others) {
+        if (other.name == device.name) return detail::clash{"key", device.name, "every board once"};
+        if (const auto type = detail::common_text(device.card_types, other.card_types)) {
+            return detail::clash{"card_types", *type, "card types of its own: '" + *type + "' is one of " + other.name};
+        }
+    }
+    return std::nullopt;
+}
+
+} // namespace
+
+expected<power_catalog> parse_power_catalog(std::string_view json, std::string_view name) {
+    return detail::parse_file<power_catalog>(json, name, [](const cursor& root, power_catalog& catalog) {
+        for (const auto& item : root.at("power").items(1)) {
+            device_power device = read_device_power(item);
+            if (item.failed()) break;
+            if (const auto clash = clash_with(catalog.devices, device)) {
+                item.called("power '" + device.name + "'")
+                    .at(clash->field)
+                    .fail(error_code::duplicate, clash->expected);
+            }
+            catalog.devices.push_back(std::move(device));
+        }
+    });
+}
+
+const power_catalog& built_in_power_catalog() {
+    static const power_catalog catalog =
+        detail::well_formed(parse_power_catalog(embedded::device_power, "data/device-power.json"));
+    return catalog;
+}
+
+expected<power_catalog> merge(const power_catalog& base, const power_catalog& more) {
+    const auto others = detail::not_replaced(base.devices, more.devices);
+    for (const device_power& device : more.devices) {
+        if (const auto clash = clash_with(others, device)) {
+            return unexpected(error{error_code::duplicate, "power '" + device.name + "'", clash->field, clash->value,
+                                    clash->expected + ", which a board of that name would replace"});
+        }
+    }
+    power_catalog result = base;
+    detail::put(result.devices, more.devices);
+    for (const auto& [code, meaning] : more.sources) result.sources.insert_or_assign(code, meaning);
+    return result;
+}
+
+const device_power* find_power(const power_catalog& catalog, std::string_view model) {
+    for (const device_power& device : catalog.devices) {
+        if (device.name == model || std::ranges::find(device.card_types, model) != device.card_types.end()) {
+            return &device;
+        }
+    }
+    const auto [best, rival] = detail::longest_match(catalog.devices, model);
+    return rival == nullptr ? best : nullptr;
+}
+
+} // namespace vgpualloc

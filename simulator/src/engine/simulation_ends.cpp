@@ -1,0 +1,91 @@
+// The event loop: how pods end, by themselves, for others or with what they run on.
+#include <algorithm>
+
+#include "vgpusim/engine/simulation.hpp"
+
+namespace vgpusim {
+
+using vgpualloc::node_index;
+using vgpualloc::pod_id;
+using vgpualloc::ticks;
+
+/// The pod's booking ends, for whatever reason.
+void simulation::end_pod(std::uint32_t pod) {
+    const node_index where = ledger_->booking_of(pod_id{pod}).where.node;
+    discipline_->on_end(pod, *this);
+    if (options_.decides != nullptr) options_.decides->release(pod);
+    ledger_->release(pod_id{pod});
+    served_milli_ -= input_->requested[input_->pods[pod].request].count();
+    --running_;
+    update_node(where);
+    capacity_freed_ = true;
+    pass_due_ = true;
+    if (members_live_.empty()) return;
+    const std::uint32_t job = jobs_.job_of(pod);
+    if (--members_live_[job] == 0 && quotas_.limits()) quotas_.remove(jobs_.queue(job), jobs_.amounts(job));
+}
+
+void simulation::finish(std::uint32_t pod) {
+    end_pod(pod);
+    result_.times[pod].end = now_;
+    result_.times[pod].ended = true;
+    ++result_.finished;
+    record();
+}
+
+/// Stops all pods of a job, of which some run. Those that have ended already run again too: their results were part of
+/// what the job lost.
+void simulation::stop_job(std::uint32_t job, bool again) {
+    for (std::uint32_t i = 0; i < jobs_.pod_count(job); ++i) {
+        const std::uint32_t pod = jobs_.pod(job, i);
+        pod_times& times = result_.times[pod];
+        const bool live = ledger_->is_live(pod_id{pod});
+        if (live || times.ended) {
+            const ticks ran = (times.ended ? times.end : std::max(now_, times.begun)) - times.begun;
+            const auto milli = static_cast<double>(input_->requested[input_->pods[pod].request].count());
+            result_.disturbed.milli_seconds_redone +=
+                milli * (static_cast<double>(ran.count()) / static_cast<double>(vgpualloc::ticks_per_second.count()));
+        }
+        if (live) {
+            end_pod(pod);
+        } else if (times.ended && again) {
+            times.ended = false;
+            --result_.finished;
+        }
+    }
+    std::erase_if(late_members_, [&](std::uint32_t pod) { return jobs_.job_of(pod) == job; });
+    if (again) enqueue(job);
+    record();
+}
+
+void simulation::preempt(std::uint32_t job) {
+    ++result_.disturbed.preemptions;
+    stop_job(job, true);
+}
+
+void simulation::change_cluster(const cluster_event& change) {
+    if (change.what == cluster_change::stops) {
+        std::vector<std::uint32_t> jobs;
+        for (const std::uint32_t slot : ledger_->live_on(change.node)) {
+            const vgpualloc::booking& running = ledger_->bookings()[slot];
+            const bool hit = !change.device || std::ranges::any_of(running.where.shares, [&](const auto& share) {
+                return share.device == *change.device;
+            });
+            if (!hit) continue;
+            ++result_.disturbed.pods_stopped;
+            jobs.push_back(jobs_.job_of(running.pod.value()));
+        }
+        std::ranges::sort(jobs);
+        const auto repeated = std::ranges::unique(jobs);
+        jobs.erase(repeated.begin(), repeated.end());
+        for (const std::uint32_t job : jobs) stop_job(job, options_.on_failure == after_failure::requeue);
+    }
+    service_.apply(change);
+    update_node(change.node);
+    capacity_freed_ = true;
+    pass_due_ = true;
+    discipline_->on_cluster_change(*this);
+    record();
+}
+
+} // namespace vgpusim
