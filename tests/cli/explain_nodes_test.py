@@ -178,7 +178,8 @@ class NodesTest(CliTest):
             self.assertEqual([(device["mode"], device["shares_faults"]) for device in document["nodes"][0]["devices"]],
                              [("time_slicing", True)] * 2)
             [share] = document["choice"]["shares"]
-            self.assertEqual(share["device"], 1, "four of the five that run fill the first GPU")
+            self.assertEqual((share["device"], share["part"]["words"]), (1, "neither memory nor compute limited"),
+                             "four of the five that run fill the first GPU")
             full = [*objects, *(pod(f"q{i}", {resource: "1"}, where="n") for i in range(3))]
             self.assertIsNone(self.explain(*full, pod("w", {resource: "1"}))["choice"]["node"])
 
