@@ -51,6 +51,7 @@ constexpr std::array keyed_flags{
                "Catalog file: devices that are not built in, and what they draw (docs/catalog.md)"},
     keyed_flag{"--events", "events", "FILE", "What happens to nodes and devices: they fail, drain, leave, join"},
     keyed_flag{"--failures", "failures", "FILE", "Model that draws failures of nodes and devices"},
+    keyed_flag{"--autoscaler", "autoscaler", "FILE", "Nodes that are added for pods that wait"},
     keyed_flag{"--device-policy", "device_policy", "POLICY",
                "Policy for the choice of devices on a node; default: the same policy"},
     keyed_flag{"--mode", "mode", "MODE", "How every GPU is shared: exclusive, hami_core or mps"},

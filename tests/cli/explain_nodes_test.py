@@ -162,12 +162,26 @@ class NodesTest(CliTest):
 
     def test_shared_gpus_are_called_shared(self):  # FINDINGS 3
         labels = {"nvidia.com/gpu.product": "Tesla-T4-SHARED", "nvidia.com/gpu.replicas": "4",
-                  "nvidia.com/gpu.sharing-strategy": "time-slicing"}
+                  "nvidia.com/gpu.sharing-strategy": "mps"}
         for resource in "nvidia.com/gpu", "nvidia.com/gpu.shared":
             shared = node("n", {resource: "8"}, labels=labels)
             text = self.text(shared, pod("w", {resource: "1"}))
-            self.assertIn("these are shared by time-slicing, 4 containers on each", text)
+            self.assertIn("these are shared by mps, 4 containers on each", text)
             self.assertIn("chosen: n", text)
+
+    def test_gpus_that_take_turns_are_gpus(self):
+        labels = {"nvidia.com/gpu.product": "Tesla-T4-SHARED", "nvidia.com/gpu.replicas": "4",
+                  "nvidia.com/gpu.sharing-strategy": "time-slicing"}
+        for resource in "nvidia.com/gpu", "nvidia.com/gpu.shared":
+            objects = [node("n", {resource: "8"}, labels=labels), *(pod(f"p{i}", {resource: "1"}, where="n") for i in range(5))]
+            document = self.explain(*objects, pod("w", {resource: "1"}))
+            self.assertEqual([(device["mode"], device["shares_faults"]) for device in document["nodes"][0]["devices"]],
+                             [("time_slicing", True)] * 2)
+            [share] = document["choice"]["shares"]
+            self.assertEqual((share["device"], share["part"]["words"]), (1, "neither memory nor compute limited"),
+                             "four of the five that run fill the first GPU")
+            full = [*objects, *(pod(f"q{i}", {resource: "1"}, where="n") for i in range(3))]
+            self.assertIsNone(self.explain(*full, pod("w", {resource: "1"}))["choice"]["node"])
 
     def test_gpus_of_a_sharing_system_are_counted_once(self):  # FINDINGS 3
         both = volcano_node("n", f"GPU-t,10,81920,{A100},true,hami-core:")

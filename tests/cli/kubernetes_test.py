@@ -233,12 +233,34 @@ class BadInputTest(WorkloadTest):
         self.refused("events.txt:2: node: got 'x'", events="time,what,node\n1,fails,x\n")
         self.refused("events.txt:2: device: got '2'", events="time,what,node,device\n1,fails,t-node-0000,2\n")
         self.refused("events.txt:2: what: got 'repaired'", events="time,what,node\n1,repaired,t-node-0000\n")
+        self.refused("events.txt:2: pod: got 'q'", events="time,what,pod\n1,crashes,q\n")
+        self.refused("events.txt:2: node: got 't-node-0000', expected nothing",
+                     events="time,what,pod,node\n1,crashes,p,t-node-0000\n")
         self.refused("failures.txt", "mttr_s", failures="{nodes: {mtbf_s: 5}}")
         self.refused("nodes.txt", "Node", nodes="kind: Service\nmetadata: {name: s}\n")
         self.refused("nodes.txt:3", "kind: got 'Pod'", nodes="{kind: Node, metadata: {name: one}}\n---\n{kind: Pod, metadata: {name: p}, spec: {containers: [{name: c}]}}\n")
         self.refused("classes.txt:1", "Pod", "amd.com/gpu", classes=json.dumps(pod("c", {"amd.com/gpu": 1})))
         self.refused("classes.txt: missing", classes="kind: Service\nmetadata: {name: s}\n")
         self.refused("config.txt", config="nvidia: {resourceCountNames: a}\n")
+
+    def test_autoscalers(self):
+        flags = self.model([KINDS["mps"]], [{"name": "c", "request": {"memory_mib": 1024}}])
+        run = ["run", "--format", "kubernetes", *flags, "--pods", self.write("t.csv", ARRIVALS + "p,c,0\n"), "--out", self.out]
+        for text, words in (("{delay_s: 1, nodes: [x]}", ["a.yaml: nodes: got 'x', expected a node of the node list"]),
+                            ("{delay_s: soon, nodes: [t-node-0000]}", ["a.yaml:1: delay_s: got 'soon'"]),
+                            ("{delay_s: 1, nodes: [t-node-0000], cluster_version: new}", ["a.yaml:1: cluster_version: got 'new'"]),
+                            ("", ["a.yaml"])):
+            file = self.write("a.yaml", text)
+            self.assert_refused(self.vgpusim(*run, "--autoscaler", file, "--discipline", "fifo"), *words)
+        file = self.write("a.yaml", "{delay_s: 1, nodes: [t-node-0000]}")
+        self.assert_refused(self.vgpusim(*run, "--autoscaler", file), "autoscaler: got", "under try_once nobody waits")
+        self.assert_refused(self.vgpusim(*run, "--autoscaler", file, "--discipline", "fifo", "--policy", "compat:volcano"),
+                            "autoscaler: got", "compat:volcano")
+        events = self.write("e.csv", "time,what,node\n1,fails,t-node-0000\n")
+        self.assert_refused(self.vgpusim(*run, "--autoscaler", file, "--discipline", "fifo", "--events", events),
+                            "a.yaml: nodes: got 't-node-0000', expected a node that no event names")
+        self.assert_done(self.vgpusim(*run, "--autoscaler", file, "--discipline", "fifo"))
+        self.assertEqual((self.pods()[0]["start_s"], self.pods()[0]["node"]), ("1", "t-node-0000"))
 
     def test_keys_that_do_not_go_together(self):
         flags = self.model([KINDS["mps"]], [{"name": "c"}])

@@ -244,7 +244,8 @@ class ConfigurationTest(CliTest):
                              "--sample-interval-s", "5")
         self.assertEqual(config, {
             "format": "openb", "nodes": str(self.root / "nodes.csv"), "pods": str(self.root / "pods.csv"),
-            "classes": "", "queues": "", "config": "", "scheduler_config": "", "catalog": "", "events": "", "failures": "", "policy": "worst_fit", "device_policy": "binpack", "mode": "exclusive", "tune": "0.25", "offered_load": "0", "seed": "9",
+            "classes": "", "queues": "", "config": "", "scheduler_config": "", "catalog": "", "events": "", "failures": "", "autoscaler": "",
+            "policy": "worst_fit", "device_policy": "binpack", "mode": "exclusive", "tune": "0.25", "offered_load": "0", "seed": "9",
             "departures": "false", "mapping": "", "skip_bad_rows": "false", "discipline": "easy", "after_failure": "requeue", "layout_change_s": "0",
             "sample_interval_s": "5"})
 

@@ -1,7 +1,8 @@
-// Tables of arrivals, of events of a cluster, and of queues and failures. A table that is read is written and read
-// again as the same rows.
+// Tables of arrivals, of events of a cluster, and of queues, failures and autoscalers. A table that is read is written
+// and read again as the same rows.
 #include "fuzz.hpp"
 
+#include "vgpusim/workload/autoscaling.hpp"
 #include "vgpusim/workload/queues.hpp"
 #include "vgputraces/arrivals.hpp"
 #include "vgputraces/cluster_events.hpp"
@@ -36,4 +37,5 @@ void fuzzing::fuzz(std::string_view input) {
     if (const auto events = vgputraces::read_cluster_events(input, "input"); !events) require_readable(events.error());
     if (const auto model = vgputraces::read_failure_model(input, "input"); !model) require_readable(model.error());
     if (const auto queues = vgpusim::read_queues(input, "input"); !queues) require_readable(queues.error());
+    if (const auto file = vgpusim::read_autoscaler(input, "input"); !file) require_readable(file.error());
 }

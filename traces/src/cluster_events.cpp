@@ -1,4 +1,4 @@
-// Reading what happens to nodes and devices.
+// Reading what happens to nodes, devices and pods.
 #include "vgputraces/cluster_events.hpp"
 
 #include <algorithm>
@@ -20,12 +20,13 @@ using vgpuformats::cursor;
 
 namespace {
 
-constexpr std::array<std::string_view, 6> event_words{"fails", "repaired", "drained", "undrained", "leaves", "joins"};
+constexpr std::array<std::string_view, 7> event_words{"fails",  "repaired", "drained", "undrained",
+                                                      "leaves", "joins",    "crashes"};
 constexpr double mean_s_min = 1e-6;
 constexpr double mean_s_max = 1e9;
 
 // Positions of the columns.
-enum : std::size_t { time_at, what_at, node_at, device_at };
+enum : std::size_t { time_at, what_at, node_at, device_at, pod_at };
 
 expected<node_event> read_what(const table_reader& from) {
     const auto word = std::ranges::find(event_words, from.text(what_at));
@@ -42,16 +43,36 @@ expected<node_event> read_what(const table_reader& from) {
     return what;
 }
 
+/// Whether the row names what its event is of, and nothing else: a pod that crashes, or else a node.
+expected<void> check_subject(const table_reader& from, node_event what) {
+    const bool is_of_pod = what == node_event::crashes;
+    const std::size_t wanted = is_of_pod ? pod_at : node_at;
+    if (from.text(wanted).empty()) {
+        return unexpected(from.problem(wanted, error_code::missing,
+                                       "missing; expected in every row of " +
+                                           std::string{is_of_pod ? "a pod that crashes" : "a node or device"}));
+    }
+    for (const std::size_t column : {node_at, device_at, pod_at}) {
+        if ((column == pod_at) == is_of_pod || from.text(column).empty()) continue;
+        return unexpected(from.problem(column, error_code::unsupported,
+                                       is_of_pod ? "nothing: the pod that crashes says where that is"
+                                                 : "nothing: only what crashes is a pod"));
+    }
+    return {};
+}
+
 expected<cluster_event_row> read_row(const table_reader& from) {
     const auto time = from.seconds(time_at);
     if (!time) return unexpected(time.error());
     const auto what = read_what(from);
     if (!what) return unexpected(what.error());
+    if (const auto named = check_subject(from, *what); !named) return unexpected(named.error());
     return cluster_event_row{.line = static_cast<std::uint32_t>(from.line()),
                              .time = **time, // a required column
                              .what = *what,
                              .node = std::string{from.text(node_at)},
-                             .device = std::string{from.text(device_at)}};
+                             .device = std::string{from.text(device_at)},
+                             .pod = std::string{from.text(pod_at)}};
 }
 
 std::optional<failure_rates> read_rates(const cursor& model, const char* key) {
@@ -82,8 +103,9 @@ expected<std::vector<cluster_event_row>> read_cluster_events(std::string_view te
     auto from = table_reader::open(name, text,
                                    {{.name = "time", .required = true, .kind = cell_kind::number},
                                     {.name = "what", .required = true},
-                                    {.name = "node", .required = true},
-                                    {.name = "device", .kind = cell_kind::text_or_number}});
+                                    {.name = "node"},
+                                    {.name = "device", .kind = cell_kind::text_or_number},
+                                    {.name = "pod"}});
     if (!from) return unexpected(from.error());
     std::vector<cluster_event_row> rows;
     while (true) {

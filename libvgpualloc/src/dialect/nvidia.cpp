@@ -25,8 +25,9 @@ using kubernetes::value_of;
 constexpr std::string_view domain = "nvidia.com/";
 constexpr std::string_view mig_prefix = "nvidia.com/mig-";
 constexpr const char* shared_gpu_resource = "nvidia.com/gpu.shared";
+constexpr const char* time_slicing_label = "time-slicing";
 
-/// A resource of which one unit is one device of the node.
+/// A resource of which one unit is one device of the node, or one of the replicas of a device.
 bool counts_devices(std::string_view resource) {
     return resource == gpu_resource || resource == shared_gpu_resource || resource.starts_with(mig_prefix);
 }
@@ -63,18 +64,20 @@ public:
         const auto all = node_->capacity.contains(resource) ? amount(resource, node_->capacity, "capacity ") : healthy;
         if (!all) return;
         const std::string& product = label_of(*node_, resource, "product");
-        for (std::int64_t i = 0; i < std::max(*healthy, *all); ++i) {
+        const std::int64_t replicas = replicas_of(resource, *healthy, *all);
+        for (std::int64_t i = 0; i < std::max(*healthy, *all) / replicas; ++i) {
             device_registration device;
             device.uuid = node_->name + "/" + resource.substr(domain.size()) + "/" + std::to_string(i);
             device.model = product.empty() && resource != gpu_resource ? resource.substr(domain.size()) : product;
             device.family = family_of(resource);
-            device.mode = mode_name;
+            device.mode = replicas > 1 ? time_slicing_mode_name : mode_name;
+            device.slots = replicas;
             device.memory = memory_of(resource);
-            device.healthy = i < *healthy;
+            device.healthy = i < *healthy / replicas;
             reading_.devices.push_back(std::move(device));
             reading_.indices.push_back(i);
         }
-        if (*healthy > 0) warn_of_sharing(resource);
+        if (*healthy > 0 && replicas == 1) warn_of_sharing(resource);
     }
 
 private:
@@ -90,6 +93,16 @@ private:
                                      .value = written,
                                      .expected = "a whole number up to " + std::to_string(devices_per_node_max)});
         return std::nullopt;
+    }
+
+    /// How many containers take turns on each GPU; 1 where no label says so, or the amounts are not those of whole
+    /// GPUs.
+    [[nodiscard]] std::int64_t replicas_of(const std::string& resource, std::int64_t healthy, std::int64_t all) const {
+        const bool is_gpu = resource == gpu_resource || resource == shared_gpu_resource;
+        if (!is_gpu || label_of(*node_, resource, "sharing-strategy") != time_slicing_label) return 1;
+        const std::int64_t replicas =
+            text::whole_number(label_of(*node_, resource, "replicas"), devices_per_node_max).value_or(1);
+        return replicas > 0 && healthy % replicas == 0 && all % replicas == 0 ? replicas : 1;
     }
 
     /// By the label, or else the catalog: whole GPUs only.
@@ -194,11 +207,17 @@ public:
         std::map<std::string, std::pair<std::int64_t, std::int64_t>> units; // healthy, and all
         for (const device_registration& device : devices) {
             const std::string resource = device.family == gpu_family ? gpu_resource : device.family;
-            if (device.mode != mode_name || !counts_devices(resource)) continue;
+            const bool takes_turns = device.mode == time_slicing_mode_name;
+            if ((device.mode != mode_name && !takes_turns) || !counts_devices(resource)) continue;
             auto& [healthy, all] = units[resource];
-            healthy += device.healthy ? 1 : 0;
-            ++all;
+            const std::int64_t replicas = takes_turns ? device.slots : 1;
+            healthy += device.healthy ? replicas : 0;
+            all += replicas;
             const std::string stem = resource == shared_gpu_resource ? gpu_resource : resource;
+            if (takes_turns) {
+                node.labels[stem + ".sharing-strategy"] = time_slicing_label;
+                node.labels[stem + ".replicas"] = std::to_string(replicas);
+            }
             if (!device.model.empty()) node.labels[stem + ".product"] = device.model;
             node.labels[stem + ".memory"] = std::to_string(device.memory.count());
         }

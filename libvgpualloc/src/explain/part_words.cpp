@@ -11,12 +11,10 @@ namespace {
 explained_part slice_words(const slice& part) {
     const std::string compute =
         part.cores.count() == 0 ? "compute not limited" : fmt::format("{} % of compute", part.cores.count());
-    return {.kind = "slice",
-            .name = {},
-            .group = {},
-            .memory = part.memory,
-            .cores = part.cores.count(),
-            .words = fmt::format("slice {} MiB, {}", part.memory.count(), compute)};
+    const std::string amounts = part == slice{} ? "neither memory nor compute limited"
+                                                : fmt::format("slice {} MiB, {}", part.memory.count(), compute);
+    return {
+        .kind = "slice", .name = {}, .group = {}, .memory = part.memory, .cores = part.cores.count(), .words = amounts};
 }
 
 explained_part whole_words(const device_spec& spec) {

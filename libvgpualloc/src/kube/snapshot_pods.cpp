@@ -189,6 +189,12 @@ std::vector<device_share> read_shares(const manifest& object, const described_no
     return shares;
 }
 
+/// What the kubelet gives of a device: all of it, or one of its replicas.
+partition unit_of(const device_spec& spec) {
+    if (spec.mode->why_not(spec, {}, whole_device{}).code == rejection_code::none) return whole_device{};
+    return slice{};
+}
+
 /// Whether the node has devices for the pod of which the kubelet chooses; the pod's shares are then some of them.
 bool count_by_amount(const manifest& object, const snapshot_pod& pod, const bound_place& at,
                      const dialect_set& dialects, std::vector<device_share>& shares, std::vector<error>& warnings) {
@@ -214,18 +220,19 @@ bool count_by_amount(const manifest& object, const snapshot_pod& pod, const boun
         return true;
     }
     bool has_such = false;
-    std::vector<bool> taken(at.node.devices.size(), false);
+    std::vector<std::int64_t> taken(at.node.devices.size()); // units of the pod's own
     for (std::size_t c = 0; c < entries.size(); ++c) {
         const device_request& entry = entries[c];
         std::int64_t left = entry.count;
         for (std::size_t d = 0; d < taken.size() && left > 0; ++d) {
             if (!serves(d, entry)) continue;
             has_such = true;
-            if (taken[d] || at.book.devices(at.where)[d].slots > 0) continue;
-            taken[d] = true;
+            const device_spec& spec = kinds[at.node.described.devices[d].kind];
+            if (at.book.devices(at.where)[d].slots + taken[d] >= spec.slots) continue;
+            ++taken[d];
             --left;
             shares.push_back(
-                {.container = static_cast<std::uint32_t>(c), .device = device_index{d}, .part = whole_device{}});
+                {.container = static_cast<std::uint32_t>(c), .device = device_index{d}, .part = unit_of(spec)});
         }
         if (!has_such || left == 0) continue;
         warnings.push_back({.code = error_code::mismatch,

@@ -6,6 +6,7 @@
 
 #include "vgpualloc/model/trial.hpp"
 #include "vgpusim/engine/empty_cluster.hpp"
+#include "vgpusim/engine/fault_domain.hpp"
 
 namespace vgpusim {
 
@@ -18,7 +19,7 @@ namespace {
 
 /// Whether anything but arrivals can happen to a pod, so that its times have to be kept.
 bool keeps_times(const simulation_input& input, const discipline& rules) {
-    return rules.keeps_waiting() || !input.jobs.empty() || !input.cluster_events.empty() ||
+    return rules.keeps_waiting() || !input.jobs.empty() || !input.cluster_events.empty() || !input.crashes.empty() ||
            std::ranges::any_of(input.pods, [](const arriving_pod& pod) { return pod.duration.has_value(); });
 }
 
@@ -349,6 +350,7 @@ rejection_code simulation::why_never(std::uint32_t job) {
 // ---- the loop
 
 bool simulation::is_stale(const event& happening) const noexcept {
+    if (happening.what == event_class::crash) return !ledger_->is_live(pod_id{input_->crashes[happening.subject].pod});
     return happening.what == event_class::finish &&
            (!ledger_->is_live(pod_id{happening.subject}) || result_.times[happening.subject].starts != happening.round);
 }
@@ -369,6 +371,10 @@ void simulation::handle(const event& happening) {
     hold(happening.time);
     if (happening.what == event_class::finish) {
         finish(happening.subject);
+    } else if (happening.what == event_class::node_added) {
+        change_cluster({.time = now_, .what = cluster_change::resumes, .node = node_index{happening.subject}});
+    } else if (happening.what == event_class::crash) {
+        stop_pods(hit_by_fault_of(*ledger_, pod_id{input_->crashes[happening.subject].pod}));
     } else {
         change_cluster(input_->cluster_events[happening.subject]);
     }
@@ -400,7 +406,8 @@ bool simulation::step() {
         arrive();
         return true;
     }
-    if (next == nullptr || (next->what == event_class::cluster && is_over())) return false;
+    if (next == nullptr || (next->what > event_class::finish && next->what < event_class::arrival && is_over()))
+        return false;
     handle(queue_.pop());
     return true;
 }
@@ -424,10 +431,13 @@ simulation_result simulation::run(const progress& tell) {
     const double cpu_begin = cpu_seconds();
     const ticks first_arrival = input_->pods.empty() ? ticks{} : input_->pods.front().arrival;
     now_ = first_arrival;
-    for (std::size_t i = 0; i < input_->cluster_events.size(); ++i) {
-        queue_.push(std::max(input_->cluster_events[i].time, first_arrival), event_class::cluster,
-                    static_cast<std::uint32_t>(i));
-    }
+    const auto push_all = [&](const auto& events, event_class what) {
+        for (std::size_t i = 0; i < events.size(); ++i) {
+            queue_.push(std::max(events[i].time, first_arrival), what, static_cast<std::uint32_t>(i));
+        }
+    };
+    push_all(input_->cluster_events, event_class::cluster);
+    push_all(input_->crashes, event_class::crash);
     result_.peak = {.state = state_at(first_arrival), .events = ledger_->next_event()};
     const bool sampled = options_.sample_interval > ticks{0};
     if (sampled && !input_->pods.empty()) queue_.push(first_arrival, event_class::sample, 0);

@@ -1,6 +1,7 @@
 // The event loop: how pods end, by themselves, for others or with what they run on.
 #include <algorithm>
 
+#include "vgpusim/engine/fault_domain.hpp"
 #include "vgpusim/engine/simulation.hpp"
 
 namespace vgpusim {
@@ -63,23 +64,19 @@ void simulation::preempt(std::uint32_t job) {
     stop_job(job, true);
 }
 
+/// Stops the jobs of pods that have failed.
+void simulation::stop_pods(std::span<const std::uint32_t> pods) {
+    result_.disturbed.pods_stopped += std::ssize(pods);
+    std::vector<std::uint32_t> jobs;
+    for (const std::uint32_t pod : pods) jobs.push_back(jobs_.job_of(pod));
+    std::ranges::sort(jobs);
+    const auto repeated = std::ranges::unique(jobs);
+    jobs.erase(repeated.begin(), repeated.end());
+    for (const std::uint32_t job : jobs) stop_job(job, options_.on_failure == after_failure::requeue);
+}
+
 void simulation::change_cluster(const cluster_event& change) {
-    if (change.what == cluster_change::stops) {
-        std::vector<std::uint32_t> jobs;
-        for (const std::uint32_t slot : ledger_->live_on(change.node)) {
-            const vgpualloc::booking& running = ledger_->bookings()[slot];
-            const bool hit = !change.device || std::ranges::any_of(running.where.shares, [&](const auto& share) {
-                return share.device == *change.device;
-            });
-            if (!hit) continue;
-            ++result_.disturbed.pods_stopped;
-            jobs.push_back(jobs_.job_of(running.pod.value()));
-        }
-        std::ranges::sort(jobs);
-        const auto repeated = std::ranges::unique(jobs);
-        jobs.erase(repeated.begin(), repeated.end());
-        for (const std::uint32_t job : jobs) stop_job(job, options_.on_failure == after_failure::requeue);
-    }
+    if (change.what == cluster_change::stops) stop_pods(running_on(*ledger_, change.node, change.device));
     service_.apply(change);
     update_node(change.node);
     capacity_freed_ = true;

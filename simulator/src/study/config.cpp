@@ -142,6 +142,7 @@ const std::array config_keys{
     text_key<&run_config::catalog>("catalog", true),
     text_key<&run_config::events>("events", true),
     text_key<&run_config::failures>("failures", true),
+    text_key<&run_config::autoscaler>("autoscaler", true),
     text_key<&run_config::policy>("policy"),
     text_key<&run_config::device_policy>("device_policy"),
     text_key<&run_config::mode>("mode"),

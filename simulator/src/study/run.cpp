@@ -10,6 +10,7 @@
 #include "vgpualloc/compat/all.hpp"
 #include "vgpualloc/verify/placements.hpp"
 #include "vgpusim/discipline/all.hpp"
+#include "vgpusim/engine/autoscaler.hpp"
 #include "vgpusim/engine/volcano_placer.hpp"
 #include "vgpusim/outputs/rows.hpp"
 #include "vgpusim/workload/cluster_events.hpp"
@@ -150,6 +151,9 @@ expected<void> check_volcano_run(const run_config& config, const simulation_inpu
     if (!config.device_policy.empty()) {
         return refuse("device_policy", config.device_policy, "none with policy compat:volcano, which chooses devices");
     }
+    if (input.autoscaler) {
+        return refuse("autoscaler", config.autoscaler, "none with policy compat:volcano, which alone knows what fits");
+    }
     if (rules.only_tries) return {};
     std::string possible;
     for (const discipline_entry& other : all_disciplines) {
@@ -198,7 +202,10 @@ expected<run_record> replay(const run_config& config, const loaded_input& loaded
         *record.ledger,
         {.node = node_policy->get(), .device = device_policy ? device_policy.get() : node_policy->get()},
         {.requests_max = loaded.input.requests.size() + 1}};
-    const auto rules = (*entry)->make();
+    auto rules = (*entry)->make();
+    if (loaded.input.autoscaler) {
+        rules = std::make_unique<autoscaler>(std::move(rules), *loaded.input.autoscaler);
+    }
     const auto power = power_of_kinds(record.ledger->nodes(), loaded.power);
     count_devices(record, loaded.input, power);
     std::unique_ptr<placer> decides;

@@ -1,4 +1,4 @@
-// What happens to the cluster.
+// What happens to the cluster and, where they crash, to its pods.
 #include "vgpusim/workload/cluster_events.hpp"
 
 #include <algorithm>
@@ -8,11 +8,14 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <string_view>
 #include <system_error>
+#include <unordered_map>
 #include <utility>
 
 #include "vgpualloc/core/rng.hpp"
+#include "vgpusim/workload/autoscaling.hpp"
 #include "vgpusim/workload/cluster_files.hpp"
 
 namespace vgpusim {
@@ -28,11 +31,6 @@ using vgputraces::cluster_event_row;
 using vgputraces::node_event;
 
 namespace {
-
-/// Where the clock begins: at 0, or with the first arrival of a trace that has earlier ones.
-ticks beginning_of(const simulation_input& input) {
-    return input.pods.empty() ? ticks{0} : std::min(ticks{0}, input.pods.front().arrival);
-}
 
 /// In what an event leaves a node or a device.
 enum class condition : std::uint8_t { works, broken, draining, away };
@@ -73,6 +71,7 @@ public:
     }
 
     expected<void> add(const cluster_event_row& row) {
+        if (row.what == node_event::crashes) return add_crash(row);
         const auto target = target_of(row);
         if (!target) return unexpected(target.error());
         auto known = conditions_.find(*target);
@@ -102,6 +101,20 @@ private:
                 .field = column,
                 .value = std::move(value),
                 .expected = std::move(expectation)};
+    }
+
+    expected<void> add_crash(const cluster_event_row& row) {
+        if (pods_.empty()) {
+            for (std::size_t i = 0; i < input_->pods.size(); ++i) {
+                pods_.emplace(input_->name_of(input_->pods[i]), static_cast<std::uint32_t>(i));
+            }
+        }
+        const auto pod = pods_.find(row.pod);
+        if (pod == pods_.end()) {
+            return unexpected(problem(row, "pod", error_code::unknown_name, row.pod, "a pod of the pod list"));
+        }
+        input_->crashes.push_back({.time = row.time, .pod = pod->second});
+        return {};
     }
 
     [[nodiscard]] error out_of_turn(const cluster_event_row& row, condition now) const {
@@ -144,7 +157,8 @@ private:
     simulation_input* input_;
     const std::string* source_;
     std::map<std::string_view, node_index> nodes_;
-    std::map<event_target, condition> conditions_; ///< of what an event has named
+    std::unordered_map<std::string, std::uint32_t> pods_; ///< filled when the first one crashes; never walked
+    std::map<event_target, condition> conditions_;        ///< of what an event has named
 };
 
 void sort_events(simulation_input& input) { std::ranges::stable_sort(input.cluster_events, {}, &cluster_event::time); }
@@ -185,6 +199,10 @@ private:
 
 } // namespace
 
+ticks beginning_of(const simulation_input& input) {
+    return input.pods.empty() ? ticks{0} : std::min(ticks{0}, input.pods.front().arrival);
+}
+
 expected<void> add_cluster_events(simulation_input& input, std::span<const cluster_event_row> rows,
                                   const std::string& source) {
     event_adder adder{input, source};
@@ -192,6 +210,7 @@ expected<void> add_cluster_events(simulation_input& input, std::span<const clust
         if (auto added = adder.add(row); !added) return added;
     }
     sort_events(input);
+    std::ranges::stable_sort(input.crashes, {}, &pod_crash::time);
     return {};
 }
 
@@ -234,6 +253,7 @@ expected<void> load_cluster_events(const run_config& config, loaded_input& loade
         if (!rows) return unexpected(rows.error());
         if (auto added = add_cluster_events(loaded.input, *rows, text->name); !added) return added;
     }
+    if (auto added = load_autoscaler(config, loaded); !added) return added;
     if (config.failures.empty()) return {};
     const auto text = read_recorded(config.failures, &loaded.files);
     if (!text) return unexpected(text.error());

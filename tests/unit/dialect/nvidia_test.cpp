@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "requirements.hpp"
 #include "support.hpp"
 #include "vgpualloc/dialect/all.hpp"
 
@@ -59,6 +60,40 @@ TEST(nvidia_dialect, a_unit_is_a_device) {
     spoken->write_node(reading.devices, written, config_map);
     EXPECT_EQ(spoken->read_node({.object = written}).devices, reading.devices);
     EXPECT_THAT(config_map, IsEmpty());
+}
+
+TEST(nvidia_dialect, replicas_that_take_turns_are_slots_of_a_gpu) {
+    test::covers({"R048", "R049"});
+    const auto spoken = dialects::nvidia::make({});
+    const kubernetes::text_map labels{{"nvidia.com/gpu.product", "Tesla-T4-SHARED"},
+                                      {"nvidia.com/gpu.memory", "15360"},
+                                      {"nvidia.com/gpu.sharing-strategy", "time-slicing"},
+                                      {"nvidia.com/gpu.replicas", "4"}};
+    for (const char* const resource : {"nvidia.com/gpu", "nvidia.com/gpu.shared"}) {
+        auto node = node_of({{resource, "4"}}, labels);
+        node.capacity = {{resource, "8"}};
+        const auto reading = spoken->read_node({.object = node});
+        EXPECT_THAT(reading.warnings, IsEmpty());
+        ASSERT_THAT(reading.devices, SizeIs(2)) << resource;
+        EXPECT_EQ(reading.devices[0].mode, "time_slicing");
+        EXPECT_EQ(reading.devices[0].slots, 4);
+        EXPECT_EQ(reading.devices[0].memory, mib{15360});
+        EXPECT_TRUE(reading.devices[0].healthy);
+        EXPECT_FALSE(reading.devices[1].healthy) << "capacity only";
+        kubernetes::node written{.name = "n", .labels = {}, .annotations = {}, .allocatable = {}, .capacity = {}};
+        kubernetes::text_map config_map;
+        spoken->write_node(reading.devices, written, config_map);
+        EXPECT_EQ(spoken->read_node({.object = written}).devices, reading.devices);
+    }
+    auto of_mps = labels;
+    of_mps["nvidia.com/gpu.sharing-strategy"] = "mps";
+    for (const auto& [amount, other] : {std::pair{"6", labels}, {"8", of_mps}}) {
+        const auto units = spoken->read_node({.object = node_of({{"nvidia.com/gpu", amount}}, other)});
+        EXPECT_EQ(std::to_string(units.devices.size()), amount)
+            << "a unit is a device, and a warning says that it is none";
+        EXPECT_THAT(units.warnings, SizeIs(1));
+        EXPECT_EQ(units.devices.front().mode, "exclusive");
+    }
 }
 
 TEST(nvidia_dialect, gpus_that_others_describe_are_theirs) { // FINDINGS 3

@@ -17,6 +17,7 @@ TEST(part_words, says_what_a_slice_has_and_whether_its_compute_is_limited) {
     EXPECT_EQ(limited.words, "slice 3000 MiB, 50 % of compute");
     const auto free = explaining::describe_part(hami_card(), slice{.memory = mib{3000}, .cores = core_percent{0}});
     EXPECT_EQ(free.words, "slice 3000 MiB, compute not limited");
+    EXPECT_EQ(explaining::describe_part(hami_card(), slice{}).words, "neither memory nor compute limited") << "turns";
 }
 
 TEST(part_words, gives_the_unit_of_a_refusal_by_the_device_that_refuses) {

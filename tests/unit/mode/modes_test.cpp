@@ -124,7 +124,8 @@ TEST(all_modes, are_sorted_described_and_found_by_name) {
     ASSERT_FALSE(unknown.has_value());
     EXPECT_EQ(unknown.error().code, error_code::unknown_name);
     EXPECT_EQ(unknown.error().message(),
-              "mode: got 'mps2', expected one of ascend_vir, cce, exclusive, hami_core, mig, mindcluster_310p, mps");
+              "mode: got 'mps2', expected one of ascend_vir, cce, exclusive, hami_core, mig, mindcluster_310p, mps, "
+              "time_slicing");
 }
 
 } // namespace

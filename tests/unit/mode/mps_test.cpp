@@ -39,7 +39,7 @@ TEST(mps, a_gpu_has_at_most_48_clients_and_16_before_volta) {
     EXPECT_EQ(pascal.mode->adapted(pascal).slots, 16);
 }
 
-TEST(mps, a_fault_takes_all_clients_and_only_here) {
+TEST(mps, a_fault_takes_all_clients_and_not_where_faults_are_apart) {
     EXPECT_TRUE(mode("mps").shares_faults());
     for (const char* other : {"cce", "exclusive", "hami_core", "mig"})
         EXPECT_FALSE(mode(other).shares_faults()) << other;

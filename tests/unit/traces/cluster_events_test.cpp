@@ -43,6 +43,24 @@ TEST(cluster_events, an_error_names_line_and_column) {
     EXPECT_EQ(refusal(""), "none") << "nothing may happen";
 }
 
+TEST(cluster_events, a_crash_is_of_a_pod_and_nothing_else_is) {
+    const auto rows = read_cluster_events("time,what,pod\n7,crashes,p-0\n", "e.csv");
+    ASSERT_TRUE(rows) << rows.error().message();
+    EXPECT_EQ(
+        rows->front(),
+        (vgputraces::cluster_event_row{
+            .line = 2, .time = ticks{7'000'000}, .what = node_event::crashes, .node = "", .device = "", .pod = "p-0"}));
+    const auto refusal = [](const std::string& row) {
+        const auto read = read_cluster_events("time,what,node,device,pod\n" + row + "\n", "e.csv");
+        return read ? std::string{"none"} : read.error().message();
+    };
+    EXPECT_THAT(refusal("1,crashes,,,"), HasSubstr("e.csv:2: pod: missing; expected in every row of a pod"));
+    EXPECT_THAT(refusal("1,crashes,a,,p"), HasSubstr("e.csv:2: node: got 'a', expected nothing"));
+    EXPECT_THAT(refusal("1,crashes,,0,p"), HasSubstr("e.csv:2: device: got '0', expected nothing"));
+    EXPECT_THAT(refusal("1,fails,a,,p"), HasSubstr("e.csv:2: pod: got 'p', expected nothing"));
+    EXPECT_THAT(refusal("1,fails,,0,"), HasSubstr("e.csv:2: node: missing"));
+}
+
 TEST(failure_model, means_and_a_horizon) {
     const auto model = read_failure_model("nodes: {mtbf_s: 86400, mttr_s: 600.5}\nhorizon_s: 0.5\n", "f.yaml");
     ASSERT_TRUE(model) << model.error().message();

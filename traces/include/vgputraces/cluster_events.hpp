@@ -1,4 +1,4 @@
-// What happens to nodes and devices in a run: a table of events, and a model that failures are drawn from
+// What happens to nodes, devices and pods in a run: a table of events, and a model that failures are drawn from
 // (docs/workload.md).
 #pragma once
 
@@ -13,22 +13,23 @@
 
 namespace vgputraces {
 
-/// A node leaves for good, or until it joins again; the other pairs are of nodes and of devices.
-enum class node_event : std::uint8_t { fails, repaired, drained, undrained, leaves, joins };
+/// A node leaves for good, or until it joins again; the pairs before that are of nodes and of devices. A pod crashes.
+enum class node_event : std::uint8_t { fails, repaired, drained, undrained, leaves, joins, crashes };
 
 struct cluster_event_row {
     std::uint32_t line = 0; ///< of the text, from 1
     vgpualloc::ticks time;
     node_event what = node_event::fails;
-    std::string node;
+    std::string node;   ///< empty where a pod crashes
     std::string device; ///< index or uuid; empty: the node with all of its devices
+    std::string pod{};  ///< which crashes; empty for the events of nodes and devices
 
     bool operator==(const cluster_event_row&) const = default;
 };
 
-/// Reads CSV or JSONL with the columns time (seconds as in a table of arrivals), what, node and, where it is needed,
-/// device. The rows come by time; of equal times as in the text. Errors have `name`, line and column; a device that
-/// leaves or joins is one, as these are of nodes.
+/// Reads CSV or JSONL with the columns time (seconds as in a table of arrivals), what, and node, device and pod where
+/// they are needed. The rows come by time; of equal times as in the text. Errors have `name`, line and column; a device
+/// that leaves or joins is one, as these are of nodes, and so is a pod beside a node.
 [[nodiscard]] vgpualloc::expected<std::vector<cluster_event_row>> read_cluster_events(std::string_view text,
                                                                                       const std::string& name);
 [[nodiscard]] std::string_view to_string(node_event what) noexcept;

@@ -15,8 +15,10 @@ namespace vgpualloc::dialects::nvidia {
 inline constexpr const char* gpu_resource = "nvidia.com/gpu";
 /// Families: whole GPUs have that of the other dialects of NVIDIA's GPUs, every other resource is a family of its own.
 inline constexpr std::string_view gpu_family = "NVIDIA";
-/// The sharing mode of these devices (mode/all.hpp).
+/// The sharing modes of these devices (mode/all.hpp): of those that a container has for itself, and of those whose
+/// labels say that containers take turns.
 inline constexpr const char* mode_name = "exclusive";
+inline constexpr const char* time_slicing_mode_name = "time_slicing";
 
 struct options {
     bool reads_gpu = false; ///< this dialect reads gpu_resource in pods, because no other one does
@@ -31,8 +33,10 @@ struct options {
 ///   nvidia.com/gpu where HAMi, Volcano or CCE say what the node's GPUs are. Their uuids are
 ///   "<node>/<word>/<position>", with the resource without its domain as word. Model and memory are those of labels
 ///   nvidia.com/gpu.product and .memory, and of an instance nvidia.com/mig-<profile>.product and .memory; a
-///   GPU without it has what the catalog knows of its model, any other device 1 MiB, which nobody asks for. Time
-///   slicing, MPS and the strategy `single` of MIG are warnings, as a unit of nvidia.com/gpu is then no GPU of its own.
+///   GPU without it has what the catalog knows of its model, any other device 1 MiB, which nobody asks for. Where
+///   labels nvidia.com/gpu.sharing-strategy and .replicas say time-slicing, and the units are a multiple of the
+///   replicas, a device is a GPU with so many slots. Other time-slicing, MPS and the strategy `single` of MIG are
+///   warnings, as a unit of nvidia.com/gpu is then no GPU of its own.
 /// - requests, read_pod: whether, and how many units of one of these resources containers name, as kube-scheduler
 ///   counts them: an entry for each container and sidecar, and one for what init containers that end need beyond that.
 /// - read_assignment, write_assignment: nothing, as no annotation says which device it is (assigned_by_kubelet).

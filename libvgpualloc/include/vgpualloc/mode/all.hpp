@@ -14,6 +14,7 @@
 #include "vgpualloc/mode/mig.hpp"
 #include "vgpualloc/mode/mindcluster_310p.hpp"
 #include "vgpualloc/mode/mps.hpp"
+#include "vgpualloc/mode/time_slicing.hpp"
 
 namespace vgpualloc {
 
@@ -31,6 +32,8 @@ inline constexpr std::array mode_list{
         "templates of an Ascend 310P by AI cores, video engines and level (MindCluster)"),
     modes::make_mode_entry<modes::mps>(
         "memory and thread limits of processes that share a GPU and its faults (NVIDIA MPS)"),
+    modes::make_mode_entry<modes::time_slicing>(
+        "replicas of a GPU that take turns on it, without limits, and share its faults (NVIDIA time-slicing)"),
 };
 
 /// The entry of that name; error unknown_name, which lists the known ones.

@@ -59,7 +59,7 @@ struct sample {
     device_use devices{};
 };
 
-/// What becomes of a job that a failure of its node or device has stopped.
+/// What becomes of a job that a failure of its node or device, or a crash, has stopped.
 enum class after_failure : std::uint8_t { requeue, lose };
 
 struct simulation_options {
@@ -85,7 +85,7 @@ struct allocation_peak {
 struct disturbances {
     std::int64_t preemptions = 0;      ///< jobs that were stopped for others
     std::int64_t migrations = 0;       ///< pods that started again on another node than before
-    std::int64_t pods_stopped = 0;     ///< by failures of what they ran on
+    std::int64_t pods_stopped = 0;     ///< by failures of what they ran on, and by crashes
     std::int64_t pods_lost = 0;        ///< of these, those that never ran again
     std::int64_t layout_changes = 0;   ///< MIG instances that were made
     double milli_seconds_redone = 0.0; ///< milli-GPU x seconds of runs that were stopped, for whatever reason
@@ -161,6 +161,12 @@ public:
     start_result start_on(std::uint32_t job, std::span<const vgpualloc::node_index> nodes);
     /// A waiting job will not be tried again: for what its attempts have shown, or for `why`.
     void give_up(std::uint32_t job, vgpualloc::rejection_code why = vgpualloc::rejection_code::none);
+    /// A node that is out of service takes pods from then on.
+    void add_node_at(vgpualloc::node_index node, vgpualloc::ticks time) {
+        queue_.push(time, event_class::node_added, node.value());
+    }
+    /// Whether the pod will not be tried again.
+    [[nodiscard]] bool is_given_up(std::uint32_t pod) const noexcept { return result_.times[pod].given_up; }
     /// Stops a running job for another one; it waits again.
     void preempt(std::uint32_t job);
     /// What keeps the job from starting even if nothing else ran; none: it would start.
@@ -176,6 +182,7 @@ private:
     void finish(std::uint32_t pod);
     [[nodiscard]] bool is_stale(const event& happening) const noexcept;
     void change_cluster(const cluster_event& change);
+    void stop_pods(std::span<const std::uint32_t> pods);
     void stop_job(std::uint32_t job, bool again);
     void end_pod(std::uint32_t pod);
     [[nodiscard]] std::optional<vgpualloc::placed_pod> place(std::uint32_t pod);

@@ -26,6 +26,7 @@ struct run_config {
     std::string catalog;          ///< format kubernetes: catalog file; empty: what is built in
     std::string events;           ///< what happens to nodes and devices; empty: nothing
     std::string failures;         ///< model that draws failures; empty: none
+    std::string autoscaler;       ///< nodes that are added for pods that wait; empty: none
     std::string policy = "fgd";
     std::string device_policy; ///< empty: the policy itself
     std::string mode = "hami_core";

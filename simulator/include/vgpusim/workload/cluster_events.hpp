@@ -13,10 +13,14 @@
 
 namespace vgpusim {
 
+/// Where the clock begins: at 0, or with the first arrival of a trace that has earlier ones.
+[[nodiscard]] vgpualloc::ticks beginning_of(const simulation_input& input);
+
 /// Adds the events to those of the input. A node whose first event is that it joins is away from the beginning: from 0,
 /// or from the first arrival where that is earlier. `source` is what errors call the file. Errors, with line and
 /// column: a node or device that is not known, and events that do not follow from those before, such as a repair of
-/// what works. Of a device and of its node they are told apart: a device is in service while both are.
+/// what works. Of a device and of its node they are told apart: a device is in service while both are. A crash is of a
+/// pod by its name in pods.csv; whether it runs at that time, the run shows.
 [[nodiscard]] vgpualloc::expected<void> add_cluster_events(simulation_input& input,
                                                            std::span<const vgputraces::cluster_event_row> rows,
                                                            const std::string& source);

@@ -77,6 +77,18 @@ struct cluster_event {
     std::optional<vgpualloc::device_index> device{}; ///< absent: the node with all of its devices
 };
 
+/// Nodes that are away until a cluster autoscaler adds them (engine/autoscaler.hpp).
+struct autoscaling {
+    vgpualloc::ticks delay;                   ///< from a job that waits to a node that takes pods
+    std::vector<vgpualloc::node_index> nodes; ///< in the order in which they are added
+};
+
+/// A fatal fault of one of a pod's containers.
+struct pod_crash {
+    vgpualloc::ticks time;
+    std::uint32_t pod = 0; ///< position in simulation_input::pods
+};
+
 struct simulation_input {
     vgpualloc::cluster nodes;                   ///< in tie-rank order
     std::vector<std::uint32_t> node_list_order; ///< per line of the node list, position in `nodes`
@@ -96,6 +108,8 @@ struct simulation_input {
     bool has_device_memory = true;
     std::vector<job_queue> queues{};             ///< empty: one without a quota
     std::vector<cluster_event> cluster_events{}; ///< by time
+    std::vector<pod_crash> crashes{};            ///< by time
+    std::optional<autoscaling> autoscaler{};
     /// For schedulers that read Kubernetes objects; null for workloads of other formats.
     std::shared_ptr<const kubernetes_objects> objects{};
     /// How the dialect of the lists spells a reason for not placing a pod.

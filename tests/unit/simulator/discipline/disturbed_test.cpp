@@ -1,6 +1,8 @@
-// What holds of every discipline whatever happens: random workloads with gangs, quotas, priorities, failures, drains.
+// What holds of every discipline whatever happens: random workloads with gangs, quotas, priorities, failures, drains,
+// crashes, and a node that comes when it is needed.
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +11,7 @@
 
 #include "../job_lists.hpp"
 #include "vgpualloc/core/rng.hpp"
+#include "vgpusim/engine/autoscaler.hpp"
 
 namespace {
 
@@ -72,7 +75,22 @@ vgpusim::simulation_input random_workload(std::uint64_t seed, bool whole, bool d
                                         .device = device});
     }
     std::ranges::stable_sort(input.cluster_events, {}, &vgpusim::cluster_event::time);
+    for (int i = 0; i < 25; ++i) {
+        const auto pod = static_cast<std::uint32_t>(random.below(static_cast<std::int64_t>(input.pods.size())));
+        input.crashes.push_back({.time = input.pods[pod].arrival + seconds(random.below(60)), .pod = pod});
+    }
+    std::ranges::stable_sort(input.crashes, {}, &vgpusim::pod_crash::time);
     return input;
+}
+
+/// Without the last node, which is there only when an autoscaler has added it.
+void keep_last_node_away(vgpusim::simulation_input& input) {
+    const node_index last{node_count - 1};
+    std::erase_if(input.cluster_events, [last](const auto& event) { return event.node == last; });
+    input.cluster_events.insert(
+        input.cluster_events.begin(),
+        {.time = {}, .what = vgpusim::cluster_change::stops, .node = last, .device = std::nullopt});
+    input.autoscaler = vgpusim::autoscaling{.delay = seconds(20), .nodes = {last}};
 }
 
 /// Another discipline, looked over after each of its passes.
@@ -139,9 +157,14 @@ TEST(disturbed_runs, lose_no_pod_count_none_twice_keep_quotas_and_start_gangs_wh
         for (const auto& entry : vgpusim::all_disciplines) {
             const bool whole = entry.check != nullptr;
             SCOPED_TRACE(std::string{entry.name} + " seed " + std::to_string(seed));
-            watched rules{std::string{entry.name}};
-            const vgpusim_test::replayed run{random_workload(seed, whole, true, true), rules};
-            if (!rules.keeps_waiting()) continue;
+            auto input = random_workload(seed, whole, true, true);
+            std::unique_ptr<vgpusim::discipline> rules = std::make_unique<watched>(std::string{entry.name});
+            if (rules->keeps_waiting() && seed % 3 == 0) {
+                keep_last_node_away(input);
+                rules = std::make_unique<vgpusim::autoscaler>(std::move(rules), *input.autoscaler);
+            }
+            const vgpusim_test::replayed run{std::move(input), *rules};
+            if (!rules->keeps_waiting()) continue;
             for (std::size_t pod = 0; pod < run.input.pods.size(); ++pod) {
                 const auto& times = run.result.times[pod];
                 ASSERT_TRUE(times.ended || times.given_up) << "pod " << pod;

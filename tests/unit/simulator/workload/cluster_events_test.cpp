@@ -41,6 +41,19 @@ vgpualloc::expected<void> add(simulation_input& input, const std::string& rows) 
     return vgpusim::add_cluster_events(input, *read, "e.csv");
 }
 
+TEST(events_of_a_cluster, a_crash_finds_its_pod_by_name) {
+    auto input = two_nodes();
+    const auto rows = vgputraces::read_cluster_events("time,what,pod\n9,crashes,q\n4,crashes,p\n", "e.csv");
+    ASSERT_TRUE(vgpusim::add_cluster_events(input, *rows, "e.csv"));
+    ASSERT_EQ(input.crashes.size(), 2U);
+    EXPECT_EQ(input.name_of(input.pods[input.crashes[0].pod]), "p");
+    EXPECT_EQ(input.name_of(input.pods[input.crashes[1].pod]), "q");
+    EXPECT_TRUE(input.cluster_events.empty());
+    const auto unknown = vgputraces::read_cluster_events("time,what,pod\n9,crashes,r\n", "e.csv");
+    EXPECT_THAT(vgpusim::add_cluster_events(input, *unknown, "e.csv").error().message(),
+                HasSubstr("e.csv:2: pod: got 'r', expected a pod of the pod list"));
+}
+
 TEST(events_of_a_cluster, a_node_that_joins_is_away_from_the_beginning) {
     auto input = two_nodes();
     ASSERT_TRUE(add(input, "5,joins,b,\n3,fails,a,1\n4,repaired,a,1\n7,drained,b,\n8,fails,b,\n9,leaves,b,\n"));
