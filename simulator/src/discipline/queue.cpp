@@ -8,6 +8,7 @@
 
 namespace vgpusim {
 
+using vgpualloc::node_index;
 using vgpualloc::rejection_code;
 using vgpualloc::ticks;
 
@@ -57,13 +58,57 @@ void queue_discipline::on_end(std::uint32_t pod, simulation& run) {
         const auto same = running_.find(run.jobs().priority(run.jobs().job_of(pod)));
         if (--same->second == 0) running_.erase(same);
     }
-    ++epoch_;
+    const node_index where = run.book().booking_of(vgpualloc::pod_id{pod}).where.node;
+    last_freed_.resize(run.book().nodes().nodes.size());
+    last_freed_[where.at()] = freed_.size();
+    freed_.push_back(where);
 }
 
 void queue_discipline::on_cluster_change(simulation&) {
     forecast_.on_cluster_change();
-    ++epoch_;
+    for (line& jobs : lines_) jobs.refused = false;
     ++promise_;
+}
+
+namespace {
+
+/// Whether all that a single node can say at a glance speaks for the request: its host and enough of its devices. Of
+/// more devices than this the allocator knows faster.
+bool may_fit(const vgpualloc::pod_request& request, node_index where, const vgpualloc::ledger& book) {
+    constexpr std::size_t devices_max = 32;
+    if (book.why_not_host(where, request.cpu, request.memory).code != rejection_code::none) return false;
+    const auto states = book.devices(where);
+    if (states.size() > devices_max) return true;
+    const auto services = book.services(where);
+    const auto& devices = book.nodes().nodes[where.at()].devices;
+    return std::ranges::all_of(request.containers, [&](const vgpualloc::device_request& container) {
+        std::int64_t missing = container.count;
+        for (std::size_t i = 0; i < states.size() && missing > 0; ++i) {
+            const auto& spec = book.nodes().kinds[devices[i].kind];
+            if (vgpualloc::why_not(spec, states[i], services[i], container).code == rejection_code::none) --missing;
+        }
+        return missing <= 0;
+    });
+}
+
+} // namespace
+
+/// Whether a job of the line did not fit, and nothing that has become free since then can change that. Where jobs are
+/// gangs, preempt others or are not placed by the allocator, anything can.
+bool queue_discipline::is_refused(std::uint32_t number, std::uint32_t job, simulation& run) {
+    line& jobs = lines_[number];
+    if (!jobs.refused) return false;
+    if (jobs.freed_read == freed_.size()) return true;
+    const bool by_node = !rules_.by_priority && run.jobs().pod_count(job) == 1 && !run.has_placer();
+    const vgpualloc::pod_request& request = run.request_of(run.jobs().pod(job, 0));
+    // A node that would do is looked at again the next time: somebody else may have taken it by then. One that has
+    // freed something again is looked at there.
+    for (; jobs.freed_read < freed_.size(); ++jobs.freed_read) {
+        const node_index where = freed_[jobs.freed_read];
+        const bool is_last = last_freed_[where.at()] == jobs.freed_read;
+        if (!by_node || (is_last && may_fit(request, where, run.book()))) return false;
+    }
+    return true;
 }
 
 bool queue_discipline::has_quota(std::uint32_t job, simulation& run) {
@@ -73,9 +118,11 @@ bool queue_discipline::has_quota(std::uint32_t job, simulation& run) {
 /// The first job of the line from `from` on that takes no longer becomes a candidate.
 void queue_discipline::collect_next(std::uint32_t number, std::size_t from, ticks longest, simulation& run) {
     const line& jobs = lines_[number];
-    if (jobs.refused_in == epoch_) return;
+    if (jobs.refused && jobs.freed_read == freed_.size()) return;
     const auto position = jobs.jobs.first(longest, from);
-    if (!position || !has_quota(jobs.jobs.at(*position).job, run)) return;
+    if (!position || is_refused(number, jobs.jobs.at(*position).job, run) ||
+        !has_quota(jobs.jobs.at(*position).job, run))
+        return;
     candidates_.push_back(
         {.priority = jobs.priority, .turn = jobs.jobs.at(*position).turn, .line = number, .position = *position});
     std::push_heap(candidates_.begin(), candidates_.end());
@@ -101,7 +148,7 @@ bool queue_discipline::try_start(const candidate& next, simulation& run) {
     line& jobs = lines_[next.line];
     const std::uint32_t job = jobs.jobs.at(next.position).job;
     const start_result result = run.try_start(job);
-    if (result == start_result::does_not_fit) jobs.refused_in = epoch_;
+    if (result == start_result::does_not_fit) refuse(jobs);
     if (result != start_result::started) return false;
     jobs.jobs.remove(next.position);
     return true;
@@ -118,6 +165,7 @@ void queue_discipline::start_whoever_fits(simulation& run) {
     while (!candidates_.empty()) {
         const candidate next = take_candidate();
         const std::uint32_t job = lines_[next.line].jobs.at(next.position).job;
+        if (is_refused(next.line, job, run)) continue;
         if (try_start(next, run) || (preempts(job, run) && try_start(next, run)))
             collect_next(next.line, next.position, ticks::max(), run);
     }
@@ -141,7 +189,7 @@ void queue_discipline::start_in_order(simulation& run) {
     while (const auto first = first_in_order(run)) {
         const line& jobs = lines_[first->line];
         const std::uint32_t job = jobs.jobs.at(first->position).job;
-        const bool worth_trying = jobs.refused_in != epoch_; // something has become free since it was refused
+        const bool worth_trying = !is_refused(first->line, job, run);
         if (worth_trying && (try_start(*first, run) || (preempts(job, run) && try_start(*first, run)))) continue;
         if (rules_.overtakes == overtaking::unpromised) backfill(job, run);
         return;
@@ -161,13 +209,13 @@ void queue_discipline::backfill(std::uint32_t head, simulation& run) {
         const candidate next = take_candidate();
         line& jobs = lines_[next.line];
         const std::uint32_t job = jobs.jobs.at(next.position).job;
-        if (job == head) continue;
+        if (job == head || is_refused(next.line, job, run)) continue;
         const bool in_time = run.jobs().estimate(job) <= longest;
         const start_result result = run.try_start(job, in_time ? nullptr : &keeps_promise);
         if (result == start_result::started) {
             jobs.jobs.remove(next.position);
         } else if (result == start_result::does_not_fit) {
-            jobs.refused_in = epoch_;
+            refuse(jobs);
         } else if (result == start_result::not_approved) {
             jobs.delaying_in = promise_;
         }

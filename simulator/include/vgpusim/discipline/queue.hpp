@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "vgpualloc/core/ids.hpp"
 #include "vgpualloc/core/units.hpp"
 #include "vgpusim/discipline/discipline.hpp"
 #include "vgpusim/discipline/forecast.hpp"
@@ -61,7 +62,8 @@ private:
         waiting_line jobs;
         bool is_active = false; ///< it is in active_
         std::int32_t priority = 0;
-        std::uint64_t refused_in = 0;  ///< the epoch in which one did not fit
+        bool refused = false;          ///< one did not fit, and since then nothing has become free that would do
+        std::size_t freed_read = 0;    ///< where refused: how much of freed_ cannot change that
         std::uint64_t delaying_in = 0; ///< the promise that one which ends too late would have broken
     };
     /// A job that could be tried next.
@@ -86,6 +88,11 @@ private:
     void collect(vgpualloc::ticks longest, simulation& run);
     void collect_next(std::uint32_t line, std::size_t from, vgpualloc::ticks longest, simulation& run);
     [[nodiscard]] candidate take_candidate();
+    void refuse(line& jobs) const noexcept {
+        jobs.refused = true;
+        jobs.freed_read = freed_.size();
+    }
+    [[nodiscard]] bool is_refused(std::uint32_t number, std::uint32_t job, simulation& run);
     [[nodiscard]] static bool has_quota(std::uint32_t job, simulation& run);
     [[nodiscard]] std::optional<candidate> first_in_order(simulation& run);
     bool try_start(const candidate& next, simulation& run);
@@ -99,8 +106,9 @@ private:
     std::vector<candidate> candidates_; ///< a heap
     std::map<std::int32_t, std::int64_t> running_; ///< pods by priority, where that counts
     std::uint64_t next_turn_ = 1;
-    std::uint64_t epoch_ = 1;   ///< rises when capacity becomes free
-    std::uint64_t promise_ = 1; ///< rises when the first job, or what it is promised, is another
+    std::vector<vgpualloc::node_index> freed_; ///< nodes on which pods have ended, in the order of ends
+    std::vector<std::size_t> last_freed_;      ///< by node: where it last stands in freed_
+    std::uint64_t promise_ = 1;                ///< rises when the first job, or what it is promised, is another
     std::optional<start_promise> promised_;
 };
 

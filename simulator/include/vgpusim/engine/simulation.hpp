@@ -147,6 +147,8 @@ public:
     [[nodiscard]] vgpualloc::ledger& book() noexcept { return *ledger_; }
     [[nodiscard]] vgpualloc::allocator& alloc() noexcept { return *allocator_; }
     [[nodiscard]] const simulation_input& input() const noexcept { return *input_; }
+    /// Whether something else than the allocator places pods.
+    [[nodiscard]] bool has_placer() const noexcept { return options_.decides != nullptr; }
     [[nodiscard]] vgpualloc::request_id request_id_of(std::uint32_t pod) const noexcept {
         return requests_[input_->pods[pod].request];
     }
