@@ -428,7 +428,7 @@ void simulation::count_outcomes() {
 simulation_result simulation::run(const progress& tell) {
     constexpr std::uint64_t steps_between_marks = 1U << 14U;
     const std::uint64_t begin = now_ns();
-    const double cpu_begin = cpu_seconds();
+    const double cpu_begin = thread_cpu_seconds();
     const ticks first_arrival = input_->pods.empty() ? ticks{} : input_->pods.front().arrival;
     now_ = first_arrival;
     const auto push_all = [&](const auto& events, event_class what) {
@@ -449,7 +449,7 @@ simulation_result simulation::run(const progress& tell) {
     count_outcomes();
     if (options_.decides != nullptr) result_.given_beyond = options_.decides->given_beyond();
     result_.loop_ns = now_ns() - begin;
-    result_.loop_cpu_s = cpu_seconds() - cpu_begin;
+    result_.loop_cpu_s = thread_cpu_seconds() - cpu_begin;
     return std::move(result_);
 }
 

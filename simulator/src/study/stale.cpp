@@ -11,6 +11,7 @@
 #include "vgpuformats/files.hpp"
 #include "vgpuformats/json.hpp"
 #include "vgpusim/outputs/chrome_trace.hpp"
+#include "vgpusim/outputs/study_files.hpp"
 #include "vgpusim/study/compare.hpp"
 
 namespace vgpusim {
@@ -70,6 +71,16 @@ void add_comparison(const std::string& base, std::vector<std::string>& to) {
     to.emplace_back(summaries_name);
 }
 
+void add_study(const std::string& base, std::vector<std::string>& to) {
+    const auto summary = json_in(base + "/" + study_summary_name);
+    if (!summary || !summary->is_map()) return;
+    for (const char* key : {"version", "config", "policies", "lists", "inputs", "runs", "headlines"}) {
+        if (summary->find(key) == nullptr) return;
+    }
+    if (begins_with(base + "/" + study_table_name, study_table_header)) to.emplace_back(study_table_name);
+    to.emplace_back(study_summary_name);
+}
+
 } // namespace
 
 std::vector<std::string> stale_outputs(const std::string& folder, const std::vector<std::string>& written) {
@@ -77,6 +88,7 @@ std::vector<std::string> stale_outputs(const std::string& folder, const std::vec
     add_run(folder, "", earlier);
     if (!earlier.empty()) add_run(folder, "baseline/", earlier); // which a run has only beside its own files
     add_comparison(folder, earlier);
+    add_study(folder, earlier);
     std::vector<std::string> stale;
     std::ranges::copy_if(earlier, std::back_inserter(stale), [&written](const std::string& name) {
         return std::ranges::find(written, name) == written.end();
