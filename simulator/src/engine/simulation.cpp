@@ -310,6 +310,11 @@ void simulation::start_late_members() {
     std::erase_if(late_members_, [this](std::uint32_t pod) {
         const std::uint32_t job = jobs_.job_of(pod);
         if (members_live_[job] == 0 && !has_quota(job)) return false; // the others have ended and gave it back
+        if (options_.decides != nullptr) {
+            const auto placed = place(pod);
+            if (placed) begin(pod, *placed, placed->booking.slot);
+            return placed.has_value();
+        }
         const approval approve = [&](std::span<const vgpualloc::placement> places) {
             return discipline_->approves_late_member(pod, places.front(), *this);
         };
