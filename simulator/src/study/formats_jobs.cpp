@@ -80,18 +80,8 @@ expected<node_set> nodes_of_objects(std::string_view text, const std::string& na
 }
 
 void tell_what_is_missing(const vgputraces::job_list& list, const std::string& name, loaded_input& loaded) {
-    const auto warn = [&](std::int64_t rows, const std::string& reason) {
-        loaded.warnings.push_back(
-            {.code = error_code::unsupported,
-             .where = name,
-             .field = "",
-             .value = "",
-             .expected = std::to_string(rows) + (rows == 1 ? " row is" : " rows are") + " left out: " + reason});
-    };
-    if (list.skipped.count > 0)
-        warn(list.skipped.count, "bad, the first of them " + list.skipped.first.front().message());
-    for (const auto& [reason, rows] : list.left_out) warn(rows, reason);
-    loaded.skipped = list.skipped;
+    tell_skipped(list.skipped, name, loaded);
+    for (const auto& [reason, rows] : list.left_out) warn_left_out(rows, reason, name, loaded);
     loaded.left_out = list.left_out;
 }
 

@@ -80,13 +80,16 @@ expected<study_inputs> read_study(const load_study& study) {
     if (!nodes) return unexpected(std::move(nodes).error());
     inputs.nodes = *std::move(nodes);
     for (const std::string& list : study.lists) {
-        auto pods = read_list(list, vgputraces::read_openb_pods, inputs.files);
-        if (!pods) return unexpected(std::move(pods).error());
-        for (error& warning : models_not_there(inputs.nodes, *pods)) {
+        auto read = read_list(
+            list,
+            [](std::string_view text, const std::string& name) { return vgputraces::read_openb_pods(text, name); },
+            inputs.files);
+        if (!read) return unexpected(std::move(read).error());
+        for (error& warning : models_not_there(inputs.nodes, read->pods)) {
             warning.where = inputs.files.back().path;
             inputs.warnings.push_back(std::move(warning));
         }
-        inputs.pods.push_back(*std::move(pods));
+        inputs.pods.push_back(std::move(read->pods));
     }
     return inputs;
 }
