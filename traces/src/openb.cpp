@@ -30,7 +30,6 @@ namespace {
 /// Large enough for any machine, small enough that sums over a million pods stay far from 2^63.
 constexpr std::int64_t amount_max = 1'000'000'000'000;
 constexpr std::int64_t gpus_max = 1024;
-constexpr std::int64_t seconds_max = 1'000'000'000'000;
 
 expected<std::int64_t> number(const csv_reader& csv, std::size_t column, std::int64_t max) {
     const std::string_view text = csv.field(column);
@@ -60,8 +59,7 @@ public:
     expected<void> check(const csv_reader& csv, std::size_t column) {
         const std::string_view name = csv.field(column);
         if (name.empty()) return unexpected(csv.field_error(column, error_code::missing, "missing; expected a name"));
-        const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
-        if (std::ranges::any_of(name, is_control)) {
+        if (has_control_characters(name)) {
             return unexpected(csv.field_error(column, error_code::malformed, "a name without control characters"));
         }
         if (seen_.contains(name)) {
@@ -80,11 +78,10 @@ private:
 expected<void> check_models(const csv_reader& csv, std::size_t column) {
     std::string_view rest = csv.field(column);
     if (rest.empty()) return {};
-    const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
     while (true) {
         const std::size_t bar = rest.find('|');
         const std::string_view model = rest.substr(0, bar);
-        if (model.empty() || model.starts_with(' ') || model.ends_with(' ') || std::ranges::any_of(model, is_control)) {
+        if (model.empty() || model.starts_with(' ') || model.ends_with(' ') || has_control_characters(model)) {
             return unexpected(csv.field_error(column, error_code::malformed,
                                               "models without spaces around them and without control characters"));
         }

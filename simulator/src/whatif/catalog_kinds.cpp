@@ -83,7 +83,7 @@ void complete(document& description, const kube::snapshot& cluster) {
 }
 
 /// The kind as the name of a node: lower-case letters, digits, '-' and '.'.
-std::string name_of(const vgputraces::workload_node_kind& kind, const document& description) {
+std::string node_name_of(const vgputraces::workload_node_kind& kind, const document& description) {
     if (!kind.prefix.empty()) return kind.prefix;
     std::string name = "node";
     if (kind.devices > 0) {
@@ -99,8 +99,8 @@ std::string name_of(const vgputraces::workload_node_kind& kind, const document& 
 
 /// The objects of one node, read as from a file. What is wrong with them is wrong with the description; doubts that
 /// leave all devices there are for the snapshot of the whole cluster to tell.
-expected<std::vector<kube::manifest>> read_objects(const vgputraces::workload_node_kind& kind, const std::string& name,
-                                                   const vgpualloc::dialect_set& dialects, const std::string& option) {
+expected<std::vector<kube::manifest>> objects_of(const vgputraces::workload_node_kind& kind, const std::string& name,
+                                                 const vgpualloc::dialect_set& dialects, const std::string& option) {
     document list = document::map({{"apiVersion", "v1"}, {"kind", "List"}});
     for (auto& object : vgputraces::node_objects(kind, name, dialects)) list["items"].push_back(std::move(object));
     auto objects = kube::read_manifests(vgpuformats::print_json(list), option);
@@ -151,8 +151,8 @@ expected<std::string> catalog_kinds::node_for(const std::string& kind, const std
     }
     const auto node_kind = vgputraces::read_workload_node_kind(at, *catalog_);
     if (failure) return unexpected(*std::move(failure));
-    std::string name = free_name(name_of(node_kind, *description));
-    auto objects = read_objects(node_kind, name, cluster_->dialects, option);
+    std::string name = free_name(node_name_of(node_kind, *description));
+    auto objects = objects_of(node_kind, name, cluster_->dialects, option);
     if (!objects) return unexpected(std::move(objects.error()));
     std::ranges::move(*objects, std::back_inserter(made_));
     taken_.push_back(name);
