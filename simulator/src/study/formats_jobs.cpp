@@ -28,7 +28,7 @@ using vgpualloc::unexpected;
 namespace {
 
 /// Of a node in an openb list: jobs are not pods of a kubelet, whose limit says nothing here.
-constexpr std::int64_t pods_max = 1'000'000;
+constexpr std::int64_t node_pods_max = 1'000'000;
 
 /// Whether a node list is objects of Kubernetes: JSON, or YAML, whose first line that says something has a ':'.
 bool has_objects(std::string_view text) {
@@ -54,7 +54,7 @@ expected<node_set> nodes_of_list(std::string_view text, const std::string& name,
     vgpualloc::cluster nodes;
     for (const vgputraces::openb_node& node : *list) {
         vgpualloc::openb::add_node(nodes, node.name, node.cpu, node.memory, node.gpu_count, node.model, **mode);
-        nodes.nodes.back().pods_max = pods_max; // a pool of 1,024 GPUs may run as many jobs
+        nodes.nodes.back().pods_max = node_pods_max; // a pool of 1,024 GPUs may run as many jobs
     }
     return node_set{.nodes = std::move(nodes), .dialects = std::move(dialects)};
 }
