@@ -91,14 +91,18 @@ int run_seeds(const run_flags& flags, const std::vector<std::string>& policies, 
     if (!plan) return report_error(plan.error());
     if (const auto checked = check_seeds(plan->run, seeds); !checked) return report_error(checked.error());
     if (const auto checked = check_policy_names(policies); !checked) return report_error(checked.error());
-    const std::size_t runs = policies.size() * seeds.count();
-    const auto comparison = compare_seeds(plan->run, seeds, policies, jobs, progress_bar("compare", runs, "runs"));
-    end_progress();
-    if (!comparison) return report_error(comparison.error());
-    if (const auto kept = keep_inputs(flags, plan->run, comparison->first_input, {summaries_name, "report.html"});
-        !kept) {
+    run_config first = plan->run;
+    first.seed = seeds.first;
+    auto loaded = load_input(first);
+    if (!loaded) return report_error(loaded.error());
+    if (const auto kept = keep_inputs(flags, first, *loaded, {summaries_name, "report.html"}); !kept) {
         return report_error(kept.error());
     }
+    const std::size_t runs = policies.size() * seeds.count();
+    const auto comparison =
+        compare_seeds(plan->run, seeds, *std::move(loaded), policies, jobs, progress_bar("compare", runs, "runs"));
+    end_progress();
+    if (!comparison) return report_error(comparison.error());
     const named_texts files = seeds_comparison_files(*comparison);
     const std::string& out = plan->run.out;
     if (const auto written = write_texts(out, files); !written) return report_write_failure(written.error());

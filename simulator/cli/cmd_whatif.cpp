@@ -114,8 +114,11 @@ expected<whatif::answer> answer_for(options& chosen) {
     add_inputs(inputs, "--node-template", chosen.templates);
     if (auto once = read_stdin_once(inputs); !once) return unexpected(once.error());
     if (auto read = read_changes(chosen); !read) return unexpected(read.error());
-    auto config = load_dialects(chosen.dialects);
+    auto catalog = load_catalog(chosen.dialects.catalog);
+    if (!catalog) return unexpected(catalog.error());
+    auto config = load_dialects(*catalog, chosen.dialects.config);
     if (!config) return unexpected(config.error());
+    chosen.asked.catalog = *std::move(catalog);
     const auto objects = load_objects(chosen.cluster);
     if (!objects) return unexpected(objects.error());
     if (auto read = read_added_pods(chosen); !read) return unexpected(read.error());
@@ -175,9 +178,11 @@ void add_whatif(CLI::App& app, int& exit_code) {
         chosen->asked.seed = seed;
     })->default_str(std::to_string(default_seed));
     add_repeatable(*command, "--add-nodes", chosen->add_nodes, "KIND=N",
-                   "Add N nodes like KIND, a node of the cluster or a template, with nothing on them; repeatable");
+                   "Add N nodes like KIND, with nothing on them: a node of the cluster, a template, or devices of the "
+                   "catalog as MODEL:MODE:DEVICES (A100-40GB:mig:8), :CPU_MILLI:MEMORY_MIB behind it if the host is "
+                   "not to be as large as the cluster's largest; repeatable");
     add_repeatable(*command, "--node-template", chosen->templates, "FILE",
-                   "Node objects that --add-nodes and --find-nodes may name; repeatable");
+                   "Node objects that --add-nodes and --find-nodes may name, with their ConfigMaps; repeatable");
     add_repeatable(*command, "--drain", asked.wanted.drained, "NODE",
                    "Cordon a node and evict its pods, but for those of a DaemonSet; repeatable");
     add_repeatable(*command, "--fail", chosen->failed, "NODE[/DEVICE]",
@@ -188,9 +193,10 @@ void add_whatif(CLI::App& app, int& exit_code) {
     add_repeatable(*command, "--add-pods", chosen->add_pods, "FILE",
                    "Add pods: manifests with their replicas; repeatable");
     command
-        ->add_option("--find-nodes", asked.find_kind,
-                     "Find the smallest number of nodes like KIND with which all pods fit, and show that one less is "
-                     "too few")
+        ->add_option(
+            "--find-nodes", asked.find_kind,
+            "Find the smallest number of nodes like KIND, as of --add-nodes, with which all pods fit, and show "
+            "that one less is too few")
         ->type_name("KIND");
     add_dialect_files(*command, chosen->dialects);
     command->add_flag("--json", chosen->json, "As JSON, with everything");

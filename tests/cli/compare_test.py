@@ -224,6 +224,18 @@ class CompareSeedsTest(CliTest):
             written.append(untimed((out / "compare.json").read_text()))
         self.assertEqual(*written)
 
+    def test_inputs_are_kept_and_that_is_said_before_anything_is_replayed(self):
+        before = (QUICKSTART / "pods.csv").read_bytes()
+        pods = self.write("compare.json", before)
+        # conservative cannot plan shares of GPUs, which is found when the first run begins.
+        result = self.vgpusim("compare", "--nodes", QUICKSTART / "nodes.csv", "--pods", pods, "--policy", "fgd", "--policy",
+                              "spread", "--seeds", "1..2", "--discipline", "conservative", "--out", self.root)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("compare.json", result.stderr)
+        self.assertNotIn("conservative", result.stderr)
+        self.assertEqual((self.root / "compare.json").read_bytes(), before)
+        self.assertEqual(self.present(), ["compare.json"])
+
     def test_bad_seeds(self):
         for seeds in ("5..3", "a..b", "7", "1..1001", "5..5"):
             self.assert_refused(self.compare(seeds=seeds), "--seeds", f"'{seeds}'")

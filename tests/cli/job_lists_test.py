@@ -175,6 +175,16 @@ class JobListsTest(CliTest):
         self.assert_refused(self.run_jobs("philly", "--queues", self.write("queues.yaml", "[{name: vc1}]\n")),
                             "queue: got 'vc2'")
 
+    def test_jobs_that_wait_beyond_all_times_are_refused(self):
+        """One after the other they would pass 2^63 microseconds, and start before the first one has arrived."""
+        rows = PHILLY_HEADER + "2017-10-09 07:00:00,1000000000000,4,1,vc\n" * 20
+        nodes = NODES_HEADER + "n,64000,262144,4,G\n"
+        for discipline in ("fifo", "easy", "conservative", "priority", "gang"):
+            self.assert_refused(self.run_jobs("philly", "--discipline", discipline, nodes=nodes, pods=rows),
+                                f"discipline: got '{discipline}'", "20000000000000 s")
+        self.assert_runs("philly", nodes=nodes, pods=rows) # nobody waits
+        self.assert_runs("philly", "--discipline", "fifo", nodes=nodes, pods=PHILLY_HEADER + rows.splitlines()[1] + "\n")
+
     def test_jobs_of_any_size(self):
         huge = "8 1 -1 1 2 -1 -1 10000000 60 -1 1 1 1 1 1 1 -1 -1\n"
         self.assert_refused(self.run_jobs("swf", nodes=NODES_HEADER + "n,1,1,1,G\n", pods="".join(

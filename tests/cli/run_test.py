@@ -217,6 +217,27 @@ class OutputTest(CliTest):
         self.assert_done(self.run_lists())
         self.assertEqual(self.present(self.out), OUTPUTS)
 
+    def test_bad_rows_of_the_pod_list_are_counted_and_listed(self):
+        bad = PODS + "x,1,1,1\n" + "y,1,1,1,nan\n" + PODS.splitlines()[1] + "\n"
+        self.assert_refused(self.run_lists(pods=bad), "pods.csv:5: expected 5 fields, found 4")
+        for more in ((), ("--departures",)):
+            result = self.run_lists("--skip-bad-rows", *more, pods=bad)
+            if more:  # the rows that are left have no times, which is no matter of single rows
+                self.assert_error_line(result, 2, "creation_time")
+                continue
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn("3 rows are left out: bad, the first of them", result.stderr)
+            skipped = self.summary()["skipped_rows"]
+            self.assertEqual((skipped["count"], len(skipped["first"])), (3, 3))
+            self.assertIn("pods.csv:6: gpu_milli: got 'nan'", skipped["first"][1])
+            rows = self.pods()
+            self.assert_done(self.run_lists())
+            self.assertEqual(self.pods(), rows)
+            self.assertNotIn("skipped_rows", self.summary())
+        self.assert_done(self.run_lists("--skip-bad-rows"))
+        self.assertEqual(self.summary()["skipped_rows"], {"count": 0, "first": []})
+        self.assert_error_line(self.run_lists("--skip-bad-rows", nodes=NODES + "n,1,1\n"), 2, "nodes.csv:")
+
     def test_an_input_is_not_overwritten_by_an_output(self):
         """The pod list is called pods.csv, as the output is: writing beside it would destroy it."""
         arguments = self.inputs()

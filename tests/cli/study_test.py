@@ -129,6 +129,15 @@ class StudyTest(CliTest):
         bad = self.write("bad.csv", PODS_HEADER + "a,1,1,x,0\n")
         self.assert_refused(self.study(pods=[QUICKSTART / "pods.csv", bad]), "bad.csv", "num_gpu", "'x'")
 
+    def test_a_folder_holds_the_files_of_one_run_or_study(self):
+        self.assert_done(self.run_quickstart("--policy", "fgd"))
+        self.write("out/mine.txt", "mine")
+        self.assert_done(self.study(policies=["fgd"]))
+        self.assertEqual(self.present(self.out), ["mine.txt", "study.csv", "study.json"])
+        self.assert_done(self.run_quickstart("--policy", "fgd"))
+        self.assertEqual(self.present(self.out),
+                         ["mine.txt", "pods.csv", "report.html", "summary.json", "timeseries.csv"])
+
     def test_no_output_replaces_a_list(self):
         self.write("study.csv", PODS)
         nodes = self.write("nodes.csv", NODES)

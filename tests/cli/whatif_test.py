@@ -82,6 +82,17 @@ class WhatIf(CliTest):
         template = self.write("big.json", json.dumps(gpu_node("big", cards=8)))
         self.assertEqual(self.ask("--node-template", template, "--add-nodes", "big=2")["after"]["devices"], 21)
 
+    def test_kinds_of_the_catalog(self):
+        for kind, expected in (("A100-40GB:hami_core:1", 2), ("A100-40GB:hami_core:8:16000:65536", 1),
+                               ('{"kind": "A100-80GB", "mode": "hami_core", "devices": 1}', 1)):
+            found = self.ask("--find-nodes", kind)
+            self.assertEqual(found["find_nodes"]["nodes"], expected)
+            self.assertTrue(found["find_nodes"]["refused_with_one_less"])
+            self.assertEqual(self.ask("--add-nodes", f"{kind}={expected}")["refused"], 0)
+            self.assertGreater(self.ask("--add-nodes", f"{kind}={expected - 1}")["refused"], 0)
+        added = self.ask("--add-nodes", "A100-40GB:mig:8=1", "--add-nodes", "A100-40GB:mig:8=2")
+        self.assertEqual(added["after"]["devices"], 5 + 24)
+
     def test_every_dialect(self):
         """The manifests of the scenarios on the mixed cluster: each goes where explain puts its first pod."""
         config = ["--config", DATA / "device-config.yaml"]
@@ -112,6 +123,10 @@ class WhatIf(CliTest):
                 (["--add-nodes", "zz=1"], "a, b, c"), (["--add-nodes", "a=-1"], "KIND=N"),
                 (["--add-nodes", "a=x"], "KIND=N"), (["--add-nodes", "a"], "KIND=N"),
                 (["--add-nodes", "a=100001"], "at most 100000"), (["--find-nodes", "zz"], "--find-nodes"),
+                (["--find-nodes", "A100-40GB:mig"], "MODEL:MODE:DEVICES"),
+                (["--find-nodes", "X:mig:8"], "--find-nodes: kind: got 'X'"),
+                (["--add-nodes", "A100-40GB:half:8=1"], "--add-nodes: mode: got 'half', expected one of hami_core"),
+                (["--add-nodes", "A100-40GB:mig:8"], "KIND=N"), (["--add-nodes", "{=1"], "--add-nodes:1:"),
                 (["--set-mode", "a=half"], "hami_core"), (["--set-mode", "a"], "NODE=MODE"),
                 (["--policy", "zz"], "binpack"), (["--device-policy", "zz"], "binpack"),
                 (["--add-pods", node], "--add-pods"), (["--add-pods", broken], "containers"),

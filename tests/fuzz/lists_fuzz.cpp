@@ -60,7 +60,21 @@ void fuzzing::fuzz(std::string_view input) {
     const std::string_view node_list = text.substr(0, cut);
     const std::string_view pod_list = text.substr(std::min(cut + separator.size(), text.size()));
     const auto nodes = read_list(node_list, vgputraces::read_openb_nodes, vgputraces::write_openb_nodes);
-    const auto pods = read_list(pod_list, vgputraces::read_openb_pods, vgputraces::write_openb_pods);
+    const auto read_pods = [](std::string_view list,
+                              const std::string& name) -> vgpualloc::expected<std::vector<vgputraces::openb_pod>> {
+        auto strict = vgputraces::read_openb_pods(list, name);
+        const auto lenient = vgputraces::read_openb_pods(list, name, {.skip_bad = true});
+        if (strict) {
+            require(lenient && lenient->pods == strict->pods && lenient->skipped.count == 0, "no row is bad");
+            return std::move(strict->pods);
+        }
+        if (lenient) {
+            require(lenient->skipped.first.at(0).message() == strict.error().message(),
+                    "the first bad row is the one that stops");
+        }
+        return vgpualloc::unexpected(strict.error());
+    };
+    const auto pods = read_list(pod_list, read_pods, vgputraces::write_openb_pods);
     if (!nodes || !pods || nodes->size() > replayed_max || pods->size() > replayed_max) return;
     const auto has_many = [](const vgputraces::openb_node& node) { return node.gpu_count > gpus_replayed_max; };
     if (std::ranges::none_of(*nodes, has_many)) replay(node_list, pod_list);

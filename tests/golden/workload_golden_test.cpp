@@ -84,7 +84,7 @@ protected:
         const auto nodes = vgputraces::read_openb_nodes(vgpuformats::read_file(traces_ + node_list).value(), node_list);
         auto pods = vgputraces::read_openb_pods(vgpuformats::read_file(traces_ + pod_list).value(), pod_list);
         auto input = vgpusim::build_openb_workload(
-            nodes.value(), std::move(pods).value(),
+            nodes.value(), std::move(pods).value().pods,
             {.tune = 1.3, .seed = seed, .departures = false, .mode = *vgpualloc::find_mode("hami_core")});
         return std::move(input).value();
     }

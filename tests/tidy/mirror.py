@@ -65,7 +65,7 @@ HOLDS = {
     "tests/cli/fetch_test.py": ["vgpufetch/fetch"],
     "tests/cli/volcano_run_test.py": ["vgpusim/engine/placer"],
     "tests/conformance/cases_test.py": ["vgpuconformance/conformance"],
-    "tests/conformance/run_cases_test.py": ["vgpusim/engine/volcano_placer", "vgpusim/workload/kubernetes_objects"],
+    "tests/conformance/run_cases_test.py": ["vgpusim/workload/kubernetes_objects"],
     "tests/unit/simulator/engine/simulation_test.cpp": [
         "vgpusim/discipline/discipline", "vgpusim/workload/workload"],
     "tests/unit/simulator/outputs/output_test.cpp": [

@@ -1,4 +1,4 @@
-// Reading a CSV of jobs: what its readers have in common.
+// Reading a CSV of nodes, pods or jobs: what the readers of traces have in common.
 #pragma once
 
 #include <algorithm>
@@ -48,10 +48,11 @@ inline vgpualloc::expected<std::string> read_label(const vgpuformats::csv_reader
     return std::string{label};
 }
 
-/// Calls `read_row` with the number of each row and appends what it makes; rows that fail are for `skipped`.
+/// Calls `read_row` with the number of each row and appends what it makes; rows that fail are for `skipped`. `what`
+/// says of what there has to be at least one.
 template <class ReadRow, class Rows>
-vgpualloc::expected<void> read_rows(vgpuformats::csv_reader& csv, const row_options& options, skipped_rows& skipped,
-                                    Rows& rows, const ReadRow& read_row) {
+vgpualloc::expected<void> read_rows(vgpuformats::csv_reader& csv, std::string_view what, const row_options& options,
+                                    skipped_rows& skipped, Rows& rows, const ReadRow& read_row) {
     for (std::int64_t number = 0;; ++number) {
         const auto more = csv.next();
         if (more && !*more) break;
@@ -62,9 +63,12 @@ vgpualloc::expected<void> read_rows(vgpuformats::csv_reader& csv, const row_opti
             return taken;
         }
     }
-    if (rows.empty()) return vgpualloc::unexpected(csv.empty_list("job that can be read"));
+    if (rows.empty()) return vgpualloc::unexpected(csv.empty_list(what));
     return {};
 }
+
+/// What a list has to have at least one of.
+inline constexpr std::string_view readable_job = "job that can be read";
 
 /// The order of arrival.
 inline void sort_by_arrival(job_list& list) { std::ranges::stable_sort(list.jobs, {}, &trace_job::arrival); }

@@ -112,8 +112,8 @@ expected<job_list> read_dlrm(std::string_view text, const std::string& name, con
     job_list list;
     std::vector<dlrm_instance> instances;
     std::unordered_set<std::string_view> names; // only looked up, never walked
-    const auto complete =
-        read_rows(*csv, options, list.skipped, instances, [&](std::int64_t row) -> expected<dlrm_instance> {
+    const auto complete = read_rows(
+        *csv, readable_job, options, list.skipped, instances, [&](std::int64_t row) -> expected<dlrm_instance> {
             auto instance = read_instance(*csv, *columns, row);
             if (instance && !names.insert(csv->field((*columns)[instance_sn])).second) {
                 return unexpected(

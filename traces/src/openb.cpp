@@ -11,7 +11,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "vgpuformats/csv_reader.hpp"
+#include "csv_jobs.hpp"
 
 namespace vgputraces {
 
@@ -30,7 +30,6 @@ namespace {
 /// Large enough for any machine, small enough that sums over a million pods stay far from 2^63.
 constexpr std::int64_t amount_max = 1'000'000'000'000;
 constexpr std::int64_t gpus_max = 1024;
-constexpr std::int64_t seconds_max = 1'000'000'000'000;
 
 expected<std::int64_t> number(const csv_reader& csv, std::size_t column, std::int64_t max) {
     const std::string_view text = csv.field(column);
@@ -60,15 +59,16 @@ public:
     expected<void> check(const csv_reader& csv, std::size_t column) {
         const std::string_view name = csv.field(column);
         if (name.empty()) return unexpected(csv.field_error(column, error_code::missing, "missing; expected a name"));
-        const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
-        if (std::ranges::any_of(name, is_control)) {
+        if (has_control_characters(name)) {
             return unexpected(csv.field_error(column, error_code::malformed, "a name without control characters"));
         }
-        if (!seen_.emplace(name).second) {
+        if (seen_.contains(name)) {
             return unexpected(csv.field_error(column, error_code::duplicate, "a name that occurs once"));
         }
         return {};
     }
+    /// The row counts, so that no other one may have its name.
+    void take(std::string_view name) { seen_.insert(name); }
 
 private:
     std::unordered_set<std::string_view> seen_; // only looked up, never walked
@@ -78,11 +78,10 @@ private:
 expected<void> check_models(const csv_reader& csv, std::size_t column) {
     std::string_view rest = csv.field(column);
     if (rest.empty()) return {};
-    const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
     while (true) {
         const std::size_t bar = rest.find('|');
         const std::string_view model = rest.substr(0, bar);
-        if (model.empty() || model.starts_with(' ') || model.ends_with(' ') || std::ranges::any_of(model, is_control)) {
+        if (model.empty() || model.starts_with(' ') || model.ends_with(' ') || has_control_characters(model)) {
             return unexpected(csv.field_error(column, error_code::malformed,
                                               "models without spaces around them and without control characters"));
         }
@@ -172,18 +171,16 @@ void append_seconds(std::string& out, const std::optional<ticks>& time) {
 
 /// What read() makes of each row that is left; no name stands in two of them.
 template <class Row, class Read>
-expected<std::vector<Row>> read_rows(csv_reader& csv, std::size_t name_column, const Read& read) {
-    std::vector<Row> rows;
+expected<void> read_named_rows(csv_reader& csv, std::string_view what, std::size_t name_column,
+                               const row_options& options, skipped_rows& skipped, std::vector<Row>& rows,
+                               const Read& read) {
     name_check names;
-    while (true) {
-        const auto more = csv.next();
-        if (!more) return unexpected(more.error());
-        if (!*more) return rows;
+    return read_rows(csv, what, options, skipped, rows, [&](std::int64_t) -> expected<Row> {
         if (const auto named = names.check(csv, name_column); !named) return unexpected(named.error());
         auto row = read();
-        if (!row) return unexpected(row.error());
-        rows.push_back(std::move(*row));
-    }
+        if (row) names.take(csv.field(name_column));
+        return row;
+    });
 }
 
 } // namespace
@@ -196,13 +193,15 @@ expected<std::vector<openb_node>> read_openb_nodes(std::string_view text, const 
         !complete) {
         return unexpected(complete.error());
     }
-    auto nodes = read_rows<openb_node>(*csv, columns[0], [&] { return read_node(*csv, columns); });
-    if (!nodes) return unexpected(nodes.error());
-    if (nodes->empty()) return unexpected(csv->empty_list("node"));
+    std::vector<openb_node> nodes;
+    skipped_rows none;
+    const auto read =
+        read_named_rows(*csv, "node", columns[0], {}, none, nodes, [&] { return read_node(*csv, columns); });
+    if (!read) return unexpected(read.error());
     return nodes;
 }
 
-expected<std::vector<openb_pod>> read_openb_pods(std::string_view text, const std::string& name) {
+expected<openb_pod_list> read_openb_pods(std::string_view text, const std::string& name, const row_options& options) {
     auto csv = csv_reader::open(name, text);
     if (!csv) return unexpected(csv.error());
     pod_columns columns;
@@ -214,10 +213,11 @@ expected<std::vector<openb_pod>> read_openb_pods(std::string_view text, const st
     columns.gpu_spec = csv->column("gpu_spec");
     columns.creation_time = csv->column("creation_time");
     columns.deletion_time = csv->column("deletion_time");
-    auto pods = read_rows<openb_pod>(*csv, columns.required[0], [&] { return read_pod(*csv, columns); });
-    if (!pods) return unexpected(pods.error());
-    if (pods->empty()) return unexpected(csv->empty_list("pod"));
-    return pods;
+    openb_pod_list list;
+    const auto read = read_named_rows(*csv, "pod", columns.required[0], options, list.skipped, list.pods,
+                                      [&] { return read_pod(*csv, columns); });
+    if (!read) return unexpected(read.error());
+    return list;
 }
 
 std::string write_openb_nodes(const std::vector<openb_node>& nodes) {

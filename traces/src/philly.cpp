@@ -40,7 +40,7 @@ expected<job_list> read_philly(std::string_view text, const std::string& name, c
         find_columns(*csv, std::array<std::string_view, 4>{"timestamp", "duration", "num_gpus", "cluster"});
     if (!columns) return unexpected(columns.error());
     job_list list;
-    const auto complete = read_rows(*csv, options, list.skipped, list.jobs,
+    const auto complete = read_rows(*csv, readable_job, options, list.skipped, list.jobs,
                                     [&](std::int64_t row) { return read_job(*csv, *columns, row); });
     if (!complete) return unexpected(complete.error());
     sort_by_arrival(list);

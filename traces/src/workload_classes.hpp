@@ -11,7 +11,7 @@
 #include "vgpuformats/cursor.hpp"
 #include "vgpuformats/document.hpp"
 #include "vgputraces/generator.hpp"
-#include "workload_nodes.hpp"
+#include "vgputraces/workload_nodes.hpp"
 
 namespace vgputraces {
 

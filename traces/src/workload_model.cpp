@@ -12,8 +12,8 @@
 #include "vgpuformats/json.hpp"
 #include "vgpuformats/yaml.hpp"
 #include "vgputraces/arrivals.hpp"
+#include "vgputraces/workload_nodes.hpp"
 #include "workload_classes.hpp"
-#include "workload_nodes.hpp"
 
 namespace vgputraces {
 

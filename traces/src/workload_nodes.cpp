@@ -1,4 +1,4 @@
-#include "workload_nodes.hpp"
+#include "vgputraces/workload_nodes.hpp"
 
 #include <algorithm>
 #include <array>
@@ -28,7 +28,7 @@ struct mode_spelling {
     std::array<std::string_view, 2> dialects;
 };
 constexpr std::array<mode_spelling, 7> spellings{{{.mode = "hami_core", .dialects = {"volcano_vgpu", "hami"}},
-                                                  {.mode = "mig", .dialects = {"hami", ""}},
+                                                  {.mode = "mig", .dialects = {"hami", "volcano_vgpu"}},
                                                   {.mode = "mps", .dialects = {"volcano_vgpu", "hami"}},
                                                   {.mode = "ascend_vir", .dialects = {"ascend_hami", ""}},
                                                   {.mode = "mindcluster_310p", .dialects = {"mindcluster", ""}},
@@ -125,6 +125,14 @@ document text_document(const vgpualloc::kubernetes::text_map& map) { return docu
 
 } // namespace
 
+std::vector<std::string_view> dialects_of_mode(std::string_view mode) {
+    std::vector<std::string_view> possible;
+    const auto* const spelling = std::ranges::find(spellings, mode, &mode_spelling::mode);
+    if (spelling == spellings.end()) return possible;
+    std::ranges::copy_if(spelling->dialects, std::back_inserter(possible), [](auto name) { return !name.empty(); });
+    return possible;
+}
+
 workload_node_kind read_workload_node_kind(const cursor& object, const hardware_catalog& catalog) {
     object.only({"count", "weight", "prefix", "kind", "mode", "dialect", "devices", "device_memory_mib", "slots",
                  "ai_cores", "cpu_milli", "memory_mib", "pods", "labels"});
@@ -147,8 +155,7 @@ workload_node_kind read_workload_node_kind(const cursor& object, const hardware_
     kind.mode = spelling.mode;
     kind.dialect = spelling.dialects.front();
     if (object.has("dialect")) {
-        std::vector<std::string_view> possible;
-        std::ranges::copy_if(spelling.dialects, std::back_inserter(possible), [](auto name) { return !name.empty(); });
+        const auto possible = dialects_of_mode(kind.mode);
         kind.dialect = possible[object.at("dialect").one_of(possible)];
     }
     if (object.has("ai_cores") && kind.dialect != "mindcluster") {

@@ -27,6 +27,8 @@ public:
                 reader.line_error(vgpualloc::error_code::missing, "empty; expected a header line"));
         }
         if (text.starts_with("\xEF\xBB\xBF")) reader.rest_.remove_prefix(3);
+        // Taken off here, once: looking in every line whether only empty ones follow is quadratic in their number.
+        reader.rest_ = reader.rest_.substr(0, reader.rest_.find_last_not_of("\r\n") + 1);
         reader.split(reader.take_line());
         reader.header_ = reader.fields_;
         for (std::size_t i = 0; i < reader.header_.size(); ++i) {
@@ -46,7 +48,7 @@ public:
 
     /// Goes to the next line; false at the end of the text.
     [[nodiscard]] vgpualloc::expected<bool> next() {
-        if (rest_.find_first_not_of("\r\n") == std::string_view::npos) return false;
+        if (rest_.empty()) return false;
         split(take_line());
         if (quoted_) {
             return vgpualloc::unexpected(

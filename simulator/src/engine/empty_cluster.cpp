@@ -8,9 +8,7 @@ namespace vgpusim {
 using vgpualloc::pod_id;
 using vgpualloc::rejection_code;
 
-namespace {
-
-vgpualloc::cluster in_service(vgpualloc::cluster nodes) {
+vgpualloc::cluster all_in_service(vgpualloc::cluster nodes) {
     for (auto& node : nodes.nodes) {
         node.host.unschedulable = false;
         for (auto& device : node.devices) device.service = vgpualloc::service_state::in_service;
@@ -18,10 +16,8 @@ vgpualloc::cluster in_service(vgpualloc::cluster nodes) {
     return nodes;
 }
 
-} // namespace
-
 empty_cluster::empty_cluster(const vgpualloc::cluster& nodes)
-    : book_{in_service(nodes)}, packing_{vgpualloc::make_policy("binpack", {.target = {}, .seed = 0}).value()},
+    : book_{all_in_service(nodes)}, packing_{vgpualloc::make_policy("binpack", {.target = {}, .seed = 0}).value()},
       alloc_{book_, {.node = packing_.get(), .device = packing_.get()}} {}
 
 rejection_code empty_cluster::why_not(std::span<const vgpualloc::pod_request* const> pods, std::uint32_t minimum) {

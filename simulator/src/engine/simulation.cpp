@@ -310,6 +310,11 @@ void simulation::start_late_members() {
     std::erase_if(late_members_, [this](std::uint32_t pod) {
         const std::uint32_t job = jobs_.job_of(pod);
         if (members_live_[job] == 0 && !has_quota(job)) return false; // the others have ended and gave it back
+        if (options_.decides != nullptr) {
+            const auto placed = place(pod);
+            if (placed) begin(pod, *placed, placed->booking.slot);
+            return placed.has_value();
+        }
         const approval approve = [&](std::span<const vgpualloc::placement> places) {
             return discipline_->approves_late_member(pod, places.front(), *this);
         };
@@ -428,7 +433,7 @@ void simulation::count_outcomes() {
 simulation_result simulation::run(const progress& tell) {
     constexpr std::uint64_t steps_between_marks = 1U << 14U;
     const std::uint64_t begin = now_ns();
-    const double cpu_begin = cpu_seconds();
+    const double cpu_begin = thread_cpu_seconds();
     const ticks first_arrival = input_->pods.empty() ? ticks{} : input_->pods.front().arrival;
     now_ = first_arrival;
     const auto push_all = [&](const auto& events, event_class what) {
@@ -449,7 +454,7 @@ simulation_result simulation::run(const progress& tell) {
     count_outcomes();
     if (options_.decides != nullptr) result_.given_beyond = options_.decides->given_beyond();
     result_.loop_ns = now_ns() - begin;
-    result_.loop_cpu_s = cpu_seconds() - cpu_begin;
+    result_.loop_cpu_s = thread_cpu_seconds() - cpu_begin;
     return std::move(result_);
 }
 

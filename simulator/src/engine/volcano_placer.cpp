@@ -7,6 +7,7 @@
 
 #include "vgpualloc/core/config.hpp"
 #include "vgpualloc/model/host_rules.hpp"
+#include "vgpusim/engine/empty_cluster.hpp"
 
 namespace vgpusim {
 
@@ -311,24 +312,18 @@ void volcano_placer::release(std::uint32_t pod) {
 }
 
 rejection_code volcano_placer::why_never(std::span<const std::uint32_t> pods, std::uint32_t minimum) {
-    const auto idle = make_scheduler();
-    idle->open_session();
+    vgpualloc::ledger idle_book{all_in_service(ledger_->nodes())};
+    volcano_placer idle{*input_, idle_book};
     std::uint32_t placed = 0;
-    rejection_code refusal = rejection_code::none;
-    const std::vector<bool> all(candidates_.size(), true);
+    rejection_code first_refusal = rejection_code::none;
     for (const std::uint32_t pod : pods) {
-        if (!asks_for_devices(pod)) {
+        if (const auto where = idle.place(pod)) {
             ++placed;
-            continue;
-        }
-        const volcano::attempt attempt = idle->schedule(object_of(pod), false);
-        if (attempt.bound) {
-            ++placed;
-        } else if (refusal == rejection_code::none) {
-            refusal = main_code(attempt, all);
+        } else if (first_refusal == rejection_code::none) {
+            first_refusal = where.error();
         }
     }
-    return placed >= minimum ? rejection_code::none : refusal;
+    return placed >= minimum ? rejection_code::none : first_refusal;
 }
 
 overcommitment volcano_placer::given_beyond() {

@@ -50,7 +50,7 @@ std::size_t last_common_load(std::span<const studied_run> runs) {
 } // namespace
 
 std::string study_csv(const load_study& study, const study_results& results) {
-    std::string out = "policy,list,load_pct,metric,mean,sd,n\n";
+    std::string out{study_table_header};
     for (std::size_t policy = 0; policy < study.policies.size(); ++policy) {
         for (std::size_t list = 0; list < study.lists.size(); ++list) {
             const auto runs = seeds_of(study, results, policy, list);

@@ -67,7 +67,7 @@ expected<void> check_seeds(const run_config& config, const seed_range& seeds) {
     return {};
 }
 
-expected<seeds_comparison> compare_seeds(const run_config& config, const seed_range& seeds,
+expected<seeds_comparison> compare_seeds(const run_config& config, const seed_range& seeds, loaded_input first_input,
                                          const std::vector<std::string>& policies, std::size_t jobs,
                                          const std::function<void(std::size_t)>& tell) {
     using shared_input = shared_while_used<expected<loaded_input>>;
@@ -76,6 +76,7 @@ expected<seeds_comparison> compare_seeds(const run_config& config, const seed_ra
     for (std::size_t i = 0; i < seeds.count(); ++i) {
         inputs.push_back(std::make_unique<shared_input>(policies.size() + (i == 0 ? 1 : 0)));
     }
+    static_cast<void>(inputs.front()->get([&] { return expected<loaded_input>{std::move(first_input)}; }));
     std::vector<measured_run> measured(runs); // by seed, then policy
     std::vector<std::optional<run_record>> first_runs(policies.size());
     const std::uint64_t begin = now_ns();

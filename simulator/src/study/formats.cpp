@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "lists.hpp"
 #include "vgpusim/study/run.hpp"
 #include "vgpusim/workload/cluster_events.hpp"
 #include "vgpusim/workload/kubernetes.hpp"
@@ -18,7 +19,7 @@ using vgpualloc::unexpected;
 
 namespace {
 
-constexpr std::array<std::string_view, 5> keys_openb_ignores{"classes", "config", "mapping", "queues", "skip_bad_rows"};
+constexpr std::array<std::string_view, 4> keys_openb_ignores{"classes", "config", "mapping", "queues"};
 constexpr std::array<std::string_view, 2> keys_kubernetes_ignores{"mapping", "skip_bad_rows"};
 /// A list of jobs says itself when they leave, and is replayed as it is.
 constexpr std::array<std::string_view, 3> keys_jobs_ignore{"classes", "departures", "tune"};
@@ -66,6 +67,22 @@ expected<void> check_keys(const run_config& config, const input_format& format) 
 }
 
 } // namespace
+
+void warn_left_out(std::int64_t rows, const std::string& reason, const std::string& name, loaded_input& loaded) {
+    loaded.warnings.push_back(
+        {.code = error_code::unsupported,
+         .where = name,
+         .field = "",
+         .value = "",
+         .expected = std::to_string(rows) + (rows == 1 ? " row is" : " rows are") + " left out: " + reason});
+}
+
+void tell_skipped(const vgputraces::skipped_rows& skipped, const std::string& name, loaded_input& loaded) {
+    if (skipped.count > 0) {
+        warn_left_out(skipped.count, "bad, the first of them " + skipped.first.front().message(), name, loaded);
+    }
+    loaded.skipped = skipped;
+}
 
 std::span<const input_format> all_formats() { return formats; }
 

@@ -28,7 +28,7 @@ using vgpualloc::unexpected;
 namespace {
 
 /// Of a node in an openb list: jobs are not pods of a kubelet, whose limit says nothing here.
-constexpr std::int64_t pods_max = 1'000'000;
+constexpr std::int64_t node_pods_max = 1'000'000;
 
 /// Whether a node list is objects of Kubernetes: JSON, or YAML, whose first line that says something has a ':'.
 bool has_objects(std::string_view text) {
@@ -54,7 +54,7 @@ expected<node_set> nodes_of_list(std::string_view text, const std::string& name,
     vgpualloc::cluster nodes;
     for (const vgputraces::openb_node& node : *list) {
         vgpualloc::openb::add_node(nodes, node.name, node.cpu, node.memory, node.gpu_count, node.model, **mode);
-        nodes.nodes.back().pods_max = pods_max; // a pool of 1,024 GPUs may run as many jobs
+        nodes.nodes.back().pods_max = node_pods_max; // a pool of 1,024 GPUs may run as many jobs
     }
     return node_set{.nodes = std::move(nodes), .dialects = std::move(dialects)};
 }
@@ -80,18 +80,8 @@ expected<node_set> nodes_of_objects(std::string_view text, const std::string& na
 }
 
 void tell_what_is_missing(const vgputraces::job_list& list, const std::string& name, loaded_input& loaded) {
-    const auto warn = [&](std::int64_t rows, const std::string& reason) {
-        loaded.warnings.push_back(
-            {.code = error_code::unsupported,
-             .where = name,
-             .field = "",
-             .value = "",
-             .expected = std::to_string(rows) + (rows == 1 ? " row is" : " rows are") + " left out: " + reason});
-    };
-    if (list.skipped.count > 0)
-        warn(list.skipped.count, "bad, the first of them " + list.skipped.first.front().message());
-    for (const auto& [reason, rows] : list.left_out) warn(rows, reason);
-    loaded.skipped = list.skipped;
+    tell_skipped(list.skipped, name, loaded);
+    for (const auto& [reason, rows] : list.left_out) warn_left_out(rows, reason, name, loaded);
     loaded.left_out = list.left_out;
 }
 

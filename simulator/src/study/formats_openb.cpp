@@ -64,10 +64,16 @@ expected<loaded_input> load_openb(const run_config& config) {
     loaded.power = std::move(catalog->power);
     const auto nodes = read_list(config.nodes, vgputraces::read_openb_nodes, loaded.files);
     if (!nodes) return unexpected(nodes.error());
-    auto pods = read_list(config.pods, vgputraces::read_openb_pods, loaded.files);
-    if (!pods) return unexpected(pods.error());
-    loaded.warnings = models_not_there(*nodes, *pods);
-    auto input = build_openb_workload(*nodes, std::move(*pods),
+    auto list = read_list(
+        config.pods,
+        [&](std::string_view text, const std::string& name) {
+            return vgputraces::read_openb_pods(text, name, {.skip_bad = config.skip_bad_rows});
+        },
+        loaded.files);
+    if (!list) return unexpected(list.error());
+    loaded.warnings = models_not_there(*nodes, list->pods);
+    tell_skipped(list->skipped, loaded.files.back().path, loaded);
+    auto input = build_openb_workload(*nodes, std::move(list->pods),
                                       {.tune = config.tune,
                                        .seed = config.seed,
                                        .offered_load = config.offered_load,

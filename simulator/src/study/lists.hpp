@@ -23,6 +23,12 @@ auto read_list(const std::string& path, const Read& read, std::vector<input_file
     return read(input->text, input->name);
 }
 
+/// Keeps the rows that were passed over, and warns of them.
+void tell_skipped(const vgputraces::skipped_rows& skipped, const std::string& name, loaded_input& loaded);
+
+/// Warns of rows of a list that are not replayed, and why.
+void warn_left_out(std::int64_t rows, const std::string& reason, const std::string& name, loaded_input& loaded);
+
 /// Refuses a configuration that does not say where the lists are and the output goes.
 [[nodiscard]] vgpualloc::expected<void> check_paths(const run_config& config);
 

@@ -28,7 +28,7 @@ error bad_study(error_code code, const char* field, std::string value, std::stri
 }
 
 /// A study varies pods, policy and seed itself, and loads make sense only where pods of openb lists stay.
-expected<void> check_keys(const run_config& run) {
+expected<void> check_study_keys(const run_config& run) {
     constexpr std::string_view keys_of_studies[] = {"nodes", "device_policy", "mode", "tune", "out"};
     const auto defaults = effective(run_config{});
     const auto settings = effective(run);
@@ -62,7 +62,7 @@ expected<void> check_different(const std::vector<std::string>& values, const cha
 
 expected<load_study> check_study(const run_config& run, const study_lists& lists) {
     constexpr std::size_t runs_max = 100'000;
-    if (const auto checked = check_keys(run); !checked) return unexpected(checked.error());
+    if (const auto checked = check_study_keys(run); !checked) return unexpected(checked.error());
     if (const auto checked = check_different(lists.policies, "--policy"); !checked) return unexpected(checked.error());
     if (const auto checked = check_different(lists.pods, "--pods"); !checked) return unexpected(checked.error());
     if (const auto checked = check_policy_names(lists.policies); !checked) return unexpected(checked.error());
@@ -80,13 +80,16 @@ expected<study_inputs> read_study(const load_study& study) {
     if (!nodes) return unexpected(std::move(nodes).error());
     inputs.nodes = *std::move(nodes);
     for (const std::string& list : study.lists) {
-        auto pods = read_list(list, vgputraces::read_openb_pods, inputs.files);
-        if (!pods) return unexpected(std::move(pods).error());
-        for (error& warning : models_not_there(inputs.nodes, *pods)) {
+        auto read = read_list(
+            list,
+            [](std::string_view text, const std::string& name) { return vgputraces::read_openb_pods(text, name); },
+            inputs.files);
+        if (!read) return unexpected(std::move(read).error());
+        for (error& warning : models_not_there(inputs.nodes, read->pods)) {
             warning.where = inputs.files.back().path;
             inputs.warnings.push_back(std::move(warning));
         }
-        inputs.pods.push_back(*std::move(pods));
+        inputs.pods.push_back(std::move(read->pods));
     }
     return inputs;
 }

@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "vgpualloc/compat/all.hpp"
 #include "vgpualloc/verify/placements.hpp"
@@ -23,6 +26,7 @@ using vgpualloc::error;
 using vgpualloc::error_code;
 using vgpualloc::expected;
 using vgpualloc::node_index;
+using vgpualloc::ticks;
 using vgpualloc::unexpected;
 
 namespace {
@@ -123,9 +127,9 @@ void count_devices(run_record& record, const simulation_input& input,
 expected<void> check_rows(const run_config& config, const simulation_input& input) {
     constexpr std::int64_t rows_max = 20'000'000;
     if (config.sample_interval_s == 0 || input.pods.empty()) return {};
-    vgpualloc::ticks end;
+    ticks end;
     for (const arriving_pod& pod : input.pods) {
-        end = std::max(end, pod.arrival + pod.duration.value_or(vgpualloc::ticks{0}));
+        end = std::max(end, pod.arrival + pod.duration.value_or(ticks{0}));
     }
     const std::int64_t span = (end - input.pods.front().arrival).count() / vgpualloc::ticks_per_second.count();
     if (span / config.sample_interval_s < rows_max) return {};
@@ -135,6 +139,37 @@ expected<void> check_rows(const run_config& config, const simulation_input& inpu
                             .value = std::to_string(config.sample_interval_s),
                             .expected = "at least " + std::to_string(span / rows_max + 1) +
                                         ", because the trace spans " + std::to_string(span) + " s"});
+}
+
+/// Jobs that wait may run one after the other. Where that passes what ticks can count, times would begin again from
+/// the lowest of all. Failures and drains make nothing longer than that: after the last of them all that is left runs.
+expected<void> check_times(const run_config& config, const simulation_input& input, const discipline& rules) {
+    constexpr double ticks_max = 4.0e18; // of 9.2e18, so that estimates can be added
+    if (!rules.keeps_waiting() || input.pods.empty()) return {};
+    const auto duration_of = [&](std::size_t pod) { return input.pods[pod].duration.value_or(ticks{}); };
+    ticks last = input.pods.back().arrival;
+    if (!input.cluster_events.empty()) last = std::max(last, input.cluster_events.back().time);
+    const std::size_t jobs = input.jobs.empty() ? input.pods.size() : input.jobs.size();
+    auto end = static_cast<double>(last.count()) +
+               static_cast<double>(jobs) * static_cast<double>(config.layout_change_s) * 1e6;
+    for (std::size_t i = 0; i < jobs; ++i) {
+        ticks longest;
+        if (input.jobs.empty()) {
+            longest = duration_of(i);
+        } else {
+            const auto members = std::span{input.members}.subspan(input.jobs[i].first, input.jobs[i].pods);
+            for (const std::uint32_t pod : members) longest = std::max(longest, duration_of(pod));
+        }
+        end += static_cast<double>(longest.count());
+    }
+    if (end <= ticks_max) return {};
+    return unexpected(error{.code = error_code::out_of_range,
+                            .where = "",
+                            .field = "discipline",
+                            .value = config.discipline,
+                            .expected = fmt::format("jobs that end within {:.0f} s where they wait for each other, and "
+                                                    "one after the other these end after {:.0f} s",
+                                                    ticks_max / 1e6, end / 1e6)});
 }
 
 /// Why a run cannot be decided by the model of Volcano.
@@ -172,6 +207,8 @@ expected<run_record> replay(const run_config& config, const loaded_input& loaded
     if ((*entry)->check != nullptr) {
         if (const auto checked = (*entry)->check(loaded.input, nodes); !checked) return unexpected(checked.error());
     }
+    auto rules = (*entry)->make();
+    if (const auto checked = check_times(config, loaded.input, *rules); !checked) return unexpected(checked.error());
     const auto fragmentation = std::make_shared<vgpualloc::fragmentation_model>(loaded.input.typical);
     const vgpualloc::policy_parameters parameters{.target = loaded.input.typical,
                                                   .seed = static_cast<std::uint64_t>(config.seed),
@@ -202,7 +239,6 @@ expected<run_record> replay(const run_config& config, const loaded_input& loaded
         *record.ledger,
         {.node = node_policy->get(), .device = device_policy ? device_policy.get() : node_policy->get()},
         {.requests_max = loaded.input.requests.size() + 1}};
-    auto rules = (*entry)->make();
     if (loaded.input.autoscaler) {
         rules = std::make_unique<autoscaler>(std::move(rules), *loaded.input.autoscaler);
     }

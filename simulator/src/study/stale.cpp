@@ -11,6 +11,7 @@
 #include "vgpuformats/files.hpp"
 #include "vgpuformats/json.hpp"
 #include "vgpusim/outputs/chrome_trace.hpp"
+#include "vgpusim/outputs/study_files.hpp"
 #include "vgpusim/study/compare.hpp"
 
 namespace vgpusim {
@@ -42,6 +43,16 @@ bool begins_with(const std::string& path, std::string_view beginning) {
     return file.read(read.data(), static_cast<std::streamsize>(read.size())) && read == beginning;
 }
 
+/// Whether this is a page of this program, whose title says so.
+bool is_report(const std::string& path) {
+    constexpr std::size_t title_end_max = 16384; // policies may have long names
+    std::ifstream file{path, std::ios::binary};
+    std::string beginning(title_end_max, '\0');
+    file.read(beginning.data(), static_cast<std::streamsize>(beginning.size()));
+    beginning.resize(static_cast<std::size_t>(file.gcount()));
+    return beginning.find(" vgpusim report</title>") != std::string::npos;
+}
+
 /// The files of a run in `folder`, which is below `base` and ends in "/" if it is not empty.
 void add_run(const std::string& base, const std::string& folder, std::vector<std::string>& to) {
     const std::string path = base + "/" + folder;
@@ -70,6 +81,16 @@ void add_comparison(const std::string& base, std::vector<std::string>& to) {
     to.emplace_back(summaries_name);
 }
 
+void add_study(const std::string& base, std::vector<std::string>& to) {
+    const auto summary = json_in(base + "/" + study_summary_name);
+    if (!summary || !summary->is_map()) return;
+    for (const char* key : {"version", "config", "policies", "lists", "inputs", "runs", "headlines"}) {
+        if (summary->find(key) == nullptr) return;
+    }
+    if (begins_with(base + "/" + study_table_name, study_table_header)) to.emplace_back(study_table_name);
+    to.emplace_back(study_summary_name);
+}
+
 } // namespace
 
 std::vector<std::string> stale_outputs(const std::string& folder, const std::vector<std::string>& written) {
@@ -77,6 +98,8 @@ std::vector<std::string> stale_outputs(const std::string& folder, const std::vec
     add_run(folder, "", earlier);
     if (!earlier.empty()) add_run(folder, "baseline/", earlier); // which a run has only beside its own files
     add_comparison(folder, earlier);
+    if (!earlier.empty() && is_report(folder + "/report.html")) earlier.emplace_back("report.html");
+    add_study(folder, earlier);
     std::vector<std::string> stale;
     std::ranges::copy_if(earlier, std::back_inserter(stale), [&written](const std::string& name) {
         return std::ranges::find(written, name) == written.end();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <tuple>
@@ -16,6 +17,7 @@
 #include "vgpualloc/explain/words.hpp"
 #include "vgpualloc/metrics/fragmentation.hpp"
 #include "vgpualloc/model/trial.hpp"
+#include "vgpusim/whatif/catalog_kinds.hpp"
 
 namespace vgpusim::whatif {
 
@@ -336,14 +338,44 @@ expected<void> check_templates(const std::vector<kube::manifest>& objects, const
                             .expected = "an object of kind Node"});
 }
 
+/// The question with the kinds that are described as templates, named as these are.
+expected<question> with_described_kinds(const std::vector<kube::manifest>& objects,
+                                        const vgpualloc::dialect_set& dialects, question asked) {
+    const auto is_described_node = [](const node_addition& entry) { return is_described(entry.kind); };
+    if (!is_described(asked.find_kind) && std::ranges::none_of(asked.wanted.added_nodes, is_described_node)) {
+        return asked;
+    }
+    const auto cluster = kube::make_snapshot(objects, dialects);
+    if (!cluster) return unexpected(cluster.error());
+    std::vector<kube::manifest> named = objects;
+    std::ranges::copy(asked.templates, std::back_inserter(named));
+    catalog_kinds kinds{named, *cluster, asked.catalog};
+    for (node_addition& entry : asked.wanted.added_nodes) {
+        if (!is_described(entry.kind)) continue;
+        auto name = kinds.node_for(entry.kind, "--add-nodes");
+        if (!name) return unexpected(std::move(name.error()));
+        entry.kind = *std::move(name);
+    }
+    if (is_described(asked.find_kind)) {
+        auto name = kinds.node_for(asked.find_kind, "--find-nodes");
+        if (!name) return unexpected(std::move(name.error()));
+        asked.find_kind = *std::move(name);
+    }
+    std::ranges::move(std::move(kinds).take_objects(), std::back_inserter(asked.templates));
+    return asked;
+}
+
 } // namespace
 
 expected<answer> answer_of(const std::vector<kube::manifest>& objects, const vgpualloc::dialect_set& dialects,
-                           const question& asked) {
-    if (auto checked = check_templates(objects, asked); !checked) return unexpected(checked.error());
+                           const question& original) {
+    if (auto checked = check_templates(objects, original); !checked) return unexpected(checked.error());
+    const auto described = with_described_kinds(objects, dialects, original);
+    if (!described) return unexpected(described.error());
+    const question& asked = *described;
     std::vector<kube::manifest> all = objects;
     for (const kube::manifest& object : asked.templates) {
-        if (object.node) all.push_back(object);
+        if (object.node || object.kind == "ConfigMap") all.push_back(object); // which may say more of the node
     }
     auto state = kube::make_snapshot(all, dialects);
     if (!state) return unexpected(state.error());

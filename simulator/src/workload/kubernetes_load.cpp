@@ -46,7 +46,7 @@ bool leaves_out(const error& warning) {
 }
 
 /// Why the keys of a configuration cannot be followed.
-expected<void> check_keys(const run_config& config) {
+expected<void> check_kubernetes_keys(const run_config& config) {
     for (const auto& [path, key] : {std::pair{&config.nodes, "nodes"},
                                     {&config.pods, "pods"},
                                     {&config.classes, "classes"},
@@ -178,7 +178,7 @@ expected<kube::snapshot> make_empty_cluster(const std::vector<kube::manifest>& o
 }
 
 expected<loaded_input> load_kubernetes(const run_config& config) {
-    if (auto usable = check_keys(config); !usable) return unexpected(std::move(usable).error());
+    if (auto usable = check_kubernetes_keys(config); !usable) return unexpected(std::move(usable).error());
     loaded_input loaded;
     auto catalog = load_catalog(as_list(config.catalog), &loaded.files);
     if (!catalog) return unexpected(std::move(catalog.error()));

@@ -19,22 +19,22 @@ using vgpuformats::cursor;
 
 namespace {
 
-constexpr vgpuformats::number_range amounts{0, 1'000'000'000'000'000};
+constexpr vgpuformats::number_range quota_range{0, 1'000'000'000'000'000};
 
-struct dimension {
+struct quota_key {
     const char* key;
     std::optional<std::int64_t> device_quota::* amount;
 };
-constexpr std::array dimensions{dimension{.key = "devices", .amount = &device_quota::devices},
-                                dimension{.key = "memory_mib", .amount = &device_quota::memory_mib},
-                                dimension{.key = "cores_percent", .amount = &device_quota::cores_percent}};
+constexpr std::array quota_keys{quota_key{.key = "devices", .amount = &device_quota::devices},
+                                quota_key{.key = "memory_mib", .amount = &device_quota::memory_mib},
+                                quota_key{.key = "cores_percent", .amount = &device_quota::cores_percent}};
 
 device_quota read_quota(const cursor& queue, const char* key) {
     device_quota quota;
     if (!queue.has(key)) return quota;
     const cursor map = queue.at(key);
     map.only({"devices", "memory_mib", "cores_percent"});
-    for (const auto& [name, amount] : dimensions) quota.*amount = map.maybe_integer(name, amounts);
+    for (const auto& [name, amount] : quota_keys) quota.*amount = map.maybe_integer(name, quota_range);
     return quota;
 }
 
@@ -47,7 +47,7 @@ job_queue read_queue(const cursor& from, std::set<std::string>& names) {
         from.at("name").fail(error_code::malformed, "a name without commas and quotes");
     }
     if (!names.insert(queue.name).second) from.at("name").fail(error_code::duplicate, "every queue once");
-    for (const auto& [key, amount] : dimensions) {
+    for (const auto& [key, amount] : quota_keys) {
         const auto& limit = queue.limit.*amount;
         const auto& guaranteed = queue.guaranteed.*amount;
         if (!limit || !guaranteed || *limit >= *guaranteed) continue;

@@ -24,7 +24,7 @@ using vgputraces::trace_job;
 
 namespace {
 
-constexpr std::int64_t pods_max = 50'000'000;
+constexpr std::int64_t trace_pods_max = 50'000'000;
 
 /// What a pod asks for that gets `count` devices whole.
 vgpualloc::pod_request whole_devices(vgpualloc::milli_cpu cpu, vgpualloc::bytes memory, std::int64_t count) {
@@ -38,9 +38,9 @@ std::int64_t part_of(std::int64_t amount, std::int64_t devices, std::int64_t of_
     return static_cast<std::int64_t>((wide_sum{amount} * devices + of_devices - 1) / of_devices);
 }
 
-class workload_builder {
+class job_workload_builder {
 public:
-    workload_builder(vgpualloc::cluster nodes, const trace_workload_options& options)
+    job_workload_builder(vgpualloc::cluster nodes, const trace_workload_options& options)
         : options_{options}, some_name_queues_{!options.queues.empty()} {
         input_.queues = options.queues;
         for (const job_queue& queue : input_.queues) {
@@ -64,7 +64,7 @@ public:
         const std::int64_t times =
             rule != nullptr && rule->once_per_device ? std::max<std::int64_t>(1, job.devices) : 1;
         const std::int64_t pods = rule != nullptr ? rule->request.pods * times : nodes_for(job.devices);
-        if (pods > pods_max - static_cast<std::int64_t>(input_.pods.size())) {
+        if (pods > trace_pods_max - static_cast<std::int64_t>(input_.pods.size())) {
             return unexpected(error{.code = error_code::out_of_range,
                                     .where = "job " + job.name,
                                     .field = "",
@@ -210,7 +210,7 @@ private:
 
 expected<simulation_input> build_trace_workload(vgpualloc::cluster nodes, std::vector<trace_job> jobs,
                                                 const trace_workload_options& options) {
-    workload_builder builder{std::move(nodes), options};
+    job_workload_builder builder{std::move(nodes), options};
     for (trace_job& job : jobs) {
         if (auto added = builder.add(std::move(job)); !added) return unexpected(std::move(added.error()));
     }

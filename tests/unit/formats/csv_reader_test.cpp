@@ -88,4 +88,19 @@ TEST(csv_reader, field_errors_name_line_column_and_text) {
     EXPECT_FALSE(csv->next().value());
 }
 
+// Readers that pass over bad lines go on after each of them: none may look at all that follows.
+TEST(csv_reader, many_empty_lines_are_looked_at_once_each) {
+    constexpr std::size_t lines = 2'000'000;
+    const std::string text = "a,b\n" + std::string(lines, '\n') + "1,2\n\r\n\n";
+    auto reader = vgpuformats::csv_reader::open("t.csv", text).value();
+    std::size_t bad = 0;
+    auto more = reader.next();
+    for (; !more; more = reader.next()) ++bad;
+    EXPECT_EQ(bad, lines);
+    EXPECT_TRUE(*more);
+    EXPECT_EQ(reader.field(1), "2");
+    EXPECT_EQ(reader.line(), lines + 2);
+    EXPECT_FALSE(reader.next().value());
+}
+
 } // namespace

@@ -289,7 +289,7 @@ TEST(generator, shipped_quickstart_is_what_its_model_makes) {
     same("pods.csv", write_openb_pods(trace.pods));
     same("model.json", write_trace_model(trace.effective));
     EXPECT_TRUE(read_openb_nodes(write_openb_nodes(trace.nodes), "nodes.csv").value() == trace.nodes);
-    EXPECT_TRUE(read_openb_pods(write_openb_pods(trace.pods), "pods.csv").value() == trace.pods);
+    EXPECT_TRUE(read_openb_pods(write_openb_pods(trace.pods), "pods.csv").value().pods == trace.pods);
 }
 
 TEST(generator, shipped_openb_model_has_the_counts_of_the_trace) {

@@ -19,8 +19,11 @@ protected:
     [[nodiscard]] static auto node_list(const std::string& text) {
         return vgputraces::read_openb_nodes(text, "list.csv");
     }
-    [[nodiscard]] static auto pod_list(const std::string& text) {
-        return vgputraces::read_openb_pods(text, "list.csv");
+    [[nodiscard]] static vgpualloc::expected<std::vector<openb_pod>> pod_list(const std::string& text) {
+        auto list = vgputraces::read_openb_pods(text, "list.csv");
+        if (!list) return vgpualloc::unexpected(list.error());
+        EXPECT_EQ(list->skipped.count, 0) << "bad rows end the reading";
+        return std::move(list->pods);
     }
     [[nodiscard]] static auto nodes(const std::string& lines) {
         return node_list("sn,cpu_milli,memory_mib,gpu,model\n" + lines);
@@ -51,6 +54,25 @@ TEST_F(openb, reads_nodes) {
                                       .gpu_count = 2,
                                       .model = "G2"}));
     EXPECT_EQ((*list)[1].gpu_count, 0);
+}
+
+TEST_F(openb, passes_over_bad_rows_where_that_is_asked_for) {
+    const std::string header = "name,cpu_milli,memory_mib,num_gpu,gpu_milli\n";
+    const auto list = vgputraces::read_openb_pods(
+        header + "a,1,1,1,x\na,1,1,1,10\na,2,2,1,20\nb,1,1\n,1,1,0,0\n\"c\",1,1,0,0\nd,1,1,2,1000\n", "list.csv",
+        {.skip_bad = true});
+    ASSERT_TRUE(list.has_value()) << list.error().message();
+    ASSERT_THAT(list->pods, SizeIs(2)); // a row that is bad does not keep its name from another one
+    EXPECT_EQ(list->pods[0].name, "a");
+    EXPECT_EQ(list->pods[0].cpu, vgpualloc::milli_cpu{1});
+    EXPECT_EQ(list->pods[1].name, "d");
+    EXPECT_EQ(list->skipped.count, 5);
+    ASSERT_THAT(list->skipped.first, SizeIs(5));
+    EXPECT_THAT(list->skipped.first[0].message(), HasSubstr("list.csv:2: gpu_milli: got 'x'"));
+    EXPECT_THAT(list->skipped.first[1].message(), HasSubstr("list.csv:4: name: got 'a', expected a name that occurs"));
+    EXPECT_THAT(list->skipped.first[4].message(), HasSubstr("list.csv:7: fields without quotes"));
+    const auto none = vgputraces::read_openb_pods(header + "a,1,1,1,x\n", "list.csv", {.skip_bad = true});
+    EXPECT_THAT(none.error().message(), HasSubstr("at least one pod"));
 }
 
 TEST_F(openb, reads_pods) {

@@ -8,6 +8,7 @@
 
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/core/units.hpp"
+#include "vgputraces/trace_job.hpp"
 
 namespace vgputraces {
 
@@ -42,10 +43,15 @@ struct openb_pod {
 [[nodiscard]] vgpualloc::expected<std::vector<openb_node>> read_openb_nodes(std::string_view text,
                                                                             const std::string& name);
 
+struct openb_pod_list {
+    std::vector<openb_pod> pods; ///< in the order of the file
+    skipped_rows skipped{};
+};
+
 /// Reads a pod list: columns name, cpu_milli, memory_mib, num_gpu, gpu_milli required; gpu_spec, creation_time and
 /// deletion_time (whole seconds) optional. gpu_milli above 1000 counts as 1000 (as in the reference); names are unique.
-[[nodiscard]] vgpualloc::expected<std::vector<openb_pod>> read_openb_pods(std::string_view text,
-                                                                          const std::string& name);
+[[nodiscard]] vgpualloc::expected<openb_pod_list> read_openb_pods(std::string_view text, const std::string& name,
+                                                                  const row_options& options = {});
 
 /// The same formats as text, LF line ends, header first. Pods are written with all eleven columns.
 [[nodiscard]] std::string write_openb_nodes(const std::vector<openb_node>& nodes);

@@ -12,6 +12,9 @@
 
 namespace vgpusim {
 
+/// The nodes as they are when nothing has failed or is drained.
+[[nodiscard]] vgpualloc::cluster all_in_service(vgpualloc::cluster nodes);
+
 /// The cluster of a run with everything in service and nothing on it.
 class empty_cluster {
 public:

@@ -53,9 +53,16 @@ private:
             .count());
 }
 
-/// CPU time of the process so far.
+/// CPU time of the process so far, all of its threads together.
 [[nodiscard]] inline double cpu_seconds() noexcept {
     return static_cast<double>(std::clock()) / static_cast<double>(CLOCKS_PER_SEC);
+}
+
+/// CPU time of the calling thread so far: what one of several replays at once has used.
+[[nodiscard]] inline double thread_cpu_seconds() noexcept {
+    std::timespec used{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
 }
 
 } // namespace vgpusim

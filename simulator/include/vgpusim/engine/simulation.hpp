@@ -111,7 +111,7 @@ struct simulation_result {
     std::int64_t finished = 0;
     std::int64_t decisions = 0;
     std::uint64_t loop_ns = 0; ///< wall time of the loop
-    double loop_cpu_s = 0.0;   ///< CPU time of the loop, which other processes on the machine do not lengthen
+    double loop_cpu_s = 0.0;   ///< CPU time of the loop's thread, which nothing beside it lengthens
     latency_histogram decision_latency;
 
     /// Decisions per CPU second: the loop is one thread, so on an idle machine this is the rate by the wall clock too.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "vgpusim/outputs/run_files.hpp"
 #include "vgpusim/study/load_study.hpp"
@@ -10,6 +11,7 @@ namespace vgpusim {
 
 inline constexpr const char* study_table_name = "study.csv";
 inline constexpr const char* study_summary_name = "study.json";
+inline constexpr std::string_view study_table_header = "policy,list,load_pct,metric,mean,sd,n\n";
 
 /// study.csv: for every policy, list, whole percent of load and metric the mean over the seeds, the standard deviation
 /// (empty with one seed) and the number of seeds whose run reaches that load. Texts with commas are in quotes, as

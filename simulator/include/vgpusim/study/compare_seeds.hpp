@@ -59,12 +59,12 @@ struct seeds_comparison {
 /// Refuses a single seed, which has no confidence interval, and lists from standard input, which every seed reads anew.
 [[nodiscard]] vgpualloc::expected<void> check_seeds(const run_config& config, const seed_range& seeds);
 
-/// Replays every policy with every seed on `jobs` threads. Of each run only the measures are kept, but for those of the
-/// first seed. `tell`: runs that are done.
-[[nodiscard]] vgpualloc::expected<seeds_comparison> compare_seeds(const run_config& config, const seed_range& seeds,
-                                                                  const std::vector<std::string>& policies,
-                                                                  std::size_t jobs,
-                                                                  const std::function<void(std::size_t)>& tell);
+/// Replays every policy with every seed on `jobs` threads. `first_input` is what `config` loads with the first seed;
+/// the other seeds load theirs. Of each run only the measures are kept, but for those of the first seed. `tell`: runs
+/// that are done.
+[[nodiscard]] vgpualloc::expected<seeds_comparison>
+compare_seeds(const run_config& config, const seed_range& seeds, loaded_input first_input,
+              const std::vector<std::string>& policies, std::size_t jobs, const std::function<void(std::size_t)>& tell);
 
 /// "spread serves …": what the differences of the measure show of a policy against the first one, in a sentence, or
 /// that no difference is shown.

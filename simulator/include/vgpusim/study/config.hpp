@@ -38,7 +38,7 @@ struct run_config {
     std::int64_t seed = default_seed;
     bool departures = false;
     std::string mapping;                ///< rules for jobs of a trace, canonical JSON; empty: none
-    bool skip_bad_rows = false;         ///< of the pod list: they are counted instead of being an error
+    bool skip_bad_rows = false;         ///< of a list of pods or jobs: they are counted instead of being an error
     std::int64_t sample_interval_s = 0; ///< 0 = a row after every event
     bool trace = false;                 ///< write trace.json
     std::string out = "out/run";

@@ -1,4 +1,4 @@
-// What an earlier run or comparison has left in a folder.
+// What an earlier run, comparison or study has left in a folder.
 #pragma once
 
 #include <string>
@@ -6,9 +6,9 @@
 
 namespace vgpusim {
 
-/// The files in `folder` that an earlier run or comparison of this program wrote and that are not among `written`, as
-/// names in it. They are known by what they say and not by their names alone: somebody else's file is not among them,
-/// nor is the folder of a run that was written by itself, which has a report.
+/// The files in `folder` that an earlier run, comparison or study of this program wrote and that are not among
+/// `written`, as names in it. They are known by what they say and not by their names alone: somebody else's file is not
+/// among them, nor is the folder of a run that was written by itself, which has a report.
 [[nodiscard]] std::vector<std::string> stale_outputs(const std::string& folder,
                                                      const std::vector<std::string>& written);
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "vgpualloc/catalog/catalog.hpp"
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/dialect/all.hpp"
 #include "vgpualloc/explain/answers.hpp"
@@ -18,7 +19,9 @@ namespace vgpusim::whatif {
 
 struct question {
     changes wanted{};
-    std::vector<vgpualloc::kube::manifest> templates{}; ///< Node objects that may be named as kinds
+    /// Node objects that may be named as kinds, and ConfigMaps that say more of them.
+    std::vector<vgpualloc::kube::manifest> templates{};
+    vgpualloc::hardware_catalog catalog = vgpualloc::built_in_catalog(); ///< of devices of kinds that are described
     std::string policy = vgpualloc::explaining::default_policy;
     std::string device_policy{}; ///< of the devices of a node; empty: as `policy`
     std::uint64_t seed = 0;
@@ -85,9 +88,10 @@ struct answer {
 };
 
 /// Answers a question about the cluster of these objects. With question::find_kind and an answer to it, the pods are
-/// placed on the cluster with so many nodes more. Errors: those of make_snapshot(), make_policy() and apply();
-/// unknown_name for a kind that is no node and no template; duplicate for a template with the name of a node; mismatch
-/// for two policies of which only one looks at positions.
+/// placed on the cluster with so many nodes more. Kinds may be described (catalog_kinds) and are then called as the
+/// nodes that stand for them. Errors: those of make_snapshot(), make_policy(), apply() and catalog_kinds; unknown_name
+/// for a kind that is no node and no template; duplicate for a template with the name of a node; mismatch for two
+/// policies of which only one looks at positions.
 [[nodiscard]] vgpualloc::expected<answer> answer_of(const std::vector<vgpualloc::kube::manifest>& objects,
                                                     const vgpualloc::dialect_set& dialects, const question& asked);
 

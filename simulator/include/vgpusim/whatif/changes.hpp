@@ -15,7 +15,7 @@ namespace vgpusim::whatif {
 
 /// Nodes like another one: a node of the cluster, or a template.
 struct node_addition {
-    std::string kind; ///< the other node's name
+    std::string kind; ///< the other node's name, or what it is (catalog_kinds)
     std::int64_t nodes = 0;
 };
 struct failure {

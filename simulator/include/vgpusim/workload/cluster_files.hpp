@@ -38,7 +38,7 @@ read_recorded(const std::string& path, std::vector<input_file>* records,
 /// What the dialects are configured with. Errors: those of reading the files.
 [[nodiscard]] vgpualloc::expected<vgpualloc::dialect_config>
 load_dialects(const vgpualloc::hardware_catalog& catalog, const std::vector<std::string>& configurations,
-              std::vector<input_file>* records);
+              std::vector<input_file>* records = nullptr);
 [[nodiscard]] vgpualloc::expected<vgpualloc::dialect_config> load_dialects(const dialect_files& from,
                                                                            std::vector<input_file>* records = nullptr);
 

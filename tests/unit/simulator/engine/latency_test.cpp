@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -68,6 +69,23 @@ TEST(latency_histogram, a_rare_long_one_shows_in_the_tail_only) {
 TEST(latency_clock, does_not_go_back) {
     const auto before = vgpusim::now_ns();
     EXPECT_GE(vgpusim::now_ns(), before);
+}
+
+// The rate of one of several replays at once must not count the others' work.
+TEST(latency_clock, a_thread_counts_its_own_work_alone) {
+    const auto work = [] {
+        const double begin = vgpusim::thread_cpu_seconds();
+        while (vgpusim::thread_cpu_seconds() - begin < 0.05) {
+        }
+    };
+    const double own_before = vgpusim::thread_cpu_seconds();
+    const double all_before = vgpusim::cpu_seconds();
+    std::thread other{work};
+    other.join();
+    EXPECT_LT(vgpusim::thread_cpu_seconds() - own_before, 0.04);
+    EXPECT_GE(vgpusim::cpu_seconds() - all_before, 0.04);
+    work();
+    EXPECT_GE(vgpusim::thread_cpu_seconds() - own_before, 0.05);
 }
 
 } // namespace

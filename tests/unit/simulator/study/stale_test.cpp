@@ -53,6 +53,32 @@ TEST_F(stale, the_runs_that_a_comparison_names) {
                                      "weighted-fgd-1/timeseries.csv"));
 }
 
+// A study writes none, and that of the run before it would be taken for the study's.
+TEST_F(stale, the_report_of_a_run) {
+    const std::string page =
+        "<!DOCTYPE html>\n<html><head><title>" + std::string(5000, 'x') + " · vgpusim report</title></head></html>\n";
+    put("report.html", page); // no summary says that a run has written it
+    EXPECT_THAT(stale_outputs(folder_.path(), {}), IsEmpty());
+    put("summary.json", summary("fgd"));
+    EXPECT_THAT(stale_outputs(folder_.path(), {}), UnorderedElementsAre("summary.json", "report.html"));
+    EXPECT_THAT(stale_outputs(folder_.path(), {"summary.json", "report.html"}), IsEmpty());
+    put("report.html", "<html><title>mine</title></html>");
+    EXPECT_THAT(stale_outputs(folder_.path(), {}), UnorderedElementsAre("summary.json"));
+}
+
+TEST_F(stale, the_files_of_a_study) {
+    const std::string table = "policy,list,load_pct,metric,mean,sd,n\nfgd,pods.csv,0,active_gpus,1.000000,,1\n";
+    put("study.csv", table);
+    put("study.json", R"({"version": "1", "config": {}, "policies": ["fgd"], "lists": [], "inputs": [], "runs": 1})");
+    EXPECT_THAT(stale_outputs(folder_.path(), {}), IsEmpty()); // it says nothing of results
+    put("study.json", R"({"version": "1", "config": {}, "policies": ["fgd"], "lists": [], "inputs": [], "runs": 1,
+                          "headlines": []})");
+    EXPECT_THAT(stale_outputs(folder_.path(), {"summary.json"}), UnorderedElementsAre("study.csv", "study.json"));
+    EXPECT_THAT(stale_outputs(folder_.path(), {"study.csv", "study.json"}), IsEmpty());
+    put("study.csv", "policy,mean\n"); // theirs, under a name of ours
+    EXPECT_THAT(stale_outputs(folder_.path(), {}), UnorderedElementsAre("study.json"));
+}
+
 // FINDINGS 37: what does not say that we wrote it is somebody else's.
 TEST_F(stale, nothing_of_somebody_else) {
     EXPECT_THAT(stale_outputs(folder_ / "absent", {}), IsEmpty());

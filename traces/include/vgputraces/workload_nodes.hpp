@@ -1,8 +1,9 @@
-// Kinds of nodes of a workload model, as Kubernetes objects.
+// Kinds of nodes of a workload model (docs/trace-model.md, nodes.kinds), as Kubernetes objects.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "vgpualloc/catalog/catalog.hpp"
@@ -28,6 +29,10 @@ struct workload_node_kind {
     vgpualloc::kubernetes::text_map labels;
     vgpualloc::device_registration device; ///< any of them; uuid and link group are of none
 };
+
+/// The dialects in which devices of a mode can register, the one first that a kind has where it names none. Empty for
+/// what is no mode.
+[[nodiscard]] std::vector<std::string_view> dialects_of_mode(std::string_view mode);
 
 /// Reads one entry of nodes.kinds but for its share. What it says is checked against the catalog.
 [[nodiscard]] workload_node_kind read_workload_node_kind(const vgpuformats::cursor& object,
