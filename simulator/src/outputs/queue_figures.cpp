@@ -74,16 +74,20 @@ std::string class_name(const outcome_row& row, const simulation_input& input) {
 distribution distribution_of(std::vector<double> values) {
     distribution result{.count = values.size()};
     if (values.empty()) return result;
-    std::ranges::sort(values);
-    const auto rank = [&values](double quantile) {
-        const double exact = std::ceil(quantile * static_cast<double>(values.size()));
-        return values[static_cast<std::size_t>(std::max(exact, 1.0)) - 1];
-    };
     result.mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+    // From one quantile on only larger values are looked at: sorting all of them would take ten times as long.
+    auto from = values.begin();
+    const auto rank = [&](double quantile) {
+        const double exact = std::ceil(quantile * static_cast<double>(values.size()));
+        const auto at = values.begin() + static_cast<std::ptrdiff_t>(std::max(exact, 1.0)) - 1;
+        std::nth_element(from, at, values.end());
+        from = at;
+        return *at;
+    };
     result.p50 = rank(0.50);
     result.p95 = rank(0.95);
     result.p99 = rank(0.99);
-    result.max = values.back();
+    result.max = *std::max_element(from, values.end());
     return result;
 }
 
