@@ -9,7 +9,7 @@ import unittest
 from pathlib import Path
 
 import chromium
-from support import QUICKSTART, VGPUSIM, clean_environment, skip_or_fail
+from support import QUICKSTART, SOURCE, VGPUSIM, clean_environment, skip_or_fail
 
 SAMPLE = os.environ.get("REPORT_SAMPLE", "report_sample")
 WIDE, NARROW = 1280, 390
@@ -102,6 +102,33 @@ class ReportTest(unittest.TestCase):
                                      " [row.children[0].textContent, row.children[1].textContent]))")
                 expected = {reason: f"{count:,}" for reason, count in pods["failed_by_reason"].items()}
                 self.assertEqual(reasons, expected)
+
+    def test_what_the_devices_give_out_and_draw_is_that_of_the_summary(self):
+        root = Path(self.folder.name)
+        model, out = SOURCE / "traces" / "models" / "every-mode.json", root / "every-mode-run"
+        nodes = root / "every-mode"
+        for arguments in (["generate", model, "--out", nodes],
+                          ["run", "--format", "kubernetes", "--nodes", nodes / "nodes.json", "--classes", nodes / "classes.yaml",
+                           "--pods", nodes / "arrivals.csv", "--discipline", "easy", "--out", out]):
+            subprocess.run([VGPUSIM, *map(str, arguments)], check=True, env=clean_environment(HOME=str(root)),
+                           stdout=subprocess.DEVNULL)
+        summary = json.loads((out / "summary.json").read_text())
+        self.browser.open(out / "report.html")
+        self.assertEqual(self.browser.complaints(), [])
+        titles = self.value("[...document.querySelectorAll('.chart h2')].map((title) => title.textContent)")
+        for title in ("Running pods", "Jobs in the queue", "Device memory given out, GiB", "Compute given out, in devices",
+                      "Power of the GPUs whose power is known, W", "MIG slices stranded for 4g.20gb"):
+            self.assertIn(title, titles)
+        figures = self.value("Object.fromEntries([...document.querySelectorAll('tr')].filter((row) => row.children.length === 2)"
+                             ".map((row) => [row.children[0].textContent, row.children[1].textContent]))")
+        power = summary["power"]
+        self.assertEqual(figures["Energy"], f"{power['energy_kwh']:,.1f} kWh")
+        self.assertEqual(figures["Power, mean"], f"{power['mean_w'] / 1000:.2f} kW")
+        for entry in summary["stranded_slices"]:
+            self.assertEqual(figures[f"MIG slices stranded for {entry['profile']}, mean"], f"{entry['mean']:.2f}")
+        groups = self.value("[...document.querySelectorAll('#waits option')].map((option) => option.textContent)")
+        self.assertTrue(any(group.startswith("queue ") for group in groups), groups)
+        self.assertTrue(any(group.startswith("class ") for group in groups), groups)
 
     def test_the_waits_are_those_of_the_summary(self):
         summary = json.loads((self.departing / "summary.json").read_text())
