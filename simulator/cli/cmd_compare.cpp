@@ -132,6 +132,10 @@ void add_compare(CLI::App& app, int& exit_code) {
         ->take_all();
     add_several_seeds(*command, *several,
                       "Replay with each of these seeds and say which differences to the first policy they show");
+    // What has no effect is refused rather than ignored.
+    CLI::Option* const seeds = command->get_option("--seeds");
+    for (const char* flag : {"--seed", "--trace"}) seeds->excludes(command->get_option(flag));
+    command->get_option("--jobs")->needs(seeds);
     command->callback([flags, policies, several, &exit_code] {
         exit_code = several->seeds ? run_seeds(*flags, *policies, *several->seeds, several->jobs)
                                    : run_compare(*flags, *policies);

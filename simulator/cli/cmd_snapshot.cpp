@@ -108,8 +108,11 @@ int run(const options& chosen) {
     add_inputs(inputs, "CLUSTER", chosen.cluster);
     add_inputs(inputs, chosen.dialects);
     if (auto once = read_stdin_once(inputs); !once) return report_error(once.error());
-    if (!chosen.out.empty() && std::filesystem::path{chosen.out}.filename().empty()) {
-        return report_error({error_code::io, "--out", "", chosen.out, "a file, not a folder"});
+    const bool is_stream = chosen.out == vgpuformats::standard_input;
+    if (is_stream || (!chosen.out.empty() && std::filesystem::path{chosen.out}.filename().empty())) {
+        return report_error(
+            {error_code::io, "--out", "", chosen.out,
+             is_stream ? "a file: a snapshot is written as a whole or not at all" : "a file, not a folder"});
     }
     auto config = load_dialects(chosen.dialects);
     if (!config) return report_error(config.error());

@@ -236,6 +236,20 @@ class CompareSeedsTest(CliTest):
         self.assertEqual((self.root / "compare.json").read_bytes(), before)
         self.assertEqual(self.present(), ["compare.json"])
 
+    def test_what_has_no_effect_is_refused(self):
+        lists = ["--nodes", QUICKSTART / "nodes.csv", "--pods", QUICKSTART / "pods.csv", "--policy", "fgd", "--out", self.out]
+        for flags in (["--seeds", "1..2", "--seed", "5"], ["--seeds", "1..2", "--trace"], ["--jobs", "2"]):
+            self.assert_refused(self.vgpusim("compare", *lists, *flags), flags[-2] if flags[-1].isdigit() else flags[-1])
+
+    def test_a_difference_and_its_interval_have_one_sign(self):
+        self.assert_done(self.compare(policies=("best_fit", "worst_fit")))
+        words = json.loads((self.out / "compare.json").read_text())
+        shown = self.compare(policies=("best_fit", "worst_fit"), out=self.root / "again").stdout
+        found = re.findall(r"(?:better|worse) than best_fit by ([\d.]+) \(95 % interval (-?[\d.]+) to (-?[\d.]+)\)", shown)
+        self.assertTrue(found and words, shown)
+        for difference, low, high in found:
+            self.assertTrue(0 <= float(low) <= float(difference) <= float(high), shown)
+
     def test_bad_seeds(self):
         for seeds in ("5..3", "a..b", "7", "1..1001", "5..5"):
             self.assert_refused(self.compare(seeds=seeds), "--seeds", f"'{seeds}'")

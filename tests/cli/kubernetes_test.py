@@ -97,6 +97,17 @@ class OverTimeTest(WorkloadTest):
         self.assertEqual(self.summary()["power"]["energy_kwh"], 4.0)
 
 
+class NamesTest(WorkloadTest):
+    def test_names_are_utf8(self):
+        files = self.model([KINDS["mps"]], [{"name": "c"}])
+        table = self.root / "bytes.csv"
+        table.write_bytes(ARRIVALS.encode() + b"p\xffq,c,0\n")
+        run = ["run", "--format", "kubernetes", *files, "--pods", table, "--out", self.out]
+        self.assert_refused(self.vgpusim(*run), "bytes.csv:2", "name", "UTF-8")
+        table.write_bytes(ARRIVALS.encode() + "größe,c,0\n".encode())
+        self.assert_done(self.vgpusim(*run))
+
+
 class ModesTest(WorkloadTest):
     def test_hami_core(self):
         # 32,768 MiB and 100 % a device: two halves of the compute fill one, and 20,000 MiB do not fit beside 20,000.

@@ -52,6 +52,12 @@ class VolcanoRunTest(CliTest):
             self.assert_refused(refusal, "discipline", discipline, "try_once, fifo, gang")
         for discipline in ("try_once", "fifo", "gang"):
             self.assert_done(self.vgpusim("run", *arguments, "--policy", "compat:volcano", "--discipline", discipline))
+        self.out = self.root / "refused"
+        arguments = self.command("a,small,0,10\n")
+        (self.root / "events.csv").write_text("time,what,node,device\n5,fails,node-a,0\n")
+        for command in ("run", "compare"):
+            refusal = self.vgpusim(command, *arguments, "--policy", "compat:volcano", "--events", self.root / "events.csv")
+            self.assert_refused(refusal, "events", "device 0 of node node-a", "events of whole nodes")
 
 
 if __name__ == "__main__":

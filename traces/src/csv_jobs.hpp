@@ -41,9 +41,9 @@ vgpualloc::expected<Value> read_field(const vgpuformats::csv_reader& csv, std::s
 /// A text that goes into output files; empty is for the caller to refuse.
 inline vgpualloc::expected<std::string> read_label(const vgpuformats::csv_reader& csv, std::size_t column) {
     const std::string_view label = csv.field(column);
-    if (has_control_characters(label)) {
+    if (!is_printable_text(label)) {
         return vgpualloc::unexpected(
-            csv.field_error(column, vgpualloc::error_code::malformed, "a name without control characters"));
+            csv.field_error(column, vgpualloc::error_code::malformed, "a name in UTF-8 without control characters"));
     }
     return std::string{label};
 }

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <optional>
 
+#include "vgpualloc/core/utf8.hpp"
+
 namespace vgputraces {
 
 using vgpualloc::error_code;
@@ -99,8 +101,14 @@ field_value<ticks> parse_local_time(std::string_view text) {
     return ticks{seconds * vgpualloc::ticks_per_second.count() + fraction};
 }
 
-bool has_control_characters(std::string_view text) noexcept {
-    return std::ranges::any_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+bool is_printable_text(std::string_view text) noexcept {
+    bool is_ascii = true;
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (byte < 0x20 || byte == 0x7f) return false;
+        is_ascii = is_ascii && byte < 0x80;
+    }
+    return is_ascii || vgpualloc::first_not_utf8(text) == std::string_view::npos;
 }
 
 } // namespace vgputraces

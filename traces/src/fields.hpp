@@ -40,7 +40,7 @@ using field_value = tl::expected<Value, field_failure>;
 /// the same clock.
 [[nodiscard]] field_value<vgpualloc::ticks> parse_local_time(std::string_view text);
 
-/// Whether a text can stand in the lines of output files.
-[[nodiscard]] bool has_control_characters(std::string_view text) noexcept;
+/// Whether a text can stand in the lines of output files: UTF-8 without control characters.
+[[nodiscard]] bool is_printable_text(std::string_view text) noexcept;
 
 } // namespace vgputraces

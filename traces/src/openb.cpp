@@ -59,8 +59,9 @@ public:
     expected<void> check(const csv_reader& csv, std::size_t column) {
         const std::string_view name = csv.field(column);
         if (name.empty()) return unexpected(csv.field_error(column, error_code::missing, "missing; expected a name"));
-        if (has_control_characters(name)) {
-            return unexpected(csv.field_error(column, error_code::malformed, "a name without control characters"));
+        if (!is_printable_text(name)) {
+            return unexpected(
+                csv.field_error(column, error_code::malformed, "a name in UTF-8 without control characters"));
         }
         if (seen_.contains(name)) {
             return unexpected(csv.field_error(column, error_code::duplicate, "a name that occurs once"));
@@ -81,7 +82,7 @@ expected<void> check_models(const csv_reader& csv, std::size_t column) {
     while (true) {
         const std::size_t bar = rest.find('|');
         const std::string_view model = rest.substr(0, bar);
-        if (model.empty() || model.starts_with(' ') || model.ends_with(' ') || has_control_characters(model)) {
+        if (model.empty() || model.starts_with(' ') || model.ends_with(' ') || !is_printable_text(model)) {
             return unexpected(csv.field_error(column, error_code::malformed,
                                               "models without spaces around them and without control characters"));
         }

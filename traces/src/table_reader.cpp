@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include "fields.hpp"
 #include "vgpuformats/json.hpp"
 
 namespace vgputraces {
@@ -183,12 +184,12 @@ error table_reader::problem(std::size_t column, error_code code, std::string exp
 expected<std::string_view> table_reader::word(std::size_t column) const {
     const std::string_view written = cells_[column];
     constexpr std::size_t chars_max = 253; // of a name in Kubernetes
-    const auto breaks_csv = [](char c) {
-        return static_cast<unsigned char>(c) < 0x20 || c == 0x7f || c == ',' || c == '"';
-    };
-    if (written.size() <= chars_max && std::ranges::none_of(written, breaks_csv)) return written;
-    return unexpected(
-        problem(column, error_code::malformed, "at most 253 characters without commas, quotes and control characters"));
+    const auto breaks_csv = [](char c) { return c == ',' || c == '"'; };
+    if (written.size() <= chars_max && std::ranges::none_of(written, breaks_csv) && is_printable_text(written)) {
+        return written;
+    }
+    return unexpected(problem(column, error_code::malformed,
+                              "at most 253 characters of UTF-8 without commas, quotes and control characters"));
 }
 
 expected<std::optional<ticks>> table_reader::seconds(std::size_t column) const {

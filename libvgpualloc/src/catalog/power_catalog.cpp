@@ -38,6 +38,16 @@ device_power read_device_power(const cursor& item) {
 std::optional<detail::clash> clash_with(const std::vector<device_power>& others, const device_power& device) {
     for (const device_power& other : others) {
         if (other.name == device.name) return detail::clash{"key", device.name, "every board once"};
+        const auto names = [](const device_power& board, const std::string& text) {
+            return std::ranges::find(board.card_types, text) != board.card_types.end();
+        };
+        if (names(other, device.name)) {
+            return detail::clash{"key", device.name, "a key of its own: it is a card type of " + other.name};
+        }
+        if (names(device, other.name)) {
+            return detail::clash{"card_types", other.name,
+                                 "card types of its own: '" + other.name + "' is the key of a board"};
+        }
         if (const auto type = detail::common_text(device.card_types, other.card_types)) {
             return detail::clash{"card_types", *type, "card types of its own: '" + *type + "' is one of " + other.name};
         }
@@ -69,15 +79,23 @@ const power_catalog& built_in_power_catalog() {
 }
 
 expected<power_catalog> merge(const power_catalog& base, const power_catalog& more) {
-    const auto others = detail::not_replaced(base.devices, more.devices);
+    power_catalog result = base;
     for (const device_power& device : more.devices) {
-        if (const auto clash = clash_with(others, device)) {
-            return unexpected(error{error_code::duplicate, "power '" + device.name + "'", clash->field, clash->value,
-                                    clash->expected + ", which a board of that name would replace"});
+        for (device_power& before : result.devices) {
+            std::erase_if(before.card_types, [&device](const std::string& text) {
+                return text == device.name || std::ranges::find(device.card_types, text) != device.card_types.end();
+            });
         }
     }
-    power_catalog result = base;
     detail::put(result.devices, more.devices);
+    std::vector<device_power> checked;
+    for (const device_power& device : result.devices) {
+        if (const auto clash = clash_with(checked, device)) {
+            return unexpected(error{error_code::duplicate, "power '" + device.name + "'", clash->field, clash->value,
+                                    clash->expected});
+        }
+        checked.push_back(device);
+    }
     for (const auto& [code, meaning] : more.sources) result.sources.insert_or_assign(code, meaning);
     return result;
 }

@@ -62,7 +62,7 @@ rejection_code main_code(const volcano::attempt& attempt, const std::vector<bool
 
 } // namespace
 
-expected<void> check_volcano(const simulation_input& input) {
+expected<void> check_volcano(const simulation_input& input, const vgpualloc::cluster& nodes) {
     if (!input.objects) {
         return unexpected(error{.code = error_code::unsupported,
                                 .where = "",
@@ -78,7 +78,7 @@ expected<void> check_volcano(const simulation_input& input) {
                             .where = "",
                             .field = "events",
                             .value = "device " + std::to_string(of_device->device->value()) + " of node " +
-                                     input.nodes.nodes[of_device->node.at()].name,
+                                     nodes.nodes[of_device->node.at()].name,
                             .expected = "events of whole nodes with policy compat:volcano"});
 }
 

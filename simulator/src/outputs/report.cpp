@@ -104,10 +104,10 @@ void show_devices(vgpureport::report_run& shown, const run_record& record) {
     if (record.gpus_of_unknown_power < record.gpus) {
         add_series(shown, record, "power", "Power of the GPUs whose power is known", "W",
                    [](const sample& moment) { return static_cast<double>(moment.devices.watts); });
-        const double watts = means ? means->watts : static_cast<double>(record.last.devices.watts);
-        add_figure(shown, means ? "Power, mean" : "Power at the end", " kW", 2, vgpureport::better::lower,
-                   watts / 1000.0);
-        if (means) add_figure(shown, "Energy", " kWh", 1, vgpureport::better::lower, means->energy_kwh);
+        if (means) {
+            add_figure(shown, "Power, mean", " kW", 2, vgpureport::better::lower, means->watts / 1000.0);
+            add_figure(shown, "Energy", " kWh", 1, vgpureport::better::lower, means->energy_kwh);
+        }
     }
     const std::size_t profiles = record.result.profiles.size();
     for (std::size_t profile = 0; profile < profiles; ++profile) {

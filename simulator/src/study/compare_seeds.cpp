@@ -136,16 +136,18 @@ std::string difference_in_words(const compared_figures& figures, std::size_t pol
     const auto& second = figures.policies[policy];
     const auto difference = paired_difference_of(first.values, second.values);
     const double scale = figures.measure->scale;
-    const std::string interval =
-        fmt::format("95 % interval {:+.3f} to {:+.3f}", scale * difference.low, scale * difference.high);
     if (!difference.is_shown()) {
-        return fmt::format("{}: no difference shown between {} and {} ({}).", figures.measure->words, second.policy,
-                           first.policy, interval);
+        return fmt::format("{}: no difference shown between {} and {} (95 % interval {:+.3f} to {:+.3f}).",
+                           figures.measure->words, second.policy, first.policy, scale * difference.low,
+                           scale * difference.high);
     }
-    const bool second_is_better = (difference.mean > 0.0) == figures.measure->more_is_better;
-    return fmt::format("{}: {} is {} than {} by {:.3f} ({}).", figures.measure->words, second.policy,
-                       second_is_better ? "better" : "worse", first.policy,
-                       scale * (difference.mean < 0.0 ? -difference.mean : difference.mean), interval);
+    // An interval that shows a difference lies on one side of zero, so that "better by" speaks of amounts.
+    const bool is_more = difference.mean > 0.0;
+    const double sign = is_more ? scale : -scale;
+    return fmt::format("{}: {} is {} than {} by {:.3f} (95 % interval {:.3f} to {:.3f}).", figures.measure->words,
+                       second.policy, is_more == figures.measure->more_is_better ? "better" : "worse", first.policy,
+                       sign * difference.mean, sign * (is_more ? difference.low : difference.high),
+                       sign * (is_more ? difference.high : difference.low));
 }
 
 namespace {

@@ -174,8 +174,8 @@ expected<void> check_times(const run_config& config, const simulation_input& inp
 
 /// Why a run cannot be decided by the model of Volcano.
 expected<void> check_volcano_run(const run_config& config, const simulation_input& input,
-                                 const discipline_entry& rules) {
-    if (auto checked = check_volcano(input); !checked) return checked;
+                                 const vgpualloc::cluster& nodes, const discipline_entry& rules) {
+    if (auto checked = check_volcano(input, nodes); !checked) return checked;
     const auto refuse = [](const char* field, const std::string& value, std::string expectation) {
         return unexpected(error{.code = error_code::unsupported,
                                 .where = "",
@@ -215,7 +215,7 @@ expected<run_record> replay(const run_config& config, const loaded_input& loaded
                                                   .fragmentation = fragmentation};
     const bool is_volcano = config.policy == volcano_policy;
     if (is_volcano) {
-        if (const auto checked = check_volcano_run(config, loaded.input, **entry); !checked) {
+        if (const auto checked = check_volcano_run(config, loaded.input, nodes, **entry); !checked) {
             return unexpected(checked.error());
         }
     }

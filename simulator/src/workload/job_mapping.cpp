@@ -47,8 +47,10 @@ expected<void> take_amount(vgpualloc::pod_request& pod, vgpualloc::device_reques
     constexpr std::array amounts{"count",         "memory_mib", "memory_percent",
                                  "cores_percent", "cpu_milli",  "host_memory_mib"};
     if (std::ranges::find(amounts, key) != amounts.end()) {
-        constexpr std::int64_t amount_max = 1'000'000'000;
-        const auto amount = whole(field, value, 0, key == "count" ? vgpualloc::devices_per_node_max : amount_max);
+        std::int64_t most = 1'000'000'000;
+        if (key == "count") most = vgpualloc::devices_per_node_max;
+        if (key == "memory_percent" || key == "cores_percent") most = 100; // of each device
+        const auto amount = whole(field, value, key == "memory_percent" ? 1 : 0, most);
         if (!amount) return unexpected(amount.error());
         if (key == "count") device.count = *amount;
         if (key == "memory_mib") device.memory = vgpualloc::mib{*amount};
@@ -81,7 +83,11 @@ expected<void> take_amount(vgpualloc::pod_request& pod, vgpualloc::device_reques
         device.profile = *std::move(text);
         return {};
     }
-    if (const auto mode = vgpualloc::find_mode(*text); !mode) return unexpected(mode.error());
+    if (auto mode = vgpualloc::find_mode(*text); !mode) {
+        mode.error().where = "mapping";
+        mode.error().field = field;
+        return unexpected(std::move(mode.error()));
+    }
     device.mode = *std::move(text);
     return {};
 }
@@ -94,6 +100,10 @@ expected<pod_class> short_form(const std::string& field, const document& members
             return unexpected(std::move(taken.error()));
         }
     }
+    // A MIG profile means nothing to devices that are cut in another way, which would give out something else.
+    const bool is_mig = device.profile.size() > 1 && device.profile[0] >= '1' && device.profile[0] <= '9' &&
+                        device.profile.find("g.") != std::string::npos;
+    if (is_mig && device.mode.empty()) device.mode = "mig";
     if (device.count > 0) pod.containers.push_back(std::move(device));
     if (auto checked = check_request(pod); !checked) {
         checked.error().where = "mapping: " + field;

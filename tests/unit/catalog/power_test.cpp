@@ -69,6 +69,8 @@ TEST(power_catalog, says_what_is_wrong_with_a_file) {
     EXPECT_EQ(message(R"({"key": "A"}, {"key": "A"})"), "f.json: power 'A': key: got 'A', expected every board once");
     EXPECT_EQ(message(R"({"key": "A", "card_types": ["C"]}, {"key": "B", "card_types": ["C"]})"),
               "f.json: power 'B': card_types: got 'a list', expected card types of its own: 'C' is one of A");
+    EXPECT_EQ(message(R"({"key": "A", "card_types": ["C"]}, {"key": "C"})"),
+              "f.json: power 'C': key: got 'C', expected a key of its own: it is a card type of A");
     EXPECT_TRUE(message(R"({"key": "A", "watt": 3})").find("watt") != std::string::npos);
 }
 
@@ -83,6 +85,12 @@ TEST(power_catalog, files_add_and_replace_and_are_written_as_they_are_read) {
     EXPECT_EQ(find_power(more->power, "G2")->busy_w, 250);
     EXPECT_EQ(more->power.devices.size(), base.power.devices.size() + 1);
     EXPECT_EQ(more->mig.models.size(), base.mig.models.size());
+    // openb's name for a board of which the catalog speaks under another name: the file wins.
+    const auto mine = merge_file(base, power_file(R"({"key": "V100M16", "idle_w": 1, "busy_w": 10})"), "f.json");
+    ASSERT_TRUE(mine.has_value()) << mine.error().message();
+    EXPECT_EQ(find_power(mine->power, "V100M16")->busy_w, 10);
+    EXPECT_EQ(find_power(mine->power, "V100M32")->busy_w, 300);
+    EXPECT_FALSE(merge_file(base, power_file(R"({"key": "X", "card_types": ["L4"]})"), "f.json").has_value());
     const auto again = merge_file({}, explaining::catalog_file(*more), "again.json");
     ASSERT_TRUE(again.has_value()) << again.error().message();
     EXPECT_EQ(again->power.devices, more->power.devices);

@@ -41,8 +41,9 @@ struct power_catalog {
 /// The boards that this library knows without a file (data/device-power.json).
 [[nodiscard]] const power_catalog& built_in_power_catalog();
 
-/// `base` with the boards of `more`: one of the same name is replaced, others come last. Error duplicate if a card type
-/// would name two boards.
+/// `base` with the boards of `more`: one of the same name is replaced, others come last. A text that a board of `more`
+/// has as its name or card type is no card type of another one any more: the last file that speaks of a board wins.
+/// Error duplicate if a card type is the name of another board.
 [[nodiscard]] expected<power_catalog> merge(const power_catalog& base, const power_catalog& more);
 
 /// The board that a device of this model is: by name or card type, or by the longest of these texts that stands in

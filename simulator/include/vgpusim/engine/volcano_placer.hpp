@@ -26,7 +26,7 @@ inline constexpr std::string_view volcano_summary =
 /// Whether the run can be decided by Volcano's model. Errors, unsupported: field "policy" for a workload without
 /// Kubernetes objects, "events" for one in which single devices fail, which Volcano learns from what their node
 /// registers.
-[[nodiscard]] vgpualloc::expected<void> check_volcano(const simulation_input& input);
+[[nodiscard]] vgpualloc::expected<void> check_volcano(const simulation_input& input, const vgpualloc::cluster& nodes);
 
 /// What the configuration files say, as Volcano holds it. Without a device configuration its built-in names count;
 /// without a scheduler configuration all kinds of devices are served but gpushare's, by binpack with weight 10.
