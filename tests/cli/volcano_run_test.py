@@ -55,8 +55,8 @@ class VolcanoRunTest(CliTest):
         self.out = self.root / "refused"
         arguments = self.command("a,small,0,10\n")
         (self.root / "events.csv").write_text("time,what,node,device\n5,fails,node-a,0\n")
-        for command in ("run", "compare"):
-            refusal = self.vgpusim(command, *arguments, "--policy", "compat:volcano", "--events", self.root / "events.csv")
+        for command, more in (("run", []), ("compare", ["--policy", "binpack"])):
+            refusal = self.vgpusim(command, *arguments, "--policy", "compat:volcano", *more, "--events", self.root / "events.csv")
             self.assert_refused(refusal, "events", "device 0 of node node-a", "events of whole nodes")
 
 
