@@ -68,11 +68,26 @@ private:
 
 text_place place_of(const YAML::Mark& mark) { return {.line = mark.line + 1, .column = mark.column + 1}; }
 
-std::size_t values_in(const document& value) {
-    std::size_t values = 1;
-    for (const document& item : value.items) values += values_in(item);
-    for (const auto& member : value.members) values += values_in(member.second);
-    return values;
+/// What a copy of a value costs.
+struct extent {
+    std::size_t values = 0;
+    std::size_t bytes = 0; ///< of keys and scalars
+
+    void add(const document& value) {
+        ++values;
+        bytes += value.text.size();
+        for (const document& item : value.items) add(item);
+        for (const auto& [key, member] : value.members) {
+            bytes += key.size();
+            add(member);
+        }
+    }
+};
+
+extent extent_of(const document& value) {
+    extent result;
+    result.add(value);
+    return result;
 }
 
 class yaml_events : public YAML::EventHandler {
@@ -116,7 +131,9 @@ public:
             if (!is_scalar) refuse(error_code::malformed, place, "", "a text for a key");
             return begin_member(name.text, true, place);
         }
-        count_aliased(values_in(*anchors_[anchor]) - 1, place);
+        extent copy = extent_of(*anchors_[anchor]);
+        --copy.values; // put() counts the value itself
+        count_aliased(copy, place);
         put(value_kind::null, {}, place);
         tree_.last() = *anchors_[anchor];
         end_value();
@@ -195,17 +212,22 @@ private:
         parent.in_member = parent.merging = false;
     }
 
-    void count_aliased(std::size_t values, text_place place) {
-        aliased_ += values;
-        if (aliased_ > yaml_aliased_values_max) {
+    void count_aliased(const extent& copy, text_place place) {
+        aliased_.values += copy.values;
+        aliased_.bytes += copy.bytes;
+        if (aliased_.values > yaml_aliased_values_max) {
             refuse(error_code::out_of_range, place, "",
                    "at most " + std::to_string(yaml_aliased_values_max) + " values that anchors and aliases stand for");
         }
-        check(tree_.count(values, place));
+        if (aliased_.bytes > yaml_aliased_bytes_max) {
+            refuse(error_code::out_of_range, place, "",
+                   "at most " + std::to_string(yaml_aliased_bytes_max) + " bytes that anchors and aliases stand for");
+        }
+        check(tree_.count(copy.values, place));
     }
     /// Keeps a copy, which counts: anchors in anchors would make many.
     void remember(YAML::anchor_t anchor, const document& value) {
-        count_aliased(values_in(value), value.place);
+        count_aliased(extent_of(value), value.place);
         if (anchor >= anchors_.size()) anchors_.resize(anchor + 1);
         anchors_[anchor] = value;
     }
@@ -235,8 +257,8 @@ private:
     detail::tree_builder tree_;
     std::vector<level> levels_; ///< as tree_ has them open
     std::vector<std::optional<document>> anchors_;
-    std::size_t aliased_ = 0; ///< values that anchors and aliases have stood for
-    int begin_ = -1;          ///< of the document
+    extent aliased_; ///< what anchors and aliases have stood for
+    int begin_ = -1; ///< of the document
 };
 
 bool begins_with_bracket(std::string_view text) {

@@ -16,6 +16,7 @@ inline constexpr std::size_t yaml_values_max =
     2'000'000; ///< of a text; anchors and aliases count as what they stand for
 /// Of these, what anchors and aliases stand for beside what is written: a few lines could make all of them.
 inline constexpr std::size_t yaml_aliased_values_max = 200'000;
+inline constexpr std::size_t yaml_aliased_bytes_max = std::size_t{2} << 20U; ///< of keys and scalars, likewise
 /// Of text between two values: of a scalar, of a comment, and of a list or map in brackets that begins a document,
 /// which the parser holds as a whole because it could be a key.
 inline constexpr std::size_t yaml_stretch_bytes_max = std::size_t{2} << 20U;

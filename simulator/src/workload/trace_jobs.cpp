@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -59,12 +60,12 @@ public:
         input_.rows_are_jobs = true;
     }
 
-    expected<void> add(trace_job job) {
-        const mapping_rule* const rule = rule_for(options_.mapping, job, options_.seed);
-        const std::int64_t times =
-            rule != nullptr && rule->once_per_device ? std::max<std::int64_t>(1, job.devices) : 1;
-        const std::int64_t pods = rule != nullptr ? rule->request.pods * times : nodes_for(job.devices);
-        if (pods > trace_pods_max - static_cast<std::int64_t>(input_.pods.size())) {
+    /// Room for the pods of all jobs; an error if they are too many, before any is made.
+    expected<void> reserve(std::span<const trace_job> jobs) {
+        std::int64_t pods = 0;
+        for (const trace_job& job : jobs) {
+            pods += pods_of(job).pods;
+            if (pods <= trace_pods_max) continue;
             return unexpected(error{.code = error_code::out_of_range,
                                     .where = "job " + job.name,
                                     .field = "",
@@ -73,6 +74,15 @@ public:
                                                 std::to_string(devices_per_node_) +
                                                 " devices they are more than 50000000 pods"});
         }
+        input_.names.reserve(jobs.size());
+        input_.jobs.reserve(jobs.size());
+        input_.pods.reserve(static_cast<std::size_t>(pods));
+        input_.members.reserve(static_cast<std::size_t>(pods));
+        return {};
+    }
+
+    expected<void> add(trace_job job) {
+        const auto [rule, times, pods] = pods_of(job);
         const auto queue = queue_of(job.queue);
         if (!queue) {
             return unexpected(error{.code = error_code::unknown_name,
@@ -109,6 +119,20 @@ public:
     }
 
 private:
+    /// The pods that a job becomes.
+    struct job_pods {
+        const mapping_rule* rule; ///< none: pods that ask for whole devices
+        std::int64_t times;       ///< that the rule's templates are made
+        std::int64_t pods;
+    };
+
+    [[nodiscard]] job_pods pods_of(const trace_job& job) const {
+        const mapping_rule* const rule = rule_for(options_.mapping, job, options_.seed);
+        if (rule == nullptr) return {rule, 1, nodes_for(job.devices)};
+        const std::int64_t times = rule->once_per_device ? std::max<std::int64_t>(1, job.devices) : 1;
+        return {rule, times, rule->request.pods * times};
+    }
+
     [[nodiscard]] std::int64_t nodes_for(std::int64_t devices) const {
         return std::max<std::int64_t>(1, (devices + devices_per_node_ - 1) / devices_per_node_);
     }
@@ -211,6 +235,7 @@ private:
 expected<simulation_input> build_trace_workload(vgpualloc::cluster nodes, std::vector<trace_job> jobs,
                                                 const trace_workload_options& options) {
     job_workload_builder builder{std::move(nodes), options};
+    if (auto room = builder.reserve(jobs); !room) return unexpected(std::move(room.error()));
     for (trace_job& job : jobs) {
         if (auto added = builder.add(std::move(job)); !added) return unexpected(std::move(added.error()));
     }

@@ -62,7 +62,7 @@ void expect_as_loaded(const json& loaded, const dialects::node_reading& read) {
     ASSERT_EQ(read.devices.size(), devices.size());
     for (std::size_t i = 0; i < devices.size(); ++i) {
         const device_registration& have = read.devices[i];
-        EXPECT_EQ(have.uuid, devices[i]["uuid"]);
+        EXPECT_EQ(have.uuid, devices[i]["uuid"].get<std::string>());
         EXPECT_EQ(have.memory.count(), devices[i]["memory"]);
         EXPECT_EQ(have.slots, devices[i]["number"]);
         EXPECT_EQ(have.cores.count(), devices[i]["cores"]);

@@ -135,6 +135,9 @@ TEST(parse_yaml, aliases_count_as_what_they_stand_for) {
         bomb += "]\n";
     }
     EXPECT_THAT(refused_cheaply(bomb).message(), HasSubstr("at most 200000 values"));
+    std::string texts = "text: &text " + std::string(1000, 'x') + "\nlist: [*text";
+    for (int i = 0; i < 3000; ++i) texts += ", *text";
+    EXPECT_THAT(refused_cheaply(texts + "]\n").message(), HasSubstr("at most 2097152 bytes"));
     std::string anchors = "a: ";
     for (int i = 0; i < 60; ++i) anchors += "&a" + std::to_string(i) + " [";
     while (anchors.size() < 200'000) anchors += "1, ";
