@@ -15,8 +15,7 @@ foreach(sanitizer IN LISTS VGA_SANITIZE)
   target_link_options(vga_options INTERFACE -fsanitize=${sanitizer})
 endforeach()
 if(VGA_COVERAGE)
-  # Threads of a study count the same lines: counters that are not atomic lose some, or become negative.
-  target_compile_options(vga_options INTERFACE --coverage -fprofile-update=atomic)
+  target_compile_options(vga_options INTERFACE --coverage)
   target_link_options(vga_options INTERFACE --coverage)
 endif()
 

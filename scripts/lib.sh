@@ -135,10 +135,11 @@ core_tests='^(unit|property)$'
 # forget_coverage PRESET: old counters would be added to the new ones, or refused when the code changed.
 forget_coverage() { if [ -d "$root/build/$1" ]; then find "$root/build/$1" -name '*.gcda' -delete; fi; }
 
-# coverage_gate PRESET: fails when less than the minimum of libvgpualloc's lines ran. One job: gcovr 5 waits for ever when one
-# of several fails.
+# coverage_gate PRESET: fails when less than the minimum of libvgpualloc's lines ran. Counters that threads share may lose counts
+# and even be negative (atomic ones make the tests take three times as long): gcovr leaves such lines out. One job, because
+# gcovr 5 waits for ever when one of several fails.
 coverage_gate() {
     say "line coverage of libvgpualloc (at least $coverage_line_minimum %)"
-    (cd "$root" && timeout 600 gcovr -j 1 --root . --object-directory "build/$1" --filter 'libvgpualloc/(include|src)/' \
-        --sort-percentage --print-summary --fail-under-line "$coverage_line_minimum" "build/$1")
+    (cd "$root" && timeout 600 gcovr -j 1 --gcov-ignore-parse-errors --root . --object-directory "build/$1" \
+        --filter 'libvgpualloc/(include|src)/' --sort-percentage --print-summary --fail-under-line "$coverage_line_minimum" "build/$1")
 }

@@ -42,8 +42,9 @@ constexpr std::array keyed_flags{
                "Node list; - is standard input; a bare name that is not here is looked for in $VGPUALLOC_TRACES"},
     keyed_flag{"--pods", "pods", "FILE", "Pod list, or table of arrivals (docs/workload.md), likewise"},
     keyed_flag{"--classes", "classes", "FILE", "With --format kubernetes: manifests of the classes of pods"},
-    keyed_flag{"--queues", "queues", "FILE", "With --format kubernetes: queues and their quotas"},
-    keyed_flag{"--config", "config", "FILE", "With --format kubernetes: device configuration, as explain takes it"},
+    keyed_flag{"--queues", "queues", "FILE", "Queues and their quotas; for every format but openb"},
+    keyed_flag{"--config", "config", "FILE",
+               "Device configuration, as explain takes it, for Kubernetes objects: nodes, classes, mappings"},
     keyed_flag{
         "--scheduler-config", "scheduler_config", "FILE",
         "With --format kubernetes: Volcano's volcano-scheduler.conf, for compat:volcano and its exclusive rules"},

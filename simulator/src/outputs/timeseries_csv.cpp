@@ -27,7 +27,7 @@ std::string timeseries_csv(const run_record& record) {
     if (has_power) out += ",power_w";
     for (const std::string& profile : profiles) out += ",stranded_" + profile;
     out += '\n';
-    out.reserve(record.result.samples.size() * (64 + 8 * profiles.size()));
+    out.reserve(record.result.samples.size() * (96 + 8 * profiles.size()));
     std::size_t stranded = 0;
     const auto add_cell = [&out](std::int64_t value) {
         out += ',';
