@@ -17,5 +17,7 @@ function(vga_embed target namespace)
     DEPENDS ${files} ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
     COMMENT "Embedding files into ${target}" VERBATIM)
   target_sources(${target} PRIVATE ${source} ${header})
+  # An object file of its own: a program that brings its own texts leaves it out (vgpusim_without_extras).
+  set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   target_include_directories(${target} PRIVATE ${dir})
 endfunction()

@@ -64,8 +64,7 @@ checked_stage() {
         failed=1
     fi
     # One test of the release build compares what this one writes with its own, byte by byte.
-    outcome_of step "the checked vgpusim" build "$preset" --target vgpusim || failed=1
-    export VGPUALLOC_CHECKED_VGPUSIM=$root/build/$preset/bin/vgpusim
+    export VGPUALLOC_CHECKED_REPLAY=$root/build/$preset/bin/replay_scenario
     return "$failed"
 }
 
