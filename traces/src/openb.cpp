@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "csv_jobs.hpp"
+#include "vgpualloc/model/limits.hpp"
 
 namespace vgputraces {
 
@@ -29,7 +30,9 @@ namespace {
 
 /// Large enough for any machine, small enough that sums over a million pods stay far from 2^63.
 constexpr std::int64_t amount_max = 1'000'000'000'000;
-constexpr std::int64_t gpus_max = 1024;
+constexpr std::int64_t memory_mib_max = vgpualloc::host_memory_max.count() >> 20U; ///< beyond it no pod can be decided
+constexpr std::int64_t gpus_max = vgpualloc::devices_per_node_max;
+static_assert(amount_max <= vgpualloc::host_cpu_max.count());
 
 expected<std::int64_t> number(const csv_reader& csv, std::size_t column, std::int64_t max) {
     const std::string_view text = csv.field(column);
@@ -94,7 +97,7 @@ expected<void> check_models(const csv_reader& csv, std::size_t column) {
 expected<openb_node> read_node(const csv_reader& csv, const std::array<std::size_t, 5>& columns) {
     const auto cpu = number(csv, columns[1], amount_max);
     if (!cpu) return unexpected(cpu.error());
-    const auto memory = number(csv, columns[2], amount_max);
+    const auto memory = number(csv, columns[2], memory_mib_max);
     if (!memory) return unexpected(memory.error());
     const auto gpus = number(csv, columns[3], gpus_max);
     if (!gpus) return unexpected(gpus.error());
@@ -121,7 +124,7 @@ struct pod_columns {
 expected<openb_pod> read_pod(const csv_reader& csv, const pod_columns& columns) {
     const auto cpu = number(csv, columns.required[1], amount_max);
     if (!cpu) return unexpected(cpu.error());
-    const auto memory = number(csv, columns.required[2], amount_max);
+    const auto memory = number(csv, columns.required[2], memory_mib_max);
     if (!memory) return unexpected(memory.error());
     const auto gpus = number(csv, columns.required[3], gpus_max);
     if (!gpus) return unexpected(gpus.error());

@@ -181,6 +181,16 @@ TEST_F(openb, what_is_missing_is_called_missing) {
               "list.csv:2: cpu_milli: missing; expected a whole number from 0 to 1000000000000");
 }
 
+// Found by fuzzing: what the reader passes, check_request() has to pass too, or a run stops at a broken invariant.
+TEST_F(openb, memory_is_within_the_limit_of_the_core) {
+    EXPECT_EQ(pod_failure("p,1,274877906944,1,1000,,,,,,\n"), "");
+    EXPECT_THAT(
+        pod_failure("p,1,274877906945,1,1000,,,,,,\n"),
+        StartsWith("list.csv:2: memory_mib: got '274877906945', expected a whole number from 0 to 274877906944"));
+    EXPECT_EQ(node_failure("n,1,274877906944,1,G\n"), "");
+    EXPECT_THAT(node_failure("n,1,274877906945,1,G\n"), StartsWith("list.csv:2: memory_mib: got '274877906945'"));
+}
+
 TEST_F(openb, a_gpu_node_has_a_model) {
     EXPECT_THAT(node_failure("n,1,1,1,\n"), StartsWith("list.csv:2: model: "));
     EXPECT_EQ(node_failure("n,1,1,0,\n"), "");
