@@ -106,28 +106,34 @@ std::optional<node_victims> best_victims(std::uint32_t pod, std::int32_t priorit
 
 } // namespace
 
-bool make_room(std::uint32_t job, simulation& run) {
+bool start_by_preempting(std::uint32_t job, simulation& run) {
     const std::int32_t priority = run.jobs().priority(job);
     if (run.quotas().limits() && !run.quotas().admits(run.jobs().queue(job), run.jobs().amounts(job))) return false;
     std::vector<std::uint32_t> stopped;
+    std::vector<std::optional<vgpualloc::placement>> places(run.jobs().pod_count(job));
     {
         const vgpualloc::trial rearranged{run.book()};
         std::uint32_t placed = 0;
         for (std::uint32_t i = 0; i < run.jobs().pod_count(job); ++i) {
             const std::uint32_t pod = run.jobs().pod(job, i);
-            if (!run.alloc().place(run.book(), pod_id{pod}, run.request_id_of(pod))) {
+            auto place = run.alloc().place(run.book(), pod_id{pod}, run.request_id_of(pod));
+            if (!place) {
                 if (placed >= run.jobs().minimum(job)) continue; // nobody is stopped for more than the minimum
                 const auto victims = best_victims(pod, priority, run);
                 if (!victims) return false;
                 for (const std::uint32_t victim : victims->jobs) release_job(victim, run);
                 stopped.insert(stopped.end(), victims->jobs.begin(), victims->jobs.end());
-                if (!run.alloc().place(run.book(), pod_id{pod}, run.request_id_of(pod))) return false;
+                place = run.alloc().place(run.book(), pod_id{pod}, run.request_id_of(pod));
+                if (!place) return false;
             }
+            places[i] = *place;
             ++placed;
         }
     }
+    if (stopped.empty()) return false;
     for (const std::uint32_t victim : stopped) run.preempt(victim);
-    return !stopped.empty();
+    run.start_at(job, places);
+    return true;
 }
 
 } // namespace vgpusim

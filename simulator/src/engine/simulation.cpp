@@ -230,10 +230,6 @@ start_result simulation::start_on(std::uint32_t job, std::span<const node_index>
 
 start_result simulation::start_gang(std::uint32_t job, const approval* approve) {
     const std::uint32_t count = jobs_.pod_count(job);
-    struct member {
-        std::uint32_t pod = 0;
-        std::uint32_t booking = 0;
-    };
     std::vector<member> members;
     places_.clear();
     vgpualloc::trial attempt{*ledger_};
@@ -256,12 +252,31 @@ start_result simulation::start_gang(std::uint32_t job, const approval* approve) 
     }
     if (approve != nullptr && !(*approve)(places_)) return start_result::not_approved;
     attempt.keep();
-    --waiting_;
-    std::size_t next = 0;
-    for (std::uint32_t i = 0; i < count; ++i) {
+    begin_job(job, members);
+    return start_result::started;
+}
+
+void simulation::start_at(std::uint32_t job, std::span<const std::optional<vgpualloc::placement>> places) {
+    std::vector<member> members;
+    for (std::uint32_t i = 0; i < jobs_.pod_count(job); ++i) {
+        if (!places[i]) continue;
         const std::uint32_t pod = jobs_.pod(job, i);
-        if (next < members.size() && members[next].pod == pod) {
-            begin(pod, places_[next], members[next].booking);
+        members.push_back({.pod = pod, .booking = book(pod, *places[i])});
+        ledger_->commit(pod_id{pod});
+    }
+    begin_job(job, members);
+}
+
+/// A waiting job starts with those of its pods that are booked, in their order. The others start later or, without a
+/// waiting queue, have failed.
+void simulation::begin_job(std::uint32_t job, std::span<const member> members) {
+    --waiting_;
+    auto next = members.begin();
+    for (std::uint32_t i = 0; i < jobs_.pod_count(job); ++i) {
+        const std::uint32_t pod = jobs_.pod(job, i);
+        if (next != members.end() && next->pod == pod) {
+            const vgpualloc::placement where = ledger_->bookings()[next->booking].where;
+            begin(pod, where, next->booking);
             ++next;
         } else if (discipline_->keeps_waiting()) {
             late_members_.push_back(pod);
@@ -270,7 +285,6 @@ start_result simulation::start_gang(std::uint32_t job, const approval* approve) 
             result_.times[pod].given_up = true;
         }
     }
-    return start_result::started;
 }
 
 /// A pod that is booked runs from now on, or as soon as its MIG instances are there.

@@ -66,8 +66,10 @@ inline vgpusim::simulation_input workload_of(const std::vector<test_job>& jobs, 
 /// The workload under a discipline; the ledger is checked afterwards.
 class ruled {
 public:
-    ruled(vgpusim::simulation_input workload, const std::string& discipline, vgpusim::simulation_options options = {})
-        : rules_{(*vgpusim::find_discipline(discipline))->make()}, run_{std::move(workload), *rules_, options} {
+    ruled(vgpusim::simulation_input workload, const std::string& discipline, vgpusim::simulation_options options = {},
+          const std::string& policy = "best_fit")
+        : rules_{(*vgpusim::find_discipline(discipline))->make()},
+          run_{std::move(workload), *rules_, options, {}, policy} {
         run_.book.check();
     }
 

@@ -14,12 +14,12 @@ namespace vgpusim_test {
 
 inline vgpualloc::ticks seconds(std::int64_t count) { return count * vgpualloc::ticks_per_second; }
 
-/// One replay under best_fit.
+/// One replay under a policy.
 class replayed {
 public:
     replayed(vgpusim::simulation_input from, vgpusim::discipline& rules, vgpusim::simulation_options options = {},
-             const vgpusim::simulation::progress& tell = {})
-        : input{std::move(from)} {
+             const vgpusim::simulation::progress& tell = {}, const std::string& policy = "best_fit")
+        : input{std::move(from)}, policy_{policy_for(input, policy)} {
         vgpusim::simulation loop{input, book, alloc_, rules, measure_for(input), options};
         result = loop.run(tell);
     }
@@ -43,7 +43,7 @@ public:
     vgpualloc::ledger book{input.nodes};
 
 private:
-    std::unique_ptr<vgpualloc::policy> policy_ = policy_for(input, "best_fit");
+    std::unique_ptr<vgpualloc::policy> policy_;
     vgpualloc::allocator alloc_{book, {.node = policy_.get(), .device = policy_.get()}};
 
 public:

@@ -72,7 +72,7 @@ inline vgpusim::run_record run_of(int gpus, std::vector<vgputraces::openb_pod> p
 }
 
 /// A policy that exists, and the fragmentation measure it may share with the loop.
-inline std::unique_ptr<vgpualloc::policy> policy_for(const vgpusim::simulation_input& input, const char* name) {
+inline std::unique_ptr<vgpualloc::policy> policy_for(const vgpusim::simulation_input& input, const std::string& name) {
     vgpualloc::policy_parameters parameters;
     parameters.target = input.typical;
     parameters.seed = 1;

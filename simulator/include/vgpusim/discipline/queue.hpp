@@ -6,12 +6,14 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "vgpualloc/core/ids.hpp"
 #include "vgpualloc/core/units.hpp"
 #include "vgpusim/discipline/discipline.hpp"
 #include "vgpusim/discipline/forecast.hpp"
+#include "vgpusim/discipline/freed_nodes.hpp"
 #include "vgpusim/discipline/waiting_line.hpp"
 
 namespace vgpusim {
@@ -60,10 +62,12 @@ private:
     /// Jobs of one class, which fit or do not fit together.
     struct line {
         waiting_line jobs;
-        bool is_active = false; ///< it is in active_
+        bool is_active = false;  ///< it is in active_
+        bool has_joined = false; ///< it is in joined_
         std::int32_t priority = 0;
         bool refused = false;          ///< one did not fit, and since then nothing has become free that would do
-        std::size_t freed_read = 0;    ///< where refused: how much of freed_ cannot change that
+        std::size_t freed_read = 0;    ///< where refused: how many ends of freed_ cannot change that
+        freed_nodes::asker asker;      ///< of a line whose jobs fit or not by what single nodes have; else of nobody
         std::uint64_t delaying_in = 0; ///< the promise that one which ends too late would have broken
     };
     /// A job that could be tried next.
@@ -80,19 +84,16 @@ private:
         }
     };
 
-    void start_in_order(simulation& run);
-    void start_whoever_fits(simulation& run);
-    void backfill(std::uint32_t head, simulation& run);
+    bool start_in_order(simulation& run);
+    void start_whoever_fits(std::span<const std::uint32_t> lines, simulation& run);
+    void backfill(std::uint32_t head, std::span<const std::uint32_t> lines, simulation& run);
     void activate(std::uint32_t number);
     void drop_empty_lines();
-    void collect(vgpualloc::ticks longest, simulation& run);
+    void collect(std::span<const std::uint32_t> lines, vgpualloc::ticks longest, simulation& run);
     void collect_next(std::uint32_t line, std::size_t from, vgpualloc::ticks longest, simulation& run);
     [[nodiscard]] candidate take_candidate();
-    void refuse(line& jobs) const noexcept {
-        jobs.refused = true;
-        jobs.freed_read = freed_.size();
-    }
-    [[nodiscard]] bool is_refused(std::uint32_t number, std::uint32_t job, simulation& run);
+    void refuse(line& jobs, std::uint32_t job, simulation& run);
+    [[nodiscard]] bool is_refused(line& jobs, simulation& run);
     [[nodiscard]] static bool has_quota(std::uint32_t job, simulation& run);
     [[nodiscard]] std::optional<candidate> first_in_order(simulation& run);
     bool try_start(const candidate& next, simulation& run);
@@ -102,13 +103,15 @@ private:
     release_forecast forecast_;
     std::vector<line> lines_;           ///< by class of jobs
     std::vector<std::uint32_t> active_; ///< lines in which somebody waits, and some in which nobody does any more
+    std::vector<std::uint32_t> joined_; ///< lines that jobs have joined since the last pass
+    bool settled_ = false;              ///< the last pass left nobody who could start, and jobs have only arrived since
     std::vector<std::uint64_t> turns_;  ///< by job, from 1; 0: it never waited
     std::vector<candidate> candidates_; ///< a heap
     std::map<std::int32_t, std::int64_t> running_; ///< pods by priority, where that counts
     std::uint64_t next_turn_ = 1;
-    std::vector<vgpualloc::node_index> freed_; ///< nodes on which pods have ended, in the order of ends
-    std::vector<std::size_t> last_freed_;      ///< by node: where it last stands in freed_
-    std::uint64_t promise_ = 1;                ///< rises when the first job, or what it is promised, is another
+    freed_nodes freed_;
+    std::optional<candidate> first_; ///< as first_in_order() found it, until another may be the first
+    std::uint64_t promise_ = 1;      ///< rises when the first job, or what it is promised, is another
     std::optional<start_promise> promised_;
 };
 

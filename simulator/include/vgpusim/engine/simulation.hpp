@@ -161,6 +161,9 @@ public:
     start_result try_start(std::uint32_t job, const approval* approve = nullptr);
     /// Starts all pods of a job on these nodes, one for each pod; which devices, the policy says. Or nothing.
     start_result start_on(std::uint32_t job, std::span<const vgpualloc::node_index> nodes);
+    /// Starts a job exactly there: `places` is by its pods, all of which have to fit together; those without a place
+    /// start later. The job's queue has to have quota.
+    void start_at(std::uint32_t job, std::span<const std::optional<vgpualloc::placement>> places);
     /// A waiting job will not be tried again: for what its attempts have shown, or for `why`.
     void give_up(std::uint32_t job, vgpualloc::rejection_code why = vgpualloc::rejection_code::none);
     /// A node that is out of service takes pods from then on.
@@ -175,6 +178,12 @@ public:
     [[nodiscard]] vgpualloc::rejection_code why_never(std::uint32_t job);
 
 private:
+    /// A pod of a job that starts, and the slot of its booking.
+    struct member {
+        std::uint32_t pod = 0;
+        std::uint32_t booking = 0;
+    };
+
     [[nodiscard]] bool step();
     [[nodiscard]] bool is_over() const noexcept;
     void hold(vgpualloc::ticks until);
@@ -191,6 +200,7 @@ private:
     start_result start_single(std::uint32_t job, const approval* approve);
     start_result start_pod(std::uint32_t pod, const approval& approve);
     start_result start_gang(std::uint32_t job, const approval* approve);
+    void begin_job(std::uint32_t job, std::span<const member> members);
     void start_late_members();
     [[nodiscard]] bool has_quota(std::uint32_t job);
     [[nodiscard]] std::uint32_t book(std::uint32_t pod, const vgpualloc::placement& where);
