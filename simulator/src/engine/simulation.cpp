@@ -175,7 +175,7 @@ start_result simulation::start_single(std::uint32_t job, const approval* approve
     if (approve != nullptr) {
         result = start_pod(pod, *approve);
     } else if (const auto placed = place(pod)) {
-        begin(pod, *placed, placed->booking.slot);
+        begin({.pod = pod, .booking = placed->booking.slot}, provide_instances(*placed));
     } else {
         result = start_result::does_not_fit;
     }
@@ -199,14 +199,13 @@ start_result simulation::start_pod(std::uint32_t pod, const approval& approve) {
         return start_result::not_approved;
     }
     ledger_->commit(pod_id{pod});
-    begin(pod, *decided, slot);
+    begin({.pod = pod, .booking = slot}, provide_instances(*decided));
     return start_result::started;
 }
 
 start_result simulation::start_on(std::uint32_t job, std::span<const node_index> nodes) {
     if (!has_quota(job)) return start_result::over_quota;
-    std::vector<std::uint32_t> slots;
-    places_.clear();
+    std::vector<member> members;
     vgpualloc::trial attempt{*ledger_};
     for (std::uint32_t i = 0; i < jobs_.pod_count(job); ++i) {
         const std::uint32_t pod = jobs_.pod(job, i);
@@ -218,13 +217,11 @@ start_result simulation::start_on(std::uint32_t job, std::span<const node_index>
             result_.pods[pod].reason = decision.answer.code;
             return start_result::does_not_fit;
         }
-        slots.push_back(book(pod, decision.where));
+        members.push_back({.pod = pod, .booking = book(pod, decision.where)});
         ledger_->commit(pod_id{pod});
-        places_.push_back(decision.where);
     }
     attempt.keep();
-    --waiting_;
-    for (std::uint32_t i = 0; i < jobs_.pod_count(job); ++i) begin(jobs_.pod(job, i), places_[i], slots[i]);
+    begin_job(job, members);
     return start_result::started;
 }
 
@@ -271,13 +268,15 @@ void simulation::start_at(std::uint32_t job, std::span<const std::optional<vgpua
 /// waiting queue, have failed.
 void simulation::begin_job(std::uint32_t job, std::span<const member> members) {
     --waiting_;
+    ticks time = now_; // pods of one job begin together: when the last of their MIG instances is there
+    for (const member& started : members) {
+        time = std::max(time, provide_instances(ledger_->bookings()[started.booking].where));
+    }
     auto next = members.begin();
     for (std::uint32_t i = 0; i < jobs_.pod_count(job); ++i) {
         const std::uint32_t pod = jobs_.pod(job, i);
         if (next != members.end() && next->pod == pod) {
-            const vgpualloc::placement where = ledger_->bookings()[next->booking].where;
-            begin(pod, where, next->booking);
-            ++next;
+            begin(*next++, time);
         } else if (discipline_->keeps_waiting()) {
             late_members_.push_back(pod);
         } else {
@@ -287,15 +286,25 @@ void simulation::begin_job(std::uint32_t job, std::span<const member> members) {
     }
 }
 
-/// A pod that is booked runs from now on, or as soon as its MIG instances are there.
-void simulation::begin(std::uint32_t pod, const vgpualloc::placement& where, std::uint32_t booking) {
+/// The MIG instances of a booking are there at the time that this returns.
+ticks simulation::provide_instances(const vgpualloc::placement& where) {
+    if (result_.times.empty()) return now_;
+    const std::int64_t created = instances_.provide(*ledger_, where);
+    result_.disturbed.layout_changes += created;
+    return created > 0 ? now_ + options_.layout_change : now_;
+}
+
+/// A pod that is booked has its devices from now on, and runs from `time` on.
+void simulation::begin(const member& started, ticks time) {
+    const std::uint32_t pod = started.pod;
+    const node_index where = ledger_->bookings()[started.booking].where.node;
     pod_outcome& outcome = result_.pods[pod];
     if (outcome.booking == no_booking) {
         ++result_.placed;
-    } else if (ledger_->bookings()[outcome.booking].where.node != where.node) {
+    } else if (ledger_->bookings()[outcome.booking].where.node != where) {
         ++result_.disturbed.migrations;
     }
-    outcome.booking = booking;
+    outcome.booking = started.booking;
     ++running_;
     outcome.reason = rejection_code::none;
     served_milli_ += input_->requested[input_->pods[pod].request].count();
@@ -303,14 +312,12 @@ void simulation::begin(std::uint32_t pod, const vgpualloc::placement& where, std
         const std::uint32_t job = jobs_.job_of(pod);
         if (members_live_[job]++ == 0 && quotas_.limits()) quotas_.add(jobs_.queue(job), jobs_.amounts(job));
     }
-    update_node(where.node);
+    update_node(where);
     note_peak();
     record();
     if (result_.times.empty()) return;
-    const std::int64_t created = instances_.provide(*ledger_, where);
-    result_.disturbed.layout_changes += created;
     pod_times& times = result_.times[pod];
-    times.begun = created > 0 ? now_ + options_.layout_change : now_;
+    times.begun = time;
     if (times.starts++ == 0) times.start = times.begun;
     if (const auto& duration = input_->pods[pod].duration) {
         queue_.push(times.begun + *duration, event_class::finish, pod, times.starts);
@@ -326,7 +333,7 @@ void simulation::start_late_members() {
         if (members_live_[job] == 0 && !has_quota(job)) return false; // the others have ended and gave it back
         if (options_.decides != nullptr) {
             const auto placed = place(pod);
-            if (placed) begin(pod, *placed, placed->booking.slot);
+            if (placed) begin({.pod = pod, .booking = placed->booking.slot}, provide_instances(*placed));
             return placed.has_value();
         }
         const approval approve = [&](std::span<const vgpualloc::placement> places) {

@@ -204,7 +204,8 @@ private:
     void start_late_members();
     [[nodiscard]] bool has_quota(std::uint32_t job);
     [[nodiscard]] std::uint32_t book(std::uint32_t pod, const vgpualloc::placement& where);
-    void begin(std::uint32_t pod, const vgpualloc::placement& where, std::uint32_t booking);
+    [[nodiscard]] vgpualloc::ticks provide_instances(const vgpualloc::placement& where);
+    void begin(const member& started, vgpualloc::ticks time);
     void update_node(vgpualloc::node_index where);
     [[nodiscard]] sample state_at(vgpualloc::ticks time) const;
     void record();

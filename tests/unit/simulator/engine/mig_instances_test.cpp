@@ -66,22 +66,39 @@ TEST_F(mig_instances, stay_when_their_pod_ends_and_go_when_they_are_in_the_way) 
     EXPECT_EQ(book_and_provide(5, at("1g.5gb", 4)), 0);
 }
 
-TEST_F(mig_instances, a_pod_runs_when_its_instance_has_been_made_and_its_slices_are_taken_meanwhile) {
+/// Pods of which each wants a whole A100 of its own as an instance, for 10 s.
+vgpusim::simulation_input instance_pods(const vgpualloc::cluster& nodes, const std::vector<std::int64_t>& arrivals) {
     vgpusim::simulation_input input;
-    input.nodes = nodes_;
+    input.nodes = nodes;
     vgpualloc::device_request wanted;
     wanted.count = 1;
     wanted.profile = "7g.40gb";
     input.requests = {{.cpu = {}, .memory = {}, .containers = {wanted}}};
     input.requested = {vgpualloc::whole_gpu};
-    for (std::uint32_t i = 0; i < 2; ++i) {
+    for (std::uint32_t i = 0; i < arrivals.size(); ++i) {
         input.names.push_back("p" + std::to_string(i));
-        input.pods.push_back({.name = i, .request = 0, .arrival = seconds(i), .duration = seconds(10)});
+        input.pods.push_back({.name = i, .request = 0, .arrival = seconds(arrivals[i]), .duration = seconds(10)});
     }
-    const ruled run{input, "fifo", {.layout_change = seconds(30)}};
+    return input;
+}
+
+TEST_F(mig_instances, a_pod_runs_when_its_instance_has_been_made_and_its_slices_are_taken_meanwhile) {
+    const ruled run{instance_pods(nodes_, {0, 1}), "fifo", {.layout_change = seconds(30)}};
     EXPECT_EQ(run.starts(), (std::vector<std::int64_t>{30, 40}));
     EXPECT_EQ(run.ends(), (std::vector<std::int64_t>{40, 50}));
     EXPECT_EQ(run.result().disturbed.layout_changes, 1);
+}
+
+TEST_F(mig_instances, the_pods_of_a_gang_begin_when_the_last_of_their_instances_has_been_made) {
+    vgpualloc::cluster nodes = nodes_;
+    nodes.nodes.push_back(nodes.nodes.front());
+    nodes.nodes.back().name = "second";
+    vgpusim::simulation_input input = instance_pods(nodes, {0, 50, 50});
+    input.members = {0, 1, 2};
+    input.jobs = {{.first = 0, .pods = 1, .minimum = 1}, {.first = 1, .pods = 2, .minimum = 2}};
+    const ruled run{input, "fifo", {.layout_change = seconds(30)}};
+    EXPECT_EQ(run.starts(), (std::vector<std::int64_t>{30, 80, 80})) << "one of the two instances is there";
+    EXPECT_EQ(run.result().disturbed.layout_changes, 2);
 }
 
 } // namespace
