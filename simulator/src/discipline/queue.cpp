@@ -60,8 +60,12 @@ void queue_discipline::on_start(std::uint32_t pod, ticks planned_end, simulation
 
 void queue_discipline::on_end(std::uint32_t pod, simulation& run) {
     settled_ = false;
-    // What ends early is free for longer than was known, which may make room for one that was too long before.
-    if (rules_.overtakes == overtaking::unpromised && !forecast_.on_end(pod, run)) ++promise_;
+    if (rules_.overtakes == overtaking::unpromised) {
+        // What ends early is free for longer than was known, which may make room for one that was too long before. And
+        // one that would have delayed the first job on its node may go to another now.
+        const bool as_planned = forecast_.on_end(pod, run);
+        if (!as_planned || run.book().nodes().nodes.size() > 1) ++promise_;
+    }
     if (rules_.by_priority) {
         const auto same = running_.find(run.jobs().priority(run.jobs().job_of(pod)));
         if (--same->second == 0) running_.erase(same);

@@ -68,7 +68,7 @@ private:
         bool refused = false;          ///< one did not fit, and since then nothing has become free that would do
         std::size_t freed_read = 0;    ///< where refused: how many ends of freed_ cannot change that
         freed_nodes::asker asker;      ///< of a line whose jobs fit or not by what single nodes have; else of nobody
-        std::uint64_t delaying_in = 0; ///< the promise that one which ends too late would have broken
+        std::uint64_t delaying_in = 0; ///< promise_ when one that ends too late would have delayed the first job
     };
     /// A job that could be tried next.
     struct candidate {
@@ -111,7 +111,7 @@ private:
     std::uint64_t next_turn_ = 1;
     freed_nodes freed_;
     std::optional<candidate> first_; ///< as first_in_order() found it, until another may be the first
-    std::uint64_t promise_ = 1;      ///< rises when the first job, or what it is promised, is another
+    std::uint64_t promise_ = 1;      ///< rises when one that would have delayed the first job may no longer do so
     std::optional<start_promise> promised_;
 };
 

@@ -174,4 +174,16 @@ TEST(queue, a_drained_node_ends_what_it_has_and_takes_nothing) {
     }
 }
 
+// It fits beside the head's devices only at first; later another node has room for it, as it was planned to have.
+TEST(queue, easy_lets_one_that_would_delay_the_first_on_one_node_start_on_another) {
+    const auto jobs = workload_of({{.arrival = 0, .duration = 100, .gpus = 2}, // n0
+                                   {.arrival = 0, .duration = 200, .gpus = 1}, // n1, with the next one
+                                   {.arrival = 0, .duration = 50, .gpus = 2},
+                                   {.arrival = 1, .duration = 10, .gpus = 3}, // the head: on n0, when the first ends
+                                   {.arrival = 2, .duration = 1000, .gpus = 1}},
+                                  2, 3);
+    const ruled run{jobs, "easy", {}, "spread"};
+    EXPECT_THAT(run.starts(), ElementsAre(0, 0, 0, 100, 50));
+}
+
 } // namespace
