@@ -96,6 +96,23 @@ class OverTimeTest(WorkloadTest):
         self.replay(files, row, "--file", self.write("mine.json", json.dumps(mine)), header=self.HEADER)
         self.assertEqual(self.summary()["power"]["energy_kwh"], 4.0)
 
+    def test_what_is_away_draws_nothing_and_may_be_out_of_service_at_the_end(self):
+        files = self.model([KINDS["hami_core"]], [{"name": "c", "request": {"memory_mib": 1000}}])
+        mine = {"schema": "vgpualloc-catalog/1", "power": [{"key": "V100-SXM2", "card_types": ["V100"], "idle_w": 1000, "busy_w": 3000}]}
+        events = self.write("events.csv", "time,what,node,device\n20,fails,t-node-0000,\n30,repaired,t-node-0000,\n32,drained,t-node-0000,1\n")
+        rows = self.replay(files, [("p", "c", 0, 10), ("q", "c", 31, 5)], "--file", self.write("mine.json", json.dumps(mine)),
+                           "--events", events, header=self.HEADER)
+        self.assertEqual([(row["start_s"], row["end_s"]) for row in rows], [("0", "10"), ("31", "36")])
+        watt_seconds = 4000 * 10 + 2000 * 10 + 0 * 10 + 2000 * 1 + 4000 * 5
+        self.assertAlmostEqual(self.summary()["power"]["energy_kwh"], watt_seconds / 3.6e6)
+
+    def test_a_device_that_fails_after_pods_ran_there(self):
+        files = self.model([KINDS["mig"]], [{"name": "c", "request": {"profile": "1g.5gb"}}])
+        for what in ("fails", "drained"):
+            events = self.write("events.csv", f"time,what,node,device\n20,{what},t-node-0000,0\n")
+            self.replay(files, [("p", "c", 0, 10), ("q", "c", 31, 5)], "--events", events, header=self.HEADER)
+            self.assertEqual(self.summary()["pods"]["finished"], 2)
+
 
 class NamesTest(WorkloadTest):
     def test_names_are_utf8(self):

@@ -24,7 +24,7 @@ HOLDS = {
     "tests/property/annotations_test.cpp": ["dialect/decision"],
     "tests/unit/dialect/all_test.cpp": ["dialect/dialect"],
     # disciplines are held by what they do to whole workloads
-    "tests/unit/simulator/discipline/pool_test.cpp": ["vgpusim/discipline/conservative", "vgpusim/discipline/forecast"],
+    "tests/unit/simulator/discipline/pool_test.cpp": ["vgpusim/discipline/forecast"],
     "tests/unit/simulator/discipline/queue_test.cpp": [
         "vgpusim/discipline/whole_devices", "vgpusim/engine/cluster_service", "vgpusim/engine/empty_cluster",
         "vgpusim/engine/job_table"],

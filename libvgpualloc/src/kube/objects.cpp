@@ -206,6 +206,8 @@ public:
         ++objects_;
         manifest result = headed(object, kind_in_list);
         const auto spec = cursor(object, result).at("spec");
+        if (result.kind.ends_with("List"))
+            static_cast<void>(cursor(object, result).at("items").items()); // one that is no list is told
         if (result.kind == "Pod") {
             read_pod(object, result);
         } else if (result.kind == "Node") {

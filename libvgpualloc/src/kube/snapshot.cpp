@@ -47,13 +47,22 @@ error why_no_node(std::span<const manifest> objects, const cluster_objects& sort
                   const std::vector<error>& warnings) {
     if (!sorted.nodes.empty()) return warnings.back(); // the refusal of the last one
     for (const manifest& object : objects) {
-        if (object.node && !object.problems.empty()) return object.problems.front(); // it has no name
+        // A node without a name, or a list that is none.
+        const bool could_have_one = object.node || object.kind.ends_with("List");
+        if (could_have_one && !object.problems.empty()) return object.problems.front();
+    }
+    if (objects.empty()) {
+        return {.code = error_code::missing,
+                .where = "the cluster",
+                .field = "",
+                .value = "",
+                .expected = "at least one object of kind Node"};
     }
     return {.code = error_code::missing,
-            .where = "the cluster",
-            .field = "",
-            .value = "",
-            .expected = "at least one object of kind Node"};
+            .where = objects.front().place,
+            .field = "kind",
+            .value = objects.front().kind,
+            .expected = "at least one object of kind Node in the cluster"};
 }
 
 /// Books the pods and keeps those that wait.

@@ -268,6 +268,7 @@ bool release_forecast::is_plain(std::uint32_t job, simulation& run) const {
 
 ticks release_forecast::earliest(std::uint32_t job, simulation& run) {
     prepare(run);
+    if (known_job_ != job) known_job_.reset();
     if (is_plain(job, run)) {
         request_times& times = times_of(run.jobs().pod(job, 0), run);
         refresh(times, run);
@@ -279,11 +280,27 @@ ticks release_forecast::earliest(std::uint32_t job, simulation& run) {
 
 bool release_forecast::keeps(std::uint32_t job, ticks time, std::span<const placement> added, simulation& run) {
     if (time == never) return true;
-    if (is_plain(job, run)) return keeps_plain(run.jobs().pod(job, 0), time, added, run);
+    if (is_plain(job, run)) {
+        const bool kept = keeps_plain(run.jobs().pod(job, 0), time, added, run);
+        look_again_at(added);
+        return kept;
+    }
     unit_times* const unit = whole_device_gang(job, run);
     if (unit == nullptr) return fits_at(job, time, run);
     refresh(*unit, run);
-    return gang_fits(job, *unit, time, added, run);
+    const bool kept = gang_fits(job, *unit, time, added, run);
+    look_again_at(added);
+    return kept;
+}
+
+/// What the tables have learned while the ledger had these placements is of no use when they are gone.
+void release_forecast::look_again_at(std::span<const placement> added) {
+    for (const placement& where : added) {
+        changed_nodes_.push_back(where.node.value());
+        for (const auto& share : where.shares) {
+            changed_devices_.push_back(static_cast<std::uint32_t>(flat(where.node, share.device)));
+        }
+    }
 }
 
 bool release_forecast::keeps_plain(std::uint32_t pod, ticks time, std::span<const placement> added, simulation& run) {

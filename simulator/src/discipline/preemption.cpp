@@ -95,18 +95,24 @@ std::optional<node_victims> victims_on(std::uint32_t pod, node_index where, std:
         .highest_priority = run.jobs().priority(jobs.front()), .count = jobs.size(), .jobs = std::move(jobs)};
 }
 
-std::optional<node_victims> best_victims(std::uint32_t pod, std::int32_t priority, simulation& run) {
+std::optional<node_victims> best_victims(std::uint32_t pod, std::int32_t priority, nodes_to_ask nodes,
+                                         simulation& run) {
     std::optional<node_victims> best;
-    for (std::size_t node = 0; node < run.book().nodes().nodes.size(); ++node) {
-        auto victims = victims_on(pod, node_index{node}, priority, run);
+    const auto ask = [&](node_index node) {
+        auto victims = victims_on(pod, node, priority, run);
         if (victims && (!best || victims->is_better_than(*best))) best = std::move(victims);
+    };
+    if (nodes) {
+        std::ranges::for_each(*nodes, ask);
+    } else {
+        for (std::size_t node = 0; node < run.book().nodes().nodes.size(); ++node) ask(node_index{node});
     }
     return best;
 }
 
 } // namespace
 
-bool start_by_preempting(std::uint32_t job, simulation& run) {
+bool start_by_preempting(std::uint32_t job, nodes_to_ask nodes, simulation& run) {
     const std::int32_t priority = run.jobs().priority(job);
     if (run.quotas().limits() && !run.quotas().admits(run.jobs().queue(job), run.jobs().amounts(job))) return false;
     std::vector<std::uint32_t> stopped;
@@ -119,7 +125,7 @@ bool start_by_preempting(std::uint32_t job, simulation& run) {
             auto place = run.alloc().place(run.book(), pod_id{pod}, run.request_id_of(pod));
             if (!place) {
                 if (placed >= run.jobs().minimum(job)) continue; // nobody is stopped for more than the minimum
-                const auto victims = best_victims(pod, priority, run);
+                const auto victims = best_victims(pod, priority, nodes, run);
                 if (!victims) return false;
                 for (const std::uint32_t victim : victims->jobs) release_job(victim, run);
                 stopped.insert(stopped.end(), victims->jobs.begin(), victims->jobs.end());

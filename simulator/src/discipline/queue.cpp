@@ -53,6 +53,7 @@ void queue_discipline::drop_empty_lines() {
 
 void queue_discipline::on_start(std::uint32_t pod, ticks planned_end, simulation& run) {
     settled_ = false;
+    if (rules_.by_priority) forecast_.forget_answer(); // who is before the first job in the queue is not asked
     freed_.on_start(run.book().booking_of(vgpualloc::pod_id{pod}).where.node, run.book());
     if (rules_.overtakes == overtaking::unpromised) forecast_.on_start(pod, planned_end, run);
     if (rules_.by_priority) ++running_[run.jobs().priority(run.jobs().job_of(pod))];
@@ -62,9 +63,9 @@ void queue_discipline::on_end(std::uint32_t pod, simulation& run) {
     settled_ = false;
     if (rules_.overtakes == overtaking::unpromised) {
         // What ends early is free for longer than was known, which may make room for one that was too long before. And
-        // one that would have delayed the first job on its node may go to another now.
+        // one that would have delayed the first job may go to another node now, or have its quota.
         const bool as_planned = forecast_.on_end(pod, run);
-        if (!as_planned || run.book().nodes().nodes.size() > 1) ++promise_;
+        if (!as_planned || run.book().nodes().nodes.size() > 1 || run.quotas().limits()) ++promise_;
     }
     if (rules_.by_priority) {
         const auto same = running_.find(run.jobs().priority(run.jobs().job_of(pod)));
@@ -76,7 +77,7 @@ void queue_discipline::on_end(std::uint32_t pod, simulation& run) {
 void queue_discipline::on_cluster_change(simulation&) {
     settled_ = false;
     forecast_.on_cluster_change();
-    for (line& jobs : lines_) jobs.refused = false;
+    for (line& jobs : lines_) jobs.refused = jobs.preempts_in_vain = false;
     ++promise_;
 }
 
@@ -94,8 +95,43 @@ bool queue_discipline::is_refused(line& jobs, simulation& run) {
     return jobs.asker.request != nullptr && !freed_.may_fit(jobs.asker, jobs.freed_read, run.book());
 }
 
-bool queue_discipline::has_quota(std::uint32_t job, simulation& run) {
-    return !run.quotas().limits() || run.quotas().admits(run.jobs().queue(job), run.jobs().amounts(job));
+/// Whether the job's queue has quota for it, and, in order of arrival, for the first one of the queue.
+bool queue_discipline::has_quota(std::uint32_t job, simulation& run) const {
+    if (!run.quotas().limits()) return true;
+    const std::uint32_t queue = run.jobs().queue(job);
+    if (queue < held_up_.size() && held_up_[queue]) return false;
+    return run.quotas().admits(queue, run.jobs().amounts(job));
+}
+
+/// Whether the first job would still have quota if the other one ran.
+bool queue_discipline::leaves_quota(std::uint32_t head, std::uint32_t other, simulation& run) {
+    const job_table& jobs = run.jobs();
+    return !run.quotas().limits() ||
+           run.quotas().admits_beside(jobs.queue(head), jobs.amounts(head), jobs.queue(other), jobs.amounts(other));
+}
+
+/// The first job of a queue that has no quota holds up all of that queue.
+void queue_discipline::hold_up_queues(simulation& run) {
+    held_up_.assign(run.input().queues.size(), false);
+    std::vector<std::optional<candidate>> heads(held_up_.size());
+    for (const std::uint32_t number : active_) {
+        const auto head = head_of(number);
+        if (!head) continue;
+        auto& first = heads[run.jobs().queue(job_of(*head))];
+        if (!first || *first < *head) first = head;
+    }
+    for (std::size_t queue = 0; queue < heads.size(); ++queue) {
+        if (heads[queue]) held_up_[queue] = !has_quota(job_of(*heads[queue]), run);
+    }
+}
+
+/// The first job of a line; none if nobody waits there.
+std::optional<queue_discipline::candidate> queue_discipline::head_of(std::uint32_t number) const {
+    const line& jobs = lines_[number];
+    const auto position = jobs.jobs.first();
+    if (!position) return std::nullopt;
+    return candidate{
+        .priority = jobs.priority, .turn = jobs.jobs.at(*position).turn, .line = number, .position = *position};
 }
 
 /// The first job of the line from `from` on that takes no longer becomes a candidate.
@@ -129,16 +165,34 @@ bool queue_discipline::try_start(const candidate& next, simulation& run) {
     const std::uint32_t job = jobs.jobs.at(next.position).job;
     const start_result result = run.try_start(job);
     if (result == start_result::does_not_fit) refuse(jobs, job, run);
-    if (result != start_result::started && !preempts(job, run)) return false;
+    const bool started =
+        result == start_result::started || (result == start_result::does_not_fit && preempts(jobs, job, run));
+    if (!started) return false;
     jobs.jobs.remove(next.position);
     first_.reset();
+    if (promised_ && promised_->job == job) head_waits_ = false;
     return true;
 }
 
 /// Whether jobs of lower priority were stopped and this one has started.
-bool queue_discipline::preempts(std::uint32_t job, simulation& run) {
+bool queue_discipline::preempts(line& jobs, std::uint32_t job, simulation& run) {
     if (!rules_.by_priority || running_.empty() || running_.begin()->first >= run.jobs().priority(job)) return false;
-    return start_by_preempting(job, run);
+    // Where nothing has ended since a job of the line found no room, even without all that is lower, there is none now.
+    // What CCE's rule keeps depends on more than that.
+    if (run.jobs().pod_count(job) > 1 || has_cce(run)) return start_by_preempting(job, {}, run);
+    const auto candidates = jobs.preempts_in_vain ? std::optional{freed_.since(jobs.preempt_read)} : std::nullopt;
+    jobs.preempt_read = freed_.size();
+    jobs.preempts_in_vain = !start_by_preempting(job, candidates, run);
+    return !jobs.preempts_in_vain;
+}
+
+/// Whether any device is shared as CCE does.
+bool queue_discipline::has_cce(simulation& run) {
+    if (!has_cce_) {
+        has_cce_ =
+            std::ranges::any_of(run.book().nodes().kinds, [](const auto& kind) { return kind.mode->name() == "cce"; });
+    }
+    return *has_cce_;
 }
 
 void queue_discipline::start_whoever_fits(std::span<const std::uint32_t> lines, simulation& run) {
@@ -154,13 +208,10 @@ void queue_discipline::start_whoever_fits(std::span<const std::uint32_t> lines, 
 std::optional<queue_discipline::candidate> queue_discipline::first_in_order(simulation& run) {
     if (first_ && !run.quotas().limits()) return first_;
     first_.reset();
+    if (run.quotas().limits()) hold_up_queues(run);
     for (const std::uint32_t number : active_) {
-        const line& jobs = lines_[number];
-        const auto position = jobs.jobs.first();
-        if (!position) continue;
-        const candidate head{
-            .priority = jobs.priority, .turn = jobs.jobs.at(*position).turn, .line = number, .position = *position};
-        if ((!first_ || *first_ < head) && has_quota(jobs.jobs.at(*position).job, run)) first_ = head;
+        const auto head = head_of(number);
+        if (head && (!first_ || *first_ < *head) && has_quota(job_of(*head), run)) first_ = head;
     }
     return first_;
 }
@@ -187,7 +238,9 @@ void queue_discipline::backfill(std::uint32_t head, std::span<const std::uint32_
         lines = active_;
     }
     promised_ = start_promise{.job = head, .time = time};
-    const ticks longest = time == ticks::max() ? time : time - run.now();
+    head_waits_ = true;
+    // A job may begin as much later as making its MIG instances takes.
+    const ticks longest = time == ticks::max() ? time : time - run.now() - run.layout_change();
     const simulation::approval keeps_promise = [&](std::span<const vgpualloc::placement> added) {
         return forecast_.keeps(head, time, added, run);
     };
@@ -198,7 +251,9 @@ void queue_discipline::backfill(std::uint32_t head, std::span<const std::uint32_
         const std::uint32_t job = jobs.jobs.at(next.position).job;
         if (job == head || is_refused(jobs, run)) continue;
         const bool in_time = run.jobs().estimate(job) <= longest;
-        const start_result result = run.try_start(job, in_time ? nullptr : &keeps_promise);
+        const start_result result = in_time || leaves_quota(head, job, run)
+                                        ? run.try_start(job, in_time ? nullptr : &keeps_promise)
+                                        : start_result::not_approved;
         if (result == start_result::started) {
             jobs.jobs.remove(next.position);
         } else if (result == start_result::does_not_fit) {
@@ -211,16 +266,15 @@ void queue_discipline::backfill(std::uint32_t head, std::span<const std::uint32_
 }
 
 bool queue_discipline::approves_late_member(std::uint32_t pod, const vgpualloc::placement& where, simulation& run) {
-    if (!promised_ || promised_->time == ticks::max()) return true;
-    if (run.jobs().estimate(run.jobs().job_of(pod)) <= promised_->time - run.now()) return true;
-    const auto& head = promised_->job;
-    const bool waits = run.result_of(run.jobs().pod(head, 0)).booking == no_booking;
-    return !waits || forecast_.keeps(head, promised_->time, {&where, 1}, run);
+    if (!head_waits_ || promised_->time == ticks::max()) return true;
+    const ticks longest = promised_->time - run.now() - run.layout_change();
+    return run.jobs().estimate(run.jobs().job_of(pod)) <= longest ||
+           forecast_.keeps(promised_->job, promised_->time, {&where, 1}, run);
 }
 
 void queue_discipline::pass(simulation& run) {
     // Where jobs have only arrived since a pass that left nobody who could start, the others still cannot.
-    const bool only_joined = settled_ && !rules_.by_priority;
+    const bool only_joined = settled_ && !rules_.by_priority && !run.quotas().limits();
     if (!only_joined) drop_empty_lines();
     if (rules_.overtakes == overtaking::everybody) {
         start_whoever_fits(only_joined ? joined_ : active_, run);

@@ -50,6 +50,17 @@ bool quota_book::admits(std::uint32_t queue, const device_amounts& more) const n
     return !limits_ || admits(queue, used_[queue], total_, more);
 }
 
+bool quota_book::admits_beside(std::uint32_t queue, const device_amounts& more, std::uint32_t other_queue,
+                               const device_amounts& other) const noexcept {
+    device_amounts own = used_[queue];
+    device_amounts all = total_;
+    for (const auto& [amount, quota] : dimensions) {
+        if (other_queue == queue) own.*amount += other.*amount;
+        all.*amount += other.*amount;
+    }
+    return !limits_ || admits(queue, own, all, more);
+}
+
 bool quota_book::ever_admits(std::uint32_t queue, const device_amounts& more) const noexcept {
     return admits(queue, {}, {}, more);
 }

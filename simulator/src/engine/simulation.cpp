@@ -57,7 +57,7 @@ void simulation::update_node(node_index where) {
         gauges_.forget_ids();
         id_generation_ = allocator_->id_generation();
     }
-    gauges_.update(view);
+    gauges_.update(view, service_.is_stopped(where));
 }
 
 sample simulation::state_at(ticks time) const {
@@ -203,14 +203,15 @@ start_result simulation::start_pod(std::uint32_t pod, const approval& approve) {
     return start_result::started;
 }
 
-start_result simulation::start_on(std::uint32_t job, std::span<const node_index> nodes) {
+start_result simulation::start_on(std::uint32_t job, std::span<const std::optional<node_index>> nodes) {
     if (!has_quota(job)) return start_result::over_quota;
     std::vector<member> members;
     vgpualloc::trial attempt{*ledger_};
     for (std::uint32_t i = 0; i < jobs_.pod_count(job); ++i) {
+        if (!nodes[i]) continue;
         const std::uint32_t pod = jobs_.pod(job, i);
         const std::uint64_t begin_ns = now_ns();
-        const auto decision = allocator_->ask_node(nodes[i], request_of(pod));
+        const auto decision = allocator_->ask_node(*nodes[i], request_of(pod));
         result_.decision_latency.add(now_ns() - begin_ns);
         ++result_.decisions;
         if (decision.answer.code != rejection_code::none) {
@@ -318,7 +319,9 @@ void simulation::begin(const member& started, ticks time) {
     if (result_.times.empty()) return;
     pod_times& times = result_.times[pod];
     times.begun = time;
-    if (times.starts++ == 0) times.start = times.begun;
+    times.failed = false;
+    ++times.starts;
+    if (!times.has_run) times.start = times.begun;
     if (const auto& duration = input_->pods[pod].duration) {
         queue_.push(times.begun + *duration, event_class::finish, pod, times.starts);
     }
@@ -446,8 +449,7 @@ void simulation::count_outcomes() {
         }
     }
     for (std::size_t pod = 0; pod < result_.times.size(); ++pod) {
-        const bool runs = ledger_->is_live(pod_id{pod});
-        if (result_.times[pod].starts > 0 && !result_.times[pod].ended && !runs) ++result_.disturbed.pods_lost;
+        if (result_.times[pod].failed) ++result_.disturbed.pods_lost;
     }
 }
 

@@ -13,6 +13,7 @@ using vgpualloc::ticks;
 /// The pod's booking ends, for whatever reason.
 void simulation::end_pod(std::uint32_t pod) {
     const node_index where = ledger_->booking_of(pod_id{pod}).where.node;
+    if (!result_.times.empty() && now_ >= result_.times[pod].begun) result_.times[pod].has_run = true;
     discipline_->on_end(pod, *this);
     if (options_.decides != nullptr) options_.decides->release(pod);
     ledger_->release(pod_id{pod});
@@ -68,7 +69,10 @@ void simulation::preempt(std::uint32_t job) {
 void simulation::stop_pods(std::span<const std::uint32_t> pods) {
     result_.disturbed.pods_stopped += std::ssize(pods);
     std::vector<std::uint32_t> jobs;
-    for (const std::uint32_t pod : pods) jobs.push_back(jobs_.job_of(pod));
+    for (const std::uint32_t pod : pods) {
+        jobs.push_back(jobs_.job_of(pod));
+        result_.times[pod].failed = true;
+    }
     std::ranges::sort(jobs);
     const auto repeated = std::ranges::unique(jobs);
     jobs.erase(repeated.begin(), repeated.end());

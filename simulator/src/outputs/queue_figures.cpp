@@ -35,7 +35,7 @@ struct group_values {
         }
         if (const auto completion = row.completion()) {
             completions.push_back(seconds(*completion));
-            const double run = seconds(*completion - *row.wait());
+            const double run = seconds(*row.end - row.begun); // the last run, not those that were stopped
             slowdowns.push_back(std::max(1.0, completions.back() / std::max(run, run_least_s)));
             figures.served_milli_s += milli * duration_s;
         }

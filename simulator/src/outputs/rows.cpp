@@ -50,6 +50,7 @@ void outcome_rows::read(std::size_t number, outcome_row& row) const {
         const pod_times times = times_of(pod);
         row.arrival = std::max(row.arrival, input.pods[pod].arrival);
         if (times.starts > 0 && (!row.start || times.start < *row.start)) row.start = times.start;
+        if (times.starts > 0 && (row.attempts == 0 || times.begun < row.begun)) row.begun = times.begun;
         row.attempts = std::max(row.attempts, times.starts);
         all_ended = all_ended && times.ended;
         given_up = given_up || times.given_up;

@@ -113,7 +113,8 @@ expected<loaded_input> load_jobs(const run_config& config, job_reader read_jobs)
         },
         loaded.files);
     if (!list) return unexpected(list.error());
-    tell_what_is_missing(*list, loaded.files.back().path, loaded);
+    const std::string list_path = loaded.files.back().path;
+    tell_what_is_missing(*list, list_path, loaded);
     std::vector<job_queue> queues;
     if (!config.queues.empty()) {
         auto quotas = read_list(config.queues, read_queues, loaded.files);
@@ -131,7 +132,11 @@ expected<loaded_input> load_jobs(const run_config& config, job_reader read_jobs)
                                        .mapping = std::move(mapping),
                                        .seed = static_cast<std::uint64_t>(config.seed),
                                        .queues = std::move(queues)});
-    if (!input) return unexpected(input.error());
+    if (!input) {
+        error failure = std::move(input.error());
+        if (failure.where.starts_with("job ")) failure.where = list_path + ": " + failure.where;
+        return unexpected(std::move(failure));
+    }
     loaded.input = *std::move(input);
     loaded.power = std::move(catalog->power);
     if (is_openb) {

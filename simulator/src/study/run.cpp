@@ -31,12 +31,13 @@ using vgpualloc::unexpected;
 
 namespace {
 
-/// The ledger as it was when the most was allocated, made again from its log.
-std::unique_ptr<vgpualloc::ledger> ledger_at_peak(const vgpualloc::ledger& book, const allocation_peak& peak) {
+/// The ledger as it was when the most was allocated, made again from its log and the nodes as they were at first.
+std::unique_ptr<vgpualloc::ledger> ledger_at_peak(const vgpualloc::cluster& start, const vgpualloc::ledger& book,
+                                                  const allocation_peak& peak) {
     vgpualloc::ledger_log log = book.log();
     VGA_ASSERT(book.first_event() == 0, "nothing is dropped from the log of a run");
     log.events = log.events.first(static_cast<std::size_t>(peak.events));
-    auto rebuilt = vgpualloc::ledger::rebuild(book.nodes(), log);
+    auto rebuilt = vgpualloc::ledger::rebuild(start, log);
     VGA_ASSERT(rebuilt.has_value(), "a run's ledger can be made again from its log");
     return std::make_unique<vgpualloc::ledger>(*std::move(rebuilt));
 }
@@ -68,7 +69,8 @@ void count_rows(run_record& record, const simulation_input& input) {
     }
 }
 
-void count_end_state(run_record& record, const simulation_input& input, vgpualloc::allocator& alloc, gauges& state) {
+void count_end_state(run_record& record, const simulation_input& input, const vgpualloc::cluster& start,
+                     vgpualloc::allocator& alloc, gauges& state) {
     const auto& nodes = record.ledger->nodes().nodes;
     state.forget_ids(); // the last decision may have given them anew
     for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -102,7 +104,7 @@ void count_end_state(run_record& record, const simulation_input& input, vgpuallo
     }
     record.pods_leave =
         std::ranges::any_of(input.pods, [](const arriving_pod& pod) { return pod.duration.has_value(); });
-    if (record.pods_leave) record.at_peak = ledger_at_peak(*record.ledger, record.result.peak);
+    if (record.pods_leave) record.at_peak = ledger_at_peak(start, *record.ledger, record.result.peak);
     count_fault_domains(record);
 }
 
@@ -233,6 +235,9 @@ expected<run_record> replay(const run_config& config, const loaded_input& loaded
     }
     run_record record;
     record.config = config;
+    // Where nothing happens to nodes and devices, those of the ledger stay as they are.
+    const bool changes = !loaded.input.cluster_events.empty() || loaded.input.autoscaler;
+    const std::optional<vgpualloc::cluster> start = changes ? std::optional{nodes} : std::nullopt;
     record.ledger = std::make_unique<vgpualloc::ledger>(std::move(nodes));
     record.ledger->expect_pods(loaded.input.pods.size());
     vgpualloc::allocator alloc{
@@ -258,7 +263,7 @@ expected<run_record> replay(const run_config& config, const loaded_input& loaded
                     .decides = decides.get()}};
     record.result = sim.run(tell);
     record.has_queue = rules->keeps_waiting();
-    count_end_state(record, loaded.input, alloc, sim.state());
+    count_end_state(record, loaded.input, start ? *start : record.ledger->nodes(), alloc, sim.state());
     record.offered_load = offered_load_of(loaded.input, vgpualloc::milli_gpu{record.total_milli});
 #if VGA_VERIFY_ENABLED
     const auto broken = vgpualloc::verify::first_violation(*record.ledger);

@@ -10,6 +10,7 @@
 #include "vgpualloc/kube/cluster_objects.hpp"
 #include "vgpualloc/mode/all.hpp"
 #include "vgpualloc/mode/factory.hpp"
+#include "vgpusim/workload/some_names.hpp"
 
 namespace vgpusim::whatif {
 
@@ -36,15 +37,6 @@ error unknown(const std::string& option, const std::string& value, std::string e
             .field = {},
             .value = value,
             .expected = std::move(expected_text)};
-}
-
-/// The first few of many names.
-std::string some_of(const std::vector<std::string>& names) {
-    constexpr std::size_t names_max = 20;
-    std::string list;
-    for (std::size_t i = 0; i < std::min(names.size(), names_max); ++i) list += (i == 0 ? "" : ", ") + names[i];
-    if (names.size() > names_max) list += " and " + std::to_string(names.size() - names_max) + " more";
-    return list.empty() ? "none" : list;
 }
 
 std::vector<std::string> present_nodes(const kube::snapshot& state) {

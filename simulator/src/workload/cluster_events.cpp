@@ -33,9 +33,10 @@ using vgputraces::node_event;
 namespace {
 
 /// In what an event leaves a node or a device.
-enum class condition : std::uint8_t { works, broken, draining, away };
+enum class condition : std::uint8_t { works, broken, draining, broken_and_drained, away };
 
-constexpr std::array<std::string_view, 4> condition_words{"works", "is broken", "is drained", "is away"};
+constexpr std::array<std::string_view, 5> condition_words{"works", "is broken", "is drained", "is broken and drained",
+                                                          "is away"};
 
 struct transition {
     node_event what;
@@ -45,13 +46,15 @@ struct transition {
 };
 constexpr std::array transitions{
     transition{node_event::fails, condition::works, condition::broken, cluster_change::stops},
-    transition{node_event::fails, condition::draining, condition::broken, cluster_change::stops},
+    transition{node_event::fails, condition::draining, condition::broken_and_drained, cluster_change::stops},
     transition{node_event::repaired, condition::broken, condition::works, cluster_change::resumes},
+    transition{node_event::repaired, condition::broken_and_drained, condition::draining, cluster_change::resumes},
     transition{node_event::drained, condition::works, condition::draining, cluster_change::drains},
     transition{node_event::undrained, condition::draining, condition::works, cluster_change::resumes},
     transition{node_event::leaves, condition::works, condition::away, cluster_change::stops},
     transition{node_event::leaves, condition::draining, condition::away, cluster_change::stops},
     transition{node_event::leaves, condition::broken, condition::away, cluster_change::stops},
+    transition{node_event::leaves, condition::broken_and_drained, condition::away, cluster_change::stops},
     transition{node_event::joins, condition::away, condition::works, cluster_change::resumes},
 };
 
@@ -84,6 +87,14 @@ public:
             return candidate.what == row.what && candidate.from == known->second;
         });
         if (step == transitions.end()) return unexpected(out_of_turn(row, known->second));
+        // What leaves is neither broken nor drained when it joins again.
+        if (step->what == node_event::leaves) {
+            const bool broken = known->second == condition::broken || known->second == condition::broken_and_drained;
+            const bool drained = known->second == condition::draining || known->second == condition::broken_and_drained;
+            for (const bool reason : {broken, drained}) {
+                if (reason) push(row.time, cluster_change::resumes, *target);
+            }
+        }
         known->second = step->to;
         push(row.time, step->change, *target);
         return {};
@@ -259,7 +270,9 @@ expected<void> load_cluster_events(const run_config& config, loaded_input& loade
     if (!text) return unexpected(text.error());
     const auto model = vgputraces::read_failure_model(text->text, text->name);
     if (!model) return unexpected(model.error());
-    return add_failures(loaded.input, *model, static_cast<std::uint64_t>(config.seed));
+    auto added = add_failures(loaded.input, *model, static_cast<std::uint64_t>(config.seed));
+    if (!added) added.error().where = text->name;
+    return added;
 }
 
 } // namespace vgpusim

@@ -12,6 +12,7 @@
 
 #include "vgpusim/workload/queues.hpp"
 #include "vgpusim/workload/requested.hpp"
+#include "vgpusim/workload/some_names.hpp"
 
 namespace vgpusim {
 
@@ -26,16 +27,6 @@ using vgputraces::arrival_table;
 namespace {
 
 constexpr std::uint32_t nowhere = std::numeric_limits<std::uint32_t>::max();
-
-/// A few of the names, which may be thousands.
-template <class Named>
-std::string some_of(const std::vector<Named>& all) {
-    constexpr std::size_t names_max = 20;
-    std::string list;
-    for (std::size_t i = 0; i < std::min(all.size(), names_max); ++i) list += (i == 0 ? "" : ", ") + all[i].name;
-    if (all.size() > names_max) list += " and " + std::to_string(all.size() - names_max) + " more";
-    return list;
-}
 
 class workload_builder {
 public:
@@ -99,7 +90,8 @@ private:
             const auto known = numbers.find(named[i]);
             if (known == numbers.end()) {
                 return unexpected(problem(first_row(&arrival_row::pod_class, static_cast<std::uint32_t>(i)), "class",
-                                          error_code::unknown_name, named[i], "one of " + some_of(workload_->classes)));
+                                          error_code::unknown_name, named[i],
+                                          "one of " + some_of(workload_->classes, &pod_class::name)));
             }
             class_of_.push_back(known->second);
         }
@@ -122,7 +114,7 @@ private:
                 return unexpected(problem(first_row(&arrival_row::queue, static_cast<std::uint32_t>(i)), "queue",
                                           named[i].empty() ? error_code::missing : error_code::unknown_name, named[i],
                                           (named[i].empty() ? "missing; expected " : "") + std::string{"one of "} +
-                                              some_of(input_.queues)));
+                                              some_of(input_.queues, &job_queue::name)));
             }
             if (known == input_.queues.end()) {
                 input_.queues.push_back({.name = name, .guaranteed = {}, .limit = {}});

@@ -4,11 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <set>
 #include <vector>
 
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/core/ids.hpp"
-#include "vgpualloc/core/small_vector.hpp"
 #include "vgpualloc/core/units.hpp"
 #include "vgpusim/discipline/discipline.hpp"
 #include "vgpusim/discipline/free_profile.hpp"
@@ -22,8 +23,9 @@ namespace vgpusim {
 /// 2). The plan is made anew when something ends earlier than planned or the cluster changes; else it stays true, and
 /// only what arrives is added.
 ///
-/// Plans count devices per node, so every request has to take whole devices. Host CPU and memory are not planned: a job
-/// whose time has come and that lacks them waits for the next plan.
+/// Plans count devices per node, so every request has to take whole devices, and all devices of a node serve it or
+/// none. Host CPU and memory and quotas are not planned: a job whose time has come and that lacks them is left out of
+/// the plan until something ends, and so are those that ask for the same or, where quota is lacking, have its queue.
 class conservative final : public discipline {
 public:
     [[nodiscard]] static vgpualloc::expected<void> check(const simulation_input& input,
@@ -33,27 +35,29 @@ public:
     void on_arrival(std::uint32_t job, simulation& run) override;
     void on_start(std::uint32_t pod, vgpualloc::ticks planned_end, simulation& run) override;
     void on_end(std::uint32_t pod, simulation& run) override;
-    void on_cluster_change(simulation& /*run*/) override { plan_is_void_ = true; }
+    void on_cluster_change(simulation& run) override;
     void pass(simulation& run) override;
 
 private:
+    /// By the pods of a job; none for one that starts later than the others. Of a job without a plan it is empty.
+    using planned_nodes = std::vector<std::optional<vgpualloc::node_index>>;
     struct planned_job {
         std::uint32_t job = 0;
         std::uint64_t turn = 0;
         vgpualloc::ticks start = vgpualloc::ticks::max();
-        vgpualloc::small_vector<vgpualloc::node_index, 2> nodes{}; ///< one for each of its pods; empty: no plan
+        planned_nodes nodes{};
         bool waiting = true;
     };
     struct running_pod {
         vgpualloc::node_index node;
-        std::int64_t devices = 0;
         vgpualloc::ticks end; ///< as planned
     };
 
+    void look_again_at_all();
     void plan_anew(simulation& run);
     void plan(planned_job& next, simulation& run);
     [[nodiscard]] bool place_gang(const planned_job& next, vgpualloc::ticks time, vgpualloc::ticks estimate,
-                                  std::vector<vgpualloc::node_index>& nodes, simulation& run) const;
+                                  planned_nodes& nodes, simulation& run) const;
     void plan_gang(planned_job& next, vgpualloc::ticks estimate, simulation& run);
     void take(const planned_job& planned, vgpualloc::ticks estimate, simulation& run);
     static start_result start(const planned_job& due, simulation& run);
@@ -67,7 +71,11 @@ private:
     std::vector<std::uint64_t> turns_;      ///< by job, from 1; 0: it never waited
     std::vector<std::vector<bool>> offers_; ///< by request, then node: whether its devices serve it
     std::uint64_t next_turn_ = 1;
+    std::multiset<vgpualloc::ticks> ends_;   ///< of those that run, as planned
+    std::set<std::uint32_t> unfit_classes_;  ///< of jobs that lacked at their time what is not planned
+    std::set<std::uint32_t> held_up_queues_; ///< in which such a job lacked quota
     bool plan_is_void_ = true;
+    bool is_starting_ = false; ///< a job of the plan
 };
 
 } // namespace vgpusim

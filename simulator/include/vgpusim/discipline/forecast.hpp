@@ -37,6 +37,8 @@ public:
     /// Returns whether the pod ended when it was planned to, so that nothing is different from what was forecast.
     bool on_end(std::uint32_t pod, simulation& run);
     void on_cluster_change();
+    /// Somebody has started without being asked whether that keeps what was forecast.
+    void forget_answer() { known_job_.reset(); }
 
     /// The earliest time at which the job could start if nothing else did; not before now.
     [[nodiscard]] vgpualloc::ticks earliest(std::uint32_t job, simulation& run);
@@ -82,6 +84,7 @@ private:
                                              std::span<const vgpualloc::ticks> devices, simulation& run);
     [[nodiscard]] bool keeps_plain(std::uint32_t pod, vgpualloc::ticks time,
                                    std::span<const vgpualloc::placement> added, simulation& run);
+    void look_again_at(std::span<const vgpualloc::placement> added);
     [[nodiscard]] unit_times* whole_device_gang(std::uint32_t job, simulation& run);
     [[nodiscard]] bool gang_fits(std::uint32_t job, const unit_times& unit, vgpualloc::ticks time,
                                  std::span<const vgpualloc::placement> added, simulation& run) const;

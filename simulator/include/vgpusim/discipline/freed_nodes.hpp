@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <vector>
 
 #include "vgpualloc/core/ids.hpp"
@@ -35,6 +36,10 @@ public:
 
     /// How many ends there were.
     [[nodiscard]] std::size_t size() const noexcept { return ends_.size(); }
+    /// The nodes of the ends from number `read` on.
+    [[nodiscard]] std::span<const vgpualloc::node_index> since(std::size_t read) const noexcept {
+        return std::span{ends_}.subspan(read);
+    }
     /// Whether the request may fit on a node on which a pod has ended, from end number `read` on. `read` goes on to the
     /// first such end, or to size(): a node that would do is looked at again the next time, because somebody else may
     /// have taken it by then. A node that has freed something once more is looked at there.

@@ -68,6 +68,8 @@ private:
         bool refused = false;          ///< one did not fit, and since then nothing has become free that would do
         std::size_t freed_read = 0;    ///< where refused: how many ends of freed_ cannot change that
         freed_nodes::asker asker;      ///< of a line whose jobs fit or not by what single nodes have; else of nobody
+        bool preempts_in_vain = false; ///< to stop lower priority made no room for one
+        std::size_t preempt_read = 0;  ///< then: how many ends of freed_ there had been
         std::uint64_t delaying_in = 0; ///< promise_ when one that ends too late would have delayed the first job
     };
     /// A job that could be tried next.
@@ -94,10 +96,17 @@ private:
     [[nodiscard]] candidate take_candidate();
     void refuse(line& jobs, std::uint32_t job, simulation& run);
     [[nodiscard]] bool is_refused(line& jobs, simulation& run);
-    [[nodiscard]] static bool has_quota(std::uint32_t job, simulation& run);
+    [[nodiscard]] bool has_quota(std::uint32_t job, simulation& run) const;
+    [[nodiscard]] static bool leaves_quota(std::uint32_t head, std::uint32_t other, simulation& run);
+    void hold_up_queues(simulation& run);
+    [[nodiscard]] std::optional<candidate> head_of(std::uint32_t number) const;
+    [[nodiscard]] std::uint32_t job_of(const candidate& one) const noexcept {
+        return lines_[one.line].jobs.at(one.position).job;
+    }
     [[nodiscard]] std::optional<candidate> first_in_order(simulation& run);
     bool try_start(const candidate& next, simulation& run);
-    bool preempts(std::uint32_t job, simulation& run);
+    bool preempts(line& jobs, std::uint32_t job, simulation& run);
+    [[nodiscard]] bool has_cce(simulation& run);
 
     queue_rules rules_;
     release_forecast forecast_;
@@ -109,10 +118,13 @@ private:
     std::vector<candidate> candidates_; ///< a heap
     std::map<std::int32_t, std::int64_t> running_; ///< pods by priority, where that counts
     std::uint64_t next_turn_ = 1;
+    std::optional<bool> has_cce_;
     freed_nodes freed_;
     std::optional<candidate> first_; ///< as first_in_order() found it, until another may be the first
     std::uint64_t promise_ = 1;      ///< rises when one that would have delayed the first job may no longer do so
     std::optional<start_promise> promised_;
+    bool head_waits_ = false;   ///< the job of promised_ has not started since
+    std::vector<bool> held_up_; ///< by queue, where jobs go in order: its first one has no quota
 };
 
 } // namespace vgpusim

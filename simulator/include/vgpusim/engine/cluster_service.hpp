@@ -20,6 +20,11 @@ public:
 
     /// Carries out the event. What runs there stays booked.
     void apply(const cluster_event& change);
+    /// Whether the node itself has failed or is away.
+    [[nodiscard]] bool is_stopped(vgpualloc::node_index node) const {
+        const auto known = reasons_.find({node.value(), no_device});
+        return known != reasons_.end() && known->second.stopped > 0;
+    }
 
 private:
     /// How many reasons there are.

@@ -21,11 +21,15 @@ public:
     explicit empty_cluster(const vgpualloc::cluster& nodes);
 
     /// Why `minimum` of these pods cannot run side by side, by the first one in the way; none if they can. They are
-    /// packed one after the other, so pods of very different sizes may be refused that some other order would place.
+    /// packed one after the other in three orders, so pods of very different requests may be refused that some other
+    /// order would place.
     [[nodiscard]] vgpualloc::rejection_code why_not(std::span<const vgpualloc::pod_request* const> pods,
                                                     std::uint32_t minimum);
 
 private:
+    [[nodiscard]] vgpualloc::rejection_code why_not_in_order(std::span<const vgpualloc::pod_request* const> pods,
+                                                             std::uint32_t minimum);
+
     vgpualloc::ledger book_;
     std::unique_ptr<vgpualloc::policy> packing_;
     vgpualloc::allocator alloc_;

@@ -24,14 +24,15 @@ public:
         : stranded(use.profiles().size()), fragmentation_{std::move(model)}, use_{std::move(use)}, nodes_(nodes),
           stranded_of_(nodes * stranded.size()) {}
 
-    /// Takes in a node's state, replacing what was known of it.
-    void update(const vgpualloc::node_view& node) {
+    /// Takes in a node's state, replacing what was known of it. A node that is off draws nothing.
+    void update(const vgpualloc::node_view& node, bool is_off = false) {
         node_gauge now{.used = node.config->used.count(),
                        .unusable_micro = in_micro(fragmentation_->unusable(*node.config, node.cpu_left)),
                        .used_gpus = static_cast<std::int32_t>(static_cast<std::int64_t>(node.config->devices.size()) -
                                                               node.config->devices_free_whole),
                        .devices = use_.of(*node.config)};
         now.active = now.used_gpus > 0 || node.cpu_left < node.cpu_capacity;
+        if (is_off && !now.active) now.devices.watts = 0;
         node_gauge& before = nodes_[node.node.at()];
         allocated_milli += now.used - before.used;
         unusable_micro += now.unusable_micro - before.unusable_micro;

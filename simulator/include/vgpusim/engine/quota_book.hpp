@@ -19,6 +19,9 @@ public:
     /// Whether anything is limited at all.
     [[nodiscard]] bool limits() const noexcept { return limits_; }
     [[nodiscard]] bool admits(std::uint32_t queue, const device_amounts& more) const noexcept;
+    /// Likewise, if another job of `other_queue` ran beside what runs.
+    [[nodiscard]] bool admits_beside(std::uint32_t queue, const device_amounts& more, std::uint32_t other_queue,
+                                     const device_amounts& other) const noexcept;
     /// Whether the job could start in an otherwise idle cluster.
     [[nodiscard]] bool ever_admits(std::uint32_t queue, const device_amounts& more) const noexcept;
     void add(std::uint32_t queue, const device_amounts& amounts) noexcept;

@@ -37,12 +37,14 @@ struct pod_outcome {
 
 /// When a pod ran.
 struct pod_times {
-    vgpualloc::ticks start;   ///< the first time; meaningful if starts > 0
+    vgpualloc::ticks start;   ///< the first time that it ran, or will; meaningful if starts > 0
     vgpualloc::ticks end;     ///< meaningful if ended
     vgpualloc::ticks begun;   ///< of the latest start
     std::uint32_t starts = 0; ///< more than one after preemptions and failures
     bool ended = false;       ///< it has run to its end
     bool given_up = false;    ///< it will not be tried again
+    bool has_run = false;     ///< it was not stopped before its MIG instances were there
+    bool failed = false;      ///< a failure has stopped it, and it has not started since
 };
 
 /// The cluster after one event, or at one sampling time.
@@ -147,6 +149,8 @@ public:
     [[nodiscard]] vgpualloc::ledger& book() noexcept { return *ledger_; }
     [[nodiscard]] vgpualloc::allocator& alloc() noexcept { return *allocator_; }
     [[nodiscard]] const simulation_input& input() const noexcept { return *input_; }
+    /// How much later than it has its devices a job may begin.
+    [[nodiscard]] vgpualloc::ticks layout_change() const noexcept { return options_.layout_change; }
     /// Whether something else than the allocator places pods.
     [[nodiscard]] bool has_placer() const noexcept { return options_.decides != nullptr; }
     [[nodiscard]] vgpualloc::request_id request_id_of(std::uint32_t pod) const noexcept {
@@ -159,8 +163,8 @@ public:
     /// Starts a job: at least its minimum of pods at once, or nothing. With an approval, only if that agrees. Pods
     /// beyond the minimum that do not fit start later, when they do; without a waiting queue they have failed.
     start_result try_start(std::uint32_t job, const approval* approve = nullptr);
-    /// Starts all pods of a job on these nodes, one for each pod; which devices, the policy says. Or nothing.
-    start_result start_on(std::uint32_t job, std::span<const vgpualloc::node_index> nodes);
+    /// Starts the pods of a job on these nodes, those without a node later; which devices, the policy says. Or nothing.
+    start_result start_on(std::uint32_t job, std::span<const std::optional<vgpualloc::node_index>> nodes);
     /// Starts a job exactly there: `places` is by its pods, all of which have to fit together; those without a place
     /// start later. The job's queue has to have quota.
     void start_at(std::uint32_t job, std::span<const std::optional<vgpualloc::placement>> places);

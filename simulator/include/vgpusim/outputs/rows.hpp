@@ -19,7 +19,8 @@ struct outcome_row {
     vgpualloc::rejection_code reason = vgpualloc::rejection_code::none;
     std::optional<vgpualloc::ticks> start; ///< the first one
     std::optional<vgpualloc::ticks> end;   ///< of all of its pods
-    std::uint32_t attempts = 0;            ///< how often it was started; 1 if it was tried in vain and given up
+    vgpualloc::ticks begun;     ///< the last start, after which it ran to its end; meaningful if that is known
+    std::uint32_t attempts = 0; ///< how often it was started; 1 if it was tried in vain and given up
 
     /// From its arrival to its first start.
     [[nodiscard]] std::optional<vgpualloc::ticks> wait() const {

@@ -186,4 +186,73 @@ TEST(queue, easy_lets_one_that_would_delay_the_first_on_one_node_start_on_anothe
     EXPECT_THAT(run.starts(), ElementsAre(0, 0, 0, 100, 50));
 }
 
+/// A cluster of one node of eight GPUs with two queues, of which the first may have four.
+vgpusim::simulation_input limited(const std::vector<vgpusim_test::test_job>& jobs) {
+    auto input = workload_of(jobs, 1, 8);
+    input.queues = {{.name = "a", .guaranteed = {}, .limit = {.devices = 4}},
+                    {.name = "b", .guaranteed = {}, .limit = {}}};
+    return input;
+}
+
+TEST(queue, easy_leaves_the_first_one_the_quota_that_it_needs) {
+    const auto jobs = limited({{.arrival = 0, .duration = 100, .gpus = 6, .queue = 1},
+                               {.arrival = 1, .duration = 50, .gpus = 4},   // waits for devices
+                               {.arrival = 2, .duration = 1000, .gpus = 2}, // would take half of its quota
+                               {.arrival = 3, .duration = 90, .gpus = 2}}); // ends in time
+    EXPECT_THAT(ruled(jobs, "easy").starts(), ElementsAre(0, 100, 150, 3));
+}
+
+TEST(queue, one_without_quota_holds_up_those_behind_it_in_its_queue) {
+    const auto jobs = limited({{.arrival = 0, .duration = 100, .gpus = 2},
+                               {.arrival = 1, .duration = 50, .gpus = 4},
+                               {.arrival = 2, .duration = 1000, .gpus = 2},
+                               {.arrival = 3, .duration = 10, .gpus = 1, .queue = 1}});
+    for (const char* discipline : {"fifo", "easy", "priority+fifo", "priority+easy", "conservative"}) {
+        EXPECT_THAT(ruled(jobs, discipline).starts(), ElementsAre(0, 100, 150, 3)) << discipline;
+    }
+    EXPECT_THAT(ruled(jobs, "gang").starts(), ElementsAre(0, 1002, 2, 3)) << "whoever fits";
+}
+
+// What a job that was tried in vain had reserved meanwhile was taken for lasting, so that the first one was promised
+// no time at all, and everybody overtook it.
+TEST(queue, easy_keeps_its_promise_after_jobs_that_would_have_broken_it) {
+    const auto jobs = workload_of({{.arrival = 0, .duration = 100, .gpus = 4},
+                                   {.arrival = 1, .duration = 50, .gpus = 6}, // the first one: at 100
+                                   {.arrival = 2, .duration = 10, .gpus = 1},
+                                   {.arrival = 2, .duration = 1000, .gpus = 1, .cpu_milli = 1}, // would delay it
+                                   {.arrival = 5, .duration = 1000, .gpus = 1}},
+                                  1, 6);
+    EXPECT_THAT(ruled(jobs, "easy").starts(), ElementsAre(0, 100, 2, 150, 150));
+}
+
+TEST(queue, easy_counts_the_time_that_mig_instances_take) {
+    auto jobs = workload_of({{.arrival = 0, .duration = 100, .gpus = 1},
+                             {.arrival = 1, .duration = 50, .gpus = 2},
+                             {.arrival = 2, .duration = 90, .gpus = 1}},
+                            1, 2);
+    EXPECT_THAT(ruled(jobs, "easy").starts(), ElementsAre(0, 100, 2));
+    EXPECT_THAT(ruled(jobs, "easy", {.layout_change = vgpusim_test::seconds(20)}).starts(), ElementsAre(0, 100, 150))
+        << "it might begin 20 s later";
+}
+
+TEST(queue, a_gang_that_some_order_of_packing_takes_is_not_given_up) {
+    auto jobs = workload_of({{.arrival = 0, .duration = 10, .gpus = 3, .pods = 4}}, 2, 8);
+    jobs.requests.push_back(vgpualloc::openb::make_request({}, {}, 5, vgpualloc::milli_gpu{1000}, ""));
+    jobs.requested.push_back(vgpualloc::milli_gpu{5000});
+    jobs.pods[2].request = jobs.pods[3].request = 1; // 3, 3, 5, 5
+    EXPECT_THAT(ruled(jobs, "fifo", {}, "spread").starts(), ElementsAre(0, 0, 0, 0));
+}
+
+TEST(queue, late_members_do_not_delay_a_first_one_that_was_stopped_before) {
+    auto jobs = workload_of({{.arrival = 0, .duration = 50, .gpus = 4}, // on n0, which fails
+                             {.arrival = 1, .duration = 99, .gpus = 2}, // on n1
+                             {.arrival = 2, .duration = 198, .gpus = 2, .pods = 2, .minimum = 1}},
+                            2, 4);
+    jobs.cluster_events = {{.time = vgpusim_test::seconds(10),
+                            .what = vgpusim::cluster_change::stops,
+                            .node = vgpualloc::node_index{0U},
+                            .device = std::nullopt}};
+    EXPECT_THAT(ruled(jobs, "easy").ends(), ElementsAre(250, 100, 200, 448)) << "the stopped one starts at 200 again";
+}
+
 } // namespace

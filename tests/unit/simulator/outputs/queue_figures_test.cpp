@@ -92,4 +92,16 @@ TEST(outcome_rows, a_row_of_a_trace_of_jobs_is_the_whole_job) {
     EXPECT_EQ(record.rows.failed, 1);
 }
 
+TEST(queue_figures, a_slowdown_is_measured_by_the_last_run_of_a_job_that_was_stopped) {
+    vgpusim::loaded_input loaded;
+    loaded.input = workload_of({{.arrival = 0, .duration = 100, .gpus = 2, .priority = 1},
+                                {.arrival = 50, .duration = 850, .gpus = 2, .priority = 2}},
+                               1, 2);
+    const auto record = record_of(loaded, "priority");
+    EXPECT_EQ(record.result.disturbed.preemptions, 1);
+    EXPECT_EQ(record.result.disturbed.pods_lost, 0);
+    const auto figures = vgpusim::queue_figures_of(record, loaded.input);
+    EXPECT_DOUBLE_EQ(figures.all.bounded_slowdown.max, 10.0) << "1,000 s for 100 s of work";
+}
+
 } // namespace

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "../workloads.hpp"
+#include "vgpusim/engine/cluster_service.hpp"
 
 namespace {
 
@@ -69,6 +70,7 @@ TEST(events_of_a_cluster, a_node_that_joins_is_away_from_the_beginning) {
         ElementsAre(std::tuple{0, cluster_change::stops, b, false}, std::tuple{3, cluster_change::stops, a, true},
                     std::tuple{4, cluster_change::resumes, a, true}, std::tuple{5, cluster_change::resumes, b, false},
                     std::tuple{7, cluster_change::drains, b, false}, std::tuple{8, cluster_change::stops, b, false},
+                    std::tuple{9, cluster_change::resumes, b, false}, std::tuple{9, cluster_change::resumes, b, false},
                     std::tuple{9, cluster_change::stops, b, false}));
 }
 
@@ -148,6 +150,18 @@ TEST(failures_of_a_cluster, what_events_name_is_left_to_them) {
     const auto refused = vgpusim::add_failures(many, failing(1e-6, 1e-6), 3);
     ASSERT_FALSE(refused);
     EXPECT_THAT(refused.error().message(), HasSubstr("failures"));
+}
+
+TEST(cluster_events, a_node_stays_drained_over_a_failure_and_is_neither_when_it_joins_again) {
+    auto drained = two_nodes();
+    EXPECT_TRUE(add(drained, "1,drained,a,\n2,fails,a,\n3,repaired,a,\n4,undrained,a,\n"));
+    EXPECT_EQ(drained.cluster_events.size(), 4U);
+    auto away = two_nodes();
+    EXPECT_TRUE(add(away, "1,drained,a,\n2,fails,a,\n3,leaves,a,\n4,joins,a,\n"));
+    vgpualloc::ledger book{away.nodes};
+    vgpusim::cluster_service service{book};
+    for (const auto& event : away.cluster_events) service.apply(event);
+    EXPECT_TRUE(book.nodes().nodes[index_of(away, "a").at()].host.is_open());
 }
 
 } // namespace

@@ -159,7 +159,7 @@ TEST(trace_jobs, have_the_quotas_of_the_queues_that_are_listed) {
     EXPECT_EQ(input.jobs[0].queue, 1U);
     const auto unknown = vgpusim::build_trace_workload(nodes_of({8}), {job_of(1, "b")}, options);
     ASSERT_FALSE(unknown.has_value());
-    EXPECT_EQ(unknown.error().message(), "job j1: queue: got 'b', expected a queue of the list of queues");
+    EXPECT_EQ(unknown.error().message(), "job j1: queue: got 'b', expected one of a, default");
 }
 
 TEST(trace_jobs, can_offer_another_load) {
