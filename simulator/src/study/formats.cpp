@@ -19,10 +19,11 @@ using vgpualloc::unexpected;
 
 namespace {
 
-constexpr std::array<std::string_view, 4> keys_openb_ignores{"classes", "config", "mapping", "queues"};
+constexpr std::array<std::string_view, 5> keys_openb_ignores{"classes", "config", "mapping", "queues",
+                                                             "scheduler_config"};
 constexpr std::array<std::string_view, 2> keys_kubernetes_ignores{"mapping", "skip_bad_rows"};
 /// A list of jobs says itself when they leave, and is replayed as it is.
-constexpr std::array<std::string_view, 3> keys_jobs_ignore{"classes", "departures", "tune"};
+constexpr std::array<std::string_view, 4> keys_jobs_ignore{"classes", "departures", "scheduler_config", "tune"};
 
 constexpr std::array formats{
     input_format{.name = "openb",
