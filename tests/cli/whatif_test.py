@@ -68,6 +68,19 @@ class WhatIf(CliTest):
         self.assertEqual(found["never"], [{"pod": "team/huge", "why": "insufficient_device_memory: wanted 50000 MiB, "
                                                                       "available 40960 MiB"}])
 
+    def test_one_that_only_others_keep_from_its_place_may_get_it(self):
+        # Node old has room for one of the two; only the second may go there, and the first takes it, until there is a new one.
+        old, new = gpu_node("old", cards=1), gpu_node("new", cards=1)
+        old["metadata"]["labels"] = {"kind": "old"}
+        bound = pod("second", vgpu(30000))
+        bound["spec"]["nodeSelector"] = {"kind": "old"}
+        first = pod("first", vgpu(30000))
+        first["spec"]["priority"] = 10
+        file = self.write("kept.json", json.dumps(cluster(old, new, first, bound, on_card("r0", "old", 0, 1000), on_card("r1", "new", 0, 40960))))
+        answer = self.ask("--policy", "spread", "--find-nodes", "new", file=file)
+        self.assertEqual(answer["find_nodes"]["nodes"], 1, answer["find_nodes"])
+        self.assertEqual(self.nodes_of(answer), {"first": ["new-added-1"], "second": ["old"]})
+
     def test_gangs_start_together(self):
         job = self.write("job.json", json.dumps(JOB))
         answer = self.ask("--add-pods", job)

@@ -64,7 +64,7 @@ sample simulation::state_at(ticks time) const {
     return {.time = time,
             .arrived_milli = arrived_milli_,
             .allocated_milli = gauges_.allocated_milli,
-            .served_milli = served_milli_,
+            .served_milli = served_milli(),
             .unusable_micro = gauges_.unusable_micro,
             .used_nodes = gauges_.used_nodes,
             .used_gpus = gauges_.used_gpus,
@@ -99,7 +99,7 @@ void simulation::hold(ticks until) {
         }
     }
     result_.usage.hold({.allocated_milli = gauges_.allocated_milli,
-                        .served_milli = served_milli_,
+                        .served_milli = served_milli(),
                         .unusable_micro = gauges_.unusable_micro,
                         .used_nodes = gauges_.used_nodes,
                         .used_gpus = gauges_.used_gpus,

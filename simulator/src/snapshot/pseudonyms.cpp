@@ -124,8 +124,20 @@ bool pseudonyms::occurs_in_word(std::string_view text) const {
         words_, [text](const std::string& word) { return vgpualloc::contains_ignoring_case(word, text); });
 }
 
+namespace {
+
+/// Whether it reads like the id of a device, which may be one that no node registers any more.
+bool is_device_id(std::string_view token) {
+    constexpr std::array<std::string_view, 3> prefixes{"GPU-", "MIG-", "NPU-"};
+    return std::ranges::any_of(prefixes, [token](std::string_view prefix) {
+        return token.size() > prefix.size() && token.starts_with(prefix);
+    });
+}
+
+} // namespace
+
 std::string pseudonyms::token_of(const std::string& token) {
-    if (!devices_.contains(token) && is_plain(token)) return token;
+    if (!devices_.contains(token) && !is_device_id(token) && is_plain(token)) return token;
     return of(name_class::device, token);
 }
 

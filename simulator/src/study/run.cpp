@@ -97,6 +97,7 @@ void count_end_state(run_record& record, const simulation_input& input, const vg
         record.last.served_milli += requested;
         ++record.last.running;
     }
+    record.last.served_milli = std::min(record.last.served_milli, record.last.allocated_milli);
     count_rows(record, input);
     if (!input.pods.empty()) {
         record.first_arrival = input.pods.front().arrival;

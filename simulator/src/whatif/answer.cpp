@@ -140,8 +140,10 @@ private:
             for (const std::size_t i : answered.found.never) {
                 const auto words = answers_to(queue_.pods[i].pod);
                 const bool asks = words && words->nodes.size() > added.front().at();
-                answered.never.push_back(asks ? explaining::words_of(words->nodes[added.front().at()].refused)
-                                              : words.error().message());
+                std::string why =
+                    asks ? explaining::words_of(words->nodes[added.front().at()].refused) : words.error().message();
+                if (why.empty()) why = "its gang has fewer pods than have to run together";
+                answered.never.push_back(std::move(why));
             }
             scope.undo();
             forget_nodes(*state_, added);

@@ -132,9 +132,9 @@ public:
         const auto where = find_node(*state_, name, "--drain");
         if (!where) return unexpected(where.error());
         if (auto once = note(name, "--drain"); !once) return once;
-        const auto daemons = daemon_pods();
+        const auto of_nodes = pods_of_nodes();
         for (const pod_id pod : pods_on(*where)) {
-            if (!daemons.contains(state_->bound[pod.at()].pod.full_name())) evict(pod);
+            if (!of_nodes.contains(state_->bound[pod.at()].pod.full_name())) evict(pod);
         }
         const auto closed = state_->book->set_schedulable(*where, false);
         VGA_ASSERT(closed.has_value(), "the node is there");
@@ -146,7 +146,14 @@ public:
         if (!where) return unexpected(where.error());
         if (!wanted.device.empty()) return fail_device(*where, wanted);
         if (auto once = note(wanted.node, "--fail"); !once) return once;
-        for (const pod_id pod : pods_on(*where)) evict(pod);
+        const auto of_nodes = pods_of_nodes();
+        for (const pod_id pod : pods_on(*where)) {
+            if (of_nodes.contains(state_->bound[pod.at()].pod.full_name())) {
+                release(pod); // it goes with its node
+            } else {
+                evict(pod);
+            }
+        }
         const auto removed = state_->book->remove_node(*where);
         VGA_ASSERT(removed.has_value(), "the node is there");
         forget_devices(*state_, *where);
@@ -275,17 +282,22 @@ private:
         return pods;
     }
 
-    [[nodiscard]] std::set<std::string> daemon_pods() const {
+    /// Pods that belong to their node: of a DaemonSet, or static ones, which their kubelet runs.
+    [[nodiscard]] std::set<std::string> pods_of_nodes() const {
         std::set<std::string> names;
         for (const kube::manifest& object : *objects_) {
-            if (object.controller == "DaemonSet") names.insert(kube::namespace_of(object) + "/" + object.name);
+            if (object.controller == "DaemonSet" || object.controller == "Node")
+                names.insert(kube::namespace_of(object) + "/" + object.name);
         }
         return names;
     }
 
-    void evict(pod_id pod) {
+    void release(pod_id pod) {
         const auto released = state_->book->release(pod);
         VGA_ASSERT(released.has_value(), "what runs was adopted");
+    }
+    void evict(pod_id pod) {
+        release(pod);
         evicted_.push_back(pod);
     }
 

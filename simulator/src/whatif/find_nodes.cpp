@@ -88,10 +88,15 @@ private:
 
     [[nodiscard]] vgpualloc::request_id request_known() { return *decider_->intern(vgpualloc::pod_request{}); }
 
-    /// Entries that find no place today and that an empty node of the kind does not take, and gangs of which so many
-    /// can be tried by nobody.
+    /// Entries that even alone find no place, neither on the nodes there are nor on an empty one of the kind; and gangs
+    /// of which fewer can be tried than have to run. One that only others keep from its place may get it when they go
+    /// to the new nodes.
     void note_never() {
-        const auto refused = refused_with(0);
+        std::vector<std::size_t> refused = refused_with(0);
+        std::erase_if(refused, [this](std::size_t i) {
+            const auto request = decider_->intern(queue_->pods[i].pod.request);
+            return request && decider_->decide(*request);
+        });
         trial scope{*state_->book};
         const auto added = add_nodes(*state_, *kind_, 1);
         for (const std::size_t i : refused) {

@@ -211,6 +211,10 @@ private:
     [[nodiscard]] vgpualloc::ticks provide_instances(const vgpualloc::placement& where);
     void begin(const member& started, vgpualloc::ticks time);
     void update_node(vgpualloc::node_index where);
+    /// What runs asks for, by the smallest kind of device that would serve it; never more than it has got on others.
+    [[nodiscard]] std::int64_t served_milli() const noexcept {
+        return std::min(served_milli_, gauges_.allocated_milli);
+    }
     [[nodiscard]] sample state_at(vgpualloc::ticks time) const;
     void record();
     void add_sample(vgpualloc::ticks time);

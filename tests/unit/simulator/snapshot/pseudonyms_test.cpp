@@ -79,4 +79,13 @@ TEST(pseudonyms, replace_the_tokens_of_a_text_that_are_no_words) {
     EXPECT_FALSE(names.is_plain("A100-lab"));
 }
 
+TEST(pseudonyms, replace_ids_of_devices_that_no_node_registers) {
+    pseudonyms names;
+    for (const char* const word : {"GPU", "MIG"}) names.keep_word(word);
+    const std::string text = "GPU-0000-0,MIG-77:GPU,5";
+    EXPECT_EQ(names.text_of(text), text);
+    names.assign();
+    EXPECT_EQ(names.text_of(text), "DEV-0001,DEV-0002:GPU,5");
+}
+
 } // namespace

@@ -34,9 +34,10 @@ TEST(whatif_changes, a_drained_node_keeps_its_daemons_and_takes_nothing_new) {
     EXPECT_TRUE(state.nodes().nodes[0].host.unschedulable);
 }
 
-TEST(whatif_changes, a_failed_node_is_gone_with_all_of_its_pods) {
+TEST(whatif_changes, a_failed_node_is_gone_with_all_of_its_pods_of_which_daemons_go_nowhere_else) {
     auto state = snapshot_of(two_node_objects);
-    EXPECT_EQ(applied(state, {.failed = {{.node = "a"}}}).size(), 3U);
+    EXPECT_EQ(applied(state, {.failed = {{.node = "a"}}}).size(), 2U);
+    EXPECT_TRUE(state.book->live_on(node_index{0}).empty());
     EXPECT_FALSE(state.book->is_present(node_index{0}));
 }
 
