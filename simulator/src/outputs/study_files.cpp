@@ -44,6 +44,10 @@ std::vector<double> values_at(std::span<const studied_run> runs, std::size_t pct
 std::size_t last_common_load(std::span<const studied_run> runs) {
     std::size_t common = load_pct_max + 1;
     for (const studied_run& run : runs) common = std::min(common, run.curve.size());
+    const auto all_have = [runs](std::size_t pct) {
+        return std::ranges::all_of(runs, [pct](const studied_run& run) { return run.curve[pct].has_value(); });
+    };
+    while (common > 0 && !all_have(common - 1)) --common;
     return common;
 }
 

@@ -144,6 +144,12 @@ std::string difference_in_words(const compared_figures& figures, std::size_t pol
     // An interval that shows a difference lies on one side of zero, so that "better by" speaks of amounts.
     const bool is_more = difference.mean > 0.0;
     const double sign = is_more ? scale : -scale;
+    if (!difference.seeds_matter) {
+        return fmt::format("{}: {} is {} than {} by {:.3f} (the seed changes nothing: all runs are one).",
+                           figures.measure->words, second.policy,
+                           is_more == figures.measure->more_is_better ? "better" : "worse", first.policy,
+                           sign * difference.mean);
+    }
     return fmt::format("{}: {} is {} than {} by {:.3f} (95 % interval {:.3f} to {:.3f}).", figures.measure->words,
                        second.policy, is_more == figures.measure->more_is_better ? "better" : "worse", first.policy,
                        sign * difference.mean, sign * (is_more ? difference.low : difference.high),
@@ -184,6 +190,7 @@ document json_of(const seeds_comparison& comparison) {
                                                  {"mean", difference.mean},
                                                  {"low_95", difference.low},
                                                  {"high_95", difference.high},
+                                                 {"seeds_matter", difference.seeds_matter},
                                                  {"shown", !difference.is_shown() ? "no difference"
                                                            : better               ? "better"
                                                                                   : "worse"}}));

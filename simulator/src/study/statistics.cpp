@@ -63,7 +63,11 @@ paired_difference paired_difference_of(std::span<const double> first, std::span<
     const double mean = mean_of(differences);
     const auto count = static_cast<double>(differences.size());
     const double half = t_quantile_975(differences.size() - 1) * (deviation_of(differences) / std::sqrt(count));
-    return {.mean = mean, .low = mean - half, .high = mean + half};
+    const auto all_alike = [](std::span<const double> values) {
+        return std::ranges::all_of(values, [&](double value) { return value == values.front(); });
+    };
+    return {
+        .mean = mean, .low = mean - half, .high = mean + half, .seeds_matter = !all_alike(first) || !all_alike(second)};
 }
 
 } // namespace vgpusim

@@ -22,6 +22,9 @@ struct paired_difference {
     double mean = 0.0; ///< of second - first, seed by seed
     double low = 0.0;  ///< 95 % confidence interval of the mean, Student's t
     double high = 0.0;
+    /// Whether the figures of any policy depend on the seed. Where they do not, all runs are one, and there is no
+    /// interval.
+    bool seeds_matter = true;
 
     /// Whether the interval leaves out 0. With at least two seeds one time in twenty it does so by chance.
     [[nodiscard]] bool is_shown() const noexcept { return low > 0.0 || high < 0.0; }

@@ -25,6 +25,8 @@ TEST(compare_seeds, says_better_worse_or_no_difference) {
     EXPECT_THAT(difference_in_words(figures(0, {0.1, 0.2, 0.3}, {0.2, 0.1, 0.3}), 1),
                 HasSubstr("no difference shown between two and one"));
     EXPECT_THAT(difference_in_words(figures(3, {5, 5}, {5, 5}), 1), HasSubstr("no difference shown"));
+    EXPECT_THAT(difference_in_words(figures(3, {5, 5}, {7, 7}), 1),
+                HasSubstr("by 2.000 (the seed changes nothing: all runs are one)"));
 }
 
 TEST(compare_seeds, one_seed_and_standard_input_are_refused) {
