@@ -28,8 +28,11 @@ const std::string baseline_folder = "baseline/";
 
 void print_waits(const group_figures& all) {
     const distribution& wait = all.wait_s;
+    if (all.arrived > all.started) fmt::print("never started  {} of {} jobs\n", all.arrived - all.started, all.arrived);
+    if (wait.count == 0) return;
     fmt::print("wait           {:.0f} s on average, p50 {:.0f} s, p95 {:.0f} s, p99 {:.0f} s, at most {:.0f} s\n",
                wait.mean, wait.p50, wait.p95, wait.p99, wait.max);
+    if (all.bounded_slowdown.count == 0) return;
     fmt::print("slowdown       {:.2f} on average, p95 {:.2f} (bounded, 10 s)\n", all.bounded_slowdown.mean,
                all.bounded_slowdown.p95);
 }

@@ -3,7 +3,7 @@
 import json
 import unittest
 
-from clusters import cluster, gpu_node, on_card, pod, vgpu
+from clusters import A100, cluster, gpu_node, on_card, pod, vgpu
 from support import SOURCE, CliTest
 
 MANIFESTS = SOURCE / "scenarios" / "manifests"
@@ -94,6 +94,53 @@ class WhatIf(CliTest):
         self.assertIn("mig", json.dumps([entry["shares"] for pod in answer["pods"] for entry in pod["placed"]]))
         template = self.write("big.json", json.dumps(gpu_node("big", cards=8)))
         self.assertEqual(self.ask("--node-template", template, "--add-nodes", "big=2")["after"]["devices"], 21)
+
+    def test_a_mode_needs_what_makes_it(self):
+        """No geometry is known for a V100: the card would be there, and nothing could be given of it."""
+        v100 = gpu_node("v")
+        register = v100["metadata"]["annotations"]["volcano.sh/node-vgpu-register"]
+        v100["metadata"]["annotations"]["volcano.sh/node-vgpu-register"] = register.replace(A100, "NVIDIA-Tesla V100")
+        done = self.vgpusim("whatif", self.write("v.json", json.dumps(cluster(v100))), "--set-mode", "v=mig")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("--set-mode: node v: volcano.sh/node-vgpu-register: card 0 geometry: got 'NVIDIA-Tesla V100'",
+                      done.stderr)
+
+    def test_a_node_is_added_as_the_one_that_it_is_like_will_be(self):
+        big = self.write("big.json", json.dumps(pod("big", vgpu(20000), priority=5,
+                                                    annotations={"volcano.sh/vgpu-mode": "mig"})))
+        answer = self.ask("--set-mode", "b=mig", "--add-nodes", "b=1", "--fail", "b", "--add-pods", big)
+        self.assertEqual(self.nodes_of(answer)["big"], ["b-added-1"])
+
+    def test_pods_of_a_daemon_set_go_to_no_other_node(self):
+        daemons = [on_card(f"d-{name}", name, 0, 2000) for name in ("a", "b")]
+        for daemon in daemons:
+            daemon["metadata"]["ownerReferences"] = [{"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "d",
+                                                      "uid": "u", "controller": True}]
+        file = self.write("daemons.json", json.dumps(cluster(gpu_node("a"), gpu_node("b"), *daemons)))
+        for arguments, goes in ((["--fail", "a/0"], ["a"]), (["--set-mode", "a=mig"], ["a"]),
+                                (["--fail", "a/0", "--fail", "a/1"], [])):
+            answer = self.ask(*arguments, file=file)
+            self.assertEqual(self.nodes_of(answer), {"d-a": goes}, arguments)
+        self.assertIn("metadata.name in (a)", json.dumps(answer["pods"]))
+        self.assertEqual(self.nodes_of(self.ask("--set-mode", "a=mig", "--fail", "a", file=file)), {})
+
+    def test_anonymised_a_cluster_needs_as_many_nodes(self):
+        """Names of hosts and taints of state are what --find-nodes changes on a node that is added."""
+        kind = gpu_node("kind", cards=1, taints=[{"key": "node.kubernetes.io/out-of-service", "value": "nodeshutdown",
+                                                  "effect": "NoExecute"}])
+        pods = [pod("p", vgpu(40960)), pod("pinned", vgpu(10), nodeSelector={"kubernetes.io/hostname": "kind"})]
+        pods[0]["metadata"]["annotations"] = {"volcano.sh/vgpu-time": "1763890000"}
+        tries = []
+        for waiting in (pods[:1], pods):
+            file = self.write("named.json", json.dumps(cluster(kind, *waiting)))
+            nameless = self.root / "nameless.json"
+            self.assertEqual(self.vgpusim("snapshot", file, "--anonymise", "--out", nameless).returncode, 0)
+            self.assertNotIn("17638", nameless.read_text())
+            found = [self.ask("--find-nodes", name, file=which)["find_nodes"]
+                     for name, which in (("kind", file), ("node-0001", nameless))]
+            self.assertEqual(found[0]["tries"], found[1]["tries"])
+            tries.append(found[0]["nodes"])
+        self.assertEqual(tries, [1, None])
 
     def test_kinds_of_the_catalog(self):
         for kind, expected in (("A100-40GB:hami_core:1", 2), ("A100-40GB:hami_core:8:16000:65536", 1),

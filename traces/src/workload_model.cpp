@@ -9,6 +9,7 @@
 #include "draws.hpp"
 #include "generator_limits.hpp"
 #include "model_parts.hpp"
+#include "table_reader.hpp"
 #include "vgpuformats/json.hpp"
 #include "vgpuformats/yaml.hpp"
 #include "vgputraces/arrivals.hpp"
@@ -184,8 +185,10 @@ public:
         if (!durations.quantiles.empty()) row.duration = in_ticks(quantile_s(durations.quantiles, probability));
         if (!of.estimate_factor || !row.duration) return;
         const auto [least, most] = *of.estimate_factor;
-        row.estimate = ticks{static_cast<std::int64_t>(
-            static_cast<double>(row.duration->count()) * (least + (most - least) * place) + 0.5)};
+        // As much as a table of arrivals may say.
+        constexpr std::int64_t estimate_max = table_seconds_max * vgpualloc::ticks_per_second.count();
+        const double wanted = static_cast<double>(row.duration->count()) * (least + (most - least) * place) + 0.5;
+        row.estimate = ticks{static_cast<std::int64_t>(std::min(wanted, static_cast<double>(estimate_max)))};
     }
 
 private:

@@ -3,6 +3,7 @@
 #include "vgpualloc/model/host_rules.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <string_view>
 
@@ -60,6 +61,20 @@ const taint& absence(bool unreachable) {
 }
 
 } // namespace
+
+bool is_state_taint(std::string_view key) noexcept {
+    constexpr std::array<std::string_view, 10> state_taints{"node.kubernetes.io/unschedulable",
+                                                            "node.kubernetes.io/not-ready",
+                                                            "node.kubernetes.io/unreachable",
+                                                            "node.kubernetes.io/memory-pressure",
+                                                            "node.kubernetes.io/disk-pressure",
+                                                            "node.kubernetes.io/pid-pressure",
+                                                            "node.kubernetes.io/out-of-service",
+                                                            "node.kubernetes.io/network-unavailable",
+                                                            "node.cloudprovider.kubernetes.io/uninitialized",
+                                                            "node.cloudprovider.kubernetes.io/shutdown"};
+    return std::ranges::find(state_taints, key) != state_taints.end();
+}
 
 std::optional<std::int64_t> whole_number(std::string_view text) noexcept {
     if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1); // from_chars takes '-' but no '+'

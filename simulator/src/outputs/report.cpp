@@ -1,7 +1,10 @@
 #include "vgpusim/outputs/report.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +18,12 @@
 namespace vgpusim {
 
 namespace {
+
+constexpr const char* wait_spread = "Wait";
+constexpr const char* slowdown_spread = "Bounded slowdown";
+constexpr const char* wait_figure = "Wait, mean";
+constexpr const char* slowdown_figure = "Bounded slowdown, mean";
+constexpr const char* unstarted_figure = "Jobs that never started";
 
 /// What a request asks for, in the order of the table: the number of GPUs, and whether it is but a part of one.
 using request_size = std::pair<std::int64_t, bool>;
@@ -62,9 +71,9 @@ void add_spreads(vgpureport::report_run& shown, const group_figures& group, cons
                                  .p99 = values.p99,
                                  .max = values.max});
     };
-    add("Wait", "s", group.wait_s);
+    add(wait_spread, "s", group.wait_s);
     add("Completion time", "s", group.jct_s);
-    add("Bounded slowdown", "", group.bounded_slowdown);
+    add(slowdown_spread, "", group.bounded_slowdown);
 }
 
 /// A curve of its own: a number of every sample.
@@ -79,7 +88,7 @@ void add_series(vgpureport::report_run& shown, const run_record& record, std::st
 }
 
 void add_figure(vgpureport::report_run& shown, std::string name, std::string unit, int decimals,
-                vgpureport::better direction, double value) {
+                vgpureport::better direction, std::optional<double> value) {
     shown.more_figures.push_back({.name = std::move(name),
                                   .unit = std::move(unit),
                                   .decimals = decimals,
@@ -140,12 +149,17 @@ void show_queue(vgpureport::report_run& shown, const run_record& record, const s
                [](const sample& moment) { return static_cast<double>(moment.waiting); });
 
     using vgpureport::better;
-    const auto add = [&shown](std::string name, std::string unit, int decimals, better direction, double value) {
+    const auto add = [&shown](std::string name, std::string unit, int decimals, better direction,
+                              std::optional<double> value) {
         add_figure(shown, std::move(name), std::move(unit), decimals, direction, value);
     };
-    add("Wait, mean", " s", 1, better::lower, figures.all.wait_s.mean);
+    const auto mean_of = [](const distribution& values) {
+        return values.count > 0 ? std::optional{values.mean} : std::nullopt;
+    };
+    add(wait_figure, " s", 1, better::lower, mean_of(figures.all.wait_s));
     shown.more_figures.back().headline = true;
-    add("Bounded slowdown, mean", "", 2, better::lower, figures.all.bounded_slowdown.mean);
+    add(slowdown_figure, "", 2, better::lower, mean_of(figures.all.bounded_slowdown));
+    add(unstarted_figure, "", 0, better::lower, static_cast<double>(figures.all.arrived - figures.all.started));
     if (!figures.by_queue.empty()) {
         add("Fairness over queues by served demand (Jain)", "", 3, better::higher, figures.jain_served);
         add("Fairness over queues by slowdown (Jain)", "", 3, better::higher, figures.jain_slowdown);
@@ -228,6 +242,26 @@ vgpureport::report_run describe(const run_record& record, const loaded_input& lo
     shown.latency_p50_us = record.result.decision_latency.quantile_us(0.50);
     shown.latency_p99_us = record.result.decision_latency.quantile_us(0.99);
     return shown;
+}
+
+void rank_only_comparable(std::vector<vgpureport::report_run>& runs) {
+    constexpr std::pair<const char*, const char*> figures[] = {{wait_figure, wait_spread},
+                                                               {slowdown_figure, slowdown_spread}};
+    for (const auto& [figure_name, spread_name] : figures) {
+        std::set<std::int64_t> jobs; // by run
+        for (const vgpureport::report_run& run : runs) {
+            const auto of_all = std::ranges::find_if(run.spreads, [&](const vgpureport::report_spread& row) {
+                return row.by.empty() && row.measure == spread_name;
+            });
+            jobs.insert(of_all == run.spreads.end() ? 0 : of_all->jobs);
+        }
+        if (jobs.size() < 2) continue;
+        for (vgpureport::report_run& run : runs) {
+            for (vgpureport::report_figure& figure : run.more_figures) {
+                if (figure.name == figure_name) figure.direction = vgpureport::better::neither;
+            }
+        }
+    }
 }
 
 } // namespace vgpusim

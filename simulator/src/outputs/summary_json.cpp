@@ -40,13 +40,15 @@ std::vector<std::pair<std::string, std::int64_t>> failures_of(const run_record& 
 
 namespace {
 
+/// Of no values there is no mean and no quantile: null.
 document json_of(const distribution& values) {
+    const auto number = [&values](double value) { return values.count > 0 ? document{value} : document{}; };
     return document::map({{"count", values.count},
-                          {"mean", values.mean},
-                          {"p50", values.p50},
-                          {"p95", values.p95},
-                          {"p99", values.p99},
-                          {"max", values.max}});
+                          {"mean", number(values.mean)},
+                          {"p50", number(values.p50)},
+                          {"p95", number(values.p95)},
+                          {"p99", number(values.p99)},
+                          {"max", number(values.max)}});
 }
 
 document json_of(const group_figures& group) {

@@ -133,7 +133,7 @@ private:
             });
             if (entry.find("key") == nullptr) continue;
             const std::string key = entry.find("key")->text;
-            if (!is_state_taint(key)) rename(entry, "key", name_class::label_key);
+            if (!vgpualloc::is_state_taint(key)) rename(entry, "key", name_class::label_key);
         }
     }
 

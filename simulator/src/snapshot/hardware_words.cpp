@@ -19,12 +19,9 @@ constexpr std::array annotations_read{"volcano.sh/node-vgpu-register",
                                       "volcano.sh/vgpu-use-gpuuuid",
                                       "volcano.sh/vgpu-podgroup-policy",
                                       "volcano.sh/vgpu-priority",
-                                      "volcano.sh/vgpu-time",
                                       "volcano.sh/devices-to-allocate",
                                       "volcano.sh/bind-phase",
-                                      "volcano.sh/bind-time",
                                       "volcano.sh/gpu-index",
-                                      "volcano.sh/predicate-time",
                                       "nvidia.com/use-gputype",
                                       "nvidia.com/nouse-gputype",
                                       "nvidia.com/use-gpuuuid",
@@ -39,10 +36,10 @@ constexpr std::array annotations_read{"volcano.sh/node-vgpu-register",
                                       "vgpualloc.io/cce-devices-allocated",
                                       "baseDeviceInfos",
                                       "hami-vnpu-core"};
-constexpr std::array annotation_words{"node",        "register",  "nvidia", "use",      "no",     "uuid",
-                                      "devices",     "allocated", "to",     "allocate", "vgpu",   "mig",
-                                      "allocations", "bind",      "phase",  "time",     "device", "cordon",
-                                      "scheduler",   "policy",    "gpu",    "scoring",  "weights"};
+constexpr std::array annotation_words{"node",        "register",  "nvidia",  "use",      "no",     "uuid",
+                                      "devices",     "allocated", "to",      "allocate", "vgpu",   "mig",
+                                      "allocations", "bind",      "phase",   "device",   "cordon", "scheduler",
+                                      "policy",      "gpu",       "scoring", "weights"};
 constexpr std::array node_annotations{"volcano.sh/vgpu-node", "hami.io/vgpu-node"};
 constexpr std::array group_annotations{"scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name"};
 /// Parts of model names, which need not be those of a device that is there.
@@ -58,8 +55,6 @@ constexpr std::array labels_read{"accelerator",
                                  "vnpu-level",
                                  "ring-controller.atlas"};
 constexpr std::array discovery_words{".product", ".memory", ".replicas", ".sharing-strategy", ".count"};
-constexpr std::array state_taints{"unschedulable", "not-ready",    "unreachable",        "memory-pressure",
-                                  "disk-pressure", "pid-pressure", "network-unavailable"};
 
 /// Words of the formats that annotations are in, and of what dialects compare with.
 constexpr std::array format_words{"id",
@@ -220,11 +215,6 @@ bool is_label_read(std::string_view key, const pseudonyms& names) {
     key.remove_prefix(domain.size());
     key.remove_suffix(std::min(key.size(), std::string_view{*word}.size()));
     return key == "gpu.shared" || names.is_plain(key);
-}
-
-bool is_state_taint(std::string_view key) {
-    constexpr std::string_view domain = "node.kubernetes.io/";
-    return key.starts_with(domain) && is_one_of(key.substr(domain.size()), state_taints);
 }
 
 bool is_amount(std::string_view text) {

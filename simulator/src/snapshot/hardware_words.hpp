@@ -26,8 +26,6 @@ using npu_words = std::set<std::string, std::greater<>>;
 
 /// Whether a dialect reads a label of that name.
 [[nodiscard]] bool is_label_read(std::string_view key, const pseudonyms& names);
-/// Whether a taint says what Kubernetes found out about a node, and not what the node is for.
-[[nodiscard]] bool is_state_taint(std::string_view key);
 
 /// A quantity as Kubernetes writes it.
 [[nodiscard]] bool is_amount(std::string_view text);

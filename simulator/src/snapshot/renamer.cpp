@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "vgpualloc/model/host_rules.hpp"
 #include "vgpuformats/json.hpp"
 
 namespace vgpusim::snapshots {
@@ -42,7 +43,8 @@ void renamer::empty_items(document& object, std::string_view member) {
 }
 
 std::string renamer::label_key(const std::string& key) {
-    return is_label_read(key, names_) ? key : name(name_class::label_key, key);
+    // The name of a node is a label of its own, which nodes that are added get for themselves.
+    return is_label_read(key, names_) || key == vgpualloc::hostname_label ? key : name(name_class::label_key, key);
 }
 
 std::string renamer::label_value(const std::string& key, const std::string& value) {

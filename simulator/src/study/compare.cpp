@@ -95,6 +95,7 @@ named_texts comparison_files(const std::vector<run_record>& records, const loade
             files.emplace_back(folder_of(record.config.policy) + "/" + name, std::move(text));
         }
     }
+    rank_only_comparable(shown);
     shown.front().answer = verdict_of(records);
     files.emplace_back(summaries_name, vgpuformats::print_json(summaries, 2) + "\n");
     files.emplace_back(report_name, vgpureport::render_report(shown));

@@ -4,6 +4,7 @@
 #include <array>
 #include <iterator>
 #include <memory>
+#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
@@ -28,21 +29,25 @@ using vgpuformats::document;
 
 namespace {
 
-using measured_run = std::array<double, std::size(compared_measures)>;
+struct measured_value {
+    double value = 0.0;
+    std::size_t jobs = 0; ///< of which it is the mean, where it is one
+};
+using measured_run = std::array<measured_value, std::size(compared_measures)>;
 
 /// In the order of compared_measures.
 measured_run measures_of(const run_record& record, const simulation_input& input) {
     const run_figures figures = figures_of(record);
-    measured_run values{figures.served_ratio,
-                        figures.allocation_mean_ratio,
-                        figures.unusable_milli,
-                        static_cast<double>(record.rows.placed),
-                        0.0,
-                        0.0};
+    measured_run values{{{figures.served_ratio},
+                         {figures.allocation_mean_ratio},
+                         {figures.unusable_milli},
+                         {static_cast<double>(record.rows.placed)},
+                         {},
+                         {}}};
     if (!record.has_queue) return values;
-    const queue_figures queue = queue_figures_of(record, input);
-    values[4] = queue.all.wait_s.mean;
-    values[5] = queue.all.bounded_slowdown.mean;
+    const group_figures all = queue_figures_of(record, input).all;
+    values[4] = {.value = all.wait_s.mean, .jobs = all.wait_s.count};
+    values[5] = {.value = all.bounded_slowdown.mean, .jobs = all.bounded_slowdown.count};
     return values;
 }
 
@@ -122,7 +127,9 @@ expected<seeds_comparison> compare_seeds(const run_config& config, const seed_ra
         for (std::size_t policy = 0; policy < policies.size(); ++policy) {
             measured_policy values{.policy = policies[policy], .values = {}};
             for (std::size_t seed = 0; seed < seeds.count(); ++seed) {
-                values.values.push_back(measured[seed * policies.size() + policy][m]);
+                const measured_value& entry = measured[seed * policies.size() + policy][m];
+                values.values.push_back(entry.value);
+                if (compared_measures[m].of_queues) values.jobs.push_back(entry.jobs);
             }
             figures.policies.push_back(std::move(values));
         }
@@ -131,9 +138,21 @@ expected<seeds_comparison> compare_seeds(const run_config& config, const seed_ra
     return result;
 }
 
+bool is_comparable(const compared_figures& figures, std::size_t policy) {
+    const auto& jobs = figures.policies.front().jobs;
+    return std::ranges::find(jobs, std::size_t{0}) == jobs.end() && jobs == figures.policies[policy].jobs;
+}
+
 std::string difference_in_words(const compared_figures& figures, std::size_t policy) {
     const auto& first = figures.policies.front();
     const auto& second = figures.policies[policy];
+    if (!is_comparable(figures, policy)) {
+        const auto total = [](const measured_policy& of) {
+            return std::accumulate(of.jobs.begin(), of.jobs.end(), std::size_t{0});
+        };
+        return fmt::format("{}: {} and {} are not compared, as theirs are of {} and {} jobs.", figures.measure->words,
+                           second.policy, first.policy, total(second), total(first));
+    }
     const auto difference = paired_difference_of(first.values, second.values);
     const double scale = figures.measure->scale;
     if (!difference.is_shown()) {
@@ -168,14 +187,20 @@ document json_of(const seeds_comparison& comparison) {
         inputs.push_back(document::map({{"path", file.path}, {"sha256", file.sha256}}));
     }
     document policies = document::list();
-    for (const auto& [policy, unused] : comparison.measures.front().policies) {
-        document entry = document::map({{"policy", policy}});
+    for (const measured_policy& of : comparison.measures.front().policies) {
+        document entry = document::map({{"policy", of.policy}});
         for (const compared_figures& figures : comparison.measures) {
             const auto& values = figures.policies[policies.items.size()].values;
+            const auto& jobs = figures.policies[policies.items.size()].jobs;
+            const bool of_some = std::ranges::find(jobs, std::size_t{0}) == jobs.end();
             document by_seed = document::list();
-            for (const double value : values) by_seed.push_back(value);
+            for (std::size_t seed = 0; seed < values.size(); ++seed) {
+                by_seed.push_back(jobs.empty() || jobs[seed] > 0 ? document{values[seed]} : document{});
+            }
             entry[std::string{figures.measure->name}] =
-                document::map({{"mean", mean_of(values)}, {"sd", deviation_of(values)}, {"by_seed", by_seed}});
+                document::map({{"mean", of_some ? document{mean_of(values)} : document{}},
+                               {"sd", of_some ? document{deviation_of(values)} : document{}},
+                               {"by_seed", by_seed}});
         }
         policies.push_back(std::move(entry));
     }
@@ -184,16 +209,19 @@ document json_of(const seeds_comparison& comparison) {
         for (std::size_t i = 1; i < figures.policies.size(); ++i) {
             const auto difference = paired_difference_of(figures.policies[0].values, figures.policies[i].values);
             const bool better = (difference.mean > 0.0) == figures.measure->more_is_better;
+            const bool comparable = is_comparable(figures, i);
+            const auto number = [comparable](double value) { return comparable ? document{value} : document{}; };
             differences.push_back(document::map({{"measure", figures.measure->name},
                                                  {"policy", figures.policies[i].policy},
                                                  {"against", figures.policies[0].policy},
-                                                 {"mean", difference.mean},
-                                                 {"low_95", difference.low},
-                                                 {"high_95", difference.high},
+                                                 {"mean", number(difference.mean)},
+                                                 {"low_95", number(difference.low)},
+                                                 {"high_95", number(difference.high)},
                                                  {"seeds_matter", difference.seeds_matter},
-                                                 {"shown", !difference.is_shown() ? "no difference"
-                                                           : better               ? "better"
-                                                                                  : "worse"}}));
+                                                 {"shown", !comparable              ? "not comparable"
+                                                           : !difference.is_shown() ? "no difference"
+                                                           : better                 ? "better"
+                                                                                    : "worse"}}));
         }
     }
     document seeds = document::list();
@@ -214,6 +242,7 @@ document json_of(const seeds_comparison& comparison) {
 named_texts seeds_comparison_files(const seeds_comparison& comparison) {
     std::vector<vgpureport::report_run> shown;
     for (const run_record& record : comparison.first_runs) shown.push_back(describe(record, comparison.first_input));
+    rank_only_comparable(shown);
     std::string answer =
         fmt::format("Over seeds {}, 95 % confidence intervals of differences seed by seed.", comparison.seeds.text());
     for (const compared_figures& figures : comparison.measures) {

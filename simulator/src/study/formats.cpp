@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::array<std::string_view, 5> keys_openb_ignores{"classes", "config", "mapping", "queues",
                                                              "scheduler_config"};
-constexpr std::array<std::string_view, 2> keys_kubernetes_ignores{"mapping", "skip_bad_rows"};
+constexpr std::array<std::string_view, 3> keys_kubernetes_ignores{"mapping", "mode", "skip_bad_rows"};
 /// A list of jobs says itself when they leave, and is replayed as it is.
 constexpr std::array<std::string_view, 4> keys_jobs_ignore{"classes", "departures", "scheduler_config", "tune"};
 

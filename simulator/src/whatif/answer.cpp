@@ -96,6 +96,9 @@ public:
         result_.seed = asked_->seed;
         result_.warnings = state_->warnings;
         result_.before = figures();
+        // A node is added as the one that it is like will be, and may be like one that is lost.
+        auto evicted = apply(*state_, {.modes = asked_->wanted.modes}, *objects_);
+        if (!evicted) return unexpected(evicted.error());
         std::vector<std::pair<node_kind, std::int64_t>> added;
         for (const node_addition& entry : asked_->wanted.added_nodes) {
             auto kind = kind_named(entry.kind, "--add-nodes");
@@ -108,7 +111,8 @@ public:
             if (!kind) return unexpected(kind.error());
             looked_for = *std::move(kind);
         }
-        const auto evicted = apply(*state_, asked_->wanted, *objects_);
+        evicted = apply(*state_, {.drained = asked_->wanted.drained, .failed = asked_->wanted.failed}, *objects_,
+                        *std::move(evicted));
         if (!evicted) return unexpected(evicted.error());
         for (const auto& [kind, count] : added) static_cast<void>(add_nodes(*state_, kind, count));
         queue_ = make_queue(*state_, *objects_, *evicted, asked_->wanted.added_pods);

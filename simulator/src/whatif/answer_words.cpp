@@ -101,15 +101,19 @@ void add_kind(const answer& answered, std::string& text) {
     };
     if (!kind.found.never.empty()) {
         text += "\n";
-        add_line(text, fmt::format("no number of nodes like {} is enough: an empty one refuses", kind.kind));
+        add_line(text, fmt::format("no number of nodes like {} is enough: neither an empty one nor any other node "
+                                   "has a place for",
+                                   kind.kind));
         for (std::size_t i = 0; i < kind.never.size(); ++i) {
             add_line(text,
                      fmt::format("  {}: {}", answered.pods[kind.found.never[i]].asked.pod.full_name(), kind.never[i]));
         }
     } else if (!kind.found.nodes) {
         text += "\n";
-        add_line(text, fmt::format("all do not fit with any number of nodes like {} that was tried, up to {}",
-                                   kind.kind, kind.found.nodes_max));
+        add_line(text,
+                 fmt::format("all do not fit with any number of nodes like {} that was tried; with {} these find no "
+                             "place: {}",
+                             kind.kind, kind.found.nodes_max, names(kind.found.most)));
     } else if (*kind.found.nodes == 0) {
         text += "\n";
         add_line(text, fmt::format("no more nodes like {} are needed: all fit", kind.kind));
@@ -238,6 +242,7 @@ document kind_json(const answer& answered) {
                                      {"nodes_max", kind.found.nodes_max},
                                      {"tries", document::list()},
                                      {"refused_with_one_less", pods(kind.found.one_less)},
+                                     {"refused_with_most", pods(kind.found.most)},
                                      {"never", document::list()}});
     for (const nodes_try& entry : kind.found.tries) {
         result["tries"].push_back(document::map({{"nodes", entry.nodes}, {"refused", entry.refused}}));

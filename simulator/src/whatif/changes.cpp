@@ -26,11 +26,6 @@ using vgpualloc::unexpected;
 
 namespace {
 
-constexpr const char* hostname_label = "kubernetes.io/hostname";
-
-/// Taints that Kubernetes puts on a node for what it is now, and not for what it is for.
-bool is_of_state(const vgpualloc::taint& entry) { return entry.key.starts_with("node.kubernetes.io/"); }
-
 error unknown(const std::string& option, const std::string& value, std::string expected_text) {
     return {.code = error_code::unknown_name,
             .where = option,
@@ -65,7 +60,7 @@ node_kind kind_of(const kube::snapshot& state, node_index where) {
     host.unschedulable = false;
     host.ready = true;
     host.unreachable = false;
-    std::erase_if(host.taints, is_of_state);
+    std::erase_if(host.taints, [](const vgpualloc::taint& entry) { return vgpualloc::is_state_taint(entry.key); });
     for (auto& device : result.described.devices) device.service = vgpualloc::service_state::in_service;
     for (auto& device : result.devices) device.registered.healthy = true;
     for (const auto& amounts : state.extended) result.extended.push_back(amounts[where.at()]);
@@ -92,7 +87,7 @@ std::vector<node_index> add_nodes(kube::snapshot& state, const node_kind& kind, 
         node described = kind.described;
         described.name = name;
         for (auto& [label, value] : described.host.labels) {
-            if (label == hostname_label) value = name;
+            if (label == vgpualloc::hostname_label) value = name;
         }
         std::vector<kube::snapshot_device> devices = kind.devices;
         for (std::size_t d = 0; d < devices.size(); ++d) {
@@ -126,7 +121,8 @@ namespace {
 /// Applies changes one after the other.
 class changer {
 public:
-    changer(kube::snapshot& state, const std::vector<kube::manifest>& objects) : state_{&state}, objects_{&objects} {}
+    changer(kube::snapshot& state, const std::vector<kube::manifest>& objects, std::vector<pod_id> evicted)
+        : state_{&state}, objects_{&objects}, evicted_{std::move(evicted)} {}
 
     expected<void> drain(const std::string& name) {
         const auto where = find_node(*state_, name, "--drain");
@@ -154,6 +150,10 @@ public:
                 evict(pod);
             }
         }
+        std::erase_if(evicted_, [&](pod_id pod) { // a change of mode evicted it
+            const kube::bound_pod& bound = state_->bound[pod.at()];
+            return bound.node == *where && of_nodes.contains(bound.pod.full_name());
+        });
         const auto removed = state_->book->remove_node(*where);
         VGA_ASSERT(removed.has_value(), "the node is there");
         forget_devices(*state_, *where);
@@ -218,6 +218,7 @@ private:
                 own.push_back(&device);
                 registered.push_back(device.registered);
                 registered.back().mode = wanted.mode;
+                registered.back().healthy = true; // what is read as unhealthy could not be made
             }
             if (own.empty()) continue;
             auto written = *object->node;
@@ -228,7 +229,15 @@ private:
                 const bool is_read = d < reading.devices.size() && reading.devices[d].mode == wanted.mode &&
                                      reading.devices[d].uuid == own[d]->registered.uuid;
                 if (!is_read) return unexpected(no_word_for(wanted, *spoken));
+                if (!reading.devices[d].healthy) {
+                    VGA_ASSERT(!reading.problems.empty(), "a dialect says why it cannot read a device");
+                    error unmade = reading.problems.front();
+                    unmade.where = "--set-mode: " + unmade.where;
+                    return unexpected(std::move(unmade));
+                }
+                const bool healthy = own[d]->registered.healthy;
                 own[d]->registered = reading.devices[d];
+                own[d]->registered.healthy = healthy;
             }
         }
         return changed;
@@ -286,8 +295,7 @@ private:
     [[nodiscard]] std::set<std::string> pods_of_nodes() const {
         std::set<std::string> names;
         for (const kube::manifest& object : *objects_) {
-            if (object.controller == "DaemonSet" || object.controller == "Node")
-                names.insert(kube::namespace_of(object) + "/" + object.name);
+            if (belongs_to_its_node(object)) names.insert(kube::namespace_of(object) + "/" + object.name);
         }
         return names;
     }
@@ -310,8 +318,8 @@ private:
 } // namespace
 
 expected<std::vector<pod_id>> apply(kube::snapshot& state, const changes& wanted,
-                                    const std::vector<kube::manifest>& objects) {
-    changer changes_cluster{state, objects};
+                                    const std::vector<kube::manifest>& objects, std::vector<pod_id> evicted) {
+    changer changes_cluster{state, objects, std::move(evicted)};
     for (const mode_change& entry : wanted.modes) {
         if (auto done = changes_cluster.set_mode(entry); !done) return unexpected(done.error());
     }

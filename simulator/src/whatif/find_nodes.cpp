@@ -30,7 +30,10 @@ public:
         std::int64_t fails = 0;
         std::int64_t suffices = std::min<std::int64_t>(1, result_.nodes_max);
         while (!all_fit(suffices)) {
-            if (suffices == result_.nodes_max) return std::move(result_);
+            if (suffices == result_.nodes_max) {
+                result_.most = refused_with(suffices);
+                return std::move(result_);
+            }
             fails = suffices;
             suffices = std::min(2 * suffices, result_.nodes_max);
         }

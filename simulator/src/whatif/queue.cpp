@@ -24,6 +24,10 @@ std::string_view to_string(pod_origin origin) noexcept {
     return names[static_cast<std::size_t>(origin)];
 }
 
+bool belongs_to_its_node(const kube::manifest& pod) noexcept {
+    return pod.controller == "DaemonSet" || pod.controller == "Node";
+}
+
 namespace {
 
 /// The group of pods that a pod says it belongs to.
@@ -49,6 +53,14 @@ std::optional<error> why_unreadable(const kube::snapshot& state, const kube::sna
     return served.error();
 }
 
+/// Lets a pod go to one node only.
+void stay_on(const std::string& node, vgpualloc::pod_request& request) {
+    auto& rules = request.rules;
+    if (!rules.has_affinity) rules.affinity.emplace_back();
+    rules.has_affinity = true;
+    for (auto& term : rules.affinity) term.names.push_back({.key = "metadata.name", .values = {node}});
+}
+
 class queue_maker {
 public:
     queue_maker(const kube::snapshot& state, const std::vector<kube::manifest>& objects)
@@ -61,6 +73,9 @@ public:
             const kube::bound_pod& bound = state_->bound[id.at()];
             queued_pods& entry = add(bound.pod, pod_origin::evicted);
             entry.from = state_->nodes().nodes[bound.node.at()].name;
+            const auto object = by_name_.find(entry.pod.full_name());
+            if (object != by_name_.end() && belongs_to_its_node(*object->second))
+                stay_on(entry.from, entry.pod.request);
             --running_[entry.gang];
         }
     }

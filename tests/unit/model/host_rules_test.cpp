@@ -286,5 +286,13 @@ TEST(host_rules, what_differs_is_named) {
     EXPECT_EQ(differing_label({}, facts), nullptr);
 }
 
+TEST(host_rules, taints_of_state_are_those_that_kubernetes_sets) {
+    EXPECT_TRUE(is_state_taint("node.kubernetes.io/not-ready"));
+    EXPECT_TRUE(is_state_taint("node.kubernetes.io/out-of-service"));
+    EXPECT_TRUE(is_state_taint("node.cloudprovider.kubernetes.io/shutdown"));
+    EXPECT_FALSE(is_state_taint("node.kubernetes.io/gpus-only"));
+    EXPECT_FALSE(is_state_taint("nvidia.com/gpu"));
+}
+
 } // namespace
 } // namespace vgpualloc

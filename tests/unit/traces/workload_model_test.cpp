@@ -1,5 +1,6 @@
 #include "vgputraces/workload_model.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -95,6 +96,16 @@ TEST(workload_model, the_model_that_is_written_makes_the_same_again) {
     EXPECT_NE(made_from(first.model, options_with(10)).arrivals, first.arrivals);
     EXPECT_TRUE(vgputraces::is_workload_model(first.model));
     EXPECT_FALSE(vgputraces::is_workload_model("{\"nodes\": {}}"));
+}
+
+TEST(workload_model, an_estimate_is_one_that_a_table_may_say) {
+    const auto most = made_from(model_of(
+        mig_node, R"({"name": "m", "weight": 1, "mean_duration_s": 1000000000, "estimate_factor": 1000})", 99));
+    const auto table = vgputraces::read_arrivals(most.arrivals, "arrivals.csv");
+    ASSERT_TRUE(table) << table.error().message();
+    vgpualloc::ticks longest;
+    for (const auto& row : table->rows) longest = std::max(longest, row.estimate.value());
+    EXPECT_EQ(longest, vgpualloc::ticks{1'000'000'000'000'000'000});
 }
 
 TEST(workload_model, durations_are_constant_or_exponential_or_by_quantiles) {

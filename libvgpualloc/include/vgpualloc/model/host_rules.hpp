@@ -24,6 +24,13 @@ struct taint {
     auto operator<=>(const taint&) const = default;
 };
 
+/// Whether a taint of that key says what Kubernetes or the cloud found out about a node, and not what the node is for:
+/// the well-known taints of kubernetes.io/docs/reference/labels-annotations-taints.
+[[nodiscard]] bool is_state_taint(std::string_view key) noexcept;
+
+/// The label that has the name of its node.
+inline constexpr std::string_view hostname_label = "kubernetes.io/hostname";
+
 /// A toleration of a pod. An empty key with `any_value` tolerates every taint.
 struct toleration {
     std::string key{};

@@ -37,12 +37,17 @@ inline constexpr compared_measure compared_measures[] = {
 struct measured_policy {
     std::string policy;
     std::vector<double> values;
+    std::vector<std::size_t> jobs{}; ///< of measures of_queues: how many jobs the value is the mean of
 };
 
 struct compared_figures {
     const compared_measure* measure = nullptr;
     std::vector<measured_policy> policies; ///< in the order of the comparison; what differs is told against the first
 };
+
+/// Whether a policy's values are of as many jobs as those of the first one, seed by seed, and of any: a policy that
+/// starts only what need not wait would have the shortest waits.
+[[nodiscard]] bool is_comparable(const compared_figures& figures, std::size_t policy);
 
 struct seeds_comparison {
     run_config config; ///< policy and seed are those of the first run
@@ -67,7 +72,7 @@ compare_seeds(const run_config& config, const seed_range& seeds, loaded_input fi
               const std::vector<std::string>& policies, std::size_t jobs, const std::function<void(std::size_t)>& tell);
 
 /// "spread serves …": what the differences of the measure show of a policy against the first one, in a sentence, or
-/// that no difference is shown.
+/// that no difference is shown, or that the two cannot be compared (is_comparable()).
 [[nodiscard]] std::string difference_in_words(const compared_figures& figures, std::size_t policy);
 
 /// compare.json and report.html.

@@ -60,12 +60,13 @@ void forget_nodes(vgpualloc::kube::snapshot& state, const std::vector<vgpualloc:
 
 /// Changes modes, drains and fails, and releases the pods that this evicts: those on the node, or with a part of the
 /// device that fails; for another mode, those with a part of any device of the node. Pods of a DaemonSet stay on a node
-/// that is drained, as kubectl drain leaves them; `objects`, those of the snapshot, say which they are. Returns the
-/// evicted pods, ascending. Errors: unknown_name for nodes, devices and modes that there are none of, which list those
-/// that there are; duplicate for a node that is to go twice; those of add_device() for a mode that a device cannot
-/// have.
+/// that is drained, as kubectl drain leaves them, and go with one that fails; `objects`, those of the snapshot, say
+/// which they are. Returns the evicted pods, ascending, and those of `evicted`, which earlier changes evicted. Errors:
+/// unknown_name for nodes, devices and modes that there are none of, which list those that there are; duplicate for a
+/// node that is to go twice; those of add_device() and of the node's dialects for a mode that a device cannot have.
 [[nodiscard]] vgpualloc::expected<std::vector<vgpualloc::pod_id>>
-apply(vgpualloc::kube::snapshot& state, const changes& wanted, const std::vector<vgpualloc::kube::manifest>& objects);
+apply(vgpualloc::kube::snapshot& state, const changes& wanted, const std::vector<vgpualloc::kube::manifest>& objects,
+      std::vector<vgpualloc::pod_id> evicted = {});
 
 /// The node of that name. Error unknown_name, which lists the first of those that there are; `option` is where.
 [[nodiscard]] vgpualloc::expected<vgpualloc::node_index> find_node(const vgpualloc::kube::snapshot& state,

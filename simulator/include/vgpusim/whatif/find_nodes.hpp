@@ -20,12 +20,15 @@ struct nodes_try {
 
 struct nodes_found {
     /// All fit with so many, and with one less they do not. None: there is no such number up to `nodes_max`, or there
-    /// are pods that an empty node of the kind does not take.
+    /// are pods that `never` fit.
     std::optional<std::int64_t> nodes{};
-    std::int64_t nodes_max = 0;          ///< what was looked up to
-    std::vector<nodes_try> tries{};      ///< in order
-    std::vector<std::size_t> never{};    ///< positions in pod_queue::pods: no empty node of the kind takes them
+    std::int64_t nodes_max = 0;     ///< what was looked up to
+    std::vector<nodes_try> tries{}; ///< in order
+    /// Positions in pod_queue::pods: those that neither the cluster as it is nor an empty node of the kind has a place
+    /// for, and gangs with fewer pods than have to run.
+    std::vector<std::size_t> never{};
     std::vector<std::size_t> one_less{}; ///< positions of those that find no place with one node less
+    std::vector<std::size_t> most{};     ///< without `nodes`: of those that find no place with `nodes_max` either
 };
 
 /// Tries by doubling, then halves the interval between a number that suffices and one that does not until they are

@@ -1,6 +1,8 @@
 #include "vgpusim/study/compare_seeds.hpp"
 
+#include <cstddef>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,6 +29,20 @@ TEST(compare_seeds, says_better_worse_or_no_difference) {
     EXPECT_THAT(difference_in_words(figures(3, {5, 5}, {5, 5}), 1), HasSubstr("no difference shown"));
     EXPECT_THAT(difference_in_words(figures(3, {5, 5}, {7, 7}), 1),
                 HasSubstr("by 2.000 (the seed changes nothing: all runs are one)"));
+}
+
+TEST(compare_seeds, means_of_other_numbers_of_jobs_are_not_compared) {
+    auto waits = figures(4, {100, 110}, {5, 6});
+    waits.policies[0].jobs = {10, 10};
+    for (const std::vector<std::size_t>& jobs : {std::vector<std::size_t>{10, 9}, {10, 0}}) {
+        waits.policies[1].jobs = jobs;
+        EXPECT_FALSE(is_comparable(waits, 1));
+        EXPECT_THAT(difference_in_words(waits, 1), HasSubstr("two and one are not compared, as theirs are of 1"));
+    }
+    waits.policies[1].jobs = {10, 10};
+    EXPECT_TRUE(is_comparable(waits, 1));
+    for (auto& policy : waits.policies) policy.jobs = {10, 0};
+    EXPECT_FALSE(is_comparable(waits, 1));
 }
 
 TEST(compare_seeds, one_seed_and_standard_input_are_refused) {
