@@ -2,6 +2,7 @@
 #include "vgpualloc/metrics/fragmentation.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "vgpualloc/core/config.hpp"
@@ -24,6 +25,16 @@ constexpr std::array<std::array<double, lanes>, lanes> one_hot = [] {
 
 constexpr std::size_t bucket(fragmentation_bucket which) noexcept { return static_cast<std::size_t>(which); }
 
+/// The first of each: containers that ask for the same lack devices together.
+std::vector<device_request> without_repetitions(const std::vector<device_request>& containers) {
+    std::set<device_request> known;
+    std::vector<device_request> distinct;
+    for (const device_request& container : containers) {
+        if (known.insert(container).second) distinct.push_back(container);
+    }
+    return distinct;
+}
+
 } // namespace
 
 fragmentation_model::fragmentation_model(const workload& target) {
@@ -44,9 +55,10 @@ void fragmentation_model::list_needs(const workload& target) {
             without_devices_.push_back(entry);
             continue;
         }
-        const auto need = std::ranges::find(needs_, pod.containers);
+        auto containers = without_repetitions(pod.containers);
+        const auto need = std::ranges::find(needs_, containers);
         entry.need = static_cast<std::uint32_t>(need - needs_.begin());
-        if (need == needs_.end()) needs_.push_back(pod.containers);
+        if (need == needs_.end()) needs_.push_back(std::move(containers));
         with_devices_.push_back(entry);
         frequency_of_.push_back(entry.frequency);
         need_of_.push_back(static_cast<std::int32_t>(entry.need));

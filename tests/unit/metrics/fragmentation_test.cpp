@@ -125,6 +125,17 @@ TEST(fragmentation, a_node_without_devices_and_a_workload_without_pods_have_none
     EXPECT_EQ(nothing.unusable(node.config(), milli_cpu{0}), 0.0);
 }
 
+TEST(fragmentation, a_container_that_is_repeated_lacks_no_more_than_once) {
+    const device_request small = want(1, 300);
+    const device_request large = want(2, 900);
+    const devices_of node{{1000, 500, 1000}, "G2", false};
+    fragmentation_model once{typical(1000, {small, large})};
+    fragmentation_model often{typical(1000, {small, small, large, small, large})};
+    fragmentation_model three{typical(1000, {small, large, want(3, 900)})};
+    EXPECT_EQ(once.buckets(node.config(), milli_cpu{1000}).milli, often.buckets(node.config(), milli_cpu{1000}).milli);
+    EXPECT_NE(once.buckets(node.config(), milli_cpu{1000}).milli, three.buckets(node.config(), milli_cpu{1000}).milli);
+}
+
 TEST(fragmentation, remembers_by_every_cpu_step) {
     workload target;
     for (const std::int64_t cpu : {0, 1, 1000, 5000, 90000}) {
