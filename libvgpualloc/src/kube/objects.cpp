@@ -45,16 +45,20 @@ std::string place_at(const std::string& place, std::int32_t line) {
 
 } // namespace
 
-object_cursor object_cursor::inner(const document* value, const std::string& path) const {
-    object_cursor cursor{value, value == nullptr ? place_ : place_at(place_, value->place.line), *problems_};
-    cursor.path_ = path_.empty() || path.starts_with('[') ? path_ + path : path_ + "." + path;
+// Every field of every object is looked at, and few are wrong: a place becomes words only where it is told.
+object_cursor object_cursor::inner(const document* value, std::string_view path) const {
+    object_cursor cursor{*this};
+    cursor.value_ = value;
+    if (value != nullptr && value->place.line != 0) cursor.line_ = value->place.line;
+    if (!path_.empty() && !path.starts_with('[')) cursor.path_ += '.';
+    cursor.path_ += path;
     return cursor;
 }
 
 object_cursor object_cursor::at(std::string_view key) const {
-    if (!present()) return inner(nullptr, std::string{key});
+    if (!present()) return inner(nullptr, key);
     if (value_->kind != value_kind::map) fail(error_code::malformed, shown(*value_), "an object");
-    return inner(value_->find(key), std::string{key});
+    return inner(value_->find(key), key);
 }
 
 std::vector<object_cursor> object_cursor::items() const {
@@ -140,16 +144,17 @@ kubernetes::text_map object_cursor::scalars() const {
 
 void object_cursor::fail(error_code code, const std::string& value, const std::string& expected) const {
     constexpr std::size_t problems_max = 100; // of an object; and each is told once
-    const auto is_known = [this](const error& known) { return known.where == place_ && known.field == path_; };
+    const std::string place = place_at(*object_, line_);
+    const auto is_known = [&](const error& known) { return known.where == place && known.field == path_; };
     if (problems_->size() >= problems_max || std::ranges::any_of(*problems_, is_known)) return;
     if (is_helm_template(value)) { // what is wrong with it nobody can say before that
-        problems_->push_back({error_code::unsupported, place_, path_, "", value + " " + template_expected});
+        problems_->push_back({error_code::unsupported, place, path_, "", value + " " + template_expected});
         return;
     }
     // A value that is not there cannot be quoted: without the verb the sentence would read like a glossary.
     const bool absent = code == error_code::missing && value.empty();
     const bool is_empty_text = value.empty() && present() && value_->kind == value_kind::text;
-    problems_->push_back({code, place_, path_, is_empty_text && !absent ? "\"\"" : value,
+    problems_->push_back({code, place, path_, is_empty_text && !absent ? "\"\"" : value,
                           (absent ? "missing; expected " : "") + expected});
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,7 +25,7 @@ using vgpuformats::value_kind;
 class object_cursor {
 public:
     object_cursor(const document* value, std::string place, std::vector<error>& problems)
-        : value_{value}, place_{std::move(place)}, problems_{&problems} {}
+        : value_{value}, object_{std::make_shared<const std::string>(std::move(place))}, problems_{&problems} {}
 
     [[nodiscard]] bool present() const { return value_ != nullptr && value_->kind != value_kind::null; }
     /// A member; a problem if this is there but no map.
@@ -50,10 +51,11 @@ public:
     [[nodiscard]] std::int32_t line() const { return value_ == nullptr ? 0 : value_->place.line; }
 
 private:
-    [[nodiscard]] object_cursor inner(const document* value, const std::string& path) const;
+    [[nodiscard]] object_cursor inner(const document* value, std::string_view path) const;
 
     const document* value_;
-    std::string place_;
+    std::shared_ptr<const std::string> object_; ///< its place
+    std::int32_t line_ = 0;                     ///< of the value, or of what it would be in; 0: not known
     std::string path_;
     std::vector<error>* problems_;
 };
