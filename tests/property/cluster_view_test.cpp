@@ -180,6 +180,9 @@ TEST(cluster_view_property, any_order_of_events_ends_in_the_same_ledger) {
             return;
         }
         RC_ASSERT(kube_test::difference(view, *state) == "");
+        RC_ASSERT(kube_test::difference(view, view.to_snapshot()) == "");
+        kube::cluster_view reread = view.read_as(dialects);
+        RC_ASSERT(kube_test::difference(reread, *state) == "");
         // The same objects again, each once, in another order.
         kube::cluster_view again{dialects};
         auto shuffled = objects;

@@ -69,6 +69,7 @@ PLANTED = [
     ("clock", "libvgpualloc/src/mode/mig.cpp", "std::chrono::steady_clock::now();"),
     ("pure", "libvgpualloc/src/mode/mig.cpp", "#include <iostream>"),
     ("pure", HEADERS + "mode/mig.hpp", "#include <thread>"),
+    ("lock", HEADERS + "mode/mig.hpp", "#include <mutex>"),
     ("getenv", "libvgpualloc/src/mode/mig.cpp", 'std::getenv("HOME");'),
     ("long-double", HEADERS + "metrics/fairness.hpp", "long  double sum;"),
     ("reduce", "simulator/src/loop.cpp", "std::reduce(a, b);"),

@@ -43,6 +43,7 @@ public:
 
     [[nodiscard]] assignment_reading read_assignment(const kubernetes::pod& pod,
                                                      std::span<const device_registration> devices) const override;
+    [[nodiscard]] bool times_in_nanoseconds() const noexcept override { return true; }
     [[nodiscard]] kubernetes::text_map write_assignment(const kubernetes::pod& pod,
                                                         std::span<const device_registration> devices,
                                                         const decision& decided) const override;

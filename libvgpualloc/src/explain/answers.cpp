@@ -144,7 +144,7 @@ private:
                               .shares = {},
                               .devices = devices(where, decision)};
         if (decision.answer.code != rejection_code::none) {
-            result.refused = refusal_of(*state_, where, pod_->request, decision);
+            result.refused = refusal_of(state_->nodes(), where, pod_->request, decision);
             return result;
         }
         result.terms = terms_of(decider_, *scorer_, pod_->request, decision);

@@ -12,24 +12,23 @@ namespace vgpualloc::explaining {
 namespace {
 
 /// The numbers of the device that comes closest among those that refuse with the node's code.
-void note_closest_device(const kube::snapshot& state, node_index where, const device_request& container,
+void note_closest_device(const cluster& nodes, node_index where, const device_request& container,
                          const node_decision& decision, refusal& result) {
-    const auto& registered = state.nodes().nodes[where.at()].devices;
+    const auto& registered = nodes.nodes[where.at()].devices;
     for (std::size_t d = 0; d < decision.stopped_by.size(); ++d) {
         const auto& answer = decision.stopped_by[d];
         if (!answer || answer->refusal.code != result.code) continue;
         if (!result.device.empty() && answer->refusal.available <= result.available) continue;
         result.wanted = answer->refusal.wanted;
         result.available = answer->refusal.available;
-        result.unit = unit_of(result.code, &state.nodes().kinds[registered[d].kind], &container);
+        result.unit = unit_of(result.code, &nodes.kinds[registered[d].kind], &container);
         result.device = registered[d].uuid;
     }
 }
 
 } // namespace
 
-refusal refusal_of(const kube::snapshot& state, node_index where, const pod_request& request,
-                   const node_decision& decision) {
+refusal refusal_of(const cluster& nodes, node_index where, const pod_request& request, const node_decision& decision) {
     const rejection_code code = decision.answer.code;
     refusal result{.code = code,
                    .wanted = decision.refusal.wanted,
@@ -38,7 +37,7 @@ refusal refusal_of(const kube::snapshot& state, node_index where, const pod_requ
                    .rule = {},
                    .device = {},
                    .container = {}};
-    const node& described = state.nodes().nodes[where.at()];
+    const node& described = nodes.nodes[where.at()];
     result.rule = rule_words(code, request.rules, described.host, described.name);
     const bool of_the_host = code == rejection_code::too_many_pods || code == rejection_code::insufficient_cpu ||
                              code == rejection_code::insufficient_memory;
@@ -55,7 +54,7 @@ refusal refusal_of(const kube::snapshot& state, node_index where, const pod_requ
         if (answer) ++result.devices[answer->refusal.code];
     }
     if (code != rejection_code::too_few_devices) {
-        note_closest_device(state, where, container, decision, result);
+        note_closest_device(nodes, where, container, decision, result);
         return result;
     }
     result.wanted = container.count;

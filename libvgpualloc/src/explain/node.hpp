@@ -11,7 +11,7 @@ namespace vgpualloc::explaining {
 
 /// Why a node refused: of the device that comes closest, once the containers before the one that does not fit have
 /// their devices.
-[[nodiscard]] refusal refusal_of(const kube::snapshot& state, node_index where, const pod_request& request,
+[[nodiscard]] refusal refusal_of(const cluster& nodes, node_index where, const pod_request& request,
                                  const node_decision& decision);
 
 /// The terms of the node's score for its own best placement.

@@ -58,7 +58,7 @@ explained_part template_words(const part_description& named) {
             .words = words_of_template(named)};
 }
 
-std::string word_of(amount_unit unit) {
+std::string_view word_of(amount_unit unit) {
     switch (unit) {
     case amount_unit::memory_mib:
         return "MiB";
@@ -82,7 +82,7 @@ explained_part describe_part(const device_spec& spec, const partition& part) {
     return whole_words(spec);
 }
 
-std::string unit_of(rejection_code code, const device_spec* spec, const device_request* request) {
+std::string_view unit_of(rejection_code code, const device_spec* spec, const device_request* request) {
     switch (code) {
     case rejection_code::too_many_pods:
         return "pods";

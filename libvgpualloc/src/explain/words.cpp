@@ -12,7 +12,7 @@ namespace vgpualloc::explaining {
 namespace {
 
 /// "1 device", "2 devices", "3000 MiB".
-std::string amount_words(std::int64_t amount, const std::string& unit) {
+std::string amount_words(std::int64_t amount, std::string_view unit) {
     if (unit.empty()) return std::to_string(amount);
     const bool drops_plural = amount == 1 && unit.ends_with('s');
     return fmt::format("{} {}", amount, drops_plural ? unit.substr(0, unit.size() - 1) : unit);

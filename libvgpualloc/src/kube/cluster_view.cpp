@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "snapshot_parts.hpp"
+#include "vgpualloc/core/config.hpp"
 #include "vgpualloc/kube/cluster_objects.hpp"
 
 namespace vgpualloc::kube {
@@ -150,6 +151,7 @@ void cluster_view::count_traits(const kubernetes::node& object, int change) {
         for (const auto& [trait, count] : traits_[i]) present[i].insert(trait);
     }
     adapted_ = dialects_.for_traits(present);
+    ++dialects_version_;
 }
 
 // ---- ConfigMaps
@@ -297,6 +299,76 @@ std::vector<error> cluster_view::warnings() const {
     for (const auto& [name, entry] : nodes_) all.insert(all.end(), entry.warnings.begin(), entry.warnings.end());
     for (const auto& [name, entry] : pods_) all.insert(all.end(), entry.warnings.begin(), entry.warnings.end());
     return all;
+}
+
+const manifest* cluster_view::find_pod(std::string_view full_name) const {
+    const auto known = pods_.find(full_name);
+    return known == pods_.end() ? nullptr : &known->second.object;
+}
+
+/// Nodes that the ledger has, by rank, and then those that it refused.
+std::vector<const cluster_view::node_entry*> cluster_view::nodes_by_rank() const {
+    std::vector<const node_entry*> ranked;
+    for (const auto& [name, entry] : nodes_) ranked.push_back(&entry);
+    std::ranges::stable_sort(ranked, {}, [this](const node_entry* entry) {
+        return std::pair{!entry->where.valid(), entry->where.valid() ? book_->rank_of(entry->where) : 0};
+    });
+    return ranked;
+}
+
+cluster_view cluster_view::read_as(dialect_set dialects) const {
+    cluster_view result{std::move(dialects)};
+    for (const auto& [name, data] : config_maps_) {
+        manifest object;
+        object.kind = "ConfigMap";
+        object.name = name;
+        object.data = data;
+        result.upsert(object);
+    }
+    for (const node_entry* entry : nodes_by_rank()) result.upsert(entry->object);
+    for (const auto& [name, entry] : pods_) result.upsert(entry.object);
+    return result;
+}
+
+snapshot cluster_view::to_snapshot() const {
+    snapshot state;
+    state.dialects = adapted_;
+    state.warnings = warnings();
+    cluster nodes;
+    static_cast<device_kinds&>(nodes) = book_->nodes();
+    std::vector<std::optional<node_index>> position(book_->nodes().nodes.size()); // none: it was removed
+    state.extended.resize(adapted_.size());
+    for (const node_entry* entry : nodes_by_rank()) {
+        if (entry->object.terminating) state.leaving_nodes.push_back(entry->object.name);
+        if (!entry->where.valid()) continue;
+        position[entry->where.at()] = node_index{nodes.nodes.size()};
+        nodes.nodes.push_back(book_->nodes().nodes[entry->where.at()]);
+        const auto services = book_->services(entry->where);
+        for (std::size_t d = 0; d < services.size(); ++d) nodes.nodes.back().devices[d].service = services[d];
+        state.devices.push_back(entry->said.devices);
+        for (std::size_t i = 0; i < adapted_.size(); ++i) {
+            state.extended[i].push_back(adapted_[i].extended_of(*entry->object.node));
+        }
+    }
+    std::vector<booking> live;
+    for (const auto& [full_name, entry] : pods_) {
+        auto read = pod(full_name);
+        const booking* const held = book_->find_booking(ids_.find(full_name));
+        if (held != nullptr && position[held->where.node.at()]) {
+            live.push_back(*held);
+            live.back().pod = pod_id{state.bound.size()};
+            live.back().where.node = *position[held->where.node.at()];
+            state.bound.push_back({.pod = *std::move(read), .node = live.back().where.node});
+        } else if (entry.node.empty()) {
+            state.pending.push_back(*std::move(read));
+        } else {
+            state.strays.push_back({.full_name = full_name, .name = entry.object.name, .node = entry.node});
+        }
+    }
+    auto rebuilt = ledger::rebuild(std::move(nodes), live);
+    VGA_ASSERT(rebuilt.has_value(), "what a ledger has can be counted anew");
+    state.book = std::make_unique<ledger>(*std::move(rebuilt));
+    return state;
 }
 
 } // namespace vgpualloc::kube

@@ -179,6 +179,8 @@ public:
     [[nodiscard]] virtual kubernetes::text_map write_assignment(const kubernetes::pod& pod,
                                                                 std::span<const device_registration> devices,
                                                                 const dialects::decision& decided) const = 0;
+    /// Whether the time of a decision is in nanoseconds of Unix time; else it is in seconds.
+    [[nodiscard]] virtual bool times_in_nanoseconds() const noexcept { return false; }
     /// The tags of a bound pod that asks for `request` and has `shares`.
     [[nodiscard]] virtual std::vector<std::string> tags_of(const kubernetes::pod& /*pod*/, const pod_request& request,
                                                            std::span<const device_share> /*shares*/) const {

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "vgpualloc/core/expected.hpp"
@@ -34,9 +35,9 @@ struct refusal {
     rejection_code code = rejection_code::none;
     std::int64_t wanted = 0;
     std::int64_t available = 0;
-    std::string unit{};
-    std::string rule{};   ///< of a node that a host rule refuses: which taint, label or requirement, in words
-    std::string device{}; ///< of a node's refusal: uuid of the device that comes closest; may be empty
+    std::string_view unit{}; ///< a literal
+    std::string rule{};      ///< of a node that a host rule refuses: which taint, label or requirement, in words
+    std::string device{};    ///< of a node's refusal: uuid of the device that comes closest; may be empty
     std::optional<std::size_t> container{}; ///< of a node's refusal: position of the container that does not fit
     /// Of a node's refusal: what its devices answered to that container, those before it having theirs.
     std::map<rejection_code, std::int64_t> devices{};

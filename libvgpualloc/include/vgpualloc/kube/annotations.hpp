@@ -1,6 +1,7 @@
 // The annotations that carry a decision from a scheduler to the device plugin.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "vgpualloc/core/expected.hpp"
@@ -15,5 +16,16 @@ namespace vgpualloc::kube {
 /// device is registered in another dialect than the pod's: that component does not know it.
 [[nodiscard]] expected<kubernetes::text_map> annotations_of(const snapshot& state, const snapshot_pod& pod,
                                                             const placement& decided, const std::string& time);
+
+/// The node of a decision, where there is no snapshot.
+struct decided_node {
+    std::string name;
+    std::span<const snapshot_device> devices; ///< by device index
+    const dialect_set* dialects = nullptr;    ///< as the cluster's nodes have them
+};
+/// The same for a placement on that node.
+[[nodiscard]] expected<kubernetes::text_map> annotations_of(const decided_node& node, const snapshot_pod& pod,
+                                                            std::span<const device_share> decided,
+                                                            const std::string& time);
 
 } // namespace vgpualloc::kube

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -67,6 +68,17 @@ public:
     [[nodiscard]] std::vector<error> warnings() const;
     /// The dialects as the nodes that there are now have them.
     [[nodiscard]] const dialect_set& dialects() const noexcept { return adapted_; }
+    /// Rises when dialects() changes, and with it what pods ask for.
+    [[nodiscard]] std::uint64_t dialects_version() const noexcept { return dialects_version_; }
+
+    /// The object of a pod; null if it is not known. Valid until the pod is told of again.
+    [[nodiscard]] const manifest* find_pod(std::string_view full_name) const;
+    /// The same objects in other dialects, nodes in the order of their ranks. What a scheduler booked and no object
+    /// says is not there.
+    [[nodiscard]] cluster_view read_as(dialect_set dialects) const;
+    /// The cluster as it is now, with what a scheduler has booked and no object says yet: nodes in the order of their
+    /// ranks, so that equal scores are settled alike. Costs as much as there is.
+    [[nodiscard]] snapshot to_snapshot() const;
 
 private:
     struct node_entry;
@@ -77,6 +89,7 @@ private:
     bool upsert_config_map(const manifest& object);
 
     [[nodiscard]] std::vector<dialects::node_reading> read_devices(const node_entry& entry) const;
+    [[nodiscard]] std::vector<const node_entry*> nodes_by_rank() const;
     [[nodiscard]] const std::set<std::string>& names_on(std::string_view node) const;
     [[nodiscard]] expected<node_index> tell(node_index where, const node& described);
     void refresh_node(node_entry& entry);
@@ -90,6 +103,7 @@ private:
 
     dialect_set dialects_; ///< as configured
     dialect_set adapted_;  ///< as the nodes have them
+    std::uint64_t dialects_version_ = 0;
     std::unique_ptr<ledger> book_;
     pod_registry ids_;
     std::map<std::string, node_entry, std::less<>> nodes_;

@@ -1,0 +1,479 @@
+// Living clusters.
+#include "vgpualloc/live/live_cluster.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+#include <utility>
+
+#include "explain/node.hpp"
+#include "vgpualloc/compat/all.hpp"
+#include "vgpualloc/core/config.hpp"
+#include "vgpualloc/kube/annotations.hpp"
+#include "vgpualloc/kube/cluster_objects.hpp"
+#include "vgpualloc/model/limits.hpp"
+
+namespace vgpualloc {
+
+/// The policies and who asks them; they belong to one ledger.
+struct live_cluster::deciders {
+    std::unique_ptr<policy> node;
+    std::unique_ptr<policy> device; ///< null: as `node`
+    allocator alloc;
+
+    deciders(std::unique_ptr<policy> for_nodes, std::unique_ptr<policy> for_devices, const ledger& book)
+        : node{std::move(for_nodes)}, device{std::move(for_devices)},
+          alloc{book, {.node = node.get(), .device = device ? device.get() : node.get()}} {}
+};
+
+/// A pod as the dialects of the moment read it.
+struct live_cluster::known_pod {
+    kube::snapshot_pod pod;
+    std::optional<error> failure; ///< why no scheduler can serve it
+};
+
+namespace {
+
+error refused_policy(const char* field, const std::string& policy, std::string expectation) {
+    return {.code = error_code::unsupported,
+            .where = {},
+            .field = field,
+            .value = policy,
+            .expected = std::move(expectation)};
+}
+
+/// A policy for a scheduler whose decisions follow from what it was told.
+expected<std::unique_ptr<policy>> make_live_policy(const char* field, const std::string& spelling,
+                                                   const workload& typical) {
+    auto scorer = make_policy(spelling, {.target = typical, .seed = 0});
+    if (!scorer) return scorer;
+    const policy_traits traits = (*scorer)->traits();
+    if (traits.nodes == ties::drawn || traits.devices == ties::drawn) {
+        return unexpected(refused_policy(field, spelling, "a policy that draws nothing"));
+    }
+    return scorer;
+}
+
+/// By how much two mixes of requests differ: 0 where they are alike, 2 where they have nothing in common.
+double distance(const workload& left, const workload& right) {
+    std::map<std::pair<milli_cpu, std::vector<device_request>>, double> difference;
+    for (const auto& entry : left.typical) difference[{entry.cpu, entry.containers}] += entry.frequency;
+    for (const auto& entry : right.typical) difference[{entry.cpu, entry.containers}] -= entry.frequency;
+    double sum = 0.0;
+    for (const auto& [request, frequency] : difference) sum += std::abs(frequency);
+    return sum;
+}
+
+} // namespace
+
+expected<std::unique_ptr<live_cluster::deciders>>
+live_cluster::make_deciders(const live_options& options, const workload& typical, const ledger& book) {
+    auto node = make_live_policy("policy", options.policy, typical);
+    if (!node) return unexpected(std::move(node).error());
+    std::unique_ptr<policy> device;
+    if (!options.device_policy.empty()) {
+        auto other = make_live_policy("device_policy", options.device_policy, typical);
+        if (!other) return unexpected(std::move(other).error());
+        device = *std::move(other);
+        if (((*node)->positional() == nullptr) != (device->positional() == nullptr)) {
+            return unexpected(refused_policy("device_policy", options.device_policy,
+                                             "a policy that looks at positions of devices where " + options.policy +
+                                                 " does, and one that does not where it does not"));
+        }
+    }
+    return std::make_unique<deciders>(*std::move(node), std::move(device), book);
+}
+
+live_cluster::live_cluster(live_options options) : options_{std::move(options)}, view_{dialect_set{options_.config}} {}
+live_cluster::~live_cluster() = default;
+
+expected<std::unique_ptr<live_cluster>> live_cluster::make(live_options options) {
+    std::unique_ptr<live_cluster> result{new live_cluster{std::move(options)}};
+    auto made = make_deciders(result->options_, {}, result->book());
+    if (!made) return unexpected(std::move(made).error());
+    result->deciders_ = *std::move(made);
+    return result;
+}
+
+expected<void> live_cluster::configure(live_options options) {
+    VGA_ASSERT(trials_.empty(), "a configuration is no matter of trials");
+    kube::cluster_view view = view_.read_as(dialect_set{options.config});
+    auto made = make_deciders(options, learned_, view.book());
+    if (!made) return unexpected(std::move(made).error());
+    // What no object says is carried over by the names of nodes and the positions of devices, where there are any.
+    for (const auto& [full_name, uid] : uids_) {
+        const booking* const held = view_.book().find_booking(view_.id_of(full_name));
+        const pod_id id = view.id_of(full_name);
+        if (held == nullptr || !id.valid() || view.book().is_live(id)) continue;
+        booking carried = *held;
+        carried.pod = id;
+        carried.where.node = view.book().find_node(view_.book().nodes().nodes[held->where.node.at()].name);
+        if (!carried.where.node.valid() || !view.book().reserve(std::move(carried))) continue;
+        if (view_.book().is_committed(held->pod)) static_cast<void>(view.book().commit(id));
+    }
+    std::map<std::string, booking, std::less<>> suspended;
+    for (const auto& [full_name, kept] : suspended_) {
+        const pod_id id = view.id_of(full_name);
+        const booking* const held = view.book().find_booking(id);
+        if (held == nullptr) continue;
+        suspended.emplace(full_name, *held);
+        const auto released = view.book().release(id);
+        VGA_ASSERT(released.has_value(), "what the view adopted is committed");
+    }
+    suspended_ = std::move(suspended);
+    options_ = std::move(options);
+    deciders_.reset(); // of the ledger that goes
+    view_ = std::move(view);
+    deciders_ = *std::move(made);
+    pods_.clear();
+    return {};
+}
+
+// ---- what the cluster is
+
+live_cluster::told live_cluster::upsert(const kube::manifest& object) {
+    VGA_ASSERT(trials_.empty(), "objects are no matter of trials");
+    if (object.kind != "Pod" || !object.pod) return view_.upsert(object) ? told::changed : told::unchanged;
+    const std::string full_name = kube::namespace_of(object) + "/" + object.name;
+    const std::string& uid = object.pod->uid.empty() ? full_name : object.pod->uid;
+    if (const auto known = uids_.find(full_name); known != uids_.end() && known->second != uid) {
+        const kube::manifest* const present = view_.find_pod(full_name);
+        const bool is_older = present != nullptr && !object.created.empty() && object.created < present->created;
+        if (is_older) return told::outdated;
+    }
+    if (!view_.upsert(object)) return told::unchanged;
+    forget(full_name);
+    ++changes_;
+    if (view_.find_pod(full_name) == nullptr) return told::changed; // it has ended
+    uids_[full_name] = uid;
+    names_[uid] = full_name;
+    return told::changed;
+}
+
+/// What was known of a pod whose object has changed or is gone.
+void live_cluster::forget(const std::string& full_name) {
+    pods_.erase(full_name);
+    suspended_.erase(full_name);
+    if (const auto known = uids_.find(full_name); known != uids_.end()) {
+        names_.erase(known->second);
+        uids_.erase(known);
+    }
+}
+
+bool live_cluster::remove_node(std::string_view name) {
+    VGA_ASSERT(trials_.empty(), "objects are no matter of trials");
+    return view_.remove_node(name);
+}
+
+bool live_cluster::remove_pod(std::string_view uid) {
+    VGA_ASSERT(trials_.empty(), "objects are no matter of trials");
+    const std::string* const name = name_of(uid);
+    if (name == nullptr) return false;
+    const std::string full_name = *name;
+    forget(full_name);
+    ++changes_;
+    return view_.remove_pod(full_name);
+}
+
+bool live_cluster::remove_config_map(std::string_view name) {
+    VGA_ASSERT(trials_.empty(), "objects are no matter of trials");
+    return view_.remove_config_map(name);
+}
+
+node_index live_cluster::find_node(std::string_view name) {
+    const node_index where = view_.book().find_node(name);
+    return where.valid() && book().is_present(where) ? where : node_index{};
+}
+
+// ---- pods
+
+const std::string* live_cluster::name_of(std::string_view uid) const {
+    const auto known = names_.find(uid);
+    return known == names_.end() ? nullptr : &known->second;
+}
+
+pod_id live_cluster::id_of(std::string_view uid) const {
+    const std::string* const name = name_of(uid);
+    return name == nullptr ? pod_id{} : view_.id_of(*name);
+}
+
+/// Null if the pod is not known.
+const live_cluster::known_pod* live_cluster::read(std::string_view uid) {
+    if (read_as_ != view_.dialects_version()) {
+        pods_.clear();
+        read_as_ = view_.dialects_version();
+    }
+    const std::string* const name = name_of(uid);
+    if (name == nullptr) return nullptr;
+    if (const auto known = pods_.find(*name); known != pods_.end()) return &known->second;
+    auto pod = view_.pod(*name);
+    VGA_ASSERT(pod.has_value(), "a pod with a uid is one of the view");
+    known_pod entry{.pod = *std::move(pod), .failure = {}};
+    entry.failure = entry.pod.failure;
+    if (!entry.failure) {
+        if (auto checked = check_request(entry.pod.request); !checked) entry.failure = std::move(checked).error();
+    }
+    return &pods_.emplace(*name, std::move(entry)).first->second;
+}
+
+live_pod_state live_cluster::state_of(std::string_view uid) const {
+    const std::string* const name = name_of(uid);
+    if (name == nullptr) return live_pod_state::unknown;
+    const pod_id id = view_.id_of(*name);
+    if (book().is_committed(id)) return live_pod_state::committed;
+    if (book().is_live(id)) return live_pod_state::reserved;
+    return suspended_.contains(*name) ? live_pod_state::suspended : live_pod_state::waiting;
+}
+
+std::string live_cluster::full_name_of(std::string_view uid) const {
+    const std::string* const name = name_of(uid);
+    return name == nullptr ? std::string{} : *name;
+}
+
+const booking* live_cluster::booking_of(std::string_view uid) const { return book().find_booking(id_of(uid)); }
+
+std::optional<error> live_cluster::failure_of(std::string_view uid) {
+    const known_pod* const known = read(uid);
+    return known == nullptr ? std::nullopt : known->failure;
+}
+
+expected<std::vector<node_opinion>, rejection_detail> live_cluster::evaluate(std::string_view uid, bool numbers) {
+    const known_pod* const known = read(uid);
+    if (known == nullptr) return unexpected(rejection_detail{.code = rejection_code::pod_not_known});
+    std::vector<node_opinion> opinions(book().nodes().nodes.size());
+    const auto request = known->failure ? expected<request_id>{unexpected(*known->failure)}
+                                        : deciders_->alloc.intern(known->pod.request);
+    if (!request) {
+        for (node_opinion& opinion : opinions) opinion.refusal.code = rejection_code::amount_not_valid;
+        return opinions;
+    }
+    const auto answers = deciders_->alloc.evaluate(*request);
+    for (std::size_t n = 0; n < opinions.size(); ++n) {
+        const node_index where{n};
+        node_opinion& opinion = opinions[n];
+        if (!book().is_present(where)) {
+            opinion.refusal.code = rejection_code::node_gone;
+            continue;
+        }
+        opinion = {.score = answers[n].score,
+                   .compromise = answers[n].compromise,
+                   .rank = book().rank_of(where),
+                   .refusal = {.code = answers[n].code}};
+        if (numbers && !opinion.fits()) opinion = opinion_of(known, decide_on(uid, where), where);
+    }
+    trim_log();
+    return opinions;
+}
+
+/// What one node decides about a pod.
+node_decision live_cluster::decide_on(std::string_view uid, node_index where) {
+    const known_pod* const known = read(uid);
+    node_decision refused;
+    if (known == nullptr) {
+        refused.answer.code = rejection_code::pod_not_known;
+    } else if (known->failure) {
+        refused.answer.code = rejection_code::amount_not_valid;
+    } else if (where.at() >= book().nodes().nodes.size()) {
+        refused.answer.code = rejection_code::node_not_known;
+    } else if (!book().is_present(where)) {
+        refused.answer.code = rejection_code::node_gone;
+    } else {
+        auto decision = deciders_->alloc.ask_node(where, known->pod.request);
+        trim_log();
+        return decision;
+    }
+    return refused;
+}
+
+node_opinion live_cluster::opinion_of(const known_pod* known, const node_decision& decision, node_index where) const {
+    node_opinion opinion{.score = decision.answer.score,
+                         .compromise = decision.answer.compromise,
+                         .refusal = {.code = decision.answer.code}};
+    if (where.at() >= book().nodes().nodes.size() || !book().is_present(where)) return opinion;
+    opinion.rank = book().rank_of(where);
+    if (opinion.fits() || known == nullptr || known->failure) return opinion;
+    const auto refused = explaining::refusal_of(book().nodes(), where, known->pod.request, decision);
+    opinion.refusal = {.code = refused.code, .wanted = refused.wanted, .available = refused.available};
+    if (!refused.unit.empty()) opinion.unit = refused.unit;
+    return opinion;
+}
+
+node_opinion live_cluster::ask_node(std::string_view uid, node_index where) {
+    const node_decision decision = decide_on(uid, where);
+    return opinion_of(read(uid), decision, where);
+}
+
+expected<std::optional<node_index>, rejection_detail> live_cluster::choose(std::string_view uid,
+                                                                           std::span<const node_index> candidates) {
+    const auto opinions = evaluate(uid, false);
+    if (!opinions) return unexpected(opinions.error());
+    std::optional<node_index> best;
+    const auto key = [&](node_index where) {
+        const node_opinion& opinion = (*opinions)[where.at()];
+        return std::tuple{opinion.compromise, -opinion.score, opinion.rank};
+    };
+    for (const node_index where : candidates) {
+        if (where.at() >= opinions->size()) {
+            return unexpected(rejection_detail{.code = rejection_code::node_not_known});
+        }
+        if (!(*opinions)[where.at()].fits()) continue;
+        if (!best || key(where) < key(*best)) best = where;
+    }
+    return best;
+}
+
+node_opinion live_cluster::ask_without(std::string_view uid, node_index where,
+                                       std::span<const std::string> uids_without) {
+    const trial attempt{view_.book()};
+    for (const std::string& other : uids_without) {
+        const pod_id id = id_of(other);
+        if (!book().is_live(id)) continue;
+        const auto gone = book().is_committed(id) ? view_.book().release(id) : view_.book().rollback(id);
+        VGA_ASSERT(gone.has_value(), "what is live can be given back");
+    }
+    return ask_node(uid, where);
+}
+
+node_opinion live_cluster::reserve(std::string_view uid, node_index where) {
+    const live_pod_state state = state_of(uid);
+    if (state != live_pod_state::waiting && state != live_pod_state::unknown) {
+        return {.refusal = {.code = rejection_code::pod_is_live}};
+    }
+    const node_decision decision = decide_on(uid, where);
+    node_opinion opinion = opinion_of(read(uid), decision, where);
+    if (!opinion.fits()) return opinion;
+    const pod_request& request = read(uid)->pod.request;
+    const auto booked = view_.book().reserve({.pod = id_of(uid),
+                                              .cpu = request.cpu,
+                                              .memory = request.memory,
+                                              .where = decision.where,
+                                              .tags = request.tags});
+    if (!booked) opinion.refusal = booked.error();
+    return opinion;
+}
+
+rejection_detail live_cluster::commit(std::string_view uid) {
+    const auto done = view_.book().commit(id_of(uid));
+    return done ? rejection_detail{} : done.error();
+}
+
+rejection_detail live_cluster::rollback(std::string_view uid) {
+    const auto done = view_.book().rollback(id_of(uid));
+    return done ? rejection_detail{} : done.error();
+}
+
+rejection_detail live_cluster::release(std::string_view uid) {
+    const auto done = view_.book().release(id_of(uid));
+    return done ? rejection_detail{} : done.error();
+}
+
+rejection_detail live_cluster::suspend(std::string_view uid) {
+    const booking* const held = booking_of(uid);
+    if (held == nullptr) return {.code = rejection_code::pod_not_known};
+    booking kept = *held;
+    const rejection_detail released = release(uid);
+    if (released.code == rejection_code::none) suspended_.insert_or_assign(*name_of(uid), std::move(kept));
+    return released;
+}
+
+rejection_detail live_cluster::resume(std::string_view uid) {
+    const std::string* const name = name_of(uid);
+    const auto kept = name == nullptr ? suspended_.end() : suspended_.find(*name);
+    if (kept == suspended_.end()) return {.code = rejection_code::pod_not_known};
+    const auto adopted = view_.book().adopt(kept->second); // it runs, whatever was given out meanwhile
+    if (!adopted) return adopted.error();
+    suspended_.erase(kept);
+    return {};
+}
+
+expected<kubernetes::text_map> live_cluster::annotations_of(std::string_view uid, std::int64_t unix_ns) {
+    const booking* const held = booking_of(uid);
+    const known_pod* const known = read(uid);
+    if (held == nullptr || known == nullptr) {
+        return unexpected(error{.code = error_code::missing,
+                                .where = {},
+                                .field = "pod",
+                                .value = std::string{uid},
+                                .expected = "a pod that is reserved or has its devices"});
+    }
+    const std::string& node = book().nodes().nodes[held->where.node.at()].name;
+    const auto devices = view_.devices_of(node);
+    const dialect* const spoken = view_.dialects().find(known->pod.dialect);
+    constexpr std::int64_t ns_per_second = 1'000'000'000;
+    const bool in_ns = spoken != nullptr && spoken->times_in_nanoseconds();
+    return kube::annotations_of({.name = node, .devices = devices, .dialects = &view_.dialects()}, known->pod,
+                                held->where.shares, std::to_string(in_ns ? unix_ns : unix_ns / ns_per_second));
+}
+
+expected<explaining::explanation> live_cluster::explain(std::string_view uid) const {
+    const std::string* const name = name_of(uid);
+    const auto pod = name == nullptr ? std::nullopt : view_.pod(*name);
+    if (!pod) {
+        return unexpected(error{.code = error_code::unknown_name,
+                                .where = {},
+                                .field = "pod",
+                                .value = std::string{uid},
+                                .expected = "a pod that is there"});
+    }
+    return explaining::explain(view_.to_snapshot(), *pod, {.policy = options_.policy});
+}
+
+// ---- the workload
+
+workload live_cluster::typical() {
+    kube::request_counts counts;
+    for (const auto& [uid, full_name] : names_) {
+        const known_pod* const known = read(uid);
+        if (!known->pod.failure) ++counts[{known->pod.request.cpu, known->pod.request.containers}];
+    }
+    return kube::typical_of(counts);
+}
+
+bool live_cluster::learn_workload() {
+    constexpr double difference_min = 0.05;
+    // One pod more or less moves the mix by 2 / pods at most.
+    const auto pods = static_cast<double>(names_.size());
+    if (pods == 0.0 || 2.0 * static_cast<double>(changes_) <= difference_min * pods) return false;
+    workload now = typical();
+    if (distance(now, learned_) <= difference_min) return false;
+    auto made = make_deciders(options_, now, book());
+    VGA_ASSERT(made.has_value(), "the policies have been made before");
+    learned_ = std::move(now);
+    deciders_ = *std::move(made);
+    changes_ = 0;
+    return true;
+}
+
+node_view live_cluster::view_of(node_index where) { return deciders_->alloc.view_of(where); }
+
+std::vector<std::string> live_cluster::pods() const {
+    std::vector<std::string> uids;
+    for (const auto& [uid, full_name] : names_) uids.push_back(uid);
+    return uids;
+}
+
+// ---- trials
+
+void live_cluster::begin_trial() {
+    trials_.push_back({.scope = std::make_unique<trial>(view_.book()), .suspended = suspended_});
+}
+
+bool live_cluster::end_trial(bool keep) {
+    if (trials_.empty()) return false;
+    open_trial& innermost = trials_.back();
+    if (keep) {
+        innermost.scope->keep();
+    } else {
+        innermost.scope->undo();
+        suspended_ = std::move(innermost.suspended);
+    }
+    trials_.pop_back();
+    return true;
+}
+
+/// Drops the events that the allocator, who has just decided, has read.
+void live_cluster::trim_log() {
+    if (trials_.empty()) view_.book().checkpoint(deciders_->alloc.next_event());
+}
+
+} // namespace vgpualloc

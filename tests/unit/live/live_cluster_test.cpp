@@ -1,0 +1,206 @@
+// A cluster that a scheduler follows: the life of a pod, what takes things back, and events that come twice or late.
+#include "vgpualloc/live/live_cluster.hpp"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "unit/kube/snapshots.hpp"
+
+namespace {
+
+using namespace kube_test;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using vgpualloc::live_cluster;
+using vgpualloc::live_options;
+using vgpualloc::live_pod_state;
+using vgpualloc::mib;
+using vgpualloc::node_index;
+using vgpualloc::rejection_code;
+using told = live_cluster::told;
+
+std::unique_ptr<live_cluster> live_of(const std::string& yaml, const std::string& policy = "binpack") {
+    live_options options{.policy = policy};
+    options.config = dialects().config();
+    auto live = live_cluster::make(std::move(options));
+    EXPECT_TRUE(live) << live.error().message();
+    for (const auto& object : objects(yaml)) EXPECT_EQ((*live)->upsert(object), told::changed);
+    return *std::move(live);
+}
+
+/// A pod that waits, or is bound and says on which device, with a uid and a time of creation.
+std::string named_pod(const std::string& name, const std::string& uid, const std::string& limits,
+                      const std::string& node = "", const std::string& annotations = "",
+                      const std::string& created = "2026-01-01T00:00:00Z") {
+    std::string text = pod(name, limits, node, annotations);
+    const std::string place = "  namespace: ns\n";
+    return text.replace(text.find(place), place.size(),
+                        place + "  uid: " + uid + "\n  creationTimestamp: " + created + "\n");
+}
+
+std::vector<double> scores_of(live_cluster& live, const std::string& uid) {
+    std::vector<double> scores;
+    const auto opinions = live.evaluate(uid, true);
+    EXPECT_TRUE(opinions);
+    for (const auto& opinion : *opinions) {
+        scores.push_back(opinion.fits() ? opinion.score : -static_cast<double>(opinion.refusal.available));
+    }
+    return scores;
+}
+
+const std::string two_nodes = gpu_node("n0", card("A")) + gpu_node("n1", card("B") + card("C"));
+
+TEST(live_cluster, a_pod_is_reserved_bound_and_gone) {
+    const auto live = live_of(two_nodes + named_pod("p", "u", vgpu(1, 3000)) +
+                              named_pod("r", "v", vgpu(1, 1000), "n1", "volcano.sh/vgpu-ids-new: 'B,NVIDIA,1000,0:'"));
+    EXPECT_EQ(live->state_of("u"), live_pod_state::waiting);
+    EXPECT_EQ(live->state_of("v"), live_pod_state::committed);
+    const node_index n1 = live->find_node("n1");
+    const auto best = live->choose("u", std::vector{live->find_node("n0"), n1});
+    ASSERT_TRUE(best);
+    EXPECT_EQ(*best, live->find_node("n0")) << "of two cards less is used";
+    ASSERT_TRUE(live->reserve("u", n1).fits());
+    EXPECT_EQ(live->state_of("u"), live_pod_state::reserved);
+    EXPECT_EQ(live->reserve("u", n1).refusal.code, rejection_code::pod_is_live);
+    EXPECT_EQ(live->book().devices(n1)[0].memory, mib{4000});
+    const auto annotations = live->annotations_of("u", 17'999'999'999);
+    ASSERT_TRUE(annotations) << annotations.error().message();
+    EXPECT_EQ(annotations->at("volcano.sh/vgpu-ids-new"), "B,NVIDIA,3000,0:");
+    EXPECT_EQ(annotations->at("volcano.sh/vgpu-time"), "17");
+    // The object says what was decided: nothing is booked anew.
+    const auto events = live->book().next_event();
+    EXPECT_EQ(live->upsert(
+                  objects(named_pod("p", "u", vgpu(1, 3000), "n1", "volcano.sh/vgpu-ids-new: 'B,NVIDIA,3000,0:'"))[0]),
+              told::changed);
+    EXPECT_EQ(live->state_of("u"), live_pod_state::committed);
+    EXPECT_EQ(live->book().next_event(), events + 1) << "the commit alone";
+    EXPECT_TRUE(live->remove_pod("u"));
+    EXPECT_FALSE(live->remove_pod("u")) << "an event that comes twice";
+    EXPECT_EQ(live->state_of("u"), live_pod_state::unknown);
+    EXPECT_EQ(live->book().devices(n1)[0].memory, mib{1000});
+}
+
+TEST(live_cluster, what_is_tried_is_taken_back) {
+    const auto live = live_of(two_nodes + named_pod("p", "u", vgpu(1, 3000)) + named_pod("w", "x", vgpu(1, 40960)) +
+                              named_pod("r", "v", vgpu(1, 1000), "n0", "volcano.sh/vgpu-ids-new: 'A,NVIDIA,1000,0:'"));
+    const node_index n0 = live->find_node("n0");
+    const auto before = scores_of(*live, "u");
+    ASSERT_TRUE(live->reserve("u", n0).fits());
+    EXPECT_NE(scores_of(*live, "x"), before);
+    EXPECT_EQ(live->rollback("u").code, rejection_code::none);
+    EXPECT_EQ(live->rollback("u").code, rejection_code::pod_not_known);
+    EXPECT_EQ(scores_of(*live, "u"), before);
+
+    const auto refused = live->ask_node("x", n0);
+    EXPECT_EQ(refused.refusal.code, rejection_code::insufficient_device_memory);
+    EXPECT_EQ(refused.refusal.wanted, 40960);
+    EXPECT_EQ(refused.refusal.available, 39960);
+    EXPECT_EQ(refused.unit, "MiB");
+    EXPECT_TRUE(live->ask_without("x", n0, std::vector<std::string>{"v", "nobody", "u"}).fits());
+    EXPECT_FALSE(live->ask_node("x", n0).fits());
+    EXPECT_EQ(scores_of(*live, "u"), before);
+
+    ASSERT_EQ(live->suspend("v").code, rejection_code::none);
+    EXPECT_EQ(live->state_of("v"), live_pod_state::suspended);
+    EXPECT_TRUE(live->reserve("x", n0).fits());
+    EXPECT_EQ(live->resume("v").code, rejection_code::none) << "it runs, whatever was given out";
+    EXPECT_TRUE(live->book().is_overcommitted(n0, vgpualloc::device_index{0}));
+    EXPECT_EQ(live->rollback("x").code, rejection_code::none);
+    EXPECT_EQ(scores_of(*live, "u"), before);
+
+    live->begin_trial();
+    EXPECT_EQ(live->suspend("v").code, rejection_code::none);
+    live->begin_trial();
+    EXPECT_TRUE(live->reserve("x", n0).fits());
+    EXPECT_TRUE(live->end_trial(true));
+    EXPECT_EQ(live->state_of("x"), live_pod_state::reserved);
+    EXPECT_TRUE(live->end_trial(false));
+    EXPECT_FALSE(live->end_trial(false));
+    EXPECT_EQ(live->state_of("x"), live_pod_state::waiting);
+    EXPECT_EQ(live->state_of("v"), live_pod_state::committed);
+    EXPECT_EQ(scores_of(*live, "u"), before);
+    live->book().check();
+}
+
+TEST(live_cluster, the_choice_is_that_of_explain) {
+    for (const char* policy : {"fgd", "binpack", "spread"}) {
+        const auto live =
+            live_of(gpu_node("b", card("A")) + gpu_node("a", card("B") + card("M", "mig")) +
+                        named_pod("r", "v", vgpu(1, 9000, 10), "a", "volcano.sh/vgpu-ids-new: 'B,NVIDIA,9000,10:'") +
+                        named_pod("p", "u", vgpu(1, 3000, 50)) + named_pod("q", "w", vgpu(1, 30000)),
+                    policy);
+        EXPECT_TRUE(live->learn_workload());
+        EXPECT_FALSE(live->learn_workload()) << "nothing is new";
+        ASSERT_TRUE(live->reserve("w", live->find_node("b")).fits());
+        const std::vector<node_index> all{live->find_node("a"), live->find_node("b")};
+        const auto best = live->choose("u", all);
+        const auto explained = live->explain("u");
+        ASSERT_TRUE(best && *best && explained);
+        ASSERT_TRUE(explained->chosen);
+        EXPECT_EQ(explained->nodes[*explained->chosen].name, live->book().nodes().nodes[(*best)->at()].name) << policy;
+        EXPECT_EQ(explained->nodes[0].devices[0].memory_used, mib{30000}) << "what is reserved counts";
+    }
+}
+
+TEST(live_cluster, events_may_come_late) {
+    const auto live =
+        live_of(two_nodes + named_pod("p", "old", vgpu(1, 3000), "n0", "volcano.sh/vgpu-ids-new: 'A,NVIDIA,3000,0:'"));
+    const auto young = objects(named_pod("p", "young", vgpu(1, 5000), "", "", "2026-01-02T00:00:00Z"))[0];
+    EXPECT_EQ(live->upsert(young), told::changed);
+    EXPECT_EQ(live->state_of("old"), live_pod_state::unknown);
+    EXPECT_EQ(live->upsert(objects(named_pod("p", "old", vgpu(1, 3000)))[0]), told::outdated);
+    EXPECT_EQ(live->upsert(young), told::unchanged);
+    EXPECT_FALSE(live->remove_pod("old"));
+    EXPECT_EQ(live->state_of("young"), live_pod_state::waiting);
+    EXPECT_FALSE(live->remove_node("n7"));
+    EXPECT_FALSE(live->find_node("n7").valid());
+    EXPECT_EQ(live->ask_node("young", node_index{99}).refusal.code, rejection_code::node_not_known);
+    const node_index n0 = live->find_node("n0");
+    EXPECT_TRUE(live->remove_node("n0"));
+    EXPECT_EQ(live->reserve("young", n0).refusal.code, rejection_code::node_gone);
+    EXPECT_EQ(live->reserve("nobody", n0).refusal.code, rejection_code::pod_not_known);
+}
+
+TEST(live_cluster, a_pod_that_asks_for_nonsense_says_why) {
+    const auto live = live_of(two_nodes + named_pod("p", "u", vgpu(1, -4)));
+    ASSERT_TRUE(live->failure_of("u"));
+    const auto opinions = live->evaluate("u", false);
+    ASSERT_TRUE(opinions);
+    EXPECT_EQ((*opinions)[0].refusal.code, rejection_code::amount_not_valid);
+    EXPECT_FALSE(live->reserve("u", live->find_node("n0")).fits());
+    EXPECT_EQ(live->state_of("u"), live_pod_state::waiting);
+}
+
+TEST(live_cluster, a_configuration_may_change_while_pods_run) {
+    const auto live = live_of(two_nodes + gpu_node("m", card("M", "mig")) + named_pod("p", "u", vgpu(1, 3000)) +
+                              named_pod("r", "v", vgpu(1, 1000), "n0", "volcano.sh/vgpu-ids-new: 'A,NVIDIA,1000,0:'"));
+    const node_index n1 = live->find_node("n1");
+    ASSERT_TRUE(live->reserve("u", n1).fits());
+    auto options = live->configured();
+    options.policy = "random";
+    const auto refused = live->configure(options);
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message(), HasSubstr("a policy that draws nothing"));
+    options.policy = "spread";
+    options.config = vgpualloc::make_dialect_config();
+    ASSERT_TRUE(live->configure(options));
+    EXPECT_EQ(live->state_of("u"), live_pod_state::reserved);
+    EXPECT_EQ(live->state_of("v"), live_pod_state::committed);
+    EXPECT_EQ(live->book().nodes().nodes[live->booking_of("u")->where.node.at()].name, "n1");
+    EXPECT_EQ(live->rollback("u").code, rejection_code::none);
+    EXPECT_EQ(live->choose("u", std::vector{live->find_node("n0"), live->find_node("n1")}).value(),
+              live->find_node("n1"))
+        << "spread goes where less is";
+    live->book().check();
+}
+
+TEST(live_cluster, policies_have_to_follow_from_what_is_known) {
+    for (const auto& [policy, device_policy] : {std::pair{"random", ""}, {"binpack", "random"}, {"nothing", ""}}) {
+        EXPECT_FALSE(live_cluster::make({.policy = policy, .device_policy = device_policy})) << policy;
+    }
+}
+
+} // namespace
