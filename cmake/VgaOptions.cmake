@@ -2,7 +2,8 @@
 add_library(vga_options INTERFACE)
 # Deterministic floating point: g++ contracts a*b+c by default even with -std=c++20, which moves FGD placements.
 target_compile_options(vga_options INTERFACE
-  -ffp-contract=off -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wold-style-cast -Wnon-virtual-dtor)
+  -ffp-contract=off -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow
+  $<$<COMPILE_LANGUAGE:CXX>:-Wold-style-cast> $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>)
 # g++ 12 sees an overlap in "text" + std::string where there is none (gcc.gnu.org/PR105651).
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(vga_options INTERFACE -Wno-restrict)

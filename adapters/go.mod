@@ -1,0 +1,3 @@
+module vgpualloc.example/adapters
+
+go 1.24

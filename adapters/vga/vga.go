@@ -1,0 +1,341 @@
+// Package vga is the allocation core in Go: the C interface of libvgpualloc (vgpualloc/c_api.h) with Go's types and
+// errors, and the only package of the adapters that calls C.
+//
+// What a call costs is copying its arguments and crossing into C, about a quarter of a microsecond; answers to questions
+// about all nodes are written into the caller's own slice. A Cluster may be used by any number of goroutines at once.
+package vga
+
+/*
+#cgo LDFLAGS: -lvgpualloc -lvgpuformats_document -lyaml-cpp -lstdc++ -lm
+#include <stdlib.h>
+#include "vgpualloc/c_api.h"
+*/
+import "C"
+
+import (
+	"runtime"
+	"time"
+	"unsafe"
+)
+
+// Error is a call that could not be carried out; nothing has changed then.
+type Error struct {
+	Status  Status
+	Message string
+}
+
+func (e *Error) Error() string {
+	if e.Message == "" {
+		return e.Status.String()
+	}
+	return e.Message
+}
+
+// Is makes errors.Is(err, vga.UnknownPod) ask for the status.
+func (e *Error) Is(target error) bool {
+	status, ok := target.(Status)
+	return ok && status == e.Status
+}
+
+// String is the status as the header has it.
+func (s Status) String() string { return C.GoString(C.vga_status_name(C.vga_status(s))) }
+
+// Error lets a status stand where an error is asked for.
+func (s Status) Error() string { return s.String() }
+
+// Reason says why a node refuses a pod; Fits if it does not.
+type Reason uint32
+
+// Fits is the Reason of a node that takes the pod.
+const Fits Reason = 0
+
+// String is the reason's name: "insufficient_device_memory".
+func (r Reason) String() string { return C.GoString(C.vga_reason_name(C.vga_reason(r))) }
+
+// Reasons is the number of reasons there are.
+func Reasons() int { return int(C.vga_reason_count()) }
+
+// Version is that of the library that is linked.
+func Version() string { return C.GoString(C.vga_version()) }
+
+// Options of a cluster; empty texts stand for the defaults. See vga_options in the header.
+type Options struct {
+	Policy          string
+	DevicePolicy    string
+	Catalog         string
+	DeviceConfig    string
+	SchedulerConfig string
+}
+
+// Answer is what one node says to a pod. Its fields are those of vga_answer, in the same order.
+type Answer struct {
+	Score      float64
+	Rank       uint64
+	Wanted     int64
+	Available  int64
+	unit       *C.char
+	Compromise int32
+	Reason     Reason
+}
+
+// An Answer is written by C: these do not compile where it is laid out otherwise.
+var (
+	_ = [1]struct{}{}[unsafe.Sizeof(Answer{})-unsafe.Sizeof(C.vga_answer{})]
+	_ = [1]struct{}{}[unsafe.Offsetof(Answer{}.Score)-unsafe.Offsetof(C.vga_answer{}.score)]
+	_ = [1]struct{}{}[unsafe.Offsetof(Answer{}.Rank)-unsafe.Offsetof(C.vga_answer{}.rank)]
+	_ = [1]struct{}{}[unsafe.Offsetof(Answer{}.Wanted)-unsafe.Offsetof(C.vga_answer{}.wanted)]
+	_ = [1]struct{}{}[unsafe.Offsetof(Answer{}.Available)-unsafe.Offsetof(C.vga_answer{}.available)]
+	_ = [1]struct{}{}[unsafe.Offsetof(Answer{}.unit)-unsafe.Offsetof(C.vga_answer{}.unit)]
+	_ = [1]struct{}{}[unsafe.Offsetof(Answer{}.Compromise)-unsafe.Offsetof(C.vga_answer{}.compromise)]
+	_ = [1]struct{}{}[unsafe.Offsetof(Answer{}.Reason)-unsafe.Offsetof(C.vga_answer{}.reason)]
+)
+
+// Unit of Wanted and Available: "MiB", "%", "devices"; empty without numbers.
+func (a *Answer) Unit() string {
+	if a.unit == nil {
+		return ""
+	}
+	return C.GoString(a.unit)
+}
+
+// Upserted is what became of the objects of one call.
+type Upserted struct {
+	Objects, Changed, Outdated int
+}
+
+// Node is the number of a node, valid while the node is there.
+type Node uint32
+
+// Cluster is a living cluster: told of objects, asked about pods, booked on. Close frees it.
+type Cluster struct {
+	handle *C.vga_cluster
+}
+
+// New makes a cluster without nodes.
+func New(options Options) (*Cluster, error) {
+	call := calls.get()
+	given := newOptions(options)
+	defer given.free()
+	var handle *C.vga_cluster
+	if err := call.end(C.vga_cluster_new(given.options, &handle, &call.why)); err != nil {
+		return nil, err
+	}
+	cluster := &Cluster{handle: handle}
+	runtime.SetFinalizer(cluster, (*Cluster).Close)
+	return cluster, nil
+}
+
+// Close frees the cluster. Nothing may be asked of it afterwards or meanwhile.
+func (c *Cluster) Close() {
+	C.vga_cluster_free(c.handle)
+	c.handle = nil
+	runtime.SetFinalizer(c, nil)
+}
+
+// Configure gives other options; what runs and is reserved stays.
+func (c *Cluster) Configure(options Options) error {
+	call := calls.get()
+	given := newOptions(options)
+	defer given.free()
+	return call.end(C.vga_configure(c.handle, given.options, &call.why))
+}
+
+// Upsert tells of objects as they are now, in JSON or YAML.
+func (c *Cluster) Upsert(object []byte) (Upserted, error) {
+	call := calls.get()
+	var done C.vga_upserted
+	done.struct_size = C.size_t(unsafe.Sizeof(done))
+	text := (*C.char)(unsafe.Pointer(unsafe.SliceData(object)))
+	err := call.end(C.vga_upsert(c.handle, text, C.size_t(len(object)), &done, &call.why))
+	return Upserted{Objects: int(done.objects), Changed: int(done.changed), Outdated: int(done.outdated)}, err
+}
+
+// RemoveNode tells that a node is gone.
+func (c *Cluster) RemoveNode(name string) error {
+	call := calls.get()
+	return call.end(C.vga_remove_node(c.handle, call.text(name), &call.why))
+}
+
+// RemovePod tells that a pod is gone; it gives back what it has.
+func (c *Cluster) RemovePod(uid string) error {
+	call := calls.get()
+	return call.end(C.vga_remove_pod(c.handle, call.text(uid), &call.why))
+}
+
+// RemoveConfigMap tells that a ConfigMap is gone.
+func (c *Cluster) RemoveConfigMap(name string) error {
+	call := calls.get()
+	return call.end(C.vga_remove_config_map(c.handle, call.text(name), &call.why))
+}
+
+// NodesVersion rises whenever a number gets or loses its node; all numbers are below the limit.
+func (c *Cluster) NodesVersion() (limit int, version uint64) {
+	var number C.uint32_t
+	var current C.uint64_t
+	C.vga_nodes_version(c.handle, &number, &current)
+	return int(number), uint64(current)
+}
+
+// FindNode is the number of a node.
+func (c *Cluster) FindNode(name string) (Node, error) {
+	call := calls.get()
+	var node C.uint32_t
+	err := call.end(C.vga_find_node(c.handle, call.text(name), &node, &call.why))
+	return Node(node), err
+}
+
+// NodeName is the name of a node.
+func (c *Cluster) NodeName(node Node) (string, error) {
+	return resultText(func(_ *call, to *C.vga_text) C.vga_status {
+		return C.vga_node_name(c.handle, C.uint32_t(node), to)
+	})
+}
+
+// Evaluate asks every node about a pod that waits. Answers are by number of the node, in `room` if that is large enough.
+// With numbers, nodes that refuse say what was wanted and available.
+func (c *Cluster) Evaluate(uid string, withNumbers bool, room []Answer) ([]Answer, error) {
+	flags := C.uint32_t(0)
+	if withNumbers {
+		flags = C.VGA_WITH_NUMBERS
+	}
+	for {
+		call := calls.get()
+		name := call.text(uid)
+		var count C.size_t
+		status := C.vga_evaluate(c.handle, name, flags, (*C.vga_answer)(unsafe.Pointer(unsafe.SliceData(room))),
+			C.size_t(len(room)), &count, &call.why)
+		err := call.end(status)
+		if status == C.VGA_TOO_SMALL {
+			room = make([]Answer, int(count)+int(count)/8)
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		return room[:int(count)], nil
+	}
+}
+
+// AskNode is one node's answer, with numbers.
+func (c *Cluster) AskNode(uid string, node Node) (Answer, error) {
+	call := calls.get()
+	status := C.vga_ask_node(c.handle, call.text(uid), C.uint32_t(node), &call.answer, &call.why)
+	return call.endWithAnswer(status)
+}
+
+// AskWithout is one node's answer if these pods had nothing.
+func (c *Cluster) AskWithout(uid string, node Node, pods []string) (Answer, error) {
+	call := calls.get()
+	list := newList(pods)
+	defer list.free()
+	status := C.vga_ask_without(c.handle, call.text(uid), C.uint32_t(node), list.texts, C.size_t(len(pods)),
+		&call.answer, &call.why)
+	return call.endWithAnswer(status)
+}
+
+// Choose is the node of candidates where the pod goes; false if it fits on none of them.
+func (c *Cluster) Choose(uid string, candidates []Node) (Node, bool, error) {
+	call := calls.get()
+	var node C.uint32_t
+	var found C.int
+	err := call.end(C.vga_choose(c.handle, call.text(uid),
+		(*C.uint32_t)(unsafe.Pointer(unsafe.SliceData(candidates))), C.size_t(len(candidates)), &node, &found,
+		&call.why))
+	return Node(node), found != 0, err
+}
+
+// Explain says why the pod goes where it goes, or nowhere: JSON as `vgpusim explain --json` prints it.
+func (c *Cluster) Explain(uid string) (string, error) {
+	return resultText(func(call *call, to *C.vga_text) C.vga_status {
+		return C.vga_explain(c.handle, call.text(uid), to, &call.why)
+	})
+}
+
+// Pod is the state of a pod, and its node if it is reserved or committed.
+func (c *Cluster) Pod(uid string) (PodState, Node) {
+	call := calls.get()
+	var state C.vga_pod_state
+	var node C.uint32_t
+	call.end(C.vga_get_pod(c.handle, call.text(uid), &state, &node))
+	return PodState(state), Node(node)
+}
+
+// Reserve books a pod that waits on the devices of a node that the policy prefers there. The answer's reason is Fits if
+// it was booked.
+func (c *Cluster) Reserve(uid string, node Node) (Answer, error) {
+	call := calls.get()
+	status := C.vga_reserve(c.handle, call.text(uid), C.uint32_t(node), &call.answer, &call.why)
+	return call.endWithAnswer(status)
+}
+
+// Commit says that a reserved pod is bound.
+func (c *Cluster) Commit(uid string) error {
+	call := calls.get()
+	return call.end(C.vga_commit(c.handle, call.text(uid), &call.why))
+}
+
+// Rollback takes a reservation back.
+func (c *Cluster) Rollback(uid string) error {
+	call := calls.get()
+	return call.end(C.vga_rollback(c.handle, call.text(uid), &call.why))
+}
+
+// Release has a committed pod give back what it has.
+func (c *Cluster) Release(uid string) error {
+	call := calls.get()
+	return call.end(C.vga_release(c.handle, call.text(uid), &call.why))
+}
+
+// Suspend has a committed pod count for nothing until Resume: what would be if it were evicted.
+func (c *Cluster) Suspend(uid string) error {
+	call := calls.get()
+	return call.end(C.vga_suspend(c.handle, call.text(uid), &call.why))
+}
+
+// Resume gives a suspended pod its devices again, also if others got them meanwhile.
+func (c *Cluster) Resume(uid string) error {
+	call := calls.get()
+	return call.end(C.vga_resume(c.handle, call.text(uid), &call.why))
+}
+
+// Annotations is what to write on a reserved or committed pod for the device plugins, as a JSON object of texts.
+func (c *Cluster) Annotations(uid string, decided time.Time) (string, error) {
+	return resultText(func(call *call, to *C.vga_text) C.vga_status {
+		return C.vga_annotations(c.handle, call.text(uid), C.int64_t(decided.UnixNano()), to, &call.why)
+	})
+}
+
+// BeginTrial opens a scope in which anything may be booked and given back. It is open for all goroutines: the caller
+// keeps others away until it ends.
+func (c *Cluster) BeginTrial() error {
+	call := calls.get()
+	return call.end(C.vga_begin_trial(c.handle, &call.why))
+}
+
+// EndTrial ends the innermost trial; unless it is kept, the cluster is exactly as it was.
+func (c *Cluster) EndTrial(keep bool) error {
+	call := calls.get()
+	kept := C.int(0)
+	if keep {
+		kept = 1
+	}
+	return call.end(C.vga_end_trial(c.handle, kept, &call.why))
+}
+
+// LearnWorkload has the policies take the pods that are there for typical; true if these are others than the last time.
+func (c *Cluster) LearnWorkload() (bool, error) {
+	call := calls.get()
+	var learned C.int
+	err := call.end(C.vga_learn_workload(c.handle, &learned, &call.why))
+	return learned != 0, err
+}
+
+// Metrics is what is used of every device and by whom, as JSON.
+func (c *Cluster) Metrics() (string, error) {
+	return resultText(func(_ *call, to *C.vga_text) C.vga_status { return C.vga_metrics(c.handle, to) })
+}
+
+// Warnings is what of the objects could not be read, and what is given out twice: a JSON list of texts.
+func (c *Cluster) Warnings() (string, error) {
+	return resultText(func(_ *call, to *C.vga_text) C.vga_status { return C.vga_warnings(c.handle, to) })
+}

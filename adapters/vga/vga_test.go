@@ -1,0 +1,225 @@
+package vga_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"vgpualloc.example/adapters/vga"
+)
+
+func node(name string, cards int) string {
+	register := ""
+	for i := range cards {
+		register += fmt.Sprintf("GPU-%s-%d,10,40960,NVIDIA A100-SXM4-40GB,true,hami-core:", name, i)
+	}
+	return fmt.Sprintf(`{"kind":"Node","metadata":{"name":%q,"annotations":{"volcano.sh/node-vgpu-register":%q}},
+		"status":{"allocatable":{"cpu":"64","memory":"256Gi","pods":"110","volcano.sh/vgpu-number":"20",
+		"volcano.sh/vgpu-memory":"81920","volcano.sh/vgpu-cores":"200"}}}`, name, register)
+}
+
+func pod(name, uid string, memory int, more string) string {
+	return fmt.Sprintf(`{"kind":"Pod","metadata":{"name":%q,"namespace":"ns","uid":%q%s},"spec":{"containers":[
+		{"name":"main","resources":{"limits":{"volcano.sh/vgpu-number":"1","volcano.sh/vgpu-memory":"%d"}}}]}}`,
+		name, uid, more, memory)
+}
+
+// clusterOf is a cluster that was told of objects.
+func clusterOf(t testing.TB, objects ...string) *vga.Cluster {
+	t.Helper()
+	cluster, err := vga.New(vga.Options{Policy: "binpack"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cluster.Close)
+	for _, object := range objects {
+		if _, err := cluster.Upsert([]byte(object)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return cluster
+}
+
+func must[Value any](t testing.TB) func(Value, error) Value {
+	return func(value Value, err error) Value {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value
+	}
+}
+
+func TestTheLifeOfAPod(t *testing.T) {
+	c := clusterOf(t, node("a", 2), node("b", 1), pod("p", "u", 30000, ""), pod("q", "v", 20000, ""))
+	a, b := must[vga.Node](t)(c.FindNode("a")), must[vga.Node](t)(c.FindNode("b"))
+	if answer := must[vga.Answer](t)(c.Reserve("v", b)); answer.Reason != vga.Fits {
+		t.Fatal(answer.Reason)
+	}
+	answers := must[[]vga.Answer](t)(c.Evaluate("u", true, nil))
+	if len(answers) != 2 || answers[a].Reason != vga.Fits {
+		t.Fatal(answers)
+	}
+	refused := &answers[b]
+	if refused.Reason.String() != "insufficient_device_memory" || refused.Wanted != 30000 ||
+		refused.Available != 20960 || refused.Unit() != "MiB" {
+		t.Fatal(refused, refused.Unit())
+	}
+	where, found, err := c.Choose("u", []vga.Node{a, b})
+	if err != nil || !found || where != a {
+		t.Fatal(where, found, err)
+	}
+	if _, found, _ = c.Choose("u", []vga.Node{b}); found {
+		t.Fatal("it does not fit there")
+	}
+	if answer := must[vga.Answer](t)(c.AskWithout("u", b, []string{"v", "nobody"})); answer.Reason != vga.Fits {
+		t.Fatal(answer)
+	}
+	if answer := must[vga.Answer](t)(c.Reserve("u", a)); answer.Reason != vga.Fits {
+		t.Fatal(answer)
+	}
+	if state, where := c.Pod("u"); state != vga.PodReserved || where != a {
+		t.Fatal(state, where)
+	}
+	var annotations map[string]string
+	if err := json.Unmarshal([]byte(must[string](t)(c.Annotations("u", time.Unix(17, 5)))), &annotations); err != nil {
+		t.Fatal(err)
+	}
+	if annotations["volcano.sh/vgpu-ids-new"] != "GPU-a-0,NVIDIA,30000,0:" ||
+		annotations["volcano.sh/vgpu-time"] != "17" {
+		t.Fatal(annotations)
+	}
+	for _, step := range []func(string) error{c.Commit, c.Suspend, c.Resume, c.Release, c.RemovePod} {
+		if err := step("u"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if state, _ := c.Pod("u"); state != vga.PodUnknown {
+		t.Fatal(state)
+	}
+	if name := must[string](t)(c.NodeName(b)); name != "b" {
+		t.Fatal(name)
+	}
+}
+
+func TestErrorsAreStatusesWithWords(t *testing.T) {
+	c := clusterOf(t, node("a", 1), pod("p", "u", 1000, `,"creationTimestamp":"2026-01-02T00:00:00Z"`))
+	_, upsertBad := c.Upsert([]byte("{"))
+	_, upsertNothing := c.Upsert(nil)
+	_, outdated := c.Upsert([]byte(pod("p", "t", 1000, `,"creationTimestamp":"2026-01-01T00:00:00Z"`)))
+	_, unknownNode := c.Reserve("u", 7)
+	_, random := vga.New(vga.Options{Policy: "random"})
+	for _, wanted := range []struct {
+		err    error
+		status vga.Status
+		words  string
+	}{
+		{upsertBad, vga.BadInput, "object:1"}, {upsertNothing, vga.BadArgument, "NULL"}, {outdated, vga.Outdated, "younger"},
+		{unknownNode, vga.UnknownNode, "number"}, {random, vga.BadInput, "a policy that draws nothing"},
+		{c.Commit("nobody"), vga.UnknownPod, "nobody"}, {c.Commit("u"), vga.WrongState, "ns/p is not reserved"},
+		{c.EndTrial(true), vga.WrongState, "no trial"}, {c.RemoveNode("z"), vga.UnknownNode, "z"},
+		{c.Configure(vga.Options{DeviceConfig: "vgpu: ["}), vga.BadInput, "device_config:1"},
+	} {
+		if !errors.Is(wanted.err, wanted.status) || !strings.Contains(wanted.err.Error(), wanted.words) {
+			t.Errorf("%v, wanted %v with %q", wanted.err, wanted.status, wanted.words)
+		}
+	}
+	if vga.OutOfMemory.String() != "VGA_OUT_OF_MEMORY" || vga.Reasons() < 40 {
+		t.Error(vga.OutOfMemory, vga.Reasons())
+	}
+}
+
+func TestTextsOfAnyLength(t *testing.T) {
+	objects := []string{pod("p", "u", 1000, "")}
+	for i := range 60 {
+		objects = append(objects, node(fmt.Sprintf("n%02d", i), 8))
+	}
+	c := clusterOf(t, objects...)
+	for _, text := range []string{must[string](t)(c.Metrics()), must[string](t)(c.Explain("u"))} {
+		if len(text) < 10000 || !json.Valid([]byte(text)) || !strings.Contains(text, "GPU-n59-7") {
+			t.Errorf("%d bytes: %.100s", len(text), text)
+		}
+	}
+	if warnings := must[string](t)(c.Warnings()); warnings != "[]" {
+		t.Error(warnings)
+	}
+}
+
+func TestATrialIsTakenBack(t *testing.T) {
+	c := clusterOf(t, node("a", 1), pod("p", "u", 30000, ""), pod("q", "v", 30000, ""))
+	if err := c.BeginTrial(); err != nil {
+		t.Fatal(err)
+	}
+	must[vga.Answer](t)(c.Reserve("u", 0))
+	if answer := must[vga.Answer](t)(c.AskNode("v", 0)); answer.Reason == vga.Fits {
+		t.Fatal("the device is full")
+	}
+	if err := c.EndTrial(false); err != nil {
+		t.Fatal(err)
+	}
+	if answer := must[vga.Answer](t)(c.AskNode("v", 0)); answer.Reason != vga.Fits {
+		t.Fatal(answer.Reason)
+	}
+}
+
+// As Volcano's predicates do: many goroutines ask while others book and objects come and go.
+func TestManyGoroutines(t *testing.T) {
+	objects := []string{pod("p", "waits", 30000, ""), pod("q", "books", 20000, "")}
+	for i := range 8 {
+		objects = append(objects, node(fmt.Sprintf("n%d", i), 2))
+	}
+	c := clusterOf(t, objects...)
+	var group sync.WaitGroup
+	run := func(work func(round int) error) {
+		group.Add(1)
+		go func() {
+			defer group.Done()
+			for round := range 200 {
+				if err := work(round); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		}()
+	}
+	for range 16 {
+		var room []vga.Answer
+		run(func(round int) (err error) {
+			room, err = c.Evaluate("waits", round%2 == 0, room)
+			return err
+		})
+	}
+	run(func(round int) error {
+		if _, err := c.Reserve("books", vga.Node(round%8)); err != nil {
+			return err
+		}
+		return c.Rollback("books")
+	})
+	run(func(round int) error {
+		if _, err := c.Upsert([]byte(node("flaps", 1))); err != nil {
+			return err
+		}
+		return c.RemoveNode("flaps")
+	})
+	group.Wait()
+}
+
+func BenchmarkPod(b *testing.B) {
+	c := clusterOf(b, node("a", 8), pod("p", "0fd6b8a2-4c2f-4f5e-9a3e-6f1f7f0a1b2c", 1000, ""))
+	for b.Loop() {
+		c.Pod("0fd6b8a2-4c2f-4f5e-9a3e-6f1f7f0a1b2c")
+	}
+}
+
+func BenchmarkAskNode(b *testing.B) {
+	c := clusterOf(b, node("a", 8), pod("p", "0fd6b8a2-4c2f-4f5e-9a3e-6f1f7f0a1b2c", 1000, ""))
+	for b.Loop() {
+		if _, err := c.AskNode("0fd6b8a2-4c2f-4f5e-9a3e-6f1f7f0a1b2c", 0); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Runs Go for the adapters (adapters/), which link the library of a build of this checkout.
+# Usage: scripts/adapters.sh BUILD COMMAND…      BUILD: a build folder; COMMAND: arguments of go, run in adapters/
+#        scripts/adapters.sh BUILD check         formatted, vetted, generated files up to date
+# Exit code 77 where no Go can be had, but with CI=true, where that is a failure.
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+build=$(cd "${1:?a build folder}" && pwd)
+shift
+if ! go=$(find_go); then
+    say "no Go $go_wanted or newer: the adapters are not tested"
+    if [ "${CI:-}" = true ]; then exit 1; else exit 77; fi
+fi
+
+# One set of settings everywhere: another one shares nothing of Go's build cache.
+export CGO_ENABLED=1 GOFLAGS="-buildvcs=false -trimpath" GOTOOLCHAIN=local
+export CGO_CFLAGS="-I$root/libvgpualloc/include -O2"
+export CGO_LDFLAGS="-L$build/libvgpualloc -L$build/formats"
+
+cd "$root/adapters"
+if [ "$1" = check ]; then
+    gofmt=$("$go" env GOROOT)/bin/gofmt
+    unformatted=$("$gofmt" -l .)
+    if [ -n "$unformatted" ]; then die "not as gofmt formats it: $unformatted"; fi
+    python3 "$root/scripts/go_constants.py" "$root/libvgpualloc/include/vgpualloc/c_api.h" --check vga/constants.go
+    exec "$go" vet ./...
+fi
+exec "$go" "$@"

@@ -1,0 +1,213 @@
+/* The C interface from C: the life of a pod, every status, buffers, and misuse that must not end the program. */
+#include <stdlib.h>
+
+#include "check.h"
+
+static char words[512];
+static vga_text why = {words, sizeof words, 0};
+
+static vga_cluster* new_cluster(void) {
+    vga_cluster* cluster = NULL;
+    vga_options options;
+    memset(&options, 0, sizeof options);
+    options.struct_size = sizeof options;
+    options.policy = "binpack";
+    CHECK_OK(vga_cluster_new(&options, &cluster, &why));
+    CHECK_OK(tell(cluster, NODE("a", CARD("GPU-a0") CARD("GPU-a1"))));
+    CHECK_OK(tell(cluster, NODE("b", CARD("GPU-b0"))));
+    return cluster;
+}
+
+static uint32_t number_of(vga_cluster* cluster, const char* name) {
+    uint32_t node = 99;
+    CHECK_OK(vga_find_node(cluster, name, &node, &why));
+    return node;
+}
+
+static void the_life_of_a_pod(void) {
+    vga_cluster* cluster = new_cluster();
+    const uint32_t a = number_of(cluster, "a");
+    const uint32_t b = number_of(cluster, "b");
+    vga_answer answers[8];
+    vga_answer answer;
+    size_t count = 0;
+    uint32_t node = 0;
+    int found = 0;
+    vga_pod_state state = VGA_POD_UNKNOWN;
+    char text[4096];
+    vga_text json = {text, sizeof text, 0};
+    const uint32_t both[2] = {a, b};
+
+    CHECK_OK(tell(cluster, POD("p", "u1", "30000")));
+    CHECK_OK(tell(cluster, POD_SAYING("r", "u2", "20000",
+                                      ",\"annotations\":{\"volcano.sh/vgpu-ids-new\":\"GPU-b0,NVIDIA,20000,0:\"}",
+                                      "\"nodeName\":\"b\",")));
+    CHECK_OK(vga_evaluate(cluster, "u1", VGA_WITH_NUMBERS, answers, 8, &count, &why));
+    CHECK(count == 2);
+    CHECK(answers[a].reason == VGA_FITS);
+    CHECK(strcmp(vga_reason_name(answers[b].reason), "insufficient_device_memory") == 0);
+    CHECK(answers[b].wanted == 30000 && answers[b].available == 20960 && strcmp(answers[b].unit, "MiB") == 0);
+    CHECK_OK(vga_choose(cluster, "u1", both, 2, &node, &found, &why));
+    CHECK(found == 1 && node == a);
+    CHECK_OK(vga_choose(cluster, "u1", &b, 1, &node, &found, &why));
+    CHECK(found == 0);
+
+    const char* const without[] = {"u2", "nobody"};
+    CHECK_OK(vga_ask_without(cluster, "u1", b, without, 2, &answer, &why));
+    CHECK(answer.reason == VGA_FITS);
+    CHECK_OK(vga_ask_node(cluster, "u1", b, &answer, &why));
+    CHECK(answer.reason != VGA_FITS);
+
+    CHECK_OK(vga_reserve(cluster, "u1", b, &answer, &why));
+    CHECK(answer.reason != VGA_FITS);
+    CHECK_OK(vga_get_pod(cluster, "u1", &state, NULL));
+    CHECK(state == VGA_POD_WAITING);
+    CHECK_OK(vga_reserve(cluster, "u1", a, &answer, &why));
+    CHECK(answer.reason == VGA_FITS);
+    CHECK_OK(vga_get_pod(cluster, "u1", &state, &node));
+    CHECK(state == VGA_POD_RESERVED && node == a);
+    CHECK_OK(vga_annotations(cluster, "u1", 1700000000000000000, &json, &why));
+    CHECK(strstr(text, "\"volcano.sh/vgpu-ids-new\":\"GPU-a0,NVIDIA,30000,0:\"") != NULL ||
+          strstr(text, "\"volcano.sh/vgpu-ids-new\": \"GPU-a0,NVIDIA,30000,0:\"") != NULL);
+    CHECK_OK(vga_commit(cluster, "u1", &why));
+    CHECK_OK(vga_suspend(cluster, "u1", &why));
+    CHECK_OK(vga_resume(cluster, "u1", &why));
+    CHECK_OK(vga_release(cluster, "u1", &why));
+    CHECK_OK(vga_reserve(cluster, "u1", a, &answer, &why));
+    CHECK_OK(vga_rollback(cluster, "u1", &why));
+    CHECK_OK(vga_begin_trial(cluster, &why));
+    CHECK_OK(vga_reserve(cluster, "u1", a, &answer, &why));
+    CHECK_OK(vga_end_trial(cluster, 0, &why));
+    CHECK_OK(vga_get_pod(cluster, "u1", &state, NULL));
+    CHECK(state == VGA_POD_WAITING);
+    CHECK_OK(vga_remove_pod(cluster, "u1", &why));
+    CHECK_OK(vga_remove_node(cluster, "a", &why));
+    vga_cluster_free(cluster);
+}
+
+static void misuse_is_a_status(void) {
+    vga_cluster* cluster = new_cluster();
+    vga_cluster* none = cluster;
+    vga_answer answer;
+    size_t count = 0;
+    vga_pod_state state = VGA_POD_WAITING;
+    const uint32_t a = number_of(cluster, "a");
+    vga_options options;
+    memset(&options, 0, sizeof options);
+
+    CHECK(vga_cluster_new(&options, &none, &why) == VGA_BAD_ARGUMENT && none == NULL); /* struct_size */
+    options.struct_size = sizeof options;
+    options.policy = "random";
+    CHECK(vga_configure(cluster, &options, &why) == VGA_BAD_INPUT);
+    CHECK(strstr(words, "a policy that draws nothing") != NULL);
+    options.policy = NULL;
+    options.device_config = "vgpu: [";
+    CHECK(vga_configure(cluster, &options, &why) == VGA_BAD_INPUT);
+    CHECK(strstr(words, "device_config:1") != NULL);
+    CHECK(vga_cluster_new(NULL, NULL, &why) == VGA_BAD_ARGUMENT);
+    CHECK(vga_upsert(cluster, "{", 1, NULL, &why) == VGA_BAD_INPUT);
+    CHECK(vga_upsert(cluster, NULL, 0, NULL, &why) == VGA_BAD_ARGUMENT);
+    CHECK(vga_upsert(NULL, "{}", 2, NULL, &why) == VGA_BAD_ARGUMENT);
+    CHECK(vga_remove_pod(cluster, "u1", &why) == VGA_UNKNOWN_POD);
+    CHECK(vga_remove_pod(cluster, NULL, NULL) == VGA_BAD_ARGUMENT);
+    CHECK(vga_remove_node(cluster, "z", &why) == VGA_UNKNOWN_NODE);
+    CHECK(vga_remove_config_map(cluster, "z", &why) == VGA_BAD_INPUT);
+    CHECK(vga_commit(cluster, "u1", &why) == VGA_UNKNOWN_POD);
+    CHECK(vga_evaluate(cluster, "u1", 0, NULL, 0, &count, &why) == VGA_TOO_SMALL && count == 2);
+    CHECK(vga_evaluate(cluster, "u1", 2, NULL, 0, &count, &why) == VGA_BAD_ARGUMENT);
+    CHECK(vga_ask_node(cluster, "u1", a, &answer, &why) == VGA_UNKNOWN_POD);
+    CHECK(vga_get_pod(cluster, "u1", &state, NULL) == VGA_OK && state == VGA_POD_UNKNOWN);
+    CHECK(vga_explain(cluster, "u1", NULL, &why) == VGA_BAD_ARGUMENT);
+
+    CHECK_OK(tell(cluster, POD_SAYING("p", "u1", "1000", ",\"creationTimestamp\":\"2026-01-02T00:00:00Z\"", "")));
+    CHECK(tell(cluster, POD_SAYING("p", "u0", "1000", ",\"creationTimestamp\":\"2026-01-01T00:00:00Z\"", "")) ==
+          VGA_OUTDATED);
+    CHECK(vga_reserve(cluster, "u1", 77, &answer, &why) == VGA_UNKNOWN_NODE);
+    CHECK(vga_commit(cluster, "u1", &why) == VGA_WRONG_STATE);
+    CHECK(vga_rollback(cluster, "u1", &why) == VGA_WRONG_STATE);
+    CHECK(vga_release(cluster, "u1", &why) == VGA_WRONG_STATE);
+    CHECK(vga_suspend(cluster, "u1", &why) == VGA_WRONG_STATE);
+    CHECK(vga_resume(cluster, "u1", &why) == VGA_WRONG_STATE);
+    CHECK_OK(vga_reserve(cluster, "u1", a, &answer, &why));
+    CHECK(vga_reserve(cluster, "u1", a, &answer, &why) == VGA_WRONG_STATE);
+    CHECK(strstr(words, "ns/p") != NULL);
+    CHECK(vga_end_trial(cluster, 0, &why) == VGA_WRONG_STATE);
+    CHECK_OK(vga_begin_trial(cluster, &why));
+    CHECK(tell(cluster, POD("q", "u2", "1000")) == VGA_WRONG_STATE);
+    CHECK(vga_remove_pod(cluster, "u1", &why) == VGA_WRONG_STATE);
+    CHECK(vga_configure(cluster, NULL, &why) == VGA_WRONG_STATE);
+    CHECK_OK(vga_end_trial(cluster, 1, &why));
+    CHECK_OK(tell(cluster, POD("n", "u3", "-5")));
+    CHECK(vga_reserve(cluster, "u3", a, &answer, &why) == VGA_BAD_INPUT);
+    CHECK_OK(vga_remove_node(cluster, "a", &why));
+    CHECK(vga_ask_node(cluster, "u1", a, &answer, &why) == VGA_UNKNOWN_NODE);
+    vga_cluster_free(cluster);
+    vga_cluster_free(NULL);
+}
+
+static void buffers_are_the_callers(void) {
+    vga_cluster* cluster = new_cluster();
+    vga_upserted done;
+    uint32_t limit = 0;
+    uint64_t version = 0;
+    uint64_t later = 0;
+    char small[8];
+    char* large = NULL;
+    vga_text text = {small, sizeof small, 0};
+    vga_text none = {NULL, 0, 0};
+    const char* two = NODE("c", CARD("GPU-c0")) "\n" POD("p", "u1", "1000");
+
+    CHECK(vga_nodes_version(cluster, &limit, &version) == VGA_OK && limit == 2);
+    memset(&done, 0, sizeof done);
+    CHECK(vga_upsert(cluster, two, strlen(two), &done, &why) == VGA_BAD_ARGUMENT);
+    done.struct_size = sizeof done;
+    CHECK_OK(vga_upsert(cluster, two, strlen(two), &done, &why));
+    CHECK(done.objects == 2 && done.changed == 2 && done.outdated == 0);
+    CHECK_OK(vga_upsert(cluster, two, strlen(two), &done, &why));
+    CHECK(done.objects == 2 && done.changed == 0);
+    CHECK(vga_nodes_version(cluster, &limit, &later) == VGA_OK && limit == 3 && later > version);
+    CHECK_OK(vga_node_name(cluster, 2, &text));
+    CHECK(strcmp(small, "c") == 0 && text.length == 1);
+    CHECK(vga_node_name(cluster, 3, &text) == VGA_UNKNOWN_NODE);
+    CHECK(vga_node_name(cluster, 2, NULL) == VGA_BAD_ARGUMENT);
+
+    /* A reason is cut, and its length told; a result is whole or not there. */
+    CHECK(vga_remove_pod(cluster, "a-pod-that-is-not-there", &text) == VGA_UNKNOWN_POD);
+    CHECK(text.length > sizeof small && strlen(small) == sizeof small - 1);
+    CHECK(vga_remove_pod(cluster, "a-pod-that-is-not-there", &none) == VGA_UNKNOWN_POD && none.length > 0);
+    small[0] = '#';
+    CHECK(vga_metrics(cluster, &text) == VGA_TOO_SMALL && small[0] == '#');
+    large = malloc(text.length + 1);
+    CHECK(large != NULL);
+    text.data = large;
+    text.capacity = text.length + 1;
+    CHECK_OK(vga_metrics(cluster, &text));
+    CHECK(strlen(large) == text.length && strstr(large, "GPU-c0") != NULL);
+    free(large);
+    CHECK(vga_explain(cluster, "u1", &none, &why) == VGA_TOO_SMALL && none.length > 100);
+    CHECK(vga_warnings(cluster, &none) == VGA_TOO_SMALL && none.length == 2);
+    vga_cluster_free(cluster);
+}
+
+static void names_are_there_for_every_number(void) {
+    int status = 0;
+    vga_reason reason = 0;
+    CHECK(vga_abi_version() == VGA_ABI_VERSION);
+    CHECK(strlen(vga_version()) > 0);
+    for (status = VGA_OK; status <= VGA_INTERNAL; ++status) {
+        CHECK(strncmp(vga_status_name((vga_status)status), "VGA_", 4) == 0);
+    }
+    CHECK(strcmp(vga_status_name((vga_status)-1), "unknown status") == 0);
+    CHECK(strcmp(vga_reason_name(VGA_FITS), "") == 0);
+    for (reason = 1; reason < vga_reason_count(); ++reason) CHECK(strlen(vga_reason_name(reason)) > 3);
+    CHECK(strcmp(vga_reason_name(reason), "unknown reason") == 0);
+}
+
+int main(void) {
+    the_life_of_a_pod();
+    misuse_is_a_status();
+    buffers_are_the_callers();
+    names_are_there_for_every_number();
+    if (failed_checks > 0) fprintf(stderr, "%d checks failed\n", failed_checks);
+    return failed_checks > 0;
+}

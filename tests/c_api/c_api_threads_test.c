@@ -1,0 +1,82 @@
+/* Sixteen threads ask, as Volcano's predicates do, while two book and take back and one tells of objects. What is told
+ * must be whole, and at the end nothing may be booked. scripts/thread_check.sh runs it under ThreadSanitizer. */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "check.h"
+
+enum { askers = 16, bookers = 2, rounds = 200, nodes = 8 };
+
+static vga_cluster* cluster;
+
+static int is_whole(const vga_answer* answer) {
+    return answer->reason < vga_reason_count() && (answer->reason == VGA_FITS || answer->wanted >= answer->available);
+}
+
+static void* ask(void* wrong) {
+    int round = 0;
+    for (round = 0; round < rounds; ++round) {
+        vga_answer answers[nodes + 4];
+        vga_answer answer;
+        size_t count = 0;
+        size_t n = 0;
+        if (vga_evaluate(cluster, "waits", VGA_WITH_NUMBERS, answers, nodes + 4, &count, NULL) != VGA_OK)
+            *(int*)wrong += 1;
+        for (n = 0; n < count; ++n) *(int*)wrong += !is_whole(&answers[n]);
+        if (vga_ask_node(cluster, "waits", (uint32_t)(round % nodes), &answer, NULL) != VGA_OK) *(int*)wrong += 1;
+        *(int*)wrong += !is_whole(&answer);
+    }
+    return NULL;
+}
+
+static void* book(void* number) {
+    const char* const uid = *(int*)number == 0 ? "first" : "second";
+    int round = 0;
+    *(int*)number = 0;
+    for (round = 0; round < rounds; ++round) {
+        vga_answer answer;
+        if (vga_reserve(cluster, uid, (uint32_t)(round % nodes), &answer, NULL) != VGA_OK) *(int*)number += 1;
+        if (answer.reason == VGA_FITS && vga_rollback(cluster, uid, NULL) != VGA_OK) *(int*)number += 1;
+    }
+    return NULL;
+}
+
+static void* tell_of_objects(void* wrong) {
+    int round = 0;
+    for (round = 0; round < rounds; ++round) {
+        if (tell(cluster, POD("comes", "comes", "1000")) != VGA_OK) *(int*)wrong += 1;
+        if (tell(cluster, NODE("flaps", CARD("GPU-flaps"))) != VGA_OK) *(int*)wrong += 1;
+        if (vga_remove_pod(cluster, "comes", NULL) != VGA_OK) *(int*)wrong += 1;
+        if (vga_remove_node(cluster, "flaps", NULL) != VGA_OK) *(int*)wrong += 1;
+    }
+    return NULL;
+}
+
+int main(void) {
+    pthread_t threads[askers + bookers + 1];
+    int wrong[askers + bookers + 1] = {0};
+    int i = 0;
+    vga_pod_state state = VGA_POD_UNKNOWN;
+    CHECK_OK(vga_cluster_new(NULL, &cluster, NULL));
+    for (i = 0; i < nodes; ++i) {
+        char text[sizeof NODE("n0", CARD("GPU-n0-0") CARD("GPU-n0-1")) + 16];
+        snprintf(text, sizeof text, NODE("n%d", CARD("GPU-n%d-0") CARD("GPU-n%d-1")), i, i, i);
+        CHECK_OK(tell(cluster, text));
+    }
+    CHECK_OK(tell(cluster, POD("waits", "waits", "30000")));
+    CHECK_OK(tell(cluster, POD("first", "first", "20000")));
+    CHECK_OK(tell(cluster, POD("second", "second", "30000")));
+    wrong[askers + 1] = 1;
+    for (i = 0; i < askers + bookers + 1; ++i) {
+        void* (*const work)(void*) = i < askers ? ask : i < askers + bookers ? book : tell_of_objects;
+        CHECK(pthread_create(&threads[i], NULL, work, &wrong[i]) == 0);
+    }
+    for (i = 0; i < askers + bookers + 1; ++i) {
+        CHECK(pthread_join(threads[i], NULL) == 0);
+        CHECK(wrong[i] == 0);
+    }
+    CHECK(vga_get_pod(cluster, "first", &state, NULL) == VGA_OK && state == VGA_POD_WAITING);
+    CHECK(vga_get_pod(cluster, "second", &state, NULL) == VGA_OK && state == VGA_POD_WAITING);
+    vga_cluster_free(cluster);
+    return failed_checks > 0;
+}
