@@ -85,7 +85,7 @@ typedef struct vga_options {
 
 /** Makes a cluster without nodes. Errors: VGA_BAD_INPUT. */
 VGA_API vga_status vga_cluster_new(const vga_options* options, vga_cluster** cluster, vga_text* why);
-/** NULL is passed by. */
+/** NULL is passed by. No call on the cluster may be under way, and none may follow. */
 VGA_API void vga_cluster_free(vga_cluster* cluster);
 /** Other options from now on. What runs and is reserved stays. Errors: VGA_BAD_INPUT, VGA_WRONG_STATE in a trial. */
 VGA_API vga_status vga_configure(vga_cluster* cluster, const vga_options* options, vga_text* why);

@@ -246,7 +246,8 @@ vga_status vga_upsert(vga_cluster* cluster, const char* text, size_t size, vga_u
             const auto told = live.upsert(object);
             counts.changed += static_cast<uint32_t>(told == live_cluster::told::changed);
             counts.outdated += static_cast<uint32_t>(told == live_cluster::told::outdated);
-            if (object.node && told == live_cluster::told::changed) ++cluster->nodes_version;
+            // What a ConfigMap says of a node's devices may be what lets the node in, or keeps it out.
+            if (object.kind != "Pod" && told == live_cluster::told::changed) ++cluster->nodes_version;
         }
         if (done != nullptr) {
             counts.struct_size = done->struct_size;
@@ -278,8 +279,9 @@ vga_status vga_remove_pod(vga_cluster* cluster, const char* uid, vga_text* why) 
 vga_status vga_remove_config_map(vga_cluster* cluster, const char* name, vga_text* why) {
     return outside_trials(cluster, why, [&](live_cluster& live) {
         if (name == nullptr) return refuse(VGA_BAD_ARGUMENT, why, "name is NULL");
-        if (live.remove_config_map(name)) return VGA_OK;
-        return refuse(VGA_BAD_INPUT, why, "no ConfigMap " + std::string{name});
+        if (!live.remove_config_map(name)) return refuse(VGA_BAD_INPUT, why, "no ConfigMap " + std::string{name});
+        ++cluster->nodes_version;
+        return VGA_OK;
     });
 }
 

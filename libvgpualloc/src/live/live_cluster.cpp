@@ -133,13 +133,20 @@ expected<void> live_cluster::configure(live_options options) {
 
 live_cluster::told live_cluster::upsert(const kube::manifest& object) {
     VGA_ASSERT(trials_.empty(), "objects are no matter of trials");
-    if (object.kind != "Pod" || !object.pod) return view_.upsert(object) ? told::changed : told::unchanged;
+    if (object.kind != "Pod" || !object.pod) {
+        if (!view_.upsert(object)) return told::unchanged;
+        forget_resumed();
+        return told::changed;
+    }
     const std::string full_name = kube::namespace_of(object) + "/" + object.name;
     const std::string& uid = object.pod->uid.empty() ? full_name : object.pod->uid;
     if (const auto known = uids_.find(full_name); known != uids_.end() && known->second != uid) {
         const kube::manifest* const present = view_.find_pod(full_name);
         const bool is_older = present != nullptr && !object.created.empty() && object.created < present->created;
         if (is_older) return told::outdated;
+    }
+    if (const auto known = names_.find(uid); known != names_.end() && known->second != full_name) {
+        remove_pod(uid); // one uid is one pod, whatever it is called
     }
     if (!view_.upsert(object)) return told::unchanged;
     forget(full_name);
@@ -160,6 +167,11 @@ void live_cluster::forget(const std::string& full_name) {
     }
 }
 
+/// A node whose devices are others now has its pods booked anew, also those that were suspended.
+void live_cluster::forget_resumed() {
+    std::erase_if(suspended_, [this](const auto& entry) { return book().is_live(view_.id_of(entry.first)); });
+}
+
 bool live_cluster::remove_node(std::string_view name) {
     VGA_ASSERT(trials_.empty(), "objects are no matter of trials");
     return view_.remove_node(name);
@@ -177,7 +189,9 @@ bool live_cluster::remove_pod(std::string_view uid) {
 
 bool live_cluster::remove_config_map(std::string_view name) {
     VGA_ASSERT(trials_.empty(), "objects are no matter of trials");
-    return view_.remove_config_map(name);
+    if (!view_.remove_config_map(name)) return false;
+    forget_resumed();
+    return true;
 }
 
 node_index live_cluster::find_node(std::string_view name) {

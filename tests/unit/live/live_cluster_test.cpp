@@ -164,6 +164,28 @@ TEST(live_cluster, events_may_come_late) {
     EXPECT_EQ(live->reserve("nobody", n0).refusal.code, rejection_code::pod_not_known);
 }
 
+TEST(live_cluster, one_uid_is_one_pod) {
+    const auto live =
+        live_of(two_nodes + named_pod("p", "u", vgpu(1, 3000), "n0", "volcano.sh/vgpu-ids-new: 'A,NVIDIA,3000,0:'"));
+    EXPECT_EQ(live->upsert(objects(named_pod("q", "u", vgpu(1, 5000)))[0]), told::changed);
+    EXPECT_EQ(live->full_name_of("u"), "ns/q");
+    EXPECT_EQ(live->state_of("u"), live_pod_state::waiting);
+    EXPECT_EQ(live->book().live_count(), 0U);
+    EXPECT_TRUE(live->remove_pod("u"));
+    EXPECT_TRUE(live->pods().empty());
+}
+
+TEST(live_cluster, a_node_with_other_devices_ends_a_suspension) {
+    const auto live =
+        live_of(two_nodes + named_pod("p", "u", vgpu(1, 3000), "n0", "volcano.sh/vgpu-ids-new: 'A,NVIDIA,3000,0:'"));
+    ASSERT_EQ(live->suspend("u").code, rejection_code::none);
+    EXPECT_EQ(live->upsert(objects(gpu_node("n0", card("A") + card("D")))[0]), told::changed);
+    EXPECT_EQ(live->state_of("u"), live_pod_state::committed);
+    EXPECT_EQ(live->resume("u").code, rejection_code::pod_not_known);
+    ASSERT_EQ(live->release("u").code, rejection_code::none);
+    EXPECT_EQ(live->state_of("u"), live_pod_state::waiting);
+}
+
 TEST(live_cluster, a_pod_that_asks_for_nonsense_says_why) {
     const auto live = live_of(two_nodes + named_pod("p", "u", vgpu(1, -4)));
     ASSERT_TRUE(live->failure_of("u"));

@@ -165,6 +165,7 @@ private:
                                           node_index where) const;
     [[nodiscard]] workload typical();
     void forget(const std::string& full_name);
+    void forget_resumed();
     void trim_log();
 
     live_options options_;
