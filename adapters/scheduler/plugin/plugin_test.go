@@ -93,7 +93,8 @@ type scene struct {
 	log    string
 }
 
-func open(t *testing.T, objects uthelper.TestCommonStruct, arguments framework.Arguments) *scene {
+func open(t *testing.T, objects uthelper.TestCommonStruct, arguments framework.Arguments,
+	configurations ...conf.Configuration) *scene {
 	t.Helper()
 	s := &scene{TestCommonStruct: &objects, engine: NewEngine(), log: filepath.Join(t.TempDir(), "decisions.jsonl")}
 	given := framework.Arguments{logArgument: s.log}
@@ -113,7 +114,7 @@ func open(t *testing.T, objects uthelper.TestCommonStruct, arguments framework.A
 			Arguments: arguments}
 	}
 	s.ssn = objects.RegisterSession([]conf.Tier{{Plugins: []conf.PluginOption{all(Name, given),
-		all(priority.PluginName, nil), all(gang.PluginName, nil), all(conformance.PluginName, nil)}}}, nil)
+		all(priority.PluginName, nil), all(gang.PluginName, nil), all(conformance.PluginName, nil)}}}, configurations)
 	for _, pod := range objects.Pods { // what is written on them has to be somewhere
 		_, err := s.ssn.KubeClient().CoreV1().Pods("ns").Create(context.Background(), pod, metav1.CreateOptions{})
 		if err != nil {
@@ -232,16 +233,25 @@ func TestAGangThatDoesNotFitLeavesNothing(t *testing.T) {
 
 // Amounts added up over the node say that there is room: no card has it.
 func TestPreemptionMakesRoomOnADevice(t *testing.T) {
+	t.Run("node by node", func(t *testing.T) { preemptionMakesRoom(t) })
+	t.Run("on copies of nodes", func(t *testing.T) {
+		preemptionMakesRoom(t, conf.Configuration{Name: "preempt",
+			Arguments: map[string]interface{}{preempt.EnableTopologyAwarePreemptionKey: true}})
+	})
+}
+
+func preemptionMakesRoom(t *testing.T, configurations ...conf.Configuration) {
 	high, low := util.BuildPriorityClass("high", 1000), util.BuildPriorityClass("low", 10)
 	s := open(t, uthelper.TestCommonStruct{
-		Nodes: []*v1.Node{node("a", 16384, 16384)},
+		Nodes: []*v1.Node{node("a", 16384, 16384), node("empty"), node("small", 8192), node("full", 16384)},
 		Pods: []*v1.Pod{running("v1", "pg1", "a", "GPU-a-0", 8000), running("v2", "pg2", "a", "GPU-a-1", 8000),
-			pod("wants", "pg3", 12000)},
+			running("v3", "pg1", "small", "GPU-small-0", 8000), running("v4", "pg2", "full", "GPU-full-0", 8000),
+			running("v5", "pg1", "a", "GPU-a-1", 2000), pod("wants", "pg3", 12000)},
 		PodGroups: []*vcv1.PodGroup{group("pg1", 0, "q", "low", vcv1.PodGroupRunning),
 			group("pg2", 0, "q", "high", vcv1.PodGroupRunning), group("pg3", 1, "q", "high", vcv1.PodGroupInqueue)},
 		PriClass:      []*schedulingv1.PriorityClass{high, low},
 		ExpectBindMap: map[string]string{}, ExpectEvicted: []string{"ns/v1"}, ExpectEvictNum: 1,
-	}, nil)
+	}, nil, configurations...)
 	s.Run([]framework.Action{allocate.New(), preempt.New()})
 	s.check(t)
 	s.Close()
@@ -255,13 +265,14 @@ func TestPreemptionMakesRoomOnADevice(t *testing.T) {
 
 func TestReclaimAsksForWholeRoom(t *testing.T) {
 	s := open(t, uthelper.TestCommonStruct{
-		Nodes: []*v1.Node{node("a", 16384)},
-		Pods:  []*v1.Pod{running("v1", "pg1", "a", "GPU-a-0", 12000), pod("wants", "pg3", 12000)},
+		Nodes: []*v1.Node{node("a", 16384), node("empty"), node("small", 8192)},
+		Pods: []*v1.Pod{running("v1", "pg1", "a", "GPU-a-0", 6000), running("v2", "pg1", "a", "GPU-a-0", 6000),
+			running("v3", "pg1", "small", "GPU-small-0", 6000), pod("wants", "pg3", 15000)},
 		PodGroups: []*vcv1.PodGroup{group("pg1", 0, "q1", "low", vcv1.PodGroupRunning),
 			group("pg3", 1, "q2", "high", vcv1.PodGroupInqueue)},
 		Queues:        []*vcv1.Queue{util.BuildQueue("q1", 1, nil), util.BuildQueue("q2", 1, nil)},
 		PriClass:      []*schedulingv1.PriorityClass{util.BuildPriorityClass("high", 1000), util.BuildPriorityClass("low", 10)},
-		ExpectBindMap: map[string]string{}, ExpectEvicted: []string{"ns/v1"}, ExpectEvictNum: 1,
+		ExpectBindMap: map[string]string{}, ExpectEvicted: []string{"ns/v1", "ns/v2"}, ExpectEvictNum: 2,
 	}, nil)
 	s.Run([]framework.Action{allocate.New(), reclaim.New()})
 	s.check(t)
