@@ -17,6 +17,7 @@ type settings struct {
 	deviceshare  string  // the arguments of deviceshare as a configuration of the scheduler that the core reads; or empty
 	weight       float64 // of our score beside those of other plugins; 0: the node is settled here
 	decisionLog  string  // a path, or empty
+	lockNodes    bool    // one pod at a time starts on a node
 
 	configNamespace, configName string // of the ConfigMap with the devices' configuration
 }
@@ -31,6 +32,7 @@ const (
 	deviceshare             = "deviceshare."
 	schedulePolicyArgument  = deviceshare + "SchedulePolicy"
 	scheduleWeightArgument  = deviceshare + "ScheduleWeight"
+	nodeLockArgument        = deviceshare + "NodeLockEnable"
 	configNameArgument      = deviceshare + "KnownGeometriesCMName"
 	configNamespaceArgument = deviceshare + "KnownGeometriesCMNamespace"
 )
@@ -65,6 +67,7 @@ func readArguments(arguments framework.Arguments) (settings, error) {
 			}
 		}
 	}
+	arguments.GetBool(&result.lockNodes, nodeLockArgument)
 	// Upstream's two policies, where no other is asked for, are ours of the same names.
 	if policy := fmt.Sprint(passedOn[schedulePolicyArgument]); result.policy == "" && (policy == "binpack" || policy == "spread") {
 		result.policy = policy

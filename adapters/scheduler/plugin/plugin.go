@@ -60,7 +60,8 @@ func (p *plugin) OnSessionOpen(ssn *framework.Session) {
 	}
 	ssn.AddEventHandler(&framework.EventHandler{AllocateFunc: p.allocate, DeallocateFunc: p.deallocate})
 	p.addPreemption(ssn)
-	ssn.RegisterBinder(Name, &binder{engine: p.engine, client: ssn.KubeClient()})
+	ssn.RegisterBinder(Name, &binder{engine: p.engine, client: ssn.KubeClient(),
+		lockNodes: p.engine.settings.lockNodes})
 }
 
 // follow brings the core to the session's objects.

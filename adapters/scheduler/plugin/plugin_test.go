@@ -304,6 +304,48 @@ func TestAPodThatCouldNotBeBoundHasNothing(t *testing.T) {
 	s.Close()
 }
 
+func TestOnePodAtATimeStartsOnALockedNode(t *testing.T) {
+	s := open(t, uthelper.TestCommonStruct{
+		Nodes:            []*v1.Node{node("a", 16384)},
+		Pods:             []*v1.Pod{pod("p", "pg1", 2000), pod("q", "pg2", 2000)},
+		PodGroups:        []*vcv1.PodGroup{group("pg1", 1, "q", "", vcv1.PodGroupInqueue), group("pg2", 1, "q", "", vcv1.PodGroupInqueue)},
+		MinimalBindCheck: true, ExpectBindsNum: 1,
+	}, framework.Arguments{nodeLockArgument: true})
+	nodes := s.ssn.KubeClient().CoreV1().Nodes()
+	if _, err := nodes.Create(context.Background(), node("a", 16384), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	s.Run([]framework.Action{allocate.New()})
+	s.check(t)
+	locked, err := nodes.Get(context.Background(), "a", metav1.GetOptions{})
+	if err != nil || locked.Annotations["hamivgpu"] == "" {
+		t.Error(locked.Annotations, err)
+	}
+	var states []vga.PodState
+	for _, uid := range []string{"ns-p", "ns-q"} {
+		state, _ := s.engine.cluster.Pod(uid)
+		states = append(states, state)
+	}
+	if states[0]+states[1] != vga.PodCommitted+vga.PodWaiting {
+		t.Error("one is bound and one waits", states)
+	}
+	client := s.ssn.KubeClient()
+	if err := lockNode(context.Background(), client, "a", "hamivgpu"); err == nil || !strings.Contains(err.Error(), "is locked since") {
+		t.Error(err)
+	}
+	locked.Annotations["hamivgpu"] = "2020-01-01T00:00:00Z" // whoever took it has gone
+	if _, err := nodes.Update(context.Background(), locked, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := lockNode(context.Background(), client, "a", "hamivgpu"); err != nil {
+		t.Error(err)
+	}
+	if err := unlockNode(context.Background(), client, "a", "hamivgpu"); err != nil {
+		t.Error(err)
+	}
+	s.Close()
+}
+
 func TestBadArgumentsAreTold(t *testing.T) {
 	for _, arguments := range []framework.Arguments{{"vgpualloc.policy": "best"}, {"vgpualloc.polciy": "fgd"},
 		{"deviceshare.SchedulePolicy": "bestfit"}, {"vgpualloc.weight": "much"}} {
