@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"vgpualloc.example/adapters/vga"
@@ -37,7 +38,10 @@ const (
 	configNamespaceArgument = deviceshare + "KnownGeometriesCMNamespace"
 )
 
-func readArguments(arguments framework.Arguments) (settings, error) {
+// initParams is the configuration beside the plugins' that MindCluster's settings are in.
+const initParams = "init-params"
+
+func readArguments(arguments framework.Arguments, configurations []conf.Configuration) (settings, error) {
 	result := settings{configNamespace: "kube-system", configName: "volcano-vgpu-device-config"}
 	ours := map[string]*string{policyArgument: &result.policy, devicePolicyArgument: &result.devicePolicy,
 		logArgument: &result.decisionLog}
@@ -72,25 +76,32 @@ func readArguments(arguments framework.Arguments) (settings, error) {
 	if policy := fmt.Sprint(passedOn[schedulePolicyArgument]); result.policy == "" && (policy == "binpack" || policy == "spread") {
 		result.policy = policy
 	}
-	return result, result.passOn(passedOn)
+	return result, result.passOn(passedOn, configurations)
 }
 
-// passOn writes deviceshare's arguments as the core reads them: in a configuration of the scheduler. Without any of
-// those that enable something everything is enabled, as clusters may be mixed.
-func (s *settings) passOn(arguments map[string]any) error {
-	if len(arguments) == 0 {
-		return nil
-	}
-	type plugin struct {
+// passOn writes deviceshare's arguments and MindCluster's settings as the core reads them: in a configuration of the
+// scheduler. Without any argument that enables something everything is enabled, as clusters may be mixed.
+func (s *settings) passOn(arguments map[string]any, configurations []conf.Configuration) error {
+	type named struct {
 		Name      string         `json:"name"`
 		Arguments map[string]any `json:"arguments"`
 	}
 	type tier struct {
-		Plugins []plugin `json:"plugins"`
+		Plugins []named `json:"plugins"`
+	}
+	var others []named
+	for _, configuration := range configurations {
+		if configuration.Name == initParams {
+			others = append(others, named(configuration))
+		}
+	}
+	if len(arguments) == 0 && len(others) == 0 {
+		return nil
 	}
 	text, err := json.Marshal(map[string]any{
-		"actions": "allocate",
-		"tiers":   []tier{{[]plugin{{"deviceshare", arguments}}}},
+		"actions":        "allocate",
+		"tiers":          []tier{{[]named{{"deviceshare", arguments}}}},
+		"configurations": others,
 	})
 	s.deviceshare = string(text)
 	return err

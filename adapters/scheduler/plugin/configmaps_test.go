@@ -66,7 +66,7 @@ func TestTheDevicesConfigurationIsFollowed(t *testing.T) {
 	follow := func(until func() bool) {
 		t.Helper()
 		for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-			if err := engine.configure(framework.Arguments{}, client); err != nil {
+			if err := engine.configure(framework.Arguments{}, nil, client); err != nil {
 				t.Fatal(err)
 			}
 			if until() {

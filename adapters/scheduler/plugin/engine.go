@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"vgpualloc.example/adapters/live"
@@ -55,10 +56,11 @@ func (e *Engine) New(arguments framework.Arguments) framework.Plugin {
 }
 
 // configure brings the core to the arguments of this session, and the devices' configuration of the cluster.
-func (e *Engine) configure(arguments framework.Arguments, client kubernetes.Interface) error {
+func (e *Engine) configure(arguments framework.Arguments, configurations []conf.Configuration,
+	client kubernetes.Interface) error {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
-	wanted, err := readArguments(arguments)
+	wanted, err := readArguments(arguments, configurations)
 	if err == nil && e.config == nil && client != nil {
 		e.config = watchConfig(client, wanted.configNamespace, wanted.configName)
 	}

@@ -44,7 +44,7 @@ func (p *plugin) Name() string { return Name }
 func (p *plugin) OnSessionOpen(ssn *framework.Session) {
 	p.candidates = map[api.TaskID][]string{}
 	p.touched = map[api.TaskID]struct{}{}
-	p.failure = p.engine.configure(p.arguments, ssn.KubeClient())
+	p.failure = p.engine.configure(p.arguments, ssn.Configurations, ssn.KubeClient())
 	p.cluster = p.engine.cluster
 	ssn.AddPredicateFn(Name, p.predicate)
 	if p.failure != nil {

@@ -367,6 +367,24 @@ func TestBadArgumentsAreTold(t *testing.T) {
 	}
 }
 
+func TestWhatIsSetForMindClusterIsPassedOn(t *testing.T) {
+	for text, word := range map[string]string{"false": "", "true": "presetVirtualDevice"} {
+		settings, err := readArguments(framework.Arguments{"deviceshare.AscendMindClusterVNPUEnable": true},
+			[]conf.Configuration{{Name: "init-params", Arguments: map[string]interface{}{"presetVirtualDevice": text}},
+				{Name: "allocate", Arguments: map[string]interface{}{"other": "thing"}}})
+		if err != nil || strings.Contains(settings.deviceshare, "other") || !strings.Contains(settings.deviceshare, text) {
+			t.Error(settings, err)
+		}
+		cluster, err := vga.New(settings.options("", ""))
+		if (err != nil) != (word != "") || err != nil && !strings.Contains(err.Error(), word) {
+			t.Error(text, err)
+		}
+		if err == nil {
+			cluster.Close()
+		}
+	}
+}
+
 func TestExplainNamesThePod(t *testing.T) {
 	s := open(t, uthelper.TestCommonStruct{
 		Nodes:     []*v1.Node{node("a", 16384)},
