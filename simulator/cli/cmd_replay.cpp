@@ -50,9 +50,8 @@ expected<std::optional<std::string>> read_text(const std::string& path) {
 
 expected<decisions::option_changes> read_changes(const options& chosen) {
     decisions::option_changes changes;
-    changes.names = {.catalog = chosen.catalog,
-                     .device_config = chosen.device_config,
-                     .scheduler_config = chosen.scheduler_config};
+    changes.names = {
+        .catalog = chosen.catalog, .device_config = chosen.device_config, .scheduler_config = chosen.scheduler_config};
     changes.texts.policy = chosen.policy;
     changes.texts.device_policy = chosen.device_policy;
     for (const auto& [path, text] : {std::pair{&chosen.catalog, &changes.texts.catalog},

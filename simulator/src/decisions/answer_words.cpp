@@ -134,15 +134,15 @@ document side_document(const side& entry) {
 }
 
 document fate_document(const pod_fate& fate) {
-    return document::map({{"uid", fate.uid},
-                          {"pod", fate.pod},
-                          {"live", document::map({{"node", fate.live_node},
-                                                  {"waited", fate.live_waited},
-                                                  {"waiting", fate.live_waiting}})},
-                          {"replay", document::map({{"node", fate.node},
-                                                    {"waited", fate.waited},
-                                                    {"waiting", fate.waiting},
-                                                    {"annotations", document::map_of(fate.annotations)}})}});
+    return document::map(
+        {{"uid", fate.uid},
+         {"pod", fate.pod},
+         {"live",
+          document::map({{"node", fate.live_node}, {"waited", fate.live_waited}, {"waiting", fate.live_waiting}})},
+         {"replay", document::map({{"node", fate.node},
+                                   {"waited", fate.waited},
+                                   {"waiting", fate.waiting},
+                                   {"annotations", document::map_of(fate.annotations)}})}});
 }
 
 } // namespace

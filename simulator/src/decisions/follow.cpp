@@ -40,8 +40,7 @@ std::int64_t equally_good(const std::vector<node_opinion>& opinions, const std::
     for (const node_index where : candidates) {
         const node_opinion& opinion = opinions[where.at()];
         if (!opinion.fits()) continue;
-        const bool is_equal =
-            best != nullptr && opinion.compromise == best->compromise && opinion.score == best->score;
+        const bool is_equal = best != nullptr && opinion.compromise == best->compromise && opinion.score == best->score;
         const bool is_better = best == nullptr || opinion.compromise < best->compromise ||
                                (opinion.compromise == best->compromise && opinion.score > best->score);
         if (is_equal) ++count;

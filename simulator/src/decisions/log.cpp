@@ -182,8 +182,8 @@ bool log_reader::start_follows() const {
 expected<bool> log_reader::next() {
     while (!rest_.empty()) {
         const std::string_view text = take_line();
-        const auto line = vgpuformats::parse_json(text, name_, vgpuformats::repeated_keys::refused,
-                                                  static_cast<std::int32_t>(line_));
+        const auto line =
+            vgpuformats::parse_json(text, name_, vgpuformats::repeated_keys::refused, static_cast<std::int32_t>(line_));
         if (!line) {
             if (!is_cut_off(text) || (!rest_.empty() && !start_follows())) return unexpected(line.error());
             cut_off_.push_back(line_);

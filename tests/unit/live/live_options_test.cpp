@@ -19,17 +19,17 @@ TEST(live_options, what_is_not_said_is_the_default) {
 }
 
 TEST(live_options, every_text_counts) {
-    const std::string catalog = R"({"schema": 1, "mig": {"models": []}})";
-    const auto options = read_live_options(
-        {.policy = "spread",
-         .device_policy = "binpack",
-         .device_config = "nvidia:\n  resourceCountName: example.com/gpus\n",
-         .scheduler_config = "tiers:\n- plugins:\n  - name: deviceshare\n    arguments:\n"
-                             "      deviceshare.VGPUEnable: true\n"});
+    const auto options =
+        read_live_options({.policy = "spread",
+                           .device_policy = "binpack",
+                           .device_config = "nvidia:\n  resourceCountName: example.com/gpus\n",
+                           .scheduler_config = "tiers:\n- plugins:\n  - name: deviceshare\n    arguments:\n"
+                                               "      deviceshare.GPUExclusiveRules: '[{\"app\": \"a\"}]'\n"});
     ASSERT_TRUE(options) << options.error().message();
     EXPECT_EQ(options->policy, "spread");
     EXPECT_EQ(options->device_policy, "binpack");
-    EXPECT_EQ(options->config.devices.vgpu.count_resource, "example.com/gpus");
+    EXPECT_EQ(options->config.devices.vgpu.count_name, "example.com/gpus");
+    EXPECT_EQ(options->config.exclusive_rules.size(), 1U);
 }
 
 TEST(live_options, errors_name_the_text) {

@@ -31,6 +31,10 @@ public:
     text_buffer() : text_{.data = bytes_.data(), .capacity = bytes_.size(), .length = 0} {}
     [[nodiscard]] vga_text* out() { return &text_; }
     [[nodiscard]] std::string str() const { return {bytes_.data(), std::min(text_.length, bytes_.size() - 1)}; }
+    /// Ends the program with these words if a call that writes them has failed.
+    void require_ok(vga_status status, const std::string& call) const {
+        require(status == VGA_OK, call + ": " + vga_status_name(status) + ": " + str());
+    }
 
 private:
     std::vector<char> bytes_ = std::vector<char>(std::size_t{1} << 16U);
@@ -76,8 +80,7 @@ document ascend_node(const std::string& name) {
 }
 
 document mindcluster_node(const std::string& name) {
-    return node_object(name,
-                       document::map({{"baseDeviceInfos", R"({"Ascend310P-0":{},"Ascend310P-1":{}})"}}),
+    return node_object(name, document::map({{"baseDeviceInfos", R"({"Ascend310P-0":{},"Ascend310P-1":{}})"}}),
                        document::map({{"huawei.com/npu-core", "16"}}),
                        document::map({{"accelerator", "huawei-Ascend310P"},
                                       {"servertype", "Ascend310P-8"},
@@ -124,8 +127,8 @@ pod_kind kind_of(std::size_t number, std::size_t size) {
     case 4:
         return {.limits = vgpu_limits(1, memory, 30), .annotations = document::map({{"volcano.sh/vgpu-mode", "mps"}})};
     case 5:
-        return {.limits = document::map({{"huawei.com/Ascend310P", 1},
-                                         {"huawei.com/Ascend310P-memory", size % 2 == 0 ? 3072 : 6144}})};
+        return {.limits = document::map(
+                    {{"huawei.com/Ascend310P", 1}, {"huawei.com/Ascend310P-memory", size % 2 == 0 ? 3072 : 6144}})};
     case 6:
         return {.limits = document::map({{"huawei.com/npu-core", size % 3 == 0 ? 8 : size % 3}}),
                 .labels = document::map({{"ring-controller.atlas", "ascend-310P"}, {"vnpu-level", "low"}})};
@@ -138,8 +141,7 @@ pod_kind kind_of(std::size_t number, std::size_t size) {
 
 } // namespace
 
-scheduler_history::scheduler_history(history_options options)
-    : options_{std::move(options)}, random_{options_.seed} {
+scheduler_history::scheduler_history(history_options options) : options_{std::move(options)}, random_{options_.seed} {
     for (const char* name : {"core-a", "core-b", "core-c", "core-d"}) nodes_[name] = vgpu_node(name, 2, "hami-core");
     for (const char* name : {"mig-a", "mig-b"}) nodes_[name] = vgpu_node(name, 2, "mig");
     for (const char* name : {"mps-a", "mps-b"}) nodes_[name] = vgpu_node(name, 2, "mps");
@@ -168,7 +170,7 @@ void scheduler_history::start() {
                             .scheduler_config = nullptr};
     vga_cluster* cluster = nullptr;
     text_buffer why;
-    require(vga_cluster_new(&given, &cluster, why.out()) == VGA_OK, why.str());
+    why.require_ok(vga_cluster_new(&given, &cluster, why.out()), "vga_cluster_new");
     cluster_.reset(cluster);
     write(document::map({{"event", "start"},
                          {"log", "vgpualloc-decisions"},
@@ -186,9 +188,7 @@ void scheduler_history::start() {
     for (std::size_t i = objects.size(); i > 1; --i) std::swap(objects[i - 1], objects[below(i)]);
     for (const document* const object : objects) tell(*object);
     for (auto& [uid, pod] : pods_) {
-        vga_pod_state state = VGA_POD_UNKNOWN;
-        require(vga_get_pod(cluster_.get(), uid.c_str(), &state, nullptr) == VGA_OK, "a pod has a state");
-        pod.committed = state == VGA_POD_COMMITTED;
+        pod.committed = state_of(uid) == VGA_POD_COMMITTED;
         pod.stage = pod.committed ? phase::bound : phase::waiting; // what was only reserved is lost
         if (!pod.committed) pod.annotations.clear();
     }
@@ -204,20 +204,34 @@ void scheduler_history::configure() {
                             .device_config = options_.device_config.empty() ? nullptr : options_.device_config.c_str(),
                             .scheduler_config = nullptr};
     text_buffer why;
-    require(vga_configure(cluster_.get(), &given, why.out()) == VGA_OK, why.str());
+    why.require_ok(vga_configure(cluster_.get(), &given, why.out()), "vga_configure");
     write(document::map({{"event", "configure"}, {"options", options_document()}}));
 }
 
 void scheduler_history::tell(const document& object) {
     const std::string text = vgpuformats::print_json(object);
     text_buffer why;
-    require(vga_upsert(cluster_.get(), text.data(), text.size(), nullptr, why.out()) == VGA_OK, why.str());
+    why.require_ok(vga_upsert(cluster_.get(), text.data(), text.size(), nullptr, why.out()), "vga_upsert");
     write(document::map({{"event", "tell"}, {"object", object}}));
 }
 
 std::string scheduler_history::node_name(std::uint32_t number) const {
     text_buffer name;
     return vga_node_name(cluster_.get(), number, name.out()) == VGA_OK ? name.str() : std::string{};
+}
+
+vga_pod_state scheduler_history::state_of(const std::string& uid) const {
+    vga_pod_state state = VGA_POD_UNKNOWN;
+    require(vga_get_pod(cluster_.get(), uid.c_str(), &state, nullptr) == VGA_OK, "a pod has a state");
+    return state;
+}
+
+/// Nodes and configurations that change may take a reservation away.
+bool scheduler_history::lost_its_reservation(const std::string& uid) {
+    known_pod& pod = pods_.at(uid);
+    if (state_of(uid) != VGA_POD_WAITING) return false;
+    pod.stage = phase::waiting;
+    return true;
 }
 
 std::string scheduler_history::any_pod(phase stage) {
@@ -246,11 +260,12 @@ void scheduler_history::add_pod() {
                                      {"uid", "uid-" + number},
                                      {"labels", kind.labels},
                                      {"annotations", kind.annotations}})},
-         {"spec", document::map({{"schedulerName", "volcano"},
-                                 {"containers", document::list({document::map(
-                                                    {{"name", "main"},
-                                                     {"resources", document::map({{"limits", limits},
-                                                                                  {"requests", limits}})}})})}})},
+         {"spec",
+          document::map(
+              {{"schedulerName", "volcano"},
+               {"containers",
+                document::list({document::map(
+                    {{"name", "main"}, {"resources", document::map({{"limits", limits}, {"requests", limits}})}})})}})},
          {"status", document::map({{"phase", "Pending"}})}});
     tell(pod.object);
     pods_.emplace("uid-" + number, std::move(pod));
@@ -269,11 +284,15 @@ void scheduler_history::refuse(const std::string& uid, const std::vector<vga_ans
 }
 
 void scheduler_history::decide(const std::string& uid) {
+    if (state_of(uid) == VGA_POD_COMMITTED) { // its object showed a decision, and its node is there now
+        pods_.at(uid).stage = phase::bound;
+        return;
+    }
     std::vector<vga_answer> answers(64);
     std::size_t count = 0;
     text_buffer why;
-    require(vga_evaluate(cluster_.get(), uid.c_str(), 0, answers.data(), answers.size(), &count, why.out()) == VGA_OK,
-            why.str());
+    why.require_ok(vga_evaluate(cluster_.get(), uid.c_str(), 0, answers.data(), answers.size(), &count, why.out()),
+                   "vga_evaluate");
     answers.resize(count);
     std::vector<std::uint32_t> fitting;
     for (std::uint32_t n = 0; n < answers.size(); ++n) {
@@ -297,16 +316,16 @@ void scheduler_history::decide(const std::string& uid) {
     }
     std::uint32_t chosen = 0;
     int found = 0;
-    require(vga_choose(cluster_.get(), uid.c_str(), fitting.data(), fitting.size(), &chosen, &found, why.out()) ==
-                VGA_OK,
-            why.str());
+    why.require_ok(vga_choose(cluster_.get(), uid.c_str(), fitting.data(), fitting.size(), &chosen, &found, why.out()),
+                   "vga_choose");
     if (found == 0) return refuse(uid, answers, std::move(event));
     vga_answer answer{};
-    require(vga_reserve(cluster_.get(), uid.c_str(), chosen, &answer, why.out()) == VGA_OK, why.str());
+    why.require_ok(vga_reserve(cluster_.get(), uid.c_str(), chosen, &answer, why.out()), "vga_reserve");
     require(answer.reason == VGA_FITS, "what fits can be reserved");
     time_ += 1'000'000'000 + static_cast<std::int64_t>(below(1'000'000'000));
     text_buffer annotations;
-    require(vga_annotations(cluster_.get(), uid.c_str(), time_, annotations.out(), why.out()) == VGA_OK, why.str());
+    why.require_ok(vga_annotations(cluster_.get(), uid.c_str(), time_, annotations.out(), why.out()),
+                   "vga_annotations");
     const document written = *vgpuformats::parse_json(annotations.str(), "annotations");
     known_pod& pod = pods_.at(uid);
     pod.stage = phase::reserved;
@@ -320,9 +339,10 @@ void scheduler_history::decide(const std::string& uid) {
 
 /// One step of a reserved pod: it is committed, annotated, or bound.
 void scheduler_history::go_on(const std::string& uid) {
+    if (lost_its_reservation(uid)) return;
     known_pod& pod = pods_.at(uid);
     const std::size_t step = below(3);
-    if (step == 0 && !pod.committed) {
+    if (step == 0 && state_of(uid) == VGA_POD_RESERVED) {
         call("commit", uid, vga_commit);
         pod.committed = true;
     }
@@ -330,9 +350,7 @@ void scheduler_history::go_on(const std::string& uid) {
     for (const auto& [key, text] : pod.annotations) pod.object["metadata"]["annotations"][key] = text;
     if (step == 2) pod.object["spec"]["nodeName"] = pod.node;
     tell(pod.object);
-    vga_pod_state state = VGA_POD_UNKNOWN;
-    require(vga_get_pod(cluster_.get(), uid.c_str(), &state, nullptr) == VGA_OK, "a pod has a state");
-    pod.committed = state == VGA_POD_COMMITTED;
+    pod.committed = state_of(uid) == VGA_POD_COMMITTED;
     if (step == 2) {
         require(pod.committed || nodes_.count(pod.node) == 0, "what is bound has its devices");
         pod.stage = phase::bound;
@@ -342,14 +360,14 @@ void scheduler_history::go_on(const std::string& uid) {
 void scheduler_history::call(const char* event, const std::string& uid,
                              vga_status (*function)(vga_cluster*, const char*, vga_text*)) {
     text_buffer why;
-    require(function(cluster_.get(), uid.c_str(), why.out()) == VGA_OK, std::string{event} + ": " + why.str());
+    why.require_ok(function(cluster_.get(), uid.c_str(), why.out()), event);
     write(document::map({{"event", event}, {"uid", uid}}));
 }
 
 /// Binding failed: the annotations are taken off again.
 void scheduler_history::take_back(const std::string& uid) {
+    if (lost_its_reservation(uid) || state_of(uid) == VGA_POD_COMMITTED) return;
     known_pod& pod = pods_.at(uid);
-    if (pod.committed) return;
     call("rollback", uid, vga_rollback);
     pod.stage = phase::waiting;
     auto& annotations = pod.object["metadata"]["annotations"].members;
@@ -363,16 +381,14 @@ void scheduler_history::take_back(const std::string& uid) {
 
 void scheduler_history::end(const std::string& uid) {
     known_pod& pod = pods_.at(uid);
-    vga_pod_state state = VGA_POD_UNKNOWN;
-    require(vga_get_pod(cluster_.get(), uid.c_str(), &state, nullptr) == VGA_OK, "a pod has a state");
     const std::size_t way = below(3);
-    if (way == 0 && state == VGA_POD_COMMITTED) call("release", uid, vga_release);
+    if (way == 0 && state_of(uid) == VGA_POD_COMMITTED) call("release", uid, vga_release);
     if (way == 1) {
         pod.object["status"]["phase"] = below(2) == 0 ? "Succeeded" : "Failed";
         tell(pod.object);
     } else {
         text_buffer why;
-        require(vga_remove_pod(cluster_.get(), uid.c_str(), why.out()) == VGA_OK, why.str());
+        why.require_ok(vga_remove_pod(cluster_.get(), uid.c_str(), why.out()), "vga_remove_pod");
         write(document::map({{"event", "remove_pod"}, {"uid", uid}}));
     }
     pods_.erase(uid);
@@ -382,16 +398,13 @@ void scheduler_history::end(const std::string& uid) {
 void scheduler_history::evict_on_trial() {
     const std::string victim = any_pod(phase::bound);
     const std::string waits = any_pod(phase::waiting);
-    vga_pod_state state = VGA_POD_UNKNOWN;
-    if (victim.empty()) return;
-    require(vga_get_pod(cluster_.get(), victim.c_str(), &state, nullptr) == VGA_OK, "a pod has a state");
-    if (state != VGA_POD_COMMITTED) return;
+    if (victim.empty() || state_of(victim) != VGA_POD_COMMITTED) return;
     call("suspend", victim, vga_suspend);
     if (!waits.empty()) decide(waits);
     const bool is_placed = !waits.empty() && pods_.at(waits).stage == phase::reserved;
     if (is_placed && below(2) == 0) {
         text_buffer why;
-        require(vga_remove_pod(cluster_.get(), victim.c_str(), why.out()) == VGA_OK, why.str());
+        why.require_ok(vga_remove_pod(cluster_.get(), victim.c_str(), why.out()), "vga_remove_pod");
         write(document::map({{"event", "remove_pod"}, {"uid", victim}}));
         pods_.erase(victim);
         return;
@@ -414,7 +427,7 @@ void scheduler_history::change_node() {
         const std::string name = victim->first;
         absent_.insert(nodes_.extract(victim));
         text_buffer why;
-        require(vga_remove_node(cluster_.get(), name.c_str(), why.out()) == VGA_OK, why.str());
+        why.require_ok(vga_remove_node(cluster_.get(), name.c_str(), why.out()), "vga_remove_node");
         write(document::map({{"event", "remove_node"}, {"node", name}}));
     } else if (nodes_.contains("core-a")) {
         nodes_["core-a"] = vgpu_node("core-a", 2, "hami-core", what == 2);
@@ -425,7 +438,7 @@ void scheduler_history::change_node() {
 void scheduler_history::learn() {
     int learned = 0;
     text_buffer why;
-    require(vga_learn_workload(cluster_.get(), &learned, why.out()) == VGA_OK, why.str());
+    why.require_ok(vga_learn_workload(cluster_.get(), &learned, why.out()), "vga_learn_workload");
     if (learned != 0) write(document::map({{"event", "learn"}}));
 }
 

@@ -23,9 +23,9 @@ struct history_options {
     bool refuses = true;         ///< pods come that fit nowhere, and more than there is room for
 };
 
-/// A cluster of every dialect that schedulers serve, pods of each that come, are decided, annotated, bound, rolled back,
-/// evicted on trial and gone, nodes that fail, go and come back, configurations that change. Whatever the core is told
-/// or decides is a line of log().
+/// A cluster of every dialect that schedulers serve, pods of each that come, are decided, annotated, bound, rolled
+/// back, evicted on trial and gone, nodes that fail, go and come back, configurations that change. Whatever the core is
+/// told or decides is a line of log().
 class scheduler_history {
 public:
     explicit scheduler_history(history_options options);
@@ -63,13 +63,15 @@ private:
     void call(const char* event, const std::string& uid, vga_status (*function)(vga_cluster*, const char*, vga_text*));
     [[nodiscard]] vgpuformats::document options_document() const;
     [[nodiscard]] std::string node_name(std::uint32_t number) const; ///< empty: it has no node
-    [[nodiscard]] std::string any_pod(phase stage);                  ///< empty: there is none
+    [[nodiscard]] vga_pod_state state_of(const std::string& uid) const;
+    [[nodiscard]] bool lost_its_reservation(const std::string& uid);
+    [[nodiscard]] std::string any_pod(phase stage); ///< empty: there is none
     [[nodiscard]] std::size_t below(std::size_t count) { return static_cast<std::size_t>(random_() % count); }
 
     history_options options_;
     std::mt19937_64 random_;
     std::unique_ptr<vga_cluster, cluster_deleter> cluster_;
-    std::map<std::string, vgpuformats::document> nodes_; ///< as their objects are
+    std::map<std::string, vgpuformats::document> nodes_;    ///< as their objects are
     std::map<std::string, vgpuformats::document> absent_{}; ///< objects of nodes that are gone
     std::map<std::string, known_pod> pods_;                 ///< by uid
     std::int64_t time_ = 1'700'000'000'000'000'000;
