@@ -17,7 +17,7 @@ using vgpuformats::document;
 using vgpusim::decisions::difference_kind;
 using vgpusim::decisions::replay_answer;
 
-replay_answer replayed(const std::string& log) {
+replay_answer answer_to(const std::string& log) {
     auto answer = vgpusim::decisions::replay_log("log", log, {});
     EXPECT_TRUE(answer) << answer.error().message();
     return answer ? *std::move(answer) : replay_answer{};
@@ -27,7 +27,7 @@ TEST(decision_follower, random_histories_are_decided_again) {
     vgpusim::decisions::log_figures sum;
     const std::vector<std::string> policies{"binpack", "spread", "fgd", "best_fit", "worst_fit"};
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-        const auto answer = replayed(random_log(seed, 400, policies[seed % policies.size()]));
+        const auto answer = answer_to(random_log(seed, 400, policies[seed % policies.size()]));
         EXPECT_THAT(answer.differences, testing::IsEmpty()) << "seed " << seed << "\n" << answer_text(answer);
         sum.decisions += answer.figures.decisions;
         sum.ties += answer.figures.ties;
@@ -74,7 +74,7 @@ TEST(decision_follower, a_changed_node_is_told) {
     const std::string chosen = event.find("node")->text;
     event["node"] = "core-b";
     lines[line] = vgpuformats::print_json(event);
-    const auto answer = replayed(joined(lines));
+    const auto answer = answer_to(joined(lines));
     ASSERT_EQ(answer.differences.size(), 1U) << answer_text(answer);
     const auto& entry = answer.differences[0];
     EXPECT_EQ(entry.line, line + 1);
@@ -95,7 +95,7 @@ TEST(decision_follower, a_changed_annotation_is_told) {
     text = document{"GPU-other" + written};
     lines[line] = vgpuformats::print_json(event);
     lines.resize(line + 1);
-    const auto answer = replayed(joined(lines));
+    const auto answer = answer_to(joined(lines));
     ASSERT_EQ(answer.differences.size(), 1U) << answer_text(answer);
     const auto& entry = answer.differences[0];
     EXPECT_EQ(entry.line, line + 1);
@@ -107,7 +107,7 @@ TEST(decision_follower, a_changed_annotation_is_told) {
     event["annotations"].members.clear();
     event["annotations"]["one/more"] = "text";
     lines[line] = vgpuformats::print_json(event);
-    const auto emptied = replayed(joined(lines)).differences;
+    const auto emptied = answer_to(joined(lines)).differences;
     EXPECT_GE(emptied.size(), 2U);
     EXPECT_EQ(emptied[0].replayed, "(none)");
     EXPECT_EQ(emptied[1].logged, "(none)");
@@ -120,7 +120,7 @@ TEST(decision_follower, a_changed_refusal_is_told) {
     auto& [reason, count] = event["reasons"].members[0];
     count = document{*count.integer() + 1};
     lines[line] = vgpuformats::print_json(event);
-    const auto answer = replayed(joined(lines));
+    const auto answer = answer_to(joined(lines));
     ASSERT_EQ(answer.differences.size(), 1U) << answer_text(answer);
     EXPECT_EQ(answer.differences[0].line, line + 1);
     EXPECT_EQ(answer.differences[0].kind, difference_kind::refused);
@@ -139,7 +139,7 @@ TEST(decision_follower, a_refusal_of_what_fits_and_calls_that_do_not_go_together
     lines.push_back(R"({"event":"rollback","uid":")" + uid + R"("})");
     lines.push_back(R"({"event":"release","uid":")" + uid + R"("})");
     lines.push_back(R"({"event":"refuse","uid":")" + uid + R"(","reasons":{}})");
-    const auto all = replayed(joined(lines)).differences;
+    const auto all = answer_to(joined(lines)).differences;
     ASSERT_EQ(all.size(), 3U);
     EXPECT_EQ(all[0].kind, difference_kind::state);
     EXPECT_EQ(all[0].logged, "committed");

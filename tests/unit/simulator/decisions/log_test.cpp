@@ -86,7 +86,7 @@ TEST(decision_log, a_log_begins_with_a_start) {
 }
 
 TEST(decision_log, what_is_wrong_is_told_with_its_place) {
-    EXPECT_THAT(line_fault("x"), StartsWith("f:4:1: "));
+    EXPECT_THAT(line_fault("x"), StartsWith("f:4:1: JSON"));
     EXPECT_THAT(line_fault(""), StartsWith("f:4"));
     EXPECT_THAT(line_fault("[1]"), StartsWith("f:4: got 'a list', expected an object"));
     EXPECT_THAT(line_fault(R"({"event":"learn","event":"learn"})"), AllOf(StartsWith("f:4:"), HasSubstr("event")));
