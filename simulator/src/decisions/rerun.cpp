@@ -240,17 +240,22 @@ void rerun::call(const log_event& event, const live_cluster& live) {
 
 // ---- what waits
 
-bool rerun::any_suspended() {
-    std::erase_if(suspended_, [this](const std::string& uid) {
-        const live_pod_state state = cluster_->state_of(uid);
-        freed_ = freed_ || state == live_pod_state::unknown;
-        return state != live_pod_state::suspended;
+/// Whether a pod is suspended. One that no longer is, there, is not here.
+bool rerun::any_suspended(const live_cluster& live) {
+    std::erase_if(suspended_, [&](const std::string& uid) {
+        if (cluster_->state_of(uid) == live_pod_state::suspended) {
+            if (live.state_of(uid) == live_pod_state::suspended) return false;
+            static_cast<void>(cluster_->resume(uid)); // its node was told with other devices
+        } else {
+            freed_ = freed_ || cluster_->state_of(uid) == live_pod_state::unknown;
+        }
+        return true;
     });
     return !suspended_.empty();
 }
 
 void rerun::try_waiting(const live_cluster& live) {
-    if (!are_all_told_ || any_suspended() || !freed_) return;
+    if (any_suspended(live) || !are_all_told_ || !freed_) return;
     freed_ = false;
     std::set<std::pair<vgpualloc::pod_request, candidate_rule>> refused; // nothing changes until one is placed
     const auto in_turn = waiting_;

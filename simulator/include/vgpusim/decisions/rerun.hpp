@@ -73,7 +73,7 @@ private:
     void take_back(const std::string& uid);
     void follow_commit(const std::string& uid, const vgpualloc::live_cluster& live);
     void stop_waiting(followed_pod& pod);
-    [[nodiscard]] bool any_suspended();
+    [[nodiscard]] bool any_suspended(const vgpualloc::live_cluster& live);
     void try_waiting(const vgpualloc::live_cluster& live);
 
     option_changes changes_;

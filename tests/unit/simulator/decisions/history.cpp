@@ -399,6 +399,7 @@ void scheduler_history::evict_on_trial() {
     const std::string victim = any_pod(phase::bound);
     const std::string waits = any_pod(phase::waiting);
     if (victim.empty() || state_of(victim) != VGA_POD_COMMITTED) return;
+    if (!nodes_.contains(pods_.at(victim).node)) return; // there is nothing to win on a node that is gone
     call("suspend", victim, vga_suspend);
     if (!waits.empty()) decide(waits);
     const bool is_placed = !waits.empty() && pods_.at(waits).stage == phase::reserved;
@@ -410,7 +411,8 @@ void scheduler_history::evict_on_trial() {
         return;
     }
     if (is_placed) take_back(waits);
-    call("resume", victim, vga_resume);
+    // A node that was told with other devices meanwhile has ended the trial.
+    if (state_of(victim) == VGA_POD_SUSPENDED) call("resume", victim, vga_resume);
 }
 
 // ---- the cluster

@@ -235,7 +235,7 @@ TEST(decision_rerun, nothing_is_given_out_twice) {
     const std::vector<std::string> policies{"spread", "binpack", "fgd", "worst_fit"};
     std::int64_t elsewhere = 0;
     std::int64_t waited = 0;
-    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 8; ++seed) {
         const std::string& other = policies[seed % policies.size()];
         SCOPED_TRACE("seed " + std::to_string(seed) + ", " + other);
         rerun_of replayed{random_log(seed, 300), policy(other)};
@@ -255,8 +255,8 @@ TEST(decision_rerun, nothing_is_given_out_twice) {
             EXPECT_EQ(replayed.other().book().nodes().nodes[held->where.node.at()].name, fate.node) << fate.pod;
         }
     }
-    EXPECT_GE(elsewhere, 200);
-    EXPECT_GE(waited, 100);
+    EXPECT_GE(elsewhere, 150);
+    EXPECT_GE(waited, 50);
 }
 
 /// What came before the first refusal.
@@ -268,7 +268,7 @@ std::string without_refusals(const std::string& log) {
 TEST(decision_rerun, the_same_options_decide_the_same_where_nothing_has_to_wait) {
     std::int64_t decided = 0;
     std::int64_t starts = 0;
-    for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
         scheduler_history history{{.seed = seed, .steps = 400, .device_config = device_config(), .refuses = false}};
         option_changes same{.texts = {.device_config = device_config()}, .names = {}};
         rerun_of other{without_refusals(history.run()), same};
@@ -285,8 +285,8 @@ TEST(decision_rerun, the_same_options_decide_the_same_where_nothing_has_to_wait)
         }
         starts += other.starts();
     }
-    EXPECT_GE(decided, 500);
-    EXPECT_GE(starts, 40);
+    EXPECT_GE(decided, 400);
+    EXPECT_GE(starts, 25);
 }
 
 } // namespace
