@@ -55,7 +55,8 @@ std::optional<error> check_served(const live_options& options, const dialect_set
                      .value = "true",
                      .expected = "false: NPUs are cut as pods come"};
     }
-    if (argument.empty() || !enables_something(*options.deviceshare) || is_enabled(*options.deviceshare, "deviceshare." + std::string{argument})) {
+    if (argument.empty() || !enables_something(*options.deviceshare) ||
+        is_enabled(*options.deviceshare, "deviceshare." + std::string{argument})) {
         return std::nullopt;
     }
     return error{.code = error_code::unsupported,
