@@ -29,7 +29,7 @@ SKIPPED = 77  # what ctest takes for a skipped test
 CASE = re.compile(r"^(?:TEST|TEST_F|RC_GTEST_PROP)\(\s*(\w+),\s*(\w+)|^(?:TEST\w*|RC_\w+)\(|\bcovers\(\{([^}]*)\}\)",
                   re.MULTILINE)
 # How tests are told to ctest (tests/**/CMakeLists.txt): a name, and arguments that name the files.
-REGISTERED = re.compile(r"^\s*(vga_cli_test|vga_adapter_test|vga_add_tests|add_test)\(\s*(?:NAME\s+)?([\w.]+)([^()]*"
+REGISTERED = re.compile(r"^\s*(vga_\w+_test|vga_add_tests|add_test)\(\s*(?:NAME\s+)?([\w.]+)([^()]*"
                         r"(?:\([^()]*\)[^()]*)*)\)", re.MULTILINE)
 # How a case of that name begins, by the ending of the file.
 BEGINS = {".py": r"\bdef {0}\(", ".go": r"^func {0}\(", ".sh": r"^{0}\(\)"}
@@ -42,15 +42,15 @@ def files_of_tests(root):
         here = cmake.parent
         for command, name, rest in REGISTERED.findall(cmake.read_text(encoding="utf-8")):
             words = [word.strip('"') for word in rest.split()]
-            if command == "vga_cli_test":
-                tests["cli." + name] = [here / f"{name}_test.py"]
-            elif command == "vga_adapter_test":
+            if command == "vga_adapter_test":
                 tests["adapters." + name] = sorted(
                     file for word in words if word.startswith("./")
                     for file in (root / "adapters" / word.removesuffix("/...")).glob(
                         "**/*_test.go" if word.endswith("/...") else "*_test.go"))
             elif command == "vga_add_tests":
                 tests[name] = [here / word for word in words if word.endswith(".cpp")]
+            elif command != "add_test":  # vga_cli_test and its like
+                tests[f"{command.split('_')[1]}.{name}"] = [here / f"{name}_test.py"]
             else:
                 tests[name] = [Path(word.replace("${CMAKE_CURRENT_SOURCE_DIR}", str(here))
                                     .replace("${PROJECT_SOURCE_DIR}", str(root)))

@@ -9,7 +9,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from support import ADAPTERS, ALL, CHART, LEAST, SOURCE, module_folder, of_kind, render
+from support import ADAPTERS, ALL, CHART, LEAST, SOURCE, module_folder, of_kind, prepare, render
 
 VGPUSIM = os.environ.get("VGPUSIM")
 
@@ -241,4 +241,5 @@ class ConfigurationTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    prepare()
     unittest.main()

@@ -89,8 +89,8 @@ class Dockerfile:
                   if word == "COPY" and not rest.startswith("--") for source in rest.split()[:-1]]
         self.assertGreater(len(copied), 5)
         for source in copied:
-            if source.startswith("adapters/extender") and not (ADAPTERS / "extender").is_dir():
-                print(f"SKIPPED: {self.path.name}: {source}: there is no adapters/extender yet")
+            if source.startswith(f"adapters/{self.program}") and not (ADAPTERS / self.program).is_dir():
+                print(f"SKIPPED: {self.path.name}: {source}: there is no adapters/{self.program} yet")
                 continue
             self.assertTrue((SOURCE / source).exists(), source)
             self.assertFalse(ignored(source), f"{source} is in .dockerignore")

@@ -10,7 +10,7 @@ import re
 import unittest
 from pathlib import Path
 
-from support import ADAPTERS, ALL, CHART, LEAST, module_folder, of_kind, render
+from support import ADAPTERS, ALL, CHART, LEAST, module_folder, of_kind, prepare, render
 
 MODULES = {"volcano": "volcano.sh/volcano", "client-go": "k8s.io/client-go", "kubernetes": "k8s.io/kubernetes"}
 REASON = re.compile(r"#   ([\w,]+) ([\w/]+): (volcano|client-go|kubernetes|adapters) (\S+): (.+)$")
@@ -154,6 +154,15 @@ class RightsTest(unittest.TestCase):
             ("resourceclaims/status", "patch"), ("csidrivers", "list"), ("csidrivers", "watch"),
             ("csistoragecapacities", "list"), ("csistoragecapacities", "watch")})
 
+    def test_volcanos_own_role_is_enough(self):
+        """So that a cluster switches by changing the image (docs/deploy/switching.md)."""
+        text = (module_folder("volcano.sh/volcano") / "installer/helm/chart/volcano/templates/scheduler.yaml").read_text()
+        stock = {(resource, verb) for resources, verbs in re.findall(r"resources: \[([^\]]*)\]\s+verbs: \[([^\]]*)\]", text)
+                 for resource in re.findall(r"[\w/]+", resources) for verb in re.findall(r"\w+", verbs)}
+        self.assertGreater(len(stock), 50)
+        self.assertEqual(granted(LEAST, "scheduler") - stock, set())
+        self.assertGreater(len(stock - granted(LEAST, "scheduler")), 20, "and it is more than enough")
+
     def test_every_call_of_volcanos_scheduler_has_its_verb(self):
         volcano = module_folder("volcano.sh/volcano")
         rights, read = granted(ALL, "scheduler"), 0
@@ -184,4 +193,5 @@ class RightsTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    prepare()
     unittest.main()

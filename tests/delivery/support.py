@@ -66,6 +66,12 @@ def renderer():
     return program
 
 
+def prepare():
+    """Before the tests of a program that cannot do without: the program that renders, and the source of Volcano."""
+    renderer()
+    module_folder("volcano.sh/volcano")
+
+
 def render(values=None, release="vgpualloc", namespace="volcano-system", chart=CHART):
     """(objects, error): what the chart makes with these values, or why it refuses them."""
     arguments = [renderer(), chart, release, namespace]
