@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs Go for the adapters (adapters/), which link the library of a build of this checkout.
 # Usage: scripts/adapters.sh BUILD COMMAND…      BUILD: a build folder; COMMAND: arguments of go, run in adapters/
-#        scripts/adapters.sh BUILD check         formatted, vetted, generated files up to date
+#                                                (test -C scheduler ./plugin: in a module below)
+#        scripts/adapters.sh BUILD check MODULE  formatted, vetted, generated files up to date
 # Exit code 77 where no Go can be had, but with CI=true, where that is a failure.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -22,9 +23,13 @@ export CGO_LDFLAGS="-L$build/libvgpualloc -L$build/formats"
 cd "$root/adapters"
 if [ "$1" = check ]; then
     gofmt=$("$go" env GOROOT)/bin/gofmt
+    cd "${2:-.}"
     unformatted=$("$gofmt" -l .)
     if [ -n "$unformatted" ]; then die "not as gofmt formats it: $unformatted"; fi
-    python3 "$root/scripts/go_constants.py" "$root/libvgpualloc/include/vgpualloc/c_api.h" --check vga/constants.go
+    python3 "$root/scripts/go_constants.py" "$root/libvgpualloc/include/vgpualloc/c_api.h" \
+        --check "$root/adapters/vga/constants.go"
+    "$go" mod verify >/dev/null
+    if ! "$go" mod tidy -diff; then die "go.mod or go.sum of adapters/${2:-} is not what go mod tidy makes it"; fi
     exec "$go" vet ./...
 fi
 exec "$go" "$@"

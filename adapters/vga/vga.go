@@ -260,6 +260,22 @@ func (c *Cluster) Pod(uid string) (PodState, Node) {
 	return PodState(state), Node(node)
 }
 
+// ReadsResource is whether some dialect reads a resource, so that amounts of it are the core's to compare.
+func (c *Cluster) ReadsResource(resource string) (bool, error) {
+	call := calls.get()
+	var reads C.int
+	err := call.end(C.vga_reads_resource(c.handle, call.text(resource), &reads, &call.why))
+	return reads != 0, err
+}
+
+// WantsDevices is whether a pod asks for devices, also where its request cannot be read.
+func (c *Cluster) WantsDevices(uid string) (bool, error) {
+	call := calls.get()
+	var wants C.int
+	err := call.end(C.vga_wants_devices(c.handle, call.text(uid), &wants, &call.why))
+	return wants != 0, err
+}
+
 // Reserve books a pod that waits on the devices of a node that the policy prefers there. The answer's reason is Fits if
 // it was booked.
 func (c *Cluster) Reserve(uid string, node Node) (Answer, error) {

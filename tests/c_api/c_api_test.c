@@ -69,6 +69,19 @@ static void the_life_of_a_pod(void) {
     CHECK_OK(vga_annotations(cluster, "u1", 1700000000000000000, &json, &why));
     CHECK(strstr(text, "\"volcano.sh/vgpu-ids-new\":\"GPU-a0,NVIDIA,30000,0:\"") != NULL ||
           strstr(text, "\"volcano.sh/vgpu-ids-new\": \"GPU-a0,NVIDIA,30000,0:\"") != NULL);
+    int wants = 0;
+    CHECK_OK(vga_reads_resource(cluster, "volcano.sh/vgpu-memory", &wants, &why));
+    CHECK(wants == 1);
+    CHECK_OK(vga_reads_resource(cluster, "rdma/hca", &wants, &why));
+    CHECK(wants == 0);
+    CHECK_OK(vga_wants_devices(cluster, "u1", &wants, &why));
+    CHECK(wants == 1);
+    CHECK(vga_wants_devices(cluster, "nobody", &wants, &why) == VGA_UNKNOWN_POD);
+    const char* const plain = "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"plain\",\"uid\":\"plain\"},"
+                              "\"spec\":{\"containers\":[{\"name\":\"main\"}]}}";
+    CHECK_OK(vga_upsert(cluster, plain, strlen(plain), NULL, &why));
+    CHECK_OK(vga_wants_devices(cluster, "plain", &wants, &why));
+    CHECK(wants == 0);
     CHECK_OK(vga_commit(cluster, "u1", &why));
     CHECK_OK(vga_suspend(cluster, "u1", &why));
     CHECK_OK(vga_resume(cluster, "u1", &why));

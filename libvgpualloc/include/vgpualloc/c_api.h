@@ -177,6 +177,12 @@ typedef enum vga_pod_state {
 
 /** Errors: none but of arguments; `node` is written if it is not NULL and the pod is reserved or committed. */
 VGA_API vga_status vga_get_pod(vga_cluster* cluster, const char* uid, vga_pod_state* state, uint32_t* node);
+/** Written: 1 if some dialect reads that resource ("volcano.sh/vgpu-memory"): amounts of it are the core's to compare,
+ * device by device; 0 if none does. */
+VGA_API vga_status vga_reads_resource(vga_cluster* cluster, const char* resource, int* reads, vga_text* why);
+/** Written: 1 if the pod asks for devices, also where its request cannot be read; 0 if it asks for none. Errors:
+ * VGA_UNKNOWN_POD. */
+VGA_API vga_status vga_wants_devices(vga_cluster* cluster, const char* uid, int* wants, vga_text* why);
 /** Books a pod that waits on the devices of a node that the policy prefers there, if it fits: answer->reason is then
  * VGA_FITS. Errors: VGA_UNKNOWN_POD, VGA_UNKNOWN_NODE, VGA_WRONG_STATE if it has something, VGA_BAD_INPUT as above. */
 VGA_API vga_status vga_reserve(vga_cluster* cluster, const char* uid, uint32_t node, vga_answer* answer, vga_text* why);

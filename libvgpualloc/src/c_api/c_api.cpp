@@ -385,6 +385,25 @@ vga_status vga_get_pod(vga_cluster* cluster, const char* uid, vga_pod_state* sta
     });
 }
 
+vga_status vga_reads_resource(vga_cluster* cluster, const char* resource, int* reads, vga_text* why) {
+    return on(cluster, why, [&](live_cluster& live) {
+        if (resource == nullptr || reads == nullptr) return refuse(VGA_BAD_ARGUMENT, why, "resource or reads is NULL");
+        const bool is_read = std::ranges::any_of(live.view().dialects(),
+                                                 [&](const auto& spoken) { return spoken->reads_resource(resource); });
+        *reads = is_read ? 1 : 0;
+        return VGA_OK;
+    });
+}
+
+vga_status vga_wants_devices(vga_cluster* cluster, const char* uid, int* wants, vga_text* why) {
+    return on(cluster, why, [&](live_cluster& live) {
+        if (uid == nullptr || wants == nullptr) return refuse(VGA_BAD_ARGUMENT, why, "uid or wants is NULL");
+        if (live.state_of(uid) == vgpualloc::live_pod_state::unknown) return unknown_pod(uid, why);
+        *wants = live.wants_devices(uid) ? 1 : 0;
+        return VGA_OK;
+    });
+}
+
 vga_status vga_reserve(vga_cluster* cluster, const char* uid, uint32_t node, vga_answer* answer, vga_text* why) {
     return on(cluster, why, [&](live_cluster& live) {
         if (uid == nullptr || answer == nullptr) return refuse(VGA_BAD_ARGUMENT, why, "uid or answer is NULL");

@@ -251,6 +251,11 @@ std::optional<error> live_cluster::failure_of(std::string_view uid) {
     return known == nullptr ? std::nullopt : known->failure;
 }
 
+bool live_cluster::wants_devices(std::string_view uid) {
+    const known_pod* const known = read(uid);
+    return known != nullptr && (known->failure || !known->pod.request.containers.empty());
+}
+
 expected<std::vector<node_opinion>, rejection_detail> live_cluster::evaluate(std::string_view uid, bool numbers) {
     const known_pod* const known = read(uid);
     if (known == nullptr) return unexpected(rejection_detail{.code = rejection_code::pod_not_known});

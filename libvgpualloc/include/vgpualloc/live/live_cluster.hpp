@@ -99,6 +99,8 @@ public:
     [[nodiscard]] const booking* booking_of(std::string_view uid) const;
     /// Why the pod's request cannot be served by any scheduler: it cannot be read, or does not pass check_request().
     [[nodiscard]] std::optional<error> failure_of(std::string_view uid);
+    /// Whether the pod asks for devices, also if its request cannot be read. False if it is not known.
+    [[nodiscard]] bool wants_devices(std::string_view uid);
 
     /// Every node's opinion, by node index; of a pod with a failure_of() amount_not_valid. `numbers`: with what was
     /// wanted and available, which takes a closer look at every node that refuses. Code pod_not_known.

@@ -1,0 +1,250 @@
+// Package live is a living cluster for schedulers in Go: adapters/vga with the order of its calls kept in a decision log,
+// answers that are asked for once while nothing changes, and the figures that metrics show. Volcano's plugin
+// (adapters/scheduler) and the extender of kube-scheduler (adapters/extender) follow their clusters with it.
+package live
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"vgpualloc.example/adapters/vga"
+)
+
+// Cluster is told what there is, asked, and booked on. Any number of goroutines may use it at once; what they do to it
+// happens in one order, which is that of the decision log.
+type Cluster struct {
+	mutex   sync.Mutex
+	core    *vga.Cluster
+	log     *Log // nil: none is kept
+	options vga.Options
+	changes uint64 // rises with every change of what a question may be answered with
+
+	names        []string            // of nodes, by number
+	numbers      map[string]vga.Node // by name
+	namesVersion uint64
+
+	asked   map[string]*Answers // by uid, as long as nothing changes
+	refused map[string]bool     // pods whose refusal is in the log
+
+	figures figures
+}
+
+// New makes a cluster without nodes. The log may be nil; the cluster closes it.
+func New(options vga.Options, log *Log) (*Cluster, error) {
+	core, err := vga.New(options)
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{core: core, log: log, options: options, asked: map[string]*Answers{}, refused: map[string]bool{}}
+	c.figures = newFigures()
+	c.log.add(startLine(options))
+	return c, nil
+}
+
+// Close ends the log and frees the cluster.
+func (c *Cluster) Close() error {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.core.Close()
+	return c.log.Close()
+}
+
+// Options are those that hold at present.
+func (c *Cluster) Options() vga.Options {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.options
+}
+
+// Configure gives other options; what runs and is reserved stays. After an error the old ones hold.
+func (c *Cluster) Configure(options vga.Options) error {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if err := c.core.Configure(options); err != nil {
+		return err
+	}
+	c.options = options
+	c.changed()
+	c.log.add(configureLine(options))
+	return nil
+}
+
+// Tell is vga.Cluster.Upsert of one object in JSON.
+func (c *Cluster) Tell(object []byte) (vga.Upserted, error) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	told, err := c.core.Upsert(object)
+	if told.Changed > 0 {
+		c.changed()
+		c.log.add(tellLine(object))
+	}
+	return told, err
+}
+
+// TellPod is Tell of a pod: its refusal counts as new afterwards.
+func (c *Cluster) TellPod(uid string, object []byte) (vga.Upserted, error) {
+	told, err := c.Tell(object)
+	if told.Changed > 0 {
+		c.mutex.Lock()
+		delete(c.refused, uid)
+		c.mutex.Unlock()
+	}
+	return told, err
+}
+
+// RemoveNode tells that a node is gone.
+func (c *Cluster) RemoveNode(name string) error {
+	return c.change(removeNodeLine(name), func() error { return c.core.RemoveNode(name) })
+}
+
+// RemovePod tells that a pod is gone; it gives back what it has.
+func (c *Cluster) RemovePod(uid string) error {
+	return c.change(removePodLine(uid), func() error {
+		delete(c.refused, uid)
+		return c.core.RemovePod(uid)
+	})
+}
+
+// RemoveConfigMap tells that a ConfigMap is gone.
+func (c *Cluster) RemoveConfigMap(name string) error {
+	return c.change(removeConfigMapLine(name), func() error { return c.core.RemoveConfigMap(name) })
+}
+
+// Learn has the policies take the pods that are there for typical, if these have become others.
+func (c *Cluster) Learn() error {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	learned, err := c.core.LearnWorkload()
+	if learned {
+		c.changed()
+		c.log.add(line{Event: "learn"})
+	}
+	return err
+}
+
+// Commit says that a reserved pod is bound.
+func (c *Cluster) Commit(uid string) error { return c.podCall("commit", uid, c.core.Commit) }
+
+// Release has a committed pod give back what it has.
+func (c *Cluster) Release(uid string) error { return c.podCall("release", uid, c.core.Release) }
+
+// Suspend has a committed pod count for nothing until Resume.
+func (c *Cluster) Suspend(uid string) error { return c.podCall("suspend", uid, c.core.Suspend) }
+
+// Resume gives a suspended pod its devices again.
+func (c *Cluster) Resume(uid string) error { return c.podCall("resume", uid, c.core.Resume) }
+
+// Rollback takes a reservation back: the cluster is exactly as before it.
+func (c *Cluster) Rollback(uid string) error {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if err := c.core.Rollback(uid); err != nil {
+		return err
+	}
+	c.changed()
+	if !c.log.takeBackDecision(uid) {
+		c.log.add(line{Event: "rollback", UID: uid})
+	}
+	return nil
+}
+
+// Pod is the state of a pod, and the name of its node if it is reserved or committed.
+func (c *Cluster) Pod(uid string) (vga.PodState, string) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	state, node := c.core.Pod(uid)
+	if state != vga.PodReserved && state != vga.PodCommitted {
+		return state, ""
+	}
+	name, _ := c.core.NodeName(node)
+	return state, name
+}
+
+// WantsDevices is whether a pod asks for devices; false if it is not known.
+func (c *Cluster) WantsDevices(uid string) bool {
+	wants, err := c.core.WantsDevices(uid)
+	return err == nil && wants
+}
+
+// ReadsResource is whether some dialect reads a resource, so that amounts of it are the core's to compare.
+func (c *Cluster) ReadsResource(resource string) bool {
+	reads, err := c.core.ReadsResource(resource)
+	return err == nil && reads
+}
+
+// Annotations is what to write on a reserved or committed pod for the device plugins.
+func (c *Cluster) Annotations(uid string, decided time.Time) (map[string]string, error) {
+	text, err := c.core.Annotations(uid, decided)
+	if err != nil {
+		return nil, err
+	}
+	annotations := map[string]string{}
+	if err := json.Unmarshal([]byte(text), &annotations); err != nil {
+		return nil, fmt.Errorf("the annotations of pod %s: %w", uid, err)
+	}
+	return annotations, nil
+}
+
+// Explain says why the pod goes where it goes, or nowhere: JSON as `vgpusim explain --json` prints it.
+func (c *Cluster) Explain(uid string) (string, error) { return c.core.Explain(uid) }
+
+// Warnings is what of the objects could not be read, and what is given out twice.
+func (c *Cluster) Warnings() ([]string, error) {
+	text, err := c.core.Warnings()
+	if err != nil {
+		return nil, err
+	}
+	var warnings []string
+	return warnings, json.Unmarshal([]byte(text), &warnings)
+}
+
+// Flush writes the decision log up to here.
+func (c *Cluster) Flush() error {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.log.flush()
+}
+
+func (c *Cluster) podCall(event, uid string, call func(string) error) error {
+	return c.change(line{Event: event, UID: uid}, func() error { return call(uid) })
+}
+
+func (c *Cluster) change(entry line, call func() error) error {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if err := call(); err != nil {
+		return err
+	}
+	c.changed()
+	c.log.add(entry)
+	return nil
+}
+
+// changed forgets what was answered before. The mutex is held.
+func (c *Cluster) changed() {
+	c.changes++
+	clear(c.asked)
+}
+
+// nodeNames brings the names of nodes up to date. The mutex is held.
+func (c *Cluster) nodeNames() []string {
+	limit, version := c.core.NodesVersion()
+	if version == c.namesVersion && limit == len(c.names) {
+		return c.names
+	}
+	c.names = make([]string, limit)
+	c.numbers = make(map[string]vga.Node, limit)
+	for number := range c.names {
+		name, err := c.core.NodeName(vga.Node(number))
+		if errors.Is(err, vga.UnknownNode) {
+			continue // a number that no node has at present
+		}
+		c.names[number] = name
+		c.numbers[name] = vga.Node(number)
+	}
+	c.namesVersion = version
+	return c.names
+}

@@ -1,0 +1,99 @@
+package plugin
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"vgpualloc.example/adapters/vga"
+)
+
+// settings are what the plugin's arguments in volcano-scheduler.conf say.
+type settings struct {
+	policy       string
+	devicePolicy string
+	deviceshare  string  // the arguments of deviceshare as a configuration of the scheduler that the core reads; or empty
+	weight       float64 // of our score beside those of other plugins; 0: the node is settled here
+	decisionLog  string  // a path, or empty
+
+	configNamespace, configName string // of the ConfigMap with the devices' configuration
+}
+
+// The arguments' names. Those of deviceshare are accepted under its own.
+const (
+	policyArgument       = "vgpualloc.policy"
+	devicePolicyArgument = "vgpualloc.device-policy"
+	weightArgument       = "vgpualloc.weight"
+	logArgument          = "vgpualloc.decision-log"
+
+	deviceshare             = "deviceshare."
+	schedulePolicyArgument  = deviceshare + "SchedulePolicy"
+	scheduleWeightArgument  = deviceshare + "ScheduleWeight"
+	configNameArgument      = deviceshare + "KnownGeometriesCMName"
+	configNamespaceArgument = deviceshare + "KnownGeometriesCMNamespace"
+)
+
+func readArguments(arguments framework.Arguments) (settings, error) {
+	result := settings{configNamespace: "kube-system", configName: "volcano-vgpu-device-config"}
+	ours := map[string]*string{policyArgument: &result.policy, devicePolicyArgument: &result.devicePolicy,
+		logArgument: &result.decisionLog}
+	passedOn := map[string]any{}
+	for name, value := range arguments {
+		text := fmt.Sprint(value)
+		switch {
+		case ours[name] != nil:
+			*ours[name] = text
+		case name == configNameArgument:
+			result.configName = text
+		case name == configNamespaceArgument:
+			result.configNamespace = text
+		case name == weightArgument || name == scheduleWeightArgument:
+			// Read below: of both, ours counts.
+		case strings.HasPrefix(name, deviceshare):
+			passedOn[name] = value
+		default:
+			return result, fmt.Errorf("argument %s of plugin %s: expected one of deviceshare's, or %s, %s, %s, %s", name, Name,
+				policyArgument, devicePolicyArgument, weightArgument, logArgument)
+		}
+	}
+	for _, name := range []string{scheduleWeightArgument, weightArgument} {
+		if value, given := arguments[name]; given {
+			if _, err := fmt.Sscan(fmt.Sprint(value), &result.weight); err != nil || result.weight < 0 {
+				return result, fmt.Errorf("argument %s of plugin %s is %v: expected a number that is not below 0", name, Name, value)
+			}
+		}
+	}
+	// Upstream's two policies, where no other is asked for, are ours of the same names.
+	if policy := fmt.Sprint(passedOn[schedulePolicyArgument]); result.policy == "" && (policy == "binpack" || policy == "spread") {
+		result.policy = policy
+	}
+	return result, result.passOn(passedOn)
+}
+
+// passOn writes deviceshare's arguments as the core reads them: in a configuration of the scheduler. Without any of
+// those that enable something everything is enabled, as clusters may be mixed.
+func (s *settings) passOn(arguments map[string]any) error {
+	if len(arguments) == 0 {
+		return nil
+	}
+	type plugin struct {
+		Name      string         `json:"name"`
+		Arguments map[string]any `json:"arguments"`
+	}
+	type tier struct {
+		Plugins []plugin `json:"plugins"`
+	}
+	text, err := json.Marshal(map[string]any{
+		"actions": "allocate",
+		"tiers":   []tier{{[]plugin{{"deviceshare", arguments}}}},
+	})
+	s.deviceshare = string(text)
+	return err
+}
+
+func (s *settings) options(catalog, deviceConfig string) vga.Options {
+	return vga.Options{Policy: s.policy, DevicePolicy: s.devicePolicy, SchedulerConfig: s.deviceshare,
+		Catalog: catalog, DeviceConfig: deviceConfig}
+}

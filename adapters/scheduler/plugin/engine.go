@@ -1,0 +1,144 @@
+// Package plugin is the allocation core as a plugin of the Volcano scheduler. It uses framework.Plugin and the functions
+// of framework.Session only. docs/scheduler.md has its arguments and what it writes.
+package plugin
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/klog/v2"
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"vgpualloc.example/adapters/live"
+)
+
+// Name of the plugin in volcano-scheduler.conf.
+const Name = "vgpualloc"
+
+// Resources of devices that nodes do not offer or not under that name, so that sums over a node would refuse every pod
+// that asks for them: the core sees to them. Upstream leaves out the memory of Ascend chips in the same way.
+var resourcesOfTheCore = []string{
+	"volcano.sh/vgpu-memory-percentage",
+	"huawei.com/Ascend310P-memory", "huawei.com/Ascend910A-memory", "huawei.com/Ascend910B-memory",
+	"huawei.com/Ascend910B2-memory", "huawei.com/Ascend910B3-memory", "huawei.com/Ascend910B4-memory",
+	"huawei.com/Ascend910B4-1-memory", "huawei.com/Ascend910C-memory",
+}
+
+// Volcano reads requests when pods and nodes enter its cache, which is before any plugin is made.
+func init() { api.IgnoredDevicesList.AppendList(resourcesOfTheCore) }
+
+// Engine is what stays from session to session: the core with all that it was told. One is made for a process.
+type Engine struct {
+	mutex    sync.Mutex
+	cluster  *live.Cluster // nil until arguments are understood
+	settings settings
+	failure  error // why the arguments are not understood; the pods that ask for devices are told
+	mirror   mirror
+	config   *configWatch
+
+	decisions sync.Map // *live.Decision by uid, of reservations and of pods that are being bound
+
+	// OnCluster is called once with the cluster when it is made, as for its metrics. May be nil.
+	OnCluster func(*live.Cluster)
+}
+
+// NewEngine makes the engine of a process.
+func NewEngine() *Engine { return &Engine{mirror: newMirror()} }
+
+// New makes the plugin of a session; it is a framework.PluginBuilder.
+func (e *Engine) New(arguments framework.Arguments) framework.Plugin {
+	return &plugin{engine: e, arguments: arguments}
+}
+
+// configure brings the core to the arguments of this session, and the devices' configuration of the cluster.
+func (e *Engine) configure(arguments framework.Arguments, client kubernetes.Interface) error {
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	wanted, err := readArguments(arguments)
+	if err == nil && e.config == nil && client != nil {
+		e.config = watchConfig(client, wanted.configNamespace, wanted.configName)
+	}
+	if err == nil && e.cluster == nil {
+		err = e.start(wanted)
+	} else if err == nil && wanted != e.settings {
+		err = e.cluster.Configure(wanted.options("", e.cluster.Options().DeviceConfig))
+		if err == nil {
+			e.settings = wanted
+		}
+	}
+	if err != nil && (e.failure == nil || e.failure.Error() != err.Error()) {
+		klog.ErrorS(err, "The arguments of plugin vgpualloc are refused; the last that were good stay")
+	}
+	e.failure = err
+	if e.cluster == nil {
+		return e.failure
+	}
+	if err != nil {
+		return nil
+	}
+	e.followConfig()
+	return nil
+}
+
+func (e *Engine) start(wanted settings) error {
+	var log *live.Log
+	var err error
+	if wanted.decisionLog != "" {
+		if log, err = live.OpenLog(wanted.decisionLog); err != nil {
+			return fmt.Errorf("argument %s: %w", logArgument, err)
+		}
+	}
+	cluster, err := live.New(wanted.options("", ""), log)
+	if err != nil {
+		return errors.Join(err, log.Close())
+	}
+	e.cluster, e.settings = cluster, wanted
+	if e.OnCluster != nil {
+		e.OnCluster(cluster)
+	}
+	return nil
+}
+
+// followConfig tells the core of the devices' configuration where that is another one than before. The mutex is held.
+func (e *Engine) followConfig() {
+	if e.config == nil {
+		return
+	}
+	text, changed := e.config.next()
+	if !changed {
+		return
+	}
+	if err := e.cluster.Configure(e.settings.options("", text)); err != nil {
+		klog.ErrorS(err, "The devices' configuration is refused; the last that was good stays", "namespace",
+			e.settings.configNamespace, "configMap", e.settings.configName)
+		return
+	}
+	klog.InfoS("The devices' configuration holds from now on", "namespace", e.settings.configNamespace, "configMap",
+		e.settings.configName)
+}
+
+// Explain says why a pod goes where it goes, or nowhere: JSON as `vgpusim explain --json` prints it. False if there is no
+// such pod.
+func (e *Engine) Explain(namespace, name string) (string, bool, error) {
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	uid, known := e.mirror.uid(namespace, name)
+	if !known || e.cluster == nil {
+		return "", false, nil
+	}
+	text, err := e.cluster.Explain(uid)
+	return text, true, err
+}
+
+// Close ends the decision log.
+func (e *Engine) Close() error {
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	if e.cluster == nil {
+		return nil
+	}
+	return e.cluster.Close()
+}

@@ -1,0 +1,145 @@
+package plugin
+
+import (
+	"errors"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"vgpualloc.example/adapters/live"
+	"vgpualloc.example/adapters/objects"
+	"vgpualloc.example/adapters/vga"
+)
+
+// mirror is what the core was told of a session's objects. The cache gives an object a new pointer when it changes, so
+// that what is the same need not be looked at.
+type mirror struct {
+	nodes    map[string]*mirroredNode
+	pods     map[string]*mirroredPod
+	uids     map[podName]string
+	sessions uint64
+}
+
+type podName struct{ namespace, name string }
+
+type mirroredNode struct {
+	object *v1.Node
+	told   *v1.Node
+	seen   uint64 // the last session that had it
+}
+
+type mirroredPod struct {
+	object       *v1.Pod
+	bound        bool
+	wantsDevices bool
+	seen         uint64
+}
+
+func newMirror() mirror {
+	return mirror{nodes: map[string]*mirroredNode{}, pods: map[string]*mirroredPod{}, uids: map[podName]string{}}
+}
+
+func (m *mirror) uid(namespace, name string) (string, bool) {
+	uid, known := m.uids[podName{namespace, name}]
+	return uid, known
+}
+
+// follow tells the core what is new since the last session.
+func (m *mirror) follow(ssn *framework.Session, cluster *live.Cluster) {
+	m.sessions++
+	for _, node := range ssn.Nodes {
+		if node.Node != nil {
+			m.tellNode(node.Node, cluster)
+		}
+	}
+	for name, node := range m.nodes {
+		if node.seen != m.sessions {
+			delete(m.nodes, name)
+			report(cluster.RemoveNode(name), "node", name)
+		}
+	}
+	for _, node := range ssn.Nodes { // also pods of other schedulers
+		for _, task := range node.Tasks {
+			m.tellPod(task, cluster)
+		}
+	}
+	for _, job := range ssn.Jobs {
+		for _, task := range job.Tasks {
+			m.tellPod(task, cluster)
+		}
+	}
+	for uid, pod := range m.pods {
+		if pod.seen != m.sessions {
+			delete(m.pods, uid)
+			if name := (podName{pod.object.Namespace, pod.object.Name}); m.uids[name] == uid {
+				delete(m.uids, name)
+			}
+			report(cluster.RemovePod(uid), "pod", uid)
+		}
+	}
+}
+
+func (m *mirror) tellNode(node *v1.Node, cluster *live.Cluster) {
+	known := m.nodes[node.Name]
+	if known == nil {
+		known = &mirroredNode{}
+		m.nodes[node.Name] = known
+	}
+	known.seen = m.sessions
+	if known.object == node {
+		return
+	}
+	known.object = node
+	told := objects.Node(node)
+	if known.told != nil && objects.Equal(known.told, told) {
+		return // a heartbeat
+	}
+	known.told = told
+	text, err := objects.Text(told)
+	if err == nil {
+		_, err = cluster.Tell(text)
+	}
+	report(err, "node", node.Name)
+}
+
+// isBound: Volcano writes the node into the pod's object when it allocates, before the pod is bound.
+func isBound(task *api.TaskInfo) bool {
+	switch task.Status {
+	case api.Bound, api.Running, api.Releasing, api.Succeeded, api.Failed, api.Unknown:
+		return task.Pod.Spec.NodeName != ""
+	}
+	return false
+}
+
+func (m *mirror) tellPod(task *api.TaskInfo, cluster *live.Cluster) {
+	if task.Pod == nil {
+		return
+	}
+	uid, bound := string(task.Pod.UID), isBound(task)
+	known := m.pods[uid]
+	if known == nil {
+		known = &mirroredPod{}
+		m.pods[uid] = known
+		m.uids[podName{task.Pod.Namespace, task.Pod.Name}] = uid
+	}
+	known.seen = m.sessions
+	if known.object == task.Pod && known.bound == bound {
+		return
+	}
+	known.object, known.bound = task.Pod, bound
+	text, err := objects.Text(objects.Pod(task.Pod, bound))
+	if err == nil {
+		_, err = cluster.TellPod(uid, text)
+	}
+	known.wantsDevices = cluster.WantsDevices(uid)
+	report(err, "pod", task.Namespace+"/"+task.Name)
+}
+
+// report writes down what the core could not be told. It knows then what it knew before.
+func report(err error, kind, name string) {
+	if err != nil && !errors.Is(err, vga.UnknownPod) && !errors.Is(err, vga.UnknownNode) && !errors.Is(err, vga.Outdated) {
+		klog.ErrorS(err, "The allocation core could not be told of an object", "kind", kind, "name", name)
+	}
+}

@@ -1,0 +1,275 @@
+package plugin
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/klog/v2"
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"vgpualloc.example/adapters/live"
+	"vgpualloc.example/adapters/vga"
+)
+
+// plugin is one session of the engine.
+type plugin struct {
+	engine    *Engine
+	arguments framework.Arguments
+	cluster   *live.Cluster // nil where the arguments are refused and never were good
+	failure   error         // why they are
+	weight    float64
+
+	asked      atomic.Pointer[question]   // the last one, until something is booked
+	candidates map[api.TaskID][]string    // of pods: the nodes of which one was chosen
+	touched    map[api.TaskID]struct{}    // pods that were booked or suspended in this session
+	preempting atomic.Pointer[preempting] // where room is made at present; may be nil
+	sums       sums
+	trying     sync.Map // preemptors (*api.TaskInfo) for whom the other plugins are asked
+}
+
+// question is a pod with what all nodes say to it.
+type question struct {
+	task    api.TaskID
+	answers *live.Answers
+}
+
+// Name is of framework.Plugin.
+func (p *plugin) Name() string { return Name }
+
+// OnSessionOpen is of framework.Plugin: tells the core what is new and registers the functions.
+func (p *plugin) OnSessionOpen(ssn *framework.Session) {
+	p.candidates = map[api.TaskID][]string{}
+	p.touched = map[api.TaskID]struct{}{}
+	p.failure = p.engine.configure(p.arguments, ssn.KubeClient())
+	p.cluster = p.engine.cluster
+	ssn.AddPredicateFn(Name, p.predicate)
+	if p.failure != nil {
+		return
+	}
+	p.weight = p.engine.settings.weight
+	p.engine.follow(ssn)
+	p.sums = leaveToTheCore(ssn, p.cluster)
+	ssn.AddPrePredicateFn(Name, p.prePredicate)
+	if p.weight > 0 {
+		ssn.AddBatchNodeOrderFn(Name, p.batchNodeOrder)
+	} else {
+		ssn.AddBestNodeFn(Name, p.bestNode)
+	}
+	ssn.AddEventHandler(&framework.EventHandler{AllocateFunc: p.allocate, DeallocateFunc: p.deallocate})
+	p.addPreemption(ssn)
+	ssn.RegisterBinder(Name, &binder{engine: p.engine, client: ssn.KubeClient()})
+}
+
+// follow brings the core to the session's objects.
+func (e *Engine) follow(ssn *framework.Session) {
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	if e.config != nil {
+		e.config.follow(e.cluster)
+	}
+	e.mirror.follow(ssn, e.cluster)
+	for _, job := range ssn.Jobs {
+		for _, task := range job.TaskStatusIndex[api.Pending] {
+			e.takeBack(string(task.UID))
+		}
+	}
+	e.decisions.Range(func(uid, _ any) bool {
+		if e.mirror.pods[uid.(string)] == nil {
+			e.decisions.Delete(uid)
+		}
+		return true
+	})
+	report(e.cluster.Learn(), "workload", "")
+}
+
+// takeBack frees what a pod has that waits in the scheduler's eyes: what came before did not become a binding.
+func (e *Engine) takeBack(uid string) {
+	switch state, _ := e.cluster.Pod(uid); state {
+	case vga.PodReserved:
+		report(e.cluster.Rollback(uid), "pod", uid)
+	case vga.PodCommitted:
+		report(e.cluster.Release(uid), "pod", uid)
+	default:
+		return
+	}
+	e.decisions.Delete(uid)
+}
+
+// OnSessionClose is of framework.Plugin: pods for which room is being made have nothing yet, and their victims still
+// run.
+func (p *plugin) OnSessionClose(*framework.Session) {
+	if p.cluster == nil {
+		return
+	}
+	for task := range p.touched {
+		uid := string(task)
+		switch state, _ := p.cluster.Pod(uid); state {
+		case vga.PodReserved:
+			report(p.cluster.Rollback(uid), "pod", uid)
+			p.engine.decisions.Delete(uid)
+		case vga.PodSuspended:
+			report(p.cluster.Resume(uid), "pod", uid)
+		}
+	}
+	if err := p.cluster.Flush(); err != nil {
+		klog.ErrorS(err, "Nothing more is written into the decision log")
+	}
+}
+
+// wantsDevices: the core decides about these pods only. The others are booked on their nodes when they are bound.
+func (p *plugin) wantsDevices(task *api.TaskInfo) bool {
+	pod := p.engine.mirror.pods[string(task.Pod.UID)]
+	return pod != nil && pod.wantsDevices
+}
+
+func fullName(task *api.TaskInfo) string { return task.Namespace + "/" + task.Name }
+
+// answers asks all nodes about a pod, once as long as nothing is booked.
+func (p *plugin) answers(task *api.TaskInfo) (*live.Answers, error) {
+	if last := p.asked.Load(); last != nil && last.task == task.UID {
+		return last.answers, nil
+	}
+	answers, err := p.cluster.Ask(string(task.Pod.UID), fullName(task))
+	if err != nil {
+		return nil, err
+	}
+	p.asked.Store(&question{task: task.UID, answers: answers})
+	return answers, nil
+}
+
+func (p *plugin) prePredicate(task *api.TaskInfo) error {
+	if !p.wantsDevices(task) {
+		return nil
+	}
+	_, err := p.answers(task)
+	return err
+}
+
+// predicate is called from several goroutines at once.
+func (p *plugin) predicate(task *api.TaskInfo, node *api.NodeInfo) error {
+	refuse := func(code int, why string) error {
+		return api.NewFitErrWithStatus(task, node, &api.Status{Code: code, Reason: why, Plugin: Name})
+	}
+	if p.failure != nil {
+		return refuse(api.UnschedulableAndUnresolvable, p.failure.Error())
+	}
+	if !p.wantsDevices(task) {
+		return nil
+	}
+	answers, err := p.answers(task)
+	if err != nil {
+		return refuse(api.Error, err.Error())
+	}
+	if answers.Failure() != nil {
+		return refuse(api.UnschedulableAndUnresolvable, answers.Refusal(node.Name))
+	}
+	if why := answers.Refusal(node.Name); why != "" {
+		return refuse(api.Unschedulable, why)
+	}
+	return nil
+}
+
+// bestNode settles the node: of all that the other plugins have left, as the policy prefers them.
+func (p *plugin) bestNode(task *api.TaskInfo, scores map[float64][]*api.NodeInfo) *api.NodeInfo {
+	if !p.wantsDevices(task) {
+		return nil
+	}
+	answers, err := p.answers(task)
+	if err != nil {
+		return nil
+	}
+	nodes := map[string]*api.NodeInfo{}
+	candidates := make([]string, 0, len(scores))
+	for _, group := range scores {
+		for _, node := range group {
+			nodes[node.Name] = node
+			candidates = append(candidates, node.Name)
+		}
+	}
+	best, fits := answers.Best(func(yield func(string) bool) {
+		for _, candidate := range candidates {
+			if !yield(candidate) {
+				return
+			}
+		}
+	})
+	if !fits {
+		return nil
+	}
+	p.candidates[task.UID] = candidates
+	return nodes[best]
+}
+
+// batchNodeOrder is for clusters that weigh our score with those of other plugins.
+func (p *plugin) batchNodeOrder(task *api.TaskInfo, nodes []*api.NodeInfo) (map[string]float64, error) {
+	if !p.wantsDevices(task) {
+		return map[string]float64{}, nil
+	}
+	answers, err := p.answers(task)
+	if err != nil {
+		return nil, err
+	}
+	ofAll := answers.Scores()
+	scores := make(map[string]float64, len(nodes))
+	for _, node := range nodes {
+		scores[node.Name] = p.weight * ofAll[node.Name]
+	}
+	return scores, nil
+}
+
+// allocate books a pod that the scheduler allocates or pipelines, and gives a victim its devices back that is not
+// evicted after all.
+func (p *plugin) allocate(event *framework.Event) {
+	task := event.Task
+	if !p.wantsDevices(task) {
+		return
+	}
+	p.asked.Store(nil)
+	p.sums.letGo()
+	uid := string(task.Pod.UID)
+	if state, _ := p.cluster.Pod(uid); state == vga.PodSuspended {
+		event.Err = p.cluster.Resume(uid)
+		return
+	}
+	p.touched[task.UID] = struct{}{}
+	candidates := p.candidates[task.UID]
+	if !contains(candidates, task.NodeName) {
+		candidates = []string{task.NodeName} // others may fit, but the scheduler did not ask which to take
+	}
+	decision, err := p.cluster.Reserve(uid, fullName(task), task.NodeName, candidates, time.Now())
+	if err != nil {
+		event.Err = fmt.Errorf("plugin %s: %w", Name, err)
+		return
+	}
+	p.engine.decisions.Store(uid, decision)
+}
+
+func contains(list []string, wanted string) bool {
+	for _, entry := range list {
+		if entry == wanted {
+			return true
+		}
+	}
+	return false
+}
+
+// deallocate takes a booking back, and has a pod that is to be evicted count for nothing.
+func (p *plugin) deallocate(event *framework.Event) {
+	task := event.Task
+	if !p.wantsDevices(task) {
+		return
+	}
+	p.asked.Store(nil)
+	uid := string(task.Pod.UID)
+	switch state, _ := p.cluster.Pod(uid); state {
+	case vga.PodReserved:
+		event.Err = p.cluster.Rollback(uid)
+		p.engine.decisions.Delete(uid)
+	case vga.PodCommitted:
+		p.touched[task.UID] = struct{}{}
+		event.Err = p.cluster.Suspend(uid)
+	}
+}

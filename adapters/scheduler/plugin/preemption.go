@@ -1,0 +1,122 @@
+package plugin
+
+import (
+	"context"
+	"fmt"
+
+	fwk "k8s.io/kube-scheduler/framework"
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+	"volcano.sh/volcano/pkg/scheduler/plugins/util"
+)
+
+// preempting is the pod for which room is made on a node at present.
+type preempting struct {
+	task api.TaskID
+	node string
+}
+
+func (p *plugin) addPreemption(ssn *framework.Session) {
+	ssn.AddPreemptableFn(Name, p.victims(ssn, ssn.Preemptable, false))
+	ssn.AddReclaimableFn(Name, p.victims(ssn, ssn.Reclaimable, true))
+	ssn.AddAllocatableFn(Name, p.allocatable)
+	ssn.AddSimulateRemoveTaskFn(Name, p.simulateRemove)
+	ssn.AddSimulateAddTaskFn(Name, p.simulateAdd)
+	ssn.AddSimulatePredicateFn(Name, p.simulatePredicate)
+}
+
+// victims finds by trial which pods of a node have to go: of those that the other plugins agree to (which `ask` tells),
+// none that could stay.
+func (p *plugin) victims(ssn *framework.Session,
+	ask func(*api.TaskInfo, []*api.TaskInfo) []*api.TaskInfo, reclaiming bool) api.EvictableFn {
+	return func(preemptor *api.TaskInfo, preemptees []*api.TaskInfo) ([]*api.TaskInfo, int) {
+		if _, asking := p.trying.Load(preemptor); asking || !p.wantsDevices(preemptor) || len(preemptees) == 0 {
+			return preemptees, util.Abstain
+		}
+		// A copy of the preemptor marks the question: nodes may be tried out in several goroutines at once.
+		marked := preemptor.Clone()
+		p.trying.Store(marked, nil)
+		agreed := ask(marked, preemptees)
+		p.trying.Delete(marked)
+
+		node := preemptees[0].NodeName
+		byUID := map[string]*api.TaskInfo{}
+		var important []string // first
+		for queue := ssn.BuildVictimsPriorityQueue(agreed, preemptor); !queue.Empty(); {
+			victim := queue.Pop().(*api.TaskInfo) // the least important first
+			uid := string(victim.Pod.UID)
+			byUID[uid] = victim
+			important = append([]string{uid}, important...)
+		}
+		victims, possible := p.cluster.Victims(string(preemptor.Pod.UID), node, important)
+		if !possible {
+			return nil, util.Reject
+		}
+		p.preempting.Store(&preempting{preemptor.UID, node})
+		result := make([]*api.TaskInfo, 0, len(victims))
+		for _, uid := range victims {
+			result = append(result, byUID[uid])
+		}
+		if reclaiming {
+			p.sums.holdBack(ssn.Nodes[node], preemptor, result)
+		}
+		return result, util.Permit
+	}
+}
+
+// allocatable keeps Volcano from stopping too early when it evicts pods: it adds amounts up over a node, and devices may
+// be too full still.
+func (p *plugin) allocatable(_ *api.QueueInfo, candidate *api.TaskInfo) bool {
+	room := p.preempting.Load()
+	if room == nil || room.task != candidate.UID {
+		return true
+	}
+	return p.cluster.FitsWithout(string(candidate.Pod.UID), room.node, nil)
+}
+
+// removedKey is where a trial of preemption keeps which pods are not there in it.
+const removedKey = fwk.StateKey(Name + "/removed")
+
+type removedPods map[string]struct{}
+
+// Clone is of fwk.StateData.
+func (r removedPods) Clone() fwk.StateData {
+	result := make(removedPods, len(r))
+	for uid := range r {
+		result[uid] = struct{}{}
+	}
+	return result
+}
+
+func removedIn(state fwk.CycleState) removedPods {
+	if data, err := state.Read(removedKey); err == nil {
+		return data.(removedPods)
+	}
+	removed := removedPods{}
+	state.Write(removedKey, removed)
+	return removed
+}
+
+func (p *plugin) simulateRemove(_ context.Context, state fwk.CycleState, _, gone *api.TaskInfo, _ *api.NodeInfo) error {
+	removedIn(state)[string(gone.Pod.UID)] = struct{}{}
+	return nil
+}
+
+func (p *plugin) simulateAdd(_ context.Context, state fwk.CycleState, _, back *api.TaskInfo, _ *api.NodeInfo) error {
+	delete(removedIn(state), string(back.Pod.UID))
+	return nil
+}
+
+func (p *plugin) simulatePredicate(_ context.Context, state fwk.CycleState, task *api.TaskInfo, node *api.NodeInfo) error {
+	if !p.wantsDevices(task) {
+		return nil
+	}
+	var removed []string
+	for uid := range removedIn(state) {
+		removed = append(removed, uid)
+	}
+	if !p.cluster.FitsWithout(string(task.Pod.UID), node.Name, removed) {
+		return fmt.Errorf("pod %s does not fit on node %s without %d of its pods", fullName(task), node.Name, len(removed))
+	}
+	return nil
+}

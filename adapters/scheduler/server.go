@@ -1,0 +1,86 @@
+package main
+
+import (
+	"encoding/json"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/klog/v2"
+	"volcano.sh/volcano/cmd/scheduler/app/options"
+	"volcano.sh/volcano/pkg/scheduler/api/devices/nvidia/vgpu"
+	commonutil "volcano.sh/volcano/pkg/util"
+
+	"vgpualloc.example/adapters/live"
+	"vgpualloc.example/adapters/scheduler/plugin"
+)
+
+// serve answers /metrics, /explain and, if asked for, pprof on Volcano's address for metrics, in place of Volcano's own
+// server, which has no room for more.
+func serve(flags *options.ServerOption, engine *plugin.Engine) error {
+	if !flags.EnableMetrics && !flags.EnablePprof {
+		return nil
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /explain", func(to http.ResponseWriter, request *http.Request) { explain(engine, to, request) })
+	if flags.EnableMetrics {
+		takeOverMetrics(engine)
+		mux.Handle("/metrics", commonutil.PromHandler())
+	}
+	if flags.EnablePprof {
+		mux.HandleFunc("/debug/pprof/", pprof.Index)
+		mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
+		mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+		mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+		mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	}
+	flags.EnableMetrics, flags.EnablePprof = false, false
+	listener, err := net.Listen("tcp", flags.ListenAddress)
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second,
+		WriteTimeout: 90 * time.Second} // a profile takes 30 s
+	go func() {
+		klog.ErrorS(server.Serve(listener), "The server of metrics and explanations ended", "address", flags.ListenAddress)
+	}()
+	return nil
+}
+
+// takeOverMetrics: the figures that Volcano's device code counts along are ours now, under the same names.
+func takeOverMetrics(engine *plugin.Engine) {
+	for _, upstream := range []prometheus.Collector{vgpu.VGPUDevicesSharedNumber, vgpu.VGPUDevicesAllocatedMemory,
+		vgpu.VGPUDevicesAllocatedCores, vgpu.VGPUDevicesMemoryTotal, vgpu.VGPUPodMemoryAllocated,
+		vgpu.VGPUPodCoreAllocated} {
+		prometheus.Unregister(upstream)
+	}
+	engine.OnCluster = func(cluster *live.Cluster) { prometheus.MustRegister(live.NewCollector(cluster)) }
+}
+
+// explain answers GET /explain?pod=namespace/name as `vgpusim explain --json` does.
+func explain(engine *plugin.Engine, to http.ResponseWriter, request *http.Request) {
+	fail := func(status int, why string) {
+		to.Header().Set("Content-Type", "application/json")
+		to.WriteHeader(status)
+		_ = json.NewEncoder(to).Encode(map[string]string{"error": why})
+	}
+	pod := request.URL.Query().Get("pod")
+	namespace, name, two := strings.Cut(pod, "/")
+	if !two || namespace == "" || name == "" || strings.Contains(name, "/") {
+		fail(http.StatusBadRequest, "parameter pod is \""+pod+"\": expected namespace/name")
+		return
+	}
+	text, known, err := engine.Explain(namespace, name)
+	switch {
+	case err != nil:
+		fail(http.StatusUnprocessableEntity, err.Error())
+	case !known:
+		fail(http.StatusNotFound, "the scheduler knows no pod "+pod)
+	default:
+		to.Header().Set("Content-Type", "application/json")
+		_, _ = to.Write([]byte(text))
+	}
+}
