@@ -35,6 +35,22 @@ REGISTERED = re.compile(r"^\s*(vga_\w+_test|vga_add_tests|add_test)\(\s*(?:NAME\
 BEGINS = {".py": r"\bdef {0}\(", ".go": r"^func {0}\(", ".sh": r"^{0}\(\)"}
 
 
+def go_tests(folder, words):
+    """The tests in the packages that a call of go names; `-C MODULE` before them. A module below has packages of its own."""
+    if "-C" in words:
+        folder = folder / words[words.index("-C") + 1]
+    files = set()
+    for word in words:
+        if word.startswith("./"):
+            package = folder / word.removesuffix("/...").removesuffix("...")
+            files.update(package.glob("*_test.go"))
+            if word.endswith("..."):
+                files.update(file for file in package.glob("**/*_test.go")
+                             if not any((above / "go.mod").exists() for above in file.parents
+                                        if above != folder and folder in above.parents))
+    return sorted(files)
+
+
 def files_of_tests(root):
     """Name in ctest -> the files that it runs, as far as the CMake files say them."""
     tests = {}
@@ -43,10 +59,7 @@ def files_of_tests(root):
         for command, name, rest in REGISTERED.findall(cmake.read_text(encoding="utf-8")):
             words = [word.strip('"') for word in rest.split()]
             if command == "vga_adapter_test":
-                tests["adapters." + name] = sorted(
-                    file for word in words if word.startswith("./")
-                    for file in (root / "adapters" / word.removesuffix("/...")).glob(
-                        "**/*_test.go" if word.endswith("/...") else "*_test.go"))
+                tests["adapters." + name] = go_tests(root / "adapters", words)
             elif command == "vga_add_tests":
                 tests[name] = [here / word for word in words if word.endswith(".cpp")]
             elif command != "add_test":  # vga_cli_test and its like

@@ -112,7 +112,11 @@ class RequirementsTest(unittest.TestCase):
         (self.root / "tests/cli/one_test.py").write_text("class A:\n    def test_it(self):\n        pass\n")
         (self.root / "tests/cli/other_test.py").write_text("def test_unregistered():\n    pass\n")
         (self.root / "tests/adapters/CMakeLists.txt").write_text(
-            "vga_adapter_test(part test -count=1 ./part)\nvga_adapter_test(all test ./part/...)\n")
+            "vga_adapter_test(part test -count=1 ./part)\nvga_adapter_test(all test ./...)\n"
+            "vga_adapter_test(module test -C module ./plugin)\n")
+        (self.root / "adapters/module/plugin").mkdir(parents=True)
+        (self.root / "adapters/module/go.mod").write_text("module m\n")
+        (self.root / "adapters/module/plugin/c_test.go").write_text("func TestModule(t *testing.T) {\n}\n")
         (self.root / "adapters/part/a_test.go").write_text("func TestPart(t *testing.T) {\n}\n")
         (self.root / "adapters/part/sub/b_test.go").write_text("func TestBelow(t *testing.T) {\n}\n")
         (self.root / "tests/scripts/CMakeLists.txt").write_text(
@@ -122,6 +126,7 @@ class RequirementsTest(unittest.TestCase):
         (self.root / "tests/scripts/c_test.cpp").write_text("TEST_P(many, times) {\n}\n")
         row = {**ROW, "id": "R2", "kind": "docs"}
         there = ["docs/page.md: words over", "cli.one: test_it", "adapters.part: TestPart", "adapters.all: TestBelow",
+                 "adapters.module: TestModule",
                  "tier.three: kills", "things: many.times"]
         self.rows(ROW, {**row, "shown": there})
         self.assertEqual(self.check("write").returncode, 0, self.check("write").stdout)
@@ -132,6 +137,7 @@ class RequirementsTest(unittest.TestCase):
                              ("cli.other: test_unregistered", "ctest has no test cli.other"),
                              ("cli.one: test_i", "the test cli.one has no case test_i"),
                              ("adapters.part: TestBelow", "the test adapters.part has no case TestBelow"),
+                             ("adapters.all: TestModule", "the test adapters.all has no case TestModule"),
                              ("tier.three: kill", "the test tier.three has no case kill"),
                              ("things: many.time", "the test things has no case many.time"),
                              ("docs/page.md", "expected TEST: CASE or PAGE.md: WORDS")):
