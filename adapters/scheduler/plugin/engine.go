@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"vgpualloc.example/adapters/live"
@@ -38,6 +39,7 @@ type Engine struct {
 	failure  error // why the arguments are not understood; the pods that ask for devices are told
 	mirror   mirror
 	config   *configWatch
+	refused  error // why the last devices' configuration is not followed
 
 	decisions sync.Map // *live.Decision by uid, of reservations and of pods that are being bound
 
@@ -54,10 +56,11 @@ func (e *Engine) New(arguments framework.Arguments) framework.Plugin {
 }
 
 // configure brings the core to the arguments of this session, and the devices' configuration of the cluster.
-func (e *Engine) configure(arguments framework.Arguments, client kubernetes.Interface) error {
+func (e *Engine) configure(arguments framework.Arguments, configurations []conf.Configuration,
+	client kubernetes.Interface) error {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
-	wanted, err := readArguments(arguments)
+	wanted, err := readArguments(arguments, configurations)
 	if err == nil && e.config == nil && client != nil {
 		e.config = watchConfig(client, wanted.configNamespace, wanted.configName)
 	}
@@ -111,13 +114,19 @@ func (e *Engine) followConfig() {
 	if !changed {
 		return
 	}
-	if err := e.cluster.Configure(e.settings.options("", text)); err != nil {
-		klog.ErrorS(err, "The devices' configuration is refused; the last that was good stays", "namespace",
-			e.settings.configNamespace, "configMap", e.settings.configName)
+	at := []any{"namespace", e.settings.configNamespace, "configMap", e.settings.configName}
+	if e.refused = e.cluster.Configure(e.settings.options("", text)); e.refused != nil {
+		klog.ErrorS(e.refused, "The devices' configuration is refused; the last that was good stays", at...)
 		return
 	}
-	klog.InfoS("The devices' configuration holds from now on", "namespace", e.settings.configNamespace, "configMap",
-		e.settings.configName)
+	klog.InfoS("The devices' configuration holds from now on", at...)
+}
+
+// ConfigFailure is why the present devices' configuration is not followed; nil if it is.
+func (e *Engine) ConfigFailure() error {
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	return e.refused
 }
 
 // Explain says why a pod goes where it goes, or nowhere: JSON as `vgpusim explain --json` prints it. False if there is no

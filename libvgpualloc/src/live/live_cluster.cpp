@@ -46,7 +46,11 @@ error refused_policy(const char* field, const std::string& policy, std::string e
 expected<std::unique_ptr<policy>> make_live_policy(const char* field, const std::string& spelling,
                                                    const workload& typical) {
     auto scorer = make_policy(spelling, {.target = typical, .seed = 0});
-    if (!scorer) return scorer;
+    if (!scorer) {
+        error failure = std::move(scorer).error();
+        if (failure.field == "policy") failure.field = field;
+        return unexpected(std::move(failure));
+    }
     const policy_traits traits = (*scorer)->traits();
     if (traits.nodes == ties::drawn || traits.devices == ties::drawn) {
         return unexpected(refused_policy(field, spelling, "a policy that draws nothing"));
