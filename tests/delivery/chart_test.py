@@ -126,6 +126,13 @@ class ChartTest(unittest.TestCase):
         self.refused({"scheduler": {**LEAST["scheduler"], "logLevel": "much"}}, "logLevel")
         self.refused({"scheduler": {**LEAST["scheduler"], "image": {"repository": "a", "pullPolicy": "Sometimes"}}}, "pullPolicy")
 
+    def test_the_node_lock_has_its_right(self):
+        conf = (CHART / "files/volcano-scheduler.conf").read_text(encoding="utf-8")
+        locking = {"text": conf.replace("# deviceshare.NodeLockEnable: true", "deviceshare.NodeLockEnable: true")}
+        self.assertNotEqual(locking["text"], conf)
+        self.refused({"scheduler": {**LEAST["scheduler"], "configMap": locking}}, "scheduler.rbac.nodeLock")
+        self.rendered({"scheduler": {**LEAST["scheduler"], "configMap": locking, "rbac": {"nodeLock": True}}})
+
     def test_every_value_is_explained(self):
         """A comment stands above each key, or it is one of a few that a comment above its parent explains."""
         plain = {"enabled", "image", "repository", "tag", "pullPolicy", "imagePullSecrets", "logLevel", "resources", "requests",

@@ -138,7 +138,9 @@ class RightsTest(unittest.TestCase):
         for component in "scheduler", "extender":
             rights = granted(ALL, component)
             self.assertFalse([right for right in rights if right[0] in ("secrets", "pods/exec", "serviceaccounts")])
-            self.assertFalse([right for right in rights if right[0] in ("nodes", "nodes/status") and right[1] not in ("list", "watch")])
+            self.assertFalse([right for right in granted(LEAST, component) if right[0] in ("nodes", "nodes/status")
+                              and right[1] not in ("list", "watch")])
+            self.assertNotIn("nodes/status", {resource for resource, _ in rights})
             self.assertNotIn(("pods", "create"), rights)
 
     def test_config_maps_are_read_in_the_named_namespaces_only(self):
@@ -152,7 +154,7 @@ class RightsTest(unittest.TestCase):
         self.assertEqual(granted(ALL, "scheduler") - granted(LEAST, "scheduler"), {
             ("resourceclaims", "create"), ("resourceclaims", "update"), ("resourceclaims/status", "update"),
             ("resourceclaims/status", "patch"), ("csidrivers", "list"), ("csidrivers", "watch"),
-            ("csistoragecapacities", "list"), ("csistoragecapacities", "watch")})
+            ("csistoragecapacities", "list"), ("csistoragecapacities", "watch"), ("nodes", "get"), ("nodes", "update")})
 
     def test_volcanos_own_role_is_enough(self):
         """So that a cluster switches by changing the image (docs/deploy/switching.md)."""

@@ -88,7 +88,7 @@ def render(values=None, release="vgpualloc", namespace="volcano-system", chart=C
 LEAST = {"scheduler": {"image": {"repository": "example.com/scheduler"}}}
 ALL = {"scheduler": {"image": {"repository": "example.com/scheduler", "tag": "7"}, "replicas": 2,
                      "schedulerNames": ["volcano", "second"], "decisionLog": {"enabled": True},
-                     "rbac": {"dynamicResourceAllocation": True, "csiStorage": True},
+                     "rbac": {"dynamicResourceAllocation": True, "csiStorage": True, "nodeLock": True},
                      "tolerations": [{"operator": "Exists"}], "nodeSelector": {"role": "control"},
                      "imagePullSecrets": [{"name": "pull"}], "extraArgs": ["--csi-storage=true"]},
        "extender": {"enabled": True, "image": {"repository": "example.com/extender"}},
