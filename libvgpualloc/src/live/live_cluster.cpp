@@ -42,6 +42,29 @@ error refused_policy(const char* field, const std::string& policy, std::string e
             .expected = std::move(expectation)};
 }
 
+/// Why the pod's dialect is not served, if deviceshare's arguments say so.
+std::optional<error> check_served(const live_options& options, const dialect_set& dialects,
+                                  const kube::snapshot_pod& pod) {
+    const dialect* const spoken = dialects.find(pod.dialect);
+    if (spoken == nullptr || !options.deviceshare) return std::nullopt;
+    const std::string_view argument = spoken->deviceshare(pod.object).argument;
+    if (argument == "AscendMindClusterVNPUEnable" && options.deviceshare->preset_virtual_devices) {
+        return error{.code = error_code::unsupported,
+                     .where = {},
+                     .field = "presetVirtualDevice",
+                     .value = "true",
+                     .expected = "false: NPUs are cut as pods come"};
+    }
+    if (argument.empty() || !enables_something(*options.deviceshare) || is_enabled(*options.deviceshare, "deviceshare." + std::string{argument})) {
+        return std::nullopt;
+    }
+    return error{.code = error_code::unsupported,
+                 .where = {},
+                 .field = "dialect",
+                 .value = pod.dialect,
+                 .expected = "argument deviceshare." + std::string{argument} + ": true"};
+}
+
 /// A policy for a scheduler whose decisions follow from what it was told.
 expected<std::unique_ptr<policy>> make_live_policy(const char* field, const std::string& spelling,
                                                    const workload& typical) {
@@ -231,6 +254,7 @@ const live_cluster::known_pod* live_cluster::read(std::string_view uid) {
     if (!entry.failure) {
         if (auto checked = check_request(entry.pod.request); !checked) entry.failure = std::move(checked).error();
     }
+    if (!entry.failure) entry.failure = check_served(options_, view_.dialects(), entry.pod);
     return &pods_.emplace(*name, std::move(entry)).first->second;
 }
 

@@ -91,6 +91,9 @@ struct plugin_arguments {
 /// Whether the argument of that name ("deviceshare.VGPUEnable") is one that enables something, and does.
 [[nodiscard]] bool is_enabled(const plugin_arguments& arguments, std::string_view name);
 
+/// Whether some dialect is enabled.
+[[nodiscard]] bool enables_something(const plugin_arguments& arguments);
+
 /// Reads the arguments, keyed `deviceshare.<Name>`; `deviceshare.GPUExclusiveRules` is JSON, a list of objects with
 /// text values. Error unknown_name for any other key, unsupported for combinations with which Volcano ends: sharing by
 /// memory and by number together, or one of them beside vGPU.
