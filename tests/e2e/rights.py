@@ -36,22 +36,24 @@ def free_port():
 class Server:
     """etcd and kube-apiserver in a folder of their own."""
 
-    def __init__(self, root, etcd, apiserver):
+    def __init__(self, root):
         self.root, self.programs, self.port = root, [], free_port()
+
+    def begin(self, etcd, apiserver):
         store, peers = free_port(), free_port()
-        (root / "tokens.csv").write_text(
+        (self.root / "tokens.csv").write_text(
             'admin,admin,admin,"system:masters"\n'
             f'scheduler,system:serviceaccount:{NAMESPACE}:{ACCOUNT},scheduler,"system:serviceaccounts,system:authenticated"\n')
-        subprocess.run(["openssl", "genrsa", "-out", root / "sa.key", "2048"], check=True, capture_output=True)
-        self.start("etcd", etcd, f"--data-dir={root}/etcd", f"--listen-client-urls=http://127.0.0.1:{store}",
+        subprocess.run(["openssl", "genrsa", "-out", self.root / "sa.key", "2048"], check=True, capture_output=True)
+        self.start("etcd", etcd, f"--data-dir={self.root}/etcd", f"--listen-client-urls=http://127.0.0.1:{store}",
                    f"--advertise-client-urls=http://127.0.0.1:{store}", f"--listen-peer-urls=http://127.0.0.1:{peers}",
                    f"--initial-advertise-peer-urls=http://127.0.0.1:{peers}",
                    f"--initial-cluster=default=http://127.0.0.1:{peers}", "--unsafe-no-fsync")
         self.start("apiserver", apiserver, f"--etcd-servers=http://127.0.0.1:{store}", "--bind-address=127.0.0.1",
-                   "--advertise-address=127.0.0.1", f"--secure-port={self.port}", f"--cert-dir={root}/certificates",
+                   "--advertise-address=127.0.0.1", f"--secure-port={self.port}", f"--cert-dir={self.root}/certificates",
                    "--service-cluster-ip-range=10.0.0.0/24", "--service-account-issuer=https://kubernetes.default.svc",
-                   f"--service-account-key-file={root}/sa.key", f"--service-account-signing-key-file={root}/sa.key",
-                   f"--token-auth-file={root}/tokens.csv", "--authorization-mode=RBAC",
+                   f"--service-account-key-file={self.root}/sa.key", f"--service-account-signing-key-file={self.root}/sa.key",
+                   f"--token-auth-file={self.root}/tokens.csv", "--authorization-mode=RBAC",
                    "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition", "--endpoint-reconciler-type=none")
         self.until("the API server is ready", lambda: self.call("GET", "/readyz") == "ok", 90)
 
@@ -222,22 +224,20 @@ def main():
         parser.add_argument(f"--{name}", required=True, type=Path)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        server = None
+        server = Server(Path(folder))
         try:
-            server = Server.__new__(Server)
-            server.programs = []
-            server.__init__(Path(folder), arguments.etcd, arguments.kube_apiserver)
+            server.begin(arguments.etcd, arguments.kube_apiserver)
             metrics = run(server, arguments.scheduler)
             log = (server.root / "scheduler.log").read_text(errors="replace")
-            refused = sorted({line for line in re.findall(r'[^\n]*(?:forbidden|is not allowed|cannot (?:list|get|watch|create|update|patch|delete))[^\n]*', log)})
+            words = r"[^\n]*(?:forbidden|cannot (?:list|get|watch|create|update|patch|delete))[^\n]*"
+            refused = sorted(set(re.findall(words, log)))
             if refused:
                 raise SystemExit("FAILED: the API server refused\n" + "\n".join(refused[:10]))
             if "vgpualloc_device_info" not in metrics:
                 raise SystemExit("FAILED: no metrics of devices")
             print("the scheduler works with the chart's rights: placed, refused, preempted, a node gone; nothing was refused")
         finally:
-            if server:
-                server.stop()
+            server.stop()
 
 
 if __name__ == "__main__":
