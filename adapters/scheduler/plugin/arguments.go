@@ -19,6 +19,7 @@ type settings struct {
 	weight       float64 // of our score beside those of other plugins; 0: the node is settled here
 	decisionLog  string  // a path, or empty
 	lockNodes    bool    // one pod at a time starts on a node
+	mindCluster  bool    // what MindCluster's ConfigMaps say is of interest
 
 	configNamespace, configName string // of the ConfigMap with the devices' configuration
 }
@@ -37,6 +38,12 @@ const (
 	configNameArgument      = deviceshare + "KnownGeometriesCMName"
 	configNamespaceArgument = deviceshare + "KnownGeometriesCMNamespace"
 )
+
+// enablingArguments of deviceshare; if none of them is true, all are served.
+var enablingArguments = []string{deviceshare + "GPUSharingEnable", deviceshare + "GPUNumberEnable", deviceshare + "VGPUEnable",
+	deviceshare + "AscendHAMiVNPUEnable", mindClusterArgument}
+
+const mindClusterArgument = deviceshare + "AscendMindClusterVNPUEnable"
 
 // initParams is the configuration beside the plugins' that MindCluster's settings are in.
 const initParams = "init-params"
@@ -72,6 +79,14 @@ func readArguments(arguments framework.Arguments, configurations []conf.Configur
 		}
 	}
 	arguments.GetBool(&result.lockNodes, nodeLockArgument)
+	result.mindCluster = true
+	for _, name := range enablingArguments {
+		enabled := false
+		if arguments.GetBool(&enabled, name); enabled {
+			result.mindCluster = false
+		}
+	}
+	arguments.GetBool(&result.mindCluster, mindClusterArgument)
 	// Upstream's two policies, where no other is asked for, are ours of the same names.
 	if policy := fmt.Sprint(passedOn[schedulePolicyArgument]); result.policy == "" && (policy == "binpack" || policy == "spread") {
 		result.policy = policy

@@ -25,27 +25,36 @@ const configPatience = 10 * time.Second
 
 // configWatch follows the ConfigMap with the devices' configuration, and those that say what devices nodes have.
 type configWatch struct {
+	client          kubernetes.Interface
+	namespace, name string          // of the devices' configuration
+	watched         map[string]bool // namespaces
+
 	mutex         sync.Mutex
 	config        string // the ConfigMap in JSON; empty: there is none
 	configChanged bool
 	told, removed map[string][]byte // of nodes' devices by name, since the last session
 }
 
-// watchConfig begins to watch. What is there at the beginning is there when it returns, unless the API server is slow.
-func watchConfig(client kubernetes.Interface, namespace, name string) *configWatch {
-	watch := &configWatch{told: map[string][]byte{}, removed: map[string][]byte{}}
-	namespaces := map[string]bool{namespace: true}
-	for _, other := range mindClusterNamespaces {
-		namespaces[other] = true
-	}
+func newConfigWatch(client kubernetes.Interface, namespace, name string) *configWatch {
+	return &configWatch{client: client, namespace: namespace, name: name, watched: map[string]bool{},
+		told: map[string][]byte{}, removed: map[string][]byte{}}
+}
+
+// watch begins to watch those namespaces that are not watched yet; the scheduler needs rights for them, and for no others.
+// What is there at the beginning is there when it returns, unless the API server is slow.
+func (w *configWatch) watch(namespaces ...string) {
 	patience, cancel := context.WithTimeout(context.Background(), configPatience)
 	defer cancel()
-	for watched := range namespaces {
-		factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(watched))
+	for _, watched := range namespaces {
+		if w.watched[watched] {
+			continue
+		}
+		w.watched[watched] = true
+		factory := informers.NewSharedInformerFactoryWithOptions(w.client, 0, informers.WithNamespace(watched))
 		informer := factory.Core().V1().ConfigMaps().Informer()
 		see := func(object any, gone bool) {
 			if configMap, ok := object.(*v1.ConfigMap); ok {
-				watch.see(configMap, gone, configMap.Namespace == namespace && configMap.Name == name)
+				w.see(configMap, gone, configMap.Namespace == w.namespace && configMap.Name == w.name)
 			}
 		}
 		registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
@@ -65,7 +74,6 @@ func watchConfig(client kubernetes.Interface, namespace, name string) *configWat
 		factory.Start(context.Background().Done())
 		cache.WaitForCacheSync(patience.Done(), registration.HasSynced)
 	}
-	return watch
 }
 
 func (w *configWatch) see(configMap *v1.ConfigMap, gone, isConfig bool) {

@@ -61,8 +61,14 @@ func (e *Engine) configure(arguments framework.Arguments, configurations []conf.
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
 	wanted, err := readArguments(arguments, configurations)
-	if err == nil && e.config == nil && client != nil {
-		e.config = watchConfig(client, wanted.configNamespace, wanted.configName)
+	if err == nil && client != nil {
+		if e.config == nil {
+			e.config = newConfigWatch(client, wanted.configNamespace, wanted.configName)
+		}
+		e.config.watch(wanted.configNamespace)
+		if wanted.mindCluster {
+			e.config.watch(mindClusterNamespaces...)
+		}
 	}
 	if err == nil && e.cluster == nil {
 		err = e.start(wanted)
