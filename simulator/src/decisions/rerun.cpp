@@ -176,6 +176,7 @@ void rerun::attempt(const std::string& uid, followed_pod& pod, const live_cluste
         return;
     }
     pod.fate.waited = true;
+    pod.fate.node.clear(); // of a decision that was given back
     if (pod.turn != 0) return;
     pod.turn = next_turn_++;
     waiting_.emplace(pod.turn, uid);
