@@ -120,6 +120,10 @@ void rerun::tell(const kube::manifest& object, const live_cluster& live) {
         const bool is_gone = had_something && !has_something(cluster_->state_of(uid));
         // Another pod of that name may have gone with it.
         freed_ = freed_ || is_gone || cluster_->book().live_count() < bookings;
+        if (known != pods_.end()) {
+            known->second.undecided.reset();
+            known->second.decided.reset();
+        }
         return;
     }
     followed_pod& pod = known->second;
@@ -172,6 +176,7 @@ void rerun::attempt(const std::string& uid, followed_pod& pod, const live_cluste
         return;
     }
     pod.fate.waited = true;
+    pod.fate.node.clear(); // of a decision that was given back
     if (pod.turn != 0) return;
     pod.turn = next_turn_++;
     waiting_.emplace(pod.turn, uid);
