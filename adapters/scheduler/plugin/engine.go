@@ -12,7 +12,9 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
+	"vgpualloc.example/adapters/kube"
 	"vgpualloc.example/adapters/live"
+	"vgpualloc.example/adapters/vga"
 )
 
 // Name of the plugin in volcano-scheduler.conf.
@@ -37,7 +39,7 @@ type Engine struct {
 	settings settings
 	failure  error // why the arguments are not understood; the pods that ask for devices are told
 	mirror   mirror
-	config   *configWatch
+	config   *kube.ConfigMaps
 
 	decisions sync.Map // *live.Decision by uid, of reservations and of pods that are being bound
 
@@ -59,7 +61,7 @@ func (e *Engine) configure(arguments framework.Arguments, client kubernetes.Inte
 	defer e.mutex.Unlock()
 	wanted, err := readArguments(arguments)
 	if err == nil && e.config == nil && client != nil {
-		e.config = watchConfig(client, wanted.configNamespace, wanted.configName)
+		e.config = kube.WatchConfigMaps(client, wanted.configNamespace, wanted.configName, nil)
 	}
 	if err == nil && e.cluster == nil {
 		err = e.start(wanted)
@@ -79,7 +81,9 @@ func (e *Engine) configure(arguments framework.Arguments, client kubernetes.Inte
 	if err != nil {
 		return nil
 	}
-	e.followConfig()
+	if e.config != nil {
+		e.config.FollowConfig(e.cluster, func(config string) vga.Options { return e.settings.options("", config) })
+	}
 	return nil
 }
 
@@ -100,24 +104,6 @@ func (e *Engine) start(wanted settings) error {
 		e.OnCluster(cluster)
 	}
 	return nil
-}
-
-// followConfig tells the core of the devices' configuration where that is another one than before. The mutex is held.
-func (e *Engine) followConfig() {
-	if e.config == nil {
-		return
-	}
-	text, changed := e.config.next()
-	if !changed {
-		return
-	}
-	if err := e.cluster.Configure(e.settings.options("", text)); err != nil {
-		klog.ErrorS(err, "The devices' configuration is refused; the last that was good stays", "namespace",
-			e.settings.configNamespace, "configMap", e.settings.configName)
-		return
-	}
-	klog.InfoS("The devices' configuration holds from now on", "namespace", e.settings.configNamespace, "configMap",
-		e.settings.configName)
 }
 
 // Explain says why a pod goes where it goes, or nowhere: JSON as `vgpusim explain --json` prints it. False if there is no
