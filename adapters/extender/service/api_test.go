@@ -272,15 +272,20 @@ func open(t testing.TB, a *api, changes ...func(*service.Settings)) *scene {
 	if err := s.Follow(ctx); err != nil {
 		t.Fatal(err)
 	}
-	s.web = httptest.NewServer(s.Handler(func(http.ResponseWriter, *http.Request) bool { return true }))
 	t.Cleanup(func() {
-		s.web.Close()
 		cancel()
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 	})
+	s.serve(t)
 	return s
+}
+
+// serve until the test ends.
+func (s *scene) serve(t testing.TB) {
+	s.web = httptest.NewServer(s.Handler(func(http.ResponseWriter, *http.Request) bool { return true }))
+	t.Cleanup(s.web.Close)
 }
 
 // ask posts a question. The status is returned, and the answer read into `answer`.
