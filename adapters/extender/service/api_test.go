@@ -33,12 +33,11 @@ type api struct {
 	mutex   sync.Mutex
 	version int
 
-	bindFailure   error // what bindings are answered with, where it is not nil
-	bindEvenSo    bool  // they happen although
-	lookFailure   error // of looking at a pod
-	bindings      int
-	patches       int
-	bindingPaused chan struct{} // bindings wait until it is closed
+	bindFailure error // what bindings are answered with, where it is not nil
+	bindEvenSo  bool  // they happen although
+	lookFailure error // of looking at a pod
+	failOneIn   int   // every so many bindings fail
+	bindings    int
 }
 
 var podsResource = v1.SchemeGroupVersion.WithResource("pods")
@@ -68,14 +67,11 @@ func conflict(name, why string) error {
 
 func (a *api) bind(binding *v1.Binding) (bool, runtime.Object, error) {
 	a.mutex.Lock()
-	paused := a.bindingPaused
-	a.mutex.Unlock()
-	if paused != nil {
-		<-paused
-	}
-	a.mutex.Lock()
 	defer a.mutex.Unlock()
 	a.bindings++
+	if a.failOneIn > 0 && a.bindings%a.failOneIn == 0 {
+		return true, nil, conflict(binding.Name, "bad luck")
+	}
 	if a.bindFailure != nil && !a.bindEvenSo {
 		return true, nil, a.bindFailure
 	}
@@ -101,7 +97,6 @@ func (a *api) bind(binding *v1.Binding) (bool, runtime.Object, error) {
 func (a *api) patch(action clienttesting.PatchAction) (bool, runtime.Object, error) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
-	a.patches++
 	var patch struct {
 		Metadata struct {
 			UID             types.UID
@@ -154,6 +149,15 @@ func (a *api) present(t testing.TB, name string) *v1.Pod {
 		t.Fatal(err)
 	}
 	return pod
+}
+
+func (a *api) all(t testing.TB) []v1.Pod {
+	t.Helper()
+	list, err := a.CoreV1().Pods("ns").List(context.Background(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list.Items
 }
 
 func (a *api) set(change func()) {
