@@ -147,7 +147,8 @@ func client(t *testing.T, trusts, has *authority) *http.Client {
 		if err != nil {
 			t.Fatal(err)
 		}
-		config.Certificates = []tls.Certificate{pair}
+		// Also where the server says that it trusts others only.
+		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }
 	}
 	return &http.Client{Transport: &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}}
 }
