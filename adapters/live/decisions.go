@@ -19,6 +19,7 @@ type Answers struct {
 	fitting int
 	failure error         // why no scheduler can serve the pod; there are no answers then
 	took    time.Duration // to find them out
+	close   bool          // those of nodes that refuse have numbers
 }
 
 // Fitting is the number of nodes that take the pod.
@@ -226,6 +227,12 @@ func (c *Cluster) Reserve(uid, pod, node string, candidates []string, decided ti
 	if err != nil {
 		return nil, err
 	}
+	return c.reserve(uid, pod, node, candidates, decided, answers, began)
+}
+
+// reserve books a pod with these answers of now. The mutex is held.
+func (c *Cluster) reserve(uid, pod, node string, candidates []string, decided time.Time, answers *Answers,
+	began time.Time) (*Decision, error) {
 	number, known := answers.numbers[node]
 	if !known {
 		return nil, fmt.Errorf("node %s: %w", node, vga.UnknownNode)
@@ -295,6 +302,11 @@ func (c *Cluster) fitsWithout(uid string, node vga.Node, pods []string) bool {
 // none that could stay, and the more important stay. Nothing if it fits as it is; false if it does not fit without all
 // of them either.
 func (c *Cluster) Victims(uid, node string, candidates []string) ([]string, bool) {
+	return c.VictimsBeside(uid, node, nil, candidates)
+}
+
+// VictimsBeside is Victims where other pods go anyway.
+func (c *Cluster) VictimsBeside(uid, node string, others, candidates []string) ([]string, bool) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	c.nodeNames()
@@ -302,17 +314,17 @@ func (c *Cluster) Victims(uid, node string, candidates []string) ([]string, bool
 	if !known {
 		return nil, false
 	}
-	if !c.fitsWithout(uid, number, candidates) {
+	gone := append(append([]string(nil), others...), candidates...)
+	if !c.fitsWithout(uid, number, gone) {
 		return nil, false
 	}
-	victims := append([]string(nil), candidates...)
-	for i := 0; i < len(victims); {
-		others := append(append([]string(nil), victims[:i]...), victims[i+1:]...)
-		if c.fitsWithout(uid, number, others) {
-			victims = others
+	for i := len(others); i < len(gone); {
+		without := append(append([]string(nil), gone[:i]...), gone[i+1:]...)
+		if c.fitsWithout(uid, number, without) {
+			gone = without
 		} else {
 			i++
 		}
 	}
-	return victims, true
+	return gone[len(others):], true
 }

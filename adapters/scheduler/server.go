@@ -1,11 +1,9 @@
 package main
 
 import (
-	"encoding/json"
 	"net"
 	"net/http"
 	"net/http/pprof"
-	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -70,25 +68,5 @@ func metrics(engine *plugin.Engine) http.Handler {
 
 // explain answers GET /explain?pod=namespace/name as `vgpusim explain --json` does.
 func explain(engine *plugin.Engine, to http.ResponseWriter, request *http.Request) {
-	fail := func(status int, why string) {
-		to.Header().Set("Content-Type", "application/json")
-		to.WriteHeader(status)
-		_ = json.NewEncoder(to).Encode(map[string]string{"error": why})
-	}
-	pod := request.URL.Query().Get("pod")
-	namespace, name, two := strings.Cut(pod, "/")
-	if !two || namespace == "" || name == "" || strings.Contains(name, "/") {
-		fail(http.StatusBadRequest, "parameter pod is \""+pod+"\": expected namespace/name")
-		return
-	}
-	text, known, err := engine.Explain(namespace, name)
-	switch {
-	case err != nil:
-		fail(http.StatusUnprocessableEntity, err.Error())
-	case !known:
-		fail(http.StatusNotFound, "the scheduler knows no pod "+pod)
-	default:
-		to.Header().Set("Content-Type", "application/json")
-		_, _ = to.Write([]byte(text))
-	}
+	live.ServeExplanation(to, request, engine.Explain)
 }

@@ -2,16 +2,15 @@ package plugin
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 	k8sframework "k8s.io/kubernetes/pkg/scheduler/framework"
 	"volcano.sh/volcano/pkg/scheduler/cache"
 
+	"vgpualloc.example/adapters/kube"
 	"vgpualloc.example/adapters/live"
 	"vgpualloc.example/adapters/vga"
 )
@@ -85,7 +84,7 @@ func (b *binder) lock(ctx context.Context, decision *live.Decision) error {
 
 func (b *binder) unlock(ctx context.Context, decision *live.Decision) {
 	if name := lockNameOf(decision.Annotations); b.lockNodes && name != "" {
-		report(unlockNode(ctx, b.client, decision.Node, name), "node", decision.Node)
+		kube.Report(unlockNode(ctx, b.client, decision.Node, name), "node", decision.Node)
 	}
 }
 
@@ -109,27 +108,17 @@ func (b *binder) PreBindRollBack(ctx context.Context, bind *cache.BindContext) {
 
 func (b *binder) release(uid string) {
 	if state, _ := b.engine.cluster.Pod(uid); state == vga.PodCommitted {
-		report(b.engine.cluster.Release(uid), "pod", uid)
+		kube.Report(b.engine.cluster.Release(uid), "pod", uid)
 	}
 	b.engine.decisions.Delete(uid)
 }
 
-// annotate sets annotations, or removes those that are nil, of exactly this pod: the API server refuses the patch if
-// another pod has the name now.
+// annotate sets annotations, or removes those that are nil, of exactly this pod.
 func (b *binder) annotate(ctx context.Context, bind *cache.BindContext, annotations map[string]any) error {
-	if len(annotations) == 0 || b.client == nil {
+	if b.client == nil {
 		return nil
 	}
 	pod := bind.TaskInfo.Pod
-	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": pod.UID, "annotations": annotations},
-	})
-	if err != nil {
-		return err
-	}
-	_, err = b.client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.MergePatchType, patch, metav1.PatchOptions{})
-	if err != nil {
-		return fmt.Errorf("writing the annotations of pod %s/%s: %w", pod.Namespace, pod.Name, err)
-	}
-	return nil
+	named := metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
+	return kube.Annotate(ctx, b.client, named, annotations)
 }

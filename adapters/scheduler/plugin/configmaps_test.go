@@ -104,18 +104,3 @@ func TestTheDevicesConfigurationIsFollowed(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-func TestMindClustersConfigMapsSayWhatNodesHave(t *testing.T) {
-	watch := &configWatch{told: map[string][]byte{}, removed: map[string][]byte{}}
-	devices := &v1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "mindx-dl-deviceinfo-a", Namespace: "kube-system"},
-		Data: map[string]string{"DeviceInfoCfg": "{}"}}
-	watch.see(devices, false, false)
-	watch.see(&v1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "other"}}, false, false)
-	if len(watch.told) != 1 || watch.told["mindx-dl-deviceinfo-a"] == nil {
-		t.Error(watch.told)
-	}
-	watch.see(devices, true, false)
-	if len(watch.told) != 0 || len(watch.removed) != 1 {
-		t.Error(watch.told, watch.removed)
-	}
-}

@@ -13,7 +13,9 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
+	"vgpualloc.example/adapters/kube"
 	"vgpualloc.example/adapters/live"
+	"vgpualloc.example/adapters/vga"
 )
 
 // Name of the plugin in volcano-scheduler.conf.
@@ -38,8 +40,7 @@ type Engine struct {
 	settings settings
 	failure  error // why the arguments are not understood; the pods that ask for devices are told
 	mirror   mirror
-	config   *configWatch
-	refused  error // why the last devices' configuration is not followed
+	config   *kube.ConfigMaps
 
 	decisions sync.Map // *live.Decision by uid, of reservations and of pods that are being bound
 
@@ -63,12 +64,9 @@ func (e *Engine) configure(arguments framework.Arguments, configurations []conf.
 	wanted, err := readArguments(arguments, configurations)
 	if err == nil && client != nil {
 		if e.config == nil {
-			e.config = newConfigWatch(client, wanted.configNamespace, wanted.configName)
+			e.config = kube.NewConfigMaps(client, nil)
 		}
-		e.config.watch(wanted.configNamespace)
-		if wanted.mindCluster {
-			e.config.watch(mindClusterNamespaces...)
-		}
+		e.config.Watch(wanted.configNamespace, wanted.configName, wanted.mindCluster)
 	}
 	if err == nil && e.cluster == nil {
 		err = e.start(wanted)
@@ -88,7 +86,9 @@ func (e *Engine) configure(arguments framework.Arguments, configurations []conf.
 	if err != nil {
 		return nil
 	}
-	e.followConfig()
+	if e.config != nil {
+		e.config.FollowConfig(e.cluster, func(config string) vga.Options { return e.settings.options("", config) })
+	}
 	return nil
 }
 
@@ -111,28 +111,14 @@ func (e *Engine) start(wanted settings) error {
 	return nil
 }
 
-// followConfig tells the core of the devices' configuration where that is another one than before. The mutex is held.
-func (e *Engine) followConfig() {
-	if e.config == nil {
-		return
-	}
-	text, changed := e.config.next()
-	if !changed {
-		return
-	}
-	at := []any{"namespace", e.settings.configNamespace, "configMap", e.settings.configName}
-	if e.refused = e.cluster.Configure(e.settings.options("", text)); e.refused != nil {
-		klog.ErrorS(e.refused, "The devices' configuration is refused; the last that was good stays", at...)
-		return
-	}
-	klog.InfoS("The devices' configuration holds from now on", at...)
-}
-
 // ConfigFailure is why the present devices' configuration is not followed; nil if it is.
 func (e *Engine) ConfigFailure() error {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
-	return e.refused
+	if e.config == nil {
+		return nil
+	}
+	return e.config.Failure()
 }
 
 // Explain says why a pod goes where it goes, or nowhere: JSON as `vgpusim explain --json` prints it. False if there is no

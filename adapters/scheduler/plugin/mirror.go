@@ -1,16 +1,13 @@
 package plugin
 
 import (
-	"errors"
-
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/klog/v2"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
+	"vgpualloc.example/adapters/kube"
 	"vgpualloc.example/adapters/live"
 	"vgpualloc.example/adapters/objects"
-	"vgpualloc.example/adapters/vga"
 )
 
 // mirror is what the core was told of a session's objects. The cache gives an object a new pointer when it changes, so
@@ -57,7 +54,7 @@ func (m *mirror) follow(ssn *framework.Session, cluster *live.Cluster) {
 	for name, node := range m.nodes {
 		if node.seen != m.sessions {
 			delete(m.nodes, name)
-			report(cluster.RemoveNode(name), "node", name)
+			kube.Report(cluster.RemoveNode(name), "node", name)
 		}
 	}
 	for _, node := range ssn.Nodes { // also pods of other schedulers
@@ -76,7 +73,7 @@ func (m *mirror) follow(ssn *framework.Session, cluster *live.Cluster) {
 			if name := (podName{pod.object.Namespace, pod.object.Name}); m.uids[name] == uid {
 				delete(m.uids, name)
 			}
-			report(cluster.RemovePod(uid), "pod", uid)
+			kube.Report(cluster.RemovePod(uid), "pod", uid)
 		}
 	}
 }
@@ -101,7 +98,7 @@ func (m *mirror) tellNode(node *v1.Node, cluster *live.Cluster) {
 	if err == nil {
 		_, err = cluster.Tell(text)
 	}
-	report(err, "node", node.Name)
+	kube.Report(err, "node", node.Name)
 }
 
 // isBound: Volcano writes the node into the pod's object when it allocates, before the pod is bound.
@@ -134,12 +131,5 @@ func (m *mirror) tellPod(task *api.TaskInfo, cluster *live.Cluster) {
 		_, err = cluster.TellPod(uid, text)
 	}
 	known.wantsDevices = cluster.WantsDevices(uid)
-	report(err, "pod", task.Namespace+"/"+task.Name)
-}
-
-// report writes down what the core could not be told. It knows then what it knew before.
-func report(err error, kind, name string) {
-	if err != nil && !errors.Is(err, vga.UnknownPod) && !errors.Is(err, vga.UnknownNode) && !errors.Is(err, vga.Outdated) {
-		klog.ErrorS(err, "The allocation core could not be told of an object", "kind", kind, "name", name)
-	}
+	kube.Report(err, "pod", task.Namespace+"/"+task.Name)
 }

@@ -10,6 +10,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
+	"vgpualloc.example/adapters/kube"
 	"vgpualloc.example/adapters/live"
 	"vgpualloc.example/adapters/vga"
 )
@@ -69,7 +70,7 @@ func (e *Engine) follow(ssn *framework.Session) {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
 	if e.config != nil {
-		e.config.follow(e.cluster)
+		e.config.FollowNodes(e.cluster)
 	}
 	e.mirror.follow(ssn, e.cluster)
 	for _, job := range ssn.Jobs {
@@ -83,16 +84,16 @@ func (e *Engine) follow(ssn *framework.Session) {
 		}
 		return true
 	})
-	report(e.cluster.Learn(), "workload", "")
+	kube.Report(e.cluster.Learn(), "workload", "")
 }
 
 // takeBack frees what a pod has that waits in the scheduler's eyes: what came before did not become a binding.
 func (e *Engine) takeBack(uid string) {
 	switch state, _ := e.cluster.Pod(uid); state {
 	case vga.PodReserved:
-		report(e.cluster.Rollback(uid), "pod", uid)
+		kube.Report(e.cluster.Rollback(uid), "pod", uid)
 	case vga.PodCommitted:
-		report(e.cluster.Release(uid), "pod", uid)
+		kube.Report(e.cluster.Release(uid), "pod", uid)
 	default:
 		return
 	}
@@ -109,10 +110,10 @@ func (p *plugin) OnSessionClose(*framework.Session) {
 		uid := string(task)
 		switch state, _ := p.cluster.Pod(uid); state {
 		case vga.PodReserved:
-			report(p.cluster.Rollback(uid), "pod", uid)
+			kube.Report(p.cluster.Rollback(uid), "pod", uid)
 			p.engine.decisions.Delete(uid)
 		case vga.PodSuspended:
-			report(p.cluster.Resume(uid), "pod", uid)
+			kube.Report(p.cluster.Resume(uid), "pod", uid)
 		}
 	}
 	if err := p.cluster.Flush(); err != nil {

@@ -1,0 +1,240 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+
+	"vgpualloc.example/adapters/kube"
+	"vgpualloc.example/adapters/objects"
+	"vgpualloc.example/adapters/vga"
+)
+
+// Follow tells the core what there is, and what changes until the context ends. When it returns nil everything that
+// there was at the beginning is known: first ConfigMaps, which say how nodes are read, then nodes, then pods.
+func (s *Service) Follow(ctx context.Context) error {
+	changed := make(chan struct{}, 1)
+	s.config = kube.NewConfigMaps(s.client, func() {
+		select {
+		case changed <- struct{}{}:
+		default: // somebody is about to look
+		}
+	})
+	s.config.Watch(s.settings.ConfigNamespace, s.settings.ConfigName, true)
+	s.followConfigMaps()
+	factory := informers.NewSharedInformerFactory(s.client, 0)
+	nodes, pods := factory.Core().V1().Nodes().Informer(), factory.Core().V1().Pods().Informer()
+	if err := s.followEach(ctx, "nodes", nodes, reducedNode, cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(object any) { s.showNode(nil, object) },
+		UpdateFunc: s.showNode,
+		DeleteFunc: func(object any) { s.removeNode(last(object)) },
+	}); err != nil {
+		return err
+	}
+	if err := s.followEach(ctx, "pods", pods, reducedPod, cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(object any) { s.showPod(nil, object) },
+		UpdateFunc: s.showPod,
+		DeleteFunc: func(object any) { s.removePod(last(object)) },
+	}); err != nil {
+		return err
+	}
+	go func() {
+		ticker := time.NewTicker(time.Second)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-changed:
+				s.followConfigMaps()
+			case <-ticker.C:
+				s.flush()
+			}
+		}
+	}()
+	s.ready.Store(true)
+	return nil
+}
+
+// followEach runs an informer of one kind and waits until what there is has been told.
+func (s *Service) followEach(ctx context.Context, kind string, informer cache.SharedIndexInformer,
+	reduced cache.TransformFunc, handler cache.ResourceEventHandler) error {
+	if err := informer.SetTransform(reduced); err != nil {
+		return err
+	}
+	registration, err := informer.AddEventHandler(handler)
+	if err != nil {
+		return err
+	}
+	go informer.Run(ctx.Done())
+	if !cache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {
+		return fmt.Errorf("%s: %w before all were known", kind, ctx.Err())
+	}
+	return nil
+}
+
+// What is kept of objects is what the core reads, and the resource version, by which informers tell what is new.
+func reducedNode(object any) (any, error) {
+	node, ok := object.(*v1.Node)
+	if !ok {
+		return object, nil // of an object that was deleted while nobody looked
+	}
+	result := objects.Node(node)
+	result.ResourceVersion = node.ResourceVersion
+	return result, nil
+}
+
+func reducedPod(object any) (any, error) {
+	pod, ok := object.(*v1.Pod)
+	if !ok {
+		return object, nil
+	}
+	result := objects.Pod(pod, true)
+	result.ResourceVersion = pod.ResourceVersion
+	return result, nil
+}
+
+func last(object any) any {
+	if unknown, ok := object.(cache.DeletedFinalStateUnknown); ok {
+		return unknown.Obj
+	}
+	return object
+}
+
+func (s *Service) flush() {
+	if err := s.cluster.Flush(); err != nil {
+		klog.ErrorS(err, "Nothing more is written into the decision log")
+	}
+}
+
+func (s *Service) followConfigMaps() {
+	s.config.FollowConfig(s.cluster, func(config string) vga.Options {
+		options := s.settings.Options
+		options.DeviceConfig = config
+		return options
+	})
+	s.config.FollowNodes(s.cluster)
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.takeBackAll()
+}
+
+func (s *Service) showNode(before, now any) {
+	node := now.(*v1.Node)
+	told := objects.Node(node)
+	if before != nil && objects.Equal(objects.Node(before.(*v1.Node)), told) {
+		return // a heartbeat
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	text, err := objects.Text(told)
+	if err == nil {
+		_, err = s.cluster.Tell(text)
+	}
+	kube.Report(err, "node", node.Name)
+	s.takeBackAll() // annotations may name this node
+}
+
+func (s *Service) removeNode(object any) {
+	if node, ok := object.(*v1.Node); ok {
+		kube.Report(s.cluster.RemoveNode(node.Name), "node", node.Name)
+	}
+}
+
+func (s *Service) showPod(before, now any) {
+	pod := now.(*v1.Pod)
+	if former, ok := before.(*v1.Pod); ok {
+		if former.UID != pod.UID {
+			s.removePod(former)
+		} else if objects.Equal(objects.Pod(former, true), objects.Pod(pod, true)) {
+			s.mutex.Lock()
+			defer s.mutex.Unlock()
+			s.pods[pod.UID] = pod // with its resource version
+			return
+		}
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	text, err := objects.Text(objects.Pod(pod, true))
+	if err == nil {
+		_, err = s.cluster.TellPod(string(pod.UID), text)
+	}
+	kube.Report(err, "pod", fullName(pod))
+	s.keep(pod)
+	if pod.Spec.NodeName != "" {
+		delete(s.binding, pod.UID)
+	} else if s.isOurs(pod) {
+		s.takeBack(pod)
+	}
+	close(s.news)
+	s.news = make(chan struct{})
+}
+
+func (s *Service) keep(pod *v1.Pod) {
+	s.pods[pod.UID] = pod
+	s.uids[types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}] = pod.UID
+	node := pod.Spec.NodeName
+	if node == "" {
+		s.unbound[pod.UID] = struct{}{}
+		return
+	}
+	delete(s.unbound, pod.UID)
+	if hasEnded(pod) {
+		s.leaveNode(pod)
+		return
+	}
+	if s.onNode[node] == nil {
+		s.onNode[node] = map[types.UID]struct{}{}
+	}
+	s.onNode[node][pod.UID] = struct{}{}
+}
+
+func hasEnded(pod *v1.Pod) bool {
+	return pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed
+}
+
+func (s *Service) leaveNode(pod *v1.Pod) {
+	others := s.onNode[pod.Spec.NodeName]
+	delete(others, pod.UID)
+	if len(others) == 0 {
+		delete(s.onNode, pod.Spec.NodeName)
+	}
+}
+
+func (s *Service) removePod(object any) {
+	pod, ok := object.(*v1.Pod)
+	if !ok {
+		return
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	kube.Report(s.cluster.RemovePod(string(pod.UID)), "pod", fullName(pod))
+	s.leaveNode(pod)
+	if known := s.pods[pod.UID]; known != nil {
+		s.leaveNode(known)
+	}
+	delete(s.pods, pod.UID)
+	delete(s.unbound, pod.UID)
+	if name := (types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}); s.uids[name] == pod.UID {
+		delete(s.uids, name)
+	}
+	if s.binding[pod.UID] != bindingNow { // who is at it ends it
+		delete(s.binding, pod.UID)
+	}
+	s.chosen.take(pod.UID)
+}
+
+// takeBackAll looks at all pods that are not bound. The mutex is held.
+func (s *Service) takeBackAll() {
+	for uid := range s.unbound {
+		if pod := s.pods[uid]; s.isOurs(pod) {
+			s.takeBack(pod)
+		}
+	}
+}
