@@ -197,6 +197,21 @@ func (plane *Plane) Goroutines() (int, error) {
 // Metrics is the text that the scheduler serves for Prometheus.
 func (plane *Plane) Metrics() (string, error) { return plane.get("/metrics") }
 
+// Sessions counts the scheduler's finished sessions.
+func (plane *Plane) Sessions() (int, error) {
+	const name = "volcano_e2e_scheduling_latency_milliseconds_count"
+	text, err := plane.Metrics()
+	if err != nil {
+		return 0, err
+	}
+	for _, line := range strings.Split(text, "\n") {
+		if value, ok := strings.CutPrefix(line, name+" "); ok {
+			return strconv.Atoi(value)
+		}
+	}
+	return 0, nil // before the first
+}
+
 func (plane *Plane) get(path string) (string, error) {
 	client := http.Client{Timeout: 10 * time.Second}
 	answer, err := client.Get(plane.SchedulerURL() + path)
@@ -255,6 +270,29 @@ func writeKey(path string) error {
 	}
 	block := &pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}
 	return os.WriteFile(path, pem.EncodeToMemory(block), 0o600)
+}
+
+// CrashOfScheduler is the line of its log that says why it ended, and where in the code it was.
+func (plane *Plane) CrashOfScheduler() string {
+	text, err := os.ReadFile(plane.Scheduler.LogPath())
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(string(text), "\n")
+	for i := len(lines) - 1; i >= 0; i-- {
+		if !strings.HasPrefix(lines[i], "panic: ") && !strings.HasPrefix(lines[i], "fatal error: ") && !strings.HasPrefix(lines[i], "F") {
+			continue
+		}
+		// Of a stack the first function of Volcano or of this project is where to look.
+		for _, frame := range lines[i:] {
+			if strings.HasPrefix(frame, "volcano.sh/") || strings.HasPrefix(frame, "vgpualloc.example/") || strings.HasPrefix(frame, "main.") {
+				function, _, _ := strings.Cut(frame[strings.LastIndexByte(frame, '/')+1:], "({")
+				return lines[i] + " in " + strings.TrimRight(function, "(")
+			}
+		}
+		return lines[i]
+	}
+	return "without a word; its log ends with " + lines[max(0, len(lines)-2)]
 }
 
 // tail is the end of a log, for an error message.

@@ -26,7 +26,9 @@ type Process struct {
 	mutex   sync.Mutex
 	command *exec.Cmd
 	ended   chan struct{} // closed when the program that command started has ended
-	status  error
+	// What earlier lives used.
+	pastCPU     time.Duration
+	pastPeakMiB float64
 }
 
 // The kernel ends a child with its parent (Pdeathsig) when the thread that started it ends, so one thread that lives as
@@ -64,11 +66,15 @@ func (process *Process) Start() error {
 		return fmt.Errorf("starting %s (%s): %w", process.Name, process.Path, err)
 	}
 	ended := make(chan struct{})
-	process.command, process.ended, process.status = command, ended, nil
+	process.command, process.ended = command, ended
 	go func() {
-		status := command.Wait()
+		// How it ended is in its log; a program that was killed has not failed.
+		_ = command.Wait()
 		process.mutex.Lock()
-		process.status = status
+		process.pastCPU += command.ProcessState.UserTime() + command.ProcessState.SystemTime()
+		if used, ok := command.ProcessState.SysUsage().(*syscall.Rusage); ok {
+			process.pastPeakMiB = max(process.pastPeakMiB, float64(used.Maxrss)/1024)
+		}
 		process.mutex.Unlock()
 		close(ended)
 	}()
@@ -116,6 +122,13 @@ func (process *Process) Ended() <-chan struct{} {
 	process.mutex.Lock()
 	defer process.mutex.Unlock()
 	return process.ended
+}
+
+// Past is what the lives that have ended used: CPU together, memory at most.
+func (process *Process) Past() (cpuSeconds, peakMiB float64) {
+	process.mutex.Lock()
+	defer process.mutex.Unlock()
+	return process.pastCPU.Seconds(), process.pastPeakMiB
 }
 
 // LogPath is where the program's output is.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -42,9 +43,13 @@ type Options struct {
 	Ending  time.Duration // that pods take to end
 	Kills   int
 	Locks   bool   // the node side releases node locks
+	Nudge   bool   // change all nodes after each start of the scheduler
 	Out     string // folder of the summary
 	Label   string // of the scheduler, in the summary
 }
+
+// A session that finished may have begun before the last change, so that one is not enough.
+const sessionsToSettle = 3
 
 // Env is a running control plane with a node side, and clients.
 type Env struct {
@@ -66,6 +71,8 @@ type Env struct {
 	orphaned chan string    // PodGroups without pods
 	names    int
 	evicted  map[string]bool
+	crashes  []string        // the ends of logs
+	watched  atomic.Bool     // the scheduler is to run; if it ends, that is a crash
 	removed  map[string]bool // pods that the scenario itself told to end
 }
 
@@ -120,7 +127,8 @@ func (env *Env) connect(ctx context.Context) error {
 	}
 	working, end := context.WithCancel(context.WithoutCancel(ctx))
 	env.end = end
-	env.workers.Add(2)
+	env.workers.Add(3)
+	go func() { defer env.workers.Done(); env.superviseScheduler(working) }()
 	go func() { defer env.workers.Done(); env.Kubelet.Run(working) }()
 	go func() { defer env.workers.Done(); env.reapGroups(working) }()
 	factory.Start(working.Done())
@@ -132,6 +140,7 @@ func (env *Env) connect(ctx context.Context) error {
 
 // Close ends everything that Open and the scenario have started.
 func (env *Env) Close() {
+	env.watched.Store(false)
 	if env.end != nil {
 		env.end()
 		env.workers.Wait()
@@ -143,9 +152,6 @@ func (env *Env) Close() {
 func (env *Env) Say(format string, arguments ...any) {
 	fmt.Fprintf(os.Stderr, "[%6.1f s] %s\n", time.Since(env.began).Seconds(), fmt.Sprintf(format, arguments...))
 }
-
-// StartScheduler begins the scheduler, for the first time or again.
-func (env *Env) StartScheduler(ctx context.Context) error { return env.Plane.StartScheduler(ctx) }
 
 // AddNode posts a node and what belongs to it.
 func (env *Env) AddNode(ctx context.Context, node objects.NodeWithExtras) error {
@@ -218,15 +224,26 @@ func (env *Env) Cluster(ctx context.Context) (check.Cluster, error) {
 	return result, err
 }
 
-// Settle waits until no pod has been bound or has gone for a while, and no pod is on its way to run or to its end.
+// Settle waits until no pod has been bound or has gone for a while in which the scheduler had sessions, and no pod is on
+// its way to run or to its end.
 func (env *Env) Settle(ctx context.Context, quiet, patience time.Duration) error {
 	deadline := time.Now().Add(patience)
+	seen, sessions, enough := -1, 0, false
 	for {
-		if env.Recorder.Quiet() >= quiet && env.moving() == 0 {
+		if now, err := env.Plane.Sessions(); err == nil {
+			// After a change, of the pods or of the scheduler's life, sessions are counted anew.
+			if seen < 0 || now < seen || env.Recorder.Quiet() < 200*time.Millisecond {
+				seen = now
+			}
+			sessions = now - seen
+			enough = sessions >= sessionsToSettle
+		}
+		if enough && env.Recorder.Quiet() >= quiet && env.moving() == 0 {
 			return nil
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("not settled after %v: last change %v ago, %d pods on their way", patience, env.Recorder.Quiet().Round(time.Millisecond), env.moving())
+			return fmt.Errorf("not settled after %v: last change %v ago, %d sessions since, %d pods on their way", patience,
+				env.Recorder.Quiet().Round(time.Millisecond), sessions, env.moving())
 		}
 		if err := pause(ctx, 100*time.Millisecond); err != nil {
 			return err

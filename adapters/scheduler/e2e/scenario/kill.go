@@ -75,7 +75,7 @@ func (env *Env) killOnce(ctx context.Context, summary *killSummary, round int, w
 		return err
 	}
 	result := killRound{Round: round + 1, AfterMS: delay.Milliseconds(), APIServer: withAPIServer, BoundThen: env.Recorder.Bound() - before}
-	env.Plane.Scheduler.Kill()
+	env.KillScheduler()
 	if withAPIServer {
 		env.Say("the API server is killed too")
 		env.Plane.APIServer.Kill()

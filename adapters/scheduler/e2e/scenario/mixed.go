@@ -60,7 +60,6 @@ func Mixed(ctx context.Context, options Options) error {
 			return err
 		}
 	}
-	env.finish(summary.Summary)
 	if slices.Contains(env.Kinds, "hami-core") {
 		if err := env.preempt(ctx, summary); err != nil {
 			return err
@@ -69,7 +68,7 @@ func Mixed(ctx context.Context, options Options) error {
 	if err := env.clear(ctx, summary.Summary); err != nil {
 		return err
 	}
-	summary.Seconds = time.Since(env.began).Seconds()
+	env.finish(summary.Summary)
 	if err := env.write("mixed-"+env.Label, summary); err != nil {
 		return err
 	}

@@ -31,11 +31,12 @@ type Summary struct {
 	Goroutines int               `json:"scheduler_goroutines"`
 	Seconds    float64           `json:"seconds"`
 	Failures   int64             `json:"node_side_failures"`
+	Crashes    []string          `json:"scheduler_crashes"`
 
 	seen map[string]bool
 }
 
-const examplesMax = 60
+const examplesMax = 8 // of each rule
 
 func (env *Env) summary(name string) *Summary {
 	return &Summary{Scenario: name, Scheduler: env.Label, Seed: env.Seed, Kinds: env.Kinds, Nodes: env.Nodes, Devices: env.Devices,
@@ -52,7 +53,7 @@ func (summary *Summary) take(report check.Report) {
 		}
 		summary.seen[text] = true
 		summary.Violations[violation.Rule]++
-		if len(summary.Examples) < examplesMax {
+		if summary.Violations[violation.Rule] <= examplesMax {
 			summary.Examples = append(summary.Examples, violation)
 		}
 	}
@@ -64,6 +65,9 @@ func (env *Env) finish(summary *Summary) {
 	if pid := env.Plane.Scheduler.Pid(); pid != 0 {
 		if use, err := measure.Process(pid); err == nil {
 			summary.Use = use
+			cpuSeconds, peakMiB := env.Plane.Scheduler.Past()
+			summary.Use.CPUSeconds += cpuSeconds
+			summary.Use.RSSPeakMiB = max(use.RSSPeakMiB, peakMiB)
 		}
 		if goroutines, err := env.Plane.Goroutines(); err == nil {
 			summary.Goroutines = goroutines
@@ -71,6 +75,12 @@ func (env *Env) finish(summary *Summary) {
 	}
 	summary.Seconds = time.Since(env.began).Seconds()
 	summary.Failures = env.Kubelet.Failures()
+	env.mutex.Lock()
+	defer env.mutex.Unlock()
+	summary.Crashes = append([]string{}, env.crashes...)
+	if len(summary.Crashes) > 0 {
+		summary.Violations["crash"] = len(summary.Crashes)
+	}
 }
 
 // verdict prints the result in a few lines and says whether it is good.
@@ -90,6 +100,9 @@ func (summary *Summary) verdict() error {
 	sort.Strings(rules)
 	for _, rule := range rules {
 		fmt.Printf("  %s: %d\n", rule, summary.Violations[rule])
+		if rule == "crash" {
+			fmt.Printf("    for example %s\n", summary.Crashes[0])
+		}
 		for _, violation := range summary.Examples {
 			if violation.Rule == rule {
 				fmt.Printf("    for example %s\n", violation)
