@@ -30,6 +30,11 @@ const (
 	gpushareMemory = 16000
 )
 
+// Volcano 1.14 answers each "Reported" of a device plugin by writing "Requesting" and the time to the node, five times a
+// second at most, and forgets the cards of a node that has not reported again within a minute. With a time in the future it
+// is content, which is the best that can be done for its speed.
+const handshake = "Requesting_2099.01.01 00:00:00"
+
 // NodeWithExtras is a node and what belongs to it.
 type NodeWithExtras struct {
 	Node       *corev1.Node
@@ -70,7 +75,7 @@ func VolcanoCards(name string, cards []Card) NodeWithExtras {
 	node := bare(name, map[string]int{"volcano.sh/vgpu-number": slots, "volcano.sh/vgpu-memory": memory,
 		"volcano.sh/vgpu-cores": 100 * len(cards)})
 	node.Annotations["volcano.sh/node-vgpu-register"] = VolcanoRegister(cards)
-	node.Annotations["volcano.sh/node-vgpu-handshake"] = "Reported_" + time.Now().UTC().Format(time.DateTime)
+	node.Annotations["volcano.sh/node-vgpu-handshake"] = handshake
 	return NodeWithExtras{Node: node}
 }
 
