@@ -77,6 +77,8 @@ type Report struct {
 	ByDialect  map[string]int `json:"bound_by_dialect"`
 	Devices    int            `json:"devices_in_use"`
 	Gangs      int            `json:"gangs_running"`
+	// Waiting has, for each pod without a node, what its name begins with and what the scheduler says of it.
+	Waiting []string `json:"waiting"`
 }
 
 // ByRule counts the violations.
@@ -175,6 +177,14 @@ func (checker *checker) count(pod *corev1.Pod) {
 		checker.report.Bound++
 	case pod.Spec.NodeName == "":
 		checker.report.Pending++
+		kind, _, _ := strings.Cut(pod.Name, "-0")
+		message := "nothing said"
+		for _, condition := range pod.Status.Conditions {
+			if condition.Type == corev1.PodScheduled {
+				message = condition.Message
+			}
+		}
+		checker.report.Waiting = append(checker.report.Waiting, kind+": "+message)
 	}
 }
 

@@ -168,11 +168,10 @@ func (env *Env) preempt(ctx context.Context, summary *mixedSummary) error {
 			spec.Grace = 30
 		}
 	}
-	var low, high []Unit
 	cards := env.Nodes * env.Devices
-	for range cards {
-		low = append(low, env.Unit(kind, 1, whole(Low)))
-	}
+	// The gang plugin gives up no pod that a group needs, so one group has all and needs one.
+	low, high := []Unit{env.Unit(kind, cards, whole(Low))}, []Unit{}
+	low[0].Group.Spec.MinMember = 1
 	for range cards / 2 {
 		high = append(high, env.Unit(kind, 1, whole(High)))
 	}

@@ -32,6 +32,8 @@ type Summary struct {
 	Seconds    float64           `json:"seconds"`
 	Failures   int64             `json:"node_side_failures"`
 	Crashes    []string          `json:"scheduler_crashes"`
+	// Why pods waited when all had settled: kind of pod and the scheduler's message, with how often that was seen.
+	Refused map[string]int `json:"refusals"`
 
 	seen map[string]bool
 }
@@ -40,12 +42,15 @@ const examplesMax = 8 // of each rule
 
 func (env *Env) summary(name string) *Summary {
 	return &Summary{Scenario: name, Scheduler: env.Label, Seed: env.Seed, Kinds: env.Kinds, Nodes: env.Nodes, Devices: env.Devices,
-		Pods: env.Options.Pods, Violations: map[string]int{}, Examples: []check.Violation{}, seen: map[string]bool{}}
+		Pods: env.Options.Pods, Violations: map[string]int{}, Examples: []check.Violation{}, Refused: map[string]int{}, seen: map[string]bool{}}
 }
 
 // take adds what a check found. A violation that an earlier check found too is counted once.
 func (summary *Summary) take(report check.Report) {
 	summary.Checks++
+	for _, reason := range report.Waiting {
+		summary.Refused[reason]++
+	}
 	for _, violation := range report.Violations {
 		text := violation.String()
 		if summary.seen[text] {
