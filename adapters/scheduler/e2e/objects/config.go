@@ -35,6 +35,11 @@ const DeviceConfigYAML = `nvidia:
     - group: group4
       geometries:
       - {name: 7g.40gb, memory: 40960, count: 1}
+  - models: ["H200"]
+    allowedGeometries:
+    - group: group-1
+      geometries:
+      - {name: 1g.18gb, memory: 18432, count: 7}
 vnpus:
 - chipName: 310P3
   commonWord: Ascend310P

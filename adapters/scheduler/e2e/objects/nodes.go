@@ -44,6 +44,7 @@ type NodeWithExtras struct {
 // Card is one card of a registration, where a scenario wants something unusual. Its zero values mean the usual.
 type Card struct {
 	UUID   string
+	Type   string
 	Memory int
 	Slots  int
 	Mode   string
@@ -66,6 +67,9 @@ func VolcanoCards(name string, cards []Card) NodeWithExtras {
 		if cards[i].Memory == 0 {
 			cards[i].Memory = a100Memory
 		}
+		if cards[i].Type == "" {
+			cards[i].Type = a100Type
+		}
 		if cards[i].Slots == 0 {
 			cards[i].Slots = cardSlots
 		}
@@ -83,7 +87,7 @@ func VolcanoCards(name string, cards []Card) NodeWithExtras {
 func VolcanoRegister(cards []Card) string {
 	var text strings.Builder
 	for _, card := range cards {
-		fmt.Fprintf(&text, "%s,%d,%d,%s,%t,%s:", card.UUID, card.Slots, card.Memory, a100Type, !card.Sick, card.Mode)
+		fmt.Fprintf(&text, "%s,%d,%d,%s,%t,%s:", card.UUID, card.Slots, card.Memory, card.Type, !card.Sick, card.Mode)
 	}
 	return text.String()
 }

@@ -28,6 +28,7 @@ var scenarios = []struct {
 	{"kill", "the scheduler is killed at random moments, the API server once", scenario.Kill, 900},
 	{"throughput", "as many pods as fast as it goes", scenario.Throughput, 1000},
 	{"soak", "pods come and go while nodes change", scenario.Soak, 2000},
+	{"faults", "each fault of upstream that the API can provoke", scenario.Faults, 0},
 }
 
 func main() {
