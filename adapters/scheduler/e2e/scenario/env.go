@@ -44,6 +44,7 @@ type Options struct {
 	Kills   int
 	Locks   bool   // the node side releases node locks
 	Nudge   bool   // change all nodes after each start of the scheduler
+	Only    string // the faults to provoke, by comma; empty: all
 	Out     string // folder of the summary
 	Label   string // of the scheduler, in the summary
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,6 +33,9 @@ func Faults(ctx context.Context, options Options) error {
 	defer env.Close()
 	rows := []faultSeen{env.start(ctx)}
 	for _, each := range faults {
+		if env.Only != "" && !slices.Contains(strings.Split(env.Only, ","), each.id) {
+			continue
+		}
 		stage := &stage{env: env, prefix: "fault-" + strings.ToLower(each.id), seen: map[string]seen{}}
 		row := faultSeen{ID: each.id, What: each.what}
 		crashes := env.Crashes()
