@@ -286,8 +286,11 @@ func (plane *Plane) CrashOfScheduler() string {
 		// Of a stack the first function of Volcano or of this project is where to look.
 		for _, frame := range lines[i:] {
 			if strings.HasPrefix(frame, "volcano.sh/") || strings.HasPrefix(frame, "vgpualloc.example/") || strings.HasPrefix(frame, "main.") {
-				function, _, _ := strings.Cut(frame[strings.LastIndexByte(frame, '/')+1:], "({")
-				return lines[i] + " in " + strings.TrimRight(function, "(")
+				function := frame[strings.LastIndexByte(frame, '/')+1:]
+				if arguments := strings.LastIndexByte(function, '('); arguments > 0 {
+					function = function[:arguments]
+				}
+				return lines[i] + " in " + function
 			}
 		}
 		return lines[i]

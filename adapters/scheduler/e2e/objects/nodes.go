@@ -94,8 +94,7 @@ func VolcanoRegister(cards []Card) string {
 
 // AscendHAMi is a node of Ascend cards in HAMi's mode.
 func AscendHAMi(name string, cards int) NodeWithExtras {
-	node := bare(name, map[string]int{"huawei.com/" + ascendWord: 7 * cards,
-		"huawei.com/" + ascendWord + "-memory": ascendMemory * cards, "huawei.com/" + ascendWord + "-core": 100 * cards})
+	node := bare(name, map[string]int{"huawei.com/" + ascendWord: 7 * cards})
 	list := make([]map[string]any, cards)
 	for i := range list {
 		list[i] = map[string]any{"id": fmt.Sprintf("NPU-%s-%d", name, i), "index": i, "count": 7, "devmem": ascendMemory,
