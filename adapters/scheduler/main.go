@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"time"
 
 	"github.com/spf13/pflag"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
@@ -56,6 +57,10 @@ func examineEveryNode() {
 	}
 }
 
+// quietTime is how long a scheduler waits that may follow on one that was killed: the API server carries out what that one
+// had asked for, and it has to be seen. With leader election the lease takes longer.
+const quietTime = time.Second
+
 func run(flags *options.ServerOption) error {
 	if err := flags.CheckOptionOrDie(); err != nil {
 		return err
@@ -70,6 +75,9 @@ func run(flags *options.ServerOption) error {
 	framework.RegisterPluginBuilder(plugin.Name, engine.New)
 	if err := serve(flags, engine); err != nil {
 		return err
+	}
+	if !flags.LeaderElection.LeaderElect {
+		time.Sleep(quietTime)
 	}
 	return app.Run(flags)
 }

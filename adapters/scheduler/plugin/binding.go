@@ -3,7 +3,10 @@ package plugin
 import (
 	"context"
 	"fmt"
+	"maps"
+	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
@@ -16,13 +19,14 @@ import (
 )
 
 // SetupBindContextExtension is of framework.BindContextHandler: the pod is handed over to be bound, and has its devices
-// from here on. What is to be written on it goes along.
+// from here on. Volcano's binder writes the annotations of the pod that it is given together with the binding, in one
+// request: so no pod is ever bound without what the node side reads, and none has it that is not bound.
 func (p *plugin) SetupBindContextExtension(_ *k8sframework.CycleState, bind *cache.BindContext) {
 	if p.cluster == nil || !p.wantsDevices(bind.TaskInfo) {
 		return
 	}
 	uid := string(bind.TaskInfo.Pod.UID)
-	decision, decided := p.engine.decisions.Load(uid)
+	known, decided := p.engine.decisions.Load(uid)
 	if !decided {
 		return // the binder refuses it
 	}
@@ -30,10 +34,16 @@ func (p *plugin) SetupBindContextExtension(_ *k8sframework.CycleState, bind *cac
 		klog.ErrorS(err, "A pod that is to be bound is not reserved", "pod", klog.KObj(bind.TaskInfo.Pod))
 		return
 	}
-	bind.Extensions[Name] = decision.(*live.Decision)
+	decision := known.(*live.Decision)
+	bind.Extensions[Name] = decision
+	annotated := *bind.TaskInfo.Pod // what it points to is the cache's
+	annotated.Annotations = map[string]string{}
+	maps.Copy(annotated.Annotations, bind.TaskInfo.Pod.Annotations)
+	maps.Copy(annotated.Annotations, decision.Annotations)
+	bind.TaskInfo.Pod = &annotated
 }
 
-// binder writes the annotations that the node side reads before a pod is bound, so that no pod is ever bound without.
+// binder is asked before and after pods are bound.
 type binder struct {
 	engine    *Engine
 	client    kubernetes.Interface
@@ -59,50 +69,48 @@ func (b *binder) PreBind(ctx context.Context, bind *cache.BindContext) error {
 	if err := b.engine.cluster.Flush(); err != nil { // what is bound is in the log
 		klog.ErrorS(err, "Nothing more is written into the decision log")
 	}
-	if err := b.lock(ctx, decision); err != nil {
-		b.release(uid)
-		return err
-	}
-	annotations := make(map[string]any, len(decision.Annotations))
-	for name, value := range decision.Annotations {
-		annotations[name] = value
-	}
-	if err := b.annotate(ctx, bind, annotations); err != nil {
-		b.release(uid)
-		b.unlock(ctx, decision)
-		return err
+	if name := lockNameOf(decision.Annotations); b.lockNodes && name != "" {
+		if err := lockNode(ctx, b.client, decision.Node, name); err != nil {
+			b.release(uid)
+			return err
+		}
 	}
 	return nil
 }
 
-func (b *binder) lock(ctx context.Context, decision *live.Decision) error {
-	if name := lockNameOf(decision.Annotations); b.lockNodes && name != "" {
-		return lockNode(ctx, b.client, decision.Node, name)
-	}
-	return nil
-}
-
-func (b *binder) unlock(ctx context.Context, decision *live.Decision) {
-	if name := lockNameOf(decision.Annotations); b.lockNodes && name != "" {
-		kube.Report(unlockNode(ctx, b.client, decision.Node, name), "node", decision.Node)
-	}
-}
-
-// PreBindRollBack is of cache.PreBinder: the pod could not be bound and waits again.
+// PreBindRollBack is of cache.PreBinder: the API server did not confirm that the pod is bound. It may be bound all the
+// same, as when the answer was lost, and then it has its devices. Until that is known it keeps them; Volcano looks at the
+// pod anew when this returns.
 func (b *binder) PreBindRollBack(ctx context.Context, bind *cache.BindContext) {
 	decision, decided := bind.Extensions[Name].(*live.Decision)
 	if !decided {
 		return
 	}
-	b.release(string(bind.TaskInfo.Pod.UID))
-	b.unlock(ctx, decision)
-	annotations := make(map[string]any, len(decision.Annotations))
-	for name := range decision.Annotations {
-		annotations[name] = nil // as a merge patch removes it
+	if b.isBound(ctx, bind, decision.Node) {
+		return
 	}
-	if err := b.annotate(ctx, bind, annotations); err != nil {
-		klog.ErrorS(err, "The annotations of a pod that could not be bound stay on it", "pod",
-			klog.KObj(bind.TaskInfo.Pod))
+	b.release(string(bind.TaskInfo.Pod.UID))
+	if name := lockNameOf(decision.Annotations); b.lockNodes && name != "" {
+		kube.Report(unlockNode(ctx, b.client, decision.Node, name), "node", decision.Node)
+	}
+}
+
+// Between two questions whether a pod is bound.
+const firstPause, longestPause = 50 * time.Millisecond, 5 * time.Second
+
+// isBound asks the API server, and goes on asking until it answers.
+func (b *binder) isBound(ctx context.Context, bind *cache.BindContext, node string) bool {
+	pod := bind.TaskInfo.Pod
+	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+		present, err := b.client.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
+		switch {
+		case err == nil:
+			return present.UID == pod.UID && present.Spec.NodeName == node
+		case apierrors.IsNotFound(err) || ctx.Err() != nil:
+			return false
+		}
+		klog.V(2).InfoS("Whether a pod is bound is not known yet", "pod", klog.KObj(pod), "err", err)
+		time.Sleep(pause)
 	}
 }
 
@@ -111,14 +119,4 @@ func (b *binder) release(uid string) {
 		kube.Report(b.engine.cluster.Release(uid), "pod", uid)
 	}
 	b.engine.decisions.Delete(uid)
-}
-
-// annotate sets annotations, or removes those that are nil, of exactly this pod.
-func (b *binder) annotate(ctx context.Context, bind *cache.BindContext, annotations map[string]any) error {
-	if b.client == nil {
-		return nil
-	}
-	pod := bind.TaskInfo.Pod
-	named := metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
-	return kube.Annotate(ctx, b.client, named, annotations)
 }

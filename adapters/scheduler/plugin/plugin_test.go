@@ -130,13 +130,18 @@ func open(t *testing.T, objects uthelper.TestCommonStruct, arguments framework.A
 	return s
 }
 
+// annotations are those that a pod is bound with, or has.
 func (s *scene) annotations(t *testing.T, pod string) map[string]string {
 	t.Helper()
-	object, err := s.ssn.KubeClient().CoreV1().Pods("ns").Get(context.Background(), pod, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
+	for _, job := range s.ssn.Jobs {
+		for _, task := range job.Tasks {
+			if task.Name == pod {
+				return task.Pod.Annotations
+			}
+		}
 	}
-	return object.Annotations
+	t.Fatal("no pod", pod)
+	return nil
 }
 
 // events of the decision log.
@@ -166,7 +171,7 @@ func (s *scene) check(t *testing.T) {
 	}
 }
 
-func TestPodsGoWhereTheCoreSaysAndAreWrittenOnBeforeTheyAreBound(t *testing.T) {
+func TestPodsGoWhereTheCoreSaysAndAreBoundWithTheirAnnotations(t *testing.T) {
 	s := open(t, uthelper.TestCommonStruct{
 		Nodes: []*v1.Node{node("small", 16384), node("big", 16384, 81920)},
 		Pods:  []*v1.Pod{pod("large", "pg1", 40000), pod("little", "pg2", 10000), pod("plain", "pg3", 0)},
@@ -293,14 +298,27 @@ func TestAPodThatCouldNotBeBoundHasNothing(t *testing.T) {
 	task := s.ssn.Jobs["ns/pg"].Tasks["ns-p"]
 	bind := &cache.BindContext{TaskInfo: task, Extensions: map[string]cache.BindContextExtension{Name: decision}}
 	bind.TaskInfo.Pod.UID = "ns-p"
-	(&binder{engine: s.engine, client: s.ssn.KubeClient()}).PreBindRollBack(context.Background(), bind)
-	if state, _ := s.engine.cluster.Pod("ns-p"); state != vga.PodWaiting {
+	pods := s.ssn.KubeClient().CoreV1().Pods("ns")
+	object, err := pods.Get(context.Background(), "p", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	object.Spec.NodeName = "a" // the answer was lost, not the request
+	if _, err := pods.Update(context.Background(), object, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	asked := &binder{engine: s.engine, client: s.ssn.KubeClient()}
+	asked.PreBindRollBack(context.Background(), bind)
+	if state, _ := s.engine.cluster.Pod("ns-p"); state != vga.PodCommitted {
 		t.Error(state)
 	}
-	for name := range s.annotations(t, "p") {
-		if strings.Contains(name, "vgpu") || strings.Contains(name, "bind-") {
-			t.Error(name)
-		}
+	object.Spec.NodeName = ""
+	if _, err := pods.Update(context.Background(), object, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	asked.PreBindRollBack(context.Background(), bind)
+	if state, _ := s.engine.cluster.Pod("ns-p"); state != vga.PodWaiting {
+		t.Error(state)
 	}
 	s.Close()
 }

@@ -10,9 +10,11 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 	vcv1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 	"volcano.sh/volcano/pkg/scheduler"
 	_ "volcano.sh/volcano/pkg/scheduler/actions"
+	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/cache"
 	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
@@ -45,7 +47,7 @@ type world struct {
 func newWorld(t *testing.T, text string, configMaps []*v1.ConfigMap, nodes []*v1.Node, pods ...*v1.Pod) *world {
 	t.Helper()
 	w := &world{t: t, binder: util.NewFakeBinder(100), engine: NewEngine(), text: text, why: map[string]string{}}
-	w.cache = cache.NewCustomMockSchedulerCache("volcano", w.binder, util.NewFakeEvictor(100), &util.FakeStatusUpdater{}, nil, nil)
+	w.cache = cache.NewCustomMockSchedulerCache("volcano", apiBinder{w.binder}, util.NewFakeEvictor(100), &util.FakeStatusUpdater{}, nil, nil)
 	for _, configMap := range configMaps {
 		_, err := w.cache.Client().CoreV1().ConfigMaps(configMap.Namespace).Create(context.Background(), configMap, metav1.CreateOptions{})
 		if err != nil {
@@ -157,6 +159,24 @@ func (w *world) annotation(pod, name string) string {
 		w.t.Fatal(err)
 	}
 	return object.Annotations[name]
+}
+
+// apiBinder writes what comes with a binding, as the API server does.
+type apiBinder struct{ *util.FakeBinder }
+
+func (b apiBinder) Bind(client kubernetes.Interface, tasks []*api.TaskInfo) map[api.TaskID]string {
+	for _, task := range tasks {
+		pods := client.CoreV1().Pods(task.Namespace)
+		object, err := pods.Get(context.Background(), task.Name, metav1.GetOptions{})
+		if err == nil {
+			object.Annotations = task.Pod.Annotations
+			_, err = pods.Update(context.Background(), object, metav1.UpdateOptions{})
+		}
+		if err != nil {
+			return map[api.TaskID]string{task.UID: err.Error()}
+		}
+	}
+	return b.FakeBinder.Bind(client, tasks)
 }
 
 // refused: the pod waits, has no devices, and is told why in these words.
