@@ -25,7 +25,7 @@ CANARY_SECONDS_LEAST = 20
 UNIT_SECONDS = 1     # longer is a hang
 MEMORY_MIB = 512     # more is a finding too
 BYTES_MAX = 4096     # of an input
-BYTES_MAX_OF = {"recordings": 16384, "catalogs": 8192}
+BYTES_MAX_OF = {"recordings": 16384, "catalogs": 8192, "decision_logs": 8192}
 # Freed memory that the address sanitizer keeps for a while is counted as the target's.
 ENVIRONMENT = {**os.environ, "ASAN_OPTIONS": "quarantine_size_mb=16:detect_leaks=1", "UBSAN_OPTIONS": "print_stacktrace=1"}
 HANG_EXIT = 70       # libFuzzer's for an input that took too long

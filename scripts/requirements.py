@@ -6,6 +6,8 @@
   requirements.py compare --root DIR    tests/requirements/rows.json against the specification in VGPUALLOC_EVIDENCE
 
 A label is a call of covers({"R023"}) (tests/requirements.hpp) in a case below tests/FOLDER, which PROGRAM runs.
+A row without a label says in "shown" what shows it: "NAME: CASE", a test of ctest and the function or case in its files, or
+"PAGE.md: WORDS", words that the page has to contain; and in "open" what is missing.
 """
 import argparse
 import json
@@ -26,6 +28,73 @@ FIELDS = {"id", "kind", "seeds", "statement"}
 SKIPPED = 77  # what ctest takes for a skipped test
 CASE = re.compile(r"^(?:TEST|TEST_F|RC_GTEST_PROP)\(\s*(\w+),\s*(\w+)|^(?:TEST\w*|RC_\w+)\(|\bcovers\(\{([^}]*)\}\)",
                   re.MULTILINE)
+# How tests are told to ctest (tests/**/CMakeLists.txt): a name, and arguments that name the files.
+REGISTERED = re.compile(r"^\s*(vga_\w+_test|vga_add_tests|add_test)\(\s*(?:NAME\s+)?([\w.]+)([^()]*"
+                        r"(?:\([^()]*\)[^()]*)*)\)", re.MULTILINE)
+# How a case of that name begins, by the ending of the file.
+BEGINS = {".py": r"\bdef {0}\(", ".go": r"^func {0}\(", ".sh": r"^{0}\(\)"}
+
+
+def go_tests(folder, words):
+    """The tests in the packages that a call of go names; `-C MODULE` before them. A module below has packages of its own."""
+    if "-C" in words:
+        folder = folder / words[words.index("-C") + 1]
+    files = set()
+    for word in words:
+        if word.startswith("./"):
+            package = folder / word.removesuffix("/...").removesuffix("...")
+            files.update(package.glob("*_test.go"))
+            if word.endswith("..."):
+                files.update(file for file in package.glob("**/*_test.go")
+                             if not any((above / "go.mod").exists() for above in file.parents
+                                        if above != folder and folder in above.parents))
+    return sorted(files)
+
+
+def files_of_tests(root):
+    """Name in ctest -> the files that it runs, as far as the CMake files say them."""
+    tests = {}
+    for cmake in sorted((root / "tests").rglob("CMakeLists.txt")):
+        here = cmake.parent
+        for command, name, rest in REGISTERED.findall(cmake.read_text(encoding="utf-8")):
+            words = [word.strip('"') for word in rest.split()]
+            if command == "vga_adapter_test":
+                tests["adapters." + name] = go_tests(root / "adapters", words)
+            elif command == "vga_add_tests":
+                tests[name] = [here / word for word in words if word.endswith(".cpp")]
+            elif command != "add_test":  # vga_cli_test and its like
+                tests[f"{command.split('_')[1]}.{name}"] = [here / f"{name}_test.py"]
+            else:
+                tests[name] = [Path(word.replace("${CMAKE_CURRENT_SOURCE_DIR}", str(here))
+                                    .replace("${PROJECT_SOURCE_DIR}", str(root)))
+                               for word in words if Path(word).suffix in BEGINS]
+    return tests
+
+
+def has_case(path, case):
+    if not path.is_file():
+        return False
+    if path.suffix == ".cpp":
+        suite, _, name = case.partition(".")
+        pattern = rf"^(?:TEST|TEST_F|TEST_P|RC_GTEST_PROP)\(\s*{re.escape(suite)},\s*{re.escape(name)}\b"
+    else:
+        pattern = BEGINS[path.suffix].format(re.escape(case))
+    return re.search(pattern, path.read_text(encoding="utf-8"), re.MULTILINE) is not None
+
+
+def why_not_shown(root, tests, entry):
+    """What is wrong with one entry of "shown"; None if it names a case of a test, or words of a page, that are there."""
+    name, separator, rest = entry.partition(": ")
+    if not separator:
+        return f"'{entry}', expected TEST: CASE or PAGE.md: WORDS"
+    if name.endswith(".md"):
+        if not (root / name).is_file():
+            return f"there is no {name}"
+        page = " ".join((root / name).read_text(encoding="utf-8").split())
+        return None if rest in page else f"{name} does not say '{rest}'"
+    if name not in tests:
+        return f"ctest has no test {name}"
+    return None if any(has_case(path, rest) for path in tests[name]) else f"the test {name} has no case {rest}"
 
 
 def read_list(root):
@@ -33,11 +102,12 @@ def read_list(root):
     rows = json.loads((root / LIST).read_text(encoding="utf-8"))
     problems = []
     ids = [row["id"] for row in rows]
+    tests = files_of_tests(root)
     for row in rows:
         if not FIELDS <= set(row) <= FIELDS | {"shown", "open"} or row["kind"] not in KINDS or "|" in row["statement"]:
             problems.append(f"{LIST}: {row['id']}: needs id, kind ({', '.join(KINDS)}), seeds and statement")
-        problems += [f"{LIST}: {row['id']}: there is no {path}" for path in row.get("shown", [])
-                     if not (root / path).exists()]
+        problems += [f"{LIST}: {row['id']}: {problem}" for entry in row.get("shown", [])
+                     if (problem := why_not_shown(root, tests, entry))]
         if ids.count(row["id"]) > 1:
             problems.append(f"{LIST}: {row['id']} is there twice")
     return rows, problems
@@ -122,9 +192,16 @@ def page(rows, labels, verdicts):
     lines = ["# Requirements and their tests", "",
              "Made by `scripts/requirements.py write` from the labels of the tests (`tests/requirements.hpp`), not by",
              "hand; the test `requirements.current` fails if it is not what they say. A test named here fails if the",
-             "behaviour is broken. Folders are those below `tests/` (`unit/` left out)."]
+             "behaviour is broken. Folders are those below `tests/` (`unit/` left out). `cli.…`, `adapters.…` and the like",
+             "are tests by their name in ctest, with the case in them; words in quotes are in the page that is named, which",
+             "the same test checks."]
+
+    def entry_of(text):
+        place, _, words = text.partition(": ")
+        return f'[{place}]({os.path.relpath(place, Path(PAGE).parent)}): "{words}"' if place.endswith(".md") else f"`{text}`"
+
     def cell(row):
-        parts = [name(key) for key in shown(row)] + [f"`{path}`" for path in row.get("shown", [])]
+        parts = [name(key) for key in shown(row)] + [entry_of(text) for text in row.get("shown", [])]
         return "<br>".join(parts + ([row["open"]] if "open" in row else [])) or "**none**"
 
     statements = sum(row["kind"] != "check" for row in rows)
@@ -135,7 +212,7 @@ def page(rows, labels, verdicts):
         good = [row for row in of_kind if shown(row) and all(verdicts.get(key) == "passed" for key in shown(row))]
         nothing = sum(not shown(row) and "shown" not in row for row in of_kind)
         rest = len(of_kind) - len(good) - nothing
-        lines += ["", f"## {title}", "", f"{len(of_kind)} in all: {len(good)} have labelled tests, all of which pass; "
+        lines += ["", f"## {title}: kind `{kind}`", "", f"{len(of_kind)} in all: {len(good)} have labelled tests, all of which pass; "
                   f"{rest} are shown by what the last column names; of {nothing} nothing is shown.", "",
                   "| id | seeds | statement | shown by |", "|---|---|---|---|"]
         lines += [f"| {row['id']} | {row['seeds']} | {row['statement']} | {cell(row)} |" for row in of_kind]
@@ -161,13 +238,13 @@ def check_or_write(root, programs, writes):
 
 
 def rows_of_specification(folder):
-    """id -> seeds of the rows that the list has to have."""
+    """id -> kind and seeds of the rows that the list has to have."""
     text = (folder / "SEED-REQUIREMENTS.md").read_text(encoding="utf-8")
-    rows = {row: " ".join(re.findall(r"\d{3}", seeds))
-            for row, seeds, _ in re.findall(r"^\| (R\d+) \| ([^|]*) \| (core|simulator|adapter|docs) \|", text,
+    rows = {row: (kind, " ".join(re.findall(r"\d{3}", seeds)))
+            for row, seeds, kind in re.findall(r"^\| (R\d+) \| ([^|]*) \| (core|simulator|adapter|docs) \|", text,
                                              re.MULTILINE)}
     checks = re.findall(r"^\| (C\d+) \|", (folder / "SPEC-cce.md").read_text(encoding="utf-8"), re.MULTILINE)
-    return {**rows, **{check: "004" for check in checks}}
+    return {**rows, **{check: ("check", "004") for check in checks}}
 
 
 def compare(root):
@@ -177,7 +254,7 @@ def compare(root):
         print(f"{'FAILED' if failing else 'SKIPPED'}: VGPUALLOC_EVIDENCE names no folder with specs/SEED-REQUIREMENTS.md")
         return 1 if failing else SKIPPED
     rows, problems = read_list(root)
-    listed = {row["id"]: row["seeds"] for row in rows}
+    listed = {row["id"]: (row["kind"], row["seeds"]) for row in rows}
     specified = rows_of_specification(folder)
     for requirement in sorted(listed.keys() | specified.keys()):
         if listed.get(requirement) != specified.get(requirement):

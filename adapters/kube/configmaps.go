@@ -7,6 +7,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
@@ -22,56 +23,78 @@ const devicesOfNodePrefix = "mindx-dl-"
 
 var mindClusterNamespaces = []string{"kube-system", "mindx-dl"}
 
-// How long WatchConfigMaps waits for the ConfigMaps.
+// configKey is what a ConfigMap with the devices' configuration has.
+const configKey = "device-config.yaml"
+
+// How long Watch waits for the ConfigMaps that are there.
 const configPatience = 10 * time.Second
 
-// ConfigMaps follows the ConfigMap with the devices' configuration, and those that say what devices nodes have.
+// ConfigMaps follows the ConfigMap with the devices' configuration, and those that say what devices nodes have. Watch and
+// FollowConfig are for one goroutine.
 type ConfigMaps struct {
-	namespace, name string // of the configuration
-	changed         func() // called when Follow has something to do
-	mutex           sync.Mutex
-	config          string // the ConfigMap in JSON; empty: there is none
-	configChanged   bool
-	told, removed   map[string][]byte // of nodes' devices by name, since the last Follow
+	client  kubernetes.Interface
+	changed func() // called after each change, from any goroutine; may be nil
+	watched map[string]bool
+	failure error // why the present configuration is refused
+
+	mutex         sync.Mutex
+	wanted        types.NamespacedName            // the configuration
+	given         string                          // the one that the cluster was told of last, in JSON; empty: none
+	configs       map[types.NamespacedName]string // all that could be one
+	told, removed map[string][]byte               // of nodes' devices by name, since the last FollowNodes
 }
 
-// WatchConfigMaps begins to watch. What is there at the beginning is there when it returns, unless the API server is slow.
-// `changed` may be nil; it is called after each change, from any goroutine.
-func WatchConfigMaps(client kubernetes.Interface, namespace, name string, changed func()) *ConfigMaps {
-	watch := &ConfigMaps{namespace: namespace, name: name, changed: changed, told: map[string][]byte{},
-		removed: map[string][]byte{}}
-	namespaces := map[string]bool{namespace: true}
-	for _, other := range mindClusterNamespaces {
-		namespaces[other] = true
+// NewConfigMaps watches nothing yet. `changed` may be nil.
+func NewConfigMaps(client kubernetes.Interface, changed func()) *ConfigMaps {
+	return &ConfigMaps{client: client, changed: changed, watched: map[string]bool{},
+		configs: map[types.NamespacedName]string{}, told: map[string][]byte{}, removed: map[string][]byte{}}
+}
+
+// Watch names the ConfigMap with the devices' configuration and whether MindCluster's are of interest. Only namespaces are
+// watched that this takes: no rights are needed for others. What is there is known when it returns, unless the API server
+// is slow.
+func (w *ConfigMaps) Watch(namespace, name string, mindCluster bool) {
+	w.mutex.Lock()
+	w.wanted = types.NamespacedName{Namespace: namespace, Name: name}
+	w.mutex.Unlock()
+	namespaces := []string{namespace}
+	if mindCluster {
+		namespaces = append(namespaces, mindClusterNamespaces...)
 	}
 	patience, cancel := context.WithTimeout(context.Background(), configPatience)
 	defer cancel()
-	for watched := range namespaces {
-		factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(watched))
-		informer := factory.Core().V1().ConfigMaps().Informer()
-		see := func(object any, gone bool) {
-			if configMap, ok := object.(*v1.ConfigMap); ok {
-				watch.see(configMap, gone)
-			}
+	for _, each := range namespaces {
+		if !w.watched[each] {
+			w.watched[each] = true
+			w.watchNamespace(patience, each)
 		}
-		registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-			AddFunc:    func(object any) { see(object, false) },
-			UpdateFunc: func(_, object any) { see(object, false) },
-			DeleteFunc: func(object any) {
-				if last, ok := object.(cache.DeletedFinalStateUnknown); ok {
-					object = last.Obj
-				}
-				see(object, true)
-			},
-		})
-		if err != nil {
-			Report(err, "ConfigMaps of namespace", watched)
-			continue
-		}
-		factory.Start(context.Background().Done())
-		cache.WaitForCacheSync(patience.Done(), registration.HasSynced)
 	}
-	return watch
+}
+
+func (w *ConfigMaps) watchNamespace(patience context.Context, namespace string) {
+	factory := informers.NewSharedInformerFactoryWithOptions(w.client, 0, informers.WithNamespace(namespace))
+	informer := factory.Core().V1().ConfigMaps().Informer()
+	see := func(object any, gone bool) {
+		if configMap, ok := object.(*v1.ConfigMap); ok {
+			w.see(configMap, gone)
+		}
+	}
+	registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(object any) { see(object, false) },
+		UpdateFunc: func(_, object any) { see(object, false) },
+		DeleteFunc: func(object any) {
+			if last, ok := object.(cache.DeletedFinalStateUnknown); ok {
+				object = last.Obj
+			}
+			see(object, true)
+		},
+	})
+	if err != nil {
+		Report(err, "ConfigMaps of namespace", namespace)
+		return
+	}
+	factory.Start(context.Background().Done())
+	cache.WaitForCacheSync(patience.Done(), registration.HasSynced)
 }
 
 func (w *ConfigMaps) see(configMap *v1.ConfigMap, gone bool) {
@@ -80,30 +103,28 @@ func (w *ConfigMaps) see(configMap *v1.ConfigMap, gone bool) {
 		Report(err, "ConfigMap", configMap.Name)
 		return
 	}
-	w.keep(configMap, string(text), gone)
+	w.keep(configMap, text, gone)
 	if w.changed != nil {
 		w.changed()
 	}
 }
 
-func (w *ConfigMaps) keep(configMap *v1.ConfigMap, text string, gone bool) {
+func (w *ConfigMaps) keep(configMap *v1.ConfigMap, text []byte, gone bool) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	if configMap.Namespace == w.namespace && configMap.Name == w.name {
-		config := text
-		if gone {
-			config = ""
-		}
-		w.configChanged = w.configChanged || config != w.config
-		w.config = config
+	name := types.NamespacedName{Namespace: configMap.Namespace, Name: configMap.Name}
+	if _, isConfig := configMap.Data[configKey]; !gone && (isConfig || name == w.wanted) {
+		w.configs[name] = string(text)
+	} else {
+		delete(w.configs, name)
 	}
 	if strings.HasPrefix(configMap.Name, devicesOfNodePrefix) {
 		delete(w.told, configMap.Name)
 		delete(w.removed, configMap.Name)
 		if gone {
-			w.removed[configMap.Name] = []byte(text)
+			w.removed[configMap.Name] = text
 		} else {
-			w.told[configMap.Name] = []byte(text)
+			w.told[configMap.Name] = text
 		}
 	}
 }
@@ -112,19 +133,22 @@ func (w *ConfigMaps) keep(configMap *v1.ConfigMap, text string, gone bool) {
 // changes nothing. `options` are those of the cluster with such a configuration.
 func (w *ConfigMaps) FollowConfig(cluster *live.Cluster, options func(deviceConfig string) vga.Options) {
 	w.mutex.Lock()
-	changed, config := w.configChanged, w.config
-	w.configChanged = false
+	wanted, config := w.wanted, w.configs[w.wanted]
+	changed := config != w.given
+	w.given = config
 	w.mutex.Unlock()
 	if !changed {
 		return
 	}
-	if err := cluster.Configure(options(config)); err != nil {
-		klog.ErrorS(err, "The devices' configuration is refused; the last that was good stays", "namespace", w.namespace,
-			"configMap", w.name)
+	if w.failure = cluster.Configure(options(config)); w.failure != nil {
+		klog.ErrorS(w.failure, "The devices' configuration is refused; the last that was good stays", "configMap", wanted)
 		return
 	}
-	klog.InfoS("The devices' configuration holds from now on", "namespace", w.namespace, "configMap", w.name)
+	klog.InfoS("The devices' configuration holds from now on", "configMap", wanted)
 }
+
+// Failure is why the present configuration is refused; nil if it is followed.
+func (w *ConfigMaps) Failure() error { return w.failure }
 
 // FollowNodes tells a cluster what has changed in nodes' devices.
 func (w *ConfigMaps) FollowNodes(cluster *live.Cluster) {

@@ -7,10 +7,12 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"k8s.io/component-base/metrics/legacyregistry"
 	"k8s.io/klog/v2"
 	"volcano.sh/volcano/cmd/scheduler/app/options"
 	"volcano.sh/volcano/pkg/scheduler/api/devices/nvidia/vgpu"
-	commonutil "volcano.sh/volcano/pkg/util"
 
 	"vgpualloc.example/adapters/live"
 	"vgpualloc.example/adapters/scheduler/plugin"
@@ -25,8 +27,7 @@ func serve(flags *options.ServerOption, engine *plugin.Engine) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /explain", func(to http.ResponseWriter, request *http.Request) { explain(engine, to, request) })
 	if flags.EnableMetrics {
-		takeOverMetrics(engine)
-		mux.Handle("/metrics", commonutil.PromHandler())
+		mux.Handle("/metrics", metrics(engine))
 	}
 	if flags.EnablePprof {
 		mux.HandleFunc("/debug/pprof/", pprof.Index)
@@ -48,14 +49,21 @@ func serve(flags *options.ServerOption, engine *plugin.Engine) error {
 	return nil
 }
 
-// takeOverMetrics: the figures that Volcano's device code counts along are ours now, under the same names.
-func takeOverMetrics(engine *plugin.Engine) {
+// metrics are Volcano's and ours. The figures that Volcano's device code counts along are ours now, under the same names;
+// they are in a registry of their own, as a registry never forgets the labels of a name.
+func metrics(engine *plugin.Engine) http.Handler {
 	for _, upstream := range []prometheus.Collector{vgpu.VGPUDevicesSharedNumber, vgpu.VGPUDevicesAllocatedMemory,
 		vgpu.VGPUDevicesAllocatedCores, vgpu.VGPUDevicesMemoryTotal, vgpu.VGPUPodMemoryAllocated,
 		vgpu.VGPUPodCoreAllocated} {
 		prometheus.Unregister(upstream)
 	}
-	engine.OnCluster = func(cluster *live.Cluster) { prometheus.MustRegister(live.NewCollector(cluster)) }
+	// Those of Kubernetes' registry stay.
+	prometheus.Unregister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	prometheus.Unregister(collectors.NewGoCollector())
+	ours := prometheus.NewRegistry()
+	engine.OnCluster = func(cluster *live.Cluster) { ours.MustRegister(live.NewCollector(cluster)) }
+	all := prometheus.Gatherers{ours, prometheus.DefaultGatherer, legacyregistry.DefaultGatherer}
+	return promhttp.InstrumentMetricHandler(prometheus.DefaultRegisterer, promhttp.HandlerFor(all, promhttp.HandlerOpts{}))
 }
 
 // explain answers GET /explain?pod=namespace/name as `vgpusim explain --json` does.

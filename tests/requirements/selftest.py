@@ -101,18 +101,59 @@ class RequirementsTest(unittest.TestCase):
         self.assert_problem("R1 is there twice")
         self.rows({**ROW, "kind": "wish"})
         self.assert_problem("needs id, kind")
-        self.rows(ROW, {**ROW, "id": "R2", "kind": "docs", "shown": ["docs/nowhere.md"]})
+        self.rows(ROW, {**ROW, "id": "R2", "kind": "docs", "shown": ["docs/nowhere.md: word"]})
         self.assert_problem("R2: there is no docs/nowhere.md")
+
+    def test_what_shows_a_row_is_there(self):
+        (self.root / "docs/page.md").write_text("Some words\nover lines.\n")
+        for folder in ("tests/cli", "tests/adapters", "tests/scripts", "adapters/part/sub"):
+            (self.root / folder).mkdir(parents=True)
+        (self.root / "tests/cli/CMakeLists.txt").write_text("function(vga_cli_test name)\nendfunction()\nvga_cli_test(one)\n")
+        (self.root / "tests/cli/one_test.py").write_text("class A:\n    def test_it(self):\n        pass\n")
+        (self.root / "tests/cli/other_test.py").write_text("def test_unregistered():\n    pass\n")
+        (self.root / "tests/adapters/CMakeLists.txt").write_text(
+            "vga_adapter_test(part test -count=1 ./part)\nvga_adapter_test(all test ./...)\n"
+            "vga_adapter_test(module test -C module ./plugin)\n")
+        (self.root / "adapters/module/plugin").mkdir(parents=True)
+        (self.root / "adapters/module/go.mod").write_text("module m\n")
+        (self.root / "adapters/module/plugin/c_test.go").write_text("func TestModule(t *testing.T) {\n}\n")
+        (self.root / "adapters/part/a_test.go").write_text("func TestPart(t *testing.T) {\n}\n")
+        (self.root / "adapters/part/sub/b_test.go").write_text("func TestBelow(t *testing.T) {\n}\n")
+        (self.root / "tests/scripts/CMakeLists.txt").write_text(
+            "add_test(NAME tier.three\n  COMMAND bash ${PROJECT_SOURCE_DIR}/tests/scripts/run.sh $<TARGET_FILE:x>)\n"
+            "vga_add_tests(things LABELS unit\n  SOURCES c_test.cpp d.cpp\n  ENVIRONMENT \"A=b\")\n")
+        (self.root / "tests/scripts/run.sh").write_text("kills() {\n    :\n}\n")
+        (self.root / "tests/scripts/c_test.cpp").write_text("TEST_P(many, times) {\n}\n")
+        row = {**ROW, "id": "R2", "kind": "docs"}
+        there = ["docs/page.md: words over", "cli.one: test_it", "adapters.part: TestPart", "adapters.all: TestBelow",
+                 "adapters.module: TestModule",
+                 "tier.three: kills", "things: many.times"]
+        self.rows(ROW, {**row, "shown": there})
+        self.assertEqual(self.check("write").returncode, 0, self.check("write").stdout)
+        page = (self.root / "docs/requirements.md").read_text()
+        self.assertIn('| R2 | 000 | It works. | [docs/page.md](page.md): "words over"<br>`cli.one: test_it`<br>', page)
+        for entry, words in (("docs/page.md: other words", "docs/page.md does not say 'other words'"),
+                             ("cli.two: test_it", "ctest has no test cli.two"),
+                             ("cli.other: test_unregistered", "ctest has no test cli.other"),
+                             ("cli.one: test_i", "the test cli.one has no case test_i"),
+                             ("adapters.part: TestBelow", "the test adapters.part has no case TestBelow"),
+                             ("adapters.all: TestModule", "the test adapters.all has no case TestModule"),
+                             ("tier.three: kill", "the test tier.three has no case kill"),
+                             ("things: many.time", "the test things has no case many.time"),
+                             ("docs/page.md", "expected TEST: CASE or PAGE.md: WORDS")):
+            self.rows(ROW, {**row, "shown": [entry]})
+            self.assert_problem(words)
 
     def test_statements_that_need_no_test_say_what_shows_them_or_that_nothing_does(self):
         self.rows(ROW, {**ROW, "id": "R2", "kind": "adapter"})
         self.assert_problem("R2 has no test, and nothing says what shows it or what is missing")
+        (self.root / "docs/page.md").write_text("One word.\n")
         self.rows(ROW, {**ROW, "id": "R2", "kind": "adapter", "open": "nothing yet"},
-                  {**ROW, "id": "R3", "kind": "docs", "shown": ["tests"]})
+                  {**ROW, "id": "R3", "kind": "docs", "shown": ["docs/page.md: word"]})
         self.assertEqual(self.check("write").returncode, 0)
         page = (self.root / "docs/requirements.md").read_text()
         self.assertIn("| R2 | 000 | It works. | nothing yet |", page)
-        self.assertIn("| R3 | 000 | It works. | `tests` |", page)
+        self.assertIn('| R3 | 000 | It works. | [docs/page.md](page.md): "word" |', page)
         self.assertIn("The seeds make 3 statements", page)
 
     def test_the_list_against_the_specification(self):
@@ -125,6 +166,8 @@ class RequirementsTest(unittest.TestCase):
         self.assertIn("C1: ", self.run_it("compare", **environment).stdout)
         self.rows(ROW, {**ROW, "id": "C1", "kind": "check", "seeds": "004"})
         self.assertEqual(self.run_it("compare", **environment).returncode, 0)
+        self.rows({**ROW, "kind": "docs"}, {**ROW, "id": "C1", "kind": "check", "seeds": "004"})
+        self.assertIn("R1: ", self.run_it("compare", **environment).stdout)
         self.rows({**ROW, "seeds": "001"}, {**ROW, "id": "C1", "kind": "check", "seeds": "004"})
         self.assertIn("R1: ", self.run_it("compare", **environment).stdout)
 

@@ -20,12 +20,13 @@ import (
 // there was at the beginning is known: first ConfigMaps, which say how nodes are read, then nodes, then pods.
 func (s *Service) Follow(ctx context.Context) error {
 	changed := make(chan struct{}, 1)
-	s.config = kube.WatchConfigMaps(s.client, s.settings.ConfigNamespace, s.settings.ConfigName, func() {
+	s.config = kube.NewConfigMaps(s.client, func() {
 		select {
 		case changed <- struct{}{}:
 		default: // somebody is about to look
 		}
 	})
+	s.config.Watch(s.settings.ConfigNamespace, s.settings.ConfigName, true)
 	s.followConfigMaps()
 	factory := informers.NewSharedInformerFactory(s.client, 0)
 	nodes, pods := factory.Core().V1().Nodes().Informer(), factory.Core().V1().Pods().Informer()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"vgpualloc.example/adapters/vga"
@@ -17,6 +18,8 @@ type settings struct {
 	deviceshare  string  // the arguments of deviceshare as a configuration of the scheduler that the core reads; or empty
 	weight       float64 // of our score beside those of other plugins; 0: the node is settled here
 	decisionLog  string  // a path, or empty
+	lockNodes    bool    // one pod at a time starts on a node
+	mindCluster  bool    // what MindCluster's ConfigMaps say is of interest
 
 	configNamespace, configName string // of the ConfigMap with the devices' configuration
 }
@@ -31,11 +34,21 @@ const (
 	deviceshare             = "deviceshare."
 	schedulePolicyArgument  = deviceshare + "SchedulePolicy"
 	scheduleWeightArgument  = deviceshare + "ScheduleWeight"
+	nodeLockArgument        = deviceshare + "NodeLockEnable"
 	configNameArgument      = deviceshare + "KnownGeometriesCMName"
 	configNamespaceArgument = deviceshare + "KnownGeometriesCMNamespace"
 )
 
-func readArguments(arguments framework.Arguments) (settings, error) {
+// enablingArguments of deviceshare; if none of them is true, all are served.
+var enablingArguments = []string{deviceshare + "GPUSharingEnable", deviceshare + "GPUNumberEnable", deviceshare + "VGPUEnable",
+	deviceshare + "AscendHAMiVNPUEnable", mindClusterArgument}
+
+const mindClusterArgument = deviceshare + "AscendMindClusterVNPUEnable"
+
+// initParams is the configuration beside the plugins' that MindCluster's settings are in.
+const initParams = "init-params"
+
+func readArguments(arguments framework.Arguments, configurations []conf.Configuration) (settings, error) {
 	result := settings{configNamespace: "kube-system", configName: "volcano-vgpu-device-config"}
 	ours := map[string]*string{policyArgument: &result.policy, devicePolicyArgument: &result.devicePolicy,
 		logArgument: &result.decisionLog}
@@ -65,29 +78,45 @@ func readArguments(arguments framework.Arguments) (settings, error) {
 			}
 		}
 	}
+	arguments.GetBool(&result.lockNodes, nodeLockArgument)
+	result.mindCluster = true
+	for _, name := range enablingArguments {
+		enabled := false
+		if arguments.GetBool(&enabled, name); enabled {
+			result.mindCluster = false
+		}
+	}
+	arguments.GetBool(&result.mindCluster, mindClusterArgument)
 	// Upstream's two policies, where no other is asked for, are ours of the same names.
 	if policy := fmt.Sprint(passedOn[schedulePolicyArgument]); result.policy == "" && (policy == "binpack" || policy == "spread") {
 		result.policy = policy
 	}
-	return result, result.passOn(passedOn)
+	return result, result.passOn(passedOn, configurations)
 }
 
-// passOn writes deviceshare's arguments as the core reads them: in a configuration of the scheduler. Without any of
-// those that enable something everything is enabled, as clusters may be mixed.
-func (s *settings) passOn(arguments map[string]any) error {
-	if len(arguments) == 0 {
-		return nil
-	}
-	type plugin struct {
+// passOn writes deviceshare's arguments and MindCluster's settings as the core reads them: in a configuration of the
+// scheduler. Without any argument that enables something everything is enabled, as clusters may be mixed.
+func (s *settings) passOn(arguments map[string]any, configurations []conf.Configuration) error {
+	type named struct {
 		Name      string         `json:"name"`
 		Arguments map[string]any `json:"arguments"`
 	}
 	type tier struct {
-		Plugins []plugin `json:"plugins"`
+		Plugins []named `json:"plugins"`
+	}
+	var others []named
+	for _, configuration := range configurations {
+		if configuration.Name == initParams {
+			others = append(others, named(configuration))
+		}
+	}
+	if len(arguments) == 0 && len(others) == 0 {
+		return nil
 	}
 	text, err := json.Marshal(map[string]any{
-		"actions": "allocate",
-		"tiers":   []tier{{[]plugin{{"deviceshare", arguments}}}},
+		"actions":        "allocate",
+		"tiers":          []tier{{[]named{{"deviceshare", arguments}}}},
+		"configurations": others,
 	})
 	s.deviceshare = string(text)
 	return err

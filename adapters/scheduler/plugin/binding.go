@@ -35,8 +35,9 @@ func (p *plugin) SetupBindContextExtension(_ *k8sframework.CycleState, bind *cac
 
 // binder writes the annotations that the node side reads before a pod is bound, so that no pod is ever bound without.
 type binder struct {
-	engine *Engine
-	client kubernetes.Interface
+	engine    *Engine
+	client    kubernetes.Interface
+	lockNodes bool // deviceshare.NodeLockEnable
 }
 
 // PreBind is of cache.PreBinder. It is called in a goroutine of its own for each pod.
@@ -58,15 +59,33 @@ func (b *binder) PreBind(ctx context.Context, bind *cache.BindContext) error {
 	if err := b.engine.cluster.Flush(); err != nil { // what is bound is in the log
 		klog.ErrorS(err, "Nothing more is written into the decision log")
 	}
+	if err := b.lock(ctx, decision); err != nil {
+		b.release(uid)
+		return err
+	}
 	annotations := make(map[string]any, len(decision.Annotations))
 	for name, value := range decision.Annotations {
 		annotations[name] = value
 	}
 	if err := b.annotate(ctx, bind, annotations); err != nil {
 		b.release(uid)
+		b.unlock(ctx, decision)
 		return err
 	}
 	return nil
+}
+
+func (b *binder) lock(ctx context.Context, decision *live.Decision) error {
+	if name := lockNameOf(decision.Annotations); b.lockNodes && name != "" {
+		return lockNode(ctx, b.client, decision.Node, name)
+	}
+	return nil
+}
+
+func (b *binder) unlock(ctx context.Context, decision *live.Decision) {
+	if name := lockNameOf(decision.Annotations); b.lockNodes && name != "" {
+		kube.Report(unlockNode(ctx, b.client, decision.Node, name), "node", decision.Node)
+	}
 }
 
 // PreBindRollBack is of cache.PreBinder: the pod could not be bound and waits again.
@@ -76,6 +95,7 @@ func (b *binder) PreBindRollBack(ctx context.Context, bind *cache.BindContext) {
 		return
 	}
 	b.release(string(bind.TaskInfo.Pod.UID))
+	b.unlock(ctx, decision)
 	annotations := make(map[string]any, len(decision.Annotations))
 	for name := range decision.Annotations {
 		annotations[name] = nil // as a merge patch removes it

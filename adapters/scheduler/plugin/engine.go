@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"vgpualloc.example/adapters/kube"
@@ -56,12 +57,16 @@ func (e *Engine) New(arguments framework.Arguments) framework.Plugin {
 }
 
 // configure brings the core to the arguments of this session, and the devices' configuration of the cluster.
-func (e *Engine) configure(arguments framework.Arguments, client kubernetes.Interface) error {
+func (e *Engine) configure(arguments framework.Arguments, configurations []conf.Configuration,
+	client kubernetes.Interface) error {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
-	wanted, err := readArguments(arguments)
-	if err == nil && e.config == nil && client != nil {
-		e.config = kube.WatchConfigMaps(client, wanted.configNamespace, wanted.configName, nil)
+	wanted, err := readArguments(arguments, configurations)
+	if err == nil && client != nil {
+		if e.config == nil {
+			e.config = kube.NewConfigMaps(client, nil)
+		}
+		e.config.Watch(wanted.configNamespace, wanted.configName, wanted.mindCluster)
 	}
 	if err == nil && e.cluster == nil {
 		err = e.start(wanted)
@@ -104,6 +109,16 @@ func (e *Engine) start(wanted settings) error {
 		e.OnCluster(cluster)
 	}
 	return nil
+}
+
+// ConfigFailure is why the present devices' configuration is not followed; nil if it is.
+func (e *Engine) ConfigFailure() error {
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	if e.config == nil {
+		return nil
+	}
+	return e.config.Failure()
 }
 
 // Explain says why a pod goes where it goes, or nowhere: JSON as `vgpusim explain --json` prints it. False if there is no

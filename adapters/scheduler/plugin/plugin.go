@@ -28,6 +28,7 @@ type plugin struct {
 	touched    map[api.TaskID]struct{}    // pods that were booked or suspended in this session
 	preempting atomic.Pointer[preempting] // where room is made at present; may be nil
 	sums       sums
+	parallel   bool     // nodes are tried for preemption in several goroutines
 	trying     sync.Map // preemptors (*api.TaskInfo) for whom the other plugins are asked
 }
 
@@ -44,7 +45,7 @@ func (p *plugin) Name() string { return Name }
 func (p *plugin) OnSessionOpen(ssn *framework.Session) {
 	p.candidates = map[api.TaskID][]string{}
 	p.touched = map[api.TaskID]struct{}{}
-	p.failure = p.engine.configure(p.arguments, ssn.KubeClient())
+	p.failure = p.engine.configure(p.arguments, ssn.Configurations, ssn.KubeClient())
 	p.cluster = p.engine.cluster
 	ssn.AddPredicateFn(Name, p.predicate)
 	if p.failure != nil {
@@ -54,14 +55,14 @@ func (p *plugin) OnSessionOpen(ssn *framework.Session) {
 	p.engine.follow(ssn)
 	p.sums = leaveToTheCore(ssn, p.cluster)
 	ssn.AddPrePredicateFn(Name, p.prePredicate)
-	if p.weight > 0 {
-		ssn.AddBatchNodeOrderFn(Name, p.batchNodeOrder)
-	} else {
+	ssn.AddBatchNodeOrderFn(Name, p.batchNodeOrder)
+	if p.weight == 0 {
 		ssn.AddBestNodeFn(Name, p.bestNode)
 	}
 	ssn.AddEventHandler(&framework.EventHandler{AllocateFunc: p.allocate, DeallocateFunc: p.deallocate})
 	p.addPreemption(ssn)
-	ssn.RegisterBinder(Name, &binder{engine: p.engine, client: ssn.KubeClient()})
+	ssn.RegisterBinder(Name, &binder{engine: p.engine, client: ssn.KubeClient(),
+		lockNodes: p.engine.settings.lockNodes})
 }
 
 // follow brings the core to the session's objects.
@@ -142,6 +143,7 @@ func (p *plugin) answers(task *api.TaskInfo) (*live.Answers, error) {
 }
 
 func (p *plugin) prePredicate(task *api.TaskInfo) error {
+	p.sums.letGo()
 	if !p.wantsDevices(task) {
 		return nil
 	}
@@ -204,7 +206,8 @@ func (p *plugin) bestNode(task *api.TaskInfo, scores map[float64][]*api.NodeInfo
 	return nodes[best]
 }
 
-// batchNodeOrder is for clusters that weigh our score with those of other plugins.
+// batchNodeOrder is for clusters that weigh our score with those of other plugins. Without a weight it only has
+// preemption look first at nodes where the pod fits.
 func (p *plugin) batchNodeOrder(task *api.TaskInfo, nodes []*api.NodeInfo) (map[string]float64, error) {
 	if !p.wantsDevices(task) {
 		return map[string]float64{}, nil
@@ -213,8 +216,19 @@ func (p *plugin) batchNodeOrder(task *api.TaskInfo, nodes []*api.NodeInfo) (map[
 	if err != nil {
 		return nil, err
 	}
-	ofAll := answers.Scores()
 	scores := make(map[string]float64, len(nodes))
+	if p.weight == 0 {
+		if answers.Fitting() == 0 {
+			return scores, nil
+		}
+		for _, node := range nodes {
+			if answers.Refusal(node.Name) == "" {
+				scores[node.Name] = plenty
+			}
+		}
+		return scores, nil
+	}
+	ofAll := answers.Scores()
 	for _, node := range nodes {
 		scores[node.Name] = p.weight * ofAll[node.Name]
 	}

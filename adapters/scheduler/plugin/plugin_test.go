@@ -28,6 +28,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/uthelper"
 	"volcano.sh/volcano/pkg/scheduler/util"
 
+	"vgpualloc.example/adapters/live"
 	"vgpualloc.example/adapters/vga"
 )
 
@@ -93,7 +94,8 @@ type scene struct {
 	log    string
 }
 
-func open(t *testing.T, objects uthelper.TestCommonStruct, arguments framework.Arguments) *scene {
+func open(t *testing.T, objects uthelper.TestCommonStruct, arguments framework.Arguments,
+	configurations ...conf.Configuration) *scene {
 	t.Helper()
 	s := &scene{TestCommonStruct: &objects, engine: NewEngine(), log: filepath.Join(t.TempDir(), "decisions.jsonl")}
 	given := framework.Arguments{logArgument: s.log}
@@ -113,7 +115,7 @@ func open(t *testing.T, objects uthelper.TestCommonStruct, arguments framework.A
 			Arguments: arguments}
 	}
 	s.ssn = objects.RegisterSession([]conf.Tier{{Plugins: []conf.PluginOption{all(Name, given),
-		all(priority.PluginName, nil), all(gang.PluginName, nil), all(conformance.PluginName, nil)}}}, nil)
+		all(priority.PluginName, nil), all(gang.PluginName, nil), all(conformance.PluginName, nil)}}}, configurations)
 	for _, pod := range objects.Pods { // what is written on them has to be somewhere
 		_, err := s.ssn.KubeClient().CoreV1().Pods("ns").Create(context.Background(), pod, metav1.CreateOptions{})
 		if err != nil {
@@ -232,16 +234,25 @@ func TestAGangThatDoesNotFitLeavesNothing(t *testing.T) {
 
 // Amounts added up over the node say that there is room: no card has it.
 func TestPreemptionMakesRoomOnADevice(t *testing.T) {
+	t.Run("node by node", func(t *testing.T) { preemptionMakesRoom(t) })
+	t.Run("on copies of nodes", func(t *testing.T) {
+		preemptionMakesRoom(t, conf.Configuration{Name: "preempt",
+			Arguments: map[string]interface{}{preempt.EnableTopologyAwarePreemptionKey: true}})
+	})
+}
+
+func preemptionMakesRoom(t *testing.T, configurations ...conf.Configuration) {
 	high, low := util.BuildPriorityClass("high", 1000), util.BuildPriorityClass("low", 10)
 	s := open(t, uthelper.TestCommonStruct{
-		Nodes: []*v1.Node{node("a", 16384, 16384)},
+		Nodes: []*v1.Node{node("a", 16384, 16384), node("empty"), node("small", 8192), node("full", 16384)},
 		Pods: []*v1.Pod{running("v1", "pg1", "a", "GPU-a-0", 8000), running("v2", "pg2", "a", "GPU-a-1", 8000),
-			pod("wants", "pg3", 12000)},
+			running("v3", "pg1", "small", "GPU-small-0", 8000), running("v4", "pg2", "full", "GPU-full-0", 8000),
+			running("v5", "pg1", "a", "GPU-a-1", 2000), pod("wants", "pg3", 12000)},
 		PodGroups: []*vcv1.PodGroup{group("pg1", 0, "q", "low", vcv1.PodGroupRunning),
 			group("pg2", 0, "q", "high", vcv1.PodGroupRunning), group("pg3", 1, "q", "high", vcv1.PodGroupInqueue)},
 		PriClass:      []*schedulingv1.PriorityClass{high, low},
 		ExpectBindMap: map[string]string{}, ExpectEvicted: []string{"ns/v1"}, ExpectEvictNum: 1,
-	}, nil)
+	}, nil, configurations...)
 	s.Run([]framework.Action{allocate.New(), preempt.New()})
 	s.check(t)
 	s.Close()
@@ -255,13 +266,14 @@ func TestPreemptionMakesRoomOnADevice(t *testing.T) {
 
 func TestReclaimAsksForWholeRoom(t *testing.T) {
 	s := open(t, uthelper.TestCommonStruct{
-		Nodes: []*v1.Node{node("a", 16384)},
-		Pods:  []*v1.Pod{running("v1", "pg1", "a", "GPU-a-0", 12000), pod("wants", "pg3", 12000)},
+		Nodes: []*v1.Node{node("a", 16384), node("empty"), node("small", 8192)},
+		Pods: []*v1.Pod{running("v1", "pg1", "a", "GPU-a-0", 6000), running("v2", "pg1", "a", "GPU-a-0", 6000),
+			running("v3", "pg1", "small", "GPU-small-0", 6000), pod("wants", "pg3", 15000)},
 		PodGroups: []*vcv1.PodGroup{group("pg1", 0, "q1", "low", vcv1.PodGroupRunning),
 			group("pg3", 1, "q2", "high", vcv1.PodGroupInqueue)},
 		Queues:        []*vcv1.Queue{util.BuildQueue("q1", 1, nil), util.BuildQueue("q2", 1, nil)},
 		PriClass:      []*schedulingv1.PriorityClass{util.BuildPriorityClass("high", 1000), util.BuildPriorityClass("low", 10)},
-		ExpectBindMap: map[string]string{}, ExpectEvicted: []string{"ns/v1"}, ExpectEvictNum: 1,
+		ExpectBindMap: map[string]string{}, ExpectEvicted: []string{"ns/v1", "ns/v2"}, ExpectEvictNum: 2,
 	}, nil)
 	s.Run([]framework.Action{allocate.New(), reclaim.New()})
 	s.check(t)
@@ -293,6 +305,48 @@ func TestAPodThatCouldNotBeBoundHasNothing(t *testing.T) {
 	s.Close()
 }
 
+func TestOnePodAtATimeStartsOnALockedNode(t *testing.T) {
+	s := open(t, uthelper.TestCommonStruct{
+		Nodes:            []*v1.Node{node("a", 16384)},
+		Pods:             []*v1.Pod{pod("p", "pg1", 2000), pod("q", "pg2", 2000)},
+		PodGroups:        []*vcv1.PodGroup{group("pg1", 1, "q", "", vcv1.PodGroupInqueue), group("pg2", 1, "q", "", vcv1.PodGroupInqueue)},
+		MinimalBindCheck: true, ExpectBindsNum: 1,
+	}, framework.Arguments{nodeLockArgument: true})
+	nodes := s.ssn.KubeClient().CoreV1().Nodes()
+	if _, err := nodes.Create(context.Background(), node("a", 16384), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	s.Run([]framework.Action{allocate.New()})
+	s.check(t)
+	locked, err := nodes.Get(context.Background(), "a", metav1.GetOptions{})
+	if err != nil || locked.Annotations["hamivgpu"] == "" {
+		t.Error(locked.Annotations, err)
+	}
+	var states []vga.PodState
+	for _, uid := range []string{"ns-p", "ns-q"} {
+		state, _ := s.engine.cluster.Pod(uid)
+		states = append(states, state)
+	}
+	if states[0]+states[1] != vga.PodCommitted+vga.PodWaiting {
+		t.Error("one is bound and one waits", states)
+	}
+	client := s.ssn.KubeClient()
+	if err := lockNode(context.Background(), client, "a", "hamivgpu"); err == nil || !strings.Contains(err.Error(), "is locked since") {
+		t.Error(err)
+	}
+	locked.Annotations["hamivgpu"] = "2020-01-01T00:00:00Z" // whoever took it has gone
+	if _, err := nodes.Update(context.Background(), locked, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := lockNode(context.Background(), client, "a", "hamivgpu"); err != nil {
+		t.Error(err)
+	}
+	if err := unlockNode(context.Background(), client, "a", "hamivgpu"); err != nil {
+		t.Error(err)
+	}
+	s.Close()
+}
+
 func TestBadArgumentsAreTold(t *testing.T) {
 	for _, arguments := range []framework.Arguments{{"vgpualloc.policy": "best"}, {"vgpualloc.polciy": "fgd"},
 		{"deviceshare.SchedulePolicy": "bestfit"}, {"vgpualloc.weight": "much"}} {
@@ -311,6 +365,35 @@ func TestBadArgumentsAreTold(t *testing.T) {
 			}
 		}
 		s.Close()
+	}
+}
+
+func TestWhatIsSetForMindClusterIsPassedOn(t *testing.T) {
+	for text, word := range map[string]string{"false": "", "true": "presetVirtualDevice"} {
+		settings, err := readArguments(framework.Arguments{"deviceshare.AscendMindClusterVNPUEnable": true},
+			[]conf.Configuration{{Name: "init-params", Arguments: map[string]interface{}{"presetVirtualDevice": text}},
+				{Name: "allocate", Arguments: map[string]interface{}{"other": "thing"}}})
+		if err != nil || strings.Contains(settings.deviceshare, "other") {
+			t.Error(settings, err)
+		}
+		cluster, err := live.New(settings.options("", ""), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = cluster.Tell([]byte(`{"kind":"Pod","metadata":{"name":"p","uid":"p",
+			"labels":{"ring-controller.atlas":"ascend-310P","vnpu-level":"low"}},"spec":{"containers":[{"name":"main",
+			"resources":{"limits":{"huawei.com/npu-core":"2"}}}]}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		answers, err := cluster.Ask("p", "default/p")
+		if err != nil || (answers.Failure() != nil) != (word != "") || answers.Failure() != nil &&
+			!strings.Contains(answers.Failure().Error(), word) {
+			t.Error(text, answers, err)
+		}
+		if err := cluster.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

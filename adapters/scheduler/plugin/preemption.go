@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	fwk "k8s.io/kube-scheduler/framework"
+	"volcano.sh/volcano/pkg/scheduler/actions/preempt"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 	"volcano.sh/volcano/pkg/scheduler/plugins/util"
@@ -13,10 +14,11 @@ import (
 // preempting is the pod for which room is made on a node at present.
 type preempting struct {
 	task api.TaskID
-	node string
+	node string // empty: on one where nothing can be evicted
 }
 
 func (p *plugin) addPreemption(ssn *framework.Session) {
+	p.parallel = triesInParallel(ssn)
 	ssn.AddPreemptableFn(Name, p.victims(ssn, ssn.Preemptable, false))
 	ssn.AddReclaimableFn(Name, p.victims(ssn, ssn.Reclaimable, true))
 	ssn.AddAllocatableFn(Name, p.allocatable)
@@ -25,12 +27,23 @@ func (p *plugin) addPreemption(ssn *framework.Session) {
 	ssn.AddSimulatePredicateFn(Name, p.simulatePredicate)
 }
 
+// triesInParallel is whether the action preempt looks at several nodes at once, on copies of them.
+func triesInParallel(ssn *framework.Session) bool {
+	parallel := false
+	framework.GetArgOfActionFromConf(ssn.Configurations, "preempt").GetBool(&parallel, preempt.EnableTopologyAwarePreemptionKey)
+	return parallel
+}
+
 // victims finds by trial which pods of a node have to go: of those that the other plugins agree to (which `ask` tells),
 // none that could stay.
 func (p *plugin) victims(ssn *framework.Session,
 	ask func(*api.TaskInfo, []*api.TaskInfo) []*api.TaskInfo, reclaiming bool) api.EvictableFn {
 	return func(preemptor *api.TaskInfo, preemptees []*api.TaskInfo) ([]*api.TaskInfo, int) {
-		if _, asking := p.trying.Load(preemptor); asking || !p.wantsDevices(preemptor) || len(preemptees) == 0 {
+		if _, asking := p.trying.Load(preemptor); asking || !p.wantsDevices(preemptor) {
+			return preemptees, util.Abstain
+		}
+		if len(preemptees) == 0 { // on which node is not said
+			p.preempting.Store(&preempting{task: preemptor.UID})
 			return preemptees, util.Abstain
 		}
 		// A copy of the preemptor marks the question: nodes may be tried out in several goroutines at once.
@@ -40,6 +53,7 @@ func (p *plugin) victims(ssn *framework.Session,
 		p.trying.Delete(marked)
 
 		node := preemptees[0].NodeName
+		p.preempting.Store(&preempting{preemptor.UID, node})
 		byUID := map[string]*api.TaskInfo{}
 		var important []string // first
 		for queue := ssn.BuildVictimsPriorityQueue(agreed, preemptor); !queue.Empty(); {
@@ -50,9 +64,11 @@ func (p *plugin) victims(ssn *framework.Session,
 		}
 		victims, possible := p.cluster.Victims(string(preemptor.Pod.UID), node, important)
 		if !possible {
+			if !p.parallel {
+				p.sums.block(ssn.Nodes[node], preemptor)
+			}
 			return nil, util.Reject
 		}
-		p.preempting.Store(&preempting{preemptor.UID, node})
 		result := make([]*api.TaskInfo, 0, len(victims))
 		for _, uid := range victims {
 			result = append(result, byUID[uid])
@@ -70,6 +86,10 @@ func (p *plugin) allocatable(_ *api.QueueInfo, candidate *api.TaskInfo) bool {
 	room := p.preempting.Load()
 	if room == nil || room.task != candidate.UID {
 		return true
+	}
+	if room.node == "" { // nodes where it fits are tried before others
+		answers, err := p.answers(candidate)
+		return err == nil && answers.Fitting() > 0
 	}
 	return p.cluster.FitsWithout(string(candidate.Pod.UID), room.node, nil)
 }

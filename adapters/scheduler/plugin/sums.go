@@ -17,13 +17,12 @@ const plenty = 1e15
 // halves that are free make no whole. So a session's nodes have plenty of them, and the core says what there is, in
 // numbers. Queues count what nodes report, as ever.
 type sums struct {
-	resources []v1.ResourceName // that the core reads, of pods that wait
-	held      *api.NodeInfo     // has less than plenty, until letGo
-	resource  v1.ResourceName
+	resources []v1.ResourceName                   // that the core reads, of pods that wait
+	held      map[*api.NodeInfo][]v1.ResourceName // of which nodes have less than plenty, until letGo
 }
 
 func leaveToTheCore(ssn *framework.Session, cluster *live.Cluster) sums {
-	result := sums{}
+	result := sums{held: map[*api.NodeInfo][]v1.ResourceName{}}
 	seen := map[v1.ResourceName]bool{}
 	for _, job := range ssn.Jobs {
 		for _, task := range job.TaskStatusIndex[api.Pending] {
@@ -44,28 +43,43 @@ func leaveToTheCore(ssn *framework.Session, cluster *live.Cluster) sums {
 	return result
 }
 
-// holdBack has Volcano find that there is room for a preemptor only when all victims are evicted: its action reclaim
-// stops as soon as sums say so.
-func (s *sums) holdBack(node *api.NodeInfo, preemptor *api.TaskInfo, victims []*api.TaskInfo) {
-	s.letGo()
+// block has Volcano find that there is no room for a preemptor on a node, whatever is evicted there.
+func (s *sums) block(node *api.NodeInfo, preemptor *api.TaskInfo) {
 	for _, name := range s.resources {
-		wanted, of := preemptor.InitResreq.ScalarResources[name], 0.0
-		for _, victim := range victims {
-			of += victim.Resreq.ScalarResources[name]
+		if preemptor.InitResreq.ScalarResources[name] > 0 {
+			s.set(node, name, -plenty)
+			return
 		}
-		if wanted == 0 || of == 0 {
-			continue
-		}
-		others := node.FutureIdle().ScalarResources[name] - node.Idle.ScalarResources[name] // releasing and pipelined
-		node.Idle.SetScalar(name, wanted-of-others)
-		s.held, s.resource = node, name
-		return
 	}
 }
 
+// holdBack has Volcano find that there is room for a preemptor only when all victims are evicted: its action reclaim
+// stops as soon as sums say so.
+func (s *sums) holdBack(node *api.NodeInfo, preemptor *api.TaskInfo, victims []*api.TaskInfo) {
+	for _, name := range s.resources {
+		wanted, ofVictims := preemptor.InitResreq.ScalarResources[name], 0.0
+		for _, victim := range victims {
+			ofVictims += victim.Resreq.ScalarResources[name]
+		}
+		if wanted > 0 && ofVictims > 0 {
+			released := node.FutureIdle().ScalarResources[name] - node.Idle.ScalarResources[name]
+			s.set(node, name, wanted-ofVictims-released)
+			return
+		}
+	}
+}
+
+func (s *sums) set(node *api.NodeInfo, name v1.ResourceName, amount float64) {
+	node.Idle.SetScalar(name, amount)
+	s.held[node] = append(s.held[node], name)
+}
+
+// letGo gives all nodes plenty again.
 func (s *sums) letGo() {
-	if s.held != nil {
-		s.held.Idle.SetScalar(s.resource, plenty)
-		s.held = nil
+	for node, names := range s.held {
+		for _, name := range names {
+			node.Idle.SetScalar(name, plenty)
+		}
+		delete(s.held, node)
 	}
 }

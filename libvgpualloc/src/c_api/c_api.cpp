@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,13 +15,11 @@
 #include <vector>
 
 #include "figures_json.hpp"
-#include "vgpualloc/catalog/catalog.hpp"
 #include "vgpualloc/explain/words.hpp"
-#include "vgpualloc/kube/device_config.hpp"
 #include "vgpualloc/kube/objects.hpp"
-#include "vgpualloc/kube/scheduler_config.hpp"
 #include "vgpualloc/live/live_cluster.hpp"
 #include "vgpualloc/live/live_figures.hpp"
+#include "vgpualloc/live/live_options.hpp"
 #include "vgpualloc/version.hpp"
 #include "vgpuformats/json.hpp"
 
@@ -33,7 +32,6 @@ using vgpualloc::node_index;
 using vgpualloc::node_opinion;
 using vgpualloc::rejection_code;
 using vgpualloc::rejection_detail;
-using vgpualloc::unexpected;
 using vgpuformats::document;
 
 struct vga_cluster {
@@ -137,30 +135,17 @@ vga_answer answer_of(const node_opinion& opinion) {
 
 std::string_view text_or_empty(const char* text) { return text == nullptr ? std::string_view{} : text; }
 
+std::optional<std::string> maybe_text(const char* text) {
+    return text == nullptr ? std::nullopt : std::optional<std::string>{text};
+}
+
 expected<live_options> read_options(const vga_options* options) {
-    live_options result;
-    if (options == nullptr) return result;
-    if (options->policy != nullptr) result.policy = options->policy;
-    if (options->device_policy != nullptr) result.device_policy = options->device_policy;
-    auto catalog = vgpualloc::built_in_catalog();
-    if (options->catalog != nullptr) {
-        auto merged = vgpualloc::merge_file(catalog, options->catalog, "catalog");
-        if (!merged) return unexpected(std::move(merged).error());
-        catalog = *std::move(merged);
-    }
-    result.config = vgpualloc::make_dialect_config(catalog);
-    if (options->device_config != nullptr) {
-        auto config =
-            vgpualloc::kube::read_device_config(std::move(result.config), options->device_config, "device_config");
-        if (!config) return unexpected(std::move(config).error());
-        result.config = *std::move(config);
-    }
-    if (options->scheduler_config != nullptr) {
-        auto arguments = vgpualloc::kube::parse_scheduler_config(options->scheduler_config, "scheduler_config");
-        if (!arguments) return unexpected(std::move(arguments).error());
-        result.config.exclusive_rules = arguments->exclusive_rules;
-    }
-    return result;
+    if (options == nullptr) return live_options{};
+    return vgpualloc::read_live_options({.policy = maybe_text(options->policy),
+                                         .device_policy = maybe_text(options->device_policy),
+                                         .catalog = maybe_text(options->catalog),
+                                         .device_config = maybe_text(options->device_config),
+                                         .scheduler_config = maybe_text(options->scheduler_config)});
 }
 
 /// A structure that may be of an older header has at least the fields of version 1.

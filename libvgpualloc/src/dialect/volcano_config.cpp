@@ -347,6 +347,11 @@ bool is_enabled(const plugin_arguments& arguments, std::string_view name) {
     return flag != flag_arguments.end() && arguments.*(flag->field);
 }
 
+bool enables_something(const plugin_arguments& arguments) {
+    return arguments.gpu_sharing || arguments.gpu_number || arguments.vgpu || arguments.mindcluster_vnpu ||
+           arguments.hami_vnpu;
+}
+
 expected<plugin_arguments> parse_plugin_arguments(const kubernetes::text_map& arguments) {
     plugin_arguments result;
     for (const auto& [name, written] : arguments) {

@@ -42,11 +42,39 @@ error refused_policy(const char* field, const std::string& policy, std::string e
             .expected = std::move(expectation)};
 }
 
+/// Why the pod's dialect is not served, if deviceshare's arguments say so.
+std::optional<error> check_served(const live_options& options, const dialect_set& dialects,
+                                  const kube::snapshot_pod& pod) {
+    const dialect* const spoken = dialects.find(pod.dialect);
+    if (spoken == nullptr || !options.deviceshare) return std::nullopt;
+    const std::string_view argument = spoken->deviceshare(pod.object).argument;
+    if (argument == "AscendMindClusterVNPUEnable" && options.deviceshare->preset_virtual_devices) {
+        return error{.code = error_code::unsupported,
+                     .where = {},
+                     .field = "presetVirtualDevice",
+                     .value = "true",
+                     .expected = "false: NPUs are cut as pods come"};
+    }
+    if (argument.empty() || !enables_something(*options.deviceshare) ||
+        is_enabled(*options.deviceshare, "deviceshare." + std::string{argument})) {
+        return std::nullopt;
+    }
+    return error{.code = error_code::unsupported,
+                 .where = {},
+                 .field = "dialect",
+                 .value = pod.dialect,
+                 .expected = "argument deviceshare." + std::string{argument} + ": true"};
+}
+
 /// A policy for a scheduler whose decisions follow from what it was told.
 expected<std::unique_ptr<policy>> make_live_policy(const char* field, const std::string& spelling,
                                                    const workload& typical) {
     auto scorer = make_policy(spelling, {.target = typical, .seed = 0});
-    if (!scorer) return scorer;
+    if (!scorer) {
+        error failure = std::move(scorer).error();
+        if (failure.field == "policy") failure.field = field;
+        return unexpected(std::move(failure));
+    }
     const policy_traits traits = (*scorer)->traits();
     if (traits.nodes == ties::drawn || traits.devices == ties::drawn) {
         return unexpected(refused_policy(field, spelling, "a policy that draws nothing"));
@@ -227,6 +255,7 @@ const live_cluster::known_pod* live_cluster::read(std::string_view uid) {
     if (!entry.failure) {
         if (auto checked = check_request(entry.pod.request); !checked) entry.failure = std::move(checked).error();
     }
+    if (!entry.failure) entry.failure = check_served(options_, view_.dialects(), entry.pod);
     return &pods_.emplace(*name, std::move(entry)).first->second;
 }
 

@@ -196,6 +196,22 @@ TEST(live_cluster, a_pod_that_asks_for_nonsense_says_why) {
     EXPECT_EQ(live->state_of("u"), live_pod_state::waiting);
 }
 
+TEST(live_cluster, deviceshares_arguments_say_which_dialects_are_served) {
+    const auto failure_under = [](const vgpualloc::dialects::volcano::plugin_arguments& arguments) {
+        const auto live = live_of(two_nodes + named_pod("p", "u", vgpu(1, 1000)));
+        auto options = live->configured();
+        options.deviceshare = arguments;
+        EXPECT_TRUE(live->configure(std::move(options)));
+        EXPECT_TRUE(live->wants_devices("u"));
+        const auto failure = live->failure_of("u");
+        return failure ? failure->message() : std::string{};
+    };
+    EXPECT_EQ(failure_under({}), ""); // nothing is enabled: everything is
+    EXPECT_EQ(failure_under({.vgpu = true}), "");
+    EXPECT_THAT(failure_under({.hami_vnpu = true}), HasSubstr("deviceshare.VGPUEnable: true"));
+    EXPECT_EQ(failure_under({.hami_vnpu = true, .preset_virtual_devices = true}), failure_under({.hami_vnpu = true}));
+}
+
 TEST(live_cluster, a_configuration_may_change_while_pods_run) {
     const auto live = live_of(two_nodes + gpu_node("m", card("M", "mig")) + named_pod("p", "u", vgpu(1, 3000)) +
                               named_pod("r", "v", vgpu(1, 1000), "n0", "volcano.sh/vgpu-ids-new: 'A,NVIDIA,1000,0:'"));

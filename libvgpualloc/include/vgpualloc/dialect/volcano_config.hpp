@@ -76,12 +76,12 @@ struct plugin_arguments {
     bool node_lock = false;
     bool mindcluster_vnpu = false;
     bool hami_vnpu = false;
-    std::string schedule_policy;      ///< binpack, spread or none
+    std::string schedule_policy{};    ///< binpack, spread or none
     std::int64_t schedule_weight = 0; ///< 1 where a policy is given and no weight (Volcano: 0, which ranks no node)
     bool weight_assumed = false;      ///< that is so
     std::string config_map_name = "volcano-vgpu-device-config";
     std::string config_map_namespace = "kube-system";
-    std::vector<kubernetes::text_map> exclusive_rules; ///< for volcano_vgpu::options, in the order given
+    std::vector<kubernetes::text_map> exclusive_rules{}; ///< for volcano_vgpu::options, in the order given
     /// Arguments of the scheduler's entry init-params: presetVirtualDevice is true, and virtual NPUs are made by hand.
     bool preset_virtual_devices = false;
 
@@ -90,6 +90,9 @@ struct plugin_arguments {
 
 /// Whether the argument of that name ("deviceshare.VGPUEnable") is one that enables something, and does.
 [[nodiscard]] bool is_enabled(const plugin_arguments& arguments, std::string_view name);
+
+/// Whether some dialect is enabled.
+[[nodiscard]] bool enables_something(const plugin_arguments& arguments);
 
 /// Reads the arguments, keyed `deviceshare.<Name>`; `deviceshare.GPUExclusiveRules` is JSON, a list of objects with
 /// text values. Error unknown_name for any other key, unsupported for combinations with which Volcano ends: sharing by

@@ -17,6 +17,7 @@
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/core/ids.hpp"
 #include "vgpualloc/dialect/all.hpp"
+#include "vgpualloc/dialect/volcano_config.hpp"
 #include "vgpualloc/explain/answers.hpp"
 #include "vgpualloc/kube/cluster_view.hpp"
 #include "vgpualloc/kube/objects.hpp"
@@ -34,6 +35,9 @@ struct live_options {
     std::string policy = explaining::default_policy;
     std::string device_policy{};
     dialect_config config = make_dialect_config();
+    /// Arguments of Volcano's plugin deviceshare: pods are refused whose dialect is one of its that it does not enable.
+    /// None, or with nothing enabled: every dialect is served.
+    std::optional<dialects::volcano::plugin_arguments> deviceshare{};
 };
 
 /// What one node says to a pod.

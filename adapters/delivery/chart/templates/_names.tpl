@@ -1,0 +1,18 @@
+{{/* Labels of everything that the chart makes. */}}
+{{- define "vgpualloc.labels" -}}
+app.kubernetes.io/name: {{ .Chart.Name }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- end }}
+
+{{/* An image as a container names it: (list . .Values.scheduler.image "scheduler.image"). */}}
+{{- define "vgpualloc.image" -}}
+{{- $root := index . 0 }}{{ $image := index . 1 -}}
+{{ required (printf "%s.repository: where the image was pushed to (no image is published)" (index . 2)) $image.repository }}:{{ $image.tag | default $root.Chart.AppVersion }}
+{{- end }}
+
+{{/* The namespaces whose ConfigMaps are read, each once. */}}
+{{- define "vgpualloc.configNamespaces" -}}
+{{ append .Values.deviceConfig.namespaces .Values.deviceConfig.namespace | uniq | sortAlpha | toJson }}
+{{- end }}

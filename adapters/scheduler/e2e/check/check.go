@@ -1,0 +1,363 @@
+// Package check looks at the objects of a cluster and says what is wrong with what its pods were given. It reads the
+// annotations itself, by their published form, and shares nothing with the scheduler or the core that wrote them.
+package check
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+)
+
+// Cluster is what the API server tells.
+type Cluster struct {
+	Nodes      []*corev1.Node
+	Pods       []*corev1.Pod
+	ConfigMaps []*corev1.ConfigMap
+	Groups     []*schedulingv1beta1.PodGroup
+}
+
+// Options say what more is expected than that nothing was given twice.
+type Options struct {
+	// Settled: nothing is under way. Gangs are then whole, and no pod without a node carries a device annotation.
+	Settled bool
+	// Health: no pod is on a device that is registered as unhealthy. Only where devices do not change under the pods.
+	Health bool
+}
+
+// The rules that can be broken.
+const (
+	Overcommit      = "overcommit"       // more given than a device has
+	InstanceTwice   = "instance_twice"   // one MIG instance given to two, or two that overlap
+	GroupsMixed     = "groups_mixed"     // instances of two ways of cutting on one card
+	NotShared       = "not_shared"       // devices shared that should not be
+	NoAnnotation    = "no_annotation"    // bound without being told which device
+	BadAnnotation   = "bad_annotation"   // cannot be read, or contradicts another annotation
+	UnknownDevice   = "unknown_device"   // not one of the node's
+	SickDevice      = "sick_device"      // registered as unhealthy
+	AmountDiffers   = "amount_differs"   // not what the pod asks for
+	GangBroken      = "gang_broken"      // some members run, fewer than the group's minimum
+	LeftBehind      = "left_behind"      // an annotation on a pod that has no node
+	BadRegistration = "bad_registration" // a node that cannot be read
+)
+
+// Violation is one thing that is wrong.
+type Violation struct {
+	Rule   string   `json:"rule"`
+	Node   string   `json:"node,omitempty"`
+	Device string   `json:"device,omitempty"`
+	Pods   []string `json:"pods,omitempty"`
+	Text   string   `json:"text"`
+}
+
+func (violation Violation) String() string {
+	text := violation.Rule + ": "
+	if violation.Node != "" {
+		text += "node " + violation.Node + ": "
+	}
+	if violation.Device != "" {
+		text += "device " + violation.Device + ": "
+	}
+	text += violation.Text
+	if len(violation.Pods) > 0 {
+		text += " (pods " + strings.Join(violation.Pods, ", ") + ")"
+	}
+	return text
+}
+
+// Report is what a check found.
+type Report struct {
+	Violations []Violation    `json:"violations"`
+	Pods       int            `json:"pods"`
+	Bound      int            `json:"bound"`
+	Pending    int            `json:"pending"`
+	ByDialect  map[string]int `json:"bound_by_dialect"`
+	Devices    int            `json:"devices_in_use"`
+	Gangs      int            `json:"gangs_running"`
+	// Waiting has, for each pod without a node, what its name begins with and what the scheduler says of it.
+	Waiting []string `json:"waiting"`
+}
+
+// ByRule counts the violations.
+func (report Report) ByRule() map[string]int {
+	result := map[string]int{}
+	for _, violation := range report.Violations {
+		result[violation.Rule]++
+	}
+	return result
+}
+
+// A device as its node registers it. What it has is counted by name: memory, cores, slots and what else a kind has.
+type device struct {
+	id   string
+	sick bool
+	has  map[string]int
+	mode string
+	// groups are the instances of a MIG card: group, then the memory of each position. Nil for others.
+	groups map[string][]int
+}
+
+// A use is what one container has of one device.
+type use struct {
+	pod    *corev1.Pod
+	device string
+	part   string // the MIG instance or template
+	takes  map[string]int
+}
+
+// A wish is what one container asks for. Amounts that depend on the device are checked by the dialect.
+type wish struct {
+	devices int
+	amounts map[string]int
+}
+
+// A dialect reads one way of spelling.
+type dialect struct {
+	name string
+	// annotation is what a pod that was given devices has to carry.
+	annotation string
+	// wishes has one entry for each regular container that asks, nil if the pod asks for nothing of this dialect.
+	wishes func(pod *corev1.Pod) []wish
+	// devices are those of a node. ok is false where the node does not speak the dialect.
+	devices func(node *corev1.Node) (list []device, ok bool, err error)
+	// uses are read from the pod's annotations, one list for each container that asks.
+	uses func(pod *corev1.Pod, wishes []wish) ([][]use, error)
+	// amounts says what is wrong with what a container got, "" if nothing.
+	amounts func(wanted wish, on device, given use) string
+	// sharing says what is wrong with who is on a device, beside the sums.
+	sharing func(on device, uses []use) []Violation
+	// consistent says what else of the pod's annotations is wrong, "" if nothing.
+	consistent func(pod *corev1.Pod) string
+}
+
+// Check looks at everything.
+func Check(cluster Cluster, options Options) Report {
+	checker := &checker{options: options, report: Report{ByDialect: map[string]int{}}, nodes: map[string]*corev1.Node{}}
+	for _, node := range cluster.Nodes {
+		checker.nodes[node.Name] = node
+	}
+	config, err := readConfig(cluster.ConfigMaps)
+	if err != nil {
+		checker.add(Violation{Rule: BadRegistration, Text: err.Error()})
+		return checker.report
+	}
+	dialects := []dialect{volcano(config), gpushare(), ascend(config), hami(), mindcluster(cluster.ConfigMaps), cce()}
+	for _, pod := range cluster.Pods {
+		checker.count(pod)
+	}
+	for _, spoken := range dialects {
+		checker.dialect(spoken, cluster.Pods)
+	}
+	if options.Settled {
+		checker.gangs(cluster)
+		for _, spoken := range dialects {
+			checker.leftBehind(spoken, cluster.Pods)
+		}
+	}
+	return checker.report
+}
+
+type checker struct {
+	options Options
+	report  Report
+	nodes   map[string]*corev1.Node
+}
+
+func (checker *checker) add(violation Violation) {
+	checker.report.Violations = append(checker.report.Violations, violation)
+}
+
+func (checker *checker) count(pod *corev1.Pod) {
+	checker.report.Pods++
+	switch {
+	case holds(pod):
+		checker.report.Bound++
+	case pod.Spec.NodeName == "":
+		checker.report.Pending++
+		kind, _, _ := strings.Cut(pod.Name, "-0")
+		message := "nothing said"
+		for _, condition := range pod.Status.Conditions {
+			if condition.Type == corev1.PodScheduled {
+				message = condition.Message
+			}
+		}
+		checker.report.Waiting = append(checker.report.Waiting, kind+": "+message)
+	}
+}
+
+// holds says whether a pod has its devices: from the bind until its containers have ended, however it is told to end.
+func holds(pod *corev1.Pod) bool {
+	return pod.Spec.NodeName != "" && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
+}
+
+type place struct{ node, device string }
+
+func (checker *checker) dialect(spoken dialect, pods []*corev1.Pod) {
+	registered := map[string]map[string]device{}
+	for name, node := range checker.nodes {
+		list, ok, err := spoken.devices(node)
+		if err != nil {
+			checker.add(Violation{Rule: BadRegistration, Node: name, Text: spoken.name + ": " + err.Error()})
+		}
+		if !ok || err != nil {
+			continue
+		}
+		registered[name] = map[string]device{}
+		for _, card := range list {
+			registered[name][card.id] = card
+		}
+	}
+	used := map[place][]use{}
+	for _, pod := range pods {
+		wishes := spoken.wishes(pod)
+		if len(wishes) == 0 || !holds(pod) {
+			continue
+		}
+		checker.report.ByDialect[spoken.name]++
+		for _, given := range checker.pod(spoken, pod, wishes, registered[pod.Spec.NodeName]) {
+			at := place{pod.Spec.NodeName, given.device}
+			used[at] = append(used[at], given)
+		}
+	}
+	checker.report.Devices += len(used)
+	places := slices.SortedFunc(maps.Keys(used), func(a, b place) int {
+		return strings.Compare(a.node+" "+a.device, b.node+" "+b.device)
+	})
+	for _, at := range places {
+		checker.device(spoken, at, registered[at.node][at.device], used[at])
+	}
+}
+
+// pod checks what one pod was given and returns what of it is on devices that the node has.
+func (checker *checker) pod(spoken dialect, pod *corev1.Pod, wishes []wish, devices map[string]device) []use {
+	wrong := func(rule, text string) {
+		checker.add(Violation{Rule: rule, Node: pod.Spec.NodeName, Pods: []string{key(pod)}, Text: spoken.name + ": " + text})
+	}
+	if pod.Annotations[spoken.annotation] == "" {
+		wrong(NoAnnotation, "annotation "+spoken.annotation+" is missing or empty")
+		return nil
+	}
+	if text := spoken.consistent(pod); text != "" {
+		wrong(BadAnnotation, text)
+	}
+	parts, err := spoken.uses(pod, wishes)
+	if err != nil {
+		wrong(BadAnnotation, err.Error())
+		return nil
+	}
+	if len(parts) != len(wishes) {
+		wrong(AmountDiffers, fmt.Sprintf("devices for %d containers, expected %d", len(parts), len(wishes)))
+	}
+	var result []use
+	for i, part := range parts[:min(len(parts), len(wishes))] {
+		if len(part) != wishes[i].devices {
+			wrong(AmountDiffers, fmt.Sprintf("asking container %d got %d devices, expected %d", i, len(part), wishes[i].devices))
+		}
+		once := map[string]bool{}
+		for _, given := range part {
+			card, known := devices[given.device]
+			if !known {
+				wrong(UnknownDevice, fmt.Sprintf("%q is no device of the node", given.device))
+				continue
+			}
+			if once[given.device] {
+				wrong(AmountDiffers, fmt.Sprintf("asking container %d got device %s twice", i, given.device))
+			}
+			once[given.device] = true
+			if card.sick && checker.options.Health {
+				wrong(SickDevice, given.device+" is registered as unhealthy")
+			}
+			if text := spoken.amounts(wishes[i], card, given); text != "" {
+				wrong(AmountDiffers, fmt.Sprintf("asking container %d on %s: %s", i, given.device, text))
+			}
+			given.pod = pod
+			result = append(result, given)
+		}
+	}
+	return result
+}
+
+func (checker *checker) device(spoken dialect, at place, card device, uses []use) {
+	sums := map[string]int{}
+	for _, given := range uses {
+		for name, amount := range given.takes {
+			sums[name] += amount
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(card.has)) {
+		if sums[name] > card.has[name] {
+			checker.add(Violation{Rule: Overcommit, Node: at.node, Device: at.device, Pods: keys(uses),
+				Text: fmt.Sprintf("%s: %s %d given of %d", spoken.name, name, sums[name], card.has[name])})
+		}
+	}
+	for _, violation := range spoken.sharing(card, uses) {
+		violation.Node, violation.Device = at.node, at.device
+		checker.add(violation)
+	}
+}
+
+// gangs checks that of every group the pods that have a node are none or enough.
+func (checker *checker) gangs(cluster Cluster) {
+	running := map[string][]string{}
+	for _, pod := range cluster.Pods {
+		if pod.Spec.NodeName != "" && pod.Status.Phase != corev1.PodFailed {
+			group := pod.Namespace + "/" + pod.Annotations["scheduling.k8s.io/group-name"]
+			running[group] = append(running[group], key(pod))
+		}
+	}
+	for _, group := range cluster.Groups {
+		members := running[group.Namespace+"/"+group.Name]
+		if group.Spec.MinMember < 2 || len(members) == 0 {
+			continue
+		}
+		checker.report.Gangs++
+		if len(members) < int(group.Spec.MinMember) {
+			checker.add(Violation{Rule: GangBroken, Pods: members,
+				Text: fmt.Sprintf("group %s: %d members have a node, expected 0 or at least %d", group.Name, len(members), group.Spec.MinMember)})
+		}
+	}
+}
+
+func (checker *checker) leftBehind(spoken dialect, pods []*corev1.Pod) {
+	for _, pod := range pods {
+		if pod.Spec.NodeName == "" && pod.Annotations[spoken.annotation] != "" && len(spoken.wishes(pod)) > 0 {
+			checker.add(Violation{Rule: LeftBehind, Pods: []string{key(pod)},
+				Text: fmt.Sprintf("%s: annotation %s = %q on a pod without a node", spoken.name, spoken.annotation, pod.Annotations[spoken.annotation])})
+		}
+	}
+}
+
+func key(pod *corev1.Pod) string { return pod.Namespace + "/" + pod.Name }
+
+func keys(uses []use) []string {
+	var result []string
+	for _, given := range uses {
+		if name := key(given.pod); !slices.Contains(result, name) {
+			result = append(result, name)
+		}
+	}
+	return result
+}
+
+// limit is what a container may have of a resource, 0 if it is not named.
+func limit(container *corev1.Container, name string) int {
+	amount, ok := container.Resources.Limits[corev1.ResourceName(name)]
+	if !ok {
+		return 0
+	}
+	return int(amount.Value())
+}
+
+func named(container *corev1.Container, name string) bool {
+	_, ok := container.Resources.Limits[corev1.ResourceName(name)]
+	return name != "" && ok
+}
+
+// allocatable is what a node offers of a resource.
+func allocatable(node *corev1.Node, name string) int {
+	amount := node.Status.Allocatable[corev1.ResourceName(name)]
+	return int(amount.Value())
+}

@@ -1,0 +1,127 @@
+// Program e2e runs scenarios against real components on loopback: etcd, kube-apiserver and a Volcano scheduler, with
+// nodes and kubelets that are played. scripts/e2e.sh builds what it needs.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"vgpualloc.example/adapters/scheduler/e2e/control"
+	"vgpualloc.example/adapters/scheduler/e2e/scenario"
+)
+
+var scenarios = []struct {
+	name, help string
+	run        func(context.Context, scenario.Options) error
+	pods       int
+}{
+	{"mixed", "pods of every kind, gangs, deletions, preemption", scenario.Mixed, 300},
+	{"kill", "the scheduler is killed at random moments, the API server once", scenario.Kill, 900},
+	{"throughput", "as many pods as fast as it goes", scenario.Throughput, 1000},
+	{"soak", "pods come and go while nodes change", scenario.Soak, 2000},
+	{"faults", "each fault of upstream that the API can provoke", scenario.Faults, 0},
+}
+
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == control.EnterCommand {
+		fail(control.Enter(os.Args[2:]))
+	}
+	if err := run(os.Args[1:]); err != nil {
+		fail(err)
+	}
+}
+
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, "e2e:", err)
+	code := 1
+	var usage usageError
+	if errors.As(err, &usage) {
+		code = 2
+	}
+	os.Exit(code)
+}
+
+type usageError struct{ text string }
+
+func (err usageError) Error() string { return err.text }
+
+func run(arguments []string) error {
+	var names []string
+	for _, each := range scenarios {
+		names = append(names, each.name)
+	}
+	if len(arguments) == 0 || !slices.Contains(names, arguments[0]) {
+		return usageError{fmt.Sprintf("%q, expected a scenario: %s; -help after it lists its flags", arguments, strings.Join(names, ", "))}
+	}
+	chosen := scenarios[slices.Index(names, arguments[0])]
+	flags := flag.NewFlagSet(chosen.name, flag.ContinueOnError)
+	var options scenario.Options
+	kinds := flags.String("kinds", "hami-core,mig,mps,ascend,310p,cce,gpushare", "ways of sharing, by comma; hami is one more, which Volcano serves only where nodes offer nvidia.com/gpumem")
+	schedulerArgs := flags.String("scheduler-args", "", "further flags of the scheduler, by blank")
+	flags.StringVar(&options.Control.Etcd, "etcd", "etcd", "program etcd")
+	flags.StringVar(&options.Control.APIServer, "kube-apiserver", "kube-apiserver", "program kube-apiserver")
+	flags.StringVar(&options.Control.Scheduler, "scheduler", "", "the scheduler: a program with the flags of vc-scheduler")
+	flags.StringVar(&options.Control.SchedulerConf, "scheduler-conf", "", "its volcano-scheduler.conf")
+	flags.DurationVar(&options.Control.Period, "schedule-period", time.Second, "time between sessions")
+	flags.IntVar(&options.Control.Verbosity, "v", 2, "verbosity of the scheduler's log")
+	flags.BoolVar(&options.Control.InCluster, "in-cluster", false, "show the scheduler a service account, which stock deviceshare reads its configuration with (root)")
+	flags.StringVar(&options.Control.Dir, "dir", "", "private folder, which must not exist; default: a new one under the system's, removed at the end")
+	keep := flags.Bool("keep", false, "keep the private folder with the logs, as is done where something was wrong")
+	flags.StringVar(&options.CRDs, "crds", "", "folder config/crd/volcano/bases of Volcano's module")
+	flags.IntVar(&options.Nodes, "nodes", 4, "nodes of each kind")
+	flags.IntVar(&options.Devices, "devices", 4, "devices of each node")
+	flags.IntVar(&options.Pods, "pods", chosen.pods, "pods in all")
+	flags.Float64Var(&options.Rate, "rate", 0, "pods created a second, 0 for as fast as it goes")
+	flags.Int64Var(&options.Seed, "seed", 1, "of all that is random")
+	flags.DurationVar(&options.Ending, "ending", 200*time.Millisecond, "how long pods take to end")
+	flags.IntVar(&options.Kills, "kills", 30, "how often the scheduler is killed (scenario kill)")
+	flags.BoolVar(&options.Locks, "node-locks", false, "the node side releases locks of nodes (deviceshare.NodeLockEnable)")
+	flags.StringVar(&options.Only, "only", "", "scenario faults: these alone, by comma (start is always there)")
+	flags.BoolVar(&options.Nudge, "nudge", false, "change all nodes after each start, without which stock deviceshare does not see their devices")
+	flags.StringVar(&options.Out, "out", ".", "folder of the summary")
+	flags.StringVar(&options.Label, "label", "scheduler", "name of the scheduler in the summary")
+	if err := flags.Parse(arguments[1:]); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return nil
+		}
+		return usageError{err.Error()}
+	}
+	if flags.NArg() > 0 {
+		return usageError{fmt.Sprintf("%q, expected flags only", flags.Args())}
+	}
+	options.Kinds = strings.Split(*kinds, ",")
+	options.Control.SchedulerArgs = strings.Fields(*schedulerArgs)
+	for _, path := range []*string{&options.Control.Scheduler, &options.Control.SchedulerConf, &options.CRDs} {
+		absolute, err := filepath.Abs(*path)
+		if err != nil || *path == "" {
+			return usageError{"-scheduler, -scheduler-conf and -crds are needed"}
+		}
+		*path = absolute
+	}
+	if options.Control.Dir == "" {
+		dir, err := os.MkdirTemp("", "vgpualloc-e2e-")
+		if err != nil {
+			return err
+		}
+		options.Control.Dir = dir
+	} else if err := os.Mkdir(options.Control.Dir, 0o700); err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := chosen.run(ctx, options)
+	if err != nil || *keep {
+		fmt.Fprintf(os.Stderr, "e2e: logs are in %s\n", options.Control.Dir)
+		return err
+	}
+	return os.RemoveAll(options.Control.Dir)
+}

@@ -1,0 +1,309 @@
+package control
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/hex"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+)
+
+// Options say which programs a control plane is made of.
+type Options struct {
+	Dir           string // private folder for data, logs, keys; made if it is missing
+	Etcd          string // paths of programs
+	APIServer     string
+	Scheduler     string
+	SchedulerConf string   // volcano-scheduler.conf
+	SchedulerArgs []string // further flags
+	Period        time.Duration
+	Verbosity     int
+	// InCluster lets the scheduler see the files and variables of a pod with a service account, which upstream's
+	// deviceshare needs to read its device configuration. It takes root.
+	InCluster bool
+}
+
+// tokensFile has one line, of the only user.
+const tokensFile = "tokens.csv"
+
+// Plane is a control plane. Every address is on 127.0.0.1.
+type Plane struct {
+	Etcd, APIServer, Scheduler *Process
+
+	options       Options
+	token         string
+	apiPort       int
+	schedulerPort int
+}
+
+// New prepares a control plane, without starting anything.
+func New(options Options) (*Plane, error) {
+	for what, path := range map[string]string{"etcd": options.Etcd, "kube-apiserver": options.APIServer} {
+		if _, err := os.Stat(path); err != nil {
+			return nil, fmt.Errorf("program %s: %w", what, err)
+		}
+	}
+	certificates := filepath.Join(options.Dir, "certificates")
+	if err := os.MkdirAll(certificates, 0o700); err != nil {
+		return nil, err
+	}
+	ports, err := freePorts(4)
+	if err != nil {
+		return nil, err
+	}
+	secret := make([]byte, 16)
+	if _, err := rand.Read(secret); err != nil {
+		return nil, err
+	}
+	plane := &Plane{options: options, token: hex.EncodeToString(secret), apiPort: ports[2], schedulerPort: ports[3]}
+	key := filepath.Join(certificates, "service-account.key")
+	if err := writeKey(key); err != nil {
+		return nil, err
+	}
+	tokens := filepath.Join(options.Dir, tokensFile)
+	if err := os.WriteFile(tokens, []byte(plane.token+",admin,admin,system:masters\n"), 0o600); err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(plane.Kubeconfig(), []byte(plane.kubeconfig()), 0o600); err != nil {
+		return nil, err
+	}
+	clients := loopback("http", ports[0])
+	peers := loopback("http", ports[1])
+	plane.Etcd = &Process{Name: "etcd", Path: options.Etcd, Dir: options.Dir, Args: []string{
+		"--data-dir", filepath.Join(options.Dir, "etcd-data"),
+		"--listen-client-urls", clients, "--advertise-client-urls", clients,
+		"--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers, "--initial-cluster", "default=" + peers,
+		// The data are thrown away with the folder, so nobody has to wait for a disk.
+		"--unsafe-no-fsync",
+	}}
+	plane.APIServer = &Process{Name: "kube-apiserver", Path: options.APIServer, Dir: options.Dir, Args: []string{
+		"--etcd-servers=" + clients, "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1",
+		"--secure-port=" + strconv.Itoa(plane.apiPort), "--cert-dir=" + certificates, "--service-cluster-ip-range=10.0.0.0/24",
+		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file=" + key,
+		"--service-account-signing-key-file=" + key, "--token-auth-file=" + tokens, "--authorization-mode=RBAC",
+		// Nobody makes service accounts here, and nobody takes the taint from a node that became ready.
+		"--disable-admission-plugins=ServiceAccount,TaintNodesByCondition", "--endpoint-reconciler-type=none",
+		"--max-requests-inflight=0", "--max-mutating-requests-inflight=0", "--enable-priority-and-fairness=false",
+		"--event-ttl=30m", "--profiling=false",
+	}}
+	plane.Scheduler = &Process{Name: "scheduler", Path: options.Scheduler, Dir: options.Dir, Args: append([]string{
+		"--kubeconfig=" + plane.Kubeconfig(), "--scheduler-conf=" + options.SchedulerConf, "--leader-elect=false",
+		"--schedule-period=" + options.Period.String(), "--enable-metrics=true", "--enable-pprof=true",
+		"--listen-address=127.0.0.1:" + strconv.Itoa(plane.schedulerPort), "--enable-healthz=false", "--cache-dumper=false",
+		// All nodes are looked at, or two schedulers could not be compared.
+		"--percentage-nodes-to-find=100", "--kube-api-qps=5000", "--kube-api-burst=5000",
+		"--v=" + strconv.Itoa(options.Verbosity),
+	}, options.SchedulerArgs...)}
+	if options.InCluster {
+		if err := plane.enterCluster(); err != nil {
+			return nil, err
+		}
+	}
+	return plane, nil
+}
+
+// Config is what a client needs. Requests are not held back on the client's side.
+func (plane *Plane) Config() *rest.Config {
+	return &rest.Config{
+		Host: loopback("https", plane.apiPort), BearerToken: plane.token, QPS: -1, Timeout: 0,
+		TLSClientConfig: rest.TLSClientConfig{Insecure: true}, UserAgent: "vgpualloc-e2e",
+	}
+}
+
+// Kubeconfig is the path of the file for the scheduler and for people.
+func (plane *Plane) Kubeconfig() string { return filepath.Join(plane.options.Dir, "kubeconfig") }
+
+// Dir is the private folder.
+func (plane *Plane) Dir() string { return plane.options.Dir }
+
+// SchedulerURL is where the scheduler serves metrics, profiles and what else it has.
+func (plane *Plane) SchedulerURL() string { return loopback("http", plane.schedulerPort) }
+
+// Start begins etcd and kube-apiserver and waits until requests are answered. The scheduler is started apart, when
+// the cluster has what it looks for.
+func (plane *Plane) Start(ctx context.Context) error {
+	if err := plane.Etcd.Start(); err != nil {
+		return err
+	}
+	return plane.StartAPIServer(ctx)
+}
+
+// StartAPIServer begins kube-apiserver, for the first time or again, and waits until it is ready.
+func (plane *Plane) StartAPIServer(ctx context.Context) error {
+	if err := plane.APIServer.Start(); err != nil {
+		return err
+	}
+	client, err := kubernetes.NewForConfig(plane.Config())
+	if err != nil {
+		return err
+	}
+	ready := func() bool {
+		ask, cancel := context.WithTimeout(ctx, 5*time.Second)
+		defer cancel()
+		answer, err := client.RESTClient().Get().AbsPath("/readyz").DoRaw(ask)
+		return err == nil && string(answer) == "ok"
+	}
+	return plane.await(ctx, plane.APIServer, 2*time.Minute, ready)
+}
+
+// StartScheduler begins the scheduler and waits until it serves its metrics.
+func (plane *Plane) StartScheduler(ctx context.Context) error {
+	if _, err := os.Stat(plane.options.Scheduler); err != nil {
+		return fmt.Errorf("program scheduler: %w", err)
+	}
+	if err := plane.Scheduler.Start(); err != nil {
+		return err
+	}
+	serves := func() bool {
+		_, err := plane.get("/metrics")
+		return err == nil
+	}
+	return plane.await(ctx, plane.Scheduler, time.Minute, serves)
+}
+
+// Stop ends everything, what depends on others first.
+func (plane *Plane) Stop() {
+	for _, process := range []*Process{plane.Scheduler, plane.APIServer, plane.Etcd} {
+		process.Stop(15 * time.Second)
+	}
+}
+
+// Goroutines are those of the scheduler, by its profile.
+func (plane *Plane) Goroutines() (int, error) {
+	text, err := plane.get("/debug/pprof/goroutine?debug=1")
+	if err != nil {
+		return 0, err
+	}
+	var count int
+	if _, err := fmt.Sscanf(text, "goroutine profile: total %d", &count); err != nil {
+		return 0, fmt.Errorf("goroutine profile of the scheduler, first line %.60q: %w", text, err)
+	}
+	return count, nil
+}
+
+// Metrics is the text that the scheduler serves for Prometheus.
+func (plane *Plane) Metrics() (string, error) { return plane.get("/metrics") }
+
+// Sessions counts the scheduler's finished sessions.
+func (plane *Plane) Sessions() (int, error) {
+	const name = "volcano_e2e_scheduling_latency_milliseconds_count"
+	text, err := plane.Metrics()
+	if err != nil {
+		return 0, err
+	}
+	for _, line := range strings.Split(text, "\n") {
+		if value, ok := strings.CutPrefix(line, name+" "); ok {
+			return strconv.Atoi(value)
+		}
+	}
+	return 0, nil // before the first
+}
+
+func (plane *Plane) get(path string) (string, error) {
+	client := http.Client{Timeout: 10 * time.Second}
+	answer, err := client.Get(plane.SchedulerURL() + path)
+	if err != nil {
+		return "", err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return "", err
+	}
+	if answer.StatusCode != http.StatusOK {
+		return "", fmt.Errorf("GET %s of the scheduler: status %d, expected 200", path, answer.StatusCode)
+	}
+	return string(text), nil
+}
+
+// await asks until the answer is yes, the program has ended or time is up.
+func (plane *Plane) await(ctx context.Context, process *Process, patience time.Duration, ready func() bool) error {
+	deadline := time.After(patience)
+	for {
+		if ready() {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-process.Ended():
+			return fmt.Errorf("%s has ended; its log ends with:\n%s", process.Name, tail(process.LogPath(), 15))
+		case <-deadline:
+			return fmt.Errorf("%s is not ready after %v; its log ends with:\n%s", process.Name, patience, tail(process.LogPath(), 15))
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+func (plane *Plane) kubeconfig() string {
+	return fmt.Sprintf(`apiVersion: v1
+kind: Config
+clusters: [{name: e2e, cluster: {server: %q, insecure-skip-tls-verify: true}}]
+users: [{name: e2e, user: {token: %q}}]
+contexts: [{name: e2e, context: {cluster: e2e, user: e2e}}]
+current-context: e2e
+`, loopback("https", plane.apiPort), plane.token)
+}
+
+func loopback(scheme string, port int) string { return fmt.Sprintf("%s://127.0.0.1:%d", scheme, port) }
+
+func writeKey(path string) error {
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		return err
+	}
+	block := &pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}
+	return os.WriteFile(path, pem.EncodeToMemory(block), 0o600)
+}
+
+// CrashOfScheduler is the line of its log that says why it ended, and where in the code it was.
+func (plane *Plane) CrashOfScheduler() string {
+	text, err := os.ReadFile(plane.Scheduler.LogPath())
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(string(text), "\n")
+	for i := len(lines) - 1; i >= 0; i-- {
+		if !strings.HasPrefix(lines[i], "panic: ") && !strings.HasPrefix(lines[i], "fatal error: ") && !strings.HasPrefix(lines[i], "F") {
+			continue
+		}
+		// Of a stack the first function of Volcano or of this project is where to look.
+		for _, frame := range lines[i:] {
+			if strings.HasPrefix(frame, "volcano.sh/") || strings.HasPrefix(frame, "vgpualloc.example/") || strings.HasPrefix(frame, "main.") {
+				function := frame[strings.LastIndexByte(frame, '/')+1:]
+				if arguments := strings.LastIndexByte(function, '('); arguments > 0 {
+					function = function[:arguments]
+				}
+				return lines[i] + " in " + function
+			}
+		}
+		return lines[i]
+	}
+	return "without a word; its log ends with " + lines[max(0, len(lines)-2)]
+}
+
+// tail is the end of a log, for an error message.
+func tail(path string, lines int) string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	all := strings.Split(strings.TrimRight(string(text), "\n"), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
+}

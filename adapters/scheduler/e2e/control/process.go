@@ -1,0 +1,183 @@
+// Package control starts and ends the programs of a control plane: etcd, kube-apiserver and a scheduler, on loopback only.
+package control
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Process is a program with a log file and a pid file. It can be started again after it has ended.
+type Process struct {
+	Name string
+	Path string
+	Args []string
+	Env  []string // nil: that of this program
+	Dir  string   // where NAME.log and NAME.pid go
+	Nice int      // of the program, 0 to leave it
+
+	mutex   sync.Mutex
+	command *exec.Cmd
+	ended   chan struct{} // closed when the program that command started has ended
+	// What earlier lives used.
+	pastCPU     time.Duration
+	pastPeakMiB float64
+}
+
+// The kernel ends a child with its parent (Pdeathsig) when the thread that started it ends, so one thread that lives as
+// long as this program starts all of them.
+var starter = make(chan func())
+
+func init() {
+	go func() {
+		runtime.LockOSThread()
+		for start := range starter {
+			start()
+		}
+	}()
+}
+
+// Start begins the program. Its output is appended to the log, so that what an earlier life wrote stays.
+func (process *Process) Start() error {
+	process.mutex.Lock()
+	defer process.mutex.Unlock()
+	if process.alive() {
+		return fmt.Errorf("%s runs already, with pid %d", process.Name, process.command.Process.Pid)
+	}
+	log, err := os.OpenFile(process.LogPath(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return fmt.Errorf("log of %s: %w", process.Name, err)
+	}
+	defer log.Close()
+	command := exec.Command(process.Path, process.Args...)
+	command.Env = process.Env
+	command.Stdout, command.Stderr = log, log
+	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	started := make(chan error)
+	starter <- func() { started <- command.Start() }
+	if err := <-started; err != nil {
+		return fmt.Errorf("starting %s (%s): %w", process.Name, process.Path, err)
+	}
+	ended := make(chan struct{})
+	process.command, process.ended = command, ended
+	go func() {
+		// How it ended is in its log; a program that was killed has not failed.
+		_ = command.Wait()
+		process.mutex.Lock()
+		process.pastCPU += command.ProcessState.UserTime() + command.ProcessState.SystemTime()
+		if used, ok := command.ProcessState.SysUsage().(*syscall.Rusage); ok {
+			process.pastPeakMiB = max(process.pastPeakMiB, float64(used.Maxrss)/1024)
+		}
+		process.mutex.Unlock()
+		close(ended)
+	}()
+	if process.Nice != 0 {
+		if err := syscall.Setpriority(syscall.PRIO_PROCESS, command.Process.Pid, process.Nice); err != nil {
+			return fmt.Errorf("niceness %d for %s: %w", process.Nice, process.Name, err)
+		}
+	}
+	pid := strconv.Itoa(command.Process.Pid) + "\n"
+	return os.WriteFile(process.pidPath(), []byte(pid), 0o600)
+}
+
+// Stop asks the program to end, and kills it after the patience is over.
+func (process *Process) Stop(patience time.Duration) {
+	process.end(syscall.SIGTERM, patience)
+}
+
+// Kill ends the program as a power cut would, with SIGKILL, and waits until it is gone.
+func (process *Process) Kill() {
+	process.end(syscall.SIGKILL, time.Minute)
+}
+
+// Signal sends a signal, as SIGSTOP and SIGCONT to make a program pause.
+func (process *Process) Signal(signal syscall.Signal) error {
+	process.mutex.Lock()
+	defer process.mutex.Unlock()
+	if !process.alive() {
+		return fmt.Errorf("%s does not run, and gets no signal %v", process.Name, signal)
+	}
+	return process.command.Process.Signal(signal)
+}
+
+// Pid is 0 when the program does not run.
+func (process *Process) Pid() int {
+	process.mutex.Lock()
+	defer process.mutex.Unlock()
+	if !process.alive() {
+		return 0
+	}
+	return process.command.Process.Pid
+}
+
+// Ended is closed when the program that was started last has ended.
+func (process *Process) Ended() <-chan struct{} {
+	process.mutex.Lock()
+	defer process.mutex.Unlock()
+	return process.ended
+}
+
+// Past is what the lives that have ended used: CPU together, memory at most.
+func (process *Process) Past() (cpuSeconds, peakMiB float64) {
+	process.mutex.Lock()
+	defer process.mutex.Unlock()
+	return process.pastCPU.Seconds(), process.pastPeakMiB
+}
+
+// LogPath is where the program's output is.
+func (process *Process) LogPath() string { return filepath.Join(process.Dir, process.Name+".log") }
+
+func (process *Process) pidPath() string { return filepath.Join(process.Dir, process.Name+".pid") }
+
+// alive is called with the mutex held.
+func (process *Process) alive() bool {
+	if process.command == nil {
+		return false
+	}
+	select {
+	case <-process.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+func (process *Process) end(signal syscall.Signal, patience time.Duration) {
+	process.mutex.Lock()
+	if !process.alive() {
+		process.mutex.Unlock()
+		return
+	}
+	running, ended := process.command.Process, process.ended
+	process.mutex.Unlock()
+	// A signal can only fail because the program has ended by itself meanwhile, which is what is wanted.
+	_ = running.Signal(signal)
+	select {
+	case <-ended:
+	case <-time.After(patience):
+		_ = running.Kill()
+		<-ended
+	}
+	_ = os.Remove(process.pidPath())
+}
+
+// freePorts finds ports of 127.0.0.1 that nobody listens on. All are held until the last is found, so that they differ.
+func freePorts(count int) ([]int, error) {
+	var ports []int
+	for len(ports) < count {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, fmt.Errorf("looking for a free port of 127.0.0.1: %w", err)
+		}
+		defer listener.Close()
+		ports = append(ports, listener.Addr().(*net.TCPAddr).Port)
+	}
+	return ports, nil
+}

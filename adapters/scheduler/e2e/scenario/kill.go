@@ -1,0 +1,145 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"vgpualloc.example/adapters/scheduler/e2e/check"
+)
+
+type killRound struct {
+	Round      int     `json:"round"`
+	AfterMS    int64   `json:"killed_after_ms"`
+	BoundThen  int     `json:"bound_when_killed"`
+	APIServer  bool    `json:"apiserver_restarted_too"`
+	Bound      int     `json:"bound"`
+	Forgotten  int     `json:"not_bound"`
+	SettledIn  float64 `json:"settled_in_s"`
+	Violations int     `json:"violations"`
+}
+
+type killSummary struct {
+	*Summary
+	Kills     int         `json:"kills"`
+	Forgotten int         `json:"pods_never_bound"`
+	Rounds    []killRound `json:"rounds"`
+}
+
+// Kill ends the scheduler with SIGKILL at random moments of submissions, deletes pods while it is away, starts it again and
+// checks. In one round the API server goes down in the middle as well. The cluster is never full, so every pod has to get
+// a node.
+func Kill(ctx context.Context, options Options) error {
+	env, err := Open(ctx, options)
+	if err != nil {
+		return err
+	}
+	defer env.Close()
+	if err := env.AddNodes(ctx); err != nil {
+		return err
+	}
+	if err := env.StartScheduler(ctx); err != nil {
+		return err
+	}
+	summary := &killSummary{Summary: env.summary("kill"), Kills: env.Kills}
+	withAPIServer := env.Random.Intn(max(1, env.Kills))
+	for round := range env.Kills {
+		if err := env.killOnce(ctx, summary, round, round == withAPIServer); err != nil {
+			return fmt.Errorf("round %d: %w", round+1, err)
+		}
+	}
+	env.finish(summary.Summary)
+	if summary.Forgotten > 0 {
+		summary.Violations["forgotten"] = summary.Forgotten
+	}
+	if err := env.write("kill-"+env.Label, summary); err != nil {
+		return err
+	}
+	fmt.Printf("killed %d times; %d pods bound in all, %d never\n", env.Kills, summary.Waits.Pods, summary.Forgotten)
+	return summary.verdict()
+}
+
+func (env *Env) killOnce(ctx context.Context, summary *killSummary, round int, withAPIServer bool) error {
+	units, err := env.units(max(1, env.Options.Pods/env.Kills))
+	if err != nil {
+		return err
+	}
+	// Two periods long, so that moments before, in and after a session are all hit.
+	delay := time.Duration(env.Random.Int63n(int64(2 * env.Control.Period)))
+	submitted := make(chan error, 1)
+	began, before := time.Now(), env.Recorder.Bound()
+	go func() { submitted <- env.Submit(ctx, units, env.Rate) }()
+	if err := pause(ctx, delay); err != nil {
+		return err
+	}
+	result := killRound{Round: round + 1, AfterMS: delay.Milliseconds(), APIServer: withAPIServer, BoundThen: env.Recorder.Bound() - before}
+	env.KillScheduler()
+	if withAPIServer {
+		env.Say("the API server is killed too")
+		env.Plane.APIServer.Kill()
+		if err := env.Plane.StartAPIServer(ctx); err != nil {
+			return err
+		}
+	}
+	// Pods leave while nobody schedules: the next life must not count them.
+	var gone []*corev1.Pod
+	for _, pods := range sortedGroups(env.Groups()) {
+		if pods[0].Status.Phase == corev1.PodRunning && env.Random.Intn(4) == 0 {
+			gone = append(gone, pods...)
+		}
+	}
+	if err := env.Delete(ctx, gone); err != nil {
+		return err
+	}
+	if err := env.StartScheduler(ctx); err != nil {
+		return err
+	}
+	if err := <-submitted; err != nil {
+		return err
+	}
+	report, err := env.untilAllBound(ctx, 10*env.Control.Period+20*time.Second)
+	if err != nil {
+		return err
+	}
+	summary.take(report)
+	result.Bound, result.Forgotten, result.Violations = report.Bound, report.Pending, len(report.Violations)
+	result.SettledIn = time.Since(began).Seconds()
+	summary.Rounds = append(summary.Rounds, result)
+	summary.Forgotten += report.Pending
+	env.Say("round %d: killed after %v with %d of %d bound; now %d bound, %d not, %d violations", round+1, delay.Round(time.Millisecond),
+		result.BoundThen, len(units), report.Bound, report.Pending, len(report.Violations))
+	return env.thinOut(ctx, report.Pending > 0)
+}
+
+// untilAllBound waits until no pod waits for a node and nothing moves; after the patience it checks what there is.
+func (env *Env) untilAllBound(ctx context.Context, patience time.Duration) (check.Report, error) {
+	deadline := time.Now().Add(patience)
+	for (env.Waiting() > 0 || env.moving() > 0) && time.Now().Before(deadline) {
+		if err := pause(ctx, 50*time.Millisecond); err != nil {
+			return check.Report{}, err
+		}
+	}
+	return env.Check(ctx, check.Options{Settled: true, Health: true})
+}
+
+// thinOut deletes half of the groups, and all that wait where some do, so that the next round finds room.
+func (env *Env) thinOut(ctx context.Context, waiting bool) error {
+	var gone []*corev1.Pod
+	for _, pods := range sortedGroups(env.Groups()) {
+		if env.Random.Intn(2) == 0 || waiting && pods[0].Spec.NodeName == "" {
+			gone = append(gone, pods...)
+		}
+	}
+	if err := env.Delete(ctx, gone); err != nil {
+		return err
+	}
+	deadline := time.Now().Add(time.Minute)
+	for env.moving() > 0 && time.Now().Before(deadline) {
+		if err := pause(ctx, 50*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,174 @@
+package scenario
+
+import (
+	"errors"
+	"fmt"
+	"sort"
+	"sync"
+	"time"
+
+	"vgpualloc.example/adapters/scheduler/e2e/check"
+	"vgpualloc.example/adapters/scheduler/e2e/measure"
+)
+
+// ErrViolations is returned by a scenario that ran to its end and found something wrong.
+var ErrViolations = errors.New("the scenario ran to its end and found faults")
+
+// Summary is what every scenario writes.
+type Summary struct {
+	Scenario   string            `json:"scenario"`
+	Scheduler  string            `json:"scheduler"`
+	Seed       int64             `json:"seed"`
+	Kinds      []string          `json:"kinds"`
+	Nodes      int               `json:"nodes_per_kind"`
+	Devices    int               `json:"devices_per_node"`
+	Pods       int               `json:"pods"`
+	Checks     int               `json:"checks"`
+	Violations map[string]int    `json:"violations_by_rule"`
+	Examples   []check.Violation `json:"violation_examples"`
+	Waits      measure.Waits     `json:"creation_to_bind"`
+	Use        measure.Use       `json:"scheduler_use"`
+	Goroutines int               `json:"scheduler_goroutines"`
+	Seconds    float64           `json:"seconds"`
+	Failures   int64             `json:"node_side_failures"`
+	Crashes    []string          `json:"scheduler_crashes"`
+	// Why pods waited when all had settled: kind of pod and the scheduler's message, with how often that was seen.
+	Refused map[string]int `json:"refusals"`
+
+	seen map[string]bool
+}
+
+const examplesMax = 8 // of each rule
+
+func (env *Env) summary(name string) *Summary {
+	return &Summary{Scenario: name, Scheduler: env.Label, Seed: env.Seed, Kinds: env.Kinds, Nodes: env.Nodes, Devices: env.Devices,
+		Pods: env.Options.Pods, Violations: map[string]int{}, Examples: []check.Violation{}, Refused: map[string]int{}, seen: map[string]bool{}}
+}
+
+// take adds what a check found. A violation that an earlier check found too is counted once.
+func (summary *Summary) take(report check.Report) {
+	summary.Checks++
+	for _, reason := range report.Waiting {
+		summary.Refused[reason]++
+	}
+	for _, violation := range report.Violations {
+		text := violation.String()
+		if summary.seen[text] {
+			continue
+		}
+		summary.seen[text] = true
+		summary.Violations[violation.Rule]++
+		if summary.Violations[violation.Rule] <= examplesMax {
+			summary.Examples = append(summary.Examples, violation)
+		}
+	}
+}
+
+// finish fills in what is known at the end.
+func (env *Env) finish(summary *Summary) {
+	summary.Waits = env.Recorder.Waits()
+	if pid := env.Plane.Scheduler.Pid(); pid != 0 {
+		if use, err := measure.Process(pid); err == nil {
+			summary.Use = use
+			cpuSeconds, peakMiB := env.Plane.Scheduler.Past()
+			summary.Use.CPUSeconds += cpuSeconds
+			summary.Use.RSSPeakMiB = max(use.RSSPeakMiB, peakMiB)
+		}
+		if goroutines, err := env.Plane.Goroutines(); err == nil {
+			summary.Goroutines = goroutines
+		}
+	}
+	summary.Seconds = time.Since(env.began).Seconds()
+	summary.Failures = env.Kubelet.Failures()
+	env.mutex.Lock()
+	defer env.mutex.Unlock()
+	summary.Crashes = append([]string{}, env.crashes...)
+	if len(summary.Crashes) > 0 {
+		summary.Violations["crash"] = len(summary.Crashes)
+	}
+}
+
+// verdict prints the result in a few lines and says whether it is good.
+func (summary *Summary) verdict() error {
+	waits, use := summary.Waits, summary.Use
+	fmt.Printf("%s with %s: %d pods bound, %.1f pods/s, creation to bind p50 %.2f s, p99 %.2f s; scheduler %.1f CPU s, peak %.0f MiB, %d goroutines; %d checks, %.0f s\n",
+		summary.Scenario, summary.Scheduler, waits.Pods, waits.PodsPerSecond, waits.P50Seconds, waits.P99Seconds,
+		use.CPUSeconds, use.RSSPeakMiB, summary.Goroutines, summary.Checks, summary.Seconds)
+	if len(summary.Violations) == 0 {
+		fmt.Println("no rule broken")
+		return nil
+	}
+	var rules []string
+	for rule := range summary.Violations {
+		rules = append(rules, rule)
+	}
+	sort.Strings(rules)
+	for _, rule := range rules {
+		fmt.Printf("  %s: %d\n", rule, summary.Violations[rule])
+		if rule == "crash" {
+			fmt.Printf("    for example %s\n", summary.Crashes[0])
+		}
+		for _, violation := range summary.Examples {
+			if violation.Rule == rule {
+				fmt.Printf("    for example %s\n", violation)
+				break
+			}
+		}
+	}
+	return ErrViolations
+}
+
+// Sample is the scheduler at a moment.
+type Sample struct {
+	Seconds    float64 `json:"at_s"`
+	RSSMiB     float64 `json:"rss_mib"`
+	CPUSeconds float64 `json:"cpu_s"`
+	Goroutines int     `json:"goroutines"`
+	Pods       int     `json:"pods"`
+}
+
+// sampler looks at the scheduler now and then, until stop is called.
+type sampler struct {
+	mutex   sync.Mutex
+	samples []Sample
+	end     chan struct{}
+	done    chan struct{}
+}
+
+func (env *Env) startSampler(every time.Duration) *sampler {
+	result := &sampler{end: make(chan struct{}), done: make(chan struct{})}
+	go func() {
+		defer close(result.done)
+		for {
+			result.take(env)
+			select {
+			case <-result.end:
+				result.take(env)
+				return
+			case <-time.After(every):
+			}
+		}
+	}()
+	return result
+}
+
+func (sampler *sampler) take(env *Env) {
+	use, err := measure.Process(env.Plane.Scheduler.Pid())
+	if err != nil {
+		return // between two lives of the scheduler
+	}
+	goroutines, err := env.Plane.Goroutines()
+	if err != nil {
+		return
+	}
+	sampler.mutex.Lock()
+	defer sampler.mutex.Unlock()
+	sampler.samples = append(sampler.samples, Sample{Seconds: time.Since(env.began).Seconds(), RSSMiB: use.RSSMiB,
+		CPUSeconds: use.CPUSeconds, Goroutines: goroutines, Pods: len(env.list())})
+}
+
+func (sampler *sampler) stop() []Sample {
+	close(sampler.end)
+	<-sampler.done
+	return sampler.samples
+}

@@ -1,0 +1,71 @@
+package plugin
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+)
+
+// lockPatience is how old a lock has to be before another pod may take it: the node side has forgotten to release it.
+const lockPatience = 5 * time.Minute
+
+// lockNameOf is the annotation of nodes with which deviceshare.NodeLockEnable lets one pod at a time start on a node, as
+// upstream names it for each device plugin; empty for dialects without.
+func lockNameOf(annotations map[string]string) string {
+	if _, ok := annotations["volcano.sh/vgpu-node"]; ok {
+		return "hamivgpu"
+	}
+	if _, ok := annotations["volcano.sh/gpu-index"]; ok {
+		return "gpu"
+	}
+	for name := range annotations { // hami.io/Ascend910B-devices-to-allocate
+		kind, after, found := strings.Cut(strings.TrimPrefix(name, "hami.io/"), "-devices-")
+		if found && after == "to-allocate" && strings.HasPrefix(kind, "Ascend") {
+			return kind
+		}
+	}
+	return ""
+}
+
+// lockNode takes the lock of a node for a pod that is about to be bound; the device plugin releases it when the pod has
+// its devices. The API server refuses the update if another scheduler was quicker.
+func lockNode(ctx context.Context, client kubernetes.Interface, name, lock string) error {
+	node, err := client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return fmt.Errorf("locking node %s: %w", name, err)
+	}
+	if since, locked := node.Annotations[lock]; locked {
+		taken, err := time.Parse(time.RFC3339, since)
+		if err != nil {
+			return fmt.Errorf("node %s: annotation %s is %q: expected a time like 2006-01-02T15:04:05Z", name, lock, since)
+		}
+		if time.Since(taken) <= lockPatience {
+			return fmt.Errorf("node %s is locked since %s for another pod that starts", name, since)
+		}
+	}
+	if node.Annotations == nil {
+		node.Annotations = map[string]string{}
+	}
+	node.Annotations[lock] = time.Now().UTC().Format(time.RFC3339)
+	if _, err := client.CoreV1().Nodes().Update(ctx, node, metav1.UpdateOptions{}); err != nil {
+		return fmt.Errorf("locking node %s: %w", name, err)
+	}
+	return nil
+}
+
+// unlockNode gives a lock back that was taken for a pod that could not be bound.
+func unlockNode(ctx context.Context, client kubernetes.Interface, name, lock string) error {
+	node, err := client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return fmt.Errorf("unlocking node %s: %w", name, err)
+	}
+	delete(node.Annotations, lock)
+	if _, err := client.CoreV1().Nodes().Update(ctx, node, metav1.UpdateOptions{}); err != nil {
+		return fmt.Errorf("unlocking node %s: %w", name, err)
+	}
+	return nil
+}

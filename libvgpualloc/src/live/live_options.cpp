@@ -1,0 +1,37 @@
+// Reading the options of living clusters.
+#include "vgpualloc/live/live_options.hpp"
+
+#include <utility>
+
+#include "vgpualloc/catalog/catalog.hpp"
+#include "vgpualloc/kube/device_config.hpp"
+#include "vgpualloc/kube/scheduler_config.hpp"
+
+namespace vgpualloc {
+
+expected<live_options> read_live_options(const live_option_texts& texts, const live_option_names& names) {
+    live_options result;
+    if (texts.policy) result.policy = *texts.policy;
+    if (texts.device_policy) result.device_policy = *texts.device_policy;
+    auto catalog = built_in_catalog();
+    if (texts.catalog) {
+        auto merged = merge_file(catalog, *texts.catalog, names.catalog);
+        if (!merged) return unexpected(std::move(merged).error());
+        catalog = *std::move(merged);
+    }
+    result.config = make_dialect_config(catalog);
+    if (texts.device_config) {
+        auto config = kube::read_device_config(std::move(result.config), *texts.device_config, names.device_config);
+        if (!config) return unexpected(std::move(config).error());
+        result.config = *std::move(config);
+    }
+    if (texts.scheduler_config) {
+        auto arguments = kube::parse_scheduler_config(*texts.scheduler_config, names.scheduler_config);
+        if (!arguments) return unexpected(std::move(arguments).error());
+        result.config.exclusive_rules = arguments->exclusive_rules;
+        result.deviceshare = *std::move(arguments);
+    }
+    return result;
+}
+
+} // namespace vgpualloc

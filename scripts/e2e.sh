@@ -1,0 +1,124 @@
+#!/usr/bin/env bash
+# Runs a scenario against real components on loopback: etcd, kube-apiserver and a Volcano scheduler, ours or stock. Builds
+# what it needs in build/e2e, keeps state in a folder of its own and takes everything away at the end.
+# Usage: scripts/e2e.sh [OPTIONS] SCENARIO [flags of the scenario: -pods 1000, -seed 7, …]
+#   SCENARIO         mixed, kill, throughput, soak, faults (-help after it lists its flags), or
+#                    "all": mixed and kill, as CI runs them; "build": only builds
+#   --build DIR      a build of the library that our scheduler links (default: build/release, or else build/ci-release)
+#   --scheduler WHO  ours (default) or stock: Volcano's own with its plugin deviceshare
+#   --conf FILE      another scheduler configuration than adapters/scheduler/e2e/conf/WHO.conf
+#   --out DIR        where summaries go, and logs of a run that failed (default: build/e2e/out)
+# Exit code 0: no rule was broken; 1: one was, or something failed; 2: usage; 77: no Go here, unless CI=true.
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+usage() { sed -n '2,/^set /{/^# /s/^# //p}' "${BASH_SOURCE[0]}"; }
+wrong() { printf 'e2e.sh: %s\n' "$*" >&2; exit 2; }
+
+work=$root/build/e2e
+scheduler=ours build="" conf="" out=$work/out
+while [ $# -gt 0 ]; do
+    case $1 in
+        --build | --scheduler | --conf | --out)
+            [ $# -ge 2 ] || wrong "$1 without a value"
+            case $1 in
+                --build) build=$2 ;;
+                --scheduler) scheduler=$2 ;;
+                --conf) conf=$2 ;;
+                --out) out=$2 ;;
+            esac
+            shift 2
+            ;;
+        -h | --help) usage; exit 0 ;;
+        -*) wrong "option '$1', expected --build, --scheduler, --conf or --out" ;;
+        *) break ;;
+    esac
+done
+[ $# -ge 1 ] || wrong "no scenario, expected mixed, kill, throughput, soak, faults, all or build"
+scenario=$1
+shift
+case $scenario in mixed | kill | throughput | soak | faults | all | build) ;; *) wrong "scenario '$scenario' is not known" ;; esac
+case $scheduler in ours | stock) ;; *) wrong "--scheduler '$scheduler', expected ours or stock" ;; esac
+if [ -z "$build" ]; then
+    build=$root/build/release
+    if [ ! -d "$build/libvgpualloc" ]; then build=$root/build/ci-release; fi
+fi
+conf=$(realpath "${conf:-$root/adapters/scheduler/e2e/conf/$scheduler.conf}")
+mkdir -p "$work/bin" "$out"
+out=$(realpath "$out")
+
+if ! go=$(find_go); then
+    say "no Go $go_wanted or newer: nothing is run"
+    if [ "${CI:-}" = true ]; then exit 1; else exit 77; fi
+fi
+
+# The same settings as scripts/adapters.sh: another set shares nothing of Go's build cache.
+export CGO_ENABLED=1 GOFLAGS="-buildvcs=false -trimpath" GOTOOLCHAIN=local
+export CGO_CFLAGS="-I$root/libvgpualloc/include -O2"
+export CGO_LDFLAGS="-L$build/libvgpualloc -L$build/formats"
+cd "$root/adapters/scheduler"
+
+# Debian's package is unpacked and not installed, because installing it may start it as a service.
+etcd=$(command -v etcd || true)
+if [ -z "$etcd" ]; then
+    etcd=$work/etcd/usr/bin/etcd
+    if [ ! -x "$etcd" ]; then
+        say "unpacking etcd of package etcd-server"
+        mkdir -p "$work/etcd"
+        (cd "$work/etcd" && apt-get download -qq etcd-server 2>/dev/null && dpkg -x etcd-server_*.deb . && rm etcd-server_*.deb) ||
+            die "no etcd on PATH, and apt-get download etcd-server failed (apt-get update may help)"
+    fi
+fi
+
+kubernetes=$("$go" list -m -f '{{.Version}}' k8s.io/kubernetes)
+volcano=$("$go" list -m -f '{{.Dir}}' volcano.sh/volcano)
+if [ -z "$volcano" ]; then
+    "$go" mod download volcano.sh/volcano
+    volcano=$("$go" list -m -f '{{.Dir}}' volcano.sh/volcano)
+fi
+say "building kube-apiserver $kubernetes, the scheduler ($scheduler) and the scenarios"
+"$go" build -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$kubernetes" -o "$work/bin/kube-apiserver" k8s.io/kubernetes/cmd/kube-apiserver
+flags=()
+if [ "$scheduler" = ours ]; then
+    [ -f "$build/libvgpualloc/libvgpualloc.a" ] || die "$build has no libvgpualloc/libvgpualloc.a: build the library first, or give --build"
+    program=$work/bin/vgpualloc-scheduler
+    "$go" build -o "$program" .
+else
+    program=$work/bin/vc-scheduler
+    "$go" build -ldflags "-s -w" -o "$program" volcano.sh/volcano/cmd/scheduler
+    # What it does not serve is left out. Without the others it reads no device configuration and sees no device.
+    flags=(-kinds "hami-core,mig,ascend,310p" -in-cluster -nudge)
+fi
+"$go" build -o "$work/bin/e2e" ./e2e/cmd/e2e
+if [ "$scenario" = build ]; then exit 0; fi
+
+state=$(mktemp -d)
+finish() {
+    local status=$?
+    trap - EXIT
+    if [ "$status" != 0 ] && [ -d "$state/plane" ]; then
+        mkdir -p "$out/logs"
+        cp "$state"/plane/*.log "$out/logs/" 2>/dev/null || true
+        say "logs are in $out/logs"
+    fi
+    rm -rf "$state"
+    exit "$status"
+}
+trap finish EXIT
+
+# play SCENARIO [flags]: the programs it starts end with it, however it ends.
+play() {
+    local name=$1
+    shift
+    rm -rf "$state/plane"
+    "$work/bin/e2e" "$name" -etcd "$etcd" -kube-apiserver "$work/bin/kube-apiserver" -scheduler "$program" -scheduler-conf "$conf" \
+        -crds "$volcano/config/crd/volcano/bases" -dir "$state/plane" -out "$out" -label "$scheduler" "${flags[@]}" "$@"
+}
+
+if [ "$scenario" = all ]; then
+    play mixed -pods 400 "$@"
+    play kill "$@"
+else
+    play "$scenario" "$@"
+fi
