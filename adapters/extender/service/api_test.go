@@ -179,8 +179,9 @@ func (a *api) create(t testing.TB, pods ...*v1.Pod) {
 	for _, pod := range pods {
 		a.mutex.Lock()
 		a.version++
-		pod.ResourceVersion = strconv.Itoa(a.version)
-		err := a.Tracker().Create(podsResource, pod, pod.Namespace)
+		made := pod.DeepCopy() // the caller's may be in use
+		made.ResourceVersion = strconv.Itoa(a.version)
+		err := a.Tracker().Create(podsResource, made, made.Namespace)
 		a.mutex.Unlock()
 		if err != nil {
 			t.Fatal(err)
