@@ -16,7 +16,9 @@ if ! go=$(find_go); then
 fi
 
 # One set of settings everywhere: another one shares nothing of Go's build cache.
-export CGO_ENABLED=1 GOFLAGS="-buildvcs=false -trimpath" GOTOOLCHAIN=local
+export CGO_ENABLED=1 GOTOOLCHAIN=local
+GOFLAGS="-buildvcs=false -trimpath -ldflags=$(library_link "$build")"
+export GOFLAGS
 export CGO_CFLAGS="-I$root/libvgpualloc/include -O2"
 export CGO_LDFLAGS="-L$build/libvgpualloc -L$build/formats"
 

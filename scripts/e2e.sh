@@ -44,6 +44,7 @@ if [ -z "$build" ]; then
     build=$root/build/release
     if [ ! -d "$build/libvgpualloc" ]; then build=$root/build/ci-release; fi
 fi
+build=$(realpath "$build")
 conf=$(realpath "${conf:-$root/adapters/scheduler/e2e/conf/$scheduler.conf}")
 mkdir -p "$work/bin" "$out"
 out=$(realpath "$out")
@@ -83,7 +84,7 @@ flags=()
 if [ "$scheduler" = ours ]; then
     [ -f "$build/libvgpualloc/libvgpualloc.a" ] || die "$build has no libvgpualloc/libvgpualloc.a: build the library first, or give --build"
     program=$work/bin/vgpualloc-scheduler
-    "$go" build -o "$program" .
+    "$go" build -ldflags "-s -w $(library_link "$build")" -o "$program" .
 else
     program=$work/bin/vc-scheduler
     "$go" build -ldflags "-s -w" -o "$program" volcano.sh/volcano/cmd/scheduler
@@ -94,12 +95,14 @@ fi
 if [ "$scenario" = build ]; then exit 0; fi
 
 state=$(mktemp -d)
+log=$state/decisions.jsonl
+sed "s|@LOG@|$log|" "$conf" >"$state/scheduler.conf"
 finish() {
     local status=$?
     trap - EXIT
     if [ "$status" != 0 ] && [ -d "$state/plane" ]; then
         mkdir -p "$out/logs"
-        cp "$state"/plane/*.log "$out/logs/" 2>/dev/null || true
+        cp "$state"/plane/*.log "$log" "$out/logs/" 2>/dev/null || true
         say "logs are in $out/logs"
     fi
     rm -rf "$state"
@@ -111,9 +114,12 @@ trap finish EXIT
 play() {
     local name=$1
     shift
-    rm -rf "$state/plane"
-    "$work/bin/e2e" "$name" -etcd "$etcd" -kube-apiserver "$work/bin/kube-apiserver" -scheduler "$program" -scheduler-conf "$conf" \
+    rm -rf "$state/plane" "$log"
+    "$work/bin/e2e" "$name" -etcd "$etcd" -kube-apiserver "$work/bin/kube-apiserver" -scheduler "$program" -scheduler-conf "$state/scheduler.conf" \
         -crds "$volcano/config/crd/volcano/bases" -dir "$state/plane" -out "$out" -label "$scheduler" "${flags[@]}" "$@"
+    if [ -f "$log" ]; then # what it decided, decided again
+        "$build/bin/vgpusim" replay --decisions "$log" | tee "$out/$name-replay.txt"
+    fi
 }
 
 if [ "$scenario" = all ]; then

@@ -83,6 +83,11 @@ find_go() {
     echo "$folder/bin/go"
 }
 
+# library_link BUILD: flags of Go's linker that name the library of a build, as Go does not see when an archive changes.
+library_link() {
+    echo "-X=vgpualloc.example/adapters/vga.library=$(cat "$1"/libvgpualloc/*.a "$1"/formats/*.a | sha256sum | cut -c1-16)"
+}
+
 # ------------------------------------------------------------------------------------------- configure and build
 
 # ccache, where it is, makes a second clone's build quick. Paths are made relative to the checkout for that.

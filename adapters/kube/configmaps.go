@@ -147,6 +147,13 @@ func (w *ConfigMaps) FollowConfig(cluster *live.Cluster, options func(deviceConf
 	klog.InfoS("The devices' configuration holds from now on", "configMap", wanted)
 }
 
+// HasNews is whether FollowConfig has something to tell.
+func (w *ConfigMaps) HasNews() bool {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	return w.configs[w.wanted] != w.given
+}
+
 // Failure is why the present configuration is refused; nil if it is followed.
 func (w *ConfigMaps) Failure() error { return w.failure }
 

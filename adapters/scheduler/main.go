@@ -37,7 +37,7 @@ func main() {
 	flags.RegisterOptions()
 	cliflag.InitFlags()
 	if flags.PrintVersion {
-		fmt.Println("vgpualloc", vga.Version())
+		fmt.Println("vgpualloc", vga.Version(), vga.Library())
 		version.PrintVersionAndExit()
 	}
 	if err := run(flags); err != nil {

@@ -58,6 +58,12 @@ func Reasons() int { return int(C.vga_reason_count()) }
 // Version is that of the library that is linked.
 func Version() string { return C.GoString(C.vga_version()) }
 
+// library is a hash of the archive that is linked; the linker writes it, so that programs are linked anew with another.
+var library string
+
+// Library names the archive that is linked, beside Version; empty where nobody told the linker.
+func Library() string { return library }
+
 // Options of a cluster; empty texts stand for the defaults. See vga_options in the header.
 type Options struct {
 	Policy          string

@@ -306,10 +306,7 @@ func TestGeometriesAreThoseOfTheSharedConfigMap(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 1000 { // until who watches has heard of it
-			w.engine.config.mutex.Lock()
-			heard := w.engine.config.configChanged
-			w.engine.config.mutex.Unlock()
-			if heard {
+			if w.engine.config.HasNews() {
 				return
 			}
 			time.Sleep(10 * time.Millisecond)
@@ -410,5 +407,21 @@ func TestCCE(t *testing.T) {
 	w.session(1)
 	if given := w.annotation("pod", "vgpualloc.io/cce-devices-allocated"); !strings.Contains(given, ",5120,25:") {
 		t.Error(given)
+	}
+}
+
+// R020, R082: what is not enabled serves no pod, and the pod is told which argument enables it.
+func TestWhatIsNotEnabledServesNoPod(t *testing.T) {
+	w := newWorld(t, seedConfiguration("deviceshare.AscendHAMiVNPUEnable: true"), nil, []*v1.Node{node("a", 16384)},
+		vgpu("pod", "3000", ""), pod("plain", "plain", 0))
+	w.session(1)
+	w.refused("pod", "VGPUEnable")
+	if w.where("plain") != "a" {
+		t.Error("a pod without devices is not concerned")
+	}
+	w.text = seedConfiguration("deviceshare.AscendHAMiVNPUEnable: true", "deviceshare.VGPUEnable: true")
+	w.session(1) // no restart is needed
+	if w.where("pod") != "a" {
+		t.Error(w.why)
 	}
 }

@@ -245,7 +245,7 @@ void follower::compare_annotations(const log_event& event) {
 void follower::refuse(const log_event& event) {
     ++figures_.refusals;
     if (!expect_state(event, live_pod_state::waiting)) return;
-    const auto opinions = cluster_->evaluate(event.uid, false);
+    const auto opinions = cluster_->evaluate(event.uid, true); // as a scheduler asks that tells amounts
     std::string fitting;
     std::map<std::string, std::int64_t> reasons;
     for (std::size_t n = 0; n < opinions->size(); ++n) {

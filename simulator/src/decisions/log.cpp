@@ -99,11 +99,13 @@ void read_decision(const cursor& line, log_event& to) {
     to.node = line.at("node").filled_text();
     to.time = line.at("time").integer({.least = 0, .most = largest});
     to.candidates = read_candidates(line);
+    if (!line.has("annotations")) return; // nothing is written on a pod without devices
     for (const auto& [key, value] : line.at("annotations").entries()) to.annotations.emplace(key, value.any_text());
 }
 
 void read_refusal(const cursor& line, log_event& to) {
     to.candidates = read_candidates(line);
+    if (!line.has("reasons")) return; // there are no nodes
     for (const auto& [reason, nodes] : line.at("reasons").entries()) {
         bool is_known = false;
         for (std::size_t code = 1; code < vgpualloc::rejection_code_count; ++code) {

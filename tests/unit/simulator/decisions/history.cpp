@@ -318,7 +318,12 @@ void scheduler_history::decide(const std::string& uid) {
     int found = 0;
     why.require_ok(vga_choose(cluster_.get(), uid.c_str(), fitting.data(), fitting.size(), &chosen, &found, why.out()),
                    "vga_choose");
-    if (found == 0) return refuse(uid, answers, std::move(event));
+    if (found == 0) {
+        why.require_ok(vga_evaluate(cluster_.get(), uid.c_str(), VGA_WITH_NUMBERS, answers.data(), answers.size(),
+                                    &count, why.out()),
+                       "vga_evaluate");
+        return refuse(uid, answers, std::move(event));
+    }
     vga_answer answer{};
     why.require_ok(vga_reserve(cluster_.get(), uid.c_str(), chosen, &answer, why.out()), "vga_reserve");
     require(answer.reason == VGA_FITS, "what fits can be reserved");

@@ -121,6 +121,9 @@ TEST(decision_log, events_about_what_is_not_there_are_errors) {
         EXPECT_EQ(line_fault(line), "nothing");
     }
     EXPECT_EQ(line_fault(R"({"event":"decide","uid":"u","node":"n","time":1,"annotations":{}})"), "nothing");
+    // What is empty may be absent.
+    EXPECT_EQ(line_fault(R"({"event":"decide","uid":"u","node":"n","time":1})"), "nothing");
+    EXPECT_EQ(line_fault(R"({"event":"refuse","uid":"u"})"), "nothing");
 }
 
 TEST(decision_log, lines_that_were_cut_off_are_passed_by) {
