@@ -43,7 +43,8 @@ class PagesTest(unittest.TestCase):
 
     def test_lines_of_the_log_are_those_of_the_code(self):
         """Quoted messages of our own code are what it prints."""
-        code = "".join(path.read_text(encoding="utf-8") for path in (ADAPTERS / "scheduler").rglob("*.go"))
+        code = "".join(path.read_text(encoding="utf-8") for folder in ("scheduler", "kube")
+                       for path in (ADAPTERS / folder).rglob("*.go"))
         if "KubeClient" not in code:
             self.skipTest("adapters/scheduler is not there yet")
         quoted = re.findall(r"`(The [^`]*(?:refused|stays?)[^`]*)`", self.pages["runbook.md"])

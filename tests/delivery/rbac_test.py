@@ -184,12 +184,13 @@ class RightsTest(unittest.TestCase):
             self.assertTrue((volcano / name).exists(), name)
 
     def test_every_call_of_our_own_code_has_its_verb(self):
-        for component, folders in (("scheduler", ["scheduler", "live", "objects"]), ("extender", ["extender", "live", "objects"])):
+        for component, folders in (("scheduler", ["scheduler", "kube", "live", "objects"]), ("extender", ["extender", "kube", "live", "objects"])):
             if not (ADAPTERS / component).is_dir():
                 print(f"SKIPPED: there is no adapters/{component} yet")
                 continue
             rights = granted(ALL, component)
-            for path in [file for folder in folders for file in go_files(Path(ADAPTERS / folder))]:
+            # scheduler/e2e makes clusters for tests, and has all rights there.
+            for path in [file for folder in folders for file in go_files(Path(ADAPTERS / folder)) if "e2e" not in file.parts]:
                 for right in calls_in(path.read_text(encoding="utf-8")):
                     self.assertIn(right, rights, path)
 

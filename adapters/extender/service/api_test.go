@@ -33,11 +33,13 @@ type api struct {
 	mutex   sync.Mutex
 	version int
 
-	bindFailure error // what bindings are answered with, where it is not nil
-	bindEvenSo  bool  // they happen although
-	lookFailure error // of looking at a pod
-	failOneIn   int   // every so many bindings fail
-	bindings    int
+	bindFailure  error // what bindings are answered with, where it is not nil
+	bindEvenSo   bool  // they happen although
+	bindUnseen   bool  // they succeed, and watches do not show it
+	patchFailure error // of patches
+	lookFailure  error // of looking at a pod
+	failOneIn    int   // every so many bindings fail
+	bindings     int
 }
 
 var podsResource = v1.SchemeGroupVersion.WithResource("pods")
@@ -84,6 +86,9 @@ func (a *api) bind(binding *v1.Binding) (bool, runtime.Object, error) {
 	case pod.Spec.NodeName != "":
 		return true, nil, conflict(pod.Name, "pod is already assigned to node "+pod.Spec.NodeName)
 	}
+	if a.bindUnseen {
+		return true, binding, nil
+	}
 	pod.Spec.NodeName = binding.Target.Name
 	for name, value := range binding.Annotations {
 		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, name, value)
@@ -97,6 +102,9 @@ func (a *api) bind(binding *v1.Binding) (bool, runtime.Object, error) {
 func (a *api) patch(action clienttesting.PatchAction) (bool, runtime.Object, error) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
+	if a.patchFailure != nil {
+		return true, nil, a.patchFailure
+	}
 	var patch struct {
 		Metadata struct {
 			UID             types.UID
@@ -171,8 +179,9 @@ func (a *api) create(t testing.TB, pods ...*v1.Pod) {
 	for _, pod := range pods {
 		a.mutex.Lock()
 		a.version++
-		pod.ResourceVersion = strconv.Itoa(a.version)
-		err := a.Tracker().Create(podsResource, pod, pod.Namespace)
+		made := pod.DeepCopy() // the caller's may be in use
+		made.ResourceVersion = strconv.Itoa(a.version)
+		err := a.Tracker().Create(podsResource, made, made.Namespace)
 		a.mutex.Unlock()
 		if err != nil {
 			t.Fatal(err)

@@ -87,7 +87,7 @@ func verb[Args, Result any](s *Service, mux *http.ServeMux, took *prometheus.His
 		took.WithLabelValues(name, map[bool]string{true: "yes", false: "no"}[err == nil]).Observe(time.Since(began).Seconds())
 		status := http.StatusOK
 		if err != nil {
-			klog.ErrorS(err, "A question of kube-scheduler has no answer", "verb", name)
+			klog.InfoS("A question of kube-scheduler has no answer", "verb", name, "err", err)
 			result = failed{err.Error()}
 			if name == "prioritize" || name == "preempt" { // whose results have no room for an error
 				status = http.StatusInternalServerError

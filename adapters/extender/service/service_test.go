@@ -295,6 +295,28 @@ func TestABindingThatMayStillHappenKeepsItsDevices(t *testing.T) {
 	}
 }
 
+// The API server said so; its watch may be late.
+func TestAPodThatIsBoundHasItsDevicesBeforeItsObjectSaysSo(t *testing.T) {
+	wants, next := pod("p", 9000), pod("q", 9000)
+	a := newAPI(node("a", 16384), wants, next)
+	s := open(t, a)
+	a.set(func() { a.bindUnseen = true })
+	if failure := s.bind(t, wants, "a"); failure != "" || s.state(wants) != vga.PodCommitted {
+		t.Error(failure, s.state(wants))
+	}
+	if failure := s.bind(t, wants, "a"); !strings.Contains(failure, "is being bound") {
+		t.Error(failure)
+	}
+	if failure := s.bind(t, next, "a"); !strings.Contains(failure, "does not fit") {
+		t.Error(failure)
+	}
+	if len(s.events(t, "commit")) != 1 {
+		t.Error("the log does not say that it was bound")
+	}
+	a.remove(t, "p")
+	eventually(t, "it is gone and gives back", func() bool { return s.bind(t, next, "a") == "" })
+}
+
 func TestBindingsThatMakeNoSense(t *testing.T) {
 	bound, wants := running("bound", "a", 0, 4000, 0), pod("p", 4000)
 	a := newAPI(node("a", 16384), bound, wants)
@@ -373,6 +395,71 @@ func TestPodsAndNodesThatGoGiveBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "the node is back", func() bool { return len(*s.filter(t, wants, "a").NodeNames) == 1 })
+}
+
+// Nobody may be able to remove the annotations that a scheduler left; they count for nothing all the same, also when the
+// pod or its node is told of again.
+func TestAnnotationsThatStayCountForNothing(t *testing.T) {
+	left, wants := written("left", "a", 0, 9000), pod("p", 9000)
+	a := newAPI(left, wants)
+	a.patchFailure = errors.New("forbidden")
+	s := open(t, a)
+	if _, err := a.CoreV1().Nodes().Create(context.Background(), node("a", 16384), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "there is room", func() bool { return len(*s.filter(t, wants, "a").NodeNames) == 1 })
+	a.set(func() {
+		again := left.DeepCopy()
+		again.Labels = map[string]string{"changed": "yes"}
+		if err := a.store(again); err != nil {
+			t.Error(err)
+		}
+	})
+	eventually(t, "the change is known", func() bool { return len(s.events(t, "release")) >= 2 })
+	if s.state(left) != vga.PodWaiting {
+		t.Error(s.state(left))
+	}
+	if failure := s.bind(t, wants, "a"); failure != "" {
+		t.Error(failure)
+	}
+}
+
+// Every dialect's annotations are those that its node side reads.
+func TestOtherDialects(t *testing.T) {
+	annotated := func(node *v1.Node, name, value string) *v1.Node {
+		node.Annotations = map[string]string{name: value}
+		return node
+	}
+	asking := func(name string, pairs ...string) *v1.Pod {
+		result := pod(name, 0)
+		result.Spec.Containers[0].Resources.Limits = amounts(append(pairs, "cpu", "1")...)
+		return result
+	}
+	hami := annotated(node("hami"), "hami.io/node-nvidia-register", `[{"id":"GPU-h","count":10,"devmem":16384,"devcore":100,`+
+		`"type":"NVIDIA-Tesla T4","mode":"hami-core","health":true}]`)
+	hami.Status.Allocatable["nvidia.com/gpu"] = amounts("x", "10")["x"]
+	npu := annotated(node("npu"), "hami.io/node-register-Ascend310P", `[{"id":"npu-a","index":0,"count":7,"devmem":21527,`+
+		`"devcore":8,"type":"Ascend310P","health":true}]`)
+	npu.Status.Allocatable["huawei.com/Ascend310P"] = amounts("x", "7")["x"]
+	first := asking("first", "nvidia.com/gpu", "1", "nvidia.com/gpumem", "9000")
+	second := asking("second", "huawei.com/Ascend310P", "1", "huawei.com/Ascend310P-memory", "3000")
+	a := newAPI(hami, npu, node("plain"), first, second)
+	s := open(t, a)
+	for _, wanted := range []struct {
+		pod              *v1.Pod
+		node, annotation string
+	}{{first, "hami", "hami.io/vgpu-devices-to-allocate"}, {second, "npu", "hami.io/Ascend310P-devices-to-allocate"}} {
+		result := s.filter(t, wanted.pod, "hami", "npu", "plain")
+		if !slices.Equal(*result.NodeNames, []string{wanted.node}) {
+			t.Error(wanted.node, result)
+		}
+		if failure := s.bind(t, wanted.pod, wanted.node); failure != "" {
+			t.Error(failure)
+		}
+		if written := a.present(t, wanted.pod.Name).Annotations; written[wanted.annotation] == "" {
+			t.Error(wanted.annotation, written)
+		}
+	}
 }
 
 // kube-scheduler may know of a pod earlier.
