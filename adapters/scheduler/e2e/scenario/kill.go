@@ -124,10 +124,11 @@ func (env *Env) untilAllBound(ctx context.Context, patience time.Duration) (chec
 	return env.Check(ctx, check.Options{Settled: true, Health: true})
 }
 
-// hasBegun says whether this life of the scheduler has had a session, before which it knows nothing of the cluster.
+// hasBegun says whether this life of the scheduler has had two sessions: before the first it knows nothing of the cluster,
+// and in the first perhaps not all.
 func (env *Env) hasBegun() bool {
 	sessions, err := env.Plane.Sessions()
-	return err == nil && sessions > 0
+	return err == nil && sessions > 1
 }
 
 // thinOut deletes half of the groups, and all that wait where some do, so that the next round finds room.
