@@ -80,7 +80,7 @@ if [ -z "$volcano" ]; then
 fi
 say "building kube-apiserver $kubernetes, the scheduler ($scheduler) and the scenarios"
 "$go" build -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$kubernetes" -o "$work/bin/kube-apiserver" k8s.io/kubernetes/cmd/kube-apiserver
-flags=()
+flags=(-ledger)
 if [ "$scheduler" = ours ]; then
     [ -f "$build/libvgpualloc/libvgpualloc.a" ] || die "$build has no libvgpualloc/libvgpualloc.a: build the library first, or give --build"
     program=$work/bin/vgpualloc-scheduler

@@ -40,6 +40,7 @@ const (
 	SickDevice      = "sick_device"      // registered as unhealthy
 	AmountDiffers   = "amount_differs"   // not what the pod asks for
 	GangBroken      = "gang_broken"      // some members run, fewer than the group's minimum
+	LedgerDiffers   = "ledger_differs"   // the scheduler counts something else than the annotations say
 	LeftBehind      = "left_behind"      // an annotation on a pod that has no node
 	BadRegistration = "bad_registration" // a node that cannot be read
 )
@@ -77,6 +78,8 @@ type Report struct {
 	ByDialect  map[string]int `json:"bound_by_dialect"`
 	Devices    int            `json:"devices_in_use"`
 	Gangs      int            `json:"gangs_running"`
+	// Use is what pods have of each device with a uuid, by node and uuid, as a scheduler should have counted it.
+	Use map[Place]DeviceUse `json:"-"`
 	// Waiting has, for each pod without a node, what its name begins with and what the scheduler says of it.
 	Waiting []string `json:"waiting"`
 }
@@ -135,7 +138,7 @@ type dialect struct {
 
 // Check looks at everything.
 func Check(cluster Cluster, options Options) Report {
-	checker := &checker{options: options, report: Report{ByDialect: map[string]int{}}, nodes: map[string]*corev1.Node{}}
+	checker := &checker{options: options, report: Report{ByDialect: map[string]int{}, Use: map[Place]DeviceUse{}}, nodes: map[string]*corev1.Node{}}
 	for _, node := range cluster.Nodes {
 		checker.nodes[node.Name] = node
 	}
@@ -193,7 +196,16 @@ func holds(pod *corev1.Pod) bool {
 	return pod.Spec.NodeName != "" && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
 }
 
-type place struct{ node, device string }
+// Place is a device of a node.
+type Place struct{ Node, Device string }
+
+// DeviceUse is what pods have of a device.
+type DeviceUse struct {
+	Pods int
+	// MemoryMiB is known where it is written in the annotations: not of MIG instances, nor of devices that are given whole.
+	MemoryMiB   int
+	MemoryKnown bool
+}
 
 func (checker *checker) dialect(spoken dialect, pods []*corev1.Pod) {
 	registered := map[string]map[string]device{}
@@ -210,7 +222,7 @@ func (checker *checker) dialect(spoken dialect, pods []*corev1.Pod) {
 			registered[name][card.id] = card
 		}
 	}
-	used := map[place][]use{}
+	used := map[Place][]use{}
 	for _, pod := range pods {
 		wishes := spoken.wishes(pod)
 		if len(wishes) == 0 || !holds(pod) {
@@ -218,16 +230,16 @@ func (checker *checker) dialect(spoken dialect, pods []*corev1.Pod) {
 		}
 		checker.report.ByDialect[spoken.name]++
 		for _, given := range checker.pod(spoken, pod, wishes, registered[pod.Spec.NodeName]) {
-			at := place{pod.Spec.NodeName, given.device}
+			at := Place{pod.Spec.NodeName, given.device}
 			used[at] = append(used[at], given)
 		}
 	}
 	checker.report.Devices += len(used)
-	places := slices.SortedFunc(maps.Keys(used), func(a, b place) int {
-		return strings.Compare(a.node+" "+a.device, b.node+" "+b.device)
+	places := slices.SortedFunc(maps.Keys(used), func(a, b Place) int {
+		return strings.Compare(a.Node+" "+a.Device, b.Node+" "+b.Device)
 	})
 	for _, at := range places {
-		checker.device(spoken, at, registered[at.node][at.device], used[at])
+		checker.device(spoken, at, registered[at.Node][at.Device], used[at])
 	}
 }
 
@@ -280,21 +292,25 @@ func (checker *checker) pod(spoken dialect, pod *corev1.Pod, wishes []wish, devi
 	return result
 }
 
-func (checker *checker) device(spoken dialect, at place, card device, uses []use) {
+func (checker *checker) device(spoken dialect, at Place, card device, uses []use) {
 	sums := map[string]int{}
 	for _, given := range uses {
 		for name, amount := range given.takes {
 			sums[name] += amount
 		}
 	}
+	if _, counted := card.has["slots"]; counted || card.groups != nil {
+		whole := slices.ContainsFunc(uses, func(given use) bool { return given.part != "" })
+		checker.report.Use[at] = DeviceUse{Pods: len(keys(uses)), MemoryMiB: sums["memory"], MemoryKnown: !whole}
+	}
 	for _, name := range slices.Sorted(maps.Keys(card.has)) {
 		if sums[name] > card.has[name] {
-			checker.add(Violation{Rule: Overcommit, Node: at.node, Device: at.device, Pods: keys(uses),
+			checker.add(Violation{Rule: Overcommit, Node: at.Node, Device: at.Device, Pods: keys(uses),
 				Text: fmt.Sprintf("%s: %s %d given of %d", spoken.name, name, sums[name], card.has[name])})
 		}
 	}
 	for _, violation := range spoken.sharing(card, uses) {
-		violation.Node, violation.Device = at.node, at.device
+		violation.Node, violation.Device = at.Node, at.Device
 		checker.add(violation)
 	}
 }

@@ -44,6 +44,7 @@ type Options struct {
 	Kills   int
 	Locks   bool   // the node side releases node locks
 	Nudge   bool   // change all nodes after each start of the scheduler
+	Ledger  bool   // the scheduler's metrics say what it has counted of each device
 	Only    string // the faults to provoke, by comma; empty: all
 	Out     string // folder of the summary
 	Label   string // of the scheduler, in the summary
@@ -195,7 +196,15 @@ func (env *Env) Check(ctx context.Context, options check.Options) (check.Report,
 	if err != nil {
 		return check.Report{}, err
 	}
-	return check.Check(cluster, options), nil
+	report := check.Check(cluster, options)
+	if env.Ledger && options.Settled {
+		metrics, err := env.Plane.Metrics()
+		if err != nil {
+			return report, err
+		}
+		report.Violations = append(report.Violations, compareLedger(metrics, report)...)
+	}
+	return report, nil
 }
 
 // Cluster is what the API server tells now.

@@ -116,12 +116,19 @@ func (env *Env) killOnce(ctx context.Context, summary *killSummary, round int, w
 // untilAllBound waits until no pod waits for a node and nothing moves; after the patience it checks what there is.
 func (env *Env) untilAllBound(ctx context.Context, patience time.Duration) (check.Report, error) {
 	deadline := time.Now().Add(patience)
-	for (env.Waiting() > 0 || env.moving() > 0) && time.Now().Before(deadline) {
+	for (env.Waiting() > 0 || env.moving() > 0 || !env.hasBegun()) && time.Now().Before(deadline) {
 		if err := pause(ctx, 50*time.Millisecond); err != nil {
 			return check.Report{}, err
 		}
 	}
 	return env.Check(ctx, check.Options{Settled: true, Health: true})
+}
+
+// hasBegun says whether this life of the scheduler has had two sessions: before the first it knows nothing of the cluster,
+// and in the first perhaps not all.
+func (env *Env) hasBegun() bool {
+	sessions, err := env.Plane.Sessions()
+	return err == nil && sessions > 1
 }
 
 // thinOut deletes half of the groups, and all that wait where some do, so that the next round finds room.

@@ -121,7 +121,10 @@ func (env *Env) churn(ctx context.Context, summary *soakSummary) error {
 		}
 	}
 	// With no more pods coming and all nodes well, nobody without a node may still carry what an earlier attempt wrote.
-	report, err := env.settleAndCheck(ctx)
+	if err := env.Settle(ctx, env.quiet(), 2*time.Minute); err != nil {
+		return err
+	}
+	report, err := env.Check(ctx, check.Options{Settled: true})
 	if err != nil {
 		return err
 	}

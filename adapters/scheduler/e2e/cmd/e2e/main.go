@@ -85,6 +85,7 @@ func run(arguments []string) error {
 	flags.DurationVar(&options.Ending, "ending", 200*time.Millisecond, "how long pods take to end")
 	flags.IntVar(&options.Kills, "kills", 30, "how often the scheduler is killed (scenario kill)")
 	flags.BoolVar(&options.Locks, "node-locks", false, "the node side releases locks of nodes (deviceshare.NodeLockEnable)")
+	flags.BoolVar(&options.Ledger, "ledger", false, "hold the devices' use in the scheduler's metrics against the pods' annotations")
 	flags.StringVar(&options.Only, "only", "", "scenario faults: these alone, by comma (start is always there)")
 	flags.BoolVar(&options.Nudge, "nudge", false, "change all nodes after each start, without which stock deviceshare does not see their devices")
 	flags.StringVar(&options.Out, "out", ".", "folder of the summary")
