@@ -48,7 +48,14 @@ func Pod(pod *v1.Pod, bound bool) *v1.Pod {
 			Resources: pod.Spec.Resources, RuntimeClassName: pod.Spec.RuntimeClassName,
 			Containers: containers(pod.Spec.Containers), InitContainers: containers(pod.Spec.InitContainers),
 		},
-		Status: v1.PodStatus{Phase: pod.Status.Phase},
+	}
+	switch pod.Status.Phase { // others are no matter to the core
+	case v1.PodSucceeded, v1.PodFailed:
+		result.Status.Phase = pod.Status.Phase
+	case v1.PodRunning:
+		if len(pod.Spec.InitContainers) > 0 { // which have ended, and give back what they had
+			result.Status.Phase = pod.Status.Phase
+		}
 	}
 	if !bound {
 		result.Spec.NodeName = ""

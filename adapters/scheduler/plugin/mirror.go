@@ -29,6 +29,7 @@ type mirroredNode struct {
 
 type mirroredPod struct {
 	object       *v1.Pod
+	told         *v1.Pod
 	bound        bool
 	wantsDevices bool
 	seen         uint64
@@ -126,7 +127,12 @@ func (m *mirror) tellPod(task *api.TaskInfo, cluster *live.Cluster) {
 		return
 	}
 	known.object, known.bound = task.Pod, bound
-	text, err := objects.Text(objects.Pod(task.Pod, bound))
+	told := objects.Pod(task.Pod, bound)
+	if known.told != nil && objects.Equal(known.told, told) {
+		return // a condition of its, or that it runs now
+	}
+	known.told = told
+	text, err := objects.Text(told)
 	if err == nil {
 		_, err = cluster.TellPod(uid, text)
 	}

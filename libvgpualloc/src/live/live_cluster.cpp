@@ -11,6 +11,7 @@
 #include "vgpualloc/core/config.hpp"
 #include "vgpualloc/kube/annotations.hpp"
 #include "vgpualloc/kube/cluster_objects.hpp"
+#include "vgpualloc/live/live_options.hpp"
 #include "vgpualloc/model/limits.hpp"
 
 namespace vgpualloc {
@@ -35,35 +36,7 @@ struct live_cluster::known_pod {
 namespace {
 
 error refused_policy(const char* field, const std::string& policy, std::string expectation) {
-    return {.code = error_code::unsupported,
-            .where = {},
-            .field = field,
-            .value = policy,
-            .expected = std::move(expectation)};
-}
-
-/// Why the pod's dialect is not served, if deviceshare's arguments say so.
-std::optional<error> check_served(const live_options& options, const dialect_set& dialects,
-                                  const kube::snapshot_pod& pod) {
-    const dialect* const spoken = dialects.find(pod.dialect);
-    if (spoken == nullptr || !options.deviceshare) return std::nullopt;
-    const std::string_view argument = spoken->deviceshare(pod.object).argument;
-    if (argument == "AscendMindClusterVNPUEnable" && options.deviceshare->preset_virtual_devices) {
-        return error{.code = error_code::unsupported,
-                     .where = {},
-                     .field = "presetVirtualDevice",
-                     .value = "true",
-                     .expected = "false: NPUs are cut as pods come"};
-    }
-    if (argument.empty() || !enables_something(*options.deviceshare) ||
-        is_enabled(*options.deviceshare, "deviceshare." + std::string{argument})) {
-        return std::nullopt;
-    }
-    return error{.code = error_code::unsupported,
-                 .where = {},
-                 .field = "dialect",
-                 .value = pod.dialect,
-                 .expected = "argument deviceshare." + std::string{argument} + ": true"};
+    return {error_code::unsupported, {}, field, policy, std::move(expectation)};
 }
 
 /// A policy for a scheduler whose decisions follow from what it was told.

@@ -1,6 +1,8 @@
 // Reading the options of living clusters.
 #include "vgpualloc/live/live_options.hpp"
 
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "vgpualloc/catalog/catalog.hpp"
@@ -32,6 +34,29 @@ expected<live_options> read_live_options(const live_option_texts& texts, const l
         result.deviceshare = *std::move(arguments);
     }
     return result;
+}
+
+std::optional<error> check_served(const live_options& options, const dialect_set& dialects,
+                                  const kube::snapshot_pod& pod) {
+    const dialect* const spoken = dialects.find(pod.dialect);
+    if (spoken == nullptr || !options.deviceshare) return std::nullopt;
+    const std::string_view argument = spoken->deviceshare(pod.object).argument;
+    if (argument == "AscendMindClusterVNPUEnable" && options.deviceshare->preset_virtual_devices) {
+        return error{.code = error_code::unsupported,
+                     .where = {},
+                     .field = "presetVirtualDevice",
+                     .value = "true",
+                     .expected = "false: NPUs are cut as pods come"};
+    }
+    if (argument.empty() || !enables_something(*options.deviceshare) ||
+        is_enabled(*options.deviceshare, "deviceshare." + std::string{argument})) {
+        return std::nullopt;
+    }
+    return error{.code = error_code::unsupported,
+                 .where = {},
+                 .field = "dialect",
+                 .value = pod.dialect,
+                 .expected = "argument deviceshare." + std::string{argument} + ": true"};
 }
 
 } // namespace vgpualloc

@@ -4,7 +4,10 @@
 #include <optional>
 #include <string>
 
+#include "vgpualloc/core/error.hpp"
 #include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/dialect/all.hpp"
+#include "vgpualloc/kube/snapshot.hpp"
 #include "vgpualloc/live/live_cluster.hpp"
 
 namespace vgpualloc {
@@ -29,5 +32,9 @@ struct live_option_names {
 /// live_cluster::make() and live_cluster::configure() say.
 [[nodiscard]] expected<live_options> read_live_options(const live_option_texts& texts,
                                                        const live_option_names& names = {});
+
+/// Why the pod's dialect is not served, if deviceshare's arguments say so. Error unsupported, without a place.
+[[nodiscard]] std::optional<error> check_served(const live_options& options, const dialect_set& dialects,
+                                                const kube::snapshot_pod& pod);
 
 } // namespace vgpualloc
