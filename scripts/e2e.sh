@@ -3,7 +3,7 @@
 # what it needs in build/e2e, keeps state in a folder of its own and takes everything away at the end.
 # Usage: scripts/e2e.sh [OPTIONS] SCENARIO [flags of the scenario: -pods 1000, -seed 7, …]
 #   SCENARIO         mixed, kill, throughput, soak, faults (-help after it lists its flags), or
-#                    "all": mixed and kill, as CI runs them; "build": only builds
+#                    "all": mixed and kill, as CI runs them; "rights": ours with the chart's rights only; "build": only builds
 #   --build DIR      a build of the library that our scheduler links (default: build/release, or else build/ci-release)
 #   --scheduler WHO  ours (default) or stock: Volcano's own with its plugin deviceshare
 #   --conf FILE      another scheduler configuration than adapters/scheduler/e2e/conf/WHO.conf
@@ -35,10 +35,10 @@ while [ $# -gt 0 ]; do
         *) break ;;
     esac
 done
-[ $# -ge 1 ] || wrong "no scenario, expected mixed, kill, throughput, soak, faults, all or build"
+[ $# -ge 1 ] || wrong "no scenario, expected mixed, kill, throughput, soak, faults, all, rights or build"
 scenario=$1
 shift
-case $scenario in mixed | kill | throughput | soak | faults | all | build) ;; *) wrong "scenario '$scenario' is not known" ;; esac
+case $scenario in mixed | kill | throughput | soak | faults | all | rights | build) ;; *) wrong "scenario '$scenario' is not known" ;; esac
 case $scheduler in ours | stock) ;; *) wrong "--scheduler '$scheduler', expected ours or stock" ;; esac
 if [ -z "$build" ]; then
     build=$root/build/release
@@ -93,6 +93,12 @@ else
 fi
 "$go" build -o "$work/bin/e2e" ./e2e/cmd/e2e
 if [ "$scenario" = build ]; then exit 0; fi
+
+if [ "$scenario" = rights ]; then
+    [ "$scheduler" = ours ] || wrong "rights are those of our scheduler"
+    VGA_BUILD_DIR=$build exec python3 "$root/tests/e2e/rights.py" --etcd "$etcd" --kube-apiserver "$work/bin/kube-apiserver" \
+        --scheduler "$program" "$@"
+fi
 
 state=$(mktemp -d)
 log=$state/decisions.jsonl

@@ -53,17 +53,14 @@ func (a *Answers) Refusal(node string) string {
 	return a.words[answer.Reason]
 }
 
-// Best is the node of candidates where the pod goes: least compromise, highest score, lowest rank. False if it fits on
-// none of them.
-func (a *Answers) Best(candidates func(yield func(node string) bool)) (string, bool) {
-	var best *vga.Answer
-	var where string
-	for node := range candidates {
-		if answer := a.Of(node); answer != nil && answer.Reason == vga.Fits && (best == nil || before(answer, best)) {
-			best, where = answer, node
-		}
+// Before is whether a pod goes rather to the one node than to the other: less compromise, higher score, lower rank. Nodes
+// that refuse it come last.
+func (a *Answers) Before(one, other string) bool {
+	first, second := a.Of(one), a.Of(other)
+	if first == nil || first.Reason != vga.Fits {
+		return false
 	}
-	return where, best != nil
+	return second == nil || second.Reason != vga.Fits || before(first, second)
 }
 
 func before(a, b *vga.Answer) bool {

@@ -210,9 +210,8 @@ func TestAnswersSayWhereAndWhyNot(t *testing.T) {
 	if answers.Fitting() != 1 || answers.Refusal("a") != "" || answers.Of("nowhere") != nil {
 		t.Error(answers)
 	}
-	both := func(yield func(string) bool) { _ = yield("b") && yield("a") }
-	if best, fits := answers.Best(both); best != "a" || !fits {
-		t.Error(best, fits)
+	if !answers.Before("a", "b") || answers.Before("b", "a") || answers.Before("nowhere", "b") || !answers.Before("a", "nowhere") {
+		t.Error("a takes it and b does not")
 	}
 	if scores := answers.Scores(); !reflect.DeepEqual(scores, map[string]float64{"a": 100}) {
 		t.Error(scores)
@@ -322,8 +321,11 @@ func TestManyGoroutinesAskAndBook(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				both := func(yield func(string) bool) { _ = yield("a") && yield("b") }
-				if where, fits := answers.Best(both); fits {
+				where := "a"
+				if answers.Before("b", "a") {
+					where = "b"
+				}
+				if answers.Refusal(where) == "" {
 					var refused *live.Refused
 					if _, err := c.Reserve(uid, "ns/"+uid, where, nil, time.Now()); err == nil {
 						if err := c.Commit(uid); err != nil {

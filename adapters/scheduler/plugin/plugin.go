@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -184,26 +185,22 @@ func (p *plugin) bestNode(task *api.TaskInfo, scores map[float64][]*api.NodeInfo
 	if err != nil {
 		return nil
 	}
-	nodes := map[string]*api.NodeInfo{}
-	candidates := make([]string, 0, len(scores))
+	var best *api.NodeInfo
+	var candidates []string
 	for _, group := range scores {
+		candidates = slices.Grow(candidates, len(group))
 		for _, node := range group {
-			nodes[node.Name] = node
 			candidates = append(candidates, node.Name)
-		}
-	}
-	best, fits := answers.Best(func(yield func(string) bool) {
-		for _, candidate := range candidates {
-			if !yield(candidate) {
-				return
+			if best == nil || answers.Before(node.Name, best.Name) {
+				best = node
 			}
 		}
-	})
-	if !fits {
+	}
+	if best == nil || answers.Refusal(best.Name) != "" {
 		return nil
 	}
 	p.candidates[task.UID] = candidates
-	return nodes[best]
+	return best
 }
 
 // batchNodeOrder is for clusters that weigh our score with those of other plugins. Without a weight it only has
@@ -251,7 +248,7 @@ func (p *plugin) allocate(event *framework.Event) {
 	}
 	p.touched[task.UID] = struct{}{}
 	candidates := p.candidates[task.UID]
-	if !contains(candidates, task.NodeName) {
+	if !slices.Contains(candidates, task.NodeName) {
 		candidates = []string{task.NodeName} // others may fit, but the scheduler did not ask which to take
 	}
 	decision, err := p.cluster.Reserve(uid, fullName(task), task.NodeName, candidates, time.Now())
@@ -260,15 +257,6 @@ func (p *plugin) allocate(event *framework.Event) {
 		return
 	}
 	p.engine.decisions.Store(uid, decision)
-}
-
-func contains(list []string, wanted string) bool {
-	for _, entry := range list {
-		if entry == wanted {
-			return true
-		}
-	}
-	return false
 }
 
 // deallocate takes a booking back, and has a pod that is to be evicted count for nothing.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -296,7 +297,7 @@ func TestTheModeIsTheUsersChoice(t *testing.T) {
 			vgpu("pod", "3000", name), vgpu("other", "3000", "mps"))
 		w.session(1)
 		where, ids := w.where("pod"), w.annotation("pod", "volcano.sh/vgpu-ids-new")
-		if !contains(nodes, where) || strings.Contains(ids, "GPU-mig[of-1g.5gb-") != (where == "mig") {
+		if !slices.Contains(nodes, where) || strings.Contains(ids, "GPU-mig[of-1g.5gb-") != (where == "mig") {
 			t.Error(name, where, ids)
 		}
 		w.refused("other", "mode")
