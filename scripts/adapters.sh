@@ -17,7 +17,8 @@ fi
 
 # One set of settings everywhere: another one shares nothing of Go's build cache.
 export CGO_ENABLED=1 GOTOOLCHAIN=local
-GOFLAGS="-buildvcs=false -trimpath -ldflags=$(library_link "$build")"
+GOFLAGS="-buildvcs=false -trimpath"
+GOFLAGS+=" -ldflags=$(library_link "$build")"
 export GOFLAGS
 export CGO_CFLAGS="-I$root/libvgpualloc/include -O2"
 export CGO_LDFLAGS="-L$build/libvgpualloc -L$build/formats"
