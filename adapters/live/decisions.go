@@ -131,11 +131,21 @@ func (c *Cluster) ask(uid, pod string) (*Answers, error) {
 	result.answers = answers
 	result.describe()
 	result.took = time.Since(began)
-	c.asked[uid] = result
+	c.keep(uid, result)
 	if result.fitting == 0 {
 		c.noteRefusal(uid, pod, result)
 	}
 	return result, nil
+}
+
+// keptAnswers is how many pods' answers are kept: a scheduler asks again about the few that it is at.
+const keptAnswers = 64
+
+func (c *Cluster) keep(uid string, answers *Answers) {
+	if len(c.asked) >= keptAnswers {
+		clear(c.asked)
+	}
+	c.asked[uid] = answers
 }
 
 func (a *Answers) count(answers []vga.Answer) {

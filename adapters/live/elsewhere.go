@@ -46,7 +46,7 @@ func (c *Cluster) AskClosely(uid, pod string) (*Answers, error) {
 		fitting: answers.fitting, close: true}
 	result.describe()
 	result.took = answers.took + time.Since(began)
-	c.asked[uid] = result
+	c.keep(uid, result)
 	return result, nil
 }
 

@@ -36,9 +36,10 @@ func init() { api.IgnoredDevicesList.AppendList(resourcesOfTheCore) }
 // Engine is what stays from session to session: the core with all that it was told. One is made for a process.
 type Engine struct {
 	mutex    sync.Mutex
-	cluster  *live.Cluster // nil until arguments are understood
+	cluster  *live.Cluster
 	settings settings
-	failure  error // why the arguments are not understood; the pods that ask for devices are told
+	failure  error // why the arguments are not understood
+	no       bool  // they never were: pods that ask for devices are refused, and told why
 	mirror   mirror
 	config   *kube.ConfigMaps
 
@@ -68,26 +69,40 @@ func (e *Engine) configure(arguments framework.Arguments, configurations []conf.
 		}
 		e.config.Watch(wanted.configNamespace, wanted.configName, wanted.mindCluster)
 	}
-	if err == nil && e.cluster == nil {
+	switch {
+	case err == nil && (e.cluster == nil || e.no):
 		err = e.start(wanted)
-	} else if err == nil && wanted != e.settings {
+	case err == nil && wanted != e.settings:
 		err = e.cluster.Configure(wanted.options("", e.cluster.Options().DeviceConfig))
 		if err == nil {
 			e.settings = wanted
+			e.mirror.reread = true
 		}
 	}
 	if err != nil && (e.failure == nil || e.failure.Error() != err.Error()) {
 		klog.ErrorS(err, "The arguments of plugin vgpualloc are refused; the last that were good stay")
 	}
 	e.failure = err
-	if e.cluster == nil {
-		return e.failure
+	if e.cluster == nil { // which pods ask for devices has to be known all the same
+		e.no = true
+		if e.cluster, err = live.New(vga.Options{}, nil); err != nil {
+			return err
+		}
 	}
-	if err != nil {
-		return nil
+	if e.no || e.failure != nil {
+		return e.whyNot()
 	}
 	if e.config != nil {
+		e.mirror.reread = e.mirror.reread || e.config.HasNews()
 		e.config.FollowConfig(e.cluster, func(config string) vga.Options { return e.settings.options("", config) })
+	}
+	return nil
+}
+
+// whyNot is why no pod that asks for devices is served; nil if they are, also by older arguments.
+func (e *Engine) whyNot() error {
+	if e.no {
+		return e.failure
 	}
 	return nil
 }
@@ -104,7 +119,11 @@ func (e *Engine) start(wanted settings) error {
 	if err != nil {
 		return errors.Join(err, log.Close())
 	}
-	e.cluster, e.settings = cluster, wanted
+	if e.no {
+		_ = e.cluster.Close() // has no log
+		e.mirror = newMirror()
+	}
+	e.cluster, e.settings, e.no = cluster, wanted, false
 	if e.OnCluster != nil {
 		e.OnCluster(cluster)
 	}

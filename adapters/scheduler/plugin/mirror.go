@@ -17,6 +17,7 @@ type mirror struct {
 	pods     map[string]*mirroredPod
 	uids     map[podName]string
 	sessions uint64
+	reread   bool // what pods ask for may read differently: nodes or the configuration have changed
 }
 
 type podName struct{ namespace, name string }
@@ -55,6 +56,7 @@ func (m *mirror) follow(ssn *framework.Session, cluster *live.Cluster) {
 	for name, node := range m.nodes {
 		if node.seen != m.sessions {
 			delete(m.nodes, name)
+			m.reread = true
 			kube.Report(cluster.RemoveNode(name), "node", name)
 		}
 	}
@@ -67,6 +69,12 @@ func (m *mirror) follow(ssn *framework.Session, cluster *live.Cluster) {
 		for _, task := range job.Tasks {
 			m.tellPod(task, cluster)
 		}
+	}
+	if m.reread {
+		for uid, pod := range m.pods {
+			pod.wantsDevices = cluster.WantsDevices(uid)
+		}
+		m.reread = false
 	}
 	for uid, pod := range m.pods {
 		if pod.seen != m.sessions {
@@ -95,6 +103,7 @@ func (m *mirror) tellNode(node *v1.Node, cluster *live.Cluster) {
 		return // a heartbeat
 	}
 	known.told = told
+	m.reread = true
 	text, err := objects.Text(told)
 	if err == nil {
 		_, err = cluster.Tell(text)

@@ -20,17 +20,25 @@ import (
 type plugin struct {
 	engine    *Engine
 	arguments framework.Arguments
-	cluster   *live.Cluster // nil where the arguments are refused and never were good
-	failure   error         // why they are
+	cluster   *live.Cluster
+	failure   error // why the arguments are refused, if they never were good
 	weight    float64
 
 	asked      atomic.Pointer[question]   // the last one, until something is booked
-	candidates map[api.TaskID][]string    // of pods: the nodes of which one was chosen
+	chosen     map[api.TaskID]choice      // of pods
 	touched    map[api.TaskID]struct{}    // pods that were booked or suspended in this session
+	leaving    map[string][]string        // by node: pods that are being deleted, by uid
+	suspended  map[string][]string        // by node: pods that count for nothing in this session, by uid
 	preempting atomic.Pointer[preempting] // where room is made at present; may be nil
 	sums       sums
 	parallel   bool     // nodes are tried for preemption in several goroutines
 	trying     sync.Map // preemptors (*api.TaskInfo) for whom the other plugins are asked
+}
+
+// choice is a node that was settled here, and of which nodes.
+type choice struct {
+	node       string
+	candidates []string
 }
 
 // question is a pod with what all nodes say to it.
@@ -44,16 +52,21 @@ func (p *plugin) Name() string { return Name }
 
 // OnSessionOpen is of framework.Plugin: tells the core what is new and registers the functions.
 func (p *plugin) OnSessionOpen(ssn *framework.Session) {
-	p.candidates = map[api.TaskID][]string{}
+	p.chosen = map[api.TaskID]choice{}
 	p.touched = map[api.TaskID]struct{}{}
 	p.failure = p.engine.configure(p.arguments, ssn.Configurations, ssn.KubeClient())
 	p.cluster = p.engine.cluster
+	if p.cluster == nil {
+		klog.ErrorS(p.failure, "Plugin vgpualloc cannot be used")
+		return
+	}
+	p.engine.follow(ssn)
 	ssn.AddPredicateFn(Name, p.predicate)
 	if p.failure != nil {
 		return
 	}
 	p.weight = p.engine.settings.weight
-	p.engine.follow(ssn)
+	p.leaving, p.suspended = leavingPods(ssn), map[string][]string{}
 	p.sums = leaveToTheCore(ssn, p.cluster)
 	ssn.AddPrePredicateFn(Name, p.prePredicate)
 	ssn.AddBatchNodeOrderFn(Name, p.batchNodeOrder)
@@ -157,11 +170,11 @@ func (p *plugin) predicate(task *api.TaskInfo, node *api.NodeInfo) error {
 	refuse := func(code int, why string) error {
 		return api.NewFitErrWithStatus(task, node, &api.Status{Code: code, Reason: why, Plugin: Name})
 	}
-	if p.failure != nil {
-		return refuse(api.UnschedulableAndUnresolvable, p.failure.Error())
-	}
 	if !p.wantsDevices(task) {
 		return nil
+	}
+	if p.failure != nil {
+		return refuse(api.UnschedulableAndUnresolvable, p.failure.Error())
 	}
 	answers, err := p.answers(task)
 	if err != nil {
@@ -199,12 +212,12 @@ func (p *plugin) bestNode(task *api.TaskInfo, scores map[float64][]*api.NodeInfo
 	if best == nil || answers.Refusal(best.Name) != "" {
 		return nil
 	}
-	p.candidates[task.UID] = candidates
+	p.chosen[task.UID] = choice{best.Name, candidates}
 	return best
 }
 
 // batchNodeOrder is for clusters that weigh our score with those of other plugins. Without a weight it only has
-// preemption look first at nodes where the pod fits.
+// preemption look first at nodes where the pod fits, or will when pods are gone that are going.
 func (p *plugin) batchNodeOrder(task *api.TaskInfo, nodes []*api.NodeInfo) (map[string]float64, error) {
 	if !p.wantsDevices(task) {
 		return map[string]float64{}, nil
@@ -214,10 +227,13 @@ func (p *plugin) batchNodeOrder(task *api.TaskInfo, nodes []*api.NodeInfo) (map[
 		return nil, err
 	}
 	scores := make(map[string]float64, len(nodes))
-	if p.weight == 0 {
-		if answers.Fitting() == 0 {
-			return scores, nil
+	if answers.Fitting() == 0 { // whom to evict is the question
+		for _, node := range p.roomComing(task) {
+			scores[node] = plenty
 		}
+		return scores, nil
+	}
+	if p.weight == 0 {
 		for _, node := range nodes {
 			if answers.Refusal(node.Name) == "" {
 				scores[node.Name] = plenty
@@ -232,24 +248,39 @@ func (p *plugin) batchNodeOrder(task *api.TaskInfo, nodes []*api.NodeInfo) (map[
 	return scores, nil
 }
 
-// allocate books a pod that the scheduler allocates or pipelines, and gives a victim its devices back that is not
-// evicted after all.
+// allocate books a pod that the scheduler allocates or pipelines, and gives a victim what it has again that is not evicted
+// after all.
 func (p *plugin) allocate(event *framework.Event) {
 	task := event.Task
-	if !p.wantsDevices(task) {
-		return
-	}
 	p.asked.Store(nil)
 	p.sums.letGo()
 	uid := string(task.Pod.UID)
 	if state, _ := p.cluster.Pod(uid); state == vga.PodSuspended {
 		event.Err = p.cluster.Resume(uid)
+		p.suspended[task.NodeName] = slices.DeleteFunc(p.suspended[task.NodeName], func(other string) bool { return other == uid })
+		return
+	}
+	if !p.wantsDevices(task) {
 		return
 	}
 	p.touched[task.UID] = struct{}{}
-	candidates := p.candidates[task.UID]
-	if !slices.Contains(candidates, task.NodeName) {
-		candidates = []string{task.NodeName} // others may fit, but the scheduler did not ask which to take
+	candidates := []string{task.NodeName}
+	if choice := p.chosen[task.UID]; choice.node == task.NodeName && task.Status != api.Pipelined {
+		candidates = choice.candidates // otherwise the scheduler did not ask which to take
+	}
+	if task.Status == api.Pipelined {
+		for _, leaving := range p.leaving[task.NodeName] { // this is what it waits for
+			p.suspend(leaving, task.NodeName)
+		}
+	} else { // it is bound at once: what is suspended runs still
+		for _, running := range p.suspended[task.NodeName] {
+			kube.Report(p.cluster.Resume(running), "pod", running)
+		}
+		defer func() {
+			for _, running := range p.suspended[task.NodeName] {
+				kube.Report(p.cluster.Suspend(running), "pod", running)
+			}
+		}()
 	}
 	decision, err := p.cluster.Reserve(uid, fullName(task), task.NodeName, candidates, time.Now())
 	if err != nil {
@@ -262,9 +293,6 @@ func (p *plugin) allocate(event *framework.Event) {
 // deallocate takes a booking back, and has a pod that is to be evicted count for nothing.
 func (p *plugin) deallocate(event *framework.Event) {
 	task := event.Task
-	if !p.wantsDevices(task) {
-		return
-	}
 	p.asked.Store(nil)
 	uid := string(task.Pod.UID)
 	switch state, _ := p.cluster.Pod(uid); state {
@@ -272,7 +300,19 @@ func (p *plugin) deallocate(event *framework.Event) {
 		event.Err = p.cluster.Rollback(uid)
 		p.engine.decisions.Delete(uid)
 	case vga.PodCommitted:
-		p.touched[task.UID] = struct{}{}
-		event.Err = p.cluster.Suspend(uid)
+		p.suspend(uid, task.NodeName)
 	}
+}
+
+// suspend has a pod that runs count for nothing until the session ends.
+func (p *plugin) suspend(uid, node string) {
+	if state, _ := p.cluster.Pod(uid); state != vga.PodCommitted {
+		return
+	}
+	if err := p.cluster.Suspend(uid); err != nil {
+		kube.Report(err, "pod", uid)
+		return
+	}
+	p.touched[api.TaskID(uid)] = struct{}{}
+	p.suspended[node] = append(p.suspended[node], uid)
 }

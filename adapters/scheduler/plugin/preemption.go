@@ -3,6 +3,7 @@ package plugin
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	fwk "k8s.io/kube-scheduler/framework"
 	"volcano.sh/volcano/pkg/scheduler/actions/preempt"
@@ -34,6 +35,32 @@ func triesInParallel(ssn *framework.Session) bool {
 	return parallel
 }
 
+// leavingPods are those that are being deleted, by node.
+func leavingPods(ssn *framework.Session) map[string][]string {
+	result := map[string][]string{}
+	for name, node := range ssn.Nodes {
+		for _, task := range node.Tasks {
+			if task.Status == api.Releasing {
+				result[name] = append(result[name], string(task.Pod.UID))
+			}
+		}
+		slices.Sort(result[name])
+	}
+	return result
+}
+
+// roomComing is where a pod fits when the pods are gone that are being deleted: nobody else has to go for it then.
+func (p *plugin) roomComing(task *api.TaskInfo) []string {
+	var result []string
+	for node, leaving := range p.leaving {
+		if p.cluster.FitsWithout(string(task.Pod.UID), node, leaving) {
+			result = append(result, node)
+		}
+	}
+	slices.Sort(result)
+	return result
+}
+
 // victims finds by trial which pods of a node have to go: of those that the other plugins agree to (which `ask` tells),
 // none that could stay.
 func (p *plugin) victims(ssn *framework.Session,
@@ -54,6 +81,19 @@ func (p *plugin) victims(ssn *framework.Session,
 
 		node := preemptees[0].NodeName
 		p.preempting.Store(&preempting{preemptor.UID, node})
+		reject := func() ([]*api.TaskInfo, int) {
+			if !p.parallel {
+				p.sums.block(ssn.Nodes[node], preemptor)
+			}
+			return nil, util.Reject
+		}
+		if answers, err := p.answers(preemptor); err == nil && answers.Fitting() == 0 {
+			if coming := p.roomComing(preemptor); slices.Contains(coming, node) {
+				return nil, util.Permit // it waits there
+			} else if len(coming) > 0 {
+				return reject()
+			}
+		}
 		byUID := map[string]*api.TaskInfo{}
 		var important []string // first
 		for queue := ssn.BuildVictimsPriorityQueue(agreed, preemptor); !queue.Empty(); {
@@ -62,12 +102,9 @@ func (p *plugin) victims(ssn *framework.Session,
 			byUID[uid] = victim
 			important = append([]string{uid}, important...)
 		}
-		victims, possible := p.cluster.Victims(string(preemptor.Pod.UID), node, important)
+		victims, possible := p.cluster.VictimsBeside(string(preemptor.Pod.UID), node, p.leaving[node], important)
 		if !possible {
-			if !p.parallel {
-				p.sums.block(ssn.Nodes[node], preemptor)
-			}
-			return nil, util.Reject
+			return reject()
 		}
 		result := make([]*api.TaskInfo, 0, len(victims))
 		for _, uid := range victims {
@@ -89,9 +126,9 @@ func (p *plugin) allocatable(_ *api.QueueInfo, candidate *api.TaskInfo) bool {
 	}
 	if room.node == "" { // nodes where it fits are tried before others
 		answers, err := p.answers(candidate)
-		return err == nil && answers.Fitting() > 0
+		return err == nil && (answers.Fitting() > 0 || len(p.roomComing(candidate)) > 0)
 	}
-	return p.cluster.FitsWithout(string(candidate.Pod.UID), room.node, nil)
+	return p.cluster.FitsWithout(string(candidate.Pod.UID), room.node, p.leaving[room.node])
 }
 
 // removedKey is where a trial of preemption keeps which pods are not there in it.
@@ -131,7 +168,7 @@ func (p *plugin) simulatePredicate(_ context.Context, state fwk.CycleState, task
 	if !p.wantsDevices(task) {
 		return nil
 	}
-	var removed []string
+	removed := slices.Clone(p.leaving[node.Name])
 	for uid := range removedIn(state) {
 		removed = append(removed, uid)
 	}
