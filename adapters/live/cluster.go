@@ -126,7 +126,12 @@ func (c *Cluster) Learn() error {
 }
 
 // Commit says that a reserved pod is bound.
-func (c *Cluster) Commit(uid string) error { return c.podCall("commit", uid, c.core.Commit) }
+func (c *Cluster) Commit(uid string) error {
+	return c.change(line{Event: "commit", UID: uid}, func() error {
+		delete(c.refused, uid)
+		return c.core.Commit(uid)
+	})
+}
 
 // Release has a committed pod give back what it has.
 func (c *Cluster) Release(uid string) error { return c.podCall("release", uid, c.core.Release) }
@@ -162,6 +167,9 @@ func (c *Cluster) Pod(uid string) (vga.PodState, string) {
 	name, _ := c.core.NodeName(node)
 	return state, name
 }
+
+// ReadingVersion is another number when what pods ask for may read otherwise than before; Configure may change that too.
+func (c *Cluster) ReadingVersion() uint64 { return c.core.ReadingVersion() }
 
 // WantsDevices is whether a pod asks for devices; false if it is not known.
 func (c *Cluster) WantsDevices(uid string) bool {

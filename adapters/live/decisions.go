@@ -17,6 +17,7 @@ type Answers struct {
 	numbers map[string]vga.Node
 	words   map[vga.Reason]string
 	fitting int
+	best    int           // number of the node where the pod goes if it may go to any; -1: it fits on none
 	failure error         // why no scheduler can serve the pod; there are no answers then
 	took    time.Duration // to find them out
 	close   bool          // those of nodes that refuse have numbers
@@ -24,6 +25,14 @@ type Answers struct {
 
 // Fitting is the number of nodes that take the pod.
 func (a *Answers) Fitting() int { return a.fitting }
+
+// Best is the node where the pod goes if it may go to any that fits; empty if none does.
+func (a *Answers) Best() string {
+	if a.best < 0 {
+		return ""
+	}
+	return a.names[a.best]
+}
 
 // Failure is why no scheduler can serve the pod; nil for a pod that one can.
 func (a *Answers) Failure() error { return a.failure }
@@ -115,7 +124,7 @@ func (c *Cluster) ask(uid, pod string) (*Answers, error) {
 	}
 	began := time.Now()
 	names := c.nodeNames()
-	result := &Answers{names: names, numbers: c.numbers, words: map[vga.Reason]string{}}
+	result := &Answers{names: names, numbers: c.numbers, words: map[vga.Reason]string{}, best: -1}
 	answers, err := c.core.Evaluate(uid, false, nil)
 	if err == nil {
 		result.count(answers)
@@ -150,8 +159,12 @@ func (c *Cluster) keep(uid string, answers *Answers) {
 
 func (a *Answers) count(answers []vga.Answer) {
 	for number := range answers {
-		if answers[number].Reason == vga.Fits && number < len(a.names) && a.names[number] != "" {
-			a.fitting++
+		if answers[number].Reason != vga.Fits || number >= len(a.names) || a.names[number] == "" {
+			continue
+		}
+		a.fitting++
+		if a.best < 0 || before(&answers[number], &answers[a.best]) {
+			a.best = number
 		}
 	}
 }
@@ -262,7 +275,6 @@ func (c *Cluster) reserve(uid, pod, node string, candidates []string, decided ti
 	c.changed()
 	entry.Annotations = annotations
 	c.log.addDecision(entry)
-	delete(c.refused, uid)
 	c.figures.decisions.Observe((answers.took + time.Since(began)).Seconds())
 	decision := &Decision{Node: node, Time: decided, Annotations: annotations}
 	return decision, nil

@@ -43,16 +43,16 @@ func (c *Cluster) AskClosely(uid, pod string) (*Answers, error) {
 		return nil, err
 	}
 	result := &Answers{names: answers.names, numbers: answers.numbers, words: map[vga.Reason]string{}, answers: closely,
-		fitting: answers.fitting, close: true}
+		fitting: answers.fitting, best: answers.best, close: true}
 	result.describe()
 	result.took = answers.took + time.Since(began)
 	c.keep(uid, result)
 	return result, nil
 }
 
-// ReserveAmong is Reserve for a node that was chosen earlier, among candidates of that time. Where it is still the best
-// of those that take the pod, the log has them as what there was to choose from; otherwise the choice was not the
-// core's, and the log has that node alone.
+// ReserveAmong is Reserve for a node that was chosen earlier, among candidates of that time (nil: all that took the pod).
+// Where it is still the best of those that take the pod, the log has them as what there was to choose from; otherwise the
+// choice was not the core's, and the log has that node alone.
 func (c *Cluster) ReserveAmong(uid, pod, node string, candidates []string, decided time.Time) (*Decision, error) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -61,8 +61,23 @@ func (c *Cluster) ReserveAmong(uid, pod, node string, candidates []string, decid
 	if err != nil {
 		return nil, err
 	}
-	among := answers.Order(candidates)
-	if len(among) == 0 || among[0] != node {
+	if candidates == nil {
+		if answers.Best() != node {
+			candidates = []string{node}
+		}
+		return c.reserve(uid, pod, node, candidates, decided, answers, began)
+	}
+	among := make([]string, 0, len(candidates))
+	best := ""
+	for _, candidate := range candidates {
+		if answer := answers.Of(candidate); answer != nil && answer.Reason == vga.Fits {
+			among = append(among, candidate)
+			if best == "" || answers.Before(candidate, best) {
+				best = candidate
+			}
+		}
+	}
+	if best != node {
 		among = []string{node}
 	}
 	return c.reserve(uid, pod, node, among, decided, answers, began)

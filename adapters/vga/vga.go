@@ -274,6 +274,13 @@ func (c *Cluster) ReadsResource(resource string) (bool, error) {
 	return reads != 0, err
 }
 
+// ReadingVersion is another number when what pods ask for may read otherwise than before.
+func (c *Cluster) ReadingVersion() uint64 {
+	var version C.uint64_t
+	C.vga_reading_version(c.handle, &version)
+	return uint64(version)
+}
+
 // WantsDevices is whether a pod asks for devices, also where its request cannot be read.
 func (c *Cluster) WantsDevices(uid string) (bool, error) {
 	call := calls.get()

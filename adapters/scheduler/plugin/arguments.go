@@ -3,6 +3,8 @@ package plugin
 import (
 	"encoding/json"
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 
 	"volcano.sh/volcano/pkg/scheduler/conf"
@@ -73,20 +75,31 @@ func readArguments(arguments framework.Arguments, configurations []conf.Configur
 	}
 	for _, name := range []string{scheduleWeightArgument, weightArgument} {
 		if value, given := arguments[name]; given {
-			if _, err := fmt.Sscan(fmt.Sprint(value), &result.weight); err != nil || result.weight < 0 {
+			var err error
+			result.weight, err = strconv.ParseFloat(fmt.Sprint(value), 64)
+			if err != nil || !(result.weight >= 0) || math.IsInf(result.weight, 0) {
 				return result, fmt.Errorf("argument %s of plugin %s is %v: expected a number that is not below 0", name, Name, value)
 			}
 		}
 	}
-	arguments.GetBool(&result.lockNodes, nodeLockArgument)
+	flags := map[string]bool{}
+	for _, name := range append([]string{nodeLockArgument}, enablingArguments...) {
+		value, given := arguments[name]
+		if !given {
+			continue
+		}
+		flag, err := strconv.ParseBool(fmt.Sprint(value))
+		if err != nil {
+			return result, fmt.Errorf("argument %s of plugin %s is %v: expected true or false", name, Name, value)
+		}
+		flags[name], passedOn[name] = flag, flag
+	}
+	result.lockNodes = flags[nodeLockArgument]
 	result.mindCluster = true
 	for _, name := range enablingArguments {
-		enabled := false
-		if arguments.GetBool(&enabled, name); enabled {
-			result.mindCluster = false
-		}
+		result.mindCluster = result.mindCluster && !flags[name]
 	}
-	arguments.GetBool(&result.mindCluster, mindClusterArgument)
+	result.mindCluster = result.mindCluster || flags[mindClusterArgument]
 	// Upstream's two policies, where no other is asked for, are ours of the same names.
 	if policy := fmt.Sprint(passedOn[schedulePolicyArgument]); result.policy == "" && (policy == "binpack" || policy == "spread") {
 		result.policy = policy

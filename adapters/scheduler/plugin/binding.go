@@ -6,11 +6,13 @@ import (
 	"maps"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 	k8sframework "k8s.io/kubernetes/pkg/scheduler/framework"
+	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/cache"
 
 	"vgpualloc.example/adapters/kube"
@@ -19,14 +21,13 @@ import (
 )
 
 // SetupBindContextExtension is of framework.BindContextHandler: the pod is handed over to be bound, and has its devices
-// from here on. Volcano's binder writes the annotations of the pod that it is given together with the binding, in one
-// request: so no pod is ever bound without what the node side reads, and none has it that is not bound.
+// from here on.
 func (p *plugin) SetupBindContextExtension(_ *k8sframework.CycleState, bind *cache.BindContext) {
 	if p.cluster == nil || !p.wantsDevices(bind.TaskInfo) {
 		return
 	}
 	uid := string(bind.TaskInfo.Pod.UID)
-	known, decided := p.engine.decisions.Load(uid)
+	decision, decided := p.engine.decisions.Load(uid)
 	if !decided {
 		return // the binder refuses it
 	}
@@ -34,13 +35,19 @@ func (p *plugin) SetupBindContextExtension(_ *k8sframework.CycleState, bind *cac
 		klog.ErrorS(err, "A pod that is to be bound is not reserved", "pod", klog.KObj(bind.TaskInfo.Pod))
 		return
 	}
-	decision := known.(*live.Decision)
-	bind.Extensions[Name] = decision
-	annotated := *bind.TaskInfo.Pod // what it points to is the cache's
-	annotated.Annotations = map[string]string{}
-	maps.Copy(annotated.Annotations, bind.TaskInfo.Pod.Annotations)
-	maps.Copy(annotated.Annotations, decision.Annotations)
-	bind.TaskInfo.Pod = &annotated
+	p.handedOver[uid] = struct{}{}
+	bind.Extensions[Name] = decision.(*live.Decision)
+}
+
+// annotated is a task whose pod has annotations more. The pod itself is the cache's.
+func annotated(task *api.TaskInfo, annotations map[string]string) *api.TaskInfo {
+	pod := *task.Pod
+	pod.Annotations = map[string]string{}
+	maps.Copy(pod.Annotations, task.Pod.Annotations)
+	maps.Copy(pod.Annotations, annotations)
+	result := task.Clone()
+	result.Pod = &pod
+	return result
 }
 
 // binder is asked before and after pods are bound.
@@ -50,7 +57,9 @@ type binder struct {
 	lockNodes bool // deviceshare.NodeLockEnable
 }
 
-// PreBind is of cache.PreBinder. It is called in a goroutine of its own for each pod.
+// PreBind is of cache.PreBinder. It is called in a goroutine of its own for each pod. Volcano's binder writes the
+// annotations of the pod that it is given together with the binding, in one request: so no pod is ever bound without what
+// the node side reads.
 func (b *binder) PreBind(ctx context.Context, bind *cache.BindContext) error {
 	pod := bind.TaskInfo.Pod
 	uid := string(pod.UID)
@@ -75,6 +84,7 @@ func (b *binder) PreBind(ctx context.Context, bind *cache.BindContext) error {
 			return err
 		}
 	}
+	bind.TaskInfo = annotated(bind.TaskInfo, decision.Annotations)
 	return nil
 }
 
@@ -86,30 +96,57 @@ func (b *binder) PreBindRollBack(ctx context.Context, bind *cache.BindContext) {
 	if !decided {
 		return
 	}
-	if b.isBound(ctx, bind, decision.Node) {
+	present := b.lookTwice(ctx, bind.TaskInfo.Pod)
+	if present != nil && present.Spec.NodeName == decision.Node {
 		return
 	}
 	b.release(string(bind.TaskInfo.Pod.UID))
 	if name := lockNameOf(decision.Annotations); b.lockNodes && name != "" {
 		kube.Report(unlockNode(ctx, b.client, decision.Node, name), "node", decision.Node)
 	}
+	if present != nil && present.Spec.NodeName == "" {
+		b.clean(ctx, present, decision)
+	}
 }
 
-// Between two questions whether a pod is bound.
-const firstPause, longestPause = 50 * time.Millisecond, 5 * time.Second
+// clean removes what Volcano writes on a pod, with its status, when it could not be bound. The API server refuses that if
+// the pod has changed meanwhile.
+func (b *binder) clean(ctx context.Context, present *v1.Pod, decision *live.Decision) {
+	removed := map[string]any{}
+	for name := range decision.Annotations {
+		if _, there := present.Annotations[name]; there {
+			removed[name] = nil
+		}
+	}
+	if err := kube.Annotate(ctx, b.client, present.ObjectMeta, removed); err != nil && !apierrors.IsConflict(err) {
+		klog.ErrorS(err, "Annotations stay on a pod that could not be bound", "pod", klog.KObj(present))
+	}
+}
 
-// isBound asks the API server, and goes on asking until it answers.
-func (b *binder) isBound(ctx context.Context, bind *cache.BindContext, node string) bool {
-	pod := bind.TaskInfo.Pod
+// How long a binding may take to show whose answer was lost, and pauses while the API server does not answer.
+const bindingShows, firstPause, longestPause = time.Second, 50 * time.Millisecond, 5 * time.Second
+
+// lookTwice is the pod as it is, or nil if it is gone. That it is not bound counts only if it is so twice.
+func (b *binder) lookTwice(ctx context.Context, pod *v1.Pod) *v1.Pod {
+	present := b.look(ctx, pod)
+	if present != nil && present.Spec.NodeName == "" {
+		time.Sleep(bindingShows)
+		present = b.look(ctx, pod)
+	}
+	return present
+}
+
+// look asks the API server, and goes on asking until it answers.
+func (b *binder) look(ctx context.Context, pod *v1.Pod) *v1.Pod {
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		present, err := b.client.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
 		switch {
-		case err == nil:
-			return present.UID == pod.UID && present.Spec.NodeName == node
-		case apierrors.IsNotFound(err) || ctx.Err() != nil:
-			return false
+		case err == nil && present.UID == pod.UID:
+			return present
+		case err == nil || apierrors.IsNotFound(err) || ctx.Err() != nil:
+			return nil
 		}
-		klog.V(2).InfoS("Whether a pod is bound is not known yet", "pod", klog.KObj(pod), "err", err)
+		klog.ErrorS(err, "Whether a pod is bound is not known yet", "pod", klog.KObj(pod))
 		time.Sleep(pause)
 	}
 }

@@ -4,7 +4,6 @@ package plugin
 
 import (
 	"errors"
-	"fmt"
 	"sync"
 
 	"k8s.io/client-go/kubernetes"
@@ -24,7 +23,7 @@ const Name = "vgpualloc"
 // Resources of devices that nodes do not offer or not under that name, so that sums over a node would refuse every pod
 // that asks for them: the core sees to them. Upstream leaves out the memory of Ascend chips in the same way.
 var resourcesOfTheCore = []string{
-	"volcano.sh/vgpu-memory-percentage",
+	"volcano.sh/vgpu-memory-percentage", "nvidia.com/gpumem", "nvidia.com/gpumem-percentage", "nvidia.com/gpucores",
 	"huawei.com/Ascend310P-memory", "huawei.com/Ascend910A-memory", "huawei.com/Ascend910B-memory",
 	"huawei.com/Ascend910B2-memory", "huawei.com/Ascend910B3-memory", "huawei.com/Ascend910B4-memory",
 	"huawei.com/Ascend910B4-1-memory", "huawei.com/Ascend910C-memory",
@@ -89,20 +88,12 @@ func (e *Engine) configure(arguments framework.Arguments, configurations []conf.
 			return err
 		}
 	}
-	if e.no || e.failure != nil {
-		return e.whyNot()
+	if e.no {
+		return e.failure
 	}
 	if e.config != nil {
 		e.mirror.reread = e.mirror.reread || e.config.HasNews()
 		e.config.FollowConfig(e.cluster, func(config string) vga.Options { return e.settings.options("", config) })
-	}
-	return nil
-}
-
-// whyNot is why no pod that asks for devices is served; nil if they are, also by older arguments.
-func (e *Engine) whyNot() error {
-	if e.no {
-		return e.failure
 	}
 	return nil
 }
@@ -112,7 +103,8 @@ func (e *Engine) start(wanted settings) error {
 	var err error
 	if wanted.decisionLog != "" {
 		if log, err = live.OpenLog(wanted.decisionLog); err != nil {
-			return fmt.Errorf("argument %s: %w", logArgument, err)
+			klog.ErrorS(err, "No decision log is written", "argument", logArgument)
+			log = nil // pods are worth more
 		}
 	}
 	cluster, err := live.New(wanted.options("", ""), log)
@@ -144,12 +136,13 @@ func (e *Engine) ConfigFailure() error {
 // such pod.
 func (e *Engine) Explain(namespace, name string) (string, bool, error) {
 	e.mutex.Lock()
-	defer e.mutex.Unlock()
 	uid, known := e.mirror.uid(namespace, name)
-	if !known || e.cluster == nil {
+	cluster := e.cluster
+	e.mutex.Unlock() // an explanation takes a while, and sessions go on
+	if !known || cluster == nil {
 		return "", false, nil
 	}
-	text, err := e.cluster.Explain(uid)
+	text, err := cluster.Explain(uid)
 	return text, true, err
 }
 

@@ -17,7 +17,8 @@ type mirror struct {
 	pods     map[string]*mirroredPod
 	uids     map[podName]string
 	sessions uint64
-	reread   bool // what pods ask for may read differently: nodes or the configuration have changed
+	reread   bool   // what pods ask for may read otherwise: the configuration has changed
+	reading  uint64 // the core's version of that
 }
 
 type podName struct{ namespace, name string }
@@ -56,7 +57,6 @@ func (m *mirror) follow(ssn *framework.Session, cluster *live.Cluster) {
 	for name, node := range m.nodes {
 		if node.seen != m.sessions {
 			delete(m.nodes, name)
-			m.reread = true
 			kube.Report(cluster.RemoveNode(name), "node", name)
 		}
 	}
@@ -70,7 +70,8 @@ func (m *mirror) follow(ssn *framework.Session, cluster *live.Cluster) {
 			m.tellPod(task, cluster)
 		}
 	}
-	if m.reread {
+	if version := cluster.ReadingVersion(); version != m.reading || m.reread {
+		m.reading = version
 		for uid, pod := range m.pods {
 			pod.wantsDevices = cluster.WantsDevices(uid)
 		}
@@ -103,7 +104,6 @@ func (m *mirror) tellNode(node *v1.Node, cluster *live.Cluster) {
 		return // a heartbeat
 	}
 	known.told = told
-	m.reread = true
 	text, err := objects.Text(told)
 	if err == nil {
 		_, err = cluster.Tell(text)

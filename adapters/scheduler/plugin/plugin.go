@@ -24,11 +24,13 @@ type plugin struct {
 	failure   error // why the arguments are refused, if they never were good
 	weight    float64
 
+	nodes      map[string]*api.NodeInfo
 	asked      atomic.Pointer[question]   // the last one, until something is booked
 	chosen     map[api.TaskID]choice      // of pods
 	touched    map[api.TaskID]struct{}    // pods that were booked or suspended in this session
 	leaving    map[string][]string        // by node: pods that are being deleted, by uid
 	suspended  map[string][]string        // by node: pods that count for nothing in this session, by uid
+	handedOver map[string]struct{}        // pods that were handed over to be bound in this session, by uid
 	preempting atomic.Pointer[preempting] // where room is made at present; may be nil
 	sums       sums
 	parallel   bool     // nodes are tried for preemption in several goroutines
@@ -38,13 +40,16 @@ type plugin struct {
 // choice is a node that was settled here, and of which nodes.
 type choice struct {
 	node       string
-	candidates []string
+	candidates []string // nil: all that take the pod
 }
 
 // question is a pod with what all nodes say to it.
 type question struct {
 	task    api.TaskID
 	answers *live.Answers
+
+	once   sync.Once
+	coming []string // roomComing
 }
 
 // Name is of framework.Plugin.
@@ -53,7 +58,7 @@ func (p *plugin) Name() string { return Name }
 // OnSessionOpen is of framework.Plugin: tells the core what is new and registers the functions.
 func (p *plugin) OnSessionOpen(ssn *framework.Session) {
 	p.chosen = map[api.TaskID]choice{}
-	p.touched = map[api.TaskID]struct{}{}
+	p.touched, p.handedOver = map[api.TaskID]struct{}{}, map[string]struct{}{}
 	p.failure = p.engine.configure(p.arguments, ssn.Configurations, ssn.KubeClient())
 	p.cluster = p.engine.cluster
 	if p.cluster == nil {
@@ -65,7 +70,7 @@ func (p *plugin) OnSessionOpen(ssn *framework.Session) {
 	if p.failure != nil {
 		return
 	}
-	p.weight = p.engine.settings.weight
+	p.nodes, p.weight = ssn.Nodes, p.engine.settings.weight
 	p.leaving, p.suspended = leavingPods(ssn), map[string][]string{}
 	p.sums = leaveToTheCore(ssn, p.cluster)
 	ssn.AddPrePredicateFn(Name, p.prePredicate)
@@ -120,13 +125,16 @@ func (p *plugin) OnSessionClose(*framework.Session) {
 	if p.cluster == nil {
 		return
 	}
-	for task := range p.touched {
+	for task := range p.touched { // first those that got what others have
 		uid := string(task)
-		switch state, _ := p.cluster.Pod(uid); state {
-		case vga.PodReserved:
+		if state, _ := p.cluster.Pod(uid); state == vga.PodReserved {
 			kube.Report(p.cluster.Rollback(uid), "pod", uid)
 			p.engine.decisions.Delete(uid)
-		case vga.PodSuspended:
+		}
+	}
+	for task := range p.touched {
+		uid := string(task)
+		if state, _ := p.cluster.Pod(uid); state == vga.PodSuspended {
 			kube.Report(p.cluster.Resume(uid), "pod", uid)
 		}
 	}
@@ -145,15 +153,24 @@ func fullName(task *api.TaskInfo) string { return task.Namespace + "/" + task.Na
 
 // answers asks all nodes about a pod, once as long as nothing is booked.
 func (p *plugin) answers(task *api.TaskInfo) (*live.Answers, error) {
+	question, err := p.ask(task)
+	if err != nil {
+		return nil, err
+	}
+	return question.answers, nil
+}
+
+func (p *plugin) ask(task *api.TaskInfo) (*question, error) {
 	if last := p.asked.Load(); last != nil && last.task == task.UID {
-		return last.answers, nil
+		return last, nil
 	}
 	answers, err := p.cluster.Ask(string(task.Pod.UID), fullName(task))
 	if err != nil {
 		return nil, err
 	}
-	p.asked.Store(&question{task: task.UID, answers: answers})
-	return answers, nil
+	asked := &question{task: task.UID, answers: answers}
+	p.asked.Store(asked)
+	return asked, nil
 }
 
 func (p *plugin) prePredicate(task *api.TaskInfo) error {
@@ -198,11 +215,22 @@ func (p *plugin) bestNode(task *api.TaskInfo, scores map[float64][]*api.NodeInfo
 	if err != nil {
 		return nil
 	}
-	var best *api.NodeInfo
-	var candidates []string
+	count := 0
 	for _, group := range scores {
-		candidates = slices.Grow(candidates, len(group))
+		count += len(group)
+	}
+	if count == answers.Fitting() && len(p.suspended) == 0 { // all that fit
+		best := answers.Best()
+		p.chosen[task.UID] = choice{node: best}
+		return p.nodes[best]
+	}
+	var best *api.NodeInfo
+	candidates := make([]string, 0, count)
+	for _, group := range scores {
 		for _, node := range group {
+			if len(p.suspended[node.Name]) > 0 { // what is free there may be so only when victims are gone
+				continue
+			}
 			candidates = append(candidates, node.Name)
 			if best == nil || answers.Before(node.Name, best.Name) {
 				best = node
@@ -282,7 +310,7 @@ func (p *plugin) allocate(event *framework.Event) {
 			}
 		}()
 	}
-	decision, err := p.cluster.Reserve(uid, fullName(task), task.NodeName, candidates, time.Now())
+	decision, err := p.cluster.ReserveAmong(uid, fullName(task), task.NodeName, candidates, time.Now())
 	if err != nil {
 		event.Err = fmt.Errorf("plugin %s: %w", Name, err)
 		return
@@ -300,6 +328,12 @@ func (p *plugin) deallocate(event *framework.Event) {
 		event.Err = p.cluster.Rollback(uid)
 		p.engine.decisions.Delete(uid)
 	case vga.PodCommitted:
+		if _, now := p.handedOver[uid]; now { // Volcano's cache did not take it
+			event.Err = p.cluster.Release(uid)
+			p.engine.decisions.Delete(uid)
+			delete(p.handedOver, uid)
+			return
+		}
 		p.suspend(uid, task.NodeName)
 	}
 }

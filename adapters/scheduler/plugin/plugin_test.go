@@ -130,18 +130,14 @@ func open(t *testing.T, objects uthelper.TestCommonStruct, arguments framework.A
 	return s
 }
 
-// annotations are those that a pod is bound with, or has.
+// annotations are those that a pod is bound with.
 func (s *scene) annotations(t *testing.T, pod string) map[string]string {
 	t.Helper()
-	for _, job := range s.ssn.Jobs {
-		for _, task := range job.Tasks {
-			if task.Name == pod {
-				return task.Pod.Annotations
-			}
-		}
+	decision, decided := s.engine.decisions.Load("ns-" + pod)
+	if !decided {
+		return nil
 	}
-	t.Fatal("no pod", pod)
-	return nil
+	return decision.(*live.Decision).Annotations
 }
 
 // events of the decision log.

@@ -51,14 +51,19 @@ func leavingPods(ssn *framework.Session) map[string][]string {
 
 // roomComing is where a pod fits when the pods are gone that are being deleted: nobody else has to go for it then.
 func (p *plugin) roomComing(task *api.TaskInfo) []string {
-	var result []string
-	for node, leaving := range p.leaving {
-		if p.cluster.FitsWithout(string(task.Pod.UID), node, leaving) {
-			result = append(result, node)
-		}
+	asked, err := p.ask(task)
+	if err != nil {
+		return nil
 	}
-	slices.Sort(result)
-	return result
+	asked.once.Do(func() {
+		for node, leaving := range p.leaving {
+			if p.cluster.FitsWithout(string(task.Pod.UID), node, leaving) {
+				asked.coming = append(asked.coming, node)
+			}
+		}
+		slices.Sort(asked.coming)
+	})
+	return asked.coming
 }
 
 // victims finds by trial which pods of a node have to go: of those that the other plugins agree to (which `ask` tells),
@@ -124,9 +129,10 @@ func (p *plugin) allocatable(_ *api.QueueInfo, candidate *api.TaskInfo) bool {
 	if room == nil || room.task != candidate.UID {
 		return true
 	}
-	if room.node == "" { // nodes where it fits are tried before others
-		answers, err := p.answers(candidate)
-		return err == nil && (answers.Fitting() > 0 || len(p.roomComing(candidate)) > 0)
+	// Where the pod fits somewhere nobody has to go: those nodes come first, and the action allocate asks here too.
+	answers, err := p.answers(candidate)
+	if err == nil && (answers.Fitting() > 0 || room.node == "" && len(p.roomComing(candidate)) > 0) {
+		return true
 	}
 	return p.cluster.FitsWithout(string(candidate.Pod.UID), room.node, p.leaving[room.node])
 }

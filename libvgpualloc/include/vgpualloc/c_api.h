@@ -180,6 +180,9 @@ VGA_API vga_status vga_get_pod(vga_cluster* cluster, const char* uid, vga_pod_st
 /** Written: 1 if some dialect reads that resource ("volcano.sh/vgpu-memory"): amounts of it are the core's to compare,
  * device by device; 0 if none does. */
 VGA_API vga_status vga_reads_resource(vga_cluster* cluster, const char* resource, int* reads, vga_text* why);
+/** Written: a number that is another one when what pods ask for may read otherwise than before: under another
+ * configuration, or with the first node of a dialect. */
+VGA_API vga_status vga_reading_version(vga_cluster* cluster, uint64_t* version);
 /** Written: 1 if the pod asks for devices, also where its request cannot be read; 0 if it asks for none. Errors:
  * VGA_UNKNOWN_POD. */
 VGA_API vga_status vga_wants_devices(vga_cluster* cluster, const char* uid, int* wants, vga_text* why);

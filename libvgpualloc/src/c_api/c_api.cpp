@@ -380,6 +380,14 @@ vga_status vga_reads_resource(vga_cluster* cluster, const char* resource, int* r
     });
 }
 
+vga_status vga_reading_version(vga_cluster* cluster, uint64_t* version) {
+    return on(cluster, nullptr, [&](live_cluster& live) {
+        if (version == nullptr) return VGA_BAD_ARGUMENT;
+        *version = live.view().dialects_version();
+        return VGA_OK;
+    });
+}
+
 vga_status vga_wants_devices(vga_cluster* cluster, const char* uid, int* wants, vga_text* why) {
     return on(cluster, why, [&](live_cluster& live) {
         if (uid == nullptr || wants == nullptr) return refuse(VGA_BAD_ARGUMENT, why, "uid or wants is NULL");

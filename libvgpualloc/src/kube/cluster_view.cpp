@@ -228,7 +228,10 @@ void cluster_view::unbind(pod_entry& entry) {
 
 void cluster_view::unbook(pod_entry& entry) {
     if (!std::exchange(entry.adopted, false)) return;
-    static_cast<void>(book_->release(ids_.find(entry.full_name))); // no longer live if its owner released it
+    const pod_id id = ids_.find(entry.full_name);
+    const booking* const held = book_->find_booking(id); // its owner may have released it, and booked it elsewhere
+    if (held == nullptr || book_->nodes().nodes[held->where.node.at()].name != entry.node) return;
+    static_cast<void>(book_->release(id));
 }
 
 void cluster_view::unbook_pods_of(std::string_view node) {
@@ -257,6 +260,8 @@ void cluster_view::book(pod_entry& entry) {
             entry.adopted = true;
             return;
         }
+        // What is left of an attempt to bind it is older than what a scheduler has booked.
+        if (!entry.adopted && entry.object.node_name.empty()) return;
         const bool committed = book_->is_committed(held.pod);
         static_cast<void>(committed ? book_->release(held.pod) : book_->rollback(held.pod));
     }

@@ -196,6 +196,25 @@ TEST(live_cluster, a_pod_that_asks_for_nonsense_says_why) {
     EXPECT_EQ(live->state_of("u"), live_pod_state::waiting);
 }
 
+TEST(live_cluster, what_is_left_of_an_attempt_to_bind_takes_nothing_from_a_later_one) {
+    const std::string left = "    volcano.sh/vgpu-node: n0\n    volcano.sh/vgpu-ids-new: 'A,NVIDIA,3000,0:'\n";
+    const auto live = live_of(two_nodes + named_pod("p", "u", vgpu(1, 3000), "", left));
+    ASSERT_EQ(live->state_of("u"), live_pod_state::committed);
+    ASSERT_EQ(live->release("u").code, rejection_code::none);
+    ASSERT_TRUE(live->reserve("u", live->find_node("n1")).fits());
+    ASSERT_EQ(live->commit("u").code, rejection_code::none);
+    const auto where = [&] { return live->booking_of("u")->where.node; };
+    const auto tell = [&](const std::string& yaml) {
+        for (const auto& object : objects(yaml)) static_cast<void>(live->upsert(object));
+    };
+    tell(gpu_node("n0", card("A") + card("D"))); // its devices change
+    ASSERT_EQ(live->state_of("u"), live_pod_state::committed);
+    EXPECT_EQ(where(), live->find_node("n1"));
+    tell(named_pod("p", "u", vgpu(1, 3000), "", left + "    other: thing\n"));
+    ASSERT_EQ(live->state_of("u"), live_pod_state::committed);
+    EXPECT_EQ(where(), live->find_node("n1"));
+}
+
 TEST(live_cluster, deviceshares_arguments_say_which_dialects_are_served) {
     const auto failure_under = [](const vgpualloc::dialects::volcano::plugin_arguments& arguments) {
         const auto live = live_of(two_nodes + named_pod("p", "u", vgpu(1, 1000)));
