@@ -70,6 +70,12 @@ static void the_life_of_a_pod(void) {
     CHECK(strstr(text, "\"volcano.sh/vgpu-ids-new\":\"GPU-a0,NVIDIA,30000,0:\"") != NULL ||
           strstr(text, "\"volcano.sh/vgpu-ids-new\": \"GPU-a0,NVIDIA,30000,0:\"") != NULL);
     int wants = 0;
+    uint64_t reading = 0;
+    uint64_t reading_again = 0;
+    CHECK_OK(vga_reading_version(cluster, &reading));
+    CHECK_OK(vga_reading_version(cluster, &reading_again));
+    CHECK(reading == reading_again);
+    CHECK(vga_reading_version(cluster, NULL) == VGA_BAD_ARGUMENT);
     CHECK_OK(vga_reads_resource(cluster, "volcano.sh/vgpu-memory", &wants, &why));
     CHECK(wants == 1);
     CHECK_OK(vga_reads_resource(cluster, "rdma/hca", &wants, &why));

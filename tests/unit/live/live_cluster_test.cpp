@@ -197,7 +197,7 @@ TEST(live_cluster, a_pod_that_asks_for_nonsense_says_why) {
 }
 
 TEST(live_cluster, what_is_left_of_an_attempt_to_bind_takes_nothing_from_a_later_one) {
-    const std::string left = "    volcano.sh/vgpu-node: n0\n    volcano.sh/vgpu-ids-new: 'A,NVIDIA,3000,0:'\n";
+    const std::string left = "volcano.sh/vgpu-node: n0, volcano.sh/vgpu-ids-new: 'A,NVIDIA,3000,0:'";
     const auto live = live_of(two_nodes + named_pod("p", "u", vgpu(1, 3000), "", left));
     ASSERT_EQ(live->state_of("u"), live_pod_state::committed);
     ASSERT_EQ(live->release("u").code, rejection_code::none);
@@ -210,7 +210,7 @@ TEST(live_cluster, what_is_left_of_an_attempt_to_bind_takes_nothing_from_a_later
     tell(gpu_node("n0", card("A") + card("D"))); // its devices change
     ASSERT_EQ(live->state_of("u"), live_pod_state::committed);
     EXPECT_EQ(where(), live->find_node("n1"));
-    tell(named_pod("p", "u", vgpu(1, 3000), "", left + "    other: thing\n"));
+    tell(named_pod("p", "u", vgpu(1, 3000), "", left + ", other: thing"));
     ASSERT_EQ(live->state_of("u"), live_pod_state::committed);
     EXPECT_EQ(where(), live->find_node("n1"));
 }
