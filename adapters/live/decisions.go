@@ -125,7 +125,7 @@ func (c *Cluster) ask(uid, pod string) (*Answers, error) {
 	began := time.Now()
 	names := c.nodeNames()
 	result := &Answers{names: names, numbers: c.numbers, words: map[vga.Reason]string{}, best: -1}
-	answers, err := c.core.Evaluate(uid, false, nil)
+	answers, err := c.core.Evaluate(uid, false, make([]vga.Answer, len(names)))
 	if err == nil {
 		result.count(answers)
 		if result.fitting == 0 { // what is missing is worth a closer look
@@ -171,7 +171,7 @@ func (a *Answers) count(answers []vga.Answer) {
 
 // describe finds the words for each reason: with the amount that the best node of that reason has left.
 func (a *Answers) describe() {
-	closest := map[vga.Reason]*vga.Answer{}
+	closest := make([]*vga.Answer, vga.Reasons())
 	for number := range a.answers {
 		answer := &a.answers[number]
 		if answer.Reason == vga.Fits || number >= len(a.names) || a.names[number] == "" {
@@ -182,7 +182,9 @@ func (a *Answers) describe() {
 		}
 	}
 	for reason, answer := range closest {
-		a.words[reason] = describe(answer)
+		if answer != nil {
+			a.words[vga.Reason(reason)] = describe(answer)
+		}
 	}
 }
 

@@ -84,13 +84,7 @@ func BenchmarkSessionOf10000Nodes(b *testing.B) {
 			if err != nil || answers.Fitting() == 0 {
 				b.Fatal(answers, err)
 			}
-			best := ""
-			for _, node := range nodes {
-				if best == "" || answers.Before(node.Name, best) {
-					best = node.Name
-				}
-			}
-			if _, err := cluster.Reserve(uid, name, best, nil, started); err != nil {
+			if _, err := cluster.ReserveAmong(uid, name, answers.Best(), nil, started); err != nil {
 				b.Fatal(err)
 			}
 			if err := cluster.Commit(uid); err != nil {
