@@ -20,7 +20,6 @@ type Cluster struct {
 	core    *vga.Cluster
 	log     *Log // nil: none is kept
 	options vga.Options
-	changes uint64 // rises with every change of what a question may be answered with
 
 	names        []string            // of nodes, by number
 	numbers      map[string]vga.Node // by name
@@ -76,23 +75,27 @@ func (c *Cluster) Configure(options vga.Options) error {
 func (c *Cluster) Tell(object []byte) (vga.Upserted, error) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	told, err := c.core.Upsert(object)
-	if told.Changed > 0 {
-		c.changed()
-		c.log.add(tellLine(object))
-	}
-	return told, err
+	return c.tell(object)
 }
 
 // TellPod is Tell of a pod: its refusal counts as new afterwards.
 func (c *Cluster) TellPod(uid string, object []byte) (vga.Upserted, error) {
-	told, err := c.Tell(object)
-	if told.Changed > 0 {
-		c.mutex.Lock()
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	upserted, err := c.tell(object)
+	if upserted.Changed > 0 {
 		delete(c.refused, uid)
-		c.mutex.Unlock()
 	}
-	return told, err
+	return upserted, err
+}
+
+func (c *Cluster) tell(object []byte) (vga.Upserted, error) {
+	upserted, err := c.core.Upsert(object)
+	if upserted.Changed > 0 {
+		c.changed()
+		c.log.add(tellLine(object))
+	}
+	return upserted, err
 }
 
 // RemoveNode tells that a node is gone.
@@ -164,8 +167,7 @@ func (c *Cluster) Pod(uid string) (vga.PodState, string) {
 	if state != vga.PodReserved && state != vga.PodCommitted {
 		return state, ""
 	}
-	name, _ := c.core.NodeName(node)
-	return state, name
+	return state, c.nodeNames()[node]
 }
 
 // ReadingVersion is another number when what pods ask for may read otherwise than before; Configure may change that too.
@@ -232,10 +234,7 @@ func (c *Cluster) change(entry line, call func() error) error {
 }
 
 // changed forgets what was answered before. The mutex is held.
-func (c *Cluster) changed() {
-	c.changes++
-	clear(c.asked)
-}
+func (c *Cluster) changed() { clear(c.asked) }
 
 // nodeNames brings the names of nodes up to date. The mutex is held.
 func (c *Cluster) nodeNames() []string {

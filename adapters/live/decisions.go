@@ -235,12 +235,13 @@ func (r *Refused) Error() string {
 // Decision is where a pod was booked, and what has to be written on it for the device plugins.
 type Decision struct {
 	Node        string
-	Time        time.Time
 	Annotations map[string]string
 }
 
-// Reserve books a waiting pod on a node. `candidates` are the nodes that it could have gone to, all of which take it;
-// nil stands for all that do. Errors: Refused; vga.UnknownPod, vga.UnknownNode, vga.WrongState.
+// Reserve books a waiting pod on a node that was chosen earlier, among candidates of that time (nil: all that took the pod).
+// Where it is still the best of those that take the pod, the log has them as what there was to choose from; otherwise the
+// choice was not the core's, and the log has that node alone. Errors: Refused; vga.UnknownPod, vga.UnknownNode,
+// vga.WrongState.
 func (c *Cluster) Reserve(uid, pod, node string, candidates []string, decided time.Time) (*Decision, error) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -249,7 +250,28 @@ func (c *Cluster) Reserve(uid, pod, node string, candidates []string, decided ti
 	if err != nil {
 		return nil, err
 	}
-	return c.reserve(uid, pod, node, candidates, decided, answers, began)
+	fitting, best := answers.among(candidates)
+	if best != node {
+		fitting = []string{node}
+	}
+	return c.reserve(uid, pod, node, fitting, decided, answers, began)
+}
+
+// among is those of candidates that take the pod, and the best of them; nil stands for all nodes.
+func (a *Answers) among(candidates []string) (fitting []string, best string) {
+	if candidates == nil {
+		return nil, a.Best()
+	}
+	fitting = make([]string, 0, len(candidates))
+	for _, candidate := range candidates {
+		if answer := a.Of(candidate); answer != nil && answer.Reason == vga.Fits {
+			fitting = append(fitting, candidate)
+			if best == "" || a.Before(candidate, best) {
+				best = candidate
+			}
+		}
+	}
+	return fitting, best
 }
 
 // reserve books a pod with these answers of now. The mutex is held.
@@ -278,8 +300,7 @@ func (c *Cluster) reserve(uid, pod, node string, candidates []string, decided ti
 	entry.Annotations = annotations
 	c.log.addDecision(entry)
 	c.figures.decisions.Observe((answers.took + time.Since(began)).Seconds())
-	decision := &Decision{Node: node, Time: decided, Annotations: annotations}
-	return decision, nil
+	return &Decision{Node: node, Annotations: annotations}, nil
 }
 
 // less tells candidates from all nodes that fit: by those that are missing, or by naming them where that is shorter.
@@ -319,15 +340,10 @@ func (c *Cluster) fitsWithout(uid string, node vga.Node, pods []string) bool {
 	return err == nil && answer.Reason == vga.Fits
 }
 
-// Victims are pods of candidates, which come most important first, that have to go so that a waiting pod fits on a node:
-// none that could stay, and the more important stay. Nothing if it fits as it is; false if it does not fit without all
-// of them either.
-func (c *Cluster) Victims(uid, node string, candidates []string) ([]string, bool) {
-	return c.VictimsBeside(uid, node, nil, candidates)
-}
-
-// VictimsBeside is Victims where other pods go anyway.
-func (c *Cluster) VictimsBeside(uid, node string, others, candidates []string) ([]string, bool) {
+// Victims are pods of candidates, which come most important first, that have to go so that a waiting pod fits on a node
+// where others go anyway: none that could stay, and the more important stay. Nothing if it fits as it is; false if it does
+// not fit without all of them either.
+func (c *Cluster) Victims(uid, node string, others, candidates []string) ([]string, bool) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	c.nodeNames()

@@ -7,7 +7,7 @@ import (
 	"vgpualloc.example/adapters/vga"
 )
 
-// For schedulers that settle the node elsewhere: they ask for an order, and say afterwards what they took.
+// For schedulers that settle the node elsewhere: they ask for an order.
 
 // Order is those of candidates that take the pod, the best first: least compromise, highest score, lowest rank.
 func (a *Answers) Order(candidates []string) []string {
@@ -48,37 +48,4 @@ func (c *Cluster) AskClosely(uid, pod string) (*Answers, error) {
 	result.took = answers.took + time.Since(began)
 	c.keep(uid, result)
 	return result, nil
-}
-
-// ReserveAmong is Reserve for a node that was chosen earlier, among candidates of that time (nil: all that took the pod).
-// Where it is still the best of those that take the pod, the log has them as what there was to choose from; otherwise the
-// choice was not the core's, and the log has that node alone.
-func (c *Cluster) ReserveAmong(uid, pod, node string, candidates []string, decided time.Time) (*Decision, error) {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	began := time.Now()
-	answers, err := c.ask(uid, pod)
-	if err != nil {
-		return nil, err
-	}
-	if candidates == nil {
-		if answers.Best() != node {
-			candidates = []string{node}
-		}
-		return c.reserve(uid, pod, node, candidates, decided, answers, began)
-	}
-	among := make([]string, 0, len(candidates))
-	best := ""
-	for _, candidate := range candidates {
-		if answer := answers.Of(candidate); answer != nil && answer.Reason == vga.Fits {
-			among = append(among, candidate)
-			if best == "" || answers.Before(candidate, best) {
-				best = candidate
-			}
-		}
-	}
-	if best != node {
-		among = []string{node}
-	}
-	return c.reserve(uid, pod, node, among, decided, answers, began)
 }

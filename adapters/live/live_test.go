@@ -245,12 +245,12 @@ func TestVictimsAreThoseThatHaveToGo(t *testing.T) {
 		{[]string{"v2", "v3", "v1"}, []string{"v1"}},
 		{[]string{"v3"}, nil},
 	} {
-		victims, possible := c.Victims("wants", "a", each.candidates)
+		victims, possible := c.Victims("wants", "a", nil, each.candidates)
 		if possible != (each.victims != nil) || !reflect.DeepEqual(victims, each.victims) {
 			t.Error(each.candidates, victims, possible)
 		}
 	}
-	if victims, possible := c.Victims("huge", "a", []string{"v1", "v2", "v3"}); possible {
+	if victims, possible := c.Victims("huge", "a", nil, []string{"v1", "v2", "v3"}); possible {
 		t.Error(victims)
 	}
 	if c.FitsWithout("wants", "a", nil) || !c.FitsWithout("wants", "a", []string{"v1"}) || c.FitsWithout("wants", "b", nil) {

@@ -65,7 +65,7 @@ func (s *Service) decide(pod *v1.Pod, node string) (*live.Decision, error) {
 	s.mutex.Lock()
 	candidates := s.chosen.take(pod.UID)
 	s.mutex.Unlock()
-	decision, err := s.cluster.ReserveAmong(string(pod.UID), fullName(pod), node, candidates, time.Now())
+	decision, err := s.cluster.Reserve(string(pod.UID), fullName(pod), node, candidates, time.Now())
 	if err == nil {
 		s.flush() // what is bound is in the log
 	}

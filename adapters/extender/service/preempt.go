@@ -77,7 +77,7 @@ func (s *Service) addVictims(pod *v1.Pod, node string, victims *extenderv1.MetaV
 	}
 	leaving, others := s.less(pod, node, gone)
 	gone = append(gone, leaving...)
-	added, possible := s.cluster.VictimsBeside(string(pod.UID), node, gone, others)
+	added, possible := s.cluster.Victims(string(pod.UID), node, gone, others)
 	for _, uid := range added {
 		victims.Pods = append(victims.Pods, &extenderv1.MetaPod{UID: uid})
 	}

@@ -310,7 +310,7 @@ func (p *plugin) allocate(event *framework.Event) {
 			}
 		}()
 	}
-	decision, err := p.cluster.ReserveAmong(uid, fullName(task), task.NodeName, candidates, time.Now())
+	decision, err := p.cluster.Reserve(uid, fullName(task), task.NodeName, candidates, time.Now())
 	if err != nil {
 		event.Err = fmt.Errorf("plugin %s: %w", Name, err)
 		return

@@ -107,7 +107,7 @@ func (p *plugin) victims(ssn *framework.Session,
 			byUID[uid] = victim
 			important = append([]string{uid}, important...)
 		}
-		victims, possible := p.cluster.VictimsBeside(string(preemptor.Pod.UID), node, p.leaving[node], important)
+		victims, possible := p.cluster.Victims(string(preemptor.Pod.UID), node, p.leaving[node], important)
 		if !possible {
 			return reject()
 		}

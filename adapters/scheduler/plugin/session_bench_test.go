@@ -84,7 +84,7 @@ func BenchmarkSessionOf10000Nodes(b *testing.B) {
 			if err != nil || answers.Fitting() == 0 {
 				b.Fatal(answers, err)
 			}
-			if _, err := cluster.ReserveAmong(uid, name, answers.Best(), nil, started); err != nil {
+			if _, err := cluster.Reserve(uid, name, answers.Best(), nil, started); err != nil {
 				b.Fatal(err)
 			}
 			if err := cluster.Commit(uid); err != nil {
