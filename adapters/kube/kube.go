@@ -8,11 +8,14 @@ import (
 	"errors"
 	"fmt"
 
+	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 
+	"vgpualloc.example/adapters/live"
+	"vgpualloc.example/adapters/objects"
 	"vgpualloc.example/adapters/vga"
 )
 
@@ -35,6 +38,24 @@ func Annotate(ctx context.Context, client kubernetes.Interface, pod metav1.Objec
 		return fmt.Errorf("writing the annotations of pod %s/%s: %w", pod.Namespace, pod.Name, err)
 	}
 	return nil
+}
+
+// TellNode tells a cluster of a node, as objects.Node reduced it.
+func TellNode(cluster *live.Cluster, node *v1.Node) {
+	text, err := objects.Text(node)
+	if err == nil {
+		_, err = cluster.Tell(text)
+	}
+	Report(err, "node", node.Name)
+}
+
+// TellPod tells a cluster of a pod, as objects.Pod reduced it.
+func TellPod(cluster *live.Cluster, pod *v1.Pod) {
+	text, err := objects.Text(pod)
+	if err == nil {
+		_, err = cluster.TellPod(string(pod.UID), text)
+	}
+	Report(err, "pod", pod.Namespace+"/"+pod.Name)
 }
 
 // Report writes down what the core could not be told. It knows then what it knew before.

@@ -127,17 +127,13 @@ func (s *Service) followConfigMaps() {
 
 func (s *Service) showNode(before, now any) {
 	node := now.(*v1.Node)
-	told := objects.Node(node)
-	if before != nil && objects.Equal(objects.Node(before.(*v1.Node)), told) {
+	reduced := objects.Node(node)
+	if before != nil && objects.Equal(objects.Node(before.(*v1.Node)), reduced) {
 		return // a heartbeat
 	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	text, err := objects.Text(told)
-	if err == nil {
-		_, err = s.cluster.Tell(text)
-	}
-	kube.Report(err, "node", node.Name)
+	kube.TellNode(s.cluster, reduced)
 	s.takeBackAll() // annotations may name this node
 }
 
@@ -161,11 +157,7 @@ func (s *Service) showPod(before, now any) {
 	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	text, err := objects.Text(objects.Pod(pod, true))
-	if err == nil {
-		_, err = s.cluster.TellPod(string(pod.UID), text)
-	}
-	kube.Report(err, "pod", fullName(pod))
+	kube.TellPod(s.cluster, objects.Pod(pod, true))
 	s.keep(pod)
 	if pod.Spec.NodeName != "" {
 		delete(s.binding, pod.UID)

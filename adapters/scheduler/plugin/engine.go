@@ -38,7 +38,7 @@ type Engine struct {
 	cluster  *live.Cluster
 	settings settings
 	failure  error // why the arguments are not understood
-	no       bool  // they never were: pods that ask for devices are refused, and told why
+	unusable bool  // they never were: pods that ask for devices are refused, and told why
 	mirror   mirror
 	config   *kube.ConfigMaps
 
@@ -69,7 +69,7 @@ func (e *Engine) configure(arguments framework.Arguments, configurations []conf.
 		e.config.Watch(wanted.configNamespace, wanted.configName, wanted.mindCluster)
 	}
 	switch {
-	case err == nil && (e.cluster == nil || e.no):
+	case err == nil && (e.cluster == nil || e.unusable):
 		err = e.start(wanted)
 	case err == nil && wanted != e.settings:
 		err = e.cluster.Configure(wanted.options("", e.cluster.Options().DeviceConfig))
@@ -83,12 +83,12 @@ func (e *Engine) configure(arguments framework.Arguments, configurations []conf.
 	}
 	e.failure = err
 	if e.cluster == nil { // which pods ask for devices has to be known all the same
-		e.no = true
+		e.unusable = true
 		if e.cluster, err = live.New(vga.Options{}, nil); err != nil {
 			return err
 		}
 	}
-	if e.no {
+	if e.unusable {
 		return e.failure
 	}
 	if e.config != nil {
@@ -111,11 +111,11 @@ func (e *Engine) start(wanted settings) error {
 	if err != nil {
 		return errors.Join(err, log.Close())
 	}
-	if e.no {
+	if e.unusable {
 		_ = e.cluster.Close() // has no log
 		e.mirror = newMirror()
 	}
-	e.cluster, e.settings, e.no = cluster, wanted, false
+	e.cluster, e.settings, e.unusable = cluster, wanted, false
 	if e.OnCluster != nil {
 		e.OnCluster(cluster)
 	}

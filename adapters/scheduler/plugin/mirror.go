@@ -99,16 +99,12 @@ func (m *mirror) tellNode(node *v1.Node, cluster *live.Cluster) {
 		return
 	}
 	known.object = node
-	told := objects.Node(node)
-	if known.told != nil && objects.Equal(known.told, told) {
+	reduced := objects.Node(node)
+	if known.told != nil && objects.Equal(known.told, reduced) {
 		return // a heartbeat
 	}
-	known.told = told
-	text, err := objects.Text(told)
-	if err == nil {
-		_, err = cluster.Tell(text)
-	}
-	kube.Report(err, "node", node.Name)
+	known.told = reduced
+	kube.TellNode(cluster, reduced)
 }
 
 // isBound: Volcano writes the node into the pod's object when it allocates, before the pod is bound.
@@ -136,15 +132,11 @@ func (m *mirror) tellPod(task *api.TaskInfo, cluster *live.Cluster) {
 		return
 	}
 	known.object, known.bound = task.Pod, bound
-	told := objects.Pod(task.Pod, bound)
-	if known.told != nil && objects.Equal(known.told, told) {
+	reduced := objects.Pod(task.Pod, bound)
+	if known.told != nil && objects.Equal(known.told, reduced) {
 		return // a condition of its, or that it runs now
 	}
-	known.told = told
-	text, err := objects.Text(told)
-	if err == nil {
-		_, err = cluster.TellPod(uid, text)
-	}
+	known.told = reduced
+	kube.TellPod(cluster, reduced)
 	known.wantsDevices = cluster.WantsDevices(uid)
-	kube.Report(err, "pod", task.Namespace+"/"+task.Name)
 }
