@@ -98,6 +98,22 @@ func Open(ctx context.Context, options Options) (*Env, error) {
 	return env, nil
 }
 
+// openWithNodes is Open with nodes of every kind, and a scheduler that runs.
+func openWithNodes(ctx context.Context, options Options) (*Env, error) {
+	env, err := Open(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	if err = env.AddNodes(ctx); err == nil {
+		err = env.StartScheduler(ctx)
+	}
+	if err != nil {
+		env.Close()
+		return nil, err
+	}
+	return env, nil
+}
+
 func (env *Env) connect(ctx context.Context) error {
 	config := env.Plane.Config()
 	binary := rest.CopyConfig(config)

@@ -32,17 +32,11 @@ type killSummary struct {
 // checks. In one round the API server goes down in the middle as well. The cluster is never full, so every pod has to get
 // a node.
 func Kill(ctx context.Context, options Options) error {
-	env, err := Open(ctx, options)
+	env, err := openWithNodes(ctx, options)
 	if err != nil {
 		return err
 	}
 	defer env.Close()
-	if err := env.AddNodes(ctx); err != nil {
-		return err
-	}
-	if err := env.StartScheduler(ctx); err != nil {
-		return err
-	}
 	summary := &killSummary{Summary: env.summary("kill"), Kills: env.Kills}
 	withAPIServer := env.Random.Intn(max(1, env.Kills))
 	for round := range env.Kills {

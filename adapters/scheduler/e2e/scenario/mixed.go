@@ -43,17 +43,11 @@ type mixedSummary struct {
 // Mixed sends pods of every kind, single and in gangs, in waves; after each some end, some are deleted. Then pods of high
 // priority come to nodes that are full of pods that may be preempted. All is checked after each wave.
 func Mixed(ctx context.Context, options Options) error {
-	env, err := Open(ctx, options)
+	env, err := openWithNodes(ctx, options)
 	if err != nil {
 		return err
 	}
 	defer env.Close()
-	if err := env.AddNodes(ctx); err != nil {
-		return err
-	}
-	if err := env.StartScheduler(ctx); err != nil {
-		return err
-	}
 	summary := &mixedSummary{Summary: env.summary("mixed")}
 	for i := range waves {
 		if err := env.wave(ctx, summary, i); err != nil {

@@ -34,17 +34,11 @@ const (
 // Soak sends many pods through creation and deletion while nodes become unready and ready and cards sick and healthy.
 // Memory and goroutines of the scheduler are held against those after a quarter of the pods.
 func Soak(ctx context.Context, options Options) error {
-	env, err := Open(ctx, options)
+	env, err := openWithNodes(ctx, options)
 	if err != nil {
 		return err
 	}
 	defer env.Close()
-	if err := env.AddNodes(ctx); err != nil {
-		return err
-	}
-	if err := env.StartScheduler(ctx); err != nil {
-		return err
-	}
 	summary := &soakSummary{Summary: env.summary("soak")}
 	sampler := env.startSampler(5 * time.Second)
 	flapping, stop := context.WithCancel(ctx)

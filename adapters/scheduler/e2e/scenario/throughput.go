@@ -23,17 +23,11 @@ type throughputSummary struct {
 
 // Throughput posts pods of the kinds as fast as it goes (or at a rate) and waits until all have a node.
 func Throughput(ctx context.Context, options Options) error {
-	env, err := Open(ctx, options)
+	env, err := openWithNodes(ctx, options)
 	if err != nil {
 		return err
 	}
 	defer env.Close()
-	if err := env.AddNodes(ctx); err != nil {
-		return err
-	}
-	if err := env.StartScheduler(ctx); err != nil {
-		return err
-	}
 	summary := &throughputSummary{Summary: env.summary("throughput")}
 	if err := env.idle(ctx); err != nil {
 		return err
