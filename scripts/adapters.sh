@@ -15,13 +15,8 @@ if ! go=$(find_go); then
     if [ "${CI:-}" = true ]; then exit 1; else exit 77; fi
 fi
 
-# One set of settings everywhere: another one shares nothing of Go's build cache.
-export CGO_ENABLED=1 GOTOOLCHAIN=local
-GOFLAGS="-buildvcs=false -trimpath"
+go_settings "$build"
 GOFLAGS+=" -ldflags=$(library_link "$build")"
-export GOFLAGS
-export CGO_CFLAGS="-I$root/libvgpualloc/include -O2"
-export CGO_LDFLAGS="-L$build/libvgpualloc -L$build/formats"
 
 cd "$root/adapters"
 if [ "$1" = check ]; then

@@ -54,10 +54,7 @@ if ! go=$(find_go); then
     if [ "${CI:-}" = true ]; then exit 1; else exit 77; fi
 fi
 
-# The same settings as scripts/adapters.sh: another set shares nothing of Go's build cache.
-export CGO_ENABLED=1 GOFLAGS="-buildvcs=false -trimpath" GOTOOLCHAIN=local
-export CGO_CFLAGS="-I$root/libvgpualloc/include -O2"
-export CGO_LDFLAGS="-L$build/libvgpualloc -L$build/formats"
+go_settings "$build"
 cd "$root/adapters/scheduler"
 
 # Debian's package is unpacked and not installed, because installing it may start it as a service.

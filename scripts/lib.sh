@@ -83,6 +83,13 @@ find_go() {
     echo "$folder/bin/go"
 }
 
+# go_settings BUILD: one set everywhere, as another one shares nothing of Go's build cache.
+go_settings() {
+    export CGO_ENABLED=1 GOTOOLCHAIN=local GOFLAGS="-buildvcs=false -trimpath"
+    export CGO_CFLAGS="-I$root/libvgpualloc/include -O2"
+    export CGO_LDFLAGS="-L$1/libvgpualloc -L$1/formats"
+}
+
 # library_link BUILD: flags of Go's linker that name the library of a build, as Go does not see when an archive changes.
 library_link() {
     echo "-X=vgpualloc.example/adapters/vga.library=$(cat "$1"/libvgpualloc/*.a "$1"/formats/*.a | sha256sum | cut -c1-16)"

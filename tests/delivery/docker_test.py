@@ -142,7 +142,7 @@ class Dockerfile:
         self.assertEqual(base, next(base for name, base, _ in self.stages if name == "library") + "-slim")
 
     def test_go_is_new_enough_and_builds_with_the_settings_of_the_scripts(self):
-        scripts = (SOURCE / "scripts/adapters.sh").read_text()
+        scripts = (SOURCE / "scripts/lib.sh").read_text()
         wanted = re.search(r"^go_wanted=([\d.]+)", (SOURCE / "scripts/lib.sh").read_text(), re.MULTILINE)[1]
         version = re.fullmatch(r"golang:([\d.]+)-\w+", self.stages[0][1])[1]
         modules = [ADAPTERS / "go.mod", *ADAPTERS.glob(f"{self.program}/go.mod")]
