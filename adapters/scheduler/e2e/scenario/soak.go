@@ -59,8 +59,14 @@ func Soak(ctx context.Context, options Options) error {
 		return err
 	}
 	summary.Samples = sampler.stop()
-	warm := summary.Samples[len(summary.Samples)/4]
 	last := summary.Samples[len(summary.Samples)-1]
+	warm := last
+	for _, sample := range summary.Samples[len(summary.Samples)/4:] {
+		if sample.Goroutines > 0 { // before, the scheduler did not answer yet
+			warm = sample
+			break
+		}
+	}
 	summary.GoroutinesThen, summary.RSSThenMiB = warm.Goroutines, warm.RSSMiB
 	summary.GoroutinesNow, summary.RSSNowMiB = last.Goroutines, last.RSSMiB
 	if last.Goroutines > warm.Goroutines+goroutinesMore {
