@@ -25,8 +25,11 @@ type Cluster struct {
 	numbers      map[string]vga.Node // by name
 	namesVersion uint64
 
-	asked   map[string]*Answers // by uid, as long as nothing changes
+	state   states
+	asked   map[string]*Answers // by uid, of any state
 	refused map[string]bool     // pods whose refusal is in the log
+	written []vga.Answer        // room for what the core says, used again and again
+	ranks   []uint64            // of nodes, as they were last
 
 	figures figures
 }
@@ -152,7 +155,9 @@ func (c *Cluster) Rollback(uid string) error {
 	if err := c.core.Rollback(uid); err != nil {
 		return err
 	}
-	c.changed()
+	if !c.state.rollback(uid) {
+		c.changed()
+	}
 	if !c.log.takeBackDecision(uid) {
 		c.log.add(line{Event: "rollback", UID: uid})
 	}
@@ -234,7 +239,10 @@ func (c *Cluster) change(entry line, call func() error) error {
 }
 
 // changed forgets what was answered before. The mutex is held.
-func (c *Cluster) changed() { clear(c.asked) }
+func (c *Cluster) changed() {
+	clear(c.asked)
+	c.state.begin()
+}
 
 // nodeNames brings the names of nodes up to date. The mutex is held.
 func (c *Cluster) nodeNames() []string {

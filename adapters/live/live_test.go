@@ -202,12 +202,64 @@ func TestCandidatesAreNamedTheShorterWay(t *testing.T) {
 	}
 }
 
+// Schedulers try gangs out: what was answered before holds when all is as before, and only then.
+func TestAnswersHoldWheneverTheClusterIsInThatState(t *testing.T) {
+	c, _ := told(t, node("a", 1), node("b", 2), pod("p", 20000), pod("q", 20000), pod("r", 20000), pod("s", 1000))
+	defer func() { check(t, c.Close()) }()
+	ask := func(uid string) *live.Answers {
+		answers, err := c.Ask(uid, "ns/"+uid)
+		check(t, err)
+		return answers
+	}
+	same := func(one, other *live.Answers, what string) {
+		t.Helper()
+		if one != other {
+			t.Error("asked anew though nothing is different:", what)
+		}
+	}
+	first := ask("p")
+	reserve(t, c, "p", "a", nil)
+	second := ask("q")
+	reserve(t, c, "q", "a", nil)
+	third := ask("r")
+	if third.Fitting() != 1 {
+		t.Error(third.Fitting(), "nodes take r, expected b alone")
+	}
+	check(t, c.Rollback("q"))
+	same(second, ask("q"), "q was taken back")
+	check(t, c.Rollback("p"))
+	same(first, ask("p"), "both were taken back")
+	reserve(t, c, "p", "a", nil)
+	same(second, ask("q"), "the first booked again")
+	reserve(t, c, "q", "b", nil)
+	if again := ask("r"); again == third || again.Fitting() != 2 {
+		t.Error("the second went elsewhere:", again.Fitting(), "nodes take r")
+	}
+	check(t, c.Rollback("p")) // not the last
+	only, _ := told(t, node("a", 1), node("b", 2), pod("p", 20000), pod("q", 20000), pod("r", 20000))
+	defer func() { check(t, only.Close()) }()
+	reserve(t, only, "q", "b", nil)
+	expected, err := only.Ask("r", "ns/r")
+	check(t, err)
+	if now := ask("r"); now.Fitting() != 2 || !reflect.DeepEqual(now.Scores(), expected.Scores()) {
+		t.Error(now.Scores(), "expected what a cluster says that has q alone:", expected.Scores())
+	}
+	check(t, c.Rollback("q"))
+	before := ask("s")
+	if _, err := c.Tell([]byte(node("c", 1))); err != nil {
+		t.Fatal(err)
+	}
+	if after := ask("s"); after == before || after.Nodes() != 3 {
+		t.Error("a node came:", after.Nodes())
+	}
+}
+
 func TestAnswersSayWhereAndWhyNot(t *testing.T) {
 	c, _ := told(t, node("a", 1), node("b", 1), pod("p", 30000), pod("q", 20000), pod("huge", 90000))
 	reserve(t, c, "p", "b", nil)
 	answers, err := c.Ask("q", "ns/q")
 	check(t, err)
-	if answers.Fitting() != 1 || answers.Refusal("a") != "" || answers.Of("nowhere") != nil {
+	if answers.Fitting() != 1 || answers.Refusal("a") != "" || answers.Knows("nowhere") {
 		t.Error(answers)
 	}
 	if !answers.Before("a", "b") || answers.Before("b", "a") || answers.Before("nowhere", "b") || !answers.Before("a", "nowhere") {

@@ -49,6 +49,18 @@ type Reason uint32
 // Fits is the Reason of a node that takes the pod.
 const Fits Reason = 0
 
+// NodeGone is the Reason of a number that no node has at present.
+var NodeGone = reasonNamed("node_gone")
+
+func reasonNamed(name string) Reason {
+	for reason := range Reason(Reasons()) {
+		if reason.String() == name {
+			return reason
+		}
+	}
+	panic("the library has no reason " + name)
+}
+
 // String is the reason's name: "insufficient_device_memory".
 func (r Reason) String() string { return C.GoString(C.vga_reason_name(C.vga_reason(r))) }
 
@@ -79,7 +91,7 @@ type Answer struct {
 	Rank       uint64
 	Wanted     int64
 	Available  int64
-	unit       *C.char
+	unit       uintptr // of a text that is never freed; no pointer, so that Go need not look at what C has written
 	Compromise int32
 	Reason     Reason
 }
@@ -98,10 +110,7 @@ var (
 
 // Unit of Wanted and Available: "MiB", "%", "devices"; empty without numbers.
 func (a *Answer) Unit() string {
-	if a.unit == nil {
-		return ""
-	}
-	return C.GoString(a.unit)
+	return C.GoString(*(**C.char)(unsafe.Pointer(&a.unit)))
 }
 
 // Upserted is what became of the objects of one call.

@@ -185,6 +185,8 @@ static void buffers_are_the_callers(void) {
     CHECK_OK(vga_upsert(cluster, two, strlen(two), &done, &why));
     CHECK(done.objects == 2 && done.changed == 0);
     CHECK(vga_nodes_version(cluster, &limit, &later) == VGA_OK && limit == 3 && later > version);
+    CHECK_OK(tell(cluster, NODE("c", CARD("GPU-c0") CARD("GPU-c1"))));
+    CHECK(vga_nodes_version(cluster, &limit, &version) == VGA_OK && limit == 3 && later == version);
     CHECK_OK(vga_node_name(cluster, 2, &text));
     CHECK(strcmp(small, "c") == 0 && text.length == 1);
     CHECK(vga_node_name(cluster, 3, &text) == VGA_UNKNOWN_NODE);

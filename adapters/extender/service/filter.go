@@ -88,7 +88,7 @@ func (s *Service) explainFailure(pod *v1.Pod, nodes []string, answers *live.Answ
 		switch {
 		case why == "": // something was given back since the pod was asked about; the next attempt will find it
 			result.FailedNodes[node] = "node(s) that had no room a moment ago"
-		case answers.Of(node) == nil && answers.Failure() == nil:
+		case !answers.Knows(node) && answers.Failure() == nil:
 			result.FailedNodes[node] = why
 		case answers.Failure() == nil && s.cluster.FitsWithout(string(pod.UID), node, s.podsOn(node)):
 			result.FailedNodes[node] = why

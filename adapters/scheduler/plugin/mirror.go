@@ -1,6 +1,8 @@
 package plugin
 
 import (
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
@@ -15,6 +17,7 @@ import (
 type mirror struct {
 	nodes    map[string]*mirroredNode
 	pods     map[string]*mirroredPod
+	byObject map[*v1.Pod]*mirroredPod
 	uids     map[podName]string
 	sessions uint64
 	reread   bool   // what pods ask for may read otherwise: the configuration has changed
@@ -32,13 +35,14 @@ type mirroredNode struct {
 type mirroredPod struct {
 	object       *v1.Pod
 	told         *v1.Pod
-	bound        bool
+	status       api.TaskStatus
 	wantsDevices bool
 	seen         uint64
 }
 
 func newMirror() mirror {
-	return mirror{nodes: map[string]*mirroredNode{}, pods: map[string]*mirroredPod{}, uids: map[podName]string{}}
+	return mirror{nodes: map[string]*mirroredNode{}, pods: map[string]*mirroredPod{},
+		byObject: map[*v1.Pod]*mirroredPod{}, uids: map[podName]string{}}
 }
 
 func (m *mirror) uid(namespace, name string) (string, bool) {
@@ -46,12 +50,12 @@ func (m *mirror) uid(namespace, name string) (string, bool) {
 	return uid, known
 }
 
-// follow tells the core what is new since the last session.
-func (m *mirror) follow(ssn *framework.Session, cluster *live.Cluster) {
+// follow tells the core what is new since the last session. It returns the uids of pods that are being deleted, by node.
+func (m *mirror) follow(ssn *framework.Session, cluster *live.Cluster) map[string][]string {
 	m.sessions++
-	for _, node := range ssn.Nodes {
+	for name, node := range ssn.Nodes {
 		if node.Node != nil {
-			m.tellNode(node.Node, cluster)
+			m.tellNode(name, node.Node, cluster)
 		}
 	}
 	for name, node := range m.nodes {
@@ -60,10 +64,17 @@ func (m *mirror) follow(ssn *framework.Session, cluster *live.Cluster) {
 			kube.Report(cluster.RemoveNode(name), "node", name)
 		}
 	}
-	for _, node := range ssn.Nodes { // also pods of other schedulers
+	leaving := map[string][]string{}
+	for name, node := range ssn.Nodes { // also pods of other schedulers
 		for _, task := range node.Tasks {
 			m.tellPod(task, cluster)
+			if task.Status == api.Releasing {
+				leaving[name] = append(leaving[name], string(task.Pod.UID))
+			}
 		}
+	}
+	for _, pods := range leaving {
+		slices.Sort(pods)
 	}
 	for _, job := range ssn.Jobs {
 		for _, task := range job.Tasks {
@@ -80,19 +91,21 @@ func (m *mirror) follow(ssn *framework.Session, cluster *live.Cluster) {
 	for uid, pod := range m.pods {
 		if pod.seen != m.sessions {
 			delete(m.pods, uid)
+			delete(m.byObject, pod.object)
 			if name := (podName{pod.object.Namespace, pod.object.Name}); m.uids[name] == uid {
 				delete(m.uids, name)
 			}
 			kube.Report(cluster.RemovePod(uid), "pod", uid)
 		}
 	}
+	return leaving
 }
 
-func (m *mirror) tellNode(node *v1.Node, cluster *live.Cluster) {
-	known := m.nodes[node.Name]
+func (m *mirror) tellNode(name string, node *v1.Node, cluster *live.Cluster) {
+	known := m.nodes[name]
 	if known == nil {
 		known = &mirroredNode{}
-		m.nodes[node.Name] = known
+		m.nodes[name] = known
 	}
 	known.seen = m.sessions
 	if known.object == node {
@@ -120,19 +133,21 @@ func (m *mirror) tellPod(task *api.TaskInfo, cluster *live.Cluster) {
 	if task.Pod == nil {
 		return
 	}
-	uid, bound := string(task.Pod.UID), isBound(task)
+	if known := m.byObject[task.Pod]; known != nil && known.status == task.Status { // so are nearly all
+		known.seen = m.sessions
+		return
+	}
+	uid := string(task.Pod.UID)
 	known := m.pods[uid]
 	if known == nil {
 		known = &mirroredPod{}
 		m.pods[uid] = known
 		m.uids[podName{task.Pod.Namespace, task.Pod.Name}] = uid
 	}
-	known.seen = m.sessions
-	if known.object == task.Pod && known.bound == bound {
-		return
-	}
-	known.object, known.bound = task.Pod, bound
-	reduced := objects.Pod(task.Pod, bound)
+	delete(m.byObject, known.object)
+	m.byObject[task.Pod] = known
+	known.seen, known.object, known.status = m.sessions, task.Pod, task.Status
+	reduced := objects.Pod(task.Pod, isBound(task))
 	if known.told != nil && objects.Equal(known.told, reduced) {
 		return // a condition of its, or that it runs now
 	}

@@ -48,6 +48,8 @@ type question struct {
 	task    api.TaskID
 	answers *live.Answers
 
+	fitsEverywhere bool // on every node of the session
+
 	once   sync.Once
 	coming []string // roomComing
 }
@@ -65,13 +67,13 @@ func (p *plugin) OnSessionOpen(ssn *framework.Session) {
 		klog.ErrorS(p.failure, "Plugin vgpualloc cannot be used")
 		return
 	}
-	p.engine.follow(ssn)
+	p.leaving = p.engine.follow(ssn)
 	ssn.AddPredicateFn(Name, p.predicate)
 	if p.failure != nil {
 		return
 	}
 	p.nodes, p.weight = ssn.Nodes, p.engine.settings.weight
-	p.leaving, p.suspended = leavingPods(ssn), map[string][]string{}
+	p.suspended = map[string][]string{}
 	p.sums = leaveToTheCore(ssn, p.cluster)
 	ssn.AddPrePredicateFn(Name, p.prePredicate)
 	ssn.AddBatchNodeOrderFn(Name, p.batchNodeOrder)
@@ -84,14 +86,14 @@ func (p *plugin) OnSessionOpen(ssn *framework.Session) {
 		lockNodes: p.engine.settings.lockNodes})
 }
 
-// follow brings the core to the session's objects.
-func (e *Engine) follow(ssn *framework.Session) {
+// follow brings the core to the session's objects. It returns the uids of pods that are being deleted, by node.
+func (e *Engine) follow(ssn *framework.Session) map[string][]string {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
 	if e.config != nil {
 		e.config.FollowNodes(e.cluster)
 	}
-	e.mirror.follow(ssn, e.cluster)
+	leaving := e.mirror.follow(ssn, e.cluster)
 	for _, job := range ssn.Jobs {
 		for _, task := range job.TaskStatusIndex[api.Pending] {
 			e.takeBack(string(task.UID))
@@ -104,6 +106,7 @@ func (e *Engine) follow(ssn *framework.Session) {
 		return true
 	})
 	kube.Report(e.cluster.Learn(), "workload", "")
+	return leaving
 }
 
 // takeBack frees what a pod has that waits in the scheduler's eyes: what came before did not become a binding.
@@ -169,6 +172,7 @@ func (p *plugin) ask(task *api.TaskInfo) (*question, error) {
 		return nil, err
 	}
 	asked := &question{task: task.UID, answers: answers}
+	asked.fitsEverywhere = answers.Nodes() == len(p.nodes) && answers.Fitting() == len(p.nodes)
 	p.asked.Store(asked)
 	return asked, nil
 }
@@ -184,11 +188,14 @@ func (p *plugin) prePredicate(task *api.TaskInfo) error {
 
 // predicate is called from several goroutines at once.
 func (p *plugin) predicate(task *api.TaskInfo, node *api.NodeInfo) error {
-	refuse := func(code int, why string) error {
-		return api.NewFitErrWithStatus(task, node, &api.Status{Code: code, Reason: why, Plugin: Name})
+	if last := p.asked.Load(); last != nil && last.task == task.UID && last.fitsEverywhere {
+		return nil
 	}
 	if !p.wantsDevices(task) {
 		return nil
+	}
+	refuse := func(code int, why string) error {
+		return api.NewFitErrWithStatus(task, node, &api.Status{Code: code, Reason: why, Plugin: Name})
 	}
 	if p.failure != nil {
 		return refuse(api.UnschedulableAndUnresolvable, p.failure.Error())
@@ -250,26 +257,33 @@ func (p *plugin) batchNodeOrder(task *api.TaskInfo, nodes []*api.NodeInfo) (map[
 	if !p.wantsDevices(task) {
 		return map[string]float64{}, nil
 	}
-	answers, err := p.answers(task)
+	question, err := p.ask(task)
 	if err != nil {
 		return nil, err
 	}
-	scores := make(map[string]float64, len(nodes))
+	answers := question.answers
 	if answers.Fitting() == 0 { // whom to evict is the question
+		scores := map[string]float64{}
 		for _, node := range p.roomComing(task) {
 			scores[node] = plenty
 		}
 		return scores, nil
 	}
 	if p.weight == 0 {
-		for _, node := range nodes {
-			if answers.Refusal(node.Name) == "" {
-				scores[node.Name] = plenty
-			}
+		if question.fitsEverywhere {
+			return map[string]float64{}, nil
+		}
+		fitting := slices.DeleteFunc(slices.Clone(nodes), func(node *api.NodeInfo) bool { return answers.Refusal(node.Name) != "" })
+		if len(fitting) == len(nodes) {
+			return map[string]float64{}, nil
+		}
+		scores := make(map[string]float64, len(fitting))
+		for _, node := range fitting {
+			scores[node.Name] = plenty
 		}
 		return scores, nil
 	}
-	ofAll := answers.Scores()
+	ofAll, scores := answers.Scores(), make(map[string]float64, len(nodes))
 	for _, node := range nodes {
 		scores[node.Name] = p.weight * ofAll[node.Name]
 	}

@@ -35,20 +35,6 @@ func triesInParallel(ssn *framework.Session) bool {
 	return parallel
 }
 
-// leavingPods are those that are being deleted, by node.
-func leavingPods(ssn *framework.Session) map[string][]string {
-	result := map[string][]string{}
-	for name, node := range ssn.Nodes {
-		for _, task := range node.Tasks {
-			if task.Status == api.Releasing {
-				result[name] = append(result[name], string(task.Pod.UID))
-			}
-		}
-		slices.Sort(result[name])
-	}
-	return result
-}
-
 // roomComing is where a pod fits when the pods are gone that are being deleted: nobody else has to go for it then.
 func (p *plugin) roomComing(task *api.TaskInfo) []string {
 	asked, err := p.ask(task)

@@ -13,14 +13,16 @@ import (
 	"vgpualloc.example/adapters/vga"
 )
 
-// sessionOf has nodes with what runs there, and one job of pods that wait.
+// sessionOf has nodes with what runs there, which is all of one job, and a job of pods that wait.
 func sessionOf(nodes []*v1.Node, runs map[string][]*v1.Pod, wait []*v1.Pod) *framework.Session {
 	ssn := &framework.Session{Nodes: map[string]*api.NodeInfo{}, Jobs: map[api.JobID]*api.JobInfo{}}
+	running := api.NewJobInfo("running")
 	for _, node := range nodes {
 		info := api.NewNodeInfo(node)
 		for _, pod := range runs[node.Name] {
 			task := api.NewTaskInfo(pod)
 			info.Tasks[api.TaskID(pod.UID)] = task
+			running.AddTaskInfo(task)
 		}
 		ssn.Nodes[node.Name] = info
 	}
@@ -28,7 +30,7 @@ func sessionOf(nodes []*v1.Node, runs map[string][]*v1.Pod, wait []*v1.Pod) *fra
 	for _, pod := range wait {
 		job.AddTaskInfo(api.NewTaskInfo(pod))
 	}
-	ssn.Jobs["waiting"] = job
+	ssn.Jobs["running"], ssn.Jobs["waiting"] = running, job
 	return ssn
 }
 
@@ -77,7 +79,6 @@ func BenchmarkSessionOf10000Nodes(b *testing.B) {
 			b.Fatal(err)
 		}
 		leaveToTheCore(ssn, cluster)
-		leavingPods(ssn)
 		for _, pod := range wait {
 			uid, name := string(pod.UID), pod.Namespace+"/"+pod.Name
 			answers, err := cluster.Ask(uid, name)

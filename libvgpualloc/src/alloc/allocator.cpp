@@ -390,6 +390,11 @@ node_decision allocator::ask_node(node_index where, const pod_request& request) 
     return reference_.ask_node(where, request);
 }
 
+node_decision allocator::try_node(node_index where, const pod_request& request) {
+    follow_ledger();
+    return reference_.try_node(where, request);
+}
+
 expected<double, rejection_detail> allocator::score_placement(policy& scorer, const pod_request& request,
                                                               const placement& where) {
     if (!check_request(request)) return unexpected(rejection_detail{.code = rejection_code::amount_not_valid});

@@ -43,17 +43,21 @@ void reference_allocator::explain_stop(const question& attempt, node_decision& d
     for (const device_share& share : chosen.shares) decision.stopped_by[share.device.at()].reset();
 }
 
-node_decision reference_allocator::ask_node(node_index where, const pod_request& request) const {
+node_decision reference_allocator::try_node(node_index where, const pod_request& request) const {
     node_decision decision{.answer = {}, .where = {.node = where, .shares = {}}};
     decision.refusal = why_not_node(request, where);
     decision.answer.code = decision.refusal.code;
+    if (decision.refusal.code != rejection_code::none) return decision;
+    choice chosen;
+    decision.answer = attempt_on(question_for(request, where), chosen, decision.refusal);
+    if (decision.answer.code == rejection_code::none) decision.where.shares = std::move(chosen.shares);
+    return decision;
+}
+
+node_decision reference_allocator::ask_node(node_index where, const pod_request& request) const {
+    node_decision decision = try_node(where, request);
     if (!ledger_->is_present(where)) return decision;
     const question attempt = question_for(request, where);
-    if (decision.refusal.code == rejection_code::none) {
-        choice chosen;
-        decision.answer = attempt_on(attempt, chosen, decision.refusal);
-        if (decision.answer.code == rejection_code::none) decision.where.shares = std::move(chosen.shares);
-    }
     for (std::size_t c = 0; c < request.containers.size(); ++c) {
         const bool like_last = c > 0 && request.containers[c] == request.containers[c - 1];
         decision.containers.push_back(like_last ? decision.containers.back()

@@ -228,11 +228,13 @@ vga_status vga_upsert(vga_cluster* cluster, const char* text, size_t size, vga_u
         for (const auto& object : *objects) {
             if (!object.node && object.kind != "Pod" && object.kind != "ConfigMap") continue;
             ++counts.objects;
+            const node_index known = object.node ? live.find_node(object.name) : node_index{};
             const auto told = live.upsert(object);
             counts.changed += static_cast<uint32_t>(told == live_cluster::told::changed);
             counts.outdated += static_cast<uint32_t>(told == live_cluster::told::outdated);
             // What a ConfigMap says of a node's devices may be what lets the node in, or keeps it out.
-            if (object.kind != "Pod" && told == live_cluster::told::changed) ++cluster->nodes_version;
+            const bool may_renumber = object.node ? live.find_node(object.name) != known : object.kind != "Pod";
+            if (may_renumber && told == live_cluster::told::changed) ++cluster->nodes_version;
         }
         if (done != nullptr) {
             counts.struct_size = done->struct_size;
@@ -307,10 +309,9 @@ vga_status vga_evaluate(vga_cluster* cluster, const char* uid, uint32_t flags, v
             return refuse(VGA_TOO_SMALL, why, "there are more nodes than answers have room for");
         }
         if (const auto failure = live.failure_of(uid)) return refuse_input(why, *failure);
-        const auto opinions = live.evaluate(uid, (flags & VGA_WITH_NUMBERS) != 0);
-        if (!opinions) return unknown_pod(uid, why);
-        std::ranges::transform(*opinions, answers, answer_of);
-        return VGA_OK;
+        const auto refused = live.evaluate(uid, (flags & VGA_WITH_NUMBERS) != 0,
+                                           [answers](const node_opinion& o) mutable { *answers++ = answer_of(o); });
+        return refused.code == rejection_code::none ? VGA_OK : unknown_pod(uid, why);
     });
 }
 

@@ -2,11 +2,11 @@
 #include "vgpualloc/live/live_cluster.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <tuple>
 #include <utility>
 
 #include "explain/node.hpp"
+#include "live/parts.hpp"
 #include "vgpualloc/compat/all.hpp"
 #include "vgpualloc/core/config.hpp"
 #include "vgpualloc/kube/annotations.hpp"
@@ -15,75 +15,6 @@
 #include "vgpualloc/model/limits.hpp"
 
 namespace vgpualloc {
-
-/// The policies and who asks them; they belong to one ledger.
-struct live_cluster::deciders {
-    std::unique_ptr<policy> node;
-    std::unique_ptr<policy> device; ///< null: as `node`
-    allocator alloc;
-
-    deciders(std::unique_ptr<policy> for_nodes, std::unique_ptr<policy> for_devices, const ledger& book)
-        : node{std::move(for_nodes)}, device{std::move(for_devices)},
-          alloc{book, {.node = node.get(), .device = device ? device.get() : node.get()}} {}
-};
-
-/// A pod as the dialects of the moment read it.
-struct live_cluster::known_pod {
-    kube::snapshot_pod pod;
-    std::optional<error> failure; ///< why no scheduler can serve it
-};
-
-namespace {
-
-error refused_policy(const char* field, const std::string& policy, std::string expectation) {
-    return {error_code::unsupported, {}, field, policy, std::move(expectation)};
-}
-
-/// A policy for a scheduler whose decisions follow from what it was told.
-expected<std::unique_ptr<policy>> make_live_policy(const char* field, const std::string& spelling,
-                                                   const workload& typical) {
-    auto scorer = make_policy(spelling, {.target = typical, .seed = 0});
-    if (!scorer) {
-        error failure = std::move(scorer).error();
-        if (failure.field == "policy") failure.field = field;
-        return unexpected(std::move(failure));
-    }
-    const policy_traits traits = (*scorer)->traits();
-    if (traits.nodes == ties::drawn || traits.devices == ties::drawn) {
-        return unexpected(refused_policy(field, spelling, "a policy that draws nothing"));
-    }
-    return scorer;
-}
-
-/// By how much two mixes of requests differ: 0 where they are alike, 2 where they have nothing in common.
-double distance(const workload& left, const workload& right) {
-    std::map<std::pair<milli_cpu, std::vector<device_request>>, double> difference;
-    for (const auto& entry : left.typical) difference[{entry.cpu, entry.containers}] += entry.frequency;
-    for (const auto& entry : right.typical) difference[{entry.cpu, entry.containers}] -= entry.frequency;
-    double sum = 0.0;
-    for (const auto& [request, frequency] : difference) sum += std::abs(frequency);
-    return sum;
-}
-
-} // namespace
-
-expected<std::unique_ptr<live_cluster::deciders>>
-live_cluster::make_deciders(const live_options& options, const workload& typical, const ledger& book) {
-    auto node = make_live_policy("policy", options.policy, typical);
-    if (!node) return unexpected(std::move(node).error());
-    std::unique_ptr<policy> device;
-    if (!options.device_policy.empty()) {
-        auto other = make_live_policy("device_policy", options.device_policy, typical);
-        if (!other) return unexpected(std::move(other).error());
-        device = *std::move(other);
-        if (((*node)->positional() == nullptr) != (device->positional() == nullptr)) {
-            return unexpected(refused_policy("device_policy", options.device_policy,
-                                             "a policy that looks at positions of devices where " + options.policy +
-                                                 " does, and one that does not where it does not"));
-        }
-    }
-    return std::make_unique<deciders>(*std::move(node), std::move(device), book);
-}
 
 live_cluster::live_cluster(live_options options) : options_{std::move(options)}, view_{dialect_set{options_.config}} {}
 live_cluster::~live_cluster() = default;
@@ -126,7 +57,7 @@ expected<void> live_cluster::configure(live_options options) {
     deciders_.reset(); // of the ledger that goes
     view_ = std::move(view);
     deciders_ = *std::move(made);
-    pods_.clear();
+    forget_reading();
     return {};
 }
 
@@ -155,17 +86,33 @@ live_cluster::told live_cluster::upsert(const kube::manifest& object) {
     if (view_.find_pod(full_name) == nullptr) return told::changed; // it has ended
     uids_[full_name] = uid;
     names_[uid] = full_name;
+    uncounted_.insert(full_name);
     return told::changed;
 }
 
 /// What was known of a pod whose object has changed or is gone.
 void live_cluster::forget(const std::string& full_name) {
-    pods_.erase(full_name);
+    if (const auto known = pods_.find(full_name); known != pods_.end()) {
+        if (known->second.counted) {
+            const auto count = counts_.find({known->second.pod.request.cpu, known->second.pod.request.containers});
+            if (--count->second == 0) counts_.erase(count);
+        }
+        pods_.erase(known);
+    }
+    uncounted_.erase(full_name);
     suspended_.erase(full_name);
     if (const auto known = uids_.find(full_name); known != uids_.end()) {
         names_.erase(known->second);
         uids_.erase(known);
     }
+}
+
+/// What was read of pods, whose annotations and resources may mean something else now.
+void live_cluster::forget_reading() {
+    pods_.clear();
+    counts_.clear();
+    for (const auto& [full_name, uid] : uids_) uncounted_.insert(uncounted_.end(), full_name);
+    read_as_ = view_.dialects_version();
 }
 
 /// A node whose devices are others now has its pods booked anew, also those that were suspended.
@@ -214,10 +161,7 @@ pod_id live_cluster::id_of(std::string_view uid) const {
 
 /// Null if the pod is not known.
 const live_cluster::known_pod* live_cluster::read(std::string_view uid) {
-    if (read_as_ != view_.dialects_version()) {
-        pods_.clear();
-        read_as_ = view_.dialects_version();
-    }
+    if (read_as_ != view_.dialects_version()) forget_reading();
     const std::string* const name = name_of(uid);
     if (name == nullptr) return nullptr;
     if (const auto known = pods_.find(*name); known != pods_.end()) return &known->second;
@@ -259,51 +203,63 @@ bool live_cluster::wants_devices(std::string_view uid) {
 }
 
 expected<std::vector<node_opinion>, rejection_detail> live_cluster::evaluate(std::string_view uid, bool numbers) {
-    const known_pod* const known = read(uid);
-    if (known == nullptr) return unexpected(rejection_detail{.code = rejection_code::pod_not_known});
-    std::vector<node_opinion> opinions(book().nodes().nodes.size());
-    const auto request = known->failure ? expected<request_id>{unexpected(*known->failure)}
-                                        : deciders_->alloc.intern(known->pod.request);
-    if (!request) {
-        for (node_opinion& opinion : opinions) opinion.refusal.code = rejection_code::amount_not_valid;
-        return opinions;
-    }
-    const auto answers = deciders_->alloc.evaluate(*request);
-    for (std::size_t n = 0; n < opinions.size(); ++n) {
-        const node_index where{n};
-        node_opinion& opinion = opinions[n];
-        if (!book().is_present(where)) {
-            opinion.refusal.code = rejection_code::node_gone;
-            continue;
-        }
-        opinion = {.score = answers[n].score,
-                   .compromise = answers[n].compromise,
-                   .rank = book().rank_of(where),
-                   .refusal = {.code = answers[n].code}};
-        if (numbers && !opinion.fits()) opinion = opinion_of(known, decide_on(uid, where), where);
-    }
-    trim_log();
+    std::vector<node_opinion> opinions;
+    opinions.reserve(book().nodes().nodes.size());
+    const rejection_detail refused =
+        evaluate(uid, numbers, [&](const node_opinion& opinion) { opinions.push_back(opinion); });
+    if (refused.code != rejection_code::none) return unexpected(refused);
     return opinions;
 }
 
-/// What one node decides about a pod.
+rejection_detail live_cluster::evaluate(std::string_view uid, bool numbers,
+                                        const std::function<void(const node_opinion&)>& visit) {
+    const known_pod* const known = read(uid);
+    if (known == nullptr) return {.code = rejection_code::pod_not_known};
+    const auto request = known->failure ? expected<request_id>{unexpected(*known->failure)}
+                                        : deciders_->alloc.intern(known->pod.request);
+    if (!request) {
+        const node_opinion refusal{.refusal = {.code = rejection_code::amount_not_valid}};
+        for (std::size_t n = 0; n < book().nodes().nodes.size(); ++n) visit(refusal);
+        return {};
+    }
+    const auto answers = deciders_->alloc.evaluate(*request);
+    for (std::size_t n = 0; n < book().nodes().nodes.size(); ++n) {
+        const node_index where{n};
+        const node_answer& answer = answers[n];
+        if (answer.code == rejection_code::node_gone) {
+            visit({.refusal = {.code = answer.code}});
+        } else if (numbers && answer.code != rejection_code::none) {
+            visit(opinion_of(known, decide_on(uid, where), where));
+        } else {
+            visit({.score = answer.score,
+                   .compromise = answer.compromise,
+                   .rank = book().rank_of(where),
+                   .refusal = {.code = answer.code}});
+        }
+    }
+    trim_log();
+    return {};
+}
+
+rejection_code live_cluster::why_not_asked(const known_pod* known, node_index where) const {
+    if (known == nullptr) return rejection_code::pod_not_known;
+    if (known->failure) return rejection_code::amount_not_valid;
+    if (where.at() >= book().nodes().nodes.size()) return rejection_code::node_not_known;
+    return book().is_present(where) ? rejection_code::none : rejection_code::node_gone;
+}
+
+/// What one node decides about a pod, and what each of its devices says.
 node_decision live_cluster::decide_on(std::string_view uid, node_index where) {
     const known_pod* const known = read(uid);
-    node_decision refused;
-    if (known == nullptr) {
-        refused.answer.code = rejection_code::pod_not_known;
-    } else if (known->failure) {
-        refused.answer.code = rejection_code::amount_not_valid;
-    } else if (where.at() >= book().nodes().nodes.size()) {
-        refused.answer.code = rejection_code::node_not_known;
-    } else if (!book().is_present(where)) {
-        refused.answer.code = rejection_code::node_gone;
-    } else {
-        auto decision = deciders_->alloc.ask_node(where, known->pod.request);
-        trim_log();
-        return decision;
+    const rejection_code refusal = why_not_asked(known, where);
+    if (refusal != rejection_code::none) {
+        node_decision refused;
+        refused.answer.code = refusal;
+        return refused;
     }
-    return refused;
+    auto decision = deciders_->alloc.ask_node(where, known->pod.request);
+    trim_log();
+    return decision;
 }
 
 node_opinion live_cluster::opinion_of(const known_pod* known, const node_decision& decision, node_index where) const {
@@ -360,10 +316,13 @@ node_opinion live_cluster::reserve(std::string_view uid, node_index where) {
     if (state != live_pod_state::waiting && state != live_pod_state::unknown) {
         return {.refusal = {.code = rejection_code::pod_is_live}};
     }
-    const node_decision decision = decide_on(uid, where);
-    node_opinion opinion = opinion_of(read(uid), decision, where);
-    if (!opinion.fits()) return opinion;
-    const pod_request& request = read(uid)->pod.request;
+    const known_pod* const known = read(uid);
+    if (why_not_asked(known, where) != rejection_code::none) return ask_node(uid, where);
+    const pod_request& request = known->pod.request;
+    const node_decision decision = deciders_->alloc.try_node(where, request);
+    if (decision.answer.code != rejection_code::none) return ask_node(uid, where);
+    trim_log();
+    node_opinion opinion = opinion_of(known, decision, where);
     const auto booked = view_.book().reserve({.pod = id_of(uid),
                                               .cpu = request.cpu,
                                               .memory = request.memory,
@@ -437,32 +396,6 @@ expected<explaining::explanation> live_cluster::explain(std::string_view uid) co
                                 .expected = "a pod that is there"});
     }
     return explaining::explain(view_.to_snapshot(), *pod, {.policy = options_.policy});
-}
-
-// ---- the workload
-
-workload live_cluster::typical() {
-    kube::request_counts counts;
-    for (const auto& [uid, full_name] : names_) {
-        const known_pod* const known = read(uid);
-        if (!known->pod.failure) ++counts[{known->pod.request.cpu, known->pod.request.containers}];
-    }
-    return kube::typical_of(counts);
-}
-
-bool live_cluster::learn_workload() {
-    constexpr double difference_min = 0.05;
-    // One pod more or less moves the mix by 2 / pods at most.
-    const auto pods = static_cast<double>(names_.size());
-    if (pods == 0.0 || 2.0 * static_cast<double>(changes_) <= difference_min * pods) return false;
-    workload now = typical();
-    if (distance(now, learned_) <= difference_min) return false;
-    auto made = make_deciders(options_, now, book());
-    VGA_ASSERT(made.has_value(), "the policies have been made before");
-    learned_ = std::move(now);
-    deciders_ = *std::move(made);
-    changes_ = 0;
-    return true;
 }
 
 node_view live_cluster::view_of(node_index where) { return deciders_->alloc.view_of(where); }

@@ -1,6 +1,7 @@
 // A cluster that a scheduler follows: the life of a pod, what takes things back, and events that come twice or late.
 #include "vgpualloc/live/live_cluster.hpp"
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -143,6 +144,43 @@ TEST(live_cluster, the_choice_is_that_of_explain) {
         EXPECT_EQ(explained->nodes[*explained->chosen].name, live->book().nodes().nodes[(*best)->at()].name) << policy;
         EXPECT_EQ(explained->nodes[0].devices[0].memory_used, mib{30000}) << "what is reserved counts";
     }
+}
+
+TEST(live_cluster, what_is_typical_follows_from_the_pods_that_are_there) {
+    const auto live = live_of(two_nodes);
+    const auto named = [](int n, int memory) {
+        return named_pod("p" + std::to_string(n), "u" + std::to_string(n), vgpu(1, memory));
+    };
+    std::map<int, int> memory_of;
+    const auto tell = [&](int n, int memory) {
+        memory_of[n] = memory;
+        EXPECT_EQ(live->upsert(objects(named(n, memory))[0]), told::changed);
+    };
+    for (int n = 0; n < 12; ++n) tell(n, n % 3 == 0 ? 3000 : 5000);
+    EXPECT_TRUE(live->learn_workload());
+    for (int n = 0; n < 12; n += 2) tell(n, 7000 + n); // others than those that were counted
+    for (int n = 1; n < 6; n += 2) {
+        memory_of.erase(n);
+        EXPECT_TRUE(live->remove_pod("u" + std::to_string(n)));
+    }
+    tell(1, 9000);
+    EXPECT_TRUE(live->learn_workload());
+    const auto again = live->learned();
+    std::string all = two_nodes;
+    for (const auto& [n, memory] : memory_of) all += named(n, memory);
+    const auto fresh = live_of(all);
+    EXPECT_TRUE(fresh->learn_workload());
+    ASSERT_EQ(again.typical.size(), fresh->learned().typical.size());
+    for (std::size_t i = 0; i < again.typical.size(); ++i) {
+        EXPECT_EQ(again.typical[i].containers, fresh->learned().typical[i].containers);
+        EXPECT_EQ(again.typical[i].weight, fresh->learned().typical[i].weight);
+    }
+    ASSERT_TRUE(live->configure(live_options{.policy = "binpack", .config = dialects().config()}));
+    for (int n = 0; n < 10; ++n) tell(100 + n, 1000);
+    EXPECT_TRUE(live->learn_workload());
+    std::int64_t counted = 0;
+    for (const auto& entry : live->learned().typical) counted += entry.weight;
+    EXPECT_EQ(counted, static_cast<std::int64_t>(memory_of.size())) << "each pod once, also when all were read anew";
 }
 
 TEST(live_cluster, events_may_come_late) {

@@ -60,6 +60,9 @@ public:
     /// Everything that one node has to say to one request. Refused with code amount_not_valid if the request does not
     /// pass check_request(), node_not_known if there never was such a node.
     [[nodiscard]] node_decision ask_node(node_index where, const pod_request& request);
+    /// Whether and where it fits on a node that is there, without what the devices say. The request passes
+    /// check_request().
+    [[nodiscard]] node_decision try_node(node_index where, const pod_request& request);
 
     /// What another policy thinks of a placement on a node as it is now. Errors: amount_not_valid if the request does
     /// not pass check_request(), those of ledger::why_not_there().

@@ -37,6 +37,8 @@ public:
     [[nodiscard]] std::vector<node_answer> evaluate(const pod_request& request) const;
 
     [[nodiscard]] node_answer answer(const pod_request& request, node_index where) const;
+    /// Whether and where it fits on a node, and why not.
+    [[nodiscard]] node_decision try_node(node_index where, const pod_request& request) const;
     /// Everything that one node has to say, as far as it can be said: also what each device answers to each container.
     [[nodiscard]] node_decision ask_node(node_index where, const pod_request& request) const;
     /// The devices of a node that answered yes. Draws among equal devices if `may_draw` and the policy does.

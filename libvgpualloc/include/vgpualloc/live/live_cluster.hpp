@@ -4,9 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +23,7 @@
 #include "vgpualloc/explain/answers.hpp"
 #include "vgpualloc/kube/cluster_view.hpp"
 #include "vgpualloc/kube/objects.hpp"
+#include "vgpualloc/kube/snapshot.hpp"
 #include "vgpualloc/metrics/fragmentation.hpp"
 #include "vgpualloc/model/placement.hpp"
 #include "vgpualloc/model/rejection.hpp"
@@ -109,6 +112,9 @@ public:
     /// Every node's opinion, by node index; of a pod with a failure_of() amount_not_valid. `numbers`: with what was
     /// wanted and available, which takes a closer look at every node that refuses. Code pod_not_known.
     [[nodiscard]] expected<std::vector<node_opinion>, rejection_detail> evaluate(std::string_view uid, bool numbers);
+    /// The same, handed over one by one in that order, which must not change the cluster.
+    [[nodiscard]] rejection_detail evaluate(std::string_view uid, bool numbers,
+                                            const std::function<void(const node_opinion&)>& visit);
     /// One node's opinion, with numbers.
     [[nodiscard]] node_opinion ask_node(std::string_view uid, node_index where);
     /// Of candidates the one that the policy prefers; none if the pod fits on none of them.
@@ -166,11 +172,14 @@ private:
     [[nodiscard]] const std::string* name_of(std::string_view uid) const;
     [[nodiscard]] pod_id id_of(std::string_view uid) const;
     [[nodiscard]] const known_pod* read(std::string_view uid);
+    /// Why a node cannot be asked about a pod; none if it can.
+    [[nodiscard]] rejection_code why_not_asked(const known_pod* known, node_index where) const;
     [[nodiscard]] node_decision decide_on(std::string_view uid, node_index where);
     [[nodiscard]] node_opinion opinion_of(const known_pod* known, const node_decision& decision,
                                           node_index where) const;
-    [[nodiscard]] workload typical();
+    void count_requests();
     void forget(const std::string& full_name);
+    void forget_reading();
     void forget_resumed();
     void trim_log();
 
@@ -182,6 +191,8 @@ private:
     std::map<std::string, std::string, std::less<>> uids_;  ///< uid by full name
     std::map<std::string, known_pod, std::less<>> pods_;    ///< what was read of pods, by full name
     std::uint64_t read_as_ = 0;                             ///< cluster_view::dialects_version() of pods_
+    kube::request_counts counts_;                           ///< what pods of pods_ ask for that are counted
+    std::set<std::string, std::less<>> uncounted_;          ///< full names of pods that are not
     std::map<std::string, booking, std::less<>> suspended_; ///< by full name
     std::uint64_t changes_ = 0;                             ///< of pods, since the workload was learned
     std::vector<open_trial> trials_;                        ///< the innermost last

@@ -1,0 +1,96 @@
+// The policies of living clusters, and the workload that they take for typical.
+#include <cmath>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "live/parts.hpp"
+#include "vgpualloc/core/config.hpp"
+
+namespace vgpualloc {
+
+namespace {
+
+error refused_policy(const char* field, const std::string& policy, std::string expectation) {
+    return {error_code::unsupported, {}, field, policy, std::move(expectation)};
+}
+
+/// A policy for a scheduler whose decisions follow from what it was told.
+expected<std::unique_ptr<policy>> make_live_policy(const char* field, const std::string& spelling,
+                                                   const workload& typical) {
+    auto scorer = make_policy(spelling, {.target = typical, .seed = 0});
+    if (!scorer) {
+        error failure = std::move(scorer).error();
+        if (failure.field == "policy") failure.field = field;
+        return unexpected(std::move(failure));
+    }
+    const policy_traits traits = (*scorer)->traits();
+    if (traits.nodes == ties::drawn || traits.devices == ties::drawn) {
+        return unexpected(refused_policy(field, spelling, "a policy that draws nothing"));
+    }
+    return scorer;
+}
+
+/// By how much two mixes of requests differ: 0 where they are alike, 2 where they have nothing in common.
+double distance(const workload& left, const workload& right) {
+    std::map<std::pair<milli_cpu, std::vector<device_request>>, double> difference;
+    for (const auto& entry : left.typical) difference[{entry.cpu, entry.containers}] += entry.frequency;
+    for (const auto& entry : right.typical) difference[{entry.cpu, entry.containers}] -= entry.frequency;
+    double sum = 0.0;
+    for (const auto& [request, frequency] : difference) sum += std::abs(frequency);
+    return sum;
+}
+
+} // namespace
+
+expected<std::unique_ptr<live_cluster::deciders>>
+live_cluster::make_deciders(const live_options& options, const workload& typical, const ledger& book) {
+    auto node = make_live_policy("policy", options.policy, typical);
+    if (!node) return unexpected(std::move(node).error());
+    std::unique_ptr<policy> device;
+    if (!options.device_policy.empty()) {
+        auto other = make_live_policy("device_policy", options.device_policy, typical);
+        if (!other) return unexpected(std::move(other).error());
+        device = *std::move(other);
+        if (((*node)->positional() == nullptr) != (device->positional() == nullptr)) {
+            return unexpected(refused_policy("device_policy", options.device_policy,
+                                             "a policy that looks at positions of devices where " + options.policy +
+                                                 " does, and one that does not where it does not"));
+        }
+    }
+    return std::make_unique<deciders>(*std::move(node), std::move(device), book);
+}
+
+// ---- the workload
+
+/// Brings the counts of what pods ask for up to date.
+void live_cluster::count_requests() {
+    for (const std::string& full_name : std::exchange(uncounted_, {})) {
+        const auto uid = uids_.find(full_name);
+        VGA_ASSERT(uid != uids_.end(), "what is not counted is there");
+        static_cast<void>(read(uid->second));
+        known_pod& known = pods_.find(full_name)->second;
+        known.counted = !known.pod.failure;
+        if (known.counted) ++counts_[{known.pod.request.cpu, known.pod.request.containers}];
+    }
+}
+
+bool live_cluster::learn_workload() {
+    constexpr double difference_min = 0.05;
+    // One pod more or less moves the mix by 2 / pods at most.
+    const auto pods = static_cast<double>(names_.size());
+    if (pods == 0.0 || 2.0 * static_cast<double>(changes_) <= difference_min * pods) return false;
+    if (read_as_ != view_.dialects_version()) forget_reading();
+    count_requests();
+    workload now = kube::typical_of(counts_);
+    if (distance(now, learned_) <= difference_min) return false;
+    auto made = make_deciders(options_, now, book());
+    VGA_ASSERT(made.has_value(), "the policies have been made before");
+    learned_ = std::move(now);
+    deciders_ = *std::move(made);
+    changes_ = 0;
+    return true;
+}
+
+} // namespace vgpualloc
