@@ -9,6 +9,7 @@ import "C"
 import (
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 )
 
@@ -77,11 +78,23 @@ func (c *call) endWithAnswer(status C.vga_status) (Answer, error) {
 	return answer, c.end(status)
 }
 
+// resultMin is the buffer for a result whose length nobody knows.
+const resultMin = 4096
+
 // resultText asks for a result of any length: with a buffer, and again with one that is large enough.
 func resultText(ask func(call *call, to *C.vga_text) C.vga_status) (string, error) {
+	return resultTextOf(nil, ask)
+}
+
+// resultTextOf does so for a result that takes long to make, and would be made again if the buffer were too small: the
+// first one is as large as the last result and some more. `last` is the length of that.
+func resultTextOf(last *atomic.Uint64, ask func(call *call, to *C.vga_text) C.vga_status) (string, error) {
 	call := calls.get()
 	var to C.vga_text
-	to.capacity = 4096
+	to.capacity = resultMin
+	if last != nil {
+		to.capacity += C.size_t(last.Load() + last.Load()/8)
+	}
 	to.data = (*C.char)(C.malloc(to.capacity))
 	defer func() { C.free(unsafe.Pointer(to.data)) }()
 	status := ask(call, &to)
@@ -93,6 +106,9 @@ func resultText(ask func(call *call, to *C.vga_text) C.vga_status) (string, erro
 	}
 	if err := call.end(status); err != nil {
 		return "", err
+	}
+	if last != nil {
+		last.Store(uint64(to.length))
 	}
 	return C.GoStringN(to.data, C.int(to.length)), nil
 }

@@ -14,6 +14,7 @@ import "C"
 
 import (
 	"runtime"
+	"sync/atomic"
 	"time"
 	"unsafe"
 )
@@ -124,6 +125,8 @@ type Node uint32
 // Cluster is a living cluster: told of objects, asked about pods, booked on. Close frees it.
 type Cluster struct {
 	handle *C.vga_cluster
+
+	explanation, metrics atomic.Uint64 // how long the last ones were
 }
 
 // New makes a cluster without nodes.
@@ -261,7 +264,7 @@ func (c *Cluster) Choose(uid string, candidates []Node) (Node, bool, error) {
 
 // Explain says why the pod goes where it goes, or nowhere: JSON as `vgpusim explain --json` prints it.
 func (c *Cluster) Explain(uid string) (string, error) {
-	return resultText(func(call *call, to *C.vga_text) C.vga_status {
+	return resultTextOf(&c.explanation, func(call *call, to *C.vga_text) C.vga_status {
 		return C.vga_explain(c.handle, call.text(uid), to, &call.why)
 	})
 }
@@ -370,7 +373,7 @@ func (c *Cluster) LearnWorkload() (bool, error) {
 
 // Metrics is what is used of every device and by whom, as JSON.
 func (c *Cluster) Metrics() (string, error) {
-	return resultText(func(_ *call, to *C.vga_text) C.vga_status { return C.vga_metrics(c.handle, to) })
+	return resultTextOf(&c.metrics, func(_ *call, to *C.vga_text) C.vga_status { return C.vga_metrics(c.handle, to) })
 }
 
 // Warnings is what of the objects could not be read, and what is given out twice: a JSON list of texts.

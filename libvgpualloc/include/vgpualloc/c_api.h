@@ -13,9 +13,10 @@
  * Structures begin with `struct_size`, which the caller sets to sizeof the structure as its compiler knows it: so that
  * later versions may add fields at the end.
  *
- * Threads. A cluster may be used by any number of threads at once; its calls come one after the other. An array of
- * answers is the caller's own, so that any number of threads can read it without a call. A trial is open for all
- * threads: it is for the caller to keep others away until it ends.
+ * Threads. A cluster may be used by any number of threads at once; its calls come one after the other. Of vga_explain
+ * and vga_metrics that is only the part that looks at the cluster; what they saw is explained and written while others
+ * have their turn. An array of answers is the caller's own, so that any number of threads can read it without a call. A
+ * trial is open for all threads: it is for the caller to keep others away until it ends.
  *
  * Texts are UTF-8 and end with NUL, but for those that have a size beside them. Nodes are numbers that are valid while
  * the node is there; another node may get the number later, which vga_nodes_version tells. Pods are known by

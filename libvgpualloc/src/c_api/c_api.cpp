@@ -26,8 +26,10 @@
 using vgpualloc::error;
 using vgpualloc::expected;
 using vgpualloc::live_cluster;
+using vgpualloc::live_figures;
 using vgpualloc::live_options;
 using vgpualloc::live_pod_state;
+using vgpualloc::live_question;
 using vgpualloc::node_index;
 using vgpualloc::node_opinion;
 using vgpualloc::rejection_code;
@@ -352,12 +354,20 @@ vga_status vga_choose(vga_cluster* cluster, const char* uid, const uint32_t* nod
 }
 
 vga_status vga_explain(vga_cluster* cluster, const char* uid, vga_text* json, vga_text* why) {
-    return on(cluster, why, [&](live_cluster& live) {
+    std::optional<live_question> question; // explained when others have their turn
+    const vga_status asked = on(cluster, why, [&](live_cluster& live) {
         if (uid == nullptr || json == nullptr) return refuse(VGA_BAD_ARGUMENT, why, "uid or json is NULL");
         if (live.state_of(uid) == live_pod_state::unknown) return unknown_pod(uid, why);
-        const auto explained = live.explain(uid);
+        auto taken = live.question(uid);
+        if (!taken) return refuse_input(why, taken.error());
+        question = *std::move(taken);
+        return VGA_OK;
+    });
+    if (asked != VGA_OK) return asked;
+    return guarded(why, [&] {
+        const auto explained = question->explain();
         if (!explained) return refuse_input(why, explained.error());
-        return give_text(json, explanation_json(*explained, {.warnings = live.view().warnings()}));
+        return give_text(json, explanation_json(*explained, {.warnings = question->state.warnings}));
     });
 }
 
@@ -460,9 +470,13 @@ vga_status vga_learn_workload(vga_cluster* cluster, int* learned, vga_text* why)
 }
 
 vga_status vga_metrics(vga_cluster* cluster, vga_text* json) {
-    return on(cluster, nullptr, [&](live_cluster& live) {
-        return give_text(json, vgpuformats::print_json(vgpualloc::figures_json(figures_of(live))));
+    live_figures figures; // written when others have their turn
+    const vga_status taken = on(cluster, nullptr, [&](live_cluster& live) {
+        figures = figures_of(live);
+        return VGA_OK;
     });
+    if (taken != VGA_OK) return taken;
+    return guarded(nullptr, [&] { return give_text(json, vgpuformats::print_json(vgpualloc::figures_json(figures))); });
 }
 
 vga_status vga_warnings(vga_cluster* cluster, vga_text* json) {

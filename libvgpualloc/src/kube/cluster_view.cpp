@@ -336,6 +336,10 @@ cluster_view cluster_view::read_as(dialect_set dialects) const {
 }
 
 snapshot cluster_view::to_snapshot() const {
+    return to_snapshot([this](const std::string& full_name) { return *pod(full_name); });
+}
+
+snapshot cluster_view::to_snapshot(const std::function<snapshot_pod(const std::string&)>& read) const {
     snapshot state;
     state.dialects = adapted_;
     state.warnings = warnings();
@@ -357,15 +361,14 @@ snapshot cluster_view::to_snapshot() const {
     }
     std::vector<booking> live;
     for (const auto& [full_name, entry] : pods_) {
-        auto read = pod(full_name);
         const booking* const held = book_->find_booking(ids_.find(full_name));
         if (held != nullptr && position[held->where.node.at()]) {
             live.push_back(*held);
             live.back().pod = pod_id{state.bound.size()};
             live.back().where.node = *position[held->where.node.at()];
-            state.bound.push_back({.pod = *std::move(read), .node = live.back().where.node});
+            state.bound.push_back({.pod = read(full_name), .node = live.back().where.node});
         } else if (entry.node.empty()) {
-            state.pending.push_back(*std::move(read));
+            state.pending.push_back(read(full_name));
         } else {
             state.strays.push_back({.full_name = full_name, .name = entry.object.name, .node = entry.node});
         }

@@ -185,6 +185,11 @@ live_pod_state live_cluster::state_of(std::string_view uid) const {
     return suspended_.contains(*name) ? live_pod_state::suspended : live_pod_state::waiting;
 }
 
+const kube::snapshot_pod* live_cluster::pod_of(std::string_view uid) {
+    const known_pod* const known = read(uid);
+    return known == nullptr ? nullptr : &known->pod;
+}
+
 std::string live_cluster::full_name_of(std::string_view uid) const {
     const std::string* const name = name_of(uid);
     return name == nullptr ? std::string{} : *name;
@@ -332,40 +337,6 @@ node_opinion live_cluster::reserve(std::string_view uid, node_index where) {
     return opinion;
 }
 
-rejection_detail live_cluster::commit(std::string_view uid) {
-    const auto done = view_.book().commit(id_of(uid));
-    return done ? rejection_detail{} : done.error();
-}
-
-rejection_detail live_cluster::rollback(std::string_view uid) {
-    const auto done = view_.book().rollback(id_of(uid));
-    return done ? rejection_detail{} : done.error();
-}
-
-rejection_detail live_cluster::release(std::string_view uid) {
-    const auto done = view_.book().release(id_of(uid));
-    return done ? rejection_detail{} : done.error();
-}
-
-rejection_detail live_cluster::suspend(std::string_view uid) {
-    const booking* const held = booking_of(uid);
-    if (held == nullptr) return {.code = rejection_code::pod_not_known};
-    booking kept = *held;
-    const rejection_detail released = release(uid);
-    if (released.code == rejection_code::none) suspended_.insert_or_assign(*name_of(uid), std::move(kept));
-    return released;
-}
-
-rejection_detail live_cluster::resume(std::string_view uid) {
-    const std::string* const name = name_of(uid);
-    const auto kept = name == nullptr ? suspended_.end() : suspended_.find(*name);
-    if (kept == suspended_.end()) return {.code = rejection_code::pod_not_known};
-    const auto adopted = view_.book().adopt(kept->second); // it runs, whatever was given out meanwhile
-    if (!adopted) return adopted.error();
-    suspended_.erase(kept);
-    return {};
-}
-
 expected<kubernetes::text_map> live_cluster::annotations_of(std::string_view uid, std::int64_t unix_ns) {
     const booking* const held = booking_of(uid);
     const known_pod* const known = read(uid);
@@ -385,17 +356,19 @@ expected<kubernetes::text_map> live_cluster::annotations_of(std::string_view uid
                                 held->where.shares, std::to_string(in_ns ? unix_ns : unix_ns / ns_per_second));
 }
 
-expected<explaining::explanation> live_cluster::explain(std::string_view uid) const {
-    const std::string* const name = name_of(uid);
-    const auto pod = name == nullptr ? std::nullopt : view_.pod(*name);
-    if (!pod) {
+expected<live_question> live_cluster::question(std::string_view uid) {
+    const kube::snapshot_pod* const pod = pod_of(uid);
+    if (pod == nullptr) {
         return unexpected(error{.code = error_code::unknown_name,
                                 .where = {},
                                 .field = "pod",
                                 .value = std::string{uid},
                                 .expected = "a pod that is there"});
     }
-    return explaining::explain(view_.to_snapshot(), *pod, {.policy = options_.policy});
+    return live_question{
+        .state = view_.to_snapshot([this](const std::string& full_name) { return *pod_of(uids_.at(full_name)); }),
+        .pod = *pod,
+        .options = {.policy = options_.policy}};
 }
 
 node_view live_cluster::view_of(node_index where) { return deciders_->alloc.view_of(where); }
@@ -404,25 +377,6 @@ std::vector<std::string> live_cluster::pods() const {
     std::vector<std::string> uids;
     for (const auto& [uid, full_name] : names_) uids.push_back(uid);
     return uids;
-}
-
-// ---- trials
-
-void live_cluster::begin_trial() {
-    trials_.push_back({.scope = std::make_unique<trial>(view_.book()), .suspended = suspended_});
-}
-
-bool live_cluster::end_trial(bool keep) {
-    if (trials_.empty()) return false;
-    open_trial& innermost = trials_.back();
-    if (keep) {
-        innermost.scope->keep();
-    } else {
-        innermost.scope->undo();
-        suspended_ = std::move(innermost.suspended);
-    }
-    trials_.pop_back();
-    return true;
 }
 
 /// Drops the events that the allocator, who has just decided, has read.

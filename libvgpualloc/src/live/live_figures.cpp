@@ -36,8 +36,8 @@ live_device describe_device(const live_cluster& cluster, node_index where, devic
 }
 
 /// The pod's parts, on the devices that they are of.
-void add_shares(const live_cluster& cluster, const std::string& uid, const booking& held, live_node& node) {
-    const auto pod = cluster.view().pod(cluster.full_name_of(uid));
+void add_shares(live_cluster& cluster, const std::string& uid, const booking& held, live_node& node) {
+    const kube::snapshot_pod* const pod = cluster.pod_of(uid);
     for (const device_share& share : held.where.shares) {
         if (share.device.at() >= node.devices.size()) continue; // of a device that the node no longer names
         const auto part =

@@ -138,7 +138,7 @@ TEST(live_cluster, the_choice_is_that_of_explain) {
         ASSERT_TRUE(live->reserve("w", live->find_node("b")).fits());
         const std::vector<node_index> all{live->find_node("a"), live->find_node("b")};
         const auto best = live->choose("u", all);
-        const auto explained = live->explain("u");
+        const auto explained = live->question("u")->explain();
         ASSERT_TRUE(best && *best && explained);
         ASSERT_TRUE(explained->chosen);
         EXPECT_EQ(explained->nodes[*explained->chosen].name, live->book().nodes().nodes[(*best)->at()].name) << policy;
@@ -181,6 +181,25 @@ TEST(live_cluster, what_is_typical_follows_from_the_pods_that_are_there) {
     std::int64_t counted = 0;
     for (const auto& entry : live->learned().typical) counted += entry.weight;
     EXPECT_EQ(counted, static_cast<std::int64_t>(memory_of.size())) << "each pod once, also when all were read anew";
+}
+
+TEST(live_cluster, a_question_is_about_the_cluster_as_it_was) {
+    auto live = live_of(two_nodes + named_pod("p", "u", vgpu(1, 3000)) + named_pod("q", "v", vgpu(1, 40000)));
+    ASSERT_TRUE(live->reserve("v", live->find_node("n0")).fits());
+    const auto asked = live->question("u");
+    ASSERT_TRUE(asked);
+    EXPECT_TRUE(live->remove_pod("v"));
+    EXPECT_TRUE(live->remove_node("n1"));
+    live.reset();
+    const auto explained = asked->explain();
+    ASSERT_TRUE(explained) << explained.error().message();
+    ASSERT_THAT(explained->nodes, testing::SizeIs(2));
+    EXPECT_EQ(explained->nodes[0].refused.code, rejection_code::insufficient_device_memory);
+    EXPECT_EQ(explained->nodes[1].name, "n1");
+    EXPECT_EQ(explained->chosen, 1U);
+    const auto other = live_of(two_nodes);
+    ASSERT_FALSE(other->question("nobody"));
+    EXPECT_EQ(other->question("nobody").error().value, "nobody");
 }
 
 TEST(live_cluster, events_may_come_late) {

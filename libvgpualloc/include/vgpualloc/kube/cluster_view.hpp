@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -77,7 +78,9 @@ public:
     /// says is not there.
     [[nodiscard]] cluster_view read_as(dialect_set dialects) const;
     /// The cluster as it is now, with what a scheduler has booked and no object says yet: nodes in the order of their
-    /// ranks, so that equal scores are settled alike. Costs as much as there is.
+    /// ranks, so that equal scores are settled alike. Costs as much as there is; `read` is pod() by somebody who has it
+    /// at hand, as reading all pods is most of that.
+    [[nodiscard]] snapshot to_snapshot(const std::function<snapshot_pod(const std::string& full_name)>& read) const;
     [[nodiscard]] snapshot to_snapshot() const;
 
 private:

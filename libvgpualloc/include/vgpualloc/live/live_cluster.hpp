@@ -64,6 +64,17 @@ enum class live_pod_state : std::uint8_t {
     suspended, ///< it runs, but counts for nothing until resume(): a scheduler tries out evicting it
 };
 
+/// A pod that is to be explained, with the cluster as it was then. It has nothing in common with the cluster, which may
+/// go on, or be gone, while this is explained.
+struct live_question {
+    kube::snapshot state;
+    kube::snapshot_pod pod;
+    explaining::explain_options options;
+
+    /// Why the pod goes where it goes, or nowhere. Errors: those of explaining::explain().
+    [[nodiscard]] expected<explaining::explanation> explain() const { return explaining::explain(state, pod, options); }
+};
+
 /// Pods are known by their uid (metadata.uid; where an object has none, "<namespace>/<name>"), nodes by their index in
 /// the ledger, which a node keeps while it is there and another one may get afterwards.
 ///
@@ -100,6 +111,9 @@ public:
     // ---- pods
 
     [[nodiscard]] live_pod_state state_of(std::string_view uid) const;
+    /// What a pod asks for, as the dialects of the moment read it; null if it is not known. Valid until the next
+    /// change.
+    [[nodiscard]] const kube::snapshot_pod* pod_of(std::string_view uid);
     /// "<namespace>/<name>"; empty if the pod is not known.
     [[nodiscard]] std::string full_name_of(std::string_view uid) const;
     /// What a pod has; null if that is nothing. Valid until the next change.
@@ -138,9 +152,8 @@ public:
     /// Unix time. Errors: those of kube::annotations_of(), missing for a pod that has nothing.
     [[nodiscard]] expected<kubernetes::text_map> annotations_of(std::string_view uid, std::int64_t unix_ns);
 
-    /// What kube::explain says of the pod on the cluster as it is. Errors: those of explaining::explain(),
-    /// unknown_name.
-    [[nodiscard]] expected<explaining::explanation> explain(std::string_view uid) const;
+    /// What explaining a pod takes, on the cluster as it is. Error unknown_name.
+    [[nodiscard]] expected<live_question> question(std::string_view uid);
 
     /// Has the policies take the pods that are there for typical, if these are others than the last time by more than a
     /// twentieth. True if so.
