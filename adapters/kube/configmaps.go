@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -37,17 +38,19 @@ type ConfigMaps struct {
 	watched map[string]bool
 	failure error // why the present configuration is refused
 
-	mutex         sync.Mutex
-	wanted        types.NamespacedName            // the configuration
-	given         string                          // the one that the cluster was told of last, in JSON; empty: none
-	configs       map[types.NamespacedName]string // all that could be one
-	told, removed map[string][]byte               // of nodes' devices by name, since the last FollowNodes
+	mutex   sync.Mutex
+	wanted  types.NamespacedName            // the configuration
+	given   string                          // the one that the cluster was told of last, in JSON; empty: none
+	configs map[types.NamespacedName]string // all that could be one
+	told    map[types.NamespacedName][]byte // of nodes' devices, since the last FollowNodes
+	removed map[types.NamespacedName]struct{}
 }
 
 // NewConfigMaps watches nothing yet. `changed` may be nil.
 func NewConfigMaps(client kubernetes.Interface, changed func()) *ConfigMaps {
 	return &ConfigMaps{client: client, changed: changed, watched: map[string]bool{},
-		configs: map[types.NamespacedName]string{}, told: map[string][]byte{}, removed: map[string][]byte{}}
+		configs: map[types.NamespacedName]string{}, told: map[types.NamespacedName][]byte{},
+		removed: map[types.NamespacedName]struct{}{}}
 }
 
 // Watch names the ConfigMap with the devices' configuration and whether MindCluster's are of interest. Only namespaces are
@@ -118,13 +121,14 @@ func (w *ConfigMaps) keep(configMap *v1.ConfigMap, text []byte, gone bool) {
 	} else {
 		delete(w.configs, name)
 	}
-	if strings.HasPrefix(configMap.Name, devicesOfNodePrefix) {
-		delete(w.told, configMap.Name)
-		delete(w.removed, configMap.Name)
+	// Whoever may write into the configuration's namespace does not say what nodes have.
+	if strings.HasPrefix(name.Name, devicesOfNodePrefix) && slices.Contains(mindClusterNamespaces, name.Namespace) {
+		delete(w.told, name)
+		delete(w.removed, name)
 		if gone {
-			w.removed[configMap.Name] = text
+			w.removed[name] = struct{}{}
 		} else {
-			w.told[configMap.Name] = text
+			w.told[name] = text
 		}
 	}
 }
@@ -161,13 +165,13 @@ func (w *ConfigMaps) Failure() error { return w.failure }
 func (w *ConfigMaps) FollowNodes(cluster *live.Cluster) {
 	w.mutex.Lock()
 	told, removed := w.told, w.removed
-	w.told, w.removed = map[string][]byte{}, map[string][]byte{}
+	w.told, w.removed = map[types.NamespacedName][]byte{}, map[types.NamespacedName]struct{}{}
 	w.mutex.Unlock()
 	for name, text := range told {
 		_, err := cluster.Tell(text)
-		Report(err, "ConfigMap", name)
+		Report(err, "ConfigMap", name.String())
 	}
 	for name := range removed {
-		Report(cluster.RemoveConfigMap(name), "ConfigMap", name)
+		Report(cluster.RemoveConfigMap(name.String()), "ConfigMap", name.String())
 	}
 }

@@ -24,9 +24,11 @@ func (w *ConfigMaps) counts() (told, removed int) {
 }
 
 func TestMindClustersConfigMapsSayWhatNodesHave(t *testing.T) {
-	for mindCluster, expected := range map[bool]int{true: 2, false: 0} {
+	for mindCluster, expected := range map[bool]int{true: 3, false: 0} {
 		client := fake.NewClientset(configMap("kube-system", "mindx-dl-deviceinfo-a", "DeviceInfoCfg", "{}"),
-			configMap("mindx-dl", "mindx-dl-deviceinfo-b", "DeviceInfoCfg", "{}"), configMap("kube-system", "other", "a", "b"))
+			configMap("mindx-dl", "mindx-dl-deviceinfo-b", "DeviceInfoCfg", "{}"), configMap("mindx-dl", "mindx-dl-deviceinfo-a", "DeviceInfoCfg", "{}"), // another one than that of kube-system
+			configMap("elsewhere", "mindx-dl-deviceinfo-a", "DeviceInfoCfg", "{}"), // not MindCluster's
+			configMap("kube-system", "other", "a", "b"))
 		watch := NewConfigMaps(client, nil)
 		watch.Watch("elsewhere", "volcano-vgpu-device-config", mindCluster)
 		if told, removed := watch.counts(); told != expected || removed != 0 {
@@ -44,7 +46,7 @@ func TestMindClustersConfigMapsSayWhatNodesHave(t *testing.T) {
 				break
 			}
 		}
-		if told, removed := watch.counts(); told != 1 || removed != 1 {
+		if told, removed := watch.counts(); told != 2 || removed != 1 {
 			t.Error(told, removed)
 		}
 	}

@@ -114,7 +114,7 @@ func (c *Cluster) RemovePod(uid string) error {
 	})
 }
 
-// RemoveConfigMap tells that a ConfigMap is gone.
+// RemoveConfigMap tells that a ConfigMap is gone, named as namespace/name.
 func (c *Cluster) RemoveConfigMap(name string) error {
 	return c.change(removeConfigMapLine(name), func() error { return c.core.RemoveConfigMap(name) })
 }

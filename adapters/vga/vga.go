@@ -180,7 +180,7 @@ func (c *Cluster) RemovePod(uid string) error {
 	return call.end(C.vga_remove_pod(c.handle, call.text(uid), &call.why))
 }
 
-// RemoveConfigMap tells that a ConfigMap is gone.
+// RemoveConfigMap tells that a ConfigMap is gone, named as namespace/name.
 func (c *Cluster) RemoveConfigMap(name string) error {
 	call := calls.get()
 	return call.end(C.vga_remove_config_map(c.handle, call.text(name), &call.why))

@@ -131,6 +131,7 @@ static void misuse_is_a_status(void) {
     CHECK(vga_remove_pod(cluster, NULL, NULL) == VGA_BAD_ARGUMENT);
     CHECK(vga_remove_node(cluster, "z", &why) == VGA_UNKNOWN_NODE);
     CHECK(vga_remove_config_map(cluster, "z", &why) == VGA_BAD_INPUT);
+    CHECK(strstr(words, "<namespace>/<name>") != NULL);
     CHECK(vga_commit(cluster, "u1", &why) == VGA_UNKNOWN_POD);
     CHECK(vga_evaluate(cluster, "u1", 0, NULL, 0, &count, &why) == VGA_TOO_SMALL && count == 2);
     CHECK(vga_evaluate(cluster, "u1", 2, NULL, 0, &count, &why) == VGA_BAD_ARGUMENT);

@@ -57,10 +57,11 @@ kube::manifest draw_node(const std::string& name) {
     return object;
 }
 
-kube::manifest draw_config_map(const std::string& node) {
+kube::manifest draw_config_map(const std::string& node, const std::string& ns) {
     kube::manifest object;
     object.kind = "ConfigMap";
     object.name = "mindx-dl-deviceinfo-" + node;
+    object.ns = ns;
     const std::string unhealthy = number(0, 1) == 0 ? "Ascend310P-1" : "";
     object.data["DeviceInfoCfg"] =
         R"({"DeviceInfo":{"DeviceList":{"huawei.com/Ascend310P":"Ascend310P-0,Ascend310P-1",)"
@@ -137,14 +138,15 @@ void step(kube::cluster_view& view, known_objects& known) {
         known["node " + node] = object;
         RC_ASSERT(!view.upsert(object));
     } else if (kind < 4) {
+        const std::string ns = number(0, 1) == 0 ? "kube-system" : "a-namespace";
         if (removes) {
-            view.remove_config_map("mindx-dl-deviceinfo-" + node);
-            known.erase("map " + node);
+            RC_ASSERT(view.remove_config_map(ns + "/mindx-dl-deviceinfo-" + node) ==
+                      (known.erase("map " + ns + " " + node) > 0));
             return;
         }
-        const auto object = draw_config_map(node);
+        const auto object = draw_config_map(node, ns);
         view.upsert(object);
-        known["map " + node] = object;
+        known["map " + ns + " " + node] = object;
     } else {
         const std::string name = "p" + std::to_string(number(0, pods_max - 1));
         if (removes) {

@@ -110,7 +110,7 @@ VGA_API vga_status vga_remove_node(vga_cluster* cluster, const char* name, vga_t
 /** Gives back what the pod has. Errors: VGA_UNKNOWN_POD, as of an event that comes twice or late; VGA_WRONG_STATE in a
  * trial. */
 VGA_API vga_status vga_remove_pod(vga_cluster* cluster, const char* uid, vga_text* why);
-/** Errors: VGA_BAD_INPUT if there is none of that name; VGA_WRONG_STATE in a trial. */
+/** `name` is "<namespace>/<name>". Errors: VGA_BAD_INPUT if there is none of that name; VGA_WRONG_STATE in a trial. */
 VGA_API vga_status vga_remove_config_map(vga_cluster* cluster, const char* name, vga_text* why);
 
 /* ---- nodes */

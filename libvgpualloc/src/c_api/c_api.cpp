@@ -268,7 +268,10 @@ vga_status vga_remove_pod(vga_cluster* cluster, const char* uid, vga_text* why) 
 vga_status vga_remove_config_map(vga_cluster* cluster, const char* name, vga_text* why) {
     return outside_trials(cluster, why, [&](live_cluster& live) {
         if (name == nullptr) return refuse(VGA_BAD_ARGUMENT, why, "name is NULL");
-        if (!live.remove_config_map(name)) return refuse(VGA_BAD_INPUT, why, "no ConfigMap " + std::string{name});
+        if (!live.remove_config_map(name)) {
+            return refuse(VGA_BAD_INPUT, why,
+                          "no ConfigMap " + std::string{name} + ": expected one that is there, as <namespace>/<name>");
+        }
         ++cluster->nodes_version;
         return VGA_OK;
     });

@@ -18,7 +18,7 @@ node_source cluster_objects::source_of(const dialect& reader, const kubernetes::
     node_source source{.object = node};
     const std::string map_name = reader.config_map_of(node.name);
     if (const auto data = config_maps.find(map_name); !map_name.empty() && data != config_maps.end()) {
-        source.config_map = data->second;
+        source.config_map = *one_that_counts(data->second);
     }
     if (const auto on_node = pods_on_node.find(node.name); on_node != pods_on_node.end()) source.pods = on_node->second;
     return source;
@@ -49,7 +49,7 @@ cluster_objects sort_out(std::span<const manifest> objects, const dialect_set& d
             sorted.nodes.push_back(&object);
             sorted.nodes_by_name.emplace(object.name, &*object.node);
         }
-        if (object.kind == "ConfigMap") sorted.config_maps[object.name] = &object.data;
+        if (object.kind == "ConfigMap") sorted.config_maps[object.name][namespace_of(object)] = &object.data;
         if (object.kind != "Pod" || !object.pod || has_ended(object)) continue;
         if (!is_new(object, namespace_of(object) + "/" + object.name)) continue;
         sorted.pods.push_back(&object);

@@ -6,7 +6,6 @@
 
 #include "snapshot_parts.hpp"
 #include "vgpualloc/core/config.hpp"
-#include "vgpualloc/kube/cluster_objects.hpp"
 
 namespace vgpualloc::kube {
 
@@ -84,8 +83,10 @@ std::vector<dialects::node_reading> cluster_view::read_devices(const node_entry&
     std::vector<dialects::node_reading> readings;
     for (const auto& spoken : dialects_) {
         const auto data = config_maps_.find(spoken->config_map_of(object.name));
-        readings.push_back(spoken->read_node(
-            {.object = object, .config_map = data == config_maps_.end() ? nullptr : &data->second, .pods = bound}));
+        readings.push_back(
+            spoken->read_node({.object = object,
+                               .config_map = data == config_maps_.end() ? nullptr : one_that_counts(data->second),
+                               .pods = bound}));
     }
     return readings;
 }
@@ -157,23 +158,34 @@ void cluster_view::count_traits(const kubernetes::node& object, int change) {
 // ---- ConfigMaps
 
 bool cluster_view::upsert_config_map(const manifest& object) {
-    const auto known = config_maps_.find(object.name);
-    if (known != config_maps_.end() && known->second == object.data) return false;
-    config_maps_[object.name] = object.data;
-    if (const auto users = config_map_users_.find(object.name); users != config_map_users_.end()) {
-        for (const std::string& node : users->second) refresh_node(nodes_.at(node));
-    }
+    auto& of_name = config_maps_[object.name];
+    const std::string ns = namespace_of(object);
+    const auto known = of_name.find(ns);
+    if (known != of_name.end() && known->second == object.data) return false;
+    of_name[ns] = object.data;
+    refresh_users_of(object.name);
     return true;
 }
 
-bool cluster_view::remove_config_map(std::string_view name) {
-    const auto known = config_maps_.find(name);
-    if (known == config_maps_.end()) return false;
-    config_maps_.erase(known);
-    if (const auto users = config_map_users_.find(name); users != config_map_users_.end()) {
-        for (const std::string& node : users->second) refresh_node(nodes_.at(node));
-    }
+bool cluster_view::remove_config_map(std::string_view full_name) {
+    const std::size_t slash = full_name.find('/');
+    if (slash == std::string_view::npos) return false;
+    const auto of_name = config_maps_.find(full_name.substr(slash + 1));
+    if (of_name == config_maps_.end()) return false;
+    const auto known = of_name->second.find(full_name.substr(0, slash));
+    if (known == of_name->second.end()) return false;
+    of_name->second.erase(known);
+    const std::string name = of_name->first;
+    if (of_name->second.empty()) config_maps_.erase(of_name);
+    refresh_users_of(name);
     return true;
+}
+
+/// After what is said of a node's devices elsewhere has changed.
+void cluster_view::refresh_users_of(const std::string& config_map) {
+    const auto users = config_map_users_.find(config_map);
+    if (users == config_map_users_.end()) return;
+    for (const std::string& node : users->second) refresh_node(nodes_.at(node));
 }
 
 // ---- pods
@@ -323,13 +335,7 @@ std::vector<const cluster_view::node_entry*> cluster_view::nodes_by_rank() const
 
 cluster_view cluster_view::read_as(dialect_set dialects) const {
     cluster_view result{std::move(dialects)};
-    for (const auto& [name, data] : config_maps_) {
-        manifest object;
-        object.kind = "ConfigMap";
-        object.name = name;
-        object.data = data;
-        result.upsert(object);
-    }
+    result.config_maps_ = config_maps_; // before there are nodes that they are of
     for (const node_entry* entry : nodes_by_rank()) result.upsert(entry->object);
     for (const auto& [name, entry] : pods_) result.upsert(entry.object);
     return result;

@@ -135,9 +135,9 @@ bool live_cluster::remove_pod(std::string_view uid) {
     return view_.remove_pod(full_name);
 }
 
-bool live_cluster::remove_config_map(std::string_view name) {
+bool live_cluster::remove_config_map(std::string_view full_name) {
     VGA_ASSERT(trials_.empty(), "objects are no matter of trials");
-    if (!view_.remove_config_map(name)) return false;
+    if (!view_.remove_config_map(full_name)) return false;
     forget_resumed();
     return true;
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "vgpualloc/dialect/mindcluster.hpp"
+#include "vgpualloc/kube/cluster_objects.hpp"
 #include "vgpualloc/kube/scheduler_config.hpp"
 #include "vgpusim/workload/cluster_files.hpp"
 #include "vgpusim/workload/kubernetes.hpp"
@@ -93,21 +94,18 @@ std::vector<error> classes_not_served(const kube::snapshot& state, const kuberne
 
 /// The Node objects in the order of the snapshot, with what else is known of their devices.
 std::vector<kubernetes_node> node_objects(const kube::snapshot& state, std::span<const kube::manifest> objects) {
-    std::map<std::string_view, const vgpualloc::kubernetes::node*> nodes;
-    std::map<std::string_view, const vgpualloc::kubernetes::text_map*> config_maps;
-    for (const kube::manifest& object : objects) {
-        if (object.node) nodes.emplace(object.name, &*object.node);
-        if (object.kind == "ConfigMap") config_maps[object.name] = &object.data;
-    }
+    std::vector<error> known; // the snapshot has told of them
+    const kube::cluster_objects sorted = kube::sort_out(objects, state.dialects, known);
     const vgpualloc::dialect* const chips = state.dialects.find("mindcluster");
     std::vector<kubernetes_node> all;
     for (std::size_t i = 0; i < state.nodes().nodes.size(); ++i) {
         const std::string& name = state.nodes().nodes[i].name;
         kubernetes_node& node = all.emplace_back(
-            kubernetes_node{.object = *nodes.at(name), .device_list = {}, .devices = state.devices[i]});
-        const auto more = chips == nullptr ? config_maps.end() : config_maps.find(chips->config_map_of(name));
-        if (more == config_maps.end()) continue;
-        if (auto info = vgpualloc::dialects::mindcluster::read_device_info(*more->second)) {
+            kubernetes_node{.object = *sorted.nodes_by_name.at(name), .device_list = {}, .devices = state.devices[i]});
+        if (chips == nullptr) continue;
+        const auto* const more = sorted.source_of(*chips, node.object).config_map;
+        if (more == nullptr) continue;
+        if (auto info = vgpualloc::dialects::mindcluster::read_device_info(*more)) {
             node.device_list = std::move(info->device_list);
         }
     }

@@ -194,8 +194,46 @@ TEST(cluster_view, a_config_map_and_the_pods_say_what_a_node_has) {
     EXPECT_EQ(difference(view, *state), "");
     view.remove_pod("ns/p");
     EXPECT_THAT(view.devices_of("npu"), SizeIs(1));
-    EXPECT_TRUE(view.remove_config_map("mindx-dl-deviceinfo-npu"));
+    EXPECT_FALSE(view.remove_config_map("mindx-dl-deviceinfo-npu"));
+    EXPECT_FALSE(view.remove_config_map("kube-system/mindx-dl-deviceinfo-npu"));
+    EXPECT_TRUE(view.remove_config_map("default/mindx-dl-deviceinfo-npu"));
     EXPECT_THAT(view.devices_of("npu"), IsEmpty());
+}
+
+TEST(cluster_view, config_maps_of_one_name_in_two_namespaces_are_two) {
+    const std::string node =
+        "kind: Node\nmetadata:\n  name: npu\n  labels: {accelerator: huawei-Ascend310P, servertype: Ascend310P-8, "
+        "node.kubernetes.io/npu.chip.name: 310P3}\n  annotations: {baseDeviceInfos: "
+        "'{\"Ascend310P-0\":{},\"Ascend310P-1\":{},\"Ascend310P-2\":{}}'}\n"
+        "status: {capacity: {huawei.com/npu-core: '24'}, allocatable: {huawei.com/npu-core: '24'}}\n";
+    const auto map = [](const std::string& ns, const std::string& unhealthy) {
+        return "kind: ConfigMap\nmetadata: {name: mindx-dl-deviceinfo-npu, namespace: " + ns +
+               "}\ndata: {DeviceInfoCfg: '{\"DeviceInfo\":{\"DeviceList\":{\"huawei.com/Ascend310P\":\"Ascend310P-0\","
+               "\"huawei.com/Ascend310P-Unhealthy\":\"" +
+               unhealthy + "\"}}}'}\n";
+    };
+    const auto healthy = [](const kube::cluster_view& view) {
+        return std::ranges::count_if(view.devices_of("npu"), [](const auto& chip) { return chip.registered.healthy; });
+    };
+    const std::string system = map("kube-system", "");
+    const std::string other = map("a-team", "Ascend310P-0");
+    const std::string later = map("mindx-dl", "Ascend310P-0,Ascend310P-1");
+    for (const auto& order : {std::vector{system, other, later}, {later, other, system}, {other, system, later}}) {
+        kube::cluster_view view{dialects()};
+        std::string all = node;
+        view.upsert(object(node));
+        for (const std::string& told : order) {
+            EXPECT_TRUE(view.upsert(object(told)));
+            all += "---\n" + told;
+        }
+        EXPECT_EQ(healthy(view), 3) << "that of kube-system counts";
+        EXPECT_EQ(difference(view, *kube::make_snapshot(objects(all), dialects())), "");
+        EXPECT_TRUE(view.remove_config_map("mindx-dl/mindx-dl-deviceinfo-npu"));
+        EXPECT_FALSE(view.remove_config_map("mindx-dl/mindx-dl-deviceinfo-npu"));
+        EXPECT_EQ(healthy(view), 3) << "the others are still there";
+        EXPECT_TRUE(view.remove_config_map("kube-system/mindx-dl-deviceinfo-npu"));
+        EXPECT_EQ(healthy(view), 2);
+    }
 }
 
 TEST(cluster_view, requests_are_read_as_the_nodes_have_it) {

@@ -17,6 +17,7 @@
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/core/ids.hpp"
 #include "vgpualloc/dialect/all.hpp"
+#include "vgpualloc/kube/cluster_objects.hpp"
 #include "vgpualloc/kube/objects.hpp"
 #include "vgpualloc/kube/snapshot.hpp"
 #include "vgpualloc/model/ledger.hpp"
@@ -49,7 +50,7 @@ public:
     /// False if it was not there. Pods of a node that is removed wait for it.
     bool remove_node(std::string_view name);
     bool remove_pod(std::string_view full_name);
-    bool remove_config_map(std::string_view name);
+    bool remove_config_map(std::string_view full_name); ///< "<namespace>/<name>"
 
     /// The address stays the same, also when the view is moved.
     [[nodiscard]] ledger& book() noexcept { return *book_; }
@@ -97,6 +98,7 @@ private:
     [[nodiscard]] expected<node_index> tell(node_index where, const node& described);
     void refresh_node(node_entry& entry);
     void refresh_devices(const std::string& node);
+    void refresh_users_of(const std::string& config_map);
     void unbook_pods_of(std::string_view node);
     void book_pods_of(std::string_view node);
     void book(pod_entry& entry);
@@ -111,7 +113,7 @@ private:
     pod_registry ids_;
     std::map<std::string, node_entry, std::less<>> nodes_;
     std::map<std::string, pod_entry, std::less<>> pods_;
-    std::map<std::string, kubernetes::text_map, std::less<>> config_maps_;       ///< data
+    std::map<std::string, by_namespace<kubernetes::text_map>, std::less<>> config_maps_; ///< data, by name
     std::map<std::string, std::set<std::string>, std::less<>> config_map_users_; ///< by ConfigMap: nodes that it is of
     std::map<std::string, std::set<std::string>, std::less<>> pods_on_node_;     ///< also of nodes that are not known
     std::vector<std::map<std::string, std::size_t>> traits_; ///< by dialect: how many nodes have a trait

@@ -101,7 +101,7 @@ public:
     /// False if it was not there: an event that comes twice, or late.
     bool remove_node(std::string_view name);
     bool remove_pod(std::string_view uid);
-    bool remove_config_map(std::string_view name);
+    bool remove_config_map(std::string_view full_name); ///< "<namespace>/<name>"
 
     [[nodiscard]] const kube::cluster_view& view() const noexcept { return view_; }
     [[nodiscard]] const ledger& book() const noexcept { return view_.book(); }
