@@ -333,7 +333,7 @@ func (c *Cluster) Suspend(uid string) error {
 	return call.end(C.vga_suspend(c.handle, call.text(uid), &call.why))
 }
 
-// Resume gives a suspended pod its devices again, also if others got them meanwhile.
+// Resume gives a suspended pod its devices again, also if others got them meanwhile. UnknownNode while its node is gone.
 func (c *Cluster) Resume(uid string) error {
 	call := calls.get()
 	return call.end(C.vga_resume(c.handle, call.text(uid), &call.why))

@@ -24,6 +24,21 @@ static uint32_t number_of(vga_cluster* cluster, const char* name) {
     return node;
 }
 
+static void a_suspended_pod_whose_node_is_gone(void) {
+    vga_cluster* cluster = new_cluster();
+    vga_answer answer;
+    CHECK_OK(tell(cluster, POD("p", "u1", "30000")));
+    CHECK_OK(vga_reserve(cluster, "u1", number_of(cluster, "a"), &answer, &why));
+    CHECK_OK(vga_commit(cluster, "u1", &why));
+    CHECK_OK(vga_suspend(cluster, "u1", &why));
+    CHECK_OK(vga_remove_node(cluster, "a", &why));
+    CHECK(vga_resume(cluster, "u1", &why) == VGA_UNKNOWN_NODE);
+    CHECK(strcmp(words, "the node of pod ns/p is gone") == 0);
+    CHECK_OK(tell(cluster, NODE("a", CARD("GPU-a0"))));
+    CHECK_OK(vga_resume(cluster, "u1", &why));
+    vga_cluster_free(cluster);
+}
+
 static void the_life_of_a_pod(void) {
     vga_cluster* cluster = new_cluster();
     const uint32_t a = number_of(cluster, "a");
@@ -227,6 +242,7 @@ static void names_are_there_for_every_number(void) {
 
 int main(void) {
     the_life_of_a_pod();
+    a_suspended_pod_whose_node_is_gone();
     misuse_is_a_status();
     buffers_are_the_callers();
     names_are_there_for_every_number();

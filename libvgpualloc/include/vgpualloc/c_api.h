@@ -198,7 +198,8 @@ VGA_API vga_status vga_rollback(vga_cluster* cluster, const char* uid, vga_text*
 VGA_API vga_status vga_release(vga_cluster* cluster, const char* uid, vga_text* why);
 /** A committed pod counts for nothing for a while: what would be if it were evicted. */
 VGA_API vga_status vga_suspend(vga_cluster* cluster, const char* uid, vga_text* why);
-/** The end of that: it has its devices again, also if others got them meanwhile. */
+/** The end of that: it has its devices again, also if others got them meanwhile. Also VGA_UNKNOWN_NODE while its node
+ * is gone: it stays suspended until the node is back. */
 VGA_API vga_status vga_resume(vga_cluster* cluster, const char* uid, vga_text* why);
 /** What to write on a reserved or committed pod so that the device plugins know: a JSON object of texts; {} for a pod
  * without devices. `unix_ns` is the time of the decision, in nanoseconds since 1970. Errors: VGA_UNKNOWN_POD,

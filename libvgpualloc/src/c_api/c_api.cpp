@@ -165,8 +165,14 @@ vga_status pod_call(vga_cluster* cluster, const char* uid, vga_text* why,
     return on(cluster, why, [&](live_cluster& live) {
         if (uid == nullptr) return refuse(VGA_BAD_ARGUMENT, why, "uid is NULL");
         if (live.state_of(uid) == live_pod_state::unknown) return unknown_pod(uid, why);
-        if ((live.*call)(uid).code == rejection_code::none) return VGA_OK;
-        return refuse(VGA_WRONG_STATE, why, "pod " + live.full_name_of(uid) + " is not " + wanted);
+        switch ((live.*call)(uid).code) {
+        case rejection_code::none:
+            return VGA_OK;
+        case rejection_code::node_gone:
+            return refuse(VGA_UNKNOWN_NODE, why, "the node of pod " + live.full_name_of(uid) + " is gone");
+        default:
+            return refuse(VGA_WRONG_STATE, why, "pod " + live.full_name_of(uid) + " is not " + wanted);
+        }
     });
 }
 

@@ -24,7 +24,7 @@ rejection_detail live_cluster::release(std::string_view uid) {
 rejection_detail live_cluster::suspend(std::string_view uid) {
     const booking* const held = booking_of(uid);
     if (held == nullptr) return {.code = rejection_code::pod_not_known};
-    booking kept = *held;
+    suspension kept{.held = *held, .node = book().nodes().nodes[held->where.node.at()].name};
     const rejection_detail released = release(uid);
     if (released.code == rejection_code::none) suspended_.insert_or_assign(*name_of(uid), std::move(kept));
     return released;
@@ -34,7 +34,10 @@ rejection_detail live_cluster::resume(std::string_view uid) {
     const std::string* const name = name_of(uid);
     const auto kept = name == nullptr ? suspended_.end() : suspended_.find(*name);
     if (kept == suspended_.end()) return {.code = rejection_code::pod_not_known};
-    const auto adopted = view_.book().adopt(kept->second); // it runs, whatever was given out meanwhile
+    booking held = kept->second.held;
+    held.where.node = find_node(kept->second.node);
+    if (!held.where.node.valid()) return {.code = rejection_code::node_gone};
+    const auto adopted = view_.book().adopt(std::move(held)); // it runs, whatever was given out meanwhile
     if (!adopted) return adopted.error();
     suspended_.erase(kept);
     return {};

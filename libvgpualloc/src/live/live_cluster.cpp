@@ -43,12 +43,12 @@ expected<void> live_cluster::configure(live_options options) {
         if (!carried.where.node.valid() || !view.book().reserve(std::move(carried))) continue;
         if (view_.book().is_committed(held->pod)) static_cast<void>(view.book().commit(id));
     }
-    std::map<std::string, booking, std::less<>> suspended;
+    std::map<std::string, suspension, std::less<>> suspended;
     for (const auto& [full_name, kept] : suspended_) {
         const pod_id id = view.id_of(full_name);
         const booking* const held = view.book().find_booking(id);
         if (held == nullptr) continue;
-        suspended.emplace(full_name, *held);
+        suspended.emplace(full_name, suspension{.held = *held, .node = kept.node});
         const auto released = view.book().release(id);
         VGA_ASSERT(released.has_value(), "what the view adopted is committed");
     }

@@ -243,6 +243,36 @@ TEST(live_cluster, a_node_with_other_devices_ends_a_suspension) {
     EXPECT_EQ(live->state_of("u"), live_pod_state::waiting);
 }
 
+TEST(live_cluster, a_suspended_pod_does_not_resume_on_another_node) {
+    const std::string runs = named_pod("p", "u", vgpu(1, 3000), "n0", "volcano.sh/vgpu-ids-new: 'A,NVIDIA,3000,0:'");
+    const auto live = live_of(two_nodes + runs);
+    const node_index n0 = live->find_node("n0");
+    ASSERT_EQ(live->suspend("u").code, rejection_code::none);
+    EXPECT_TRUE(live->remove_node("n0"));
+    EXPECT_EQ(live->resume("u").code, rejection_code::node_gone);
+    EXPECT_EQ(live->state_of("u"), live_pod_state::suspended);
+    EXPECT_EQ(live->upsert(objects(gpu_node("n7", card("Z")))[0]), told::changed);
+    ASSERT_EQ(live->find_node("n7"), n0) << "it has the number of the node that is gone";
+    EXPECT_EQ(live->resume("u").code, rejection_code::node_gone);
+    EXPECT_EQ(live->book().live_count(), 0U);
+    EXPECT_EQ(live->upsert(objects(gpu_node("n0", card("A")))[0]), told::changed);
+    EXPECT_EQ(live->state_of("u"), live_pod_state::committed) << "as its object says";
+    EXPECT_EQ(live->book().devices(live->find_node("n0"))[0].memory, mib{3000});
+}
+
+TEST(live_cluster, a_suspended_pod_resumes_where_its_node_is_now) {
+    const auto live = live_of(two_nodes + named_pod("p", "u", vgpu(1, 3000)));
+    ASSERT_TRUE(live->reserve("u", live->find_node("n0")).fits());
+    ASSERT_EQ(live->commit("u").code, rejection_code::none); // its object does not say so yet
+    ASSERT_EQ(live->suspend("u").code, rejection_code::none);
+    EXPECT_TRUE(live->remove_node("n0"));
+    EXPECT_EQ(live->upsert(objects(gpu_node("n7", card("Z")))[0]), told::changed);
+    EXPECT_EQ(live->upsert(objects(gpu_node("n0", card("A")))[0]), told::changed);
+    EXPECT_EQ(live->resume("u").code, rejection_code::none);
+    EXPECT_EQ(live->book().devices(live->find_node("n0"))[0].memory, mib{3000});
+    EXPECT_EQ(live->book().devices(live->find_node("n7"))[0].memory, mib{0});
+}
+
 TEST(live_cluster, a_pod_that_asks_for_nonsense_says_why) {
     const auto live = live_of(two_nodes + named_pod("p", "u", vgpu(1, -4)));
     ASSERT_TRUE(live->failure_of("u"));

@@ -146,7 +146,9 @@ public:
     [[nodiscard]] rejection_detail rollback(std::string_view uid); ///< of a reserved pod
     [[nodiscard]] rejection_detail release(std::string_view uid);  ///< of a committed pod
     [[nodiscard]] rejection_detail suspend(std::string_view uid);  ///< of a committed pod
-    [[nodiscard]] rejection_detail resume(std::string_view uid);   ///< of a suspended pod
+    /// Of a suspended pod. Code node_gone while its node is not there: it stays suspended. When the node is back the
+    /// pod has what its object says, or may be resumed.
+    [[nodiscard]] rejection_detail resume(std::string_view uid);
 
     /// What the device plugins are told of a reserved or committed pod, which is decided at `unix_ns`, nanoseconds of
     /// Unix time. Errors: those of kube::annotations_of(), missing for a pod that has nothing.
@@ -174,9 +176,13 @@ public:
 private:
     struct deciders;
     struct known_pod;
+    struct suspension {
+        booking held;
+        std::string node; ///< its name: another node may get the index
+    };
     struct open_trial {
         std::unique_ptr<trial> scope;
-        std::map<std::string, booking, std::less<>> suspended{}; ///< as they were
+        std::map<std::string, suspension, std::less<>> suspended{}; ///< as they were
     };
 
     explicit live_cluster(live_options options);
@@ -200,15 +206,15 @@ private:
     kube::cluster_view view_;
     workload learned_;
     std::unique_ptr<deciders> deciders_;
-    std::map<std::string, std::string, std::less<>> names_; ///< full name by uid
-    std::map<std::string, std::string, std::less<>> uids_;  ///< uid by full name
-    std::map<std::string, known_pod, std::less<>> pods_;    ///< what was read of pods, by full name
-    std::uint64_t read_as_ = 0;                             ///< cluster_view::dialects_version() of pods_
-    kube::request_counts counts_;                           ///< what pods of pods_ ask for that are counted
-    std::set<std::string, std::less<>> uncounted_;          ///< full names of pods that are not
-    std::map<std::string, booking, std::less<>> suspended_; ///< by full name
-    std::uint64_t changes_ = 0;                             ///< of pods, since the workload was learned
-    std::vector<open_trial> trials_;                        ///< the innermost last
+    std::map<std::string, std::string, std::less<>> names_;    ///< full name by uid
+    std::map<std::string, std::string, std::less<>> uids_;     ///< uid by full name
+    std::map<std::string, known_pod, std::less<>> pods_;       ///< what was read of pods, by full name
+    std::uint64_t read_as_ = 0;                                ///< cluster_view::dialects_version() of pods_
+    kube::request_counts counts_;                              ///< what pods of pods_ ask for that are counted
+    std::set<std::string, std::less<>> uncounted_;             ///< full names of pods that are not
+    std::map<std::string, suspension, std::less<>> suspended_; ///< by full name
+    std::uint64_t changes_ = 0;                                ///< of pods, since the workload was learned
+    std::vector<open_trial> trials_;                           ///< the innermost last
 };
 
 } // namespace vgpualloc
