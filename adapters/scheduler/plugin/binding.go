@@ -91,12 +91,20 @@ func (b *binder) PreBind(ctx context.Context, bind *cache.BindContext) error {
 // PreBindRollBack is of cache.PreBinder: the API server did not confirm that the pod is bound. It may be bound all the
 // same, as when the answer was lost, and then it has its devices. Until that is known it keeps them; Volcano looks at the
 // pod anew when this returns.
+//
+// Where this scheduler may not know, as it has no right to read pods, the pod keeps its devices, its annotations and the
+// lock of its node: a pod that runs has them, and nobody else may get them. They are its own until its object shows it
+// bound, or a session has it waiting again, which takes its devices back; the lock ends by itself.
 func (b *binder) PreBindRollBack(ctx context.Context, bind *cache.BindContext) {
 	decision, decided := bind.Extensions[Name].(*live.Decision)
 	if !decided {
 		return
 	}
-	present := b.lookTwice(ctx, bind.TaskInfo.Pod)
+	present, err := b.lookTwice(ctx, bind.TaskInfo.Pod)
+	if err != nil {
+		klog.ErrorS(err, "A pod keeps its devices", "pod", klog.KObj(bind.TaskInfo.Pod), "node", decision.Node)
+		return
+	}
 	if present != nil && present.Spec.NodeName == decision.Node {
 		return
 	}
@@ -126,25 +134,35 @@ func (b *binder) clean(ctx context.Context, present *v1.Pod, decision *live.Deci
 // How long a binding may take to show whose answer was lost, and pauses while the API server does not answer.
 const bindingShows, firstPause, longestPause = time.Second, 50 * time.Millisecond, 5 * time.Second
 
+// For how long an API server may say that this scheduler must not read pods: one that has just started does not know
+// all roles yet. A variable for tests.
+var forbiddenPatience = 10 * time.Second
+
 // lookTwice is the pod as it is, or nil if it is gone. That it is not bound counts only if it is so twice.
-func (b *binder) lookTwice(ctx context.Context, pod *v1.Pod) *v1.Pod {
-	present := b.look(ctx, pod)
+func (b *binder) lookTwice(ctx context.Context, pod *v1.Pod) (*v1.Pod, error) {
+	present, err := b.look(ctx, pod)
 	if present != nil && present.Spec.NodeName == "" {
 		time.Sleep(bindingShows)
-		present = b.look(ctx, pod)
+		return b.look(ctx, pod)
 	}
-	return present
+	return present, err
 }
 
-// look asks the API server, and goes on asking until it answers.
-func (b *binder) look(ctx context.Context, pod *v1.Pod) *v1.Pod {
+// look asks the API server, and goes on asking until it answers. It is an error if that is not going to happen.
+func (b *binder) look(ctx context.Context, pod *v1.Pod) (*v1.Pod, error) {
+	began := time.Now()
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		present, err := b.client.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
 		switch {
 		case err == nil && present.UID == pod.UID:
-			return present
-		case err == nil || apierrors.IsNotFound(err) || ctx.Err() != nil:
-			return nil
+			return present, nil
+		case err == nil || apierrors.IsNotFound(err):
+			return nil, nil
+		case ctx.Err() != nil:
+			return nil, fmt.Errorf("whether pod %s/%s is bound is not known: %w", pod.Namespace, pod.Name, ctx.Err())
+		case apierrors.IsForbidden(err) && time.Since(began) >= forbiddenPatience:
+			return nil, fmt.Errorf("whether pod %s/%s is bound is not known: this scheduler's role lacks the verb get of "+
+				"pods: %w", pod.Namespace, pod.Name, err)
 		}
 		klog.ErrorS(err, "Whether a pod is bound is not known yet", "pod", klog.KObj(pod))
 		time.Sleep(pause)
