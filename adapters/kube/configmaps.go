@@ -2,12 +2,14 @@ package kube
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -27,18 +29,22 @@ var mindClusterNamespaces = []string{"kube-system", "mindx-dl"}
 // configKey is what a ConfigMap with the devices' configuration has.
 const configKey = "device-config.yaml"
 
-// How long Watch waits for the ConfigMaps that are there.
-const configPatience = 10 * time.Second
+// How long Watch waits for the ConfigMaps that are there, and for how long an API server may refuse to tell of the devices'
+// configuration before that is its answer: one that has just started does not know all roles yet. Variables for tests.
+var watchPatience, refusalPatience = 2 * time.Second, 10 * time.Second
+
+// How often Await looks.
+const awaitPause = 20 * time.Millisecond
 
 // ConfigMaps follows the ConfigMap with the devices' configuration, and those that say what devices nodes have. Watch and
 // FollowConfig are for one goroutine.
 type ConfigMaps struct {
 	client  kubernetes.Interface
 	changed func() // called after each change, from any goroutine; may be nil
-	watched map[string]bool
-	failure error // why the present configuration is refused
+	failure error  // why the present configuration is refused
 
 	mutex   sync.Mutex
+	watched map[string]*namespaceWatch      // by namespace
 	wanted  types.NamespacedName            // the configuration
 	given   string                          // the one that the cluster was told of last, in JSON; empty: none
 	configs map[types.NamespacedName]string // all that could be one
@@ -46,16 +52,24 @@ type ConfigMaps struct {
 	removed map[types.NamespacedName]struct{}
 }
 
+// namespaceWatch is what is known of the ConfigMaps of a namespace.
+type namespaceWatch struct {
+	isKnown  func() bool // whether all that there were are told; nil: they cannot be followed
+	refused  error       // the API server's last answer, if it is not allowed to look
+	since    time.Time   // of the first one
+	reported bool
+}
+
 // NewConfigMaps watches nothing yet. `changed` may be nil.
 func NewConfigMaps(client kubernetes.Interface, changed func()) *ConfigMaps {
-	return &ConfigMaps{client: client, changed: changed, watched: map[string]bool{},
+	return &ConfigMaps{client: client, changed: changed, watched: map[string]*namespaceWatch{},
 		configs: map[types.NamespacedName]string{}, told: map[types.NamespacedName][]byte{},
 		removed: map[types.NamespacedName]struct{}{}}
 }
 
 // Watch names the ConfigMap with the devices' configuration and whether MindCluster's are of interest. Only namespaces are
 // watched that this takes: no rights are needed for others. What is there is known when it returns, unless the API server
-// is slow.
+// is slow or refuses; Unknown tells of the configuration.
 func (w *ConfigMaps) Watch(namespace, name string, mindCluster bool) {
 	w.mutex.Lock()
 	w.wanted = types.NamespacedName{Namespace: namespace, Name: name}
@@ -64,12 +78,17 @@ func (w *ConfigMaps) Watch(namespace, name string, mindCluster bool) {
 	if mindCluster {
 		namespaces = append(namespaces, mindClusterNamespaces...)
 	}
-	patience, cancel := context.WithTimeout(context.Background(), configPatience)
+	patience, cancel := context.WithTimeout(context.Background(), watchPatience)
 	defer cancel()
-	for _, each := range namespaces {
-		if !w.watched[each] {
-			w.watched[each] = true
-			w.watchNamespace(patience, each)
+	for _, namespace := range namespaces {
+		w.mutex.Lock()
+		_, isWatched := w.watched[namespace]
+		if !isWatched {
+			w.watched[namespace] = &namespaceWatch{}
+		}
+		w.mutex.Unlock()
+		if !isWatched {
+			w.watchNamespace(patience, namespace)
 		}
 	}
 }
@@ -92,10 +111,19 @@ func (w *ConfigMaps) watchNamespace(patience context.Context, namespace string) 
 			see(object, true)
 		},
 	})
+	if err == nil {
+		err = informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, reflector *cache.Reflector, err error) {
+			cache.DefaultWatchErrorHandler(ctx, reflector, err)
+			w.seeFailure(namespace, err)
+		})
+	}
 	if err != nil {
 		Report(err, "ConfigMaps of namespace", namespace)
 		return
 	}
+	w.mutex.Lock()
+	w.watched[namespace].isKnown = registration.HasSynced
+	w.mutex.Unlock()
 	factory.Start(context.Background().Done())
 	cache.WaitForCacheSync(patience.Done(), registration.HasSynced)
 }
@@ -129,6 +157,58 @@ func (w *ConfigMaps) keep(configMap *v1.ConfigMap, text []byte, gone bool) {
 			w.removed[name] = struct{}{}
 		} else {
 			w.told[name] = text
+		}
+	}
+}
+
+// seeFailure notes whether the API server refuses to tell, which is an answer, or does not answer.
+func (w *ConfigMaps) seeFailure(namespace string, err error) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	watch := w.watched[namespace]
+	switch {
+	case !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err):
+		watch.refused = nil
+	case watch.refused == nil:
+		watch.refused, watch.since = err, time.Now()
+	default:
+		watch.refused = err
+	}
+}
+
+// Unknown is why the devices' configuration is not known yet, so that nothing may be decided; nil when the API server has
+// shown it, or that there is none. One that refuses to tell for a while has answered, too: the built-in configuration
+// holds then until it tells.
+func (w *ConfigMaps) Unknown() error {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	watch := w.watched[w.wanted.Namespace]
+	switch {
+	case watch == nil || watch.isKnown == nil || watch.isKnown():
+		return nil
+	case watch.refused == nil:
+		return fmt.Errorf("the devices' configuration (ConfigMap %s) is not known yet: the API server has not answered",
+			w.wanted)
+	case time.Since(watch.since) < refusalPatience:
+		return fmt.Errorf("the devices' configuration (ConfigMap %s) is not known yet: %w", w.wanted, watch.refused)
+	case !watch.reported:
+		watch.reported = true
+		klog.ErrorS(watch.refused, "The devices' configuration cannot be read; the built-in one holds", "configMap", w.wanted)
+	}
+	return nil
+}
+
+// Await waits until the devices' configuration is known.
+func (w *ConfigMaps) Await(ctx context.Context) error {
+	for {
+		unknown := w.Unknown()
+		if unknown == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", ctx.Err(), unknown)
+		case <-time.After(awaitPause):
 		}
 	}
 }

@@ -2,12 +2,19 @@ package kube
 
 import (
 	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 
 	"vgpualloc.example/adapters/live"
 	"vgpualloc.example/adapters/vga"
@@ -54,9 +61,8 @@ func TestMindClustersConfigMapsSayWhatNodesHave(t *testing.T) {
 
 // Which ConfigMap has the configuration is an argument, and arguments change.
 func TestAnotherConfigMapCanBeNamed(t *testing.T) {
-	const odd = "nvidia:\n  resourceCountName: example.com/gpus\n"
-	client := fake.NewClientset(configMap("kube-system", "one", configKey, odd),
-		configMap("kube-system", "two", configKey, "nvidia: 7\n"), configMap("other", "three", configKey, odd))
+	client := fake.NewClientset(configMap("kube-system", "one", configKey, oddConfig),
+		configMap("kube-system", "two", configKey, "nvidia: 7\n"), configMap("other", "three", configKey, oddConfig))
 	cluster, err := live.New(vga.Options{}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -75,5 +81,98 @@ func TestAnotherConfigMapCanBeNamed(t *testing.T) {
 	}
 	if err := cluster.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+const oddConfig = "nvidia:\n  resourceCountName: example.com/gpus\n"
+
+// shortly has what takes seconds take less.
+func shortly(t *testing.T) {
+	watch, refusal := watchPatience, refusalPatience
+	watchPatience, refusalPatience = 50*time.Millisecond, 300*time.Millisecond
+	t.Cleanup(func() { watchPatience, refusalPatience = watch, refusal })
+}
+
+// readsOdd is whether a cluster has the configuration after following it.
+func readsOdd(t *testing.T, watch *ConfigMaps) bool {
+	t.Helper()
+	cluster, err := live.New(vga.Options{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	watch.FollowConfig(cluster, func(config string) vga.Options { return vga.Options{DeviceConfig: config} })
+	reads := cluster.ReadsResource("example.com/gpus")
+	if err := cluster.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return reads
+}
+
+func TestNothingIsKnownBeforeTheAPIServerAnswers(t *testing.T) {
+	shortly(t)
+	client := fake.NewClientset(configMap("kube-system", "one", configKey, oddConfig))
+	answers := make(chan struct{})
+	client.PrependReactor("list", "configmaps", func(clienttesting.Action) (bool, runtime.Object, error) {
+		<-answers
+		return false, nil, nil
+	})
+	watch := NewConfigMaps(client, nil)
+	watch.Watch("kube-system", "one", false)
+	if unknown := watch.Unknown(); unknown == nil || !strings.Contains(unknown.Error(), "ConfigMap kube-system/one") ||
+		!strings.Contains(unknown.Error(), "has not answered") {
+		t.Error(unknown)
+	}
+	ended, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	if err := watch.Await(ended); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+	time.Sleep(refusalPatience) // no answer is none, however long that takes
+	if watch.Unknown() == nil {
+		t.Error("nobody has answered")
+	}
+	close(answers)
+	if err := watch.Await(context.Background()); err != nil || !readsOdd(t, watch) {
+		t.Error(err)
+	}
+}
+
+func TestAnAPIServerThatRefusesToTellHasAnsweredAfterAWhile(t *testing.T) {
+	shortly(t)
+	for _, each := range []struct{ tellsAtOnce, tellsLater bool }{{true, true}, {false, true}, {false, false}} {
+		client := fake.NewClientset(configMap("kube-system", "one", configKey, oddConfig))
+		var tells atomic.Bool
+		client.PrependReactor("list", "configmaps", func(clienttesting.Action) (bool, runtime.Object, error) {
+			why := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "", errors.New("no role"))
+			return !tells.Load(), nil, why
+		})
+		watch := NewConfigMaps(client, nil)
+		watch.Watch("kube-system", "one", false)
+		for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+			if unknown := watch.Unknown(); unknown != nil && strings.Contains(unknown.Error(), "no role") {
+				break // the refusal itself is told
+			}
+		}
+		if unknown := watch.Unknown(); !apierrors.IsForbidden(unknown) {
+			t.Error(unknown)
+		}
+		tells.Store(each.tellsAtOnce)
+		if each.tellsAtOnce { // the roles of a server that has just started
+			refusalPatience = time.Hour
+		}
+		if err := watch.Await(context.Background()); err != nil || readsOdd(t, watch) != each.tellsAtOnce {
+			t.Error(each, err)
+		}
+		refusalPatience = 300 * time.Millisecond
+		if each.tellsAtOnce || !each.tellsLater {
+			continue
+		}
+		tells.Store(true) // a role that is given later counts at once
+		for deadline := time.Now().Add(10 * time.Second); !watch.HasNews() && time.Now().Before(deadline); {
+			time.Sleep(10 * time.Millisecond)
+		}
+		if !readsOdd(t, watch) {
+			t.Error("the configuration may be read now")
+		}
 	}
 }

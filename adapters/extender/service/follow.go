@@ -27,6 +27,9 @@ func (s *Service) Follow(ctx context.Context) error {
 		}
 	})
 	s.config.Watch(s.settings.ConfigNamespace, s.settings.ConfigName, true)
+	if err := s.config.Await(ctx); err != nil {
+		return err
+	}
 	s.followConfigMaps()
 	factory := informers.NewSharedInformerFactory(s.client, 0)
 	nodes, pods := factory.Core().V1().Nodes().Informer(), factory.Core().V1().Pods().Informer()

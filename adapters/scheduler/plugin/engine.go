@@ -92,6 +92,9 @@ func (e *Engine) configure(arguments framework.Arguments, configurations []conf.
 		return e.failure
 	}
 	if e.config != nil {
+		if unknown := e.config.Unknown(); unknown != nil {
+			return &notKnownYet{unknown}
+		}
 		e.mirror.reread = e.mirror.reread || e.config.HasNews()
 		e.config.FollowConfig(e.cluster, func(config string) vga.Options { return e.settings.options("", config) })
 	}

@@ -191,7 +191,7 @@ func (p *plugin) predicate(task *api.TaskInfo, node *api.NodeInfo) error {
 	if last := p.asked.Load(); last != nil && last.task == task.UID && last.fitsEverywhere {
 		return nil
 	}
-	if !p.wantsDevices(task) {
+	if !p.wantsDevices(task) && !p.mayWantDevices(task) {
 		return nil
 	}
 	refuse := func(code int, why string) error {
