@@ -1,6 +1,7 @@
 package service_test
 
 import (
+	"encoding/json"
 	"io"
 	"net/http"
 	"slices"
@@ -133,6 +134,26 @@ func TestFiguresExplanationsAndHealth(t *testing.T) {
 	}
 	if status, _ := s.get(t, "/explain?pod=nobody"); status != http.StatusBadRequest {
 		t.Error(status)
+	}
+}
+
+// Who asks here has the pod scheduled here, whatever its scheduler is called: what is decided is explained.
+func TestAPodOfADialectThatNamesAnotherSchedulerIsExplained(t *testing.T) {
+	cards := node("a")
+	cards.Annotations = map[string]string{"vgpualloc.io/cce-node-register": `[{"id":"GPU-a","model":"V100","memory":16160,"health":true}]`}
+	offered := amounts("cpu", "64", "memory", "256Gi", "pods", "110", "volcano.sh/gpu-mem.128Mi", "126")
+	cards.Status.Allocatable, cards.Status.Capacity = offered, offered
+	wants := pod("p", 0)
+	limits := amounts("cpu", "1", "volcano.sh/gpu-mem.128Mi", "16")
+	wants.Spec.Containers[0].Resources = v1.ResourceRequirements{Limits: limits, Requests: limits}
+	s := open(t, newAPI(cards, wants))
+	if result := s.filter(t, wants, "a"); !slices.Equal(*result.NodeNames, []string{"a"}) {
+		t.Fatal(result.FailedNodes)
+	}
+	status, text := s.get(t, "/explain?pod=ns/p")
+	var explanation struct{ Choice struct{ Node string } }
+	if err := json.Unmarshal([]byte(text), &explanation); status != http.StatusOK || err != nil || explanation.Choice.Node != "a" {
+		t.Error(status, text)
 	}
 }
 

@@ -441,9 +441,11 @@ expected<explanation> explain_first(const snapshot& state, ledger_pods& pods, co
         mistaken.front().where = pod.place + ": " + mistaken.front().where;
         return unexpected(std::move(mistaken.front()));
     }
-    if (auto served = state.dialects.check_scheduler(pod.dialect, pod.scheduler_name); !served) {
-        served.error().where = pod.place;
-        return unexpected(std::move(served).error());
+    if (!options.is_scheduler) {
+        if (auto served = state.dialects.check_scheduler(pod.dialect, pod.scheduler_name); !served) {
+            served.error().where = pod.place;
+            return unexpected(std::move(served).error());
+        }
     }
     const auto ranks = ranking_for(state, pods, pod, options);
     if (!ranks) return unexpected(ranks.error());

@@ -368,7 +368,7 @@ expected<live_question> live_cluster::question(std::string_view uid) {
     return live_question{
         .state = view_.to_snapshot([this](const std::string& full_name) { return *pod_of(uids_.at(full_name)); }),
         .pod = *pod,
-        .options = {.policy = options_.policy}};
+        .options = {.policy = options_.policy, .is_scheduler = true}};
 }
 
 node_view live_cluster::view_of(node_index where) { return deciders_->alloc.view_of(where); }

@@ -202,6 +202,22 @@ TEST(live_cluster, a_question_is_about_the_cluster_as_it_was) {
     EXPECT_EQ(other->question("nobody").error().value, "nobody");
 }
 
+// vgpusim refuses such a pod, because CCE has it served by Volcano alone; here its own scheduler asks.
+TEST(live_cluster, explains_what_its_scheduler_decides_whatever_that_is_called) {
+    const std::string node =
+        "---\nkind: Node\nmetadata:\n  name: cards\n  annotations:\n    vgpualloc.io/cce-node-register: "
+        R"('[{"id":"GPU-a","model":"V100","memory":16160,"health":true}]')"
+        "\nstatus:\n  allocatable: {cpu: '16', memory: 64Gi, pods: '110', volcano.sh/gpu-mem.128Mi: '126'}\n";
+    const auto live = live_of(node + named_pod("p", "u", "volcano.sh/gpu-mem.128Mi: '16'"));
+    const std::vector<node_index> all{live->find_node("cards")};
+    const auto best = live->choose("u", all);
+    ASSERT_TRUE(best && *best);
+    const auto explained = live->explain("u");
+    ASSERT_TRUE(explained) << explained.error().message();
+    ASSERT_TRUE(explained->chosen);
+    EXPECT_EQ(explained->nodes[*explained->chosen].name, "cards");
+}
+
 TEST(live_cluster, events_may_come_late) {
     const auto live =
         live_of(two_nodes + named_pod("p", "old", vgpu(1, 3000), "n0", "volcano.sh/vgpu-ids-new: 'A,NVIDIA,3000,0:'"));

@@ -28,6 +28,8 @@ struct explain_options {
     /// Of Volcano's scheduler configuration: plugin deviceshare ranks instead of `policy`. Its exclusive rules are
     /// those of the snapshot's dialects (dialect_config::exclusive_rules).
     std::optional<dialects::volcano::plugin_arguments> deviceshare{};
+    /// Who asks schedules the pod, whatever spec.schedulerName says; else that has to serve the pod's dialect.
+    bool is_scheduler = false;
 };
 
 /// The first check that failed. Amounts are in `unit`; both are 0 where the check is not about an amount.
