@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
-# Runs a scenario against real components on loopback: etcd, kube-apiserver and a Volcano scheduler, ours or stock. Builds
-# what it needs in build/e2e, keeps state in a folder of its own and takes everything away at the end.
+# Runs a scenario against real components on loopback: etcd, kube-apiserver and a scheduler: Volcano's with our plugin, stock
+# Volcano, or a kube-scheduler that asks our extender. Builds what it needs in build/e2e, keeps state in a folder of its own
+# and takes everything away at the end.
 # Usage: scripts/e2e.sh [OPTIONS] SCENARIO [flags of the scenario: -pods 1000, -seed 7, …]
 #   SCENARIO         mixed, kill, throughput, soak, faults (-help after it lists its flags), or
+#                    "extender": kill and mixed with kube-scheduler and our extender, whatever --scheduler says;
 #                    "all": mixed and kill, as CI runs them; "rights": ours with the chart's rights only; "build": only builds
 #   --build DIR      a build of the library that our scheduler links (default: build/release, or else build/ci-release)
-#   --scheduler WHO  ours (default) or stock: Volcano's own with its plugin deviceshare
+#   --scheduler WHO  ours (default); stock: Volcano's own with its plugin deviceshare; extender: kube-scheduler with our
+#                    extender (mixed, kill, throughput, soak)
 #   --conf FILE      another scheduler configuration than adapters/scheduler/e2e/conf/WHO.conf
 #   --out DIR        where summaries go, and logs of a run that failed (default: build/e2e/out)
 # Exit code 0: no rule was broken; 1: one was, or something failed; 2: usage; 77: no Go here, unless CI=true.
@@ -35,11 +38,13 @@ while [ $# -gt 0 ]; do
         *) break ;;
     esac
 done
-[ $# -ge 1 ] || wrong "no scenario, expected mixed, kill, throughput, soak, faults, all, rights or build"
+[ $# -ge 1 ] || wrong "no scenario, expected mixed, kill, extender, throughput, soak, faults, all, rights or build"
 scenario=$1
 shift
-case $scenario in mixed | kill | throughput | soak | faults | all | rights | build) ;; *) wrong "scenario '$scenario' is not known" ;; esac
-case $scheduler in ours | stock) ;; *) wrong "--scheduler '$scheduler', expected ours or stock" ;; esac
+case $scenario in mixed | kill | extender | throughput | soak | faults | all | rights | build) ;; *) wrong "scenario '$scenario' is not known" ;; esac
+if [ "$scenario" = extender ]; then scheduler=extender; fi
+case $scheduler in ours | stock | extender) ;; *) wrong "--scheduler '$scheduler', expected ours, stock or extender" ;; esac
+if [ "$scenario" = faults ] && [ "$scheduler" = extender ]; then wrong "faults are those of Volcano's scheduler"; fi
 if [ -z "$build" ]; then
     build=$root/build/release
     if [ ! -d "$build/libvgpualloc" ]; then build=$root/build/ci-release; fi
@@ -75,19 +80,40 @@ if [ -z "$volcano" ]; then
     "$go" mod download volcano.sh/volcano
     volcano=$("$go" list -m -f '{{.Dir}}' volcano.sh/volcano)
 fi
-say "building kube-apiserver $kubernetes, the scheduler ($scheduler) and the scenarios"
-"$go" build -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$kubernetes" -o "$work/bin/kube-apiserver" k8s.io/kubernetes/cmd/kube-apiserver
-flags=(-ledger)
-if [ "$scheduler" = ours ]; then
+# of_kubernetes PROGRAM: one that says which version it is.
+of_kubernetes() {
+    "$go" build -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$kubernetes" -o "$work/bin/$1" "k8s.io/kubernetes/cmd/$1"
+}
+
+# with_library PROGRAM MODULE: one of ours, which links the library.
+with_library() {
     [ -f "$build/libvgpualloc/libvgpualloc.a" ] || die "$build has no libvgpualloc/libvgpualloc.a: build the library first, or give --build"
-    program=$work/bin/vgpualloc-scheduler
-    "$go" build -ldflags "-s -w $(library_link "$build")" -o "$program" .
-else
-    program=$work/bin/vc-scheduler
-    "$go" build -ldflags "-s -w" -o "$program" volcano.sh/volcano/cmd/scheduler
-    # What it does not serve is left out. Without the others it reads no device configuration and sees no device.
-    flags=(-kinds "hami-core,mig,ascend,310p" -in-cluster -nudge)
+    "$go" build -C "$root/adapters/$2" -ldflags "-s -w $(library_link "$build")" -o "$work/bin/$1" .
+}
+
+say "building kube-apiserver $kubernetes, the scheduler ($scheduler) and the scenarios"
+of_kubernetes kube-apiserver
+flags=(-ledger)
+if [ "$scheduler" = extender ] || [ "$scenario" = build ]; then
+    of_kubernetes kube-scheduler
+    with_library vgpualloc-extender extender
 fi
+case $scheduler in
+    ours)
+        program=$work/bin/vgpualloc-scheduler
+        with_library vgpualloc-scheduler scheduler
+        ;;
+    extender)
+        program=$work/bin/kube-scheduler
+        flags+=(-kinds "hami-core,mig,mps,ascend,310p,cce,gpushare,hami" -extender "$work/bin/vgpualloc-extender")
+        ;;
+    stock)
+        program=$work/bin/vc-scheduler
+        "$go" build -ldflags "-s -w" -o "$program" volcano.sh/volcano/cmd/scheduler
+        # What it does not serve is left out. Without the others it reads no device configuration and sees no device.
+        flags=(-kinds "hami-core,mig,ascend,310p" -in-cluster -nudge)
+        ;;
+esac
 "$go" build -o "$work/bin/e2e" ./e2e/cmd/e2e
 if [ "$scenario" = build ]; then exit 0; fi
 
@@ -99,7 +125,6 @@ fi
 
 state=$(mktemp -d)
 log=$state/decisions.jsonl
-sed "s|@LOG@|$log|" "$conf" >"$state/scheduler.conf"
 finish() {
     local status=$?
     trap - EXIT
@@ -112,6 +137,9 @@ finish() {
     exit "$status"
 }
 trap finish EXIT
+
+sed "s|@LOG@|$log|" "$conf" >"$state/scheduler.conf"
+if [ "$scheduler" = extender ]; then flags+=(-extender-args "--decision-log=$log"); fi
 
 # play SCENARIO [flags]: the programs it starts end with it, however it ends.
 play() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/rsa"
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/hex"
 	"encoding/pem"
@@ -13,6 +14,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,26 +29,31 @@ type Options struct {
 	Etcd          string // paths of programs
 	APIServer     string
 	Scheduler     string
-	SchedulerConf string   // volcano-scheduler.conf
+	SchedulerConf string   // volcano-scheduler.conf, or with an extender a KubeSchedulerConfiguration
 	SchedulerArgs []string // further flags
-	Period        time.Duration
-	Verbosity     int
+	// Extender is our extender, and then Scheduler is a kube-scheduler that asks it. Empty: Scheduler is a Volcano.
+	Extender     string
+	ExtenderArgs []string // further flags
+	Period       time.Duration
+	Verbosity    int
 	// InCluster lets the scheduler see the files and variables of a pod with a service account, which upstream's
 	// deviceshare needs to read its device configuration. It takes root.
 	InCluster bool
 }
 
-// tokensFile has one line, of the only user.
+// tokensFile has a line for each user, the first that of who may do everything.
 const tokensFile = "tokens.csv"
 
 // Plane is a control plane. Every address is on 127.0.0.1.
 type Plane struct {
 	Etcd, APIServer, Scheduler *Process
+	Extender                   *Process // of a kube-scheduler; nil with Volcano
 
 	options       Options
 	token         string
 	apiPort       int
 	schedulerPort int
+	extenderPort  int
 }
 
 // New prepares a control plane, without starting anything.
@@ -60,7 +67,7 @@ func New(options Options) (*Plane, error) {
 	if err := os.MkdirAll(certificates, 0o700); err != nil {
 		return nil, err
 	}
-	ports, err := freePorts(4)
+	ports, err := freePorts(5)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +75,8 @@ func New(options Options) (*Plane, error) {
 	if _, err := rand.Read(secret); err != nil {
 		return nil, err
 	}
-	plane := &Plane{options: options, token: hex.EncodeToString(secret), apiPort: ports[2], schedulerPort: ports[3]}
+	plane := &Plane{options: options, token: hex.EncodeToString(secret), apiPort: ports[2], schedulerPort: ports[3],
+		extenderPort: ports[4]}
 	key := filepath.Join(certificates, "service-account.key")
 	if err := writeKey(key); err != nil {
 		return nil, err
@@ -77,7 +85,7 @@ func New(options Options) (*Plane, error) {
 	if err := os.WriteFile(tokens, []byte(plane.token+",admin,admin,system:masters\n"), 0o600); err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(plane.Kubeconfig(), []byte(plane.kubeconfig()), 0o600); err != nil {
+	if err := os.WriteFile(plane.Kubeconfig(), []byte(plane.kubeconfig(plane.token)), 0o600); err != nil {
 		return nil, err
 	}
 	clients := loopback("http", ports[0])
@@ -99,6 +107,9 @@ func New(options Options) (*Plane, error) {
 		"--max-requests-inflight=0", "--max-mutating-requests-inflight=0", "--enable-priority-and-fairness=false",
 		"--event-ttl=30m", "--profiling=false",
 	}}
+	if options.Extender != "" {
+		return plane, plane.prepareKubeScheduler()
+	}
 	plane.Scheduler = &Process{Name: "scheduler", Path: options.Scheduler, Dir: options.Dir, Args: append([]string{
 		"--kubeconfig=" + plane.Kubeconfig(), "--scheduler-conf=" + options.SchedulerConf, "--leader-elect=false",
 		"--schedule-period=" + options.Period.String(), "--enable-metrics=true", "--enable-pprof=true",
@@ -129,8 +140,35 @@ func (plane *Plane) Kubeconfig() string { return filepath.Join(plane.options.Dir
 // Dir is the private folder.
 func (plane *Plane) Dir() string { return plane.options.Dir }
 
-// SchedulerURL is where the scheduler serves metrics, profiles and what else it has.
-func (plane *Plane) SchedulerURL() string { return loopback("http", plane.schedulerPort) }
+// Decider is the program that decides on devices: the extender if there is one, or else the scheduler.
+func (plane *Plane) Decider() *Process {
+	if plane.Extender != nil {
+		return plane.Extender
+	}
+	return plane.Scheduler
+}
+
+// Schedulers are the programs that are needed for pods to be scheduled, in the order in which they are started.
+func (plane *Plane) Schedulers() []*Process {
+	if plane.Extender != nil {
+		return []*Process{plane.Extender, plane.Scheduler}
+	}
+	return []*Process{plane.Scheduler}
+}
+
+// DeciderURL is where the decider serves metrics and what else it has.
+func (plane *Plane) DeciderURL() string { return plane.address(plane.Decider()) }
+
+func (plane *Plane) address(scheduler *Process) string {
+	switch {
+	case scheduler == plane.Extender:
+		return loopback("http", plane.extenderPort)
+	case plane.Extender != nil:
+		return loopback("https", plane.schedulerPort)
+	default:
+		return loopback("http", plane.schedulerPort)
+	}
+}
 
 // Start begins etcd and kube-apiserver and waits until requests are answered. The scheduler is started apart, when
 // the cluster has what it looks for.
@@ -159,62 +197,98 @@ func (plane *Plane) StartAPIServer(ctx context.Context) error {
 	return plane.await(ctx, plane.APIServer, 2*time.Minute, ready)
 }
 
-// StartScheduler begins the scheduler and waits until it serves its metrics.
+// StartScheduler begins the scheduler, and its extender if it has one, as far as they do not run, and waits until they serve.
 func (plane *Plane) StartScheduler(ctx context.Context) error {
-	if _, err := os.Stat(plane.options.Scheduler); err != nil {
-		return fmt.Errorf("program scheduler: %w", err)
+	for _, process := range plane.Schedulers() {
+		if process.Pid() != 0 {
+			continue
+		}
+		if _, err := os.Stat(process.Path); err != nil {
+			return fmt.Errorf("program %s: %w", process.Name, err)
+		}
+		if err := process.Start(); err != nil {
+			return err
+		}
+		ready := "/metrics"
+		if process == plane.Extender {
+			ready = "/healthz" // its metrics are there before it knows the cluster
+		}
+		serves := func() bool {
+			_, err := plane.get(process, ready)
+			return err == nil
+		}
+		if err := plane.await(ctx, process, time.Minute, serves); err != nil {
+			return err
+		}
 	}
-	if err := plane.Scheduler.Start(); err != nil {
-		return err
-	}
-	serves := func() bool {
-		_, err := plane.get("/metrics")
-		return err == nil
-	}
-	return plane.await(ctx, plane.Scheduler, time.Minute, serves)
+	return nil
 }
 
 // Stop ends everything, what depends on others first.
 func (plane *Plane) Stop() {
-	for _, process := range []*Process{plane.Scheduler, plane.APIServer, plane.Etcd} {
-		process.Stop(15 * time.Second)
+	for _, process := range []*Process{plane.Scheduler, plane.Extender, plane.APIServer, plane.Etcd} {
+		if process != nil {
+			process.Stop(15 * time.Second)
+		}
 	}
 }
 
-// Goroutines are those of the scheduler, by its profile.
+// Goroutines are those of the decider, by its metrics.
 func (plane *Plane) Goroutines() (int, error) {
-	text, err := plane.get("/debug/pprof/goroutine?debug=1")
-	if err != nil {
-		return 0, err
-	}
-	var count int
-	if _, err := fmt.Sscanf(text, "goroutine profile: total %d", &count); err != nil {
-		return 0, fmt.Errorf("goroutine profile of the scheduler, first line %.60q: %w", text, err)
-	}
-	return count, nil
-}
-
-// Metrics is the text that the scheduler serves for Prometheus.
-func (plane *Plane) Metrics() (string, error) { return plane.get("/metrics") }
-
-// Sessions counts the scheduler's finished sessions.
-func (plane *Plane) Sessions() (int, error) {
-	const name = "volcano_e2e_scheduling_latency_milliseconds_count"
 	text, err := plane.Metrics()
 	if err != nil {
 		return 0, err
 	}
-	for _, line := range strings.Split(text, "\n") {
-		if value, ok := strings.CutPrefix(line, name+" "); ok {
-			return strconv.Atoi(value)
-		}
+	count, err := figure(text, "go_goroutines")
+	if err == nil && count == 0 {
+		err = fmt.Errorf("metrics of %s: no go_goroutines, expected them", plane.Decider().Name)
 	}
-	return 0, nil // before the first
+	return count, err
 }
 
-func (plane *Plane) get(path string) (string, error) {
-	client := http.Client{Timeout: 10 * time.Second}
-	answer, err := client.Get(plane.SchedulerURL() + path)
+// Metrics is the text that the decider serves for Prometheus.
+func (plane *Plane) Metrics() (string, error) { return plane.get(plane.Decider(), "/metrics") }
+
+// Explanation is what the decider says of a pod's chances, as `vgpusim explain --json` prints it.
+func (plane *Plane) Explanation(namespace, name string) (string, error) {
+	return plane.get(plane.Decider(), "/explain?pod="+namespace+"/"+name)
+}
+
+// Sessions counts the finished sessions of Volcano's scheduler.
+func (plane *Plane) Sessions() (int, error) {
+	text, err := plane.Metrics()
+	if err != nil {
+		return 0, err
+	}
+	return figure(text, "volcano_e2e_scheduling_latency_milliseconds_count") // 0 before the first
+}
+
+// figure sums up what metrics say of a name: the series with one of the labels, or all if none is named. It is 0 where
+// they say nothing.
+func figure(metrics, name string, labels ...string) (int, error) {
+	var sum int
+	for _, line := range strings.Split(metrics, "\n") {
+		rest, ok := strings.CutPrefix(line, name)
+		if !ok || rest == "" || rest[0] != ' ' && rest[0] != '{' {
+			continue
+		}
+		if !slices.ContainsFunc(labels, func(label string) bool { return strings.Contains(rest, label) }) && len(labels) > 0 {
+			continue
+		}
+		value, err := strconv.ParseFloat(rest[strings.LastIndexByte(rest, ' ')+1:], 64)
+		if err != nil {
+			return 0, fmt.Errorf("metric %q: %w", line, err)
+		}
+		sum += int(value)
+	}
+	return sum, nil
+}
+
+// Whoever is asked is on loopback, and kube-scheduler makes its own certificate.
+var client = http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+
+func (plane *Plane) get(process *Process, path string) (string, error) {
+	answer, err := client.Get(plane.address(process) + path)
 	if err != nil {
 		return "", err
 	}
@@ -224,7 +298,7 @@ func (plane *Plane) get(path string) (string, error) {
 		return "", err
 	}
 	if answer.StatusCode != http.StatusOK {
-		return "", fmt.Errorf("GET %s of the scheduler: status %d, expected 200", path, answer.StatusCode)
+		return "", fmt.Errorf("GET %s of %s: status %d, expected 200; answer %.300s", path, process.Name, answer.StatusCode, text)
 	}
 	return string(text), nil
 }
@@ -248,14 +322,14 @@ func (plane *Plane) await(ctx context.Context, process *Process, patience time.D
 	}
 }
 
-func (plane *Plane) kubeconfig() string {
+func (plane *Plane) kubeconfig(token string) string {
 	return fmt.Sprintf(`apiVersion: v1
 kind: Config
 clusters: [{name: e2e, cluster: {server: %q, insecure-skip-tls-verify: true}}]
 users: [{name: e2e, user: {token: %q}}]
 contexts: [{name: e2e, context: {cluster: e2e, user: e2e}}]
 current-context: e2e
-`, loopback("https", plane.apiPort), plane.token)
+`, loopback("https", plane.apiPort), token)
 }
 
 func loopback(scheme string, port int) string { return fmt.Sprintf("%s://127.0.0.1:%d", scheme, port) }
@@ -270,40 +344,4 @@ func writeKey(path string) error {
 	}
 	block := &pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}
 	return os.WriteFile(path, pem.EncodeToMemory(block), 0o600)
-}
-
-// CrashOfScheduler is the line of its log that says why it ended, and where in the code it was.
-func (plane *Plane) CrashOfScheduler() string {
-	text, err := os.ReadFile(plane.Scheduler.LogPath())
-	if err != nil {
-		return err.Error()
-	}
-	lines := strings.Split(string(text), "\n")
-	for i := len(lines) - 1; i >= 0; i-- {
-		if !strings.HasPrefix(lines[i], "panic: ") && !strings.HasPrefix(lines[i], "fatal error: ") && !strings.HasPrefix(lines[i], "F") {
-			continue
-		}
-		// Of a stack the first function of Volcano or of this project is where to look.
-		for _, frame := range lines[i:] {
-			if strings.HasPrefix(frame, "volcano.sh/") || strings.HasPrefix(frame, "vgpualloc.example/") || strings.HasPrefix(frame, "main.") {
-				function := frame[strings.LastIndexByte(frame, '/')+1:]
-				if arguments := strings.LastIndexByte(function, '('); arguments > 0 {
-					function = function[:arguments]
-				}
-				return lines[i] + " in " + function
-			}
-		}
-		return lines[i]
-	}
-	return "without a word; its log ends with " + lines[max(0, len(lines)-2)]
-}
-
-// tail is the end of a log, for an error message.
-func tail(path string, lines int) string {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return err.Error()
-	}
-	all := strings.Split(strings.TrimRight(string(text), "\n"), "\n")
-	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -166,6 +167,42 @@ func (process *Process) end(signal syscall.Signal, patience time.Duration) {
 		<-ended
 	}
 	_ = os.Remove(process.pidPath())
+}
+
+// Crash is the line of its log that says why a program ended, and where in the code it was.
+func (process *Process) Crash() string {
+	text, err := os.ReadFile(process.LogPath())
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(string(text), "\n")
+	for i := len(lines) - 1; i >= 0; i-- {
+		if !strings.HasPrefix(lines[i], "panic: ") && !strings.HasPrefix(lines[i], "fatal error: ") && !strings.HasPrefix(lines[i], "F") {
+			continue
+		}
+		// Of a stack the first function of Volcano or of this project is where to look.
+		for _, frame := range lines[i:] {
+			if strings.HasPrefix(frame, "volcano.sh/") || strings.HasPrefix(frame, "vgpualloc.example/") || strings.HasPrefix(frame, "main.") {
+				function := frame[strings.LastIndexByte(frame, '/')+1:]
+				if arguments := strings.LastIndexByte(function, '('); arguments > 0 {
+					function = function[:arguments]
+				}
+				return lines[i] + " in " + function
+			}
+		}
+		return lines[i]
+	}
+	return "without a word; its log ends with " + lines[max(0, len(lines)-2)]
+}
+
+// tail is the end of a log, for an error message.
+func tail(path string, lines int) string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	all := strings.Split(strings.TrimRight(string(text), "\n"), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }
 
 // freePorts finds ports of 127.0.0.1 that nobody listens on. All are held until the last is found, so that they differ.

@@ -1,6 +1,7 @@
 package objects
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math/rand"
@@ -22,6 +23,7 @@ type Limits map[string]int
 type PodSpec struct {
 	Name         string
 	Group        string // its PodGroup
+	Scheduler    string // empty: Volcano's
 	Containers   []Limits
 	Annotations  map[string]string
 	Labels       map[string]string
@@ -41,7 +43,7 @@ func Pod(spec PodSpec) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: spec.Name, Namespace: Namespace, Annotations: annotations, Labels: spec.Labels},
 		Spec: corev1.PodSpec{
-			SchedulerName: "volcano", AutomountServiceAccountToken: new(bool), NodeSelector: spec.NodeSelector,
+			SchedulerName: cmp.Or(spec.Scheduler, "volcano"), AutomountServiceAccountToken: new(bool), NodeSelector: spec.NodeSelector,
 			PriorityClassName: spec.Priority, TerminationGracePeriodSeconds: &spec.Grace,
 		},
 	}

@@ -58,7 +58,7 @@ type Env struct {
 	Options
 	Plane    *control.Plane
 	Client   kubernetes.Interface
-	Volcano  versioned.Interface
+	Volcano  versioned.Interface // nil with a kube-scheduler: no gangs then, and none of Volcano's resources
 	Recorder *measure.Recorder
 	Kubelet  *kubelet.Kubelet
 	Pods     corelisters.PodLister
@@ -76,6 +76,7 @@ type Env struct {
 	crashes  []string        // the ends of logs
 	watched  atomic.Bool     // the scheduler is to run; if it ends, that is a crash
 	removed  map[string]bool // pods that the scenario itself told to end
+	tried    int             // looks at kube-scheduler at which it had tried every pod
 }
 
 // Open starts etcd and kube-apiserver and prepares the cluster. The scheduler is started by StartScheduler.
@@ -122,8 +123,10 @@ func (env *Env) connect(ctx context.Context) error {
 	if env.Client, err = kubernetes.NewForConfig(binary); err != nil {
 		return err
 	}
-	if env.Volcano, err = versioned.NewForConfig(config); err != nil {
-		return err
+	if env.Control.Extender == "" {
+		if env.Volcano, err = versioned.NewForConfig(config); err != nil {
+			return err
+		}
 	}
 	if err := env.prepareCluster(ctx, config); err != nil {
 		return fmt.Errorf("preparing the cluster: %w", err)
@@ -198,13 +201,15 @@ func (env *Env) AddNodes(ctx context.Context) error {
 			return err
 		}
 		if err := inParallel(env.Nodes, 8, func(i int) error {
-			return env.AddNode(ctx, kind.Node(fmt.Sprintf("%s-%d", kind.Name, i), env.Devices))
+			return env.AddNode(ctx, kind.Node(nodeName(kind.Name, i), env.Devices))
 		}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+func nodeName(kind string, number int) string { return fmt.Sprintf("%s-%d", kind, number) }
 
 // Check reads all objects from the API server and checks them.
 func (env *Env) Check(ctx context.Context, options check.Options) (check.Report, error) {
@@ -239,12 +244,15 @@ func (env *Env) Cluster(ctx context.Context) (check.Cluster, error) {
 		if err != nil {
 			return err
 		}
+		result = check.Cluster{Nodes: pointers(nodes.Items), Pods: pointers(pods.Items), ConfigMaps: pointers(configMaps.Items)}
+		if env.Volcano == nil {
+			return nil
+		}
 		groups, err := env.Volcano.SchedulingV1beta1().PodGroups(objects.Namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return err
 		}
-		result = check.Cluster{Nodes: pointers(nodes.Items), Pods: pointers(pods.Items), ConfigMaps: pointers(configMaps.Items),
-			Groups: pointers(groups.Items)}
+		result.Groups = pointers(groups.Items)
 		return nil
 	})
 	return result, err
@@ -256,7 +264,7 @@ func (env *Env) Settle(ctx context.Context, quiet, patience time.Duration) error
 	deadline := time.Now().Add(patience)
 	seen, sessions, enough := -1, 0, false
 	for {
-		if now, err := env.Plane.Sessions(); err == nil {
+		if now, err := env.sessions(); err == nil {
 			// After a change, of the pods or of the scheduler's life, sessions are counted anew.
 			if seen < 0 || now < seen || env.Recorder.Quiet() < 200*time.Millisecond {
 				seen = now
@@ -275,6 +283,19 @@ func (env *Env) Settle(ctx context.Context, quiet, patience time.Duration) error
 			return err
 		}
 	}
+}
+
+// sessions counts how often the scheduler has tried all pods that wait: with Volcano its sessions; with a kube-scheduler,
+// which has none, the looks at it at which there was no pod that it had yet to try.
+func (env *Env) sessions() (int, error) {
+	if env.Volcano != nil {
+		return env.Plane.Sessions()
+	}
+	untried, err := env.Plane.Untried()
+	if err == nil && untried == 0 {
+		env.tried++
+	}
+	return env.tried, err
 }
 
 // moving counts pods that are bound and do not run yet, and pods that have been told to end.

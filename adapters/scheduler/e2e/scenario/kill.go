@@ -3,9 +3,11 @@ package scenario
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"vgpualloc.example/adapters/scheduler/e2e/check"
 )
@@ -38,25 +40,36 @@ func Kill(ctx context.Context, options Options) error {
 	}
 	defer env.Close()
 	summary := &killSummary{Summary: env.summary("kill"), Kills: env.Kills}
-	withAPIServer := env.Random.Intn(max(1, env.Kills))
-	for round := range env.Kills {
-		if err := env.killOnce(ctx, summary, round, round == withAPIServer); err != nil {
-			return fmt.Errorf("round %d: %w", round+1, err)
-		}
+	if err := env.killAll(ctx, summary, env.Options.Pods); err != nil {
+		return err
 	}
 	env.finish(summary.Summary)
-	if summary.Forgotten > 0 {
-		summary.Violations["forgotten"] = summary.Forgotten
-	}
 	if err := env.write("kill-"+env.Label, summary); err != nil {
 		return err
 	}
-	fmt.Printf("killed %d times; %d pods bound in all, %d never\n", env.Kills, summary.Waits.Pods, summary.Forgotten)
+	summary.print()
 	return summary.verdict()
 }
 
-func (env *Env) killOnce(ctx context.Context, summary *killSummary, round int, withAPIServer bool) error {
-	units, err := env.units(max(1, env.Options.Pods/env.Kills))
+func (env *Env) killAll(ctx context.Context, summary *killSummary, pods int) error {
+	withAPIServer := env.Random.Intn(max(1, env.Kills))
+	for round := range env.Kills {
+		if err := env.killOnce(ctx, summary, round, max(1, pods/env.Kills), round == withAPIServer); err != nil {
+			return fmt.Errorf("round %d: %w", round+1, err)
+		}
+	}
+	if summary.Forgotten > 0 {
+		summary.Violations["forgotten"] += summary.Forgotten
+	}
+	return nil
+}
+
+func (summary *killSummary) print() {
+	fmt.Printf("killed %d times; %d pods bound in all, %d never\n", summary.Kills, summary.Waits.Pods, summary.Forgotten)
+}
+
+func (env *Env) killOnce(ctx context.Context, summary *killSummary, round, pods int, withAPIServer bool) error {
+	units, err := env.units(pods)
 	if err != nil {
 		return err
 	}
@@ -109,6 +122,9 @@ func (env *Env) killOnce(ctx context.Context, summary *killSummary, round int, w
 
 // untilAllBound waits until no pod waits for a node and nothing moves; after the patience it checks what there is.
 func (env *Env) untilAllBound(ctx context.Context, patience time.Duration) (check.Report, error) {
+	if err := env.catchUp(ctx); err != nil {
+		return check.Report{}, err
+	}
 	deadline := time.Now().Add(patience)
 	for (env.Waiting() > 0 || env.moving() > 0 || !env.hasBegun()) && time.Now().Before(deadline) {
 		if err := pause(ctx, 50*time.Millisecond); err != nil {
@@ -118,9 +134,38 @@ func (env *Env) untilAllBound(ctx context.Context, patience time.Duration) (chec
 	return env.Check(ctx, check.Options{Settled: true, Health: true})
 }
 
+// catchUp waits until this program itself knows the pods that there are. After the API server was away its informer tries
+// again in ever longer intervals, and meanwhile neither the scenario nor the node side hears of anything.
+func (env *Env) catchUp(ctx context.Context) error {
+	deadline := time.Now().Add(2 * time.Minute)
+	for {
+		cluster, err := env.Cluster(ctx)
+		if err != nil {
+			return err
+		}
+		known := map[types.UID]bool{}
+		for _, pod := range env.list() {
+			known[pod.UID] = true
+		}
+		unknown := slices.ContainsFunc(cluster.Pods, func(pod *corev1.Pod) bool { return !known[pod.UID] })
+		if !unknown && len(known) == len(cluster.Pods) {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("two minutes after the last change this program knows %d pods, expected %d", len(known), len(cluster.Pods))
+		}
+		if err := pause(ctx, 100*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
 // hasBegun says whether this life of the scheduler has had two sessions: before the first it knows nothing of the cluster,
-// and in the first perhaps not all.
+// and in the first perhaps not all. An extender that serves knows the cluster, and hears of changes soon after.
 func (env *Env) hasBegun() bool {
+	if env.Volcano == nil {
+		return env.Recorder.Quiet() > 300*time.Millisecond
+	}
 	sessions, err := env.Plane.Sessions()
 	return err == nil && sessions > 1
 }

@@ -3,10 +3,13 @@ package scenario
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"vgpualloc.example/adapters/scheduler/e2e/control"
 )
 
 // StartScheduler begins the scheduler, for the first time or again.
@@ -36,10 +39,10 @@ func (env *Env) StartScheduler(ctx context.Context) error {
 	})
 }
 
-// KillScheduler ends it as a power cut would.
+// KillScheduler ends what decides on devices as a power cut would. A kube-scheduler that asks it goes on.
 func (env *Env) KillScheduler() {
 	env.watched.Store(false)
-	env.Plane.Scheduler.Kill()
+	env.Plane.Decider().Kill()
 }
 
 // Crashes counts how often the scheduler has ended by itself.
@@ -52,14 +55,16 @@ func (env *Env) Crashes() int {
 // superviseScheduler starts a scheduler that has ended by itself again, after a second, as a Deployment would.
 func (env *Env) superviseScheduler(ctx context.Context) {
 	for pause(ctx, 200*time.Millisecond) == nil {
-		if !env.watched.Load() || env.Plane.Scheduler.Pid() != 0 {
+		ended := slices.IndexFunc(env.Plane.Schedulers(), func(process *control.Process) bool { return process.Pid() == 0 })
+		if ended < 0 || !env.watched.Load() {
 			continue
 		}
-		cause := env.Plane.CrashOfScheduler()
+		process := env.Plane.Schedulers()[ended]
+		cause := process.Crash()
 		env.mutex.Lock()
 		env.crashes = append(env.crashes, cause)
 		env.mutex.Unlock()
-		env.Say("the scheduler has ended by itself: %s", cause)
+		env.Say("%s has ended by itself: %s", process.Name, cause)
 		if pause(ctx, time.Second) != nil {
 			return
 		}

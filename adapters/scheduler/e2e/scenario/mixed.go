@@ -49,8 +49,21 @@ func Mixed(ctx context.Context, options Options) error {
 	}
 	defer env.Close()
 	summary := &mixedSummary{Summary: env.summary("mixed")}
+	if err := env.mix(ctx, summary, env.Options.Pods); err != nil {
+		return err
+	}
+	env.finish(summary.Summary)
+	if err := env.write("mixed-"+env.Label, summary); err != nil {
+		return err
+	}
+	summary.print()
+	return summary.verdict()
+}
+
+// mix sends the waves and has pods preempted. At the end no pod is there.
+func (env *Env) mix(ctx context.Context, summary *mixedSummary, pods int) error {
 	for i := range waves {
-		if err := env.wave(ctx, summary, i); err != nil {
+		if err := env.wave(ctx, summary, i, pods/waves); err != nil {
 			return err
 		}
 	}
@@ -59,13 +72,10 @@ func Mixed(ctx context.Context, options Options) error {
 			return err
 		}
 	}
-	if err := env.clear(ctx, summary.Summary); err != nil {
-		return err
-	}
-	env.finish(summary.Summary)
-	if err := env.write("mixed-"+env.Label, summary); err != nil {
-		return err
-	}
+	return env.clear(ctx, summary.Summary)
+}
+
+func (summary *mixedSummary) print() {
 	for i, each := range summary.Waves {
 		fmt.Printf("wave %d: %d submitted, %d bound, %d wait, %d gangs run\n", i+1, each.Submitted, each.Bound, each.Pending, each.Gangs)
 	}
@@ -73,10 +83,9 @@ func Mixed(ctx context.Context, options Options) error {
 		fmt.Printf("preemption: %d of low priority had all cards, %d of %d of high priority were bound, %d evicted\n",
 			summary.Preemption.Low, summary.Preemption.Bound, summary.Preemption.High, summary.Preemption.Evicted)
 	}
-	return summary.verdict()
 }
 
-// units makes pods of random kinds, of six units one a gang of two to four.
+// units makes pods of random kinds, of six units one a gang of two to four where there are gangs.
 func (env *Env) units(pods int) ([]Unit, error) {
 	var result []Unit
 	for count := 0; count < pods; {
@@ -85,7 +94,7 @@ func (env *Env) units(pods int) ([]Unit, error) {
 			return nil, err
 		}
 		members := 1
-		if env.Random.Intn(6) == 0 {
+		if env.Volcano != nil && env.Random.Intn(6) == 0 {
 			members = 2 + env.Random.Intn(3)
 		}
 		result = append(result, env.Unit(kind, members, nil))
@@ -94,8 +103,8 @@ func (env *Env) units(pods int) ([]Unit, error) {
 	return result, nil
 }
 
-func (env *Env) wave(ctx context.Context, summary *mixedSummary, number int) error {
-	units, err := env.units(env.Options.Pods / waves)
+func (env *Env) wave(ctx context.Context, summary *mixedSummary, number, pods int) error {
+	units, err := env.units(pods)
 	if err != nil {
 		return err
 	}
@@ -140,7 +149,13 @@ func (env *Env) settleAndCheck(ctx context.Context) (check.Report, error) {
 	if err := env.Settle(ctx, env.quiet(), 2*time.Minute); err != nil {
 		return check.Report{}, err
 	}
-	return env.Check(ctx, check.Options{Settled: true, Health: true})
+	report, err := env.Check(ctx, check.Options{Settled: true, Health: true})
+	if err != nil || env.Volcano != nil {
+		return report, err
+	}
+	forgotten, err := env.forgotten()
+	report.Violations = append(report.Violations, forgotten...)
+	return report, err
 }
 
 // quiet is after how long without any change nothing more is expected: a few sessions of the scheduler.
@@ -165,7 +180,9 @@ func (env *Env) preempt(ctx context.Context, summary *mixedSummary) error {
 	cards := env.Nodes * env.Devices
 	// The gang plugin gives up no pod that a group needs, so one group has all and needs one.
 	low, high := []Unit{env.Unit(kind, cards, whole(Low))}, []Unit{}
-	low[0].Group.Spec.MinMember = 1
+	if low[0].Group != nil {
+		low[0].Group.Spec.MinMember = 1
+	}
 	for range cards / 2 {
 		high = append(high, env.Unit(kind, 1, whole(High)))
 	}

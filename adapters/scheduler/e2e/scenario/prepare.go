@@ -32,8 +32,10 @@ const (
 // prepareCluster makes what a scheduler expects to find: Volcano's resources, namespaces, queues, priority classes and the
 // device configuration.
 func (env *Env) prepareCluster(ctx context.Context, config *rest.Config) error {
-	if err := env.defineResources(ctx, config); err != nil {
-		return err
+	if env.Volcano != nil {
+		if err := env.defineResources(ctx, config); err != nil {
+			return err
+		}
 	}
 	for _, name := range []string{objects.Namespace, "kube-system", "mindx-dl", "volcano-system"} {
 		_, err := env.Client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
@@ -49,6 +51,9 @@ func (env *Env) prepareCluster(ctx context.Context, config *rest.Config) error {
 	}
 	if _, err := env.Client.CoreV1().ConfigMaps("kube-system").Create(ctx, objects.DeviceConfig(), metav1.CreateOptions{}); err != nil {
 		return fmt.Errorf("device configuration: %w", err)
+	}
+	if env.Volcano == nil {
+		return env.allowExtender(ctx)
 	}
 	// There is no controller that opens queues.
 	for _, name := range []string{"root", "default"} {

@@ -67,10 +67,10 @@ func (summary *Summary) take(report check.Report) {
 // finish fills in what is known at the end.
 func (env *Env) finish(summary *Summary) {
 	summary.Waits = env.Recorder.Waits()
-	if pid := env.Plane.Scheduler.Pid(); pid != 0 {
+	if pid := env.Plane.Decider().Pid(); pid != 0 {
 		if use, err := measure.Process(pid); err == nil {
 			summary.Use = use
-			cpuSeconds, peakMiB := env.Plane.Scheduler.Past()
+			cpuSeconds, peakMiB := env.Plane.Decider().Past()
 			summary.Use.CPUSeconds += cpuSeconds
 			summary.Use.RSSPeakMiB = max(use.RSSPeakMiB, peakMiB)
 		}
@@ -153,7 +153,7 @@ func (env *Env) startSampler(every time.Duration) *sampler {
 }
 
 func (sampler *sampler) take(env *Env) {
-	use, err := measure.Process(env.Plane.Scheduler.Pid())
+	use, err := measure.Process(env.Plane.Decider().Pid())
 	if err != nil {
 		return // between two lives of the scheduler
 	}

@@ -32,7 +32,7 @@ func Throughput(ctx context.Context, options Options) error {
 	if err := env.idle(ctx); err != nil {
 		return err
 	}
-	if summary.Before, err = measure.Process(env.Plane.Scheduler.Pid()); err != nil {
+	if summary.Before, err = measure.Process(env.Plane.Decider().Pid()); err != nil {
 		return err
 	}
 	var units []Unit
@@ -83,14 +83,14 @@ func Throughput(ctx context.Context, options Options) error {
 func (env *Env) idle(ctx context.Context) error {
 	span := 2*env.Control.Period + time.Second
 	for range 30 {
-		before, err := measure.Process(env.Plane.Scheduler.Pid())
+		before, err := measure.Process(env.Plane.Decider().Pid())
 		if err != nil {
 			return err
 		}
 		if err := pause(ctx, span); err != nil {
 			return err
 		}
-		after, err := measure.Process(env.Plane.Scheduler.Pid())
+		after, err := measure.Process(env.Plane.Decider().Pid())
 		if err != nil {
 			return err
 		}

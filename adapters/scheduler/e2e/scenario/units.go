@@ -20,7 +20,7 @@ import (
 
 // Unit is a PodGroup with its pods.
 type Unit struct {
-	Group *schedulingv1beta1.PodGroup
+	Group *schedulingv1beta1.PodGroup // nil where nobody knows groups
 	Pods  []*corev1.Pod
 }
 
@@ -35,7 +35,12 @@ func (env *Env) Unit(kind objects.Kind, members int, change func(*objects.PodSpe
 	if change != nil {
 		change(&first)
 	}
-	unit := Unit{Group: objects.PodGroup(name, members, first.Priority)}
+	var unit Unit
+	if env.Volcano != nil {
+		unit.Group = objects.PodGroup(name, members, first.Priority)
+	} else {
+		first.Scheduler = corev1.DefaultSchedulerName
+	}
 	for i := range members {
 		spec := first // members of a gang ask for the same
 		spec.Name = fmt.Sprintf("%s-%d", name, i)
@@ -56,14 +61,8 @@ func (env *Env) Submit(ctx context.Context, units []Unit, rate float64) error {
 				return err
 			}
 		}
-		env.mutex.Lock()
-		env.members[unit.Group.Name] = len(unit.Pods)
-		env.mutex.Unlock()
-		if err := again(ctx, func() error {
-			_, err := env.Volcano.SchedulingV1beta1().PodGroups(objects.Namespace).Create(ctx, unit.Group, metav1.CreateOptions{})
+		if err := env.submitGroup(ctx, unit); err != nil {
 			return err
-		}); err != nil {
-			return fmt.Errorf("PodGroup %s: %w", unit.Group.Name, err)
 		}
 		for _, pod := range unit.Pods {
 			env.Recorder.Creating(pod.Name)
@@ -76,6 +75,22 @@ func (env *Env) Submit(ctx context.Context, units []Unit, rate float64) error {
 		}
 		return nil
 	})
+}
+
+func (env *Env) submitGroup(ctx context.Context, unit Unit) error {
+	if unit.Group == nil {
+		return nil
+	}
+	env.mutex.Lock()
+	env.members[unit.Group.Name] = len(unit.Pods)
+	env.mutex.Unlock()
+	if err := again(ctx, func() error {
+		_, err := env.Volcano.SchedulingV1beta1().PodGroups(objects.Namespace).Create(ctx, unit.Group, metav1.CreateOptions{})
+		return err
+	}); err != nil {
+		return fmt.Errorf("PodGroup %s: %w", unit.Group.Name, err)
+	}
+	return nil
 }
 
 // Delete tells pods to end, as a user would.
@@ -168,6 +183,9 @@ func (env *Env) forget(object any) {
 	env.mutex.Lock()
 	defer env.mutex.Unlock()
 	delete(env.removed, pod.Name)
+	if _, known := env.members[group]; !known {
+		return
+	}
 	if env.members[group]--; env.members[group] == 0 {
 		delete(env.members, group)
 		env.orphaned <- group

@@ -1,5 +1,5 @@
-// Program e2e runs scenarios against real components on loopback: etcd, kube-apiserver and a Volcano scheduler, with
-// nodes and kubelets that are played. scripts/e2e.sh builds what it needs.
+// Program e2e runs scenarios against real components on loopback: etcd, kube-apiserver and a Volcano scheduler, or a
+// kube-scheduler with our extender, with nodes and kubelets that are played. scripts/e2e.sh builds what it needs.
 package main
 
 import (
@@ -23,12 +23,15 @@ var scenarios = []struct {
 	name, help string
 	run        func(context.Context, scenario.Options) error
 	pods       int
+	period     time.Duration
 }{
-	{"mixed", "pods of every kind, gangs, deletions, preemption", scenario.Mixed, 300},
-	{"kill", "the scheduler is killed at random moments, the API server once", scenario.Kill, 900},
-	{"throughput", "as many pods as fast as it goes", scenario.Throughput, 1000},
-	{"soak", "pods come and go while nodes change", scenario.Soak, 2000},
-	{"faults", "each fault of upstream that the API can provoke", scenario.Faults, 0},
+	{"mixed", "pods of every kind, gangs, deletions, preemption", scenario.Mixed, 300, time.Second},
+	{"kill", "the scheduler is killed at random moments, the API server once", scenario.Kill, 900, time.Second},
+	{"throughput", "as many pods as fast as it goes", scenario.Throughput, 1000, time.Second},
+	{"soak", "pods come and go while nodes change", scenario.Soak, 2000, time.Second},
+	{"faults", "each fault of upstream that the API can provoke", scenario.Faults, 0, time.Second},
+	// Pods do not wait for a session, so moments to kill at are sooner over.
+	{"extender", "kube-scheduler with our extender, which is killed; pods of every kind, deletions, preemption", scenario.Extender, 900, 200 * time.Millisecond},
 }
 
 func main() {
@@ -70,8 +73,10 @@ func run(arguments []string) error {
 	flags.StringVar(&options.Control.Etcd, "etcd", "etcd", "program etcd")
 	flags.StringVar(&options.Control.APIServer, "kube-apiserver", "kube-apiserver", "program kube-apiserver")
 	flags.StringVar(&options.Control.Scheduler, "scheduler", "", "the scheduler: a program with the flags of vc-scheduler")
-	flags.StringVar(&options.Control.SchedulerConf, "scheduler-conf", "", "its volcano-scheduler.conf")
-	flags.DurationVar(&options.Control.Period, "schedule-period", time.Second, "time between sessions")
+	flags.StringVar(&options.Control.SchedulerConf, "scheduler-conf", "", "its volcano-scheduler.conf, or KubeSchedulerConfiguration")
+	flags.StringVar(&options.Control.Extender, "extender", "", "our extender, and then the scheduler is a kube-scheduler")
+	extenderArgs := flags.String("extender-args", "", "further flags of the extender, by blank")
+	flags.DurationVar(&options.Control.Period, "schedule-period", chosen.period, "time between sessions; kills come within two")
 	flags.IntVar(&options.Control.Verbosity, "v", 2, "verbosity of the scheduler's log")
 	flags.BoolVar(&options.Control.InCluster, "in-cluster", false, "show the scheduler a service account, which stock deviceshare reads its configuration with (root)")
 	flags.StringVar(&options.Control.Dir, "dir", "", "private folder, which must not exist; default: a new one under the system's, removed at the end")
@@ -83,7 +88,7 @@ func run(arguments []string) error {
 	flags.Float64Var(&options.Rate, "rate", 0, "pods created a second, 0 for as fast as it goes")
 	flags.Int64Var(&options.Seed, "seed", 1, "of all that is random")
 	flags.DurationVar(&options.Ending, "ending", 200*time.Millisecond, "how long pods take to end")
-	flags.IntVar(&options.Kills, "kills", 30, "how often the scheduler is killed (scenario kill)")
+	flags.IntVar(&options.Kills, "kills", 30, "how often it is killed (scenarios kill and extender)")
 	flags.BoolVar(&options.Locks, "node-locks", false, "the node side releases locks of nodes (deviceshare.NodeLockEnable)")
 	flags.BoolVar(&options.Ledger, "ledger", false, "hold the devices' use in the scheduler's metrics against the pods' annotations")
 	flags.StringVar(&options.Only, "only", "", "scenario faults: these alone, by comma (start is always there)")
@@ -100,7 +105,10 @@ func run(arguments []string) error {
 		return usageError{fmt.Sprintf("%q, expected flags only", flags.Args())}
 	}
 	options.Kinds = strings.Split(*kinds, ",")
-	options.Control.SchedulerArgs = strings.Fields(*schedulerArgs)
+	options.Control.SchedulerArgs, options.Control.ExtenderArgs = strings.Fields(*schedulerArgs), strings.Fields(*extenderArgs)
+	if chosen.name == "extender" && options.Control.Extender == "" {
+		return usageError{"-extender is needed"}
+	}
 	for _, path := range []*string{&options.Control.Scheduler, &options.Control.SchedulerConf, &options.CRDs} {
 		absolute, err := filepath.Abs(*path)
 		if err != nil || *path == "" {

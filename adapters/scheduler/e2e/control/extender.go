@@ -1,0 +1,88 @@
+package control
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Users of the API server beside who may do everything. Kubernetes itself says what its scheduler may.
+const (
+	KubeSchedulerUser = "system:kube-scheduler"
+	ExtenderUser      = "vgpualloc-extender"
+)
+
+// prepareKubeScheduler makes the scheduler a kube-scheduler that asks our extender. Each has a user of its own, so that
+// neither can do what it has no right to.
+func (plane *Plane) prepareKubeScheduler() error {
+	options := plane.options
+	kubeconfigs := map[string]string{}
+	for _, user := range []string{KubeSchedulerUser, ExtenderUser} {
+		path, err := plane.addUser(user)
+		if err != nil {
+			return err
+		}
+		kubeconfigs[user] = path
+	}
+	text, err := os.ReadFile(options.SchedulerConf)
+	if err != nil {
+		return err
+	}
+	address := loopback("http", plane.extenderPort)
+	for placeholder, value := range map[string]string{"@KUBECONFIG@": kubeconfigs[KubeSchedulerUser], "@EXTENDER@": address} {
+		if !strings.Contains(string(text), placeholder) {
+			return fmt.Errorf("%s: no %s, expected it where %s is to stand", options.SchedulerConf, placeholder, value)
+		}
+		text = []byte(strings.ReplaceAll(string(text), placeholder, value))
+	}
+	config := filepath.Join(options.Dir, "kube-scheduler.yaml")
+	if err := os.WriteFile(config, text, 0o600); err != nil {
+		return err
+	}
+	plane.Scheduler = &Process{Name: "kube-scheduler", Path: options.Scheduler, Dir: options.Dir, Args: append([]string{
+		"--config=" + config, "--bind-address=127.0.0.1", "--secure-port=" + strconv.Itoa(plane.schedulerPort),
+		"--cert-dir=" + filepath.Join(options.Dir, "certificates"),
+		// It serves its metrics to anybody, because it would have to ask the API server who may read them.
+		"--authorization-always-allow-paths=/metrics", "--v=" + strconv.Itoa(options.Verbosity),
+	}, options.SchedulerArgs...)}
+	plane.Extender = &Process{Name: "extender", Path: options.Extender, Dir: options.Dir, Args: append([]string{
+		"--listen=127.0.0.1:" + strconv.Itoa(plane.extenderPort), "--kubeconfig=" + kubeconfigs[ExtenderUser],
+		"--v=" + strconv.Itoa(options.Verbosity),
+	}, options.ExtenderArgs...)}
+	return nil
+}
+
+// addUser lets somebody more into the API server, who has the rights that RBAC gives, and writes what a client needs.
+func (plane *Plane) addUser(name string) (kubeconfig string, err error) {
+	secret := make([]byte, 16)
+	if _, err := rand.Read(secret); err != nil {
+		return "", err
+	}
+	token := hex.EncodeToString(secret)
+	tokens, err := os.OpenFile(filepath.Join(plane.options.Dir, tokensFile), os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return "", err
+	}
+	if _, err := fmt.Fprintf(tokens, "%s,%s,%s\n", token, name, name); err != nil {
+		return "", err
+	}
+	if err := tokens.Close(); err != nil {
+		return "", err
+	}
+	kubeconfig = filepath.Join(plane.options.Dir, strings.ReplaceAll(name, ":", "-")+".kubeconfig")
+	return kubeconfig, os.WriteFile(kubeconfig, []byte(plane.kubeconfig(token)), 0o600)
+}
+
+// Untried counts the pods that kube-scheduler has yet to try: those of which it has said that they fit nowhere are not
+// among them, until something changes that may help them.
+func (plane *Plane) Untried() (int, error) {
+	text, err := plane.get(plane.Scheduler, "/metrics")
+	if err != nil {
+		return 0, err
+	}
+	return figure(text, "scheduler_pending_pods", `queue="active"`, `queue="backoff"`)
+}
