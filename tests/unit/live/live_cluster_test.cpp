@@ -212,7 +212,7 @@ TEST(live_cluster, explains_what_its_scheduler_decides_whatever_that_is_called) 
     const std::vector<node_index> all{live->find_node("cards")};
     const auto best = live->choose("u", all);
     ASSERT_TRUE(best && *best);
-    const auto explained = live->explain("u");
+    const auto explained = live->question("u").value().explain();
     ASSERT_TRUE(explained) << explained.error().message();
     ASSERT_TRUE(explained->chosen);
     EXPECT_EQ(explained->nodes[*explained->chosen].name, "cards");
