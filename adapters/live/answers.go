@@ -12,6 +12,7 @@ import (
 // Answers are what all nodes say to one pod. They stay as they are; the cluster may have changed since.
 type Answers struct {
 	state   uint64 // of the cluster
+	version uint64 // of the numbers
 	names   []string
 	numbers map[string]vga.Node
 
@@ -22,16 +23,12 @@ type Answers struct {
 	ranks       []uint64 // shared with other answers
 
 	words   map[vga.Reason]string
-	nodes   int
 	fitting int
 	best    int           // number of the node where the pod goes if it may go to any; -1: it fits on none
 	failure error         // why no scheduler can serve the pod; there are no answers then
 	took    time.Duration // to find them out
 	close   bool          // those of nodes that refuse have numbers
 }
-
-// Nodes is the number of nodes that were asked.
-func (a *Answers) Nodes() int { return a.nodes }
 
 // Fitting is the number of nodes that take the pod.
 func (a *Answers) Fitting() int { return a.fitting }
@@ -64,11 +61,14 @@ func (a *Answers) fits(number int) bool { return vga.Reason(a.reasons[number]) =
 // Refusal is why a node refuses, in words that are the same for all nodes of a reason so that they can be counted; empty
 // if the pod fits.
 func (a *Answers) Refusal(node string) string {
-	if a.failure != nil {
-		return "the pod's request cannot be served: " + a.failure.Error()
-	}
-	number := a.number(node)
+	return a.RefusalOf(a.number(node))
+}
+
+// RefusalOf is Refusal of a node by its number in Numbers of the same version; a negative one is that of no node.
+func (a *Answers) RefusalOf(number int) string {
 	switch {
+	case a.failure != nil:
+		return "the pod's request cannot be served: " + a.failure.Error()
 	case number < 0:
 		return "node(s) that are not known yet"
 	case a.fits(number):
@@ -76,6 +76,9 @@ func (a *Answers) Refusal(node string) string {
 	}
 	return a.words[vga.Reason(a.reasons[number])]
 }
+
+// Version is that of the nodes' numbers.
+func (a *Answers) Version() uint64 { return a.version }
 
 // Before is whether a pod goes rather to the one node than to the other: less compromise, higher score, lower rank. Nodes
 // that refuse it come last.
@@ -150,7 +153,6 @@ func (a *Answers) take(written []vga.Answer, ranks []uint64) {
 				closest[answer.Reason] = answer
 			}
 		}
-		a.nodes++
 	}
 	// The words for a reason have the amount that the best node of that reason has left.
 	a.words = map[vga.Reason]string{}

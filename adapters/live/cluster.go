@@ -65,6 +65,9 @@ func (c *Cluster) Options() vga.Options {
 func (c *Cluster) Configure(options vga.Options) error {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
+	if err := c.settle(); err != nil {
+		return err
+	}
 	if err := c.core.Configure(options); err != nil {
 		return err
 	}
@@ -93,6 +96,9 @@ func (c *Cluster) TellPod(uid string, object []byte) (vga.Upserted, error) {
 }
 
 func (c *Cluster) tell(object []byte) (vga.Upserted, error) {
+	if err := c.settle(); err != nil {
+		return vga.Upserted{}, err
+	}
 	upserted, err := c.core.Upsert(object)
 	if upserted.Changed > 0 {
 		c.changed()
@@ -123,6 +129,9 @@ func (c *Cluster) RemoveConfigMap(name string) error {
 func (c *Cluster) Learn() error {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
+	if err := c.settle(); err != nil {
+		return err
+	}
 	learned, err := c.core.LearnWorkload()
 	if learned {
 		c.changed()
@@ -152,10 +161,13 @@ func (c *Cluster) Resume(uid string) error { return c.podCall("resume", uid, c.c
 func (c *Cluster) Rollback(uid string) error {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	if err := c.core.Rollback(uid); err != nil {
-		return err
-	}
-	if !c.state.rollback(uid) {
+	if !c.state.takeBack(uid) {
+		if err := c.settle(); err != nil {
+			return err
+		}
+		if err := c.core.Rollback(uid); err != nil {
+			return err
+		}
 		c.changed()
 	}
 	if !c.log.takeBackDecision(uid) {
@@ -168,6 +180,9 @@ func (c *Cluster) Rollback(uid string) error {
 func (c *Cluster) Pod(uid string) (vga.PodState, string) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
+	if c.state.isTakenBack(uid) {
+		return vga.PodWaiting, ""
+	}
 	state, node := c.core.Pod(uid)
 	if state != vga.PodReserved && state != vga.PodCommitted {
 		return state, ""
@@ -192,6 +207,15 @@ func (c *Cluster) ReadsResource(resource string) bool {
 
 // Annotations is what to write on a reserved or committed pod for the device plugins.
 func (c *Cluster) Annotations(uid string, decided time.Time) (map[string]string, error) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if err := c.settle(); err != nil {
+		return nil, err
+	}
+	return c.annotations(uid, decided)
+}
+
+func (c *Cluster) annotations(uid string, decided time.Time) (map[string]string, error) {
 	text, err := c.core.Annotations(uid, decided)
 	if err != nil {
 		return nil, err
@@ -204,10 +228,18 @@ func (c *Cluster) Annotations(uid string, decided time.Time) (map[string]string,
 }
 
 // Explain says why the pod goes where it goes, or nowhere: JSON as `vgpusim explain --json` prints it.
-func (c *Cluster) Explain(uid string) (string, error) { return c.core.Explain(uid) }
+func (c *Cluster) Explain(uid string) (string, error) {
+	if err := c.settled(); err != nil {
+		return "", err
+	}
+	return c.core.Explain(uid)
+}
 
 // Warnings is what of the objects could not be read, and what is given out twice.
 func (c *Cluster) Warnings() ([]string, error) {
+	if err := c.settled(); err != nil {
+		return nil, err
+	}
 	text, err := c.core.Warnings()
 	if err != nil {
 		return nil, err
@@ -230,6 +262,9 @@ func (c *Cluster) podCall(event, uid string, call func(string) error) error {
 func (c *Cluster) change(entry line, call func() error) error {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
+	if err := c.settle(); err != nil {
+		return err
+	}
 	if err := call(); err != nil {
 		return err
 	}
@@ -242,6 +277,14 @@ func (c *Cluster) change(entry line, call func() error) error {
 func (c *Cluster) changed() {
 	clear(c.asked)
 	c.state.begin()
+}
+
+// Numbers are those of the nodes at present, by name, and the version of them. They are not to be changed.
+func (c *Cluster) Numbers() (map[string]vga.Node, uint64) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.nodeNames()
+	return c.numbers, c.namesVersion
 }
 
 // nodeNames brings the names of nodes up to date. The mutex is held.

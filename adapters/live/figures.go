@@ -122,8 +122,11 @@ func (c *Collector) Describe(to chan<- *prometheus.Desc) {
 func (c *Collector) Collect(to chan<- prometheus.Metric) {
 	c.cluster.figures.decisions.Collect(to)
 	c.cluster.figures.rejections.Collect(to)
-	text, err := c.cluster.core.Metrics()
 	var metrics metricsOfCluster
+	text, err := "", c.cluster.settled()
+	if err == nil {
+		text, err = c.cluster.core.Metrics()
+	}
 	if err == nil {
 		err = json.Unmarshal([]byte(text), &metrics)
 	}

@@ -25,6 +25,8 @@ type plugin struct {
 	weight    float64
 
 	nodes      map[string]*api.NodeInfo
+	numbers    map[*api.NodeInfo]int // of nodes in answers of that version
+	version    uint64
 	asked      atomic.Pointer[question]   // the last one, until something is booked
 	chosen     map[api.TaskID]choice      // of pods
 	touched    map[api.TaskID]struct{}    // pods that were booked or suspended in this session
@@ -47,8 +49,6 @@ type choice struct {
 type question struct {
 	task    api.TaskID
 	answers *live.Answers
-
-	fitsEverywhere bool // on every node of the session
 
 	once   sync.Once
 	coming []string // roomComing
@@ -73,6 +73,7 @@ func (p *plugin) OnSessionOpen(ssn *framework.Session) {
 		return
 	}
 	p.nodes, p.weight = ssn.Nodes, p.engine.settings.weight
+	p.number()
 	p.suspended = map[string][]string{}
 	p.sums = leaveToTheCore(ssn, p.cluster)
 	ssn.AddPrePredicateFn(Name, p.prePredicate)
@@ -152,6 +153,25 @@ func (p *plugin) wantsDevices(task *api.TaskInfo) bool {
 	return pod != nil && pod.wantsDevices
 }
 
+// number keeps the nodes' numbers: looking 1,000 nodes up by name for every pod is most of what a question costs.
+func (p *plugin) number() {
+	numbers, version := p.cluster.Numbers()
+	p.numbers, p.version = make(map[*api.NodeInfo]int, len(p.nodes)), version
+	for name, node := range p.nodes {
+		if number, known := numbers[name]; known {
+			p.numbers[node] = int(number)
+		}
+	}
+}
+
+// refusal is why a node refuses a pod; empty if it takes it. The node may be a copy of one of the session.
+func (p *plugin) refusal(answers *live.Answers, node *api.NodeInfo) string {
+	if number, known := p.numbers[node]; known && answers.Version() == p.version && answers.Failure() == nil {
+		return answers.RefusalOf(number)
+	}
+	return answers.Refusal(node.Name)
+}
+
 func fullName(task *api.TaskInfo) string { return task.Namespace + "/" + task.Name }
 
 // answers asks all nodes about a pod, once as long as nothing is booked.
@@ -172,7 +192,6 @@ func (p *plugin) ask(task *api.TaskInfo) (*question, error) {
 		return nil, err
 	}
 	asked := &question{task: task.UID, answers: answers}
-	asked.fitsEverywhere = answers.Nodes() == len(p.nodes) && answers.Fitting() == len(p.nodes)
 	p.asked.Store(asked)
 	return asked, nil
 }
@@ -188,7 +207,7 @@ func (p *plugin) prePredicate(task *api.TaskInfo) error {
 
 // predicate is called from several goroutines at once.
 func (p *plugin) predicate(task *api.TaskInfo, node *api.NodeInfo) error {
-	if last := p.asked.Load(); last != nil && last.task == task.UID && last.fitsEverywhere {
+	if last := p.asked.Load(); last != nil && last.task == task.UID && p.refusal(last.answers, node) == "" {
 		return nil
 	}
 	if !p.wantsDevices(task) && !p.mayWantDevices(task) {
@@ -207,7 +226,7 @@ func (p *plugin) predicate(task *api.TaskInfo, node *api.NodeInfo) error {
 	if answers.Failure() != nil {
 		return refuse(api.UnschedulableAndUnresolvable, answers.Refusal(node.Name))
 	}
-	if why := answers.Refusal(node.Name); why != "" {
+	if why := p.refusal(answers, node); why != "" {
 		return refuse(api.Unschedulable, why)
 	}
 	return nil
@@ -257,11 +276,10 @@ func (p *plugin) batchNodeOrder(task *api.TaskInfo, nodes []*api.NodeInfo) (map[
 	if !p.wantsDevices(task) {
 		return map[string]float64{}, nil
 	}
-	question, err := p.ask(task)
+	answers, err := p.answers(task)
 	if err != nil {
 		return nil, err
 	}
-	answers := question.answers
 	if answers.Fitting() == 0 { // whom to evict is the question
 		scores := map[string]float64{}
 		for _, node := range p.roomComing(task) {
@@ -270,16 +288,15 @@ func (p *plugin) batchNodeOrder(task *api.TaskInfo, nodes []*api.NodeInfo) (map[
 		return scores, nil
 	}
 	if p.weight == 0 {
-		if question.fitsEverywhere {
-			return map[string]float64{}, nil
+		refuses := func(node *api.NodeInfo) bool { return p.refusal(answers, node) != "" }
+		scores := map[string]float64{}
+		if !slices.ContainsFunc(nodes, refuses) {
+			return scores, nil // no preemption: which node it is does not matter here
 		}
-		fitting := slices.DeleteFunc(slices.Clone(nodes), func(node *api.NodeInfo) bool { return answers.Refusal(node.Name) != "" })
-		if len(fitting) == len(nodes) {
-			return map[string]float64{}, nil
-		}
-		scores := make(map[string]float64, len(fitting))
-		for _, node := range fitting {
-			scores[node.Name] = plenty
+		for _, node := range nodes {
+			if !refuses(node) {
+				scores[node.Name] = plenty
+			}
 		}
 		return scores, nil
 	}
