@@ -38,6 +38,8 @@ func TestFlagsThatMakeNoSenseAreOneLineAndCode2(t *testing.T) {
 		{"--device-policy=best", "--kubeconfig=" + config},
 		{"--decision-log=" + filepath.Join(folder, "no", "such", "folder"), "--kubeconfig=" + config},
 		{"--kubeconfig=" + filepath.Join(folder, "nothing")},
+		{"--decision-log-max-mib=-1", "--kubeconfig=" + config},
+		{"--decision-log-max-mib=much", "--kubeconfig=" + config},
 		{"--listen=8090"},
 		{"--listen=:8090"},
 		{"--listen=0.0.0.0:8090"},

@@ -27,7 +27,8 @@ type Cluster struct {
 
 	state   states
 	asked   map[string]*Answers // by uid, of any state
-	refused map[string]bool     // pods whose refusal is in the log
+	refused map[string]int      // pods whose refusal was counted: with the number of the file that it is logged in
+	kept    keptObjects         // for logs that begin anew
 	written []vga.Answer        // room for what the core says, used again and again
 	ranks   []uint64            // of nodes, as they were last
 
@@ -40,7 +41,8 @@ func New(options vga.Options, log *Log) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{core: core, log: log, options: options, asked: map[string]*Answers{}, refused: map[string]bool{}}
+	c := &Cluster{core: core, log: log, options: options, asked: map[string]*Answers{}, refused: map[string]int{},
+		kept: newKeptObjects()}
 	c.figures = newFigures()
 	c.log.add(startLine(options))
 	return c, nil
@@ -99,7 +101,13 @@ func (c *Cluster) tell(object []byte) (vga.Upserted, error) {
 	if err := c.settle(); err != nil {
 		return vga.Upserted{}, err
 	}
-	upserted, err := c.core.Upsert(object)
+	var upserted vga.Upserted
+	var err error
+	if c.log.rotates() {
+		object, upserted, err = c.tellKept(object)
+	} else {
+		upserted, err = c.core.Upsert(object)
+	}
 	if upserted.Changed > 0 {
 		c.changed()
 		c.log.add(tellLine(object))
@@ -109,20 +117,27 @@ func (c *Cluster) tell(object []byte) (vga.Upserted, error) {
 
 // RemoveNode tells that a node is gone.
 func (c *Cluster) RemoveNode(name string) error {
-	return c.change(removeNodeLine(name), func() error { return c.core.RemoveNode(name) })
+	return c.change(removeNodeLine(name), func() error {
+		c.kept.forget(nodeKind, name)
+		return c.core.RemoveNode(name)
+	})
 }
 
 // RemovePod tells that a pod is gone; it gives back what it has.
 func (c *Cluster) RemovePod(uid string) error {
 	return c.change(removePodLine(uid), func() error {
 		delete(c.refused, uid)
+		c.kept.forget(podKind, uid)
 		return c.core.RemovePod(uid)
 	})
 }
 
 // RemoveConfigMap tells that a ConfigMap is gone, named as namespace/name.
 func (c *Cluster) RemoveConfigMap(name string) error {
-	return c.change(removeConfigMapLine(name), func() error { return c.core.RemoveConfigMap(name) })
+	return c.change(removeConfigMapLine(name), func() error {
+		c.kept.forget(configMapKind, name)
+		return c.core.RemoveConfigMap(name)
+	})
 }
 
 // Learn has the policies take the pods that are there for typical, if these have become others.
@@ -149,7 +164,16 @@ func (c *Cluster) Commit(uid string) error {
 }
 
 // Release has a committed pod give back what it has.
-func (c *Cluster) Release(uid string) error { return c.podCall("release", uid, c.core.Release) }
+func (c *Cluster) Release(uid string) error {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if err := c.core.Release(uid); err != nil {
+		return err
+	}
+	c.changed()
+	c.log.add(line{Event: "release", UID: uid})
+	return c.showReleased(uid)
+}
 
 // Suspend has a committed pod count for nothing until Resume.
 func (c *Cluster) Suspend(uid string) error { return c.podCall("suspend", uid, c.core.Suspend) }

@@ -87,10 +87,11 @@ func (c *Cluster) keep(uid string, answers *Answers) {
 
 // noteRefusal writes into the log that no node takes a pod, once until the pod changes.
 func (c *Cluster) noteRefusal(uid, pod string, answers *Answers) {
-	if c.refused[uid] {
+	file, counted := c.refused[uid]
+	if counted && file == c.log.number() {
 		return
 	}
-	c.refused[uid] = true
+	c.refused[uid] = c.log.number()
 	reasons := map[string]int{}
 	for _, reason := range answers.reasons {
 		if vga.Reason(reason) != vga.NodeGone {
@@ -101,7 +102,9 @@ func (c *Cluster) noteRefusal(uid, pod string, answers *Answers) {
 		reasons["request_not_valid"] = 1
 	}
 	for reason, nodes := range reasons {
-		c.figures.rejections.WithLabelValues(reason).Add(float64(nodes))
+		if !counted {
+			c.figures.rejections.WithLabelValues(reason).Add(float64(nodes))
+		}
 	}
 	if answers.failure == nil { // the log is for what another policy could do otherwise
 		c.log.add(line{Event: "refuse", UID: uid, Pod: pod, Reasons: reasons})

@@ -2,6 +2,8 @@ package live_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -13,10 +15,10 @@ import (
 )
 
 // busy is a cluster of 1,000 nodes of 8 cards with 4,000 pods that have their devices, and one that waits.
-func busy(b *testing.B) *live.Cluster {
+func busy(b *testing.B, log *live.Log) *live.Cluster {
 	b.Helper()
 	const nodes, pods = 1000, 4000
-	cluster, err := live.New(vga.Options{Policy: "fgd"}, nil)
+	cluster, err := live.New(vga.Options{Policy: "fgd"}, log)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -45,6 +47,31 @@ func busy(b *testing.B) *live.Cluster {
 	return cluster
 }
 
+// For how long a session waits when the decision log of such a cluster begins anew.
+func BenchmarkLogBeginsAnew(b *testing.B) {
+	for b.Loop() {
+		b.StopTimer()
+		path := filepath.Join(b.TempDir(), "decisions.jsonl")
+		log, err := live.OpenLog(path, 1)
+		if err != nil {
+			b.Fatal(err)
+		}
+		cluster := busy(b, log)
+		b.StartTimer()
+		if err := cluster.RotateLog(); err != nil {
+			b.Fatal(err)
+		}
+		b.StopTimer()
+		if file, err := os.Stat(path + ".1"); err != nil || file.Size() == 0 {
+			b.Fatal(err)
+		}
+		if err := cluster.Close(); err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
+	}
+}
+
 // What a scheduler waits for that decides while somebody reads figures or an explanation of a cluster of 1,000 nodes.
 func BenchmarkDecisionsBesideReaders(b *testing.B) {
 	for _, reader := range []struct {
@@ -63,7 +90,7 @@ func BenchmarkDecisionsBesideReaders(b *testing.B) {
 		{"explain", func(cluster *live.Cluster) error { _, err := cluster.Explain("waits"); return err }},
 	} {
 		b.Run(reader.name, func(b *testing.B) {
-			cluster := busy(b)
+			cluster := busy(b, nil)
 			var ended atomic.Bool
 			decided := make(chan time.Duration)
 			go func() {

@@ -42,7 +42,7 @@ func pod(uid string, memory int) string {
 func told(t *testing.T, objects ...string) (*live.Cluster, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "decisions.jsonl")
-	log, err := live.OpenLog(path)
+	log, err := live.OpenLog(path, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +169,7 @@ func TestARefusalIsWrittenOnceUntilThePodChanges(t *testing.T) {
 func TestALogGoesOnAfterALineThatWasCutOff(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	check(t, os.WriteFile(path, []byte(`{"event":"sta`), 0o600))
-	log, err := live.OpenLog(path)
+	log, err := live.OpenLog(path, 0)
 	check(t, err)
 	c, err := live.New(vga.Options{}, log)
 	check(t, err)

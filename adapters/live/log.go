@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -66,6 +67,12 @@ type Log struct {
 	pending []pendingLine
 	size    int
 	failure error
+
+	path    string
+	limit   int64 // length from which on a file is followed by another one; 0: never
+	length  int64 // of the file
+	full    int64 // length from which on that is tried
+	follows int   // how many files came before this one since the beginning
 }
 
 type pendingLine struct {
@@ -73,14 +80,20 @@ type pendingLine struct {
 	decision string // uid of the pod that was decided; empty for other lines
 }
 
+// LogLimit is how long a file of a decision log gets that nobody has given a limit, in MiB.
+const LogLimit = 1024
+
 // OpenLog appends to a file, which is made if need be. A line that was cut off in the middle, as of a program that was
-// killed, is ended first.
-func OpenLog(path string) (*Log, error) {
+// killed, is ended first. A file that is longer than `limit` bytes, unless that is 0, becomes path.1 in place of the one
+// of that name, and the log begins anew.
+func OpenLog(path string, limit int64) (*Log, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o640)
 	if err != nil {
 		return nil, err
 	}
+	length := int64(0)
 	if information, err := file.Stat(); err == nil && information.Size() > 0 {
+		length = information.Size()
 		last := make([]byte, 1)
 		if _, err := file.ReadAt(last, information.Size()-1); err == nil && !bytes.Equal(last, []byte("\n")) {
 			if _, err := file.WriteString("\n"); err != nil {
@@ -88,7 +101,7 @@ func OpenLog(path string) (*Log, error) {
 			}
 		}
 	}
-	return &Log{file: file, written: bufio.NewWriter(file)}, nil
+	return &Log{file: file, written: bufio.NewWriter(file), path: path, limit: limit, length: length, full: limit}, nil
 }
 
 func (l *Log) add(entry line) { l.append(entry, "") }
@@ -135,17 +148,71 @@ func (l *Log) flush() error {
 	if l.failure == nil {
 		for _, entry := range l.pending {
 			if _, err := l.written.Write(entry.text); err != nil {
-				l.failure = fmt.Errorf("decision log: %w", err)
+				l.failure = fmt.Errorf("nothing more is written into the decision log: %w", err)
 				break
 			}
+			l.length += int64(len(entry.text))
 		}
 		if err := l.written.Flush(); err != nil && l.failure == nil {
-			l.failure = fmt.Errorf("decision log: %w", err)
+			l.failure = fmt.Errorf("nothing more is written into the decision log: %w", err)
 		}
 	}
 	l.pending = l.pending[:0]
 	l.size = 0
 	return l.failure
+}
+
+// rotates is whether the log may begin anew.
+func (l *Log) rotates() bool { return l != nil && l.limit > 0 }
+
+func (l *Log) isFull() bool { return l.rotates() && l.failure == nil && l.length >= l.full }
+
+// number tells the files of this log apart.
+func (l *Log) number() int {
+	if l == nil {
+		return 0
+	}
+	return l.follows
+}
+
+// next is an empty log beside this one.
+func (l *Log) next() (*Log, error) {
+	path := l.path + ".new"
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o640)
+	if err != nil {
+		return nil, err
+	}
+	return &Log{file: file, written: bufio.NewWriter(file), path: path}, nil
+}
+
+// discard takes a log away that was not written to its end.
+func (l *Log) discard() {
+	_ = l.file.Close()
+	_ = os.Remove(l.path)
+}
+
+// replaceBy has the log go on in the file of another one. After an error it goes on in its own, and that is gone.
+func (l *Log) replaceBy(next *Log) error {
+	former := l.path + ".1"
+	if err := os.Rename(l.path, former); err != nil {
+		next.discard()
+		return err
+	}
+	if err := os.Rename(next.path, l.path); err != nil {
+		next.discard()
+		return errors.Join(err, os.Rename(former, l.path))
+	}
+	_ = l.file.Close() // all of it is written
+	l.file, l.written, l.length = next.file, next.written, next.length
+	l.full = max(l.limit, 2*l.length) // what a file begins with may be longer than the limit
+	l.follows++
+	return nil
+}
+
+// refuseToRotate has the log go on as it is for a while.
+func (l *Log) refuseToRotate(why error) error {
+	l.full = l.length + l.limit
+	return fmt.Errorf("the decision log %s goes on beyond %d bytes: %w", l.path, l.length, why)
 }
 
 // Close writes what is pending and closes the file.

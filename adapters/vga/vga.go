@@ -143,6 +143,12 @@ func New(options Options) (*Cluster, error) {
 	return cluster, nil
 }
 
+// Swap has each of two clusters be what the other one is, between two calls of others.
+func (c *Cluster) Swap(other *Cluster) error {
+	call := calls.get()
+	return call.end(C.vga_swap(c.handle, other.handle, &call.why))
+}
+
 // Close frees the cluster. Nothing may be asked of it afterwards or meanwhile.
 func (c *Cluster) Close() {
 	C.vga_cluster_free(c.handle)

@@ -39,6 +39,36 @@ static void a_suspended_pod_whose_node_is_gone(void) {
     vga_cluster_free(cluster);
 }
 
+static void two_clusters_are_swapped(void) {
+    vga_cluster* cluster = new_cluster();
+    vga_cluster* other = NULL;
+    uint32_t limit = 0;
+    uint64_t version = 0;
+    uint64_t later = 0;
+    vga_pod_state state = VGA_POD_UNKNOWN;
+    CHECK_OK(vga_cluster_new(NULL, &other, &why));
+    CHECK_OK(tell(other, NODE("c", CARD("GPU-c0"))));
+    CHECK_OK(tell(other, POD("p", "u1", "30000")));
+    CHECK_OK(vga_nodes_version(cluster, &limit, &version));
+    CHECK_OK(vga_begin_trial(other, &why));
+    CHECK(vga_swap(cluster, other, &why) == VGA_WRONG_STATE);
+    CHECK_OK(vga_end_trial(other, 0, &why));
+    CHECK(vga_swap(cluster, cluster, &why) == VGA_BAD_ARGUMENT);
+    CHECK(vga_swap(cluster, NULL, &why) == VGA_BAD_ARGUMENT);
+    CHECK(vga_swap(NULL, other, &why) == VGA_BAD_ARGUMENT);
+    CHECK_OK(vga_swap(cluster, other, &why));
+    CHECK_OK(vga_nodes_version(cluster, &limit, &later));
+    CHECK(limit == 1 && later > version);
+    CHECK(number_of(cluster, "c") == 0);
+    CHECK_OK(vga_get_pod(cluster, "u1", &state, NULL));
+    CHECK(state == VGA_POD_WAITING);
+    CHECK_OK(vga_get_pod(other, "u1", &state, NULL));
+    CHECK(state == VGA_POD_UNKNOWN);
+    vga_cluster_free(other);
+    CHECK_OK(vga_remove_pod(cluster, "u1", &why));
+    vga_cluster_free(cluster);
+}
+
 static void the_life_of_a_pod(void) {
     vga_cluster* cluster = new_cluster();
     const uint32_t a = number_of(cluster, "a");
@@ -242,6 +272,7 @@ static void names_are_there_for_every_number(void) {
 
 int main(void) {
     the_life_of_a_pod();
+    two_clusters_are_swapped();
     a_suspended_pod_whose_node_is_gone();
     misuse_is_a_status();
     buffers_are_the_callers();

@@ -67,7 +67,7 @@ func (s *Service) decide(pod *v1.Pod, node string) (*live.Decision, error) {
 	s.mutex.Unlock()
 	decision, err := s.cluster.Reserve(string(pod.UID), fullName(pod), node, candidates, time.Now())
 	if err == nil {
-		s.flush() // what is bound is in the log
+		reportLog(s.cluster.Flush()) // what is bound is in the log
 	}
 	return decision, err
 }

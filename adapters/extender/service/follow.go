@@ -57,7 +57,7 @@ func (s *Service) Follow(ctx context.Context) error {
 			case <-changed:
 				s.followConfigMaps()
 			case <-ticker.C:
-				s.flush()
+				reportLog(s.cluster.RotateLog())
 			}
 		}
 	}()
@@ -110,9 +110,9 @@ func last(object any) any {
 	return object
 }
 
-func (s *Service) flush() {
-	if err := s.cluster.Flush(); err != nil {
-		klog.ErrorS(err, "Nothing more is written into the decision log")
+func reportLog(err error) {
+	if err != nil {
+		klog.ErrorS(err, "The decision log is not as it should be")
 	}
 }
 

@@ -30,6 +30,7 @@ type Settings struct {
 	Options                     vga.Options // but for the devices' configuration, which the ConfigMap has
 	ConfigNamespace, ConfigName string      // of the ConfigMap with the devices' configuration
 	DecisionLog                 string      // a path, or empty
+	DecisionLogLimit            int64       // bytes from which on it begins anew; 0: never
 
 	// SchedulerNames are those of the profiles that ask this extender. Annotations of their pods that are not bound come
 	// from a scheduler that ended before it could bind them, and are taken back.
@@ -45,9 +46,10 @@ type Settings struct {
 func Defaults() Settings {
 	return Settings{
 		ConfigNamespace: "kube-system", ConfigName: "volcano-vgpu-device-config",
-		SchedulerNames: []string{v1.DefaultSchedulerName},
-		Patience:       time.Second,
-		LookAgain:      []time.Duration{0, 100 * time.Millisecond, 400 * time.Millisecond, 1600 * time.Millisecond},
+		DecisionLogLimit: live.LogLimit << 20,
+		SchedulerNames:   []string{v1.DefaultSchedulerName},
+		Patience:         time.Second,
+		LookAgain:        []time.Duration{0, 100 * time.Millisecond, 400 * time.Millisecond, 1600 * time.Millisecond},
 	}
 }
 
@@ -86,7 +88,7 @@ func New(client kubernetes.Interface, settings Settings) (*Service, error) {
 	var log *live.Log
 	var err error
 	if settings.DecisionLog != "" {
-		if log, err = live.OpenLog(settings.DecisionLog); err != nil {
+		if log, err = live.OpenLog(settings.DecisionLog, settings.DecisionLogLimit); err != nil {
 			return nil, err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
+	"vgpualloc.example/adapters/live"
 	"vgpualloc.example/adapters/vga"
 )
 
@@ -20,6 +21,7 @@ type settings struct {
 	deviceshare  string  // the arguments of deviceshare as a configuration of the scheduler that the core reads; or empty
 	weight       float64 // of our score beside those of other plugins; 0: the node is settled here
 	decisionLog  string  // a path, or empty
+	logLimit     int64   // bytes from which on it begins anew; 0: never
 	lockNodes    bool    // one pod at a time starts on a node
 	mindCluster  bool    // what MindCluster's ConfigMaps say is of interest
 
@@ -32,6 +34,7 @@ const (
 	devicePolicyArgument = "vgpualloc.device-policy"
 	weightArgument       = "vgpualloc.weight"
 	logArgument          = "vgpualloc.decision-log"
+	logLimitArgument     = "vgpualloc.decision-log-max-mib"
 
 	deviceshare             = "deviceshare."
 	schedulePolicyArgument  = deviceshare + "SchedulePolicy"
@@ -51,7 +54,8 @@ const mindClusterArgument = deviceshare + "AscendMindClusterVNPUEnable"
 const initParams = "init-params"
 
 func readArguments(arguments framework.Arguments, configurations []conf.Configuration) (settings, error) {
-	result := settings{configNamespace: "kube-system", configName: "volcano-vgpu-device-config"}
+	result := settings{configNamespace: "kube-system", configName: "volcano-vgpu-device-config",
+		logLimit: live.LogLimit << 20}
 	ours := map[string]*string{policyArgument: &result.policy, devicePolicyArgument: &result.devicePolicy,
 		logArgument: &result.decisionLog}
 	passedOn := map[string]any{}
@@ -66,11 +70,18 @@ func readArguments(arguments framework.Arguments, configurations []conf.Configur
 			result.configNamespace = text
 		case name == weightArgument || name == scheduleWeightArgument:
 			// Read below: of both, ours counts.
+		case name == logLimitArgument:
+			limit, err := strconv.ParseUint(text, 10, 32)
+			if err != nil {
+				return result, fmt.Errorf("argument %s of plugin %s is %v: expected a number of MiB, 0 for no limit", name, Name,
+					value)
+			}
+			result.logLimit = int64(limit) << 20
 		case strings.HasPrefix(name, deviceshare):
 			passedOn[name] = value
 		default:
-			return result, fmt.Errorf("argument %s of plugin %s: expected one of deviceshare's, or %s, %s, %s, %s", name, Name,
-				policyArgument, devicePolicyArgument, weightArgument, logArgument)
+			return result, fmt.Errorf("argument %s of plugin %s: expected one of deviceshare's, or %s, %s, %s, %s, %s", name,
+				Name, policyArgument, devicePolicyArgument, weightArgument, logArgument, logLimitArgument)
 		}
 	}
 	for _, name := range []string{scheduleWeightArgument, weightArgument} {

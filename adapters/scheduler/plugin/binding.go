@@ -76,7 +76,7 @@ func (b *binder) PreBind(ctx context.Context, bind *cache.BindContext) error {
 			decision.Node, pod.Namespace, pod.Name, bind.TaskInfo.NodeName)
 	}
 	if err := b.engine.cluster.Flush(); err != nil { // what is bound is in the log
-		klog.ErrorS(err, "Nothing more is written into the decision log")
+		klog.ErrorS(err, "The decision log is not as it should be")
 	}
 	if name := lockNameOf(decision.Annotations); b.lockNodes && name != "" {
 		if err := lockNode(ctx, b.client, decision.Node, name); err != nil {

@@ -105,7 +105,7 @@ func (e *Engine) start(wanted settings) error {
 	var log *live.Log
 	var err error
 	if wanted.decisionLog != "" {
-		if log, err = live.OpenLog(wanted.decisionLog); err != nil {
+		if log, err = live.OpenLog(wanted.decisionLog, wanted.logLimit); err != nil {
 			klog.ErrorS(err, "No decision log is written", "argument", logArgument)
 			log = nil // pods are worth more
 		}

@@ -142,8 +142,8 @@ func (p *plugin) OnSessionClose(*framework.Session) {
 			kube.Report(p.cluster.Resume(uid), "pod", uid)
 		}
 	}
-	if err := p.cluster.Flush(); err != nil {
-		klog.ErrorS(err, "Nothing more is written into the decision log")
+	if err := p.cluster.RotateLog(); err != nil {
+		klog.ErrorS(err, "The decision log is not as it should be")
 	}
 }
 

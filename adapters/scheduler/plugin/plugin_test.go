@@ -363,7 +363,8 @@ func TestOnePodAtATimeStartsOnALockedNode(t *testing.T) {
 
 func TestBadArgumentsAreTold(t *testing.T) {
 	for _, arguments := range []framework.Arguments{{"vgpualloc.policy": "best"}, {"vgpualloc.polciy": "fgd"},
-		{"deviceshare.SchedulePolicy": "bestfit"}, {"vgpualloc.weight": "much"}} {
+		{"deviceshare.SchedulePolicy": "bestfit"}, {"vgpualloc.weight": "much"},
+		{"vgpualloc.decision-log-max-mib": "-1"}, {"vgpualloc.decision-log-max-mib": "1GiB"}} {
 		s := open(t, uthelper.TestCommonStruct{
 			Nodes:         []*v1.Node{node("a", 16384)},
 			Pods:          []*v1.Pod{pod("p", "pg", 12000)},

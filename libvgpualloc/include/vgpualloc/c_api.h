@@ -113,6 +113,11 @@ VGA_API vga_status vga_remove_pod(vga_cluster* cluster, const char* uid, vga_tex
 /** `name` is "<namespace>/<name>". Errors: VGA_BAD_INPUT if there is none of that name; VGA_WRONG_STATE in a trial. */
 VGA_API vga_status vga_remove_config_map(vga_cluster* cluster, const char* name, vga_text* why);
 
+/** Each of two clusters becomes what the other one is, between two calls of others: for whoever makes a new cluster of
+ * the same objects. Numbers of nodes may be others then. Errors: VGA_BAD_ARGUMENT if one is NULL or both are the same;
+ * VGA_WRONG_STATE if one is in a trial. */
+VGA_API vga_status vga_swap(vga_cluster* cluster, vga_cluster* other, vga_text* why);
+
 /* ---- nodes */
 
 /** Written: all numbers of nodes are below `limit`, and `version` rises whenever a number gets or loses its node. */

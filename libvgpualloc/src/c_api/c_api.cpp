@@ -3,10 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "call.hpp"
 #include "figures_json.hpp"
 #include "vgpualloc/explain/words.hpp"
 #include "vgpualloc/kube/objects.hpp"
@@ -34,76 +33,15 @@ using vgpualloc::node_index;
 using vgpualloc::node_opinion;
 using vgpualloc::rejection_code;
 using vgpualloc::rejection_detail;
+using vgpualloc::c_api::give_text;
+using vgpualloc::c_api::guarded;
+using vgpualloc::c_api::on;
+using vgpualloc::c_api::outside_trials;
+using vgpualloc::c_api::refuse;
+using vgpualloc::c_api::refuse_input;
 using vgpuformats::document;
 
-struct vga_cluster {
-    std::mutex turn; ///< one call at a time
-    std::unique_ptr<live_cluster> live;
-    std::uint64_t nodes_version = 0;
-};
-
 namespace {
-
-/// As much of `text` as fits, and its length.
-bool write_text(vga_text* to, std::string_view text) {
-    if (to == nullptr) return true;
-    to->length = text.size();
-    if (to->capacity == 0 || to->data == nullptr) return false;
-    const std::size_t shown = std::min(text.size(), to->capacity - 1);
-    std::memcpy(to->data, text.data(), shown);
-    to->data[shown] = '\0';
-    return shown == text.size();
-}
-
-vga_status refuse(vga_status status, vga_text* why, std::string_view words) {
-    write_text(why, words);
-    return status;
-}
-
-vga_status refuse_input(vga_text* why, const error& failure) { return refuse(VGA_BAD_INPUT, why, failure.message()); }
-
-/// A result text: written whole or not at all.
-vga_status give_text(vga_text* to, const std::string& text) {
-    if (to == nullptr) return VGA_BAD_ARGUMENT;
-    to->length = text.size();
-    if (to->data == nullptr || to->capacity <= text.size()) return VGA_TOO_SMALL;
-    write_text(to, text);
-    return VGA_OK;
-}
-
-/// Runs a call. Whatever is thrown ends here.
-template <class Call>
-vga_status guarded(vga_text* why, Call&& call) noexcept {
-    if (why != nullptr) why->length = 0;
-    try {
-        return call();
-    } catch (const std::bad_alloc&) {
-        return refuse(VGA_OUT_OF_MEMORY, why, "out of memory");
-    } catch (const std::exception& fault) {
-        return refuse(VGA_INTERNAL, why, fault.what());
-    } catch (...) {
-        return refuse(VGA_INTERNAL, why, "a fault of the library");
-    }
-}
-
-/// Runs a call on a cluster, alone.
-template <class Call>
-vga_status on(vga_cluster* cluster, vga_text* why, Call&& call) noexcept {
-    return guarded(why, [&] {
-        if (cluster == nullptr) return refuse(VGA_BAD_ARGUMENT, why, "cluster is NULL");
-        const std::lock_guard alone{cluster->turn};
-        return call(*cluster->live);
-    });
-}
-
-/// The same for calls that trials have no place for.
-template <class Call>
-vga_status outside_trials(vga_cluster* cluster, vga_text* why, Call&& call) noexcept {
-    return on(cluster, why, [&](live_cluster& live) {
-        if (live.trials() > 0) return refuse(VGA_WRONG_STATE, why, "a trial is open: it has to end first");
-        return call(live);
-    });
-}
 
 vga_status unknown_pod(const char* uid, vga_text* why) {
     return refuse(VGA_UNKNOWN_POD, why, "no pod with uid " + std::string{uid});
@@ -279,6 +217,21 @@ vga_status vga_remove_config_map(vga_cluster* cluster, const char* name, vga_tex
                           "no ConfigMap " + std::string{name} + ": expected one that is there, as <namespace>/<name>");
         }
         ++cluster->nodes_version;
+        return VGA_OK;
+    });
+}
+
+vga_status vga_swap(vga_cluster* cluster, vga_cluster* other, vga_text* why) {
+    return guarded(why, [&] {
+        if (cluster == nullptr || other == nullptr || cluster == other) {
+            return refuse(VGA_BAD_ARGUMENT, why, "cluster and other: expected two clusters");
+        }
+        const std::scoped_lock alone{cluster->turn, other->turn};
+        if (cluster->live->trials() > 0 || other->live->trials() > 0) {
+            return refuse(VGA_WRONG_STATE, why, "a trial is open: it has to end first");
+        }
+        std::swap(cluster->live, other->live);
+        cluster->nodes_version = other->nodes_version = std::max(cluster->nodes_version, other->nodes_version) + 1;
         return VGA_OK;
     });
 }
