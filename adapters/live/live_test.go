@@ -1,8 +1,6 @@
 package live_test
 
 import (
-	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -19,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"vgpualloc.example/adapters/live"
+	"vgpualloc.example/adapters/live/livetest"
 	"vgpualloc.example/adapters/vga"
 )
 
@@ -58,40 +57,13 @@ func told(t *testing.T, objects ...string) (*live.Cluster, string) {
 	return cluster, path
 }
 
-type event struct {
-	Event, UID, Pod, Node string
-	Except, Only          []string
-	Reasons               map[string]int
-	Annotations           map[string]string
-}
-
-func closed(t *testing.T, cluster *live.Cluster, path string) []event {
+// closed is what the log of a cluster has, which ends.
+func closed(t *testing.T, cluster *live.Cluster, path string) []livetest.Event {
 	t.Helper()
 	if err := cluster.Close(); err != nil {
 		t.Fatal(err)
 	}
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = file.Close() }()
-	var result []event
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		var one event
-		if err := json.Unmarshal(lines.Bytes(), &one); err != nil {
-			t.Fatal(err, lines.Text())
-		}
-		result = append(result, one)
-	}
-	return result
-}
-
-func names(events []event) string {
-	var words []string
-	for _, one := range events {
-		words = append(words, strings.TrimSpace(one.Event+" "+one.UID))
-	}
-	return strings.Join(words, ", ")
+	return livetest.Events(t, path)
 }
 
 func reserve(t *testing.T, cluster *live.Cluster, uid, node string, candidates []string) *live.Decision {
@@ -136,8 +108,8 @@ func TestTheLogHasWhatStandsInOrder(t *testing.T) {
 	events := closed(t, c, path)
 	const expected = "start, tell, tell, tell, decide p, rollback p, decide p, refuse q, commit p, suspend p, resume p, " +
 		"remove_pod p, remove_node"
-	if names(events) != expected {
-		t.Error(names(events))
+	if livetest.Names(events) != expected {
+		t.Error(livetest.Names(events))
 	}
 	if !reflect.DeepEqual(events[7].Reasons, map[string]int{"insufficient_device_memory": 1}) {
 		t.Error(events[7])
@@ -161,8 +133,8 @@ func TestARefusalIsWrittenOnceUntilThePodChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	events := closed(t, c, path)
-	if strings.Count(names(events), "refuse p") != 2 {
-		t.Error(names(events))
+	if strings.Count(livetest.Names(events), "refuse p") != 2 {
+		t.Error(livetest.Names(events))
 	}
 }
 
@@ -192,7 +164,7 @@ func TestCandidatesAreNamedTheShorterWay(t *testing.T) {
 	reserve(t, c, "q", "a", []string{"a", "b", "e", "d"})
 	reserve(t, c, "r", "a", []string{"a"})
 	reserve(t, c, "s", "a", nil)
-	var decisions []event
+	var decisions []livetest.Event
 	for _, one := range closed(t, c, path) {
 		if one.Event == "decide" {
 			decisions = append(decisions, one)

@@ -1,7 +1,6 @@
 package live_test
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -15,28 +14,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"vgpualloc.example/adapters/live"
+	"vgpualloc.example/adapters/live/livetest"
 	"vgpualloc.example/adapters/vga"
 )
 
 // replay decides what a log says again, from its beginning, and returns how many decisions it has.
 func replay(t *testing.T, path string) int {
 	t.Helper()
-	file, err := os.Open(path)
-	check(t, err)
-	defer func() { _ = file.Close() }()
 	var core *vga.Cluster
 	decisions := 0
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		var entry struct {
-			event
-			Options vga.Options
-			Object  json.RawMessage
-			Name    string
-			Time    int64
-		}
-		check(t, json.Unmarshal(lines.Bytes(), &entry))
+	for _, entry := range livetest.Events(t, path) {
 		var err error
 		switch entry.Event {
 		case "start":
@@ -59,7 +46,7 @@ func replay(t *testing.T, path string) int {
 			answers, err = core.Evaluate(entry.UID, false, nil)
 			for _, answer := range answers {
 				if answer.Reason == vga.Fits {
-					t.Error(path, "it fits", lines.Text())
+					t.Error(path, "it fits", entry)
 				}
 			}
 		case "decide":
@@ -74,7 +61,7 @@ func replay(t *testing.T, path string) int {
 			best, fits, _ := core.Choose(entry.UID, all)
 			name, _ := core.NodeName(best)
 			if !fits || name != entry.Node {
-				t.Error(path, "another node", name, lines.Text())
+				t.Error(path, "another node", name, entry)
 			}
 			number, _ := core.FindNode(entry.Node)
 			_, err = core.Reserve(entry.UID, number)
@@ -82,7 +69,7 @@ func replay(t *testing.T, path string) int {
 				annotations := map[string]string{}
 				check(t, json.Unmarshal([]byte(written), &annotations))
 				if !reflect.DeepEqual(annotations, entry.Annotations) {
-					t.Error(path, "others are written", written, lines.Text())
+					t.Error(path, "others are written", written, entry)
 				}
 			}
 		case "commit":
@@ -92,13 +79,12 @@ func replay(t *testing.T, path string) int {
 		case "release":
 			err = core.Release(entry.UID)
 		default:
-			t.Error(path, lines.Text())
+			t.Error(path, entry)
 		}
 		if err != nil {
-			t.Fatal(path, err, lines.Text())
+			t.Fatal(path, err, entry)
 		}
 	}
-	check(t, lines.Err())
 	return decisions
 }
 
@@ -249,7 +235,7 @@ func TestALogDoesNotBeginAnewInTheMiddleOfADecision(t *testing.T) {
 		check(t, c.RotateLog())
 		check(t, c.Resume("p"))
 	}
-	if events := names(closed(t, c, path)); events != "start, tell, tell, tell, learn, refuse q, suspend p, resume p, suspend p, resume p" {
+	if events := livetest.Names(closed(t, c, path)); events != "start, tell, tell, tell, learn, refuse q, suspend p, resume p, suspend p, resume p" {
 		t.Error(events)
 	}
 }
@@ -278,7 +264,7 @@ func TestALogThatCannotBeginAnewGoesOn(t *testing.T) {
 		t.Error(failures)
 	}
 	if events := closed(t, c, path); len(events) != 21 {
-		t.Error(names(events))
+		t.Error(livetest.Names(events))
 	}
 	if _, err := os.Stat(path + ".new"); !os.IsNotExist(err) {
 		t.Error(err)

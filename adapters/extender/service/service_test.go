@@ -1,12 +1,9 @@
 package service_test
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -17,30 +14,17 @@ import (
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
 	"vgpualloc.example/adapters/extender/service"
+	"vgpualloc.example/adapters/live/livetest"
 	"vgpualloc.example/adapters/vga"
 )
 
 // events of the decision log, once the service is closed or has flushed.
-func (s *scene) events(t *testing.T, name string) []map[string]any {
+func (s *scene) events(t *testing.T, kind string) []livetest.Event {
 	t.Helper()
 	if err := s.Cluster().Flush(); err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(s.log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var result []map[string]any
-	for _, line := range bytes.Split(bytes.TrimSpace(text), []byte("\n")) {
-		var event map[string]any
-		if err := json.Unmarshal(line, &event); err != nil {
-			t.Fatal(err, string(line))
-		}
-		if event["event"] == name {
-			result = append(result, event)
-		}
-	}
-	return result
+	return livetest.Events(t, s.log, kind)
 }
 
 func TestAPodIsFilteredOrderedAndBoundWithItsDevices(t *testing.T) {
@@ -70,7 +54,7 @@ func TestAPodIsFilteredOrderedAndBoundWithItsDevices(t *testing.T) {
 	if s.state(wants) != vga.PodCommitted {
 		t.Error(s.state(wants))
 	}
-	if decisions := s.events(t, "decide"); len(decisions) != 1 || decisions[0]["node"] != "c" || decisions[0]["only"] != nil {
+	if decisions := s.events(t, "decide"); len(decisions) != 1 || decisions[0].Node != "c" || decisions[0].Only != nil {
 		t.Error("all nodes that fit were candidates", decisions)
 	}
 	if len(s.events(t, "commit")) > 1 || len(s.events(t, "rollback")) != 0 {
@@ -87,7 +71,7 @@ func TestAnotherNodeThanTheBestIsTheOnlyCandidateInTheLog(t *testing.T) {
 		t.Fatal(failure)
 	}
 	decisions := s.events(t, "decide")
-	if len(decisions) != 1 || fmt.Sprint(decisions[0]["only"]) != "[b]" {
+	if len(decisions) != 1 || !slices.Equal(decisions[0].Only, []string{"b"}) {
 		t.Error(decisions)
 	}
 }

@@ -1,11 +1,9 @@
 package plugin
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -29,6 +27,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/util"
 
 	"vgpualloc.example/adapters/live"
+	"vgpualloc.example/adapters/live/livetest"
 	"vgpualloc.example/adapters/vga"
 )
 
@@ -141,23 +140,9 @@ func (s *scene) annotations(t *testing.T, pod string) map[string]string {
 }
 
 // events of the decision log.
-func (s *scene) events(t *testing.T, name string) []map[string]any {
+func (s *scene) events(t *testing.T, kind string) []livetest.Event {
 	t.Helper()
-	text, err := os.ReadFile(s.log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var result []map[string]any
-	for _, line := range bytes.Split(bytes.TrimSpace(text), []byte("\n")) {
-		var event map[string]any
-		if err := json.Unmarshal(line, &event); err != nil {
-			t.Fatal(err, string(line))
-		}
-		if event["event"] == name {
-			result = append(result, event)
-		}
-	}
-	return result
+	return livetest.Events(t, s.log, kind)
 }
 
 func (s *scene) check(t *testing.T) {
@@ -218,17 +203,17 @@ func TestAGangThatDoesNotFitLeavesNothing(t *testing.T) {
 		t.Error(words)
 	}
 	s.Close()
-	stands := map[any]bool{}
+	stands := map[string]bool{}
 	for _, decision := range s.events(t, "decide") {
-		stands[decision["uid"]] = true
+		stands[decision.UID] = true
 	}
 	for _, taken := range s.events(t, "rollback") {
-		delete(stands, taken["uid"])
+		delete(stands, taken.UID)
 	}
 	if len(stands) != 1 || !stands["ns-other"] {
 		t.Error(stands)
 	}
-	if refusals := s.events(t, "refuse"); len(refusals) != 1 || refusals[0]["pod"] != "ns/p3" {
+	if refusals := s.events(t, "refuse"); len(refusals) != 1 || refusals[0].Pod != "ns/p3" {
 		t.Error(refusals)
 	}
 }
