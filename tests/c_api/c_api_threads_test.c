@@ -1,11 +1,12 @@
-/* Sixteen threads ask, as Volcano's predicates do, while two book and take back and one tells of objects. What is told
- * must be whole, and at the end nothing may be booked. scripts/thread_check.sh runs it under ThreadSanitizer. */
+/* Sixteen threads ask, as Volcano's predicates do, while two book and take back, one tells of objects, and two read
+ * explanations and figures, which are written when others have their turn. What is told must be whole, and at the end
+ * nothing may be booked. scripts/thread_check.sh runs it under ThreadSanitizer. */
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "check.h"
 
-enum { askers = 16, bookers = 2, rounds = 200, nodes = 8 };
+enum { askers = 16, bookers = 2, readers = 2, threads_max = askers + bookers + 1 + readers, rounds = 200, nodes = 8 };
 
 static vga_cluster* cluster;
 
@@ -52,9 +53,32 @@ static void* tell_of_objects(void* wrong) {
     return NULL;
 }
 
+static void* read_texts(void* wrong) {
+    const size_t room = 1u << 20;
+    char* const text = malloc(room);
+    int round = 0;
+    CHECK(text != NULL);
+    for (round = 0; round < rounds && text != NULL; ++round) {
+        vga_text json = {text, room, 0};
+        const vga_status status =
+            round % 2 == 0 ? vga_explain(cluster, "waits", &json, NULL) : vga_metrics(cluster, &json);
+        if (status != VGA_OK || json.length < 100 || text[0] != '{' || strstr(text, "GPU-n7-1") == NULL) {
+            *(int*)wrong += 1;
+        }
+    }
+    free(text);
+    return NULL;
+}
+
+static void* (*work_of(int thread))(void*) {
+    if (thread < askers) return ask;
+    if (thread < askers + bookers) return book;
+    return thread < askers + bookers + readers ? read_texts : tell_of_objects;
+}
+
 int main(void) {
-    pthread_t threads[askers + bookers + 1];
-    int wrong[askers + bookers + 1] = {0};
+    pthread_t threads[threads_max];
+    int wrong[threads_max] = {0};
     int i = 0;
     vga_pod_state state = VGA_POD_UNKNOWN;
     CHECK_OK(vga_cluster_new(NULL, &cluster, NULL));
@@ -67,11 +91,8 @@ int main(void) {
     CHECK_OK(tell(cluster, POD("first", "first", "20000")));
     CHECK_OK(tell(cluster, POD("second", "second", "30000")));
     wrong[askers + 1] = 1;
-    for (i = 0; i < askers + bookers + 1; ++i) {
-        void* (*const work)(void*) = i < askers ? ask : i < askers + bookers ? book : tell_of_objects;
-        CHECK(pthread_create(&threads[i], NULL, work, &wrong[i]) == 0);
-    }
-    for (i = 0; i < askers + bookers + 1; ++i) {
+    for (i = 0; i < threads_max; ++i) CHECK(pthread_create(&threads[i], NULL, work_of(i), &wrong[i]) == 0);
+    for (i = 0; i < threads_max; ++i) {
         CHECK(pthread_join(threads[i], NULL) == 0);
         CHECK(wrong[i] == 0);
     }
