@@ -150,7 +150,7 @@ func (c *Cluster) boundText(core *vga.Cluster, uid string, node vga.Node, text [
 	if err != nil {
 		return nil, err
 	}
-	annotations, err := c.Annotations(uid, time.Now())
+	annotations, err := c.annotations(uid, time.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +174,10 @@ func (c *Cluster) showReleased(uid string) error {
 func (c *Cluster) RotateLog() error {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	if err := c.log.flush(); err != nil || !c.log.isFull() || !c.isSettled() {
+	if err := c.log.flush(); err != nil || !c.log.isFull() {
+		return err
+	}
+	if err := c.settle(); err != nil || !c.isSettled() {
 		return err
 	}
 	return c.rotate()

@@ -17,11 +17,12 @@ ledger::ledger(cluster nodes) : cluster_{std::move(nodes)} {
                    "every kind of device has a mode, memory and compute");
     }
     records_.resize(cluster_.nodes.size());
+    ranks_.resize(cluster_.nodes.size());
     std::size_t total = 0;
     for (std::size_t i = 0; i < records_.size(); ++i) {
         records_[i].first = total;
         records_[i].count = static_cast<std::uint32_t>(cluster_.nodes[i].devices.size());
-        records_[i].rank = next_rank_++;
+        ranks_[i] = next_rank_++;
         total += records_[i].count;
     }
     states_.resize(total);

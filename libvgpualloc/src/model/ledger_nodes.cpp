@@ -121,6 +121,7 @@ node_index ledger::new_node_index() {
     const node_index where{cluster_.nodes.size()};
     cluster_.nodes.emplace_back();
     records_.emplace_back();
+    ranks_.emplace_back();
     records_.back().present = false;
     renew_version(where);
     note_added_node(where);
@@ -143,7 +144,7 @@ expected<node_index> ledger::add_node(node described) {
     } else {
         where = new_node_index();
         names_.emplace(change.described->name, where.value());
-        records_[where.at()].rank = next_rank_++;
+        ranks_[where.at()] = next_rank_++;
         change.where = where;
     }
     records_[where.at()].present = true;
@@ -292,7 +293,7 @@ void ledger::lay_out(node_index where, layout planned, node_change& change) {
     std::vector<device>& devices = cluster_.nodes[where.at()].devices;
     renew_version(where);
     if (planned.devices == devices) return;
-    if (kinds_of(devices) != kinds_of(planned.devices)) owner.rank = next_rank_++;
+    if (kinds_of(devices) != kinds_of(planned.devices)) ranks_[where.at()] = next_rank_++;
     move_shares(where, planned, change);
     for (std::uint32_t i = 0; i < owner.count; ++i) overcommitted_.erase({where.value(), i});
     place_devices(where, planned.devices);

@@ -65,7 +65,7 @@ void ledger::save_structure(node_index where, bool counted) {
                                   .waiting = owner.described ? std::make_unique<node>(*owner.described) : nullptr,
                                   .present = owner.present,
                                   .named = counted,
-                                  .rank = owner.rank,
+                                  .rank = ranks_[where.at()],
                                   .free_nodes = free_nodes_.size(),
                                   .event = events_.next()};
     undo_->steps.emplace_back(std::move(step));
@@ -134,7 +134,7 @@ void ledger::undo_log::undo(ledger& book, const structure_step& step) {
     book.place_devices(where, current.devices);
     owner.described = step.waiting ? std::make_unique<node>(*step.waiting) : nullptr;
     owner.present = step.present;
-    owner.rank = step.rank;
+    book.ranks_[where.at()] = step.rank;
     book.renew_version(where);
     undo(book, step.use);
     if (book.free_nodes_.size() > step.free_nodes) book.free_nodes_.pop_back();
@@ -150,6 +150,7 @@ void ledger::undo_log::undo(ledger& book, const added_step& step) {
     book.place_devices(step.where, {});
     book.cluster_.nodes.pop_back();
     book.records_.pop_back();
+    book.ranks_.pop_back();
     note_undone(book, step.event, {.where = step.where});
 }
 

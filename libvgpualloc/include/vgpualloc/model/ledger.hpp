@@ -137,7 +137,7 @@ public:
     [[nodiscard]] std::uint64_t version_of(node_index where) const noexcept { return records_[where.at()].version; }
     /// Equal scores go to the node of lower rank. Ranks are given in the order of the nodes; a node whose set of device
     /// kinds changes, or that is new, comes after all others.
-    [[nodiscard]] std::uint64_t rank_of(node_index where) const noexcept { return records_[where.at()].rank; }
+    [[nodiscard]] std::uint64_t rank_of(node_index where) const noexcept { return ranks_[where.at()]; }
     /// What of a placement the cluster does not have: its node, a device, a part that the device's mode knows, amounts
     /// within model/limits.hpp. Code none: all is there, free or not.
     [[nodiscard]] rejection_detail why_not_there(const placement& where) const;
@@ -210,7 +210,6 @@ private:
         std::size_t first = 0; ///< of its devices in states_ and services_
         std::uint32_t count = 0;
         std::uint64_t version = 0;
-        std::uint64_t rank = 0;
         std::unique_ptr<node> described; ///< what it was last said to be, where pods keep it from being that
         std::uint64_t saved_in = 0;      ///< the trial that keeps its former use
         bool present = true;
@@ -270,6 +269,7 @@ private:
 
     cluster cluster_;
     std::vector<node_record> records_;                               ///< by node
+    std::vector<std::uint64_t> ranks_;                               ///< by node; apart, as all are read at once
     std::vector<device_state> states_;                               ///< by place of the device
     std::vector<service_state> services_;                            ///< by place of the device
     std::map<std::uint32_t, std::vector<std::size_t>> free_extents_; ///< by number of devices
