@@ -446,3 +446,14 @@ func TestWhatIsNotEnabledServesNoPod(t *testing.T) {
 		t.Error(w.why)
 	}
 }
+
+// Where whole cards are given, a pod that names memory besides gets as many as it asks for (upstream gives one: Q25).
+func TestWhereCardsAreGivenByNumberTheMemoryOfAPodDoesNotCount(t *testing.T) {
+	capacity := amounts("cpu", "64", "memory", "256Gi", "pods", "110", "volcano.sh/gpu-number", "2", "volcano.sh/gpu-memory", "32000")
+	w := newWorld(t, seedConfiguration("deviceshare.GPUNumberEnable: true"), nil, []*v1.Node{util.BuildNode("a", capacity, nil)},
+		asking("pod", amounts("volcano.sh/gpu-number", "2", "volcano.sh/gpu-memory", "500"), nil, nil))
+	w.session(1)
+	if cards := w.annotation("pod", "volcano.sh/gpu-index"); cards != "0,1" {
+		t.Errorf("cards %q, expected 0,1; %s", cards, w.why["pod"])
+	}
+}

@@ -34,6 +34,11 @@ dialects::volcano::vnpu_config npus_of(const ascend_chip& chip) {
 
 } // namespace
 
+void apply_arguments(const dialects::volcano::plugin_arguments& arguments, dialect_config& config) {
+    config.exclusive_rules = arguments.exclusive_rules;
+    config.gpushare_by_number = arguments.gpu_number;
+}
+
 dialect_config make_dialect_config(const hardware_catalog& catalog) {
     dialect_config config;
     config.mig = std::make_shared<const mig_catalog>(catalog.mig);

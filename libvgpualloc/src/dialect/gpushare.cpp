@@ -228,12 +228,14 @@ private:
     /// The ways in which this pod is read.
     [[nodiscard]] ways ways_for(const kubernetes::pod& pod) const {
         if (!options_.way_by_pod) return {.memory = options_.memory_enabled, .number = options_.number_enabled};
+        bool memory = false;
         bool number = false;
         for (const kubernetes::container& container : pod.containers) {
-            if (container.limits.contains(options_.memory_name)) return {.memory = true};
+            memory = memory || container.limits.contains(options_.memory_name);
             number = number || container.limits.contains(options_.number_name);
         }
-        return {.memory = !number, .number = number};
+        const bool by_number = number && (options_.number_first || !memory);
+        return {.memory = !by_number, .number = by_number};
     }
 };
 
@@ -243,6 +245,8 @@ std::shared_ptr<const dialect> make(options configured) {
     return std::make_shared<const gpushare_dialect>(std::move(configured));
 }
 
-options options_of(const dialect_config& /*config*/) { return {.way_by_pod = true}; }
+options options_of(const dialect_config& config) {
+    return {.way_by_pod = true, .number_first = config.gpushare_by_number};
+}
 
 } // namespace vgpualloc::dialects::gpushare

@@ -30,7 +30,7 @@ expected<live_options> read_live_options(const live_option_texts& texts, const l
     if (texts.scheduler_config) {
         auto arguments = kube::parse_scheduler_config(*texts.scheduler_config, names.scheduler_config);
         if (!arguments) return unexpected(std::move(arguments).error());
-        result.config.exclusive_rules = arguments->exclusive_rules;
+        apply_arguments(*arguments, result.config);
         result.deviceshare = *std::move(arguments);
     }
     return result;

@@ -184,7 +184,7 @@ expected<loaded_input> load_kubernetes(const run_config& config) {
     if (!dialects) return unexpected(dialects.error());
     auto deviceshare = read_scheduler_config(config, loaded.files);
     if (!deviceshare) return unexpected(std::move(deviceshare).error());
-    if (*deviceshare) dialects->exclusive_rules = (*deviceshare)->exclusive_rules;
+    if (*deviceshare) apply_arguments(**deviceshare, *dialects);
     const auto objects = load_objects({vgputraces::resolve_trace_path(config.nodes)}, &loaded.files);
     if (!objects) return unexpected(objects.error());
     const auto state = make_empty_cluster(*objects, vgpualloc::dialect_set{*std::move(dialects)}, config.nodes);

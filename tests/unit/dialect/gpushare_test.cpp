@@ -143,6 +143,22 @@ TEST(gpushare_pod, only_the_enabled_way_counts) {
     EXPECT_EQ(both.error().code, error_code::unsupported);
 }
 
+TEST(gpushare_pod, of_one_that_names_both_resources_memory_counts_or_the_number) {
+    const auto pod = pod_of({limited(memory_resource, 100), limited(number_resource, 2)});
+    const auto by_memory = spoken::read_pod(pod, {.way_by_pod = true});
+    ASSERT_THAT(by_memory->containers, SizeIs(1));
+    EXPECT_EQ(by_memory->containers[0].count, 1);
+    EXPECT_EQ(by_memory->containers[0].memory, mib{100});
+    const auto by_cards = spoken::read_pod(pod, {.way_by_pod = true, .number_first = true});
+    ASSERT_THAT(by_cards->containers, SizeIs(1));
+    EXPECT_EQ(by_cards->containers[0].count, 2);
+    EXPECT_EQ(by_cards->containers[0].memory_percent, 100);
+    const auto memory_alone =
+        spoken::read_pod(pod_of({limited(memory_resource, 100)}), {.way_by_pod = true, .number_first = true});
+    ASSERT_THAT(memory_alone->containers, SizeIs(1));
+    EXPECT_EQ(memory_alone->containers[0].memory, mib{100});
+}
+
 TEST(gpushare_pod, amounts_that_do_not_fit_are_errors) {
     constexpr auto most = std::numeric_limits<std::int64_t>::max();
     for (const auto& pod : {pod_of({limited(memory_resource, -1)}), pod_of({}, {limited(memory_resource, -1)}),

@@ -30,6 +30,10 @@ TEST(live_options, every_text_counts) {
     EXPECT_EQ(options->device_policy, "binpack");
     EXPECT_EQ(options->config.devices.vgpu.count_name, "example.com/gpus");
     EXPECT_EQ(options->config.exclusive_rules.size(), 1U);
+    EXPECT_FALSE(options->config.gpushare_by_number);
+    EXPECT_TRUE(read_live_options({.scheduler_config = "tiers:\n- plugins:\n  - name: deviceshare\n    arguments:\n"
+                                                       "      deviceshare.GPUNumberEnable: true\n"})
+                    ->config.gpushare_by_number);
 }
 
 TEST(live_options, errors_name_the_text) {

@@ -38,7 +38,11 @@ struct dialect_config {
     std::vector<switched_off> off{};                          ///< by resource
     /// deviceshare.GPUExclusiveRules: pods with all labels of a rule share no card with each other.
     std::vector<kubernetes::text_map> exclusive_rules;
+    bool gpushare_by_number = false; ///< deviceshare.GPUNumberEnable
 };
+
+/// Takes in what arguments of deviceshare say of the dialects.
+void apply_arguments(const dialects::volcano::plugin_arguments& arguments, dialect_config& config);
 
 /// Without a device configuration.
 [[nodiscard]] dialect_config make_dialect_config(const hardware_catalog& catalog);

@@ -28,6 +28,7 @@ struct options {
     bool number_enabled = false; ///< pods get whole cards
     /// Instead of these two: every pod is read by the way whose resource it names, as manifests of any cluster are.
     bool way_by_pod = false;
+    bool number_first = false; ///< with way_by_pod: of a pod that names both the number counts, and else the memory
 
     bool operator==(const options&) const = default;
 };
@@ -47,7 +48,8 @@ struct options {
 /// - write_assignment: the time is in nanoseconds of Unix time.
 [[nodiscard]] std::shared_ptr<const dialect> make(options configured);
 
-/// Every pod is read by the way whose resource it names.
+/// Every pod is read by the way whose resource it names; of both by the number where the cluster's scheduler goes by
+/// it.
 [[nodiscard]] options options_of(const dialect_config& config);
 
 inline constexpr dialect_entry list_entry = make_dialect_entry<make, options_of>(
