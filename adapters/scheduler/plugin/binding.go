@@ -100,7 +100,7 @@ func (b *binder) PreBindRollBack(ctx context.Context, bind *cache.BindContext) {
 	if !decided {
 		return
 	}
-	present, err := b.lookTwice(ctx, bind.TaskInfo.Pod)
+	present, err := b.lookTwice(ctx, bind.TaskInfo.Pod, decision)
 	if err != nil {
 		klog.ErrorS(err, "A pod keeps its devices", "pod", klog.KObj(bind.TaskInfo.Pod), "node", decision.Node)
 		return
@@ -112,13 +112,10 @@ func (b *binder) PreBindRollBack(ctx context.Context, bind *cache.BindContext) {
 	if name := lockNameOf(decision.Annotations); b.lockNodes && name != "" {
 		kube.Report(unlockNode(ctx, b.client, decision.Node, name), "node", decision.Node)
 	}
-	if present != nil && present.Spec.NodeName == "" {
-		b.clean(ctx, present, decision)
-	}
 }
 
 // clean removes what Volcano writes on a pod, with its status, when it could not be bound. The API server refuses that if
-// the pod has changed meanwhile.
+// the pod has changed meanwhile. A binding that is still carried out afterwards writes its annotations again.
 func (b *binder) clean(ctx context.Context, present *v1.Pod, decision *live.Decision) {
 	removed := map[string]any{}
 	for name := range decision.Annotations {
@@ -138,12 +135,17 @@ const bindingShows, firstPause, longestPause = time.Second, 50 * time.Millisecon
 // all roles yet. A variable for tests.
 var forbiddenPatience = 10 * time.Second
 
-// lookTwice is the pod as it is, or nil if it is gone. That it is not bound counts only if it is so twice.
-func (b *binder) lookTwice(ctx context.Context, pod *v1.Pod) (*v1.Pod, error) {
+// lookTwice is the pod as it is, or nil if it is gone. That it is not bound counts only if it is so twice. Each time it
+// is cleaned, so that nobody sees annotations on a pod that waits for longer than that takes.
+func (b *binder) lookTwice(ctx context.Context, pod *v1.Pod, decision *live.Decision) (*v1.Pod, error) {
 	present, err := b.look(ctx, pod)
 	if present != nil && present.Spec.NodeName == "" {
+		b.clean(ctx, present, decision)
 		time.Sleep(bindingShows)
-		return b.look(ctx, pod)
+		present, err = b.look(ctx, pod)
+	}
+	if present != nil && present.Spec.NodeName == "" {
+		b.clean(ctx, present, decision)
 	}
 	return present, err
 }

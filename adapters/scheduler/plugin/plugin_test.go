@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
@@ -293,11 +295,24 @@ func TestAPodThatCouldNotBeBoundHasNothing(t *testing.T) {
 	if state, _ := s.engine.cluster.Pod("ns-p"); state != vga.PodCommitted {
 		t.Error(state)
 	}
+	// Volcano has written the annotations with the pod's status. They go at once, the devices when the answer cannot come any more.
 	object.Spec.NodeName = ""
+	object.Annotations = maps.Clone(decision.(*live.Decision).Annotations)
 	if _, err := pods.Update(context.Background(), object, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	asked.PreBindRollBack(context.Background(), bind)
+	done := make(chan struct{})
+	go func() { asked.PreBindRollBack(context.Background(), bind); close(done) }()
+	for deadline := time.Now().Add(10 * time.Second); len(object.Annotations) > 0 && time.Now().Before(deadline); {
+		time.Sleep(10 * time.Millisecond)
+		if object, err = pods.Get(context.Background(), "p", metav1.GetOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if state, _ := s.engine.cluster.Pod("ns-p"); len(object.Annotations) > 0 || state != vga.PodCommitted {
+		t.Errorf("annotations %v, state %v: expected that they go before the devices", object.Annotations, state)
+	}
+	<-done
 	if state, _ := s.engine.cluster.Pod("ns-p"); state != vga.PodWaiting {
 		t.Error(state)
 	}
