@@ -13,22 +13,49 @@ PAGE = Path(__file__).resolve().parent.parent / "docs/faults.md"
 INTRODUCTION = """# Faults of deviceshare, provoked
 
 Each row is a fault of upstream's plugin `deviceshare` that can be provoked through the API of a cluster ([compat.md](compat.md) has
-them by the same names, with the place in upstream's source). The same objects were created on a real kube-apiserver for
+those with a number, with the place in upstream's source). The same objects were created on a real kube-apiserver for
 vgpualloc-scheduler and for Volcano 1.14.1 with `deviceshare`, one after the other, on nodes that are played
 ([how](../adapters/scheduler/e2e/README.md)); what stands here are the annotations that the pods were then seen with. This page is
 written by `scripts/faults_table.py` from
 
 ```
-bash scripts/e2e.sh faults -schedule-period 300ms
-bash scripts/e2e.sh --scheduler stock faults -schedule-period 300ms
+bash scripts/e2e.sh faults -schedule-period 100ms
+bash scripts/e2e.sh --scheduler stock faults -schedule-period 100ms
 ```
 
-Of {rows} faults {stock} were seen with stock Volcano and {ours} with ours. Where stock shows none the row says what 1.14.1 does by now, or what
-happens by chance (Q22).
+Where a row says "with", both schedulers were started anew with these arguments of `deviceshare`, which ours takes under the same
+names; else they had the files in `adapters/scheduler/e2e/conf`. compat.md describes upstream's code of August 2026, and 1.14.1
+is older: where stock shows no fault, or another form of it, the row says so.
+
+Of {rows} rows {stock} show a fault with stock Volcano and {ours} with ours.
 
 | fault | what it is | with stock | stock gave | ours gave |
 |---|---|---|---|---|
 """
+NOT_PROVOKED_HEAD = """
+## Not provoked
+
+| fault | why not |
+|---|---|
+"""
+# Of each number of compat.md that has no row above: why.
+NOT_PROVOKED = {
+    "Q20": "Volcano 1.14.1 has no rules of exclusive use: `deviceshare.GPUExclusiveRules` came later, so there is nothing to compare with.",
+}
+# Why stock shows no fault, or what is particular to how it shows.
+NOTES = {
+    "Q2": "1.14.1 counts every container on a hami-core card",
+    "Q7": "1.14.1 gives nothing back at all; the API server was told by an admission policy to refuse pod a's annotation",
+    "Q9": "1.14.1 counts a pod until it has gone",
+    "Q10": "1.14.1 scores nodes as it should, and does not choose cards by it: row spread",
+    "Q7b": "pod a asks for no card, and is bound with none",
+    "Q12": "memory is asked for as 50 %",
+    "Q13": "the same pod twice",
+    "Q15": "which cards is chance",
+    "Q19": "the first pod c asked for 4 cores, waited and was deleted; the pod c that is seen asks for 2 at level high, as a and b",
+    "Q21": "1.14.1 books no chip before the annotation is back, not even within the session",
+    "Q26": "1.14.1 refuses such a node",
+}
 
 
 def seen(row):
@@ -41,8 +68,17 @@ def seen(row):
         else:
             parts.append(f"{name}: waits" + (f", and has {given}" if given else ""))
     if row.get("scheduler_ended"):
-        parts.append("the scheduler ended: " + row["scheduler_ended"].split(" [recovered")[0].replace("|", "/"))
+        parts.append("the scheduler ended: " + row["scheduler_ended"].replace(" [recovered, repanicked]", "").replace("|", "/"))
     return "; ".join(parts)
+
+
+def what(row):
+    words = row["what"]
+    if row["with"]:
+        words += f" (with `{row['with']}`)"
+    if row["id"] in NOTES:
+        words += f"; {NOTES[row['id']]}"
+    return words
 
 
 def main():
@@ -50,14 +86,21 @@ def main():
         sys.exit(__doc__)
     ours, stock = (json.loads(Path(path).read_text()) for path in sys.argv[1:])
     by_id = {row["id"]: row for row in ours}
+    if [row["id"] for row in ours] != [row["id"] for row in stock]:
+        sys.exit(f"{sys.argv[1]} and {sys.argv[2]} have different faults, expected two whole runs of one version")
+    for row in ours + stock:
+        if row.get("error"):
+            sys.exit(f"fault {row['id']} has the error {row['error']!r}, expected that it was played to its end")
     lines = [
-        f"| {row['id']} | {row['what']} | {'**yes**' if row['there'] else 'no'} | {seen(row)} | "
+        f"| {row['id']} | {what(row)} | {'**yes**' if row['there'] else 'no'} | {seen(row)} | "
         f"{'**the fault**: ' if by_id[row['id']]['there'] else ''}{seen(by_id[row['id']])} |"
-        for row in stock if row["id"] in by_id
+        for row in stock
     ]
     counts = {"rows": len(lines), "stock": sum(row["there"] for row in stock), "ours": sum(row["there"] for row in ours)}
+    page = INTRODUCTION.format(**counts) + "\n".join(lines) + "\n"
+    page += NOT_PROVOKED_HEAD + "\n".join(f"| {name} | {reason} |" for name, reason in NOT_PROVOKED.items()) + "\n"
     temporary = PAGE.with_suffix(".part")
-    temporary.write_text(INTRODUCTION.format(**counts) + "\n".join(lines) + "\n")
+    temporary.write_text(page)
     os.replace(temporary, PAGE)
 
 

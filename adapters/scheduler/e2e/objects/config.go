@@ -40,6 +40,15 @@ const DeviceConfigYAML = `nvidia:
     - group: group-1
       geometries:
       - {name: 1g.18gb, memory: 18432, count: 7}
+  - models: ["A100-TWICE"] # two groups of one name
+    allowedGeometries:
+    - group: half
+      geometries:
+      - {name: 1g.5gb, memory: 5120, count: 1}
+    - group: half
+      geometries:
+      - {name: 2g.10gb, memory: 10240, count: 1}
+      - {name: 3g.20gb, memory: 20480, count: 1}
 vnpus:
 - chipName: 310P3
   commonWord: Ascend310P

@@ -53,12 +53,17 @@ func npu(count, memory int) objects.Limits {
 	return limits
 }
 
-// A step posts one pod, a whole group, or deletes a pod.
+// A step posts one pod, a whole group, or deletes pods.
 type step struct {
 	pods   []string
 	specs  []objects.PodSpec
-	remove string
+	alone  bool     // each pod of the group may start without the others
+	remove []string // names
+	change bool     // the node gets another label: stock then counts anew, by the pods' annotations alone
 }
+
+// Stock counts a pod twice until its node changes (counted-twice). Faults that this would hide have the node change first.
+var nodeChanges = step{change: true}
 
 func one(name string, spec objects.PodSpec) step {
 	return step{pods: []string{name}, specs: []objects.PodSpec{spec}}
@@ -68,7 +73,17 @@ func both(first, second objects.PodSpec) step {
 	return step{pods: []string{"a", "b"}, specs: []objects.PodSpec{first, second}}
 }
 
-func without(name string) step { return step{remove: name} }
+func without(names ...string) step { return step{remove: names} }
+
+// several posts equal pods "a", "b", … that are scheduled in one session and do not need each other.
+func several(count int, spec objects.PodSpec) step {
+	result := step{alone: true}
+	for i := range count {
+		result.pods = append(result.pods, string(rune('a'+i)))
+		result.specs = append(result.specs, spec)
+	}
+	return result
+}
 
 // script provokes a fault with one node and steps.
 func script(node func(name string) objects.NodeWithExtras, wrong func(map[string]seen) bool, steps ...step) func(context.Context, *stage) (bool, error) {
@@ -76,23 +91,38 @@ func script(node func(name string) objects.NodeWithExtras, wrong func(map[string
 		if err := stage.add(ctx, node(stage.prefix)); err != nil {
 			return false, err
 		}
-		for _, each := range steps {
-			var err error
-			if each.remove != "" {
-				err = stage.remove(ctx, each.remove)
-			} else {
-				specs := map[string]objects.PodSpec{}
-				for i, name := range each.pods {
-					specs[name] = each.specs[i]
-				}
-				err = stage.group(ctx, len(each.pods), specs, each.pods...)
-			}
-			if err != nil {
-				return false, err
-			}
+		if err := stage.play(ctx, steps...); err != nil {
+			return false, err
 		}
 		return wrong(stage.seen), nil
 	}
+}
+
+// play takes one step after the other.
+func (stage *stage) play(ctx context.Context, steps ...step) error {
+	for _, each := range steps {
+		var err error
+		switch {
+		case each.change:
+			err = stage.change(ctx)
+		case len(each.remove) > 0:
+			err = stage.remove(ctx, each.remove...)
+		default:
+			specs := map[string]objects.PodSpec{}
+			for i, name := range each.pods {
+				specs[name] = each.specs[i]
+			}
+			needed := len(each.pods)
+			if each.alone {
+				needed = 1
+			}
+			err = stage.group(ctx, needed, specs, each.pods...)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func vgpuNode(mode string, count int) func(string) objects.NodeWithExtras {
@@ -108,6 +138,16 @@ func cardNode(cards ...objects.Card) func(string) objects.NodeWithExtras {
 func twoTypes(name string) objects.NodeWithExtras {
 	return objects.VolcanoCards(name, []objects.Card{{UUID: "GPU-" + name + "-a", Mode: "hami-core"},
 		{UUID: "GPU-" + name + "-h", Mode: "hami-core", Type: "NVIDIA H100", Memory: 81559}})
+}
+
+// uuidsInUUIDs has eight cards whose ids begin with each other's. The last is the only A100.
+func uuidsInUUIDs(name string) objects.NodeWithExtras {
+	var cards []objects.Card
+	for count := 1; count <= 8; count++ {
+		cards = append(cards, objects.Card{UUID: "GPU-" + "12345678"[:count], Mode: "hami-core", Type: "NVIDIA H100"})
+	}
+	cards[len(cards)-1].Type = ""
+	return objects.VolcanoCards(name, cards)
 }
 
 func onA100(spec objects.PodSpec) objects.PodSpec {
@@ -148,7 +188,16 @@ var faults = []fault{
 		group := func(look seen) string { return strings.Split(instanceOf(look), "-")[0] }
 		return pods["a"].Bound && pods["b"].Bound && group(pods["a"]) != group(pods["b"])
 	}, both(card(5000), card(20000)))},
-	{"Q2", "of two containers on a card one is counted", script(twoTypes, bound("b"), one("a", onA100(cards(memoryOnly(4000), memoryOnly(4000)))), one("b", onA100(card(36000))))},
+	{"Q3", "what a gang that was given up had been given stays booked", script(twoTypes, waits("c"),
+		both(onA100(card(30000)), onA100(card(30000))), without("a", "b"), one("c", onA100(card(30000))))},
+	{"Q7", "what was booked for a pod on which it could not be recorded stays booked", script(twoTypes, waits("b"),
+		one("a", onA100(card(30000))), without("a"), one("b", onA100(card(30000))))},
+	{"Q7b", "a count of 0 books a card", script(twoTypes, waits("b"),
+		one("a", onA100(cards(objects.Limits{"volcano.sh/vgpu-number": 0, "volcano.sh/vgpu-memory": 30000}))), one("b", onA100(card(30000))))},
+	{"Q7b-ascend", "a pod that asks for 0 Ascend cards gets one", script(npuNode(1), func(pods map[string]seen) bool { return pods["a"].Given != "" },
+		one("a", cards(npu(0, 3072))))},
+	{"Q8", "whether a pod fits depends on whether somebody has changed the node", changedNode},
+	{"Q2", "of two containers on a card one is counted", script(twoTypes, bound("b"), one("a", onA100(cards(memoryOnly(4000), memoryOnly(4000)))), nodeChanges, one("b", onA100(card(36000))))},
 	{"Q2b", "of an Ascend pod's second container the first card is not counted", script(npuNode(4), bound("b"), one("a", cards(npu(2, 0), npu(2, 0))), one("b", cards(npu(1, 0))))},
 	{"Q4", "a container without devices leaves no place in the annotation", script(vgpuNode("hami-core", 1), func(pods map[string]seen) bool {
 		return !strings.HasPrefix(pods["a"].Given, ";")
@@ -165,16 +214,27 @@ var faults = []fault{
 		if err := stage.pod(ctx, "a", leaving); err != nil {
 			return false, err
 		}
+		if err := stage.change(ctx); err != nil {
+			return false, err
+		}
 		if err := stage.tellToEnd(ctx, "a"); err != nil {
 			return false, err
 		}
 		err := stage.pod(ctx, "b", onA100(card(30000)))
 		return stage.there("a") && stage.seen["b"].Bound, err
 	}},
-	{"Q11", "an Ascend pod that asks for more than a card gets a full one", script(npuNode(1), bound("b"), one("a", cards(npu(1, 0))), one("b", cards(npu(1, 30000))))},
+	{"Q11", "an Ascend pod that asks for more than a card gets a full one", script(npuNode(1), bound("b"), one("a", cards(npu(1, 0))), nodeChanges, one("b", cards(npu(1, 30000))))},
+	{"Q16", "a 310P pod whose cores make no template is bound without a chip", script(chipNode(1), bound("a"), one("a", chip("", 3)))},
+	{"Q17", "a 310P pod that finds no chip is bound without one", script(chipNode(1), bound("b"), one("a", chip("yes", 4)), one("b", chip("yes", 4)))},
+	{"Q19", "a 310P pod is cut smaller because of a mark that an earlier pod of its name has left", script(chipNode(1), func(pods map[string]seen) bool {
+		return strings.Contains(pods["c"].Given, "_1c")
+	}, one("a", high(chip("", 2))), one("b", high(chip("", 2))), one("c", high(chip("", 4))), without("c"), one("c", high(chip("", 2))))},
+	{"Q21", "a chip is given again before the annotation of the first pod has come back", script(chipNode(2), func(pods map[string]seen) bool {
+		return !pods["b"].Bound || pods["a"].Given == pods["b"].Given
+	}, both(chip("", 8), chip("", 8)))},
 	{"Q18", "a 310P node takes pods of one template at a time", script(chipNode(2), waits("b"), one("a", chip("", 1)), one("b", chip("", 2)))},
-	{"Q22", "a card is found by a part of its uuid (one of two, by chance)", script(cardNode(objects.Card{UUID: "GPU-1", Mode: "hami-core", Type: "NVIDIA H100"}, objects.Card{UUID: "GPU-12", Mode: "hami-core"}),
-		bound("b"), one("a", onA100(card(30000))), one("b", onA100(card(30000))))},
+	{"Q22", "a card is found by a part of its uuid (one of eight, by chance)", script(uuidsInUUIDs,
+		bound("b"), one("a", onA100(card(30000))), nodeChanges, one("b", onA100(card(30000))))},
 	{"Q24", "an empty item of a list of types matches every card", script(vgpuNode("hami-core", 1), bound("a"), one("a", annotated(card(4000), "nvidia.com/use-gputype", "H100,")))},
 	{"Q26", "a 310P node without baseDeviceInfos is used", script(func(name string) objects.NodeWithExtras {
 		node := objects.MindCluster310P(name, 1)
@@ -189,7 +249,9 @@ var faults = []fault{
 		return pods["a"].Bound && !strings.Contains(pods["a"].Given, ";")
 	}, one("a", chip("", 2, 2)))},
 	{"Q30", "a pod that asks for mps gets no card of that mode", script(vgpuNode("mps", 1), waits("a"), one("a", annotated(card(4000), "volcano.sh/vgpu-mode", "mps")))},
-	{"Q31", "containers that fit in another order are refused", script(vgpuNode("mig", 1), waits("a"), one("a", cards(memoryOnly(3000), memoryOnly(20000))))},
+	{"Q31", "containers that fit in another order are refused", script(cardNode(
+		objects.Card{UUID: "GPU-small", Mode: "hami-core", Memory: 10000}, objects.Card{UUID: "GPU-large", Mode: "hami-core"}),
+		waits("a"), one("a", cards(memoryOnly(3000), memoryOnly(40000))))},
 	{"left-behind", "a gang that is given up keeps annotations of devices", func(ctx context.Context, stage *stage) (bool, error) {
 		if err := stage.add(ctx, objects.Volcano(stage.prefix, "hami-core", 1)); err != nil {
 			return false, err
@@ -216,6 +278,8 @@ var faults = []fault{
 			"volcano.sh/vgpu-node", other.Node.Name, "volcano.sh/bind-phase", "allocating", "volcano.sh/vgpu-time", "1", "volcano.sh/bind-time", "1"))
 		return stage.seen["a"].Bound && stage.seen["a"].Given == ids, err
 	}},
+	{"counted-twice", "a pod is counted twice until its node changes", script(twoTypes, waits("b"), one("a", onA100(card(15000))), one("b", onA100(card(15000))))},
+	{"counted-after", "a pod that has gone is still counted until its node changes", script(twoTypes, waits("b"), one("a", onA100(card(30000))), without("a"), one("b", onA100(card(30000))))},
 	{"preempt", "pods are evicted for one that then gets no place", preemptOne},
 	{"Q14", "a registration with a hole ends the scheduler", func(ctx context.Context, stage *stage) (bool, error) {
 		node := objects.VolcanoCards(stage.prefix, []objects.Card{{UUID: "GPU-0", Mode: "hami-core"}, {UUID: "GPU-1", Mode: "hami-core"}})
@@ -226,6 +290,16 @@ var faults = []fault{
 		}
 		before := stage.env.Crashes()
 		err := stage.pod(ctx, "a", card(4000))
+		return stage.env.Crashes() > before, err
+	}},
+	{"Q1d", "of two groups of one name an instance of the second is given, and read as one of the first", func(ctx context.Context, stage *stage) (bool, error) {
+		before := stage.env.Crashes()
+		given, err := script(cardNode(objects.Card{UUID: "GPU-twice", Type: "NVIDIA A100-TWICE", Mode: "mig"}), bound("a"), one("a", card(20000)))(ctx, stage)
+		return given || stage.env.Crashes() > before, err
+	}},
+	{"forged", "an annotation that a user has written ends the scheduler", func(ctx context.Context, stage *stage) (bool, error) {
+		before := stage.env.Crashes()
+		_, err := script(vgpuNode("hami-core", 1), bound("a"), one("a", annotated(card(4000), "volcano.sh/vgpu-ids-new", "GPU,")))(ctx, stage)
 		return stage.env.Crashes() > before, err
 	}},
 }

@@ -3,11 +3,13 @@ package scenario
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"vgpualloc.example/adapters/scheduler/e2e/objects"
 )
@@ -41,7 +43,7 @@ func (look seen) String() string {
 	}
 }
 
-var assignments = []string{"volcano.sh/vgpu-ids-new", "hami.io/Ascend310P-devices-allocated", "huawei.com/npu-core"}
+var assignments = []string{"volcano.sh/vgpu-ids-new", "hami.io/Ascend310P-devices-allocated", "huawei.com/npu-core", "volcano.sh/gpu-index"}
 
 // add posts a node of the stage. Its name begins with the stage's, and pods are held to it by a label.
 func (stage *stage) add(ctx context.Context, node objects.NodeWithExtras) error {
@@ -67,7 +69,10 @@ func (stage *stage) group(ctx context.Context, needed int, specs map[string]obje
 		spec.Name, spec.Group = stage.prefix+"-"+name, group
 		spec.NodeSelector = map[string]string{"e2e/stage": stage.prefix}
 		unit.Pods = append(unit.Pods, objects.Pod(spec))
-		stage.pods = append(stage.pods, name)
+		// A name may come back after its first pod has gone; what is seen last counts.
+		if !slices.Contains(stage.pods, name) {
+			stage.pods = append(stage.pods, name)
+		}
 	}
 	if err := stage.env.Submit(ctx, []Unit{unit}, 0); err != nil {
 		return err
@@ -80,8 +85,11 @@ func (stage *stage) settle(ctx context.Context) error {
 	if stage.env.Plane.Scheduler.Pid() == 0 {
 		return nil
 	}
-	first, deadline := -1, time.Now().Add(20*time.Second)
+	first, deadline, crashes := -1, time.Now().Add(20*time.Second), stage.env.Crashes()
 	for {
+		if stage.env.Crashes() > crashes+1 {
+			break // started again, it has ended again, and so it will go on
+		}
 		now, err := stage.env.Plane.Sessions()
 		if err == nil && (first < 0 || now < first) {
 			first = now
@@ -97,6 +105,17 @@ func (stage *stage) settle(ctx context.Context) error {
 		}
 	}
 	return stage.look(ctx)
+}
+
+// change gives the stage's nodes another label.
+func (stage *stage) change(ctx context.Context) error {
+	label := fmt.Appendf(nil, `{"metadata":{"labels":{"e2e/changed":"%d"}}}`, time.Now().UnixNano())
+	for _, node := range stage.nodes {
+		if _, err := stage.env.Client.CoreV1().Nodes().Patch(ctx, node.Node.Name, types.MergePatchType, label, metav1.PatchOptions{}); err != nil {
+			return err
+		}
+	}
+	return stage.settle(ctx)
 }
 
 func (stage *stage) starting() int {
