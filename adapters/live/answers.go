@@ -128,17 +128,26 @@ func (a *Answers) Scores() map[string]float64 {
 func (a *Answers) take(written []vga.Answer, ranks []uint64) {
 	a.reasons, a.scores = make([]uint8, len(written)), make([]float64, len(written))
 	a.ranks = ranks
+	renewed := false
 	closest := make([]*vga.Answer, vga.Reasons())
 	for number := range written {
 		answer := &written[number]
 		a.reasons[number] = uint8(answer.Reason)
-		switch answer.Reason {
-		case vga.NodeGone:
+		if answer.Reason == vga.NodeGone {
 			continue
+		}
+		if number >= len(a.ranks) || a.ranks[number] != answer.Rank { // nearly always they are what they were
+			if !renewed {
+				a.ranks = append(make([]uint64, 0, len(written)), a.ranks[:min(len(a.ranks), len(written))]...)
+				a.ranks = a.ranks[:len(written)]
+				renewed = true
+			}
+			a.ranks[number] = answer.Rank
+		}
+		switch answer.Reason {
 		case vga.Fits:
 			a.fitting++
 			a.scores[number] = answer.Score
-			a.takeRank(number, answer.Rank)
 			if answer.Compromise != 0 && a.compromises == nil {
 				a.compromises = make([]int32, len(written))
 			}
@@ -161,17 +170,6 @@ func (a *Answers) take(written []vga.Answer, ranks []uint64) {
 			a.words[vga.Reason(reason)] = describe(answer)
 		}
 	}
-}
-
-// takeRank keeps a rank: nearly always the one that it was when others were asked.
-func (a *Answers) takeRank(number int, rank uint64) {
-	if number < len(a.ranks) && a.ranks[number] == rank {
-		return
-	}
-	ranks := make([]uint64, len(a.reasons))
-	copy(ranks, a.ranks)
-	ranks[number] = rank
-	a.ranks = ranks
 }
 
 func describe(answer *vga.Answer) string {

@@ -167,6 +167,9 @@ func (c *Cluster) Commit(uid string) error {
 func (c *Cluster) Release(uid string) error {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
+	if err := c.settle(); err != nil {
+		return err
+	}
 	if err := c.core.Release(uid); err != nil {
 		return err
 	}

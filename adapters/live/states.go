@@ -33,8 +33,11 @@ type reservation struct {
 	decided  time.Time
 }
 
-// begin is a change that cannot be taken back. The core has no reservation that is taken back.
+// begin is a change that cannot be taken back, after settle().
 func (s *states) begin() {
+	if s.held < len(s.reservations) {
+		panic("the core has changed before it was told of what is taken back")
+	}
 	s.last++
 	s.now = s.last
 	s.reservations, s.held = s.reservations[:0], 0
