@@ -59,6 +59,19 @@ class Snapshot(CliTest):
             self.assertIn(expected, text)
         self.assertEqual(found["pods"]["on_unknown_nodes"], 1)
 
+    def test_what_kubectl_apply_leaves_on_objects_is_no_difference(self):
+        """The copy of what was applied is left out of the file, of nodes and of pods that run or wait."""
+        key = "kubectl.kubernetes.io/last-applied-configuration"
+        objects = [gpu_node("a"), on_card("runs", "a", 0, 20000), pod("waits", vgpu(1))]
+        for entry in objects:
+            entry["metadata"].setdefault("annotations", {})[key] = json.dumps(entry) + "\n"
+        out = self.root / "s" / "snapshot.json"
+        self.assert_done(self.vgpusim("snapshot", self.cluster(*objects), "--out", out))
+        text = out.read_text(encoding="utf-8")
+        self.assertNotIn(key, text)
+        for entry in objects:
+            self.assertIn(entry["metadata"]["name"], text)
+
     def test_files_add_up(self):
         found = self.report(self.cluster(gpu_node("a"), name="n.json"),
                             self.cluster(on_card("r", "a", 0, 10), name="p.json"))

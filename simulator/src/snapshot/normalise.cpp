@@ -103,14 +103,13 @@ void drop_empty_items(document& object, const char* list) {
     if (items.empty()) std::erase_if(spec.members, [&](const auto& member) { return member.first == list; });
 }
 
-/// kubectl's copy of what it was last told to apply says everything twice.
+/// kubectl's copy of what it was last told to apply says everything twice, and nothing is decided by it.
+constexpr const char* applied_copy = "kubectl.kubernetes.io/last-applied-configuration";
+
 void drop_copy(document& object) {
     document& metadata = object["metadata"];
     if (!metadata.is_map() || metadata.find("annotations") == nullptr) return;
-    document& annotations = metadata["annotations"];
-    std::erase_if(annotations.members, [](const auto& member) {
-        return member.first == "kubectl.kubernetes.io/last-applied-configuration";
-    });
+    std::erase_if(metadata["annotations"].members, [](const auto& member) { return member.first == applied_copy; });
 }
 
 document headed(const document& from, const std::string& kind) {
@@ -236,12 +235,17 @@ expected<std::vector<kube::manifest>> manifests_of(const document& list, const s
 
 namespace {
 
-/// What of a pod decides: not where it was read.
+vgpualloc::kubernetes::pod without_copy(vgpualloc::kubernetes::pod object) {
+    object.annotations.erase(applied_copy);
+    return object;
+}
+
+/// What of a pod decides: not where it was read, and not what is left out on purpose.
 bool same_pod(const kube::snapshot_pod& left, const kube::snapshot_pod& right) {
-    return left.full_name() == right.full_name() && left.dialect == right.dialect && left.object == right.object &&
-           left.request == right.request && left.rules_ignored == right.rules_ignored &&
-           left.scheduler_name == right.scheduler_name && left.terminating == right.terminating &&
-           left.failure.has_value() == right.failure.has_value();
+    return left.full_name() == right.full_name() && left.dialect == right.dialect &&
+           without_copy(left.object) == without_copy(right.object) && left.request == right.request &&
+           left.rules_ignored == right.rules_ignored && left.scheduler_name == right.scheduler_name &&
+           left.terminating == right.terminating && left.failure.has_value() == right.failure.has_value();
 }
 
 } // namespace
