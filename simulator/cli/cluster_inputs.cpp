@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "vgpualloc/live/live_options.hpp"
 #include "vgpuformats/input.hpp"
 
 namespace vgpusim::cli {
@@ -11,6 +12,17 @@ using vgpualloc::error;
 using vgpualloc::error_code;
 using vgpualloc::expected;
 using vgpualloc::unexpected;
+
+CLI::Validator filled() {
+    return {[](const std::string& value) { return value.empty() ? std::string{"got '\"\"', expected a value"} : ""; },
+            ""};
+}
+
+expected<vgpualloc::kube::scheduler_config> load_scheduler_config(const std::string& path) {
+    const auto input = vgpuformats::read_input(path);
+    if (!input) return unexpected(input.error());
+    return vgpualloc::read_scheduler_config(input->text, path);
+}
 
 void add_catalog_files(CLI::App& command, std::vector<std::string>& to) {
     command

@@ -5,10 +5,12 @@
 #include <vector>
 
 #include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/kube/scheduler_config.hpp"
 #include "vgpusim/workload/cluster_files.hpp"
 
 namespace CLI {
 class App;
+class Validator;
 } // namespace CLI
 
 namespace vgpusim::cli {
@@ -23,6 +25,12 @@ struct named_input {
 [[nodiscard]] vgpualloc::expected<void> read_stdin_once(const std::vector<named_input>& inputs);
 void add_inputs(std::vector<named_input>& to, const std::string& option, const std::vector<std::string>& paths);
 void add_inputs(std::vector<named_input>& to, const dialect_files& files);
+
+/// A value that is not empty.
+[[nodiscard]] CLI::Validator filled();
+
+/// Volcano's scheduler configuration in a file. Errors: those of reading it, and of read_scheduler_config().
+[[nodiscard]] vgpualloc::expected<vgpualloc::kube::scheduler_config> load_scheduler_config(const std::string& path);
 
 /// Adds --file.
 void add_catalog_files(CLI::App& command, std::vector<std::string>& to);

@@ -15,7 +15,6 @@
 #include "commands.hpp"
 #include "seed_option.hpp"
 #include "vgpualloc/explain/words.hpp"
-#include "vgpualloc/kube/scheduler_config.hpp"
 #include "vgpuformats/input.hpp"
 
 namespace vgpusim::cli {
@@ -142,6 +141,32 @@ expected<void> check_node(const snapshot& state, const std::string& name) {
     return unexpected(unknown("--node", name, "a node of the cluster: " + some_of(names)));
 }
 
+/// Has nodes and devices ranked as the scheduler does that is configured so. What the command line says goes before
+/// what plugin vgpualloc is told; deviceshare ranks by its own.
+expected<void> rank_as(const kube::scheduler_config& scheduler, options& chosen) {
+    explaining::explain_options& explain = chosen.explain;
+    if (scheduler.own) {
+        if (explain.policy.empty()) explain.policy = scheduler.own->policy;
+        if (explain.policy.empty()) explain.policy = explaining::default_policy;
+        if (explain.device_policy.empty()) explain.device_policy = scheduler.own->device_policy;
+        explain.served = scheduler.deviceshare;
+        explain.is_scheduler = true; // what that scheduler would do is what is asked
+        return {};
+    }
+    for (const auto& [option, value] :
+         {std::pair{"--policy", &explain.policy}, std::pair{"--device-policy", &explain.device_policy}}) {
+        if (value->empty()) continue;
+        return unexpected(error{.code = error_code::unsupported,
+                                .where = option,
+                                .field = "",
+                                .value = *value,
+                                .expected = "--scheduler-config with plugin vgpualloc, or without " +
+                                            std::string{option} + ": plugin deviceshare ranks in its own way"});
+    }
+    explain.deviceshare = scheduler.deviceshare;
+    return {};
+}
+
 /// Prints what is said of each pod as soon as it is known. Returns the errors of those that cannot be explained.
 std::vector<error> print_each(const snapshot& cluster, pods_asked_for wanted, const options& chosen) {
     explaining::explain_layout layout{.node = chosen.node, .warnings = cluster.warnings};
@@ -177,12 +202,17 @@ expected<std::vector<error>> run(options chosen) {
     auto config = load_dialects(chosen.dialects);
     if (!config) return unexpected(config.error());
     if (!chosen.scheduler_config.empty()) {
-        const auto input = vgpuformats::read_input(chosen.scheduler_config);
-        if (!input) return unexpected(input.error());
-        auto read = kube::parse_scheduler_config(input->text, chosen.scheduler_config);
-        if (!read) return unexpected(read.error());
-        config->exclusive_rules = read->exclusive_rules;
-        chosen.explain.deviceshare = *std::move(read);
+        const auto scheduler = load_scheduler_config(chosen.scheduler_config);
+        if (!scheduler) return unexpected(scheduler.error());
+        apply_arguments(scheduler->deviceshare, *config);
+        if (auto ranks = rank_as(*scheduler, chosen); !ranks) return unexpected(std::move(ranks).error());
+    }
+    if (!chosen.explain.device_policy.empty() && chosen.explain.policy.empty()) {
+        return unexpected(error{.code = error_code::missing,
+                                .where = "--device-policy",
+                                .field = "",
+                                .value = chosen.explain.device_policy,
+                                .expected = "--policy beside it, or a scheduler configuration that has one"});
     }
     const auto objects = load_objects(chosen.cluster);
     if (!objects) return unexpected(objects.error());
@@ -209,12 +239,17 @@ void add_explain(CLI::App& app, int& exit_code) {
     command->add_option("--pod", chosen->pod, "A pending pod of the cluster (namespace/name, or name) or a manifest")
         ->type_name("POD|FILE")
         ->required();
-    CLI::Option* policy =
-        command
-            ->add_option("--policy", chosen->explain.policy,
-                         "Policy that ranks nodes and devices (vgpusim policies). Default: as HAMi ranks for its "
-                         "pods, fgd for others")
-            ->type_name("POLICY");
+    command
+        ->add_option("--policy", chosen->explain.policy,
+                     "Policy that ranks nodes and devices (vgpusim policies). Default: that of --scheduler-config; "
+                     "without it as HAMi ranks for its pods, fgd for others")
+        ->type_name("POLICY")
+        ->check(filled());
+    command
+        ->add_option("--device-policy", chosen->explain.device_policy,
+                     "Policy for the choice of devices on a node; default: that of --scheduler-config, or --policy")
+        ->type_name("POLICY")
+        ->check(filled());
     chosen->explain.seed = default_seed;
     add_seed(*command, "For policies that draw", [chosen](std::uint64_t seed) {
         chosen->explain.seed = seed;
@@ -222,9 +257,10 @@ void add_explain(CLI::App& app, int& exit_code) {
     add_dialect_files(*command, chosen->dialects);
     command
         ->add_option("--scheduler-config", chosen->scheduler_config,
-                     "Volcano's volcano-scheduler.conf, or its ConfigMap: plugin deviceshare ranks as it says")
+                     "Volcano's volcano-scheduler.conf, or its ConfigMap: plugin vgpualloc or deviceshare ranks as it "
+                     "says")
         ->type_name("FILE")
-        ->excludes(policy);
+        ->check(filled());
     command->add_option("--node", chosen->node, "Show this node only")->type_name("NODE");
     command->add_flag("--all", chosen->all, "Show all nodes; as text only the first 20 are shown");
     command->add_flag("--json", chosen->json, "As JSON, with everything");

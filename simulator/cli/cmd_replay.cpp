@@ -111,19 +111,28 @@ void add_replay(CLI::App& app, int& exit_code) {
                      "Instead of the log's policy (vgpusim policies). This or one of the four below: pods go where it "
                      "has them go; without any, what the core decides is compared with the log, and the exit code is "
                      "1 if something differs")
-        ->type_name("POLICY");
+        ->type_name("POLICY")
+        ->check(filled());
     command->add_option("--device-policy", chosen->device_policy, "Instead of the log's policy for devices of a node")
-        ->type_name("POLICY");
-    command->add_option("--catalog", chosen->catalog, "Instead of the log's catalog file")->type_name("FILE");
+        ->type_name("POLICY")
+        ->check(filled());
+    command->add_option("--catalog", chosen->catalog, "Instead of the log's catalog file")
+        ->type_name("FILE")
+        ->check(filled());
     command->add_option("--device-config", chosen->device_config, "Instead of the log's device configuration")
-        ->type_name("FILE");
-    command->add_option("--scheduler-config", chosen->scheduler_config, "Instead of the log's scheduler configuration")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->check(filled());
+    command
+        ->add_option("--scheduler-config", chosen->scheduler_config,
+                     "Instead of the log's scheduler configuration, and with plugin vgpualloc in it of its policies")
+        ->type_name("FILE")
+        ->check(filled());
     command->add_flag("--json", chosen->json, "As JSON, with all differences");
     command
         ->add_option("--out", chosen->out,
                      "Also write replay.json, replay.txt and differences.jsonl, or pods.jsonl, into this folder")
-        ->type_name("DIR");
+        ->type_name("DIR")
+        ->check(filled());
     command->callback([chosen, &exit_code] { exit_code = run(*chosen); });
 }
 

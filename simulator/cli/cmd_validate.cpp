@@ -8,10 +8,13 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cluster_inputs.hpp"
 #include "commands.hpp"
 #include "vgpualloc/core/printable.hpp"
+#include "vgpualloc/dialect/config.hpp"
+#include "vgpualloc/explain/answers.hpp"
 #include "vgpualloc/explain/validate.hpp"
 
 namespace vgpusim::cli {
@@ -25,6 +28,7 @@ using vgpualloc::printable;
 struct options {
     std::vector<std::string> files;
     dialect_files dialects;
+    std::string scheduler_config;
     bool json = false;
 };
 
@@ -102,8 +106,8 @@ std::string pods_words(const vgpualloc::explaining::object_report& from) {
 
 void print(const vgpualloc::explaining::object_report& from) {
     const std::string kind = from.kind.empty() ? "object without a kind" : from.kind;
-    fmt::print("{}\n",
-               printable(fmt::format("{} {} {}{}", from.place, kind, from.ns.empty() ? "" : from.ns + "/", from.name)));
+    const std::string name = (from.ns.empty() ? "" : from.ns + "/") + from.name;
+    fmt::print("{}\n", printable(fmt::format("{} {}{}{}", from.place, kind, name.empty() ? "" : " ", name)));
     if (from.is_pod) {
         fmt::print("  {}, {} mCPU, {} MiB of memory{}\n", pods_words(from), from.cpu.count(), from.memory_mib(),
                    from.replicas == 1 && !from.one_per_node ? "" : " each");
@@ -129,23 +133,102 @@ void print_not_considered(const std::vector<std::string>& rules) {
     for (const std::string& rule : rules) fmt::print("  {}\n", printable(rule));
 }
 
+/// Whether a configuration is the file, or a ConfigMap in it.
+bool is_of(const std::string& path, const std::string& place) {
+    return place.starts_with(path) && (place.size() == path.size() || place[path.size()] == ':');
+}
+
+/// What a file configures of devices, once it is known to be good.
+vgpualloc::explaining::object_report report_of(const std::string& path, const vgpualloc::dialect_config& sum) {
+    using vgpualloc::configured_system;
+    vgpualloc::explaining::object_report report;
+    report.place = path;
+    report.kind = "device configuration";
+    const auto& devices = sum.devices;
+    for (const auto& [system, file] : sum.configured_by) {
+        if (!is_of(path, file)) continue;
+        if (system == configured_system::vgpu) {
+            report.notes.push_back(fmt::format("vGPUs of Volcano: {}, geometries of MIG for {} lists of models",
+                                               devices.vgpu.count_name, devices.vgpu.geometries.size()));
+        } else if (system == configured_system::hami && devices.hami) {
+            report.notes.push_back(fmt::format("GPUs of HAMi: {}", devices.hami->count_name));
+        }
+    }
+    std::vector<std::string> npus;
+    for (const auto& [word, file] : sum.npu_configured_by) {
+        if (is_of(path, file)) npus.push_back(word);
+    }
+    if (!npus.empty()) report.notes.push_back(fmt::format("NPUs: {}", fmt::join(npus, ", ")));
+    return report;
+}
+
+/// What a configuration of the scheduler says, once it is known to be good.
+vgpualloc::explaining::object_report report_of(const std::string& place,
+                                               const vgpualloc::kube::scheduler_config& from) {
+    vgpualloc::explaining::object_report report;
+    report.place = place;
+    report.kind = "scheduler configuration";
+    const auto& deviceshare = from.deviceshare;
+    if (from.own) {
+        const std::string policy =
+            from.own->policy.empty() ? std::string{vgpualloc::explaining::default_policy} : from.own->policy;
+        report.notes.push_back(fmt::format("plugin vgpualloc: policy {}, device policy {}, weight {}", policy,
+                                           from.own->device_policy.empty() ? policy : from.own->device_policy,
+                                           from.own->weight));
+    } else {
+        report.notes.push_back(
+            fmt::format("plugin deviceshare: SchedulePolicy {}, ScheduleWeight {}",
+                        deviceshare.schedule_policy.empty() ? "none" : deviceshare.schedule_policy,
+                        deviceshare.weight_assumed ? "not given" : std::to_string(deviceshare.schedule_weight)));
+    }
+    report.notes.push_back(fmt::format("device configuration: ConfigMap {}/{}", deviceshare.config_map_namespace,
+                                       deviceshare.config_map_name));
+    return report;
+}
+
 int run(const options& chosen) {
     std::vector<named_input> inputs;
     add_inputs(inputs, "FILE", chosen.files);
     add_inputs(inputs, chosen.dialects);
+    if (!chosen.scheduler_config.empty()) inputs.push_back({"--scheduler-config", chosen.scheduler_config});
+    if (inputs.empty()) {
+        return report_error({.code = vgpualloc::error_code::missing,
+                             .where = "FILE",
+                             .field = "",
+                             .value = "",
+                             .expected = "missing; expected manifests, or a configuration to check: --config, "
+                                         "--scheduler-config or --file"});
+    }
     if (const auto once = read_stdin_once(inputs); !once) return report_error(once.error());
     auto config = load_dialects(chosen.dialects);
     if (!config) return report_error(config.error());
+    std::vector<vgpualloc::explaining::object_report> of_files;
+    for (const std::string& path : chosen.dialects.config) {
+        if (chosen.files.empty()) of_files.push_back(report_of(path, *config));
+    }
+    if (!chosen.scheduler_config.empty()) {
+        const auto scheduler = load_scheduler_config(chosen.scheduler_config);
+        if (!scheduler) return report_error(scheduler.error());
+        of_files.push_back(report_of(chosen.scheduler_config, *scheduler));
+    }
     const auto objects = load_objects(chosen.files);
     if (!objects) return report_error(objects.error());
-    if (objects->empty()) {
+    if (objects->empty() && !chosen.files.empty()) {
         return report_error({.code = vgpualloc::error_code::missing,
                              .where = chosen.files.front(),
                              .field = "",
                              .value = "",
                              .expected = "empty; expected at least one object"});
     }
-    const auto reports = vgpualloc::explaining::validate(*objects, vgpualloc::dialect_set{*std::move(config)});
+    auto reports = vgpualloc::explaining::validate(*objects, vgpualloc::dialect_set{*std::move(config)});
+    if (chosen.files.empty() &&
+        !of_files.empty()) { // what is doubtful in device configurations stands with the first of them
+        for (const auto& doubtful : reports) {
+            of_files.front().notes.insert(of_files.front().notes.end(), doubtful.notes.begin(), doubtful.notes.end());
+        }
+        reports.clear();
+    }
+    reports.insert(reports.begin(), of_files.begin(), of_files.end());
     std::size_t errors = 0;
     std::size_t wrong = 0;
     for (const vgpualloc::explaining::object_report& entry : reports) {
@@ -169,13 +252,21 @@ int run(const options& chosen) {
 void add_validate(CLI::App& app, int& exit_code) {
     auto chosen = std::make_shared<options>();
     CLI::App* command = app.add_subcommand(
-        "validate", "Check Kubernetes manifests: which dialect each object speaks, what it asks for, what is wrong");
+        "validate",
+        "Check Kubernetes manifests, and configurations of devices and scheduler: which dialect each object "
+        "speaks, what it asks for, what is wrong");
     command
         ->add_option("FILE", chosen->files,
-                     "Manifests, YAML or JSON; also what kubectl get -o yaml prints; - is standard input")
-        ->type_name("")
-        ->required();
+                     "Manifests, YAML or JSON; also what kubectl get -o yaml prints; - is standard input. May be left "
+                     "out where configurations alone are to be checked")
+        ->type_name("");
     add_dialect_files(*command, chosen->dialects);
+    command
+        ->add_option("--scheduler-config", chosen->scheduler_config,
+                     "Volcano's volcano-scheduler.conf, or its ConfigMap: whether plugin vgpualloc or deviceshare "
+                     "takes its arguments")
+        ->type_name("FILE")
+        ->check(filled());
     command->add_flag("--json", chosen->json, "As JSON");
     command->callback([chosen, &exit_code] { exit_code = run(*chosen); });
 }

@@ -43,7 +43,7 @@ class ListingsTest(CliTest):
     def test_help_shows_values_defaults_and_examples(self):
         """FINDINGS 33"""
         for command, words in (("explain", ["CLUSTER FILE", "--pod POD|FILE", "--node NODE", "--policy POLICY", "--config FILE"]),
-                               ("validate", ["FILE ... REQUIRED", "--config FILE", "--file FILE"])):
+                               ("validate", ["FILE ... ", "--config FILE", "--scheduler-config FILE", "--file FILE"])):
             text = self.vgpusim(command, "--help").stdout
             for word in words:
                 self.assertIn(word, text)

@@ -1,9 +1,10 @@
-"""vgpusim explain --scheduler-config: plugin deviceshare ranks as Volcano's scheduler configuration says."""
+"""vgpusim explain, validate and replay --scheduler-config: nodes and devices are ranked as Volcano's scheduler
+configuration says, by plugin deviceshare or by vgpualloc."""
 
 import json
 import unittest
 
-from support import CliTest
+from support import SOURCE, CliTest
 
 VGPU = {name: "20" for name in ("volcano.sh/vgpu-number", "volcano.sh/vgpu-cores", "volcano.sh/vgpu-memory")}
 
@@ -171,12 +172,80 @@ class SchedulerConfigTest(CliTest):
         refused("tiers:\n- plugins:\n  - name: gang\n", "deviceshare")
         refused("tiers:\n- plugins: [{name: deviceshare}, {name: deviceshare}]\n", "deviceshare", "once")
         refused("tiers:\n- plugins: [{name: deviceshare, arguments: [1]}]\n", "arguments")
-        refused("tiers: 1\n", "tiers")
+        refused("tiers: 1\n", "tiers: got '1'")
         refused("actions: allocate\n", "tiers")
         refused("a: 1\n b: 2\n", "scheduler.conf:2")
         result = self.explain(self.CLUSTER + pod("q", vgpu(1)), scheduler(VGPUEnable="true"), "--policy", "fgd")
         self.assert_refused(result, "--scheduler-config", "--policy")
         self.assert_refused(self.vgpusim("explain", "c.yaml", "--pod", "q", "--scheduler-config", "nowhere.conf"), "nowhere.conf")
+
+    def ours(self, **arguments):
+        """Our plugin, with `policy`, `device_policy` and `weight` of its own."""
+        own = {"policy": "vgpualloc.policy", "device_policy": "vgpualloc.device-policy", "weight": "vgpualloc.weight"}
+        lines = "".join(f"      {own.get(name, 'deviceshare.' + name)}: {value}\n" for name, value in arguments.items())
+        return f"tiers:\n- plugins:\n  - name: gang\n  - name: vgpualloc\n    arguments:\n{lines or '      {}'}\n"
+
+    def our_choice(self, config, *flags):
+        result = self.explain(self.CLUSTER + pod("q", vgpu(4096)), config, *flags)
+        self.assert_done(result)
+        document = json.loads(result.stdout)
+        [share] = document["choice"]["shares"]
+        return document["policy"], document["choice"]["node"], share["uuid"], document["ranking"]
+
+    def test_plugin_vgpualloc_ranks_by_its_policies(self):
+        self.assertEqual(self.our_choice(self.ours(policy="binpack"))[:3], ("binpack", "a", "a0"))
+        self.assertEqual(self.our_choice(self.ours(policy="spread"))[:3], ("spread", "c", "c0"))
+        self.assertEqual(self.our_choice(self.ours(SchedulePolicy="binpack"))[:2], ("binpack", "a"))
+        self.assertEqual(self.our_choice(self.ours(SchedulePolicy="binpack", policy="spread"))[:2], ("spread", "c"))
+        self.assertEqual(self.our_choice(self.ours())[0], "fgd")
+        policy, where, device, ranking = self.our_choice(self.ours(policy="binpack", device_policy="spread"))
+        self.assertEqual((policy, where, device), ("binpack", "a", "a1"))
+        self.assertIn("devices by spread", ranking)
+
+    def test_the_command_line_goes_before_plugin_vgpualloc(self):
+        config = self.ours(policy="binpack", device_policy="spread")
+        self.assertEqual(self.our_choice(config, "--policy", "spread")[:3], ("spread", "c", "c0"))
+        self.assertEqual(self.our_choice(config, "--device-policy", "binpack")[:3], ("binpack", "a", "a0"))
+
+    def test_what_plugin_vgpualloc_does_not_serve_is_refused(self):
+        cluster = self.CLUSTER + pod("q", vgpu(100))
+        self.assert_refused(self.explain(cluster, self.ours(AscendHAMiVNPUEnable="true")), "volcano_vgpu", "VGPUEnable")
+        self.assertEqual(self.document(cluster, self.ours(VGPUEnable="true", policy="binpack"))["choice"]["node"], "a")
+        rules = self.ours(GPUExclusiveRules="'[{\"app\": \"x\"}]'")
+        objects = node("a", ["a0"]) + bound("p0", "a", "a0", 100, labels={"app": "x"}) + pod("q", vgpu(100), labels={"app": "x"})
+        [only] = self.document(objects, rules)["nodes"]
+        self.assertEqual(only["reason"]["code"], "device_avoided")
+
+    def validate(self, config, *files):
+        return self.vgpusim("validate", *files, "--scheduler-config", self.write("scheduler.conf", config))
+
+    def test_a_configuration_is_checked_before_it_is_applied(self):
+        done = self.validate(self.ours(policy="binpack", device_policy="best_fit", weight=3))
+        self.assert_done(done)
+        self.assertIn("scheduler.conf scheduler configuration\n", done.stdout)
+        self.assertIn("plugin vgpualloc: policy binpack, device policy best_fit, weight 3\n", done.stdout)
+        done = self.validate(scheduler(VGPUEnable="true", SchedulePolicy="binpack"))
+        self.assertIn("plugin deviceshare: SchedulePolicy binpack, ScheduleWeight not given\n", done.stdout)
+        for config, *words in ((self.ours(policy="best"), "scheduler.conf:6: plugin vgpualloc: vgpualloc.policy: got 'best'"),
+                               (self.ours(policy="random"), "vgpualloc.policy: got 'random'", "draws nothing"),
+                               (self.ours(device_policy="compat:nothing"), "vgpualloc.device-policy: got 'compat:nothing'"),
+                               (self.ours(weight="much"), "vgpualloc.weight: got 'much'", "a number"),
+                               (self.ours(Wrong=1), "deviceshare.Wrong: unknown argument", "VGPUEnable"),
+                               (self.ours(policy="fgd").replace(".policy", ".polcy"), "vgpualloc.polcy: unknown argument",
+                                "vgpualloc.policy"),
+                               (self.ours() + "  - name: deviceshare\n", "vgpualloc and deviceshare", "one of them"),
+                               ("tiers: []\n", "vgpualloc or deviceshare")):
+            self.assert_refused(self.validate(config), "scheduler.conf", *words)
+
+    def test_a_replay_takes_the_policies_of_plugin_vgpualloc(self):
+        log = SOURCE / "tests" / "data" / "replay" / "decisions.jsonl"
+        by_file = self.vgpusim("replay", "--decisions", log, "--scheduler-config", self.write("s.conf", self.ours(policy="spread")))
+        self.assert_done(by_file)
+        self.assertRegex(by_file.stdout, r"policy +binpack +spread\n")
+        both = self.vgpusim("replay", "--decisions", log, "--scheduler-config", self.root / "s.conf", "--policy", "best_fit")
+        self.assertRegex(both.stdout, r"policy +binpack +best_fit\n")
+        wrong = self.vgpusim("replay", "--decisions", log, "--scheduler-config", self.write("w.conf", self.ours(policy="best")))
+        self.assert_refused(wrong, "w.conf:6: plugin vgpualloc: vgpualloc.policy: got 'best'")
 
 
 if __name__ == "__main__":

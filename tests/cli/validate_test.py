@@ -378,6 +378,20 @@ class ValidateTest(CliTest):
             with self.subTest(text=text):
                 self.assert_refused(self.vgpusim("validate", self.write("none.yaml", text)), "none.yaml", "at least one object")
 
+    def test_a_device_configuration_alone(self):
+        """What the runbook has done before a configuration is applied."""
+        text = ("nvidia:\n  resourceCountName: volcano.sh/vgpu-number\n  knownMigGeometries: []\n"
+                "  resourceMemoryName: volcano.sh/vgpu-memory\n  resourceCoreName: volcano.sh/vgpu-cores\n")
+        plain = self.write("device-config.yaml", text)
+        held = self.write("map.json", json.dumps({"kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"device-config.yaml": text}}))
+        for path in plain, held:
+            done = self.vgpusim("validate", "--config", path)
+            self.assert_done(done)
+            self.assertIn(f"{path} device configuration\n  note: vGPUs of Volcano: volcano.sh/vgpu-number", done.stdout)
+        wrong = self.write("device-config.yaml", text + "  deviceSplitCount: many\n")
+        self.assert_refused(self.vgpusim("validate", "--config", wrong), "device-config.yaml", "deviceSplitCount", "many")
+        self.assert_refused(self.vgpusim("validate"), "FILE", "--config", "--scheduler-config")
+
     def test_files_that_cannot_be_read(self):
         self.assert_refused(self.vgpusim("validate", "nowhere.yaml"), "nowhere.yaml")
         self.assert_refused(self.vgpusim("validate", self.write("bad.yaml", "a: 1\n b: 2\n")), "bad.yaml:2")

@@ -53,6 +53,12 @@ class VolcanoRunTest(CliTest):
         for discipline in ("try_once", "fifo", "gang"):
             self.assert_done(self.vgpusim("run", *arguments, "--policy", "compat:volcano", "--discipline", discipline))
         self.out = self.root / "refused"
+        ours = self.write("ours.conf", "tiers:\n- plugins:\n  - name: vgpualloc\n    arguments: {vgpualloc.policy: spread}\n")
+        for command, more in (("run", []), ("compare", ["--policy", "binpack"])):
+            refusal = self.vgpusim(command, *arguments, "--policy", "compat:volcano", *more, "--scheduler-config", ours)
+            self.assert_refused(refusal, "scheduler_config", "ours.conf", "plugin deviceshare")
+        self.assert_done(self.vgpusim("run", *self.command("a,small,0,10\n"), "--policy", "binpack", "--scheduler-config", ours))
+        self.out = self.root / "refused too"
         arguments = self.command("a,small,0,10\n")
         (self.root / "events.csv").write_text("time,what,node,device\n5,fails,node-a,0\n")
         for command, more in (("run", []), ("compare", ["--policy", "binpack"])):

@@ -186,16 +186,15 @@ class ConfigurationTest(unittest.TestCase):
                               text=True, check=False)
 
     def scheduler_config(self, text):
-        """vgpusim knows the plugin by the name of the one that it takes the place of, without the arguments of our own."""
         path = self.root / "scheduler.conf"
-        path.write_text("\n".join(line for line in text.replace("- name: vgpualloc", "- name: deviceshare").splitlines()
-                                  if not re.match(r" +vgpualloc\.", line)))
+        path.write_text(text)
         return self.explain("--scheduler-config", path, "--config", CHART / "files/device-config.yaml")
 
     def test_the_defaults_are_read(self):
         told = self.scheduler_config(self.conf)
         self.assertEqual(told.returncode, 0, told.stderr)
         self.assertIn("chosen: ", told.stdout)
+        self.assertIn("policy binpack: ", told.stdout)
         [deployment] = of_kind(render(LEAST)[0], "ConfigMap")
         self.assertEqual(deployment["data"]["volcano-scheduler.conf"].strip(), self.conf.strip())
 
@@ -208,16 +207,18 @@ class ConfigurationTest(unittest.TestCase):
             self.assertTrue((known / name).is_dir(), name)
 
     def test_arguments_that_are_commented_out_are_real(self):
-        lines = re.findall(r"^ +# (deviceshare\.\w+: .*)$", self.conf, re.MULTILINE)
-        self.assertGreaterEqual(len(lines), 7)
+        lines = re.findall(r"^ +# ((?:deviceshare|vgpualloc)\.[\w-]+: .*)$", self.conf, re.MULTILINE)
+        self.assertGreaterEqual(len(lines), 10)
         for line in lines:
             text = self.conf.replace(f"# {line}", line)
             if "GPUSharing" in line or "GPUNumber" in line:
                 text = text.replace("deviceshare.VGPUEnable: true", "deviceshare.VGPUEnable: false")
             told = self.scheduler_config(text)
             self.assertNotIn("scheduler.conf", told.stderr, line)
-        wrong = self.scheduler_config(self.conf.replace("# deviceshare.ScheduleWeight: 0", "deviceshare.ScheduleWeigth: 0"))
-        self.assertIn("ScheduleWeigth", wrong.stderr)
+        for right, misspelt in (("# deviceshare.ScheduleWeight: 0", "deviceshare.ScheduleWeigth: 0"),
+                                ("# vgpualloc.policy: fgd", "vgpualloc.polcy: fgd")):
+            wrong = self.scheduler_config(self.conf.replace(right, misspelt))
+            self.assertIn(misspelt.split(":")[0], wrong.stderr)
 
     def test_our_own_arguments_are_real(self):
         arguments = set(re.findall(r"(vgpualloc\.[\w-]+)", self.conf)) - {"vgpualloc.example"}

@@ -5,7 +5,7 @@
 #include "vgpualloc/explain/validate.hpp"
 #include "vgpualloc/kube/device_config.hpp"
 #include "vgpualloc/kube/objects.hpp"
-#include "vgpualloc/kube/scheduler_config.hpp"
+#include "vgpualloc/live/live_options.hpp"
 
 namespace {
 
@@ -55,16 +55,19 @@ void fuzzing::fuzz(std::string_view input) {
     } else {
         require_readable(config.error());
     }
-    const auto arguments = vgpualloc::kube::parse_scheduler_config(text, "input");
-    if (!arguments) return require_readable(arguments.error());
+    const auto scheduler = vgpualloc::read_scheduler_config(text, "input");
+    if (!scheduler) return require_readable(scheduler.error());
+    const auto& arguments = scheduler->deviceshare;
     vgpualloc::dialect_config with_rules = base;
-    with_rules.exclusive_rules = arguments->exclusive_rules;
+    apply_arguments(arguments, with_rules);
     const vgpualloc::dialect_set dialects{with_rules};
     for (const vgpualloc::kube::manifest& object : some_objects()) {
         if (!object.pod) continue;
         for (const auto& dialect : dialects) {
-            const auto enabled = dialects.check_enabled(*arguments, dialect->name(), *object.pod);
+            const auto enabled = dialects.check_enabled(arguments, dialect->name(), *object.pod);
             if (!enabled) require_readable(enabled.error());
+            const auto served = dialects.check_served(arguments, dialect->name(), *object.pod);
+            if (!served) require_readable(served.error());
         }
     }
 }

@@ -134,4 +134,20 @@ expected<void> dialect_set::check_enabled(const dialects::volcano::plugin_argume
     return refuse("argument " + full_name + ": true");
 }
 
+expected<void> dialect_set::check_served(const dialects::volcano::plugin_arguments& arguments, std::string_view name,
+                                         const kubernetes::pod& pod) const {
+    const dialect* const asked_in = find(name);
+    if (asked_in == nullptr) return {};
+    const std::string_view argument = asked_in->deviceshare(pod).argument;
+    if (argument == "AscendMindClusterVNPUEnable" && arguments.preset_virtual_devices) {
+        return unexpected(error{.code = error_code::unsupported,
+                                .where = {},
+                                .field = "presetVirtualDevice",
+                                .value = "true",
+                                .expected = "false: NPUs are cut as pods come"});
+    }
+    if (argument.empty() || !dialects::volcano::enables_something(arguments)) return {};
+    return check_enabled(arguments, name, pod);
+}
+
 } // namespace vgpualloc

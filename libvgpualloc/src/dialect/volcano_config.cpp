@@ -1,8 +1,10 @@
-// The device configuration of Volcano and HAMi, and the arguments of Volcano's deviceshare plugin.
+// The device configuration of Volcano and HAMi, and the arguments of Volcano's deviceshare plugin and of ours.
 #include "vgpualloc/dialect/volcano_config.hpp"
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <set>
@@ -257,8 +259,20 @@ constexpr std::array text_arguments{
 constexpr std::string_view weight_argument = "deviceshare.ScheduleWeight";
 constexpr std::string_view rules_argument = "deviceshare.GPUExclusiveRules";
 
+/// The arguments of plugin vgpualloc that deviceshare does not have.
+constexpr std::string_view deviceshare_prefix = "deviceshare.";
+constexpr std::string_view own_policy_argument = "vgpualloc.policy";
+constexpr std::string_view own_device_policy_argument = "vgpualloc.device-policy";
+constexpr std::string_view own_weight_argument = "vgpualloc.weight";
+constexpr std::string_view own_log_argument = "vgpualloc.decision-log";
+constexpr std::string_view own_log_limit_argument = "vgpualloc.decision-log-max-mib";
+
 error argument_error(error_code code, std::string_view name, std::string_view value, std::string expected) {
-    return {code, "plugin deviceshare", std::string{name}, std::string{value}, std::move(expected)};
+    return {code, "", std::string{name}, value.empty() ? "\"\"" : std::string{value}, std::move(expected)};
+}
+
+error unknown_argument(const std::string& name, const std::string& known) {
+    return {error_code::unknown_name, "", name, "", "unknown argument, the arguments are " + known};
 }
 
 std::optional<error> read_rules(const std::string& written, plugin_arguments& to) {
@@ -303,8 +317,25 @@ std::optional<error> read_argument(const std::string& name, const std::string& w
     }
     if (name == weight_argument) return read_weight(written, to);
     if (name == rules_argument) return read_rules(written, to);
-    return argument_error(error_code::unknown_name, name, "",
-                          "unknown argument, the arguments are " + known_arguments());
+    return unknown_argument(name, known_arguments());
+}
+
+std::optional<error> read_log_limit(const std::string& written, vgpualloc_arguments& to) {
+    const auto limit = text::whole_number(written, std::numeric_limits<std::uint32_t>::max());
+    if (!limit) {
+        return argument_error(error_code::malformed, own_log_limit_argument, written,
+                              "a whole number of MiB, or 0 for no limit");
+    }
+    to.decision_log_mib_max = *limit;
+    return std::nullopt;
+}
+
+/// The one of our own weight or deviceshare's, which may be a fraction here.
+std::optional<error> read_own_weight(const std::string& name, const std::string& written, vgpualloc_arguments& to) {
+    const char* const end = written.data() + written.size();
+    const auto [stop, failure] = std::from_chars(written.data(), end, to.weight);
+    if (failure == std::errc{} && stop == end && to.weight >= 0.0 && std::isfinite(to.weight)) return std::nullopt;
+    return argument_error(error_code::malformed, name, written, "a number that is not below 0");
 }
 
 } // namespace
@@ -367,9 +398,44 @@ expected<plugin_arguments> parse_plugin_arguments(const kubernetes::text_map& ar
         result.weight_assumed = true;
     }
     if ((result.gpu_sharing && result.gpu_number) || (result.vgpu && (result.gpu_sharing || result.gpu_number))) {
-        return unexpected(argument_error(error_code::unsupported, "deviceshare", "",
-                                         "at most one of GPUSharingEnable, GPUNumberEnable and VGPUEnable"));
+        return unexpected(error{.code = error_code::unsupported,
+                                .where = "",
+                                .field = "deviceshare",
+                                .value = "",
+                                .expected = "at most one of GPUSharingEnable, GPUNumberEnable and VGPUEnable"});
     }
+    return result;
+}
+
+expected<vgpualloc_arguments> parse_vgpualloc_arguments(const kubernetes::text_map& arguments) {
+    vgpualloc_arguments result;
+    kubernetes::text_map of_deviceshare;
+    for (const auto& [name, written] : arguments) { // by name: of both weights ours comes later, and counts
+        if (name == own_policy_argument) {
+            result.policy = written;
+        } else if (name == own_device_policy_argument) {
+            result.device_policy = written;
+        } else if (name == own_log_argument) {
+            result.decision_log = written;
+        } else if (name == own_log_limit_argument) {
+            if (auto failure = read_log_limit(written, result)) return unexpected(*std::move(failure));
+        } else if (name == own_weight_argument || name == weight_argument) {
+            if (auto failure = read_own_weight(name, written, result)) return unexpected(*std::move(failure));
+        } else if (name.starts_with(deviceshare_prefix)) {
+            of_deviceshare.emplace(name, written);
+        } else {
+            std::string known = known_arguments();
+            for (const std::string_view own : {own_policy_argument, own_device_policy_argument, own_weight_argument,
+                                               own_log_argument, own_log_limit_argument}) {
+                known += ", " + std::string{own};
+            }
+            return unexpected(unknown_argument(name, known));
+        }
+    }
+    auto deviceshare = parse_plugin_arguments(of_deviceshare);
+    if (!deviceshare) return unexpected(std::move(deviceshare).error());
+    result.deviceshare = *std::move(deviceshare);
+    if (result.policy.empty()) result.policy = result.deviceshare.schedule_policy;
     return result;
 }
 

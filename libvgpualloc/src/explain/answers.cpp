@@ -12,11 +12,9 @@
 
 #include "idle_devices.hpp"
 #include "node.hpp"
+#include "ranking.hpp"
 #include "unread.hpp"
 #include "vgpualloc/alloc/allocator.hpp"
-#include "vgpualloc/compat/all.hpp"
-#include "vgpualloc/explain/deviceshare.hpp"
-#include "vgpualloc/explain/hami.hpp"
 #include "vgpualloc/explain/not_considered.hpp"
 #include "vgpualloc/explain/part_words.hpp"
 #include "vgpualloc/explain/words.hpp"
@@ -30,30 +28,12 @@ using kube::snapshot_pod;
 
 namespace {
 
-/// The pods of a snapshot's ledger by their number: those that run, then those that an explanation books for a while.
-class ledger_pods {
-public:
-    explicit ledger_pods(const snapshot& state) : bound_{&state.bound} {}
-
-    /// Null for a number that no pod has.
-    [[nodiscard]] const snapshot_pod* find(pod_id id) const {
-        if (id.at() < bound_->size()) return &(*bound_)[id.at()].pod;
-        const std::size_t position = id.at() - bound_->size();
-        return position < booked_.size() ? booked_[position] : nullptr;
-    }
-    [[nodiscard]] pod_id next_id() const { return pod_id{bound_->size() + booked_.size()}; }
-    void add(const snapshot_pod& pod) { booked_.push_back(&pod); }
-
-private:
-    const std::vector<kube::bound_pod>* bound_;
-    std::vector<const snapshot_pod*> booked_;
-};
-
 /// Asks all nodes about one pod.
 class explainer {
 public:
-    explainer(const snapshot& state, const snapshot_pod& pod, policy& scorer)
-        : state_{&state}, pod_{&pod}, scorer_{&scorer}, decider_{*state.book, {.node = &scorer, .device = &scorer}} {
+    explainer(const snapshot& state, const snapshot_pod& pod, policy_pair scorers)
+        : state_{&state}, pod_{&pod}, scorer_{scorers.node}, device_scorer_{scorers.device},
+          decider_{*state.book, scorers} {
         for (const auto& entry : pod.request.containers) view_.devices += entry.count;
         view_.request = &pod.request;
     }
@@ -131,7 +111,7 @@ private:
 
     /// Whether which of equal devices a node gives is only known when it is drawn.
     [[nodiscard]] bool draws_devices() const {
-        return scorer_->traits().devices == ties::drawn && scorer_->draws_device_for(view_);
+        return device_scorer_->traits().devices == ties::drawn && device_scorer_->draws_device_for(view_);
     }
 
     [[nodiscard]] explained_node node(node_index where) {
@@ -249,145 +229,11 @@ private:
     const snapshot* state_;
     const snapshot_pod* pod_;
     policy* scorer_;
+    policy* device_scorer_;
     allocator decider_;
     request_view view_;
     expected<placement, rejection> decided_; ///< by explain(), then of the last replica
 };
-
-std::string summary_of(const std::string& policy) {
-    for (const auto& entry : all_policies()) {
-        if (entry.name == policy) return std::string{entry.summary};
-    }
-    return "a sum of scores, each times its weight";
-}
-
-/// How plugin deviceshare ranks for the pods of one dialect.
-class deviceshare_scorers {
-public:
-    deviceshare_scorers(const snapshot& state, const ledger_pods& pods, const snapshot_pod& pod,
-                        const dialects::volcano::plugin_arguments& arguments)
-        : pods_{&pods}, spoken_{state.dialects.find(pod.dialect)},
-          ranking_{spoken_ == nullptr ? deviceshare_ranking::first_fit : spoken_->deviceshare(pod.object).ranking},
-          options_{.policy = arguments.schedule_policy, .weight = arguments.schedule_weight} {
-        if (spoken_ == nullptr) return;
-        own_ = spoken_->extended_of(pod.object);
-        for (std::size_t i = 0; i < state.dialects.size(); ++i) {
-            if (&state.dialects[i] == spoken_) extended_ = state.extended[i];
-        }
-    }
-
-    [[nodiscard]] std::unique_ptr<policy> among_all() const {
-        auto options = options_;
-        options.extended = extended_;
-        options.extended_booked = [pods = pods_, spoken = spoken_, own = own_](const booking& booked) {
-            const snapshot_pod* const pod = pods->find(booked.pod);
-            if (pod == nullptr) return own; // a trial's, in which the pod is tried out
-            return spoken != nullptr && pod->dialect == spoken->name() ? spoken->extended_of(pod->object) : 0;
-        };
-        return make_deviceshare_policy(ranking_, std::move(options));
-    }
-
-private:
-    const ledger_pods* pods_;
-    const dialect* spoken_; ///< null: the pod asks for no device
-    deviceshare_ranking ranking_;
-    deviceshare_options options_;
-    std::vector<std::int64_t> extended_; ///< by node
-    std::int64_t own_ = 0;               ///< of the pod
-};
-
-/// A policy, and what an explanation says of it.
-struct ranking {
-    std::unique_ptr<policy> scorer;
-    std::string name;
-    std::string summary;
-    std::vector<std::string> notes{};
-    std::vector<std::string> not_considered{};
-};
-
-expected<ranking> by_deviceshare(const snapshot& state, const ledger_pods& pods, const snapshot_pod& pod,
-                                 const dialects::volcano::plugin_arguments& arguments) {
-    if (auto enabled = state.dialects.check_enabled(arguments, pod.dialect, pod.object); !enabled) {
-        enabled.error().where = pod.place + ": pod " + pod.full_name();
-        return unexpected(std::move(enabled).error());
-    }
-    ranking result{.scorer = deviceshare_scorers{state, pods, pod, arguments}.among_all(), .name = {}, .summary = {}};
-    const std::string& order = arguments.schedule_policy;
-    const std::int64_t weight = arguments.schedule_weight;
-    result.name = result.scorer->name();
-    result.summary = fmt::format("as Volcano's plugin ranks, SchedulePolicy {}, ScheduleWeight {}",
-                                 order.empty() ? "none" : order, weight);
-    if (arguments.preset_virtual_devices) {
-        result.notes.emplace_back(
-            "presetVirtualDevice: \"true\" is not supported: virtual NPUs that were made beforehand "
-            "are not known here, NPUs are cut as pods come");
-    }
-    if (arguments.weight_assumed) {
-        result.notes.emplace_back("deviceshare.ScheduleWeight is not given and taken as 1; Volcano itself takes 0, and "
-                                  "its plugin then ranks cards, but no nodes");
-    }
-    if (weight <= 0 && result.name == "deviceshare") {
-        result.notes.emplace_back("deviceshare.ScheduleWeight is not above 0: the plugin ranks cards, but no nodes");
-    }
-    return result;
-}
-
-expected<ranking> by_hami(const snapshot& state, const snapshot_pod& pod) {
-    auto choice = hami_choice_of(pod.object);
-    if (!choice) {
-        choice.error().where = pod.place + ": pod " + pod.full_name();
-        return unexpected(std::move(choice).error());
-    }
-    std::vector<std::vector<std::int32_t>> numa;
-    for (const auto& on_node : state.devices) {
-        auto& of_node = numa.emplace_back();
-        for (const auto& device : on_node) of_node.push_back(device.registered.numa);
-    }
-    ranking result{.scorer = std::make_unique<policies::hami>(choice->ranking, std::move(numa)),
-                   .name = {},
-                   .summary = "as HAMi ranks: " + choice->words,
-                   .notes = {},
-                   .not_considered = std::move(choice->not_considered)};
-    result.name = result.scorer->name();
-    return result;
-}
-
-bool has_devices_of(const snapshot& state, const std::string& dialect_name) {
-    return std::ranges::any_of(state.devices, [&](const auto& on_node) {
-        return std::ranges::find(on_node, dialect_name, &kube::snapshot_device::dialect) != on_node.end();
-    });
-}
-
-/// What to know of a ranking that is not that of the pod's scheduler; may be empty.
-std::string words_on_other_ranking(const snapshot_pod& pod, const dialect* spoken, bool is_default) {
-    std::string text;
-    if (spoken == nullptr) return text;
-    if (is_default && spoken->is_of_hami()) return " (the default; no node registers GPUs with HAMi)";
-    if (is_default && !spoken->deviceshare(pod.object).argument.empty()) {
-        text = " (the default; how Volcano ranks is what --scheduler-config says)";
-    }
-    if (is_default || !spoken->is_of_hami()) return text;
-    for (const char* const key : {"hami.io/node-scheduler-policy", "hami.io/gpu-scheduler-policy"}) {
-        const std::string& written = kubernetes::value_of(pod.object.annotations, key);
-        if (!written.empty()) text += fmt::format(" (overrides the pod's {}: {})", key, written);
-    }
-    return text;
-}
-
-expected<ranking> by_policy(const snapshot& state, const snapshot_pod& pod, const explain_options& options) {
-    policy_parameters parameters{.target = state.typical(), .seed = options.seed};
-    if (parameters.target.typical.empty()) {
-        parameters.target.typical = {
-            {.cpu = pod.request.cpu, .containers = pod.request.containers, .frequency = 1.0, .weight = 1}};
-    }
-    const std::string spelling = options.policy.empty() ? default_policy : options.policy;
-    auto scorer = make_policy(spelling, parameters);
-    if (!scorer) return unexpected(scorer.error());
-    const std::string others = words_on_other_ranking(pod, state.dialects.find(pod.dialect), options.policy.empty());
-    return ranking{.scorer = *std::move(scorer),
-                   .name = spelling,
-                   .summary = fmt::format("{}; nodes and devices{}", summary_of(spelling), others)};
-}
 
 /// What of the pod nothing here reads, what of it does not count, and what its components would refuse.
 void note_pod(const snapshot& state, const snapshot_pod& pod, std::vector<std::string>& notes) {
@@ -398,16 +244,6 @@ void note_pod(const snapshot& state, const snapshot_pod& pod, std::vector<std::s
     auto findings = spoken->check_pod(pod.object);
     for (const error& problem : findings.errors) notes.push_back(problem.message());
     std::ranges::move(findings.notes, std::back_inserter(notes));
-}
-
-/// What it returns refers to `pods`.
-expected<ranking> ranking_for(const snapshot& state, const ledger_pods& pods, const snapshot_pod& pod,
-                              const explain_options& options) {
-    if (options.deviceshare) return by_deviceshare(state, pods, pod, *options.deviceshare);
-    const dialect* const spoken = state.dialects.find(pod.dialect);
-    const bool is_of_hami = spoken != nullptr && spoken->is_of_hami();
-    if (options.policy.empty() && is_of_hami && has_devices_of(state, pod.dialect)) return by_hami(state, pod);
-    return by_policy(state, pod, options);
 }
 
 /// What can be said of the pod's requests before any node is asked, container by container.
@@ -447,11 +283,17 @@ expected<explanation> explain_first(const snapshot& state, ledger_pods& pods, co
             return unexpected(std::move(served).error());
         }
     }
+    if (options.served) {
+        if (auto served = state.dialects.check_served(*options.served, pod.dialect, pod.object); !served) {
+            served.error().where = pod.place;
+            return unexpected(std::move(served).error());
+        }
+    }
     const auto ranks = ranking_for(state, pods, pod, options);
     if (!ranks) return unexpected(ranks.error());
     explanation result{.pod = pod, .policy = ranks->name, .policy_summary = ranks->summary, .notes = ranks->notes};
     result.not_considered = ranks->not_considered;
-    explainer asks{state, pod, *ranks->scorer};
+    explainer asks{state, pod, ranks->scorers()};
     asks.explain(result);
     note_findings(state, pod, result.notes);
     note_pod(state, pod, result.notes);

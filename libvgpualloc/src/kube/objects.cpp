@@ -16,13 +16,13 @@
 
 namespace vgpualloc::kube {
 
-namespace {
-
 std::string shown(const document& value) {
     if (value.kind == value_kind::list) return "a list";
     if (value.kind == value_kind::map) return "an object";
     return value.kind == value_kind::null ? "null" : value.text;
 }
+
+namespace {
 
 constexpr const char* template_expected = "looks like a Helm template: render it first (helm template)";
 
@@ -411,11 +411,17 @@ expected<std::vector<manifest>> read_manifests(std::string_view text, const std:
     return reader.take();
 }
 
-expected<std::string> yaml_to_json_text(std::string_view text, const std::string& name) {
-    const auto documents = documents_of(text, name);
-    if (!documents) return unexpected(documents.error());
-    if (documents->size() == 1) return vgpuformats::print_json(documents->front());
+expected<document> one_document(std::string_view text, const std::string& name) {
+    auto documents = documents_of(text, name);
+    if (!documents) return unexpected(std::move(documents).error());
+    if (documents->size() == 1) return std::move(documents->front());
     return unexpected(error{error_code::malformed, name, "", std::to_string(documents->size()) + " documents", "one"});
+}
+
+expected<std::string> yaml_to_json_text(std::string_view text, const std::string& name) {
+    const auto root = one_document(text, name);
+    if (!root) return unexpected(root.error());
+    return vgpuformats::print_json(*root);
 }
 
 } // namespace vgpualloc::kube

@@ -20,6 +20,12 @@ using kubernetes::rounding;
 using vgpuformats::document;
 using vgpuformats::value_kind;
 
+/// A value in a few words, for errors.
+[[nodiscard]] std::string shown(const document& value);
+
+/// The one YAML (or JSON) document of a text. Errors: those of yaml_to_json_text().
+[[nodiscard]] expected<document> one_document(std::string_view text, const std::string& name);
+
 /// Points at one value of an object, or at nothing. What is wrong becomes a problem with place and path; what is absent
 /// is silently empty.
 class object_cursor {

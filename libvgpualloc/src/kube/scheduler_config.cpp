@@ -1,26 +1,27 @@
 // Volcano's scheduler configuration.
 #include "vgpualloc/kube/scheduler_config.hpp"
 
+#include <array>
 #include <utility>
 
+#include "objects_parts.hpp"
 #include "vgpualloc/kube/objects.hpp"
 #include "vgpuformats/json.hpp"
 
 namespace vgpualloc::kube {
 
-using dialects::volcano::plugin_arguments;
 using vgpuformats::document;
 
 namespace {
 
-constexpr const char* plugin_name = "deviceshare";
+constexpr std::string_view own_name = "vgpualloc";
+constexpr std::string_view deviceshare_name = "deviceshare";
 
-error malformed(const std::string& where, std::string field, std::string expected_text) {
-    return {.code = error_code::malformed,
-            .where = where,
-            .field = std::move(field),
-            .value = "",
-            .expected = std::move(expected_text)};
+error malformed(const std::string& where, std::string field, const document* value, const std::string& expected_text) {
+    if (value == nullptr) {
+        return {error_code::missing, where, std::move(field), "", "missing; expected " + expected_text};
+    }
+    return {error_code::malformed, where, std::move(field), shown(*value), expected_text};
 }
 
 /// The text of the configuration and what errors call it.
@@ -40,49 +41,63 @@ config_text find_config(const std::string& text, const std::string& name) {
     return {text, name};
 }
 
-/// Arguments are texts to the plugin, whatever YAML takes them for; a list or map is JSON.
-expected<kubernetes::text_map> arguments_of(const document& plugin, const std::string& place) {
-    kubernetes::text_map result;
-    const document* const arguments = plugin.find("arguments");
-    if (arguments == nullptr || arguments->is_null()) return result;
-    if (!arguments->is_map()) return unexpected(malformed(place, "arguments of deviceshare", "a map"));
-    for (const auto& [key, value] : arguments->members) {
-        result[key] = value.is_text() ? value.text : vgpuformats::print_json(value);
-    }
-    return result;
+std::string text_of(const document& value) { return value.is_text() ? value.text : vgpuformats::print_json(value); }
+
+/// The entry of a plugin in the tiers.
+struct plugin_entry {
+    std::string_view name;
+    const document* value = nullptr;
+    std::string place{};
+};
+
+std::string place_in(const std::string& place, const document& value) {
+    return place + ":" + std::to_string(value.place.line);
 }
 
-/// The plugin's entry in the tiers.
-expected<const document*> find_plugin(const document& root, const std::string& place) {
+/// The one plugin that gives out devices.
+expected<plugin_entry> find_plugin(const document& root, const std::string& place) {
     const document* const tiers = root.find("tiers");
     if (tiers == nullptr || !tiers->is_list()) {
-        return unexpected(malformed(place, "tiers", "a scheduler configuration with a list of tiers"));
+        return unexpected(malformed(place, "tiers", tiers, "a scheduler configuration with a list of tiers"));
     }
-    const document* result = nullptr;
+    std::array<plugin_entry, 2> known{{{.name = own_name}, {.name = deviceshare_name}}};
     for (const document& tier : tiers->items) {
         const document* const plugins = tier.find("plugins");
         if (plugins == nullptr || !plugins->is_list()) {
-            return unexpected(malformed(place, "tiers", "tiers with a list of plugins each"));
+            return unexpected(
+                malformed(place_in(place, tier), "tiers: plugins", plugins, "tiers with a list of plugins each"));
         }
         for (const document& plugin : plugins->items) {
             const document* const name = plugin.find("name");
-            if (name == nullptr || !name->is_text() || name->text != plugin_name) continue;
-            if (result != nullptr) {
-                return unexpected(error{.code = error_code::duplicate,
-                                        .where = place,
-                                        .field = "plugins",
-                                        .value = plugin_name,
-                                        .expected = "the plugin once"});
+            for (plugin_entry& entry : known) {
+                if (name == nullptr || !name->is_text() || name->text != entry.name) continue;
+                if (entry.value != nullptr) {
+                    return unexpected(error{.code = error_code::duplicate,
+                                            .where = place_in(place, plugin),
+                                            .field = "plugins",
+                                            .value = name->text,
+                                            .expected = "the plugin once"});
+                }
+                entry.value = &plugin;
+                entry.place = place_in(place, plugin);
             }
-            result = &plugin;
         }
     }
-    if (result != nullptr) return result;
+    const auto& [own, deviceshare] = known;
+    if (own.value != nullptr && deviceshare.value != nullptr) {
+        return unexpected(error{.code = error_code::unsupported,
+                                .where = place,
+                                .field = "plugins",
+                                .value = "vgpualloc and deviceshare",
+                                .expected = "one of them: both would give out the same devices"});
+    }
+    if (own.value != nullptr) return own;
+    if (deviceshare.value != nullptr) return deviceshare;
     return unexpected(error{.code = error_code::missing,
                             .where = place,
                             .field = "plugins",
                             .value = "",
-                            .expected = "plugin deviceshare in one of the tiers"});
+                            .expected = "missing; expected plugin vgpualloc or deviceshare in one of the tiers"});
 }
 
 /// Whether an entry of `configurations` sets presetVirtualDevice, a text or a value of YAML.
@@ -92,32 +107,63 @@ bool presets_virtual_devices(const document& root) {
     for (const document& entry : configurations->items) {
         const document* const arguments = entry.find("arguments");
         const document* const preset = arguments == nullptr ? nullptr : arguments->find("presetVirtualDevice");
-        if (preset == nullptr) continue;
-        if ((preset->is_text() ? preset->text : vgpuformats::print_json(*preset)) == "true") return true;
+        if (preset != nullptr && text_of(*preset) == "true") return true;
     }
     return false;
 }
 
+/// Has the arguments read, those of either plugin.
+expected<void> read_arguments(const plugin_entry& plugin, const kubernetes::text_map& arguments, scheduler_config& to) {
+    if (plugin.name == deviceshare_name) {
+        auto read = dialects::volcano::parse_plugin_arguments(arguments);
+        if (!read) return unexpected(std::move(read).error());
+        to.deviceshare = *std::move(read);
+        return {};
+    }
+    auto read = dialects::volcano::parse_vgpualloc_arguments(arguments);
+    if (!read) return unexpected(std::move(read).error());
+    to.deviceshare = read->deviceshare;
+    to.own = *std::move(read);
+    return {};
+}
+
 } // namespace
 
-expected<plugin_arguments> parse_scheduler_config(const std::string& text, const std::string& name) {
+error scheduler_config::refusal_of(std::string_view argument, error problem) const {
+    problem.where = places.find(argument)->second;
+    problem.field = argument;
+    return problem;
+}
+
+expected<scheduler_config> parse_scheduler_config(const std::string& text, const std::string& name) {
     const config_text from = find_config(text, name);
-    const auto written = yaml_to_json_text(from.text, from.place);
-    if (!written) return unexpected(written.error());
-    const auto root = vgpuformats::parse_json(*written, from.place);
+    const auto root = one_document(from.text, from.place);
     if (!root) return unexpected(root.error());
     const auto plugin = find_plugin(*root, from.place);
     if (!plugin) return unexpected(plugin.error());
-    const auto arguments = arguments_of(**plugin, from.place);
-    if (!arguments) return unexpected(arguments.error());
-    auto arguments_read = dialects::volcano::parse_plugin_arguments(*arguments);
-    if (!arguments_read) {
-        error failure = arguments_read.error();
-        failure.where = from.place + ": " + failure.where;
+    const std::string of_plugin = ": plugin " + std::string{plugin->name};
+    const document* const arguments = plugin->value->find("arguments");
+    if (arguments != nullptr && !arguments->is_null() && !arguments->is_map()) {
+        return unexpected(malformed(plugin->place + of_plugin, "arguments", arguments, "a map"));
+    }
+    scheduler_config result;
+    kubernetes::text_map texts; // what they are to the plugin, whatever YAML takes them for; a list or map is JSON
+    if (arguments != nullptr) {
+        for (const auto& [key, value] : arguments->members) {
+            texts[key] = text_of(value);
+            result.places[key] = place_in(from.place, value) + of_plugin;
+        }
+    }
+    if (auto read = read_arguments(*plugin, texts, result); !read) {
+        error failure = std::move(read).error();
+        const auto given = result.places.find(failure.field);
+        const std::string& place = given == result.places.end() ? plugin->place + of_plugin : given->second;
+        failure.where = place + (failure.where.empty() ? "" : ": " + failure.where);
         return unexpected(std::move(failure));
     }
-    arguments_read->preset_virtual_devices = presets_virtual_devices(*root);
-    return arguments_read;
+    result.deviceshare.preset_virtual_devices = presets_virtual_devices(*root);
+    if (result.own) result.own->deviceshare = result.deviceshare;
+    return result;
 }
 
 } // namespace vgpualloc::kube

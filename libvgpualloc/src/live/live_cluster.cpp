@@ -172,7 +172,10 @@ const live_cluster::known_pod* live_cluster::read(std::string_view uid) {
     if (!entry.failure) {
         if (auto checked = check_request(entry.pod.request); !checked) entry.failure = std::move(checked).error();
     }
-    if (!entry.failure) entry.failure = check_served(options_, view_.dialects(), entry.pod);
+    if (!entry.failure && options_.deviceshare) {
+        auto served = view_.dialects().check_served(*options_.deviceshare, entry.pod.dialect, entry.pod.object);
+        if (!served) entry.failure = std::move(served).error();
+    }
     return &pods_.emplace(*name, std::move(entry)).first->second;
 }
 
@@ -368,7 +371,10 @@ expected<live_question> live_cluster::question(std::string_view uid) {
     return live_question{
         .state = view_.to_snapshot([this](const std::string& full_name) { return *pod_of(uids_.at(full_name)); }),
         .pod = *pod,
-        .options = {.policy = options_.policy, .is_scheduler = true}};
+        .options = {.policy = options_.policy,
+                    .device_policy = options_.device_policy,
+                    .served = options_.deviceshare,
+                    .is_scheduler = true}};
 }
 
 node_view live_cluster::view_of(node_index where) { return deciders_->alloc.view_of(where); }

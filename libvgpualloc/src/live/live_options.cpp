@@ -2,14 +2,27 @@
 #include "vgpualloc/live/live_options.hpp"
 
 #include <string>
-#include <string_view>
 #include <utility>
 
+#include "live/parts.hpp"
 #include "vgpualloc/catalog/catalog.hpp"
 #include "vgpualloc/kube/device_config.hpp"
 #include "vgpualloc/kube/scheduler_config.hpp"
 
 namespace vgpualloc {
+
+expected<kube::scheduler_config> read_scheduler_config(const std::string& text, const std::string& name) {
+    auto scheduler = kube::parse_scheduler_config(text, name);
+    if (!scheduler || !scheduler->own) return scheduler;
+    const auto& own = *scheduler->own;
+    const live_options defaults;
+    auto policies = make_live_policies(own.policy.empty() ? defaults.policy : own.policy, own.device_policy, {});
+    if (policies) return scheduler;
+    // SchedulePolicy of deviceshare has two values that are both policies.
+    const bool is_device = policies.error().field == "device_policy";
+    return unexpected(
+        scheduler->refusal_of(is_device ? "vgpualloc.device-policy" : "vgpualloc.policy", std::move(policies).error()));
+}
 
 expected<live_options> read_live_options(const live_option_texts& texts, const live_option_names& names) {
     live_options result;
@@ -28,35 +41,14 @@ expected<live_options> read_live_options(const live_option_texts& texts, const l
         result.config = *std::move(config);
     }
     if (texts.scheduler_config) {
-        auto arguments = kube::parse_scheduler_config(*texts.scheduler_config, names.scheduler_config);
-        if (!arguments) return unexpected(std::move(arguments).error());
-        apply_arguments(*arguments, result.config);
-        result.deviceshare = *std::move(arguments);
+        auto scheduler = read_scheduler_config(*texts.scheduler_config, names.scheduler_config);
+        if (!scheduler) return unexpected(std::move(scheduler).error());
+        if (scheduler->own && !texts.policy && !scheduler->own->policy.empty()) result.policy = scheduler->own->policy;
+        if (scheduler->own && !texts.device_policy) result.device_policy = scheduler->own->device_policy;
+        apply_arguments(scheduler->deviceshare, result.config);
+        result.deviceshare = std::move(scheduler->deviceshare);
     }
     return result;
-}
-
-std::optional<error> check_served(const live_options& options, const dialect_set& dialects,
-                                  const kube::snapshot_pod& pod) {
-    const dialect* const spoken = dialects.find(pod.dialect);
-    if (spoken == nullptr || !options.deviceshare) return std::nullopt;
-    const std::string_view argument = spoken->deviceshare(pod.object).argument;
-    if (argument == "AscendMindClusterVNPUEnable" && options.deviceshare->preset_virtual_devices) {
-        return error{.code = error_code::unsupported,
-                     .where = {},
-                     .field = "presetVirtualDevice",
-                     .value = "true",
-                     .expected = "false: NPUs are cut as pods come"};
-    }
-    if (argument.empty() || !enables_something(*options.deviceshare) ||
-        is_enabled(*options.deviceshare, "deviceshare." + std::string{argument})) {
-        return std::nullopt;
-    }
-    return error{.code = error_code::unsupported,
-                 .where = {},
-                 .field = "dialect",
-                 .value = pod.dialect,
-                 .expected = "argument deviceshare." + std::string{argument} + ": true"};
 }
 
 } // namespace vgpualloc

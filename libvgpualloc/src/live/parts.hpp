@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "vgpualloc/live/live_cluster.hpp"
@@ -19,6 +20,17 @@ struct live_cluster::deciders {
         : node{std::move(for_nodes)}, device{std::move(for_devices)},
           alloc{book, {.node = node.get(), .device = device ? device.get() : node.get()}} {}
 };
+
+/// Policies for a scheduler whose decisions follow from what it was told.
+struct live_policies {
+    std::unique_ptr<policy> node;
+    std::unique_ptr<policy> device; ///< null: as `node`
+};
+
+/// An empty device_policy is the same. Errors, of field "policy" or "device_policy": those of make_policy(),
+/// unsupported for a policy that draws and for two that do not go together.
+[[nodiscard]] expected<live_policies> make_live_policies(const std::string& policy, const std::string& device_policy,
+                                                         const workload& typical);
 
 /// A pod as the dialects of the moment read it.
 struct live_cluster::known_pod {

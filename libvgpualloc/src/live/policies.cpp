@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "live/parts.hpp"
+#include "vgpualloc/compat/all.hpp"
 #include "vgpualloc/core/config.hpp"
+#include "vgpualloc/policy/parse.hpp"
 
 namespace vgpualloc {
 
@@ -16,19 +18,31 @@ error refused_policy(const char* field, const std::string& policy, std::string e
     return {error_code::unsupported, {}, field, policy, std::move(expectation)};
 }
 
-/// A policy for a scheduler whose decisions follow from what it was told.
+bool draws(const policy& scorer) {
+    const policy_traits traits = scorer.traits();
+    return traits.nodes == ties::drawn || traits.devices == ties::drawn;
+}
+
+/// Those that an error lists.
+std::vector<policy_entry> policies_without_draws() {
+    std::vector<policy_entry> entries = all_policies();
+    std::erase_if(entries, [](const policy_entry& entry) { return draws(*entry.make({})); });
+    return entries;
+}
+
 expected<std::unique_ptr<policy>> make_live_policy(const char* field, const std::string& spelling,
                                                    const workload& typical) {
-    auto scorer = make_policy(spelling, {.target = typical, .seed = 0});
+    const policy_parameters parameters{.target = typical, .seed = 0};
+    auto scorer = make_policy(spelling, parameters);
+    if (!scorer && scorer.error().code == error_code::unknown_name) {
+        scorer = parse_policy(spelling, policies_without_draws(), parameters);
+    }
     if (!scorer) {
         error failure = std::move(scorer).error();
         if (failure.field == "policy") failure.field = field;
         return unexpected(std::move(failure));
     }
-    const policy_traits traits = (*scorer)->traits();
-    if (traits.nodes == ties::drawn || traits.devices == ties::drawn) {
-        return unexpected(refused_policy(field, spelling, "a policy that draws nothing"));
-    }
+    if (draws(**scorer)) return unexpected(refused_policy(field, spelling, "a policy that draws nothing"));
     return scorer;
 }
 
@@ -44,22 +58,26 @@ double distance(const workload& left, const workload& right) {
 
 } // namespace
 
+expected<live_policies> make_live_policies(const std::string& policy, const std::string& device_policy,
+                                           const workload& typical) {
+    auto node = make_live_policy("policy", policy, typical);
+    if (!node) return unexpected(std::move(node).error());
+    live_policies result{.node = *std::move(node), .device = nullptr};
+    if (device_policy.empty()) return result;
+    auto device = make_live_policy("device_policy", device_policy, typical);
+    if (!device) return unexpected(std::move(device).error());
+    result.device = *std::move(device);
+    if ((result.node->positional() == nullptr) == (result.device->positional() == nullptr)) return result;
+    return unexpected(refused_policy("device_policy", device_policy,
+                                     "a policy that looks at positions of devices where " + policy +
+                                         " does, and one that does not where it does not"));
+}
+
 expected<std::unique_ptr<live_cluster::deciders>>
 live_cluster::make_deciders(const live_options& options, const workload& typical, const ledger& book) {
-    auto node = make_live_policy("policy", options.policy, typical);
-    if (!node) return unexpected(std::move(node).error());
-    std::unique_ptr<policy> device;
-    if (!options.device_policy.empty()) {
-        auto other = make_live_policy("device_policy", options.device_policy, typical);
-        if (!other) return unexpected(std::move(other).error());
-        device = *std::move(other);
-        if (((*node)->positional() == nullptr) != (device->positional() == nullptr)) {
-            return unexpected(refused_policy("device_policy", options.device_policy,
-                                             "a policy that looks at positions of devices where " + options.policy +
-                                                 " does, and one that does not where it does not"));
-        }
-    }
-    return std::make_unique<deciders>(*std::move(node), std::move(device), book);
+    auto policies = make_live_policies(options.policy, options.device_policy, typical);
+    if (!policies) return unexpected(std::move(policies).error());
+    return std::make_unique<deciders>(std::move(policies->node), std::move(policies->device), book);
 }
 
 // ---- the workload

@@ -20,7 +20,7 @@ error bad_policy(error_code code, std::string_view value, std::string expected_t
     return {.code = code,
             .where = "",
             .field = "policy",
-            .value = std::string{value},
+            .value = value.empty() ? "\"\"" : std::string{value},
             .expected = std::move(expected_text)};
 }
 

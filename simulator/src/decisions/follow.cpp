@@ -89,6 +89,12 @@ expected<vgpualloc::live_options> options_of(const log_event& event, const optio
     if (changes.texts.scheduler_config) {
         texts.scheduler_config = changes.texts.scheduler_config;
         names.scheduler_config = changes.names.scheduler_config;
+        const auto scheduler = vgpualloc::read_scheduler_config(*texts.scheduler_config, names.scheduler_config);
+        if (!scheduler) return unexpected(scheduler.error());
+        if (scheduler->own) { // it says of the policies all that there is to say, but for the command line
+            texts.policy = changes.texts.policy;
+            texts.device_policy = changes.texts.device_policy;
+        }
     }
     return read_live_options(texts, names);
 }

@@ -126,7 +126,7 @@ volcano::device_config volcano_devices(const vgpualloc::dialect_config& config) 
 volcano::plugin_options volcano_options(const kubernetes_objects& objects) {
     constexpr std::int64_t default_weight = 10;
     volcano::plugin_options result;
-    if (!objects.deviceshare) {
+    if (!objects.scheduler) {
         result.policy = "binpack";
         result.weight = default_weight;
         result.vgpu = true;
@@ -134,7 +134,7 @@ volcano::plugin_options volcano_options(const kubernetes_objects& objects) {
         result.ascend_mindcluster = true;
         return result;
     }
-    const auto& told = *objects.deviceshare;
+    const auto& told = objects.scheduler->deviceshare;
     result.policy = told.schedule_policy;
     // Upstream ranks no node where a policy is given without a weight.
     result.weight = told.weight_assumed ? 0 : told.schedule_weight;

@@ -189,6 +189,11 @@ expected<void> check_volcano_run(const run_config& config, const simulation_inpu
     if (!config.device_policy.empty()) {
         return refuse("device_policy", config.device_policy, "none with policy compat:volcano, which chooses devices");
     }
+    if (input.objects->scheduler && input.objects->scheduler->own) {
+        return refuse("scheduler_config", config.scheduler_config,
+                      "one with plugin deviceshare with policy compat:volcano, which models that plugin; this one has "
+                      "vgpualloc");
+    }
     if (input.autoscaler) {
         return refuse("autoscaler", config.autoscaler, "none with policy compat:volcano, which alone knows what fits");
     }

@@ -48,7 +48,7 @@ public:
                 std::make_shared<kubernetes_objects>(kubernetes_objects{.dialects = state_->dialects,
                                                                         .nodes = std::move(workload_->nodes),
                                                                         .pods = std::move(pod_objects_),
-                                                                        .deviceshare = workload_->deviceshare});
+                                                                        .scheduler = workload_->scheduler});
         }
         return std::move(input_);
     }

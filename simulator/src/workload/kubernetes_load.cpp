@@ -10,7 +10,7 @@
 
 #include "vgpualloc/dialect/mindcluster.hpp"
 #include "vgpualloc/kube/cluster_objects.hpp"
-#include "vgpualloc/kube/scheduler_config.hpp"
+#include "vgpualloc/live/live_options.hpp"
 #include "vgpusim/workload/cluster_files.hpp"
 #include "vgpusim/workload/kubernetes.hpp"
 #include "vgpusim/workload/offered_load.hpp"
@@ -135,15 +135,16 @@ expected<kubernetes_workload> read_workload(const run_config& config, const kube
     return workload;
 }
 
-/// What volcano-scheduler.conf says of plugin deviceshare, where there is such a file.
-expected<std::optional<vgpualloc::dialects::volcano::plugin_arguments>>
-read_scheduler_config(const run_config& config, std::vector<input_file>& records) {
+/// What volcano-scheduler.conf says of devices, where there is such a file. The policy of plugin vgpualloc is not taken
+/// from there: a run names its own.
+expected<std::optional<kube::scheduler_config>> load_scheduler_config(const run_config& config,
+                                                                      std::vector<input_file>& records) {
     if (config.scheduler_config.empty()) return std::nullopt;
     const auto text = read_recorded(config.scheduler_config, &records);
     if (!text) return unexpected(text.error());
-    auto arguments = kube::parse_scheduler_config(text->text, text->name);
-    if (!arguments) return unexpected(std::move(arguments).error());
-    return std::optional{*std::move(arguments)};
+    auto scheduler = vgpualloc::read_scheduler_config(text->text, text->name);
+    if (!scheduler) return unexpected(std::move(scheduler).error());
+    return std::optional{*std::move(scheduler)};
 }
 
 } // namespace
@@ -182,9 +183,9 @@ expected<loaded_input> load_kubernetes(const run_config& config) {
     if (!catalog) return unexpected(std::move(catalog.error()));
     auto dialects = load_dialects(*catalog, as_list(config.config), &loaded.files);
     if (!dialects) return unexpected(dialects.error());
-    auto deviceshare = read_scheduler_config(config, loaded.files);
-    if (!deviceshare) return unexpected(std::move(deviceshare).error());
-    if (*deviceshare) apply_arguments(**deviceshare, *dialects);
+    auto scheduler = load_scheduler_config(config, loaded.files);
+    if (!scheduler) return unexpected(std::move(scheduler).error());
+    if (*scheduler) apply_arguments((*scheduler)->deviceshare, *dialects);
     const auto objects = load_objects({vgputraces::resolve_trace_path(config.nodes)}, &loaded.files);
     if (!objects) return unexpected(objects.error());
     const auto state = make_empty_cluster(*objects, vgpualloc::dialect_set{*std::move(dialects)}, config.nodes);
@@ -192,7 +193,7 @@ expected<loaded_input> load_kubernetes(const run_config& config) {
     auto workload = read_workload(config, *state, loaded.files);
     if (!workload) return unexpected(std::move(workload).error());
     workload->nodes = node_objects(*state, *objects);
-    workload->deviceshare = *std::move(deviceshare);
+    workload->scheduler = *std::move(scheduler);
     loaded.warnings = state->warnings;
     std::ranges::move(classes_not_served(*state, *workload), std::back_inserter(loaded.warnings));
     auto input = build_kubernetes_workload(*state, *std::move(workload));

@@ -127,6 +127,21 @@ TEST(dialect_set, deviceshare_serves_what_its_arguments_enable) {
               "a dialect that plugin deviceshare serves: volcano_vgpu, gpushare, ascend_hami, mindcluster");
 }
 
+TEST(dialect_set, vgpualloc_serves_everything_that_no_argument_is_about) {
+    const dialect_set dialects;
+    dialects::volcano::plugin_arguments arguments;
+    const auto pod = pod_of({limited({{"volcano.sh/gpu-number", 1}})});
+    EXPECT_TRUE(dialects.check_served(arguments, "gpushare", pod).has_value()) << "nothing is enabled: everything is";
+    arguments.vgpu = true;
+    EXPECT_EQ(dialects.check_served(arguments, "gpushare", pod).error().expected,
+              "argument deviceshare.GPUNumberEnable: true");
+    EXPECT_TRUE(dialects.check_served(arguments, "volcano_vgpu", pod).has_value());
+    EXPECT_TRUE(dialects.check_served(arguments, "hami", pod).has_value()) << "it has no argument";
+    EXPECT_TRUE(dialects.check_served(arguments, "", pod).has_value()) << "it asks for no device";
+    arguments = {.preset_virtual_devices = true};
+    EXPECT_EQ(dialects.check_served(arguments, "mindcluster", pod).error().field, "presetVirtualDevice");
+}
+
 TEST(dialect_config, a_device_configuration_replaces_names_and_npus) {
     const auto base = make_dialect_config();
     EXPECT_FALSE(base.devices.vnpus.empty()) << "those of the catalog";

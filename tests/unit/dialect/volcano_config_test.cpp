@@ -292,5 +292,47 @@ TEST(volcano_arguments, what_is_wrong_is_named) {
     }
 }
 
+TEST(vgpualloc_arguments, its_own_and_those_of_deviceshare) {
+    EXPECT_EQ(parse_vgpualloc_arguments({}), vgpualloc_arguments{});
+    const auto read = parse_vgpualloc_arguments({{"vgpualloc.policy", "fgd"},
+                                                 {"vgpualloc.device-policy", "spread"},
+                                                 {"vgpualloc.weight", "2.5"},
+                                                 {"vgpualloc.decision-log", "/log"},
+                                                 {"vgpualloc.decision-log-max-mib", "0"},
+                                                 {"deviceshare.VGPUEnable", "true"},
+                                                 {"deviceshare.SchedulePolicy", "binpack"},
+                                                 {"deviceshare.ScheduleWeight", "10"}});
+    ASSERT_TRUE(read) << read.error().message();
+    EXPECT_EQ(read->policy, "fgd");
+    EXPECT_EQ(read->device_policy, "spread");
+    EXPECT_EQ(read->weight, 2.5) << "of both weights, ours";
+    EXPECT_EQ(read->decision_log, "/log");
+    EXPECT_EQ(read->decision_log_mib_max, 0);
+    EXPECT_TRUE(read->deviceshare.vgpu);
+    EXPECT_EQ(parse_vgpualloc_arguments({{"deviceshare.SchedulePolicy", "spread"}})->policy, "spread");
+    EXPECT_EQ(parse_vgpualloc_arguments({{"deviceshare.ScheduleWeight", "0.5"}})->weight, 0.5);
+}
+
+TEST(vgpualloc_arguments, what_is_wrong_is_named_with_its_value) {
+    const auto message = [](const char* name, const char* value) {
+        const auto read = parse_vgpualloc_arguments({{name, value}});
+        return read ? std::string{"no error"} : read.error().message();
+    };
+    EXPECT_EQ(message("vgpualloc.weight", "-1"), "vgpualloc.weight: got '-1', expected a number that is not below 0");
+    EXPECT_EQ(message("deviceshare.ScheduleWeight", "inf"),
+              "deviceshare.ScheduleWeight: got 'inf', expected a number that is not below 0");
+    EXPECT_EQ(message("vgpualloc.weight", "nan"), "vgpualloc.weight: got 'nan', expected a number that is not below 0");
+    EXPECT_EQ(message("vgpualloc.weight", ""), "vgpualloc.weight: got '\"\"', expected a number that is not below 0");
+    EXPECT_EQ(message("deviceshare.VGPUEnable", "yes"), "deviceshare.VGPUEnable: got 'yes', expected true or false");
+    for (const char* const limit : {"-1", "1.5", "much", "4294967296"}) {
+        EXPECT_EQ(message("vgpualloc.decision-log-max-mib", limit),
+                  std::string{"vgpualloc.decision-log-max-mib: got '"} + limit +
+                      "', expected a whole number of MiB, or 0 for no limit");
+    }
+    EXPECT_THAT(message("vgpualloc.polcy", "fgd"), HasSubstr("vgpualloc.polcy: unknown argument"));
+    EXPECT_THAT(message("policy", "fgd"), HasSubstr("vgpualloc.device-policy"));
+    EXPECT_THAT(message("deviceshare.Other", "1"), HasSubstr("deviceshare.Other: unknown argument"));
+}
+
 } // namespace
 } // namespace vgpualloc::dialects::volcano

@@ -334,6 +334,27 @@ TEST(live_cluster, deviceshares_arguments_say_which_dialects_are_served) {
     EXPECT_EQ(failure_under({.hami_vnpu = true, .preset_virtual_devices = true}), failure_under({.hami_vnpu = true}));
 }
 
+TEST(live_cluster, an_explanation_is_of_what_would_be_decided) {
+    const auto live = live_of(gpu_node("n", card("A") + card("B")) +
+                              named_pod("r", "v", vgpu(1, 1000), "n", "volcano.sh/vgpu-ids-new: 'A,NVIDIA,1000,0:'") +
+                              named_pod("p", "u", vgpu(1, 1000)));
+    auto options = live->configured();
+    options.policy = "binpack";
+    options.device_policy = "spread";
+    ASSERT_TRUE(live->configure(options));
+    const auto explained = live->question("u")->explain();
+    ASSERT_TRUE(explained && explained->chosen);
+    EXPECT_EQ(explained->nodes[*explained->chosen].shares.at(0).uuid, "B") << "the device policy chooses among devices";
+    ASSERT_TRUE(live->reserve("u", live->find_node("n")).fits());
+    EXPECT_EQ(live->booking_of("u")->where.shares.at(0).device, vgpualloc::device_index{1U});
+    ASSERT_EQ(live->rollback("u").code, rejection_code::none);
+    options.deviceshare = vgpualloc::dialects::volcano::plugin_arguments{.hami_vnpu = true};
+    ASSERT_TRUE(live->configure(options));
+    const auto refused = live->question("u")->explain();
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message(), HasSubstr("deviceshare.VGPUEnable: true"));
+}
+
 TEST(live_cluster, a_configuration_may_change_while_pods_run) {
     const auto live = live_of(two_nodes + gpu_node("m", card("M", "mig")) + named_pod("p", "u", vgpu(1, 3000)) +
                               named_pod("r", "v", vgpu(1, 1000), "n0", "volcano.sh/vgpu-ids-new: 'A,NVIDIA,1000,0:'"));

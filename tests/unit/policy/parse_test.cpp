@@ -46,11 +46,11 @@ TEST(parse_policy, errors_say_what_would_have_been_accepted) {
     const std::string list = "one of best_fit, binpack, fgd, random, spread, worst_fit, weighted:NAME=WEIGHT,…";
     const std::vector<row> rows{
         {"bin_pack", error_code::unknown_name, malformed("bin_pack", list)},
-        {"", error_code::unknown_name, malformed("", list)},
+        {"", error_code::unknown_name, malformed("\"\"", list)},
         {"weighted:fgd=1,nope=2", error_code::unknown_name, malformed("nope", list)},
-        {"weighted:", error_code::malformed, malformed("", form)},
+        {"weighted:", error_code::malformed, malformed("\"\"", form)},
         {"weighted:fgd", error_code::malformed, malformed("fgd", form)},
-        {"weighted:fgd=1,", error_code::malformed, malformed("", form)},
+        {"weighted:fgd=1,", error_code::malformed, malformed("\"\"", form)},
         {"weighted:fgd=", error_code::malformed, malformed("fgd=", number)},
         {"weighted:fgd=1x", error_code::malformed, malformed("fgd=1x", number)},
         {"weighted:fgd=nan", error_code::malformed, malformed("fgd=nan", number)},

@@ -49,8 +49,9 @@ std::string config_map_with(std::string_view policy) {
 std::unique_ptr<policy> ranking_of(const std::string& config) {
     const auto read = kube::parse_scheduler_config(config, "volcano-scheduler-configmap");
     if (!read) throw std::invalid_argument{read.error().message()};
-    return explaining::make_deviceshare_policy(deviceshare_ranking::gpus,
-                                               {.policy = read->schedule_policy, .weight = read->schedule_weight});
+    return explaining::make_deviceshare_policy(
+        deviceshare_ranking::gpus,
+        {.policy = read->deviceshare.schedule_policy, .weight = read->deviceshare.schedule_weight});
 }
 
 TEST(seeds, volcano_has_two_sharing_modes) {

@@ -74,6 +74,10 @@ public:
     /// no device. Error unsupported, which names the argument; where is empty.
     [[nodiscard]] expected<void> check_enabled(const dialects::volcano::plugin_arguments& arguments,
                                                std::string_view name, const kubernetes::pod& pod) const;
+    /// The same of plugin vgpualloc: without anything enabled it serves every dialect, and dialects that deviceshare
+    /// does not know always; pods of MindCluster's only where NPUs are cut as pods come.
+    [[nodiscard]] expected<void> check_served(const dialects::volcano::plugin_arguments& arguments,
+                                              std::string_view name, const kubernetes::pod& pod) const;
 
 private:
     [[nodiscard]] const dialect* owner_of(std::string_view resource) const;

@@ -1,5 +1,5 @@
 // The device configuration of Volcano (ConfigMap volcano-vgpu-device-config, key device-config.yaml) and of HAMi
-// (hami-scheduler-device), and the arguments of Volcano's deviceshare plugin.
+// (hami-scheduler-device), and the arguments of Volcano's deviceshare plugin and of ours.
 #pragma once
 
 #include <cstdint>
@@ -96,7 +96,24 @@ struct plugin_arguments {
 
 /// Reads the arguments, keyed `deviceshare.<Name>`; `deviceshare.GPUExclusiveRules` is JSON, a list of objects with
 /// text values. Error unknown_name for any other key, unsupported for combinations with which Volcano ends: sharing by
-/// memory and by number together, or one of them beside vGPU.
+/// memory and by number together, or one of them beside vGPU. Errors name the argument; where is empty, but for what is
+/// wrong within the rules.
 [[nodiscard]] expected<plugin_arguments> parse_plugin_arguments(const kubernetes::text_map& arguments);
+
+/// Arguments of plugin vgpualloc: its own, and those of deviceshare under their names.
+struct vgpualloc_arguments {
+    std::string policy{};        ///< vgpualloc.policy, else deviceshare's SchedulePolicy; empty: neither is given
+    std::string device_policy{}; ///< empty: as policy
+    double weight = 0.0;         ///< vgpualloc.weight, else deviceshare's; 0: the plugin settles the node
+    std::string decision_log{};  ///< a path; empty: none
+    std::int64_t decision_log_mib_max = 1024; ///< from which length on it begins anew; 0: it does not
+    plugin_arguments deviceshare{};
+
+    bool operator==(const vgpualloc_arguments&) const = default;
+};
+
+/// Reads them. Errors: as above, malformed for a weight that is no number from 0. Whether there are such policies
+/// read_scheduler_config() says (live/live_options.hpp).
+[[nodiscard]] expected<vgpualloc_arguments> parse_vgpualloc_arguments(const kubernetes::text_map& arguments);
 
 } // namespace vgpualloc::dialects::volcano

@@ -24,10 +24,13 @@ struct explain_options {
     /// A spelling of make_policy(); its workload is the pods of the cluster. Empty: HAMi's own ranking for pods that
     /// its scheduler serves (explain/hami.hpp), default_policy for others.
     std::string policy{};
-    std::uint64_t seed = 0; ///< for policies that draw
+    std::string device_policy{}; ///< for the devices of a node, beside a policy that is given; empty: the same
+    std::uint64_t seed = 0;      ///< for policies that draw
     /// Of Volcano's scheduler configuration: plugin deviceshare ranks instead of `policy`. Its exclusive rules are
     /// those of the snapshot's dialects (dialect_config::exclusive_rules).
     std::optional<dialects::volcano::plugin_arguments> deviceshare{};
+    /// What plugin vgpualloc is told of the dialects that it serves; none: all of them.
+    std::optional<dialects::volcano::plugin_arguments> served{};
     /// Who asks schedules the pod, whatever spec.schedulerName says; else that has to serve the pod's dialect.
     bool is_scheduler = false;
 };
@@ -155,8 +158,8 @@ struct explanation {
     replica_answer replicas{};                 ///< what is above is said of the first of them
 };
 
-/// Nothing is booked. Errors: those of make_policy() and dialect_set::check_enabled(), and the pod's own if its request
-/// could not be read.
+/// Nothing is booked. Errors: those of make_policy(), dialect_set::check_enabled() and check_served(), mismatch for two
+/// policies that do not go together, and the pod's own if its request could not be read.
 [[nodiscard]] expected<explanation> explain(const kube::snapshot& state, const kube::snapshot_pod& pod,
                                             const explain_options& options);
 

@@ -4,10 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "vgpualloc/core/error.hpp"
 #include "vgpualloc/core/expected.hpp"
-#include "vgpualloc/dialect/all.hpp"
-#include "vgpualloc/kube/snapshot.hpp"
+#include "vgpualloc/kube/scheduler_config.hpp"
 #include "vgpualloc/live/live_cluster.hpp"
 
 namespace vgpualloc {
@@ -28,13 +26,14 @@ struct live_option_names {
     std::string scheduler_config = "scheduler_config";
 };
 
-/// Errors: those of merge_file(), read_device_config() and parse_scheduler_config(). Whether there are such policies
-/// live_cluster::make() and live_cluster::configure() say.
+/// Volcano's scheduler configuration with policies that a living cluster takes. Errors: those of
+/// kube::parse_scheduler_config(), and of live_cluster::make() about a policy, with the argument's place.
+[[nodiscard]] expected<kube::scheduler_config> read_scheduler_config(const std::string& text, const std::string& name);
+
+/// Policies that are not given are those that the scheduler configuration has for plugin vgpualloc, if it has any.
+/// Errors: those of merge_file(), read_device_config() and read_scheduler_config(). Whether there are policies as they
+/// are given live_cluster::make() and live_cluster::configure() say.
 [[nodiscard]] expected<live_options> read_live_options(const live_option_texts& texts,
                                                        const live_option_names& names = {});
-
-/// Why the pod's dialect is not served, if deviceshare's arguments say so. Error unsupported, without a place.
-[[nodiscard]] std::optional<error> check_served(const live_options& options, const dialect_set& dialects,
-                                                const kube::snapshot_pod& pod);
 
 } // namespace vgpualloc

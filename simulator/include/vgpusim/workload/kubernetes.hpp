@@ -22,8 +22,7 @@ struct kubernetes_workload {
     std::vector<pod_class> classes;
     std::optional<std::vector<job_queue>> queues; ///< none: those that rows name, without quotas
     std::vector<kubernetes_node> nodes{};         ///< in the order of the snapshot; empty: nobody asks for objects
-    /// What plugin deviceshare is told; none: nothing was said.
-    std::optional<vgpualloc::dialects::volcano::plugin_arguments> deviceshare{};
+    std::optional<vgpualloc::kube::scheduler_config> scheduler{}; ///< Volcano's; none: nothing was said
 };
 
 /// The workload on the nodes of `state`, in their order. A row is the pods of its class: its name is the pod's, and of

@@ -6,7 +6,7 @@
 
 #include "vgpualloc/dialect/all.hpp"
 #include "vgpualloc/dialect/kubernetes.hpp"
-#include "vgpualloc/dialect/volcano_config.hpp"
+#include "vgpualloc/kube/scheduler_config.hpp"
 #include "vgpualloc/kube/snapshot.hpp"
 
 namespace vgpusim {
@@ -23,8 +23,7 @@ struct kubernetes_objects {
     vgpualloc::dialect_set dialects;
     std::vector<kubernetes_node> nodes;           ///< as simulation_input::nodes
     std::vector<vgpualloc::kubernetes::pod> pods; ///< as simulation_input::requests; names are those of the classes
-    /// Volcano's plugin deviceshare as its scheduler configuration has it; none: no such file was given.
-    std::optional<vgpualloc::dialects::volcano::plugin_arguments> deviceshare{};
+    std::optional<vgpualloc::kube::scheduler_config> scheduler{}; ///< Volcano's; none: no such file was given
 };
 
 } // namespace vgpusim
