@@ -155,12 +155,21 @@ static void misuse_is_a_status(void) {
     vga_answer answer;
     size_t count = 0;
     vga_pod_state state = VGA_POD_WAITING;
+    vga_text none_written = {NULL, 0, 0};
     const uint32_t a = number_of(cluster, "a");
     vga_options options;
     memset(&options, 0, sizeof options);
 
     CHECK(vga_cluster_new(&options, &none, &why) == VGA_BAD_ARGUMENT && none == NULL); /* struct_size */
+    options.struct_size = SIZE_MAX;
+    CHECK(vga_cluster_new(&options, &none, &why) == VGA_BAD_ARGUMENT);
+    options.struct_size = 1000;
+    CHECK(vga_configure(cluster, &options, &why) == VGA_BAD_ARGUMENT);
+    CHECK(strstr(words, "vga_options: struct_size: got '1000', expected ") != NULL);
     options.struct_size = sizeof options;
+    options.policy = "";
+    CHECK(vga_configure(cluster, &options, &why) == VGA_BAD_INPUT);
+    CHECK(strstr(words, "policy: got '\"\"', expected one of best_fit") != NULL && strstr(words, "random") == NULL);
     options.policy = "random";
     CHECK(vga_configure(cluster, &options, &why) == VGA_BAD_INPUT);
     CHECK(strstr(words, "a policy that draws nothing") != NULL);
@@ -172,6 +181,10 @@ static void misuse_is_a_status(void) {
     CHECK(vga_upsert(cluster, "{", 1, NULL, &why) == VGA_BAD_INPUT);
     CHECK(vga_upsert(cluster, NULL, 0, NULL, &why) == VGA_BAD_ARGUMENT);
     CHECK(vga_upsert(NULL, "{}", 2, NULL, &why) == VGA_BAD_ARGUMENT);
+    CHECK(tell(cluster, LIST(POD("l", "u8", "1000"), "null")) == VGA_BAD_INPUT);
+    CHECK(tell(cluster, LIST(POD("l", "u8", "1000"), "5")) == VGA_BAD_INPUT);
+    CHECK(tell(cluster, "{}") == VGA_BAD_INPUT);
+    CHECK(vga_get_pod(cluster, "u8", &state, NULL) == VGA_OK && state == VGA_POD_UNKNOWN); /* nothing has changed */
     CHECK(vga_remove_pod(cluster, "u1", &why) == VGA_UNKNOWN_POD);
     CHECK(vga_remove_pod(cluster, NULL, NULL) == VGA_BAD_ARGUMENT);
     CHECK(vga_remove_node(cluster, "z", &why) == VGA_UNKNOWN_NODE);
@@ -194,6 +207,8 @@ static void misuse_is_a_status(void) {
     CHECK(vga_suspend(cluster, "u1", &why) == VGA_WRONG_STATE);
     CHECK(vga_resume(cluster, "u1", &why) == VGA_WRONG_STATE);
     CHECK_OK(vga_reserve(cluster, "u1", a, &answer, &why));
+    CHECK(vga_annotations(cluster, "u1", -1, &none_written, &why) == VGA_BAD_ARGUMENT);
+    CHECK(strstr(words, "unix_ns: got '-1'") != NULL && none_written.length == 0);
     CHECK(vga_reserve(cluster, "u1", a, &answer, &why) == VGA_WRONG_STATE);
     CHECK(strstr(words, "ns/p") != NULL);
     CHECK(vga_end_trial(cluster, 0, &why) == VGA_WRONG_STATE);
@@ -256,6 +271,23 @@ static void buffers_are_the_callers(void) {
     vga_cluster_free(cluster);
 }
 
+/* Objects that are told one by one have no lines that anybody could look up. */
+static void what_is_wrong_is_told_by_the_name_of_its_object(void) {
+    vga_cluster* cluster = new_cluster();
+    static char text[65536];
+    vga_text json = {text, sizeof text, 0};
+    CHECK_OK(tell(cluster, POD("w1", "u1", "-1")));
+    CHECK_OK(tell(cluster, POD("w2", "u2", "1000")));
+    CHECK_OK(tell(cluster, "{\"kind\":\"Node\",\"metadata\":{\"name\":\"odd\"},\"status\":{\"allocatable\":3}}"));
+    CHECK_OK(vga_warnings(cluster, &json));
+    CHECK(strstr(text, "\"pod ns/w1: spec.containers[0].resources.limits.") != NULL &&
+          strstr(text, "got '-1'") != NULL);
+    CHECK(strstr(text, "\"node odd: status.allocatable: got '3'") != NULL && strstr(text, "object:1") == NULL);
+    CHECK_OK(vga_explain(cluster, "u2", &json, &why));
+    CHECK(strstr(text, "\"place\": \"pod ns/w2\"") != NULL && strstr(text, "object:1") == NULL);
+    vga_cluster_free(cluster);
+}
+
 static void names_are_there_for_every_number(void) {
     int status = 0;
     vga_reason reason = 0;
@@ -276,6 +308,7 @@ int main(void) {
     a_suspended_pod_whose_node_is_gone();
     misuse_is_a_status();
     buffers_are_the_callers();
+    what_is_wrong_is_told_by_the_name_of_its_object();
     names_are_there_for_every_number();
     if (failed_checks > 0) fprintf(stderr, "%d checks failed\n", failed_checks);
     return failed_checks > 0;

@@ -38,6 +38,7 @@ static int failed_checks;
     "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"" name "\",\"namespace\":\"ns\",\"uid\":\"" uid "\"" metadata          \
     "},\"spec\":{" spec "\"containers\":[{\"name\":\"main\",\"resources\":{\"limits\":{\"cpu\":\"1\","                 \
     "\"volcano.sh/vgpu-number\":\"1\",\"volcano.sh/vgpu-memory\":\"" memory "\"}}}]}}"
+#define LIST(first, second) "{\"kind\":\"List\",\"items\":[" first "," second "]}"
 #define POD(name, uid, memory) POD_SAYING(name, uid, memory, "", "")
 
 static vga_status tell(vga_cluster* cluster, const char* object) {

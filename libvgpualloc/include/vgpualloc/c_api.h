@@ -11,7 +11,8 @@
  * texts are written into buffers that the caller brings (vga_text), and nothing that is passed in is kept.
  *
  * Structures begin with `struct_size`, which the caller sets to sizeof the structure as its compiler knows it: so that
- * later versions may add fields at the end.
+ * later versions may add fields at the end. A size that no header up to the library's own gave the structure is
+ * refused, also that of a newer header.
  *
  * Threads. A cluster may be used by any number of threads at once; its calls come one after the other. Of vga_explain
  * and vga_metrics that is only the part that looks at the cluster; what they saw is explained and written while others
@@ -47,7 +48,7 @@ VGA_API const char* vga_version(void);
 
 typedef enum vga_status {
     VGA_OK = 0,
-    VGA_BAD_ARGUMENT = 1, /**< a pointer that must not be NULL, a structure of an unknown size, an unknown flag */
+    VGA_BAD_ARGUMENT = 1, /**< a NULL where none may be, a structure of an unknown size or flag, a negative time */
     VGA_BAD_INPUT = 2,    /**< a text that cannot be read, or a name in it that nobody knows */
     VGA_UNKNOWN_NODE = 3,
     VGA_UNKNOWN_POD = 4,
@@ -78,10 +79,11 @@ typedef struct vga_cluster vga_cluster;
 typedef struct vga_options {
     size_t struct_size;
     const char* policy; /**< as `vgpusim policies` lists, or weighted:NAME=WEIGHT,…; default fgd. None that draws */
-    const char* device_policy; /**< for the devices of a node; default: policy */
+    const char* device_policy; /**< for the devices of a node; default, and what "" stands for: policy */
     const char* catalog;       /**< JSON: boards and chips beside those built in; docs/catalog.md */
     const char* device_config; /**< YAML or JSON: device-config.yaml of Volcano or HAMi, or ConfigMaps that hold it */
-    const char* scheduler_config; /**< YAML: volcano-scheduler.conf, of which plugin deviceshare's arguments count */
+    const char* scheduler_config; /**< YAML: volcano-scheduler.conf, of which the arguments of plugin vgpualloc or
+                                       deviceshare count; a policy there stands where the two above are NULL */
 } vga_options;
 
 /** Makes a cluster without nodes. Errors: VGA_BAD_INPUT. */
@@ -102,8 +104,8 @@ typedef struct vga_upserted {
 /** Objects as they are now, JSON or YAML, one, several documents or a List: nodes in every dialect, pods that wait and
  * pods that have devices, ConfigMaps. Other kinds are passed by. A pod that is bound has what its annotations say, also
  * if that is more than there is. A pod that has ended is removed. `done` may be NULL. Errors: VGA_BAD_INPUT if the text
- * cannot be parsed; objects that can are kept as far as they can be read (vga_warnings); VGA_OUTDATED if every object
- * is; VGA_WRONG_STATE in a trial. */
+ * cannot be parsed or an object in it, or what stands in its place, has no kind; others are kept as far as they can be
+ * read (vga_warnings); VGA_OUTDATED if every object is; VGA_WRONG_STATE in a trial. */
 VGA_API vga_status vga_upsert(vga_cluster* cluster, const char* text, size_t size, vga_upserted* done, vga_text* why);
 /** Pods that have something there keep waiting for it. Errors: VGA_UNKNOWN_NODE, VGA_WRONG_STATE in a trial. */
 VGA_API vga_status vga_remove_node(vga_cluster* cluster, const char* name, vga_text* why);
@@ -208,7 +210,8 @@ VGA_API vga_status vga_suspend(vga_cluster* cluster, const char* uid, vga_text* 
 VGA_API vga_status vga_resume(vga_cluster* cluster, const char* uid, vga_text* why);
 /** What to write on a reserved or committed pod so that the device plugins know: a JSON object of texts; {} for a pod
  * without devices. `unix_ns` is the time of the decision, in nanoseconds since 1970. Errors: VGA_UNKNOWN_POD,
- * VGA_WRONG_STATE if it has nothing, VGA_BAD_INPUT for devices of another dialect than the pod's, VGA_TOO_SMALL. */
+ * VGA_BAD_ARGUMENT for a time before that, VGA_WRONG_STATE if it has nothing, VGA_BAD_INPUT for devices of another
+ * dialect than the pod's, VGA_TOO_SMALL. */
 VGA_API vga_status vga_annotations(vga_cluster* cluster, const char* uid, int64_t unix_ns, vga_text* json,
                                    vga_text* why);
 

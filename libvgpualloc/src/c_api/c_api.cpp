@@ -88,14 +88,17 @@ expected<live_options> read_options(const vga_options* options) {
                                          .scheduler_config = maybe_text(options->scheduler_config)});
 }
 
-/// A structure that may be of an older header has at least the fields of version 1.
+/// A structure has the size that some header so far gave it, which is one.
 template <class Struct>
 bool is_known_size(const Struct* from) {
-    return from == nullptr || from->struct_size >= sizeof(Struct);
+    return from == nullptr || from->struct_size == sizeof(Struct);
 }
 
-vga_status wrong_size(const char* name, vga_text* why) {
-    return refuse(VGA_BAD_ARGUMENT, why, std::string{name} + ": struct_size is not that of the structure");
+template <class Struct>
+vga_status wrong_size(const char* name, const Struct& from, vga_text* why) {
+    return refuse(VGA_BAD_ARGUMENT, why,
+                  std::string{name} + ": struct_size: got '" + std::to_string(from.struct_size) + "', expected " +
+                      std::to_string(sizeof(Struct)));
 }
 
 vga_status pod_call(vga_cluster* cluster, const char* uid, vga_text* why,
@@ -139,7 +142,7 @@ vga_status vga_cluster_new(const vga_options* options, vga_cluster** cluster, vg
     return guarded(why, [&] {
         if (cluster == nullptr) return refuse(VGA_BAD_ARGUMENT, why, "cluster is NULL");
         *cluster = nullptr;
-        if (!is_known_size(options)) return wrong_size("vga_options", why);
+        if (!is_known_size(options)) return wrong_size("vga_options", *options, why);
         auto read = read_options(options);
         if (!read) return refuse_input(why, read.error());
         auto live = live_cluster::make(*std::move(read));
@@ -155,7 +158,7 @@ void vga_cluster_free(vga_cluster* cluster) { delete cluster; }
 
 vga_status vga_configure(vga_cluster* cluster, const vga_options* options, vga_text* why) {
     return outside_trials(cluster, why, [&](live_cluster& live) {
-        if (!is_known_size(options)) return wrong_size("vga_options", why);
+        if (!is_known_size(options)) return wrong_size("vga_options", *options, why);
         auto read = read_options(options);
         if (!read) return refuse_input(why, read.error());
         const auto done = live.configure(*std::move(read));
@@ -167,8 +170,8 @@ vga_status vga_configure(vga_cluster* cluster, const vga_options* options, vga_t
 vga_status vga_upsert(vga_cluster* cluster, const char* text, size_t size, vga_upserted* done, vga_text* why) {
     return outside_trials(cluster, why, [&](live_cluster& live) {
         if (text == nullptr) return refuse(VGA_BAD_ARGUMENT, why, "text is NULL");
-        if (!is_known_size(done)) return wrong_size("vga_upserted", why);
-        const auto objects = vgpualloc::kube::read_manifests({text, size}, "object");
+        if (!is_known_size(done)) return wrong_size("vga_upserted", *done, why);
+        const auto objects = vgpualloc::kube::read_told_objects({text, size}, "object");
         if (!objects) return refuse_input(why, objects.error());
         vga_upserted counts{.struct_size = sizeof(vga_upserted), .objects = 0, .changed = 0, .outdated = 0};
         for (const auto& object : *objects) {
@@ -399,6 +402,10 @@ vga_status vga_annotations(vga_cluster* cluster, const char* uid, int64_t unix_n
     return on(cluster, why, [&](live_cluster& live) {
         if (uid == nullptr || json == nullptr) return refuse(VGA_BAD_ARGUMENT, why, "uid or json is NULL");
         if (live.state_of(uid) == live_pod_state::unknown) return unknown_pod(uid, why);
+        if (unix_ns < 0) {
+            return refuse(VGA_BAD_ARGUMENT, why,
+                          "unix_ns: got '" + std::to_string(unix_ns) + "', expected a time from 1970 on");
+        }
         if (live.booking_of(uid) == nullptr) {
             return refuse(VGA_WRONG_STATE, why, "pod " + live.full_name_of(uid) + " has nothing");
         }

@@ -411,6 +411,20 @@ expected<std::vector<manifest>> read_manifests(std::string_view text, const std:
     return reader.take();
 }
 
+expected<std::vector<manifest>> read_told_objects(std::string_view text, const std::string& name) {
+    auto objects = read_manifests(text, name);
+    if (!objects) return objects;
+    for (manifest& object : *objects) {
+        if (object.kind.empty()) return unexpected(object.problems.front());
+        if (object.name.empty()) continue; // its place in the text is all that can be said
+        const std::string kind = object.node ? "node" : object.kind == "Pod" ? "pod" : object.kind;
+        const std::string ns = object.ns.empty() ? "default" : object.ns;
+        object.place = kind + " " + (object.node ? "" : ns + "/") + object.name;
+        for (error& problem : object.problems) problem.where = object.place;
+    }
+    return objects;
+}
+
 expected<document> one_document(std::string_view text, const std::string& name) {
     auto documents = documents_of(text, name);
     if (!documents) return unexpected(std::move(documents).error());

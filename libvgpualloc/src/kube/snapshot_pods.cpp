@@ -9,7 +9,10 @@
 
 namespace vgpualloc::kube {
 
-std::string label_of(const manifest& pod) { return pod.place + ": pod " + namespace_of(pod) + "/" + pod.name; }
+std::string label_of(const manifest& pod) {
+    const std::string name = "pod " + namespace_of(pod) + "/" + pod.name;
+    return pod.place == name ? name : pod.place + ": " + name; // name_place() has been there
+}
 
 namespace {
 

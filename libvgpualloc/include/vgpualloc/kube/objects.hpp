@@ -71,6 +71,11 @@ struct manifest {
 /// text cannot be parsed, is too large or nested too deeply, or a document is no object.
 [[nodiscard]] expected<std::vector<manifest>> read_manifests(std::string_view text, const std::string& name);
 
+/// The same of objects that somebody tells one by one, where a line in a text says nothing: an object, and what is
+/// wrong with it, is at "pod <namespace>/<name>", "node <name>" or likewise. Errors as above, and missing for what has
+/// no kind.
+[[nodiscard]] expected<std::vector<manifest>> read_told_objects(std::string_view text, const std::string& name);
+
 /// One YAML (or JSON) document as JSON text. Errors as above, and malformed for none or several documents.
 [[nodiscard]] expected<std::string> yaml_to_json_text(std::string_view text, const std::string& name);
 
