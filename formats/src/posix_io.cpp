@@ -65,7 +65,14 @@ vgpualloc::expected<std::string> read_path(const std::string& path, std::size_t 
     struct stat found{};
     if (::fstat(file.get(), &found) != 0) return vgpualloc::unexpected(io_failure(path, "read", errno));
     if (S_ISDIR(found.st_mode)) return vgpualloc::unexpected(io_failure(path, "read", EISDIR));
-    if (S_ISCHR(found.st_mode)) return vgpualloc::unexpected(io_failure(path, "read", ENODEV)); // some never end
+    if (S_ISCHR(found.st_mode)) { // some never end
+        return vgpualloc::unexpected(vgpualloc::error{.code = vgpualloc::error_code::io,
+                                                      .where = path,
+                                                      .field = {},
+                                                      .value = {},
+                                                      .expected = "cannot read: it is a device; expected a file, a "
+                                                                  "pipe, or - for standard input"});
+    }
     const std::size_t bytes_expected = found.st_size > 0 ? static_cast<std::size_t>(found.st_size) : 0;
     auto bytes = read_to_end(file.get(), bytes_expected, bytes_max);
     if (!bytes) return vgpualloc::unexpected(io_failure(path, "read", bytes.error()));

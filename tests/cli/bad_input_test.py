@@ -67,6 +67,9 @@ class ListsTest(CliTest):
         self.assert_refused(self.vgpusim("run", "--nodes", "/dev/zero", "--pods", self.write("pods.csv", PODS), "--out",
                                          self.out), "/dev/zero")
 
+    def test_a_device_is_no_input(self):
+        self.assert_refused(self.vgpusim("validate", "/dev/null"), "/dev/null: cannot read: it is a device; expected a file")
+
     def test_duplicates(self):
         self.assert_nodes_refused(NODES + "node-a,1,1,1,G\n", "nodes.csv:3: sn: got 'node-a'", "once")
         self.assert_pods_refused(PODS + "pod-1,1,1,1,1\n", "pods.csv:5: name: got 'pod-1'", "once")

@@ -146,8 +146,33 @@ class Replay(CliTest):
         self.assert_refused(self.replay(good, "--policy", "random"), "--policy", "draws nothing")
         self.assert_refused(self.replay(good, "--catalog", self.write("c.json", "{")), "c.json:1")
         self.assert_refused(self.vgpusim("replay"), "--decisions")
+        for option in ("--policy", "--device-policy", "--catalog", "--device-config", "--scheduler-config", "--out"):
+            self.assert_refused(self.replay(good, option, ""), option, "got '\"\"'")
         log = self.write("replay.json", "".join(line + "\n" for line in good))
         self.assertEqual(self.vgpusim("replay", "--decisions", log, "--out", self.root).returncode, 2)
+
+    def test_candidates_are_nodes_that_are_there(self):
+        lines = self.history(8)
+        for member in "only", "except":
+            for kind in "decide", "refuse":
+                log, number, _ = self.changed(lines, kind, lambda e: "only" not in e and "except" not in e,
+                                              lambda e, member=member: e.update({member: ["nowhere"]}))
+                self.assert_refused(self.replay(log, "--out", self.out), f"log.jsonl:{number}: {member}: got 'nowhere', expected a node")
+
+    def test_null_is_no_way_to_say_nothing(self):
+        lines = self.history(8)
+        for kind, member in (("refuse", "reasons"), ("decide", "annotations"), ("decide", "only"), ("refuse", "except")):
+            log, number, _ = self.changed(lines, kind, lambda e: True, lambda e, member=member: e.update({member: None}))
+            self.assert_refused(self.replay(log), f"log.jsonl:{number}: {member}: got 'null'")
+
+    def test_blank_lines_at_the_end_are_no_lines(self):
+        lines = self.history(9, 60)
+        plain = self.replay(lines)
+        for more in ([""], ["", " \t"]):
+            done = self.replay([*lines, *more])
+            self.assert_done(done)
+            self.assertEqual(done.stdout, plain.stdout)
+        self.assert_refused(self.replay([*lines[:3], "", *lines[3:]]), "log.jsonl:4")
 
     def test_cut_off_lines_are_noted(self):
         lines = self.history(10, 60)

@@ -23,6 +23,7 @@ using vgpualloc::unexpected;
 namespace {
 
 constexpr const char* nothing = "(none)";
+constexpr const char* node_wanted = "a node that the log told of and that is still there";
 
 std::string_view state_name(live_pod_state state) {
     constexpr std::array<std::string_view, 5> names{"unknown", "waiting", "reserved", "committed", "suspended"};
@@ -165,6 +166,12 @@ expected<void> follower::apply_to_pod(const log_event& event) {
     if (cluster_->state_of(event.uid) == live_pod_state::unknown) {
         return unexpected(unknown(event, "uid", event.uid, "a pod that the log told of and that is still there"));
     }
+    for (const auto& [member, names] :
+         {std::pair{"only", &event.candidates.only}, std::pair{"except", &event.candidates.except}}) {
+        for (const std::string& name : *names) {
+            if (!cluster_->find_node(name).valid()) return unexpected(unknown(event, member, name, node_wanted));
+        }
+    }
     if (event.kind == event_kind::decide) return decide(event);
     if (event.kind == event_kind::refuse) {
         refuse(event);
@@ -193,7 +200,7 @@ expected<void> follower::decide(const log_event& event) {
     ++figures_.decisions;
     const node_index logged = cluster_->find_node(event.node);
     if (!logged.valid()) {
-        return unexpected(unknown(event, "node", event.node, "a node that the log told of and that is still there"));
+        return unexpected(unknown(event, "node", event.node, node_wanted));
     }
     if (!expect_state(event, live_pod_state::waiting)) return {};
     const auto candidates = candidates_of(cluster_->book(), event.candidates);

@@ -50,6 +50,8 @@ bool is_cut_off(std::string_view line) {
     return true;
 }
 
+bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n") == std::string_view::npos; }
+
 std::optional<std::string> option_text(const cursor& options, std::string_view key) {
     if (!options.has(key)) return std::nullopt;
     std::string text = options.at(key).any_text();
@@ -78,18 +80,21 @@ void read_start(const cursor& line, log_event& to) {
     to.options = read_options(line);
 }
 
+/// Whether the line says something of it; a null is no way to say nothing here.
+bool is_said(const cursor& line, std::string_view key) { return line.value()->find(key) != nullptr; }
+
 std::vector<std::string> read_names(const cursor& line, std::string_view key) {
     std::vector<std::string> names;
-    if (!line.has(key)) return names;
+    if (!is_said(line, key)) return names;
     for (const cursor& name : line.at(key).items(0)) names.push_back(name.filled_text());
     std::ranges::sort(names);
     return names;
 }
 
 candidate_rule read_candidates(const cursor& line) {
-    candidate_rule rule{.is_listed = line.has("only"), .only = read_names(line, "only")};
+    candidate_rule rule{.is_listed = is_said(line, "only"), .only = read_names(line, "only")};
     rule.except = read_names(line, "except");
-    if (rule.is_listed && line.has("except")) {
+    if (rule.is_listed && is_said(line, "except")) {
         line.fail_key(error_code::mismatch, "except", "either only or except, both are there");
     }
     return rule;
@@ -99,13 +104,13 @@ void read_decision(const cursor& line, log_event& to) {
     to.node = line.at("node").filled_text();
     to.time = line.at("time").integer({.least = 0, .most = largest});
     to.candidates = read_candidates(line);
-    if (!line.has("annotations")) return; // nothing is written on a pod without devices
+    if (!is_said(line, "annotations")) return; // nothing is written on a pod without devices
     for (const auto& [key, value] : line.at("annotations").entries()) to.annotations.emplace(key, value.any_text());
 }
 
 void read_refusal(const cursor& line, log_event& to) {
     to.candidates = read_candidates(line);
-    if (!line.has("reasons")) return; // there are no nodes
+    if (!is_said(line, "reasons")) return; // there are no nodes
     for (const auto& [reason, nodes] : line.at("reasons").entries()) {
         bool is_known = false;
         for (std::size_t code = 1; code < vgpualloc::rejection_code_count; ++code) {
@@ -184,6 +189,7 @@ bool log_reader::start_follows() const {
 expected<bool> log_reader::next() {
     while (!rest_.empty()) {
         const std::string_view text = take_line();
+        if (is_blank(text) && is_blank(rest_)) break; // as an editor leaves it at the end
         const auto line =
             vgpuformats::parse_json(text, name_, vgpuformats::repeated_keys::refused, static_cast<std::int32_t>(line_));
         if (!line) {

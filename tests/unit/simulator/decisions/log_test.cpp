@@ -87,7 +87,8 @@ TEST(decision_log, a_log_begins_with_a_start) {
 
 TEST(decision_log, what_is_wrong_is_told_with_its_place) {
     EXPECT_THAT(line_fault("x"), StartsWith("f:4:1: JSON"));
-    EXPECT_THAT(line_fault(""), StartsWith("f:4"));
+    EXPECT_EQ(line_fault(" "), "nothing") << "a blank line at the end";
+    EXPECT_THAT(line_fault("\nx"), StartsWith("f:4:1: JSON")) << "one before something";
     EXPECT_THAT(line_fault("[1]"), StartsWith("f:4: got 'a list', expected an object"));
     EXPECT_THAT(line_fault(R"({"event":"learn","event":"learn"})"), AllOf(StartsWith("f:4:"), HasSubstr("event")));
     EXPECT_THAT(line_fault(R"({"event":"tell","object":[]})"), StartsWith("f:4: object: got 'a list'"));
