@@ -382,7 +382,8 @@ func (c *Cluster) Metrics() (string, error) {
 	return resultTextOf(&c.metrics, func(_ *call, to *C.vga_text) C.vga_status { return C.vga_metrics(c.handle, to) })
 }
 
-// Warnings is what of the objects could not be read, and what is given out twice: a JSON list of texts.
+// Warnings is what the devices' configuration switches off, what of the objects could not be read, and what is given out twice: a
+// JSON list of texts.
 func (c *Cluster) Warnings() (string, error) {
 	return resultText(func(_ *call, to *C.vga_text) C.vga_status { return C.vga_warnings(c.handle, to) })
 }

@@ -223,3 +223,15 @@ func BenchmarkAskNode(b *testing.B) {
 		}
 	}
 }
+
+func TestWhatAConfigurationSwitchesOffIsAWarning(t *testing.T) {
+	cluster, err := vga.New(vga.Options{DeviceConfig: "nvidia: {knownMigGeometries: []}"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cluster.Close()
+	if warnings := must[string](t)(cluster.Warnings()); !strings.Contains(warnings, "switches off what is built in") ||
+		!strings.Contains(warnings, "volcano.sh/vgpu-number") {
+		t.Error(warnings)
+	}
+}

@@ -228,7 +228,8 @@ VGA_API vga_status vga_end_trial(vga_cluster* cluster, int keep, vga_text* why);
 VGA_API vga_status vga_learn_workload(vga_cluster* cluster, int* learned, vga_text* why);
 /** What is used of every device and by whom: JSON, docs/embedding.md has its members. Errors: VGA_TOO_SMALL. */
 VGA_API vga_status vga_metrics(vga_cluster* cluster, vga_text* json);
-/** What of the objects could not be read, and what is given out twice: a JSON list of texts. Errors: VGA_TOO_SMALL. */
+/** What the devices' configuration switches off, what of the objects could not be read, and what is given out twice: a
+ * JSON list of texts. Errors: VGA_TOO_SMALL. */
 VGA_API vga_status vga_warnings(vga_cluster* cluster, vga_text* json);
 
 #ifdef __cplusplus

@@ -451,6 +451,7 @@ vga_status vga_metrics(vga_cluster* cluster, vga_text* json) {
 vga_status vga_warnings(vga_cluster* cluster, vga_text* json) {
     return on(cluster, nullptr, [&](live_cluster& live) {
         document list = document::list();
+        for (const std::string& note : vgpualloc::notes_of(live.view().dialects().config())) list.push_back(note);
         for (const error& warning : live.view().warnings()) list.push_back(warning.message());
         return give_text(json, vgpuformats::print_json(list));
     });
