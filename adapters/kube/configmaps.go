@@ -36,14 +36,15 @@ var watchPatience, refusalPatience = 2 * time.Second, 10 * time.Second
 // How often Await looks.
 const awaitPause = 20 * time.Millisecond
 
-// ConfigMaps follows the ConfigMap with the devices' configuration, and those that say what devices nodes have. Watch and
-// FollowConfig are for one goroutine.
+// ConfigMaps follows the ConfigMap with the devices' configuration, and those that say what devices nodes have. Watch,
+// Await and FollowConfig are for one goroutine.
 type ConfigMaps struct {
 	client  kubernetes.Interface
 	changed func() // called after each change, from any goroutine; may be nil
-	failure error  // why the present configuration is refused
 
 	mutex   sync.Mutex
+	failure error                           // why the present configuration is refused
+	isGood  bool                            // some configuration was followed, or it was seen that there is none, so that the built-in one holds
 	watched map[string]*namespaceWatch      // by namespace
 	wanted  types.NamespacedName            // the configuration
 	given   string                          // the one that the cluster was told of last, in JSON; empty: none
@@ -176,12 +177,24 @@ func (w *ConfigMaps) seeFailure(namespace string, err error) {
 	}
 }
 
-// Unknown is why the devices' configuration is not known yet, so that nothing may be decided; nil when the API server has
-// shown it, or that there is none. One that refuses to tell for a while has answered, too: the built-in configuration
-// holds then until it tells.
+// Unknown is why no devices' configuration holds yet, so that nothing may be decided: the API server has not shown it, or that
+// there is none, or the one that there was at the start is refused, and nobody knows what was to be called a device.
 func (w *ConfigMaps) Unknown() error {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
+	if unseen := w.unseen(); unseen != nil {
+		return unseen
+	}
+	if w.failure != nil && !w.isGood {
+		return fmt.Errorf("the devices' configuration (ConfigMap %s) is refused, and there was no good one since the start: %w",
+			w.wanted, w.failure)
+	}
+	return nil
+}
+
+// unseen is why the devices' configuration is not seen yet; nil when the API server has shown it, or that there is none. One that
+// refuses to tell for a while has answered, too: the built-in configuration holds then until it tells. The mutex is held.
+func (w *ConfigMaps) unseen() error {
 	watch := w.watched[w.wanted.Namespace]
 	switch {
 	case watch == nil || watch.isKnown == nil || watch.isKnown():
@@ -198,9 +211,10 @@ func (w *ConfigMaps) Unknown() error {
 	return nil
 }
 
-// Await waits until the devices' configuration is known.
-func (w *ConfigMaps) Await(ctx context.Context) error {
+// Await waits until some devices' configuration holds; `follow` calls FollowConfig.
+func (w *ConfigMaps) Await(ctx context.Context, follow func()) error {
 	for {
+		follow()
 		unknown := w.Unknown()
 		if unknown == nil {
 			return nil
@@ -213,22 +227,54 @@ func (w *ConfigMaps) Await(ctx context.Context) error {
 	}
 }
 
-// FollowConfig has a cluster take the devices' configuration where that is another one than before; one that is refused
-// changes nothing. `options` are those of the cluster with such a configuration.
+// FollowConfig has a cluster take the devices' configuration where that is seen and another one than before; one that is
+// refused changes nothing. `options` are those of the cluster with such a configuration.
 func (w *ConfigMaps) FollowConfig(cluster *live.Cluster, options func(deviceConfig string) vga.Options) {
 	w.mutex.Lock()
+	if w.unseen() != nil {
+		w.mutex.Unlock()
+		return
+	}
 	wanted, config := w.wanted, w.configs[w.wanted]
 	changed := config != w.given
 	w.given = config
+	w.isGood = w.isGood || !changed && w.failure == nil // there is none
 	w.mutex.Unlock()
 	if !changed {
 		return
 	}
-	if w.failure = cluster.Configure(options(config)); w.failure != nil {
-		klog.ErrorS(w.failure, "The devices' configuration is refused; the last that was good stays", "configMap", wanted)
+	err := cluster.Configure(options(config))
+	w.mutex.Lock()
+	w.failure = err
+	w.isGood = w.isGood || err == nil
+	isGood := w.isGood
+	w.mutex.Unlock()
+	switch {
+	case err == nil:
+		klog.InfoS("The devices' configuration holds from now on", "configMap", wanted)
+		warn(options(config), wanted)
+	case isGood:
+		klog.ErrorS(err, "The devices' configuration is refused; the last that was good stays", "configMap", wanted)
+	default:
+		klog.ErrorS(err, "The devices' configuration is refused, and there was no good one since the start: no pod that may ask for "+
+			"devices is placed", "configMap", wanted)
+	}
+}
+
+// warn writes down what is said of a configuration that is not wrong, as of what it switches off.
+func warn(options vga.Options, configMap types.NamespacedName) {
+	alone, err := live.New(options, nil) // knows no objects, which have warnings of their own
+	if err != nil {
 		return
 	}
-	klog.InfoS("The devices' configuration holds from now on", "configMap", wanted)
+	defer func() { _ = alone.Close() }() // has no log
+	warnings, err := alone.Warnings()
+	if err != nil {
+		klog.ErrorS(err, "What there is to say of the devices' configuration is not known", "configMap", configMap)
+	}
+	for _, warning := range warnings {
+		klog.Warningf("ConfigMap %s: %s", configMap, warning)
+	}
 }
 
 // HasNews is whether FollowConfig has something to tell.
@@ -239,7 +285,11 @@ func (w *ConfigMaps) HasNews() bool {
 }
 
 // Failure is why the present configuration is refused; nil if it is followed.
-func (w *ConfigMaps) Failure() error { return w.failure }
+func (w *ConfigMaps) Failure() error {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	return w.failure
+}
 
 // FollowNodes tells a cluster what has changed in nodes' devices.
 func (w *ConfigMaps) FollowNodes(cluster *live.Cluster) {

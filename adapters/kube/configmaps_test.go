@@ -10,6 +10,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -124,7 +125,7 @@ func TestNothingIsKnownBeforeTheAPIServerAnswers(t *testing.T) {
 	}
 	ended, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
-	if err := watch.Await(ended); !errors.Is(err, context.DeadlineExceeded) {
+	if err := watch.Await(ended, func() {}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
 	}
 	time.Sleep(refusalPatience) // no answer is none, however long that takes
@@ -132,7 +133,7 @@ func TestNothingIsKnownBeforeTheAPIServerAnswers(t *testing.T) {
 		t.Error("nobody has answered")
 	}
 	close(answers)
-	if err := watch.Await(context.Background()); err != nil || !readsOdd(t, watch) {
+	if err := watch.Await(context.Background(), func() {}); err != nil || !readsOdd(t, watch) {
 		t.Error(err)
 	}
 }
@@ -160,7 +161,7 @@ func TestAnAPIServerThatRefusesToTellHasAnsweredAfterAWhile(t *testing.T) {
 		if each.tellsAtOnce { // the roles of a server that has just started
 			refusalPatience = time.Hour
 		}
-		if err := watch.Await(context.Background()); err != nil || readsOdd(t, watch) != each.tellsAtOnce {
+		if err := watch.Await(context.Background(), func() {}); err != nil || readsOdd(t, watch) != each.tellsAtOnce {
 			t.Error(each, err)
 		}
 		refusalPatience = 300 * time.Millisecond
@@ -173,6 +174,70 @@ func TestAnAPIServerThatRefusesToTellHasAnsweredAfterAWhile(t *testing.T) {
 		}
 		if !readsOdd(t, watch) {
 			t.Error("the configuration may be read now")
+		}
+	}
+}
+
+// What was to be called a device is not known then: under the built-in configuration a pod that asks for a renamed resource
+// would pass for one without devices.
+func TestABadConfigurationAtTheStartIsNoneUntilItIsMended(t *testing.T) {
+	const bad = "nvidia: [\n"
+	client := fake.NewClientset(configMap("kube-system", "one", configKey, bad))
+	cluster, err := live.New(vga.Options{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	watch := NewConfigMaps(client, nil)
+	watch.Watch("kube-system", "one", false)
+	follow := func() {
+		watch.FollowConfig(cluster, func(config string) vga.Options { return vga.Options{DeviceConfig: config} })
+	}
+	change := func(text string) {
+		t.Helper()
+		maps := client.CoreV1().ConfigMaps("kube-system")
+		if _, err := maps.Update(context.Background(), configMap("kube-system", "one", configKey, text), metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		for deadline := time.Now().Add(10 * time.Second); !watch.HasNews() && time.Now().Before(deadline); {
+			time.Sleep(10 * time.Millisecond)
+		}
+		follow()
+	}
+	follow()
+	if unknown := watch.Unknown(); unknown == nil || !strings.Contains(unknown.Error(), "ConfigMap kube-system/one) is refused") ||
+		!strings.Contains(unknown.Error(), "YAML") {
+		t.Error(unknown)
+	}
+	change(oddConfig)
+	if unknown := watch.Unknown(); unknown != nil || watch.Failure() != nil || !cluster.ReadsResource("example.com/gpus") {
+		t.Error(unknown, watch.Failure())
+	}
+	change(bad)
+	if unknown := watch.Unknown(); unknown != nil || watch.Failure() == nil || !cluster.ReadsResource("example.com/gpus") {
+		t.Error("the last that was good stays", unknown, watch.Failure())
+	}
+	if err := cluster.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestPodsThatAskForWhatTheConfigurationLeavesOut(t *testing.T) {
+	for config, expected := range map[string]string{"": "", "nvidia: {knownMigGeometries: []}\n": "volcano.sh/vgpu-memory: ",
+		"nvidia: {resourceCountName: volcano.sh/vgpu-number, resourceMemoryName: volcano.sh/vgpu-memory}\n": ""} {
+		cluster, err := live.New(vga.Options{DeviceConfig: config}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		limits := v1.ResourceList{"volcano.sh/vgpu-number": resource.MustParse("1"), "volcano.sh/vgpu-memory": resource.MustParse("3000"),
+			"volcano.sh/vgpu-cores": resource.MustParse("0"), "example.com/other": resource.MustParse("1")}
+		pod := &v1.Pod{Spec: v1.PodSpec{InitContainers: []v1.Container{{}},
+			Containers: []v1.Container{{}, {Resources: v1.ResourceRequirements{Limits: limits}}}}}
+		why := SwitchedOff(cluster, pod)
+		if (why == nil) != (expected == "") || why != nil && !strings.HasPrefix(why.Error(), expected) {
+			t.Error(config, why)
+		}
+		if err := cluster.Close(); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -56,6 +57,39 @@ func TellPod(cluster *live.Cluster, pod *v1.Pod) {
 		_, err = cluster.TellPod(string(pod.UID), text)
 	}
 	Report(err, "pod", pod.Namespace+"/"+pod.Name)
+}
+
+// volcanoDevices begins the names of resources that stand for devices in Volcano, and for nothing else.
+const volcanoDevices = "volcano.sh/vgpu-"
+
+// SwitchedOff is why a pod must not be bound that asks for no devices as its cluster's configuration reads it: it does, under
+// a name that the configuration leaves out. Nil for other pods. The node side would start it without devices.
+func SwitchedOff(cluster *live.Cluster, pod *v1.Pod) error {
+	lists := []v1.ResourceList{}
+	add := func(resources v1.ResourceRequirements) { lists = append(lists, resources.Limits, resources.Requests) }
+	for i := range pod.Spec.Containers {
+		add(pod.Spec.Containers[i].Resources)
+	}
+	for i := range pod.Spec.InitContainers {
+		add(pod.Spec.InitContainers[i].Resources)
+	}
+	if pod.Spec.Resources != nil {
+		add(*pod.Spec.Resources)
+	}
+	first := ""
+	for _, list := range lists {
+		for resource, amount := range list {
+			name := string(resource)
+			if strings.HasPrefix(name, volcanoDevices) && !amount.IsZero() && !cluster.ReadsResource(name) && (first == "" || name < first) {
+				first = name
+			}
+		}
+	}
+	if first == "" {
+		return nil
+	}
+	return fmt.Errorf("%s: the devices' configuration does not name it, expected it in section nvidia (resourceCountName and others)",
+		first)
 }
 
 // Report writes down what the core could not be told. It knows then what it knew before.

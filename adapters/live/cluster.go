@@ -16,10 +16,12 @@ import (
 // Cluster is told what there is, asked, and booked on. Any number of goroutines may use it at once; what they do to it
 // happens in one order, which is that of the decision log.
 type Cluster struct {
-	mutex   sync.Mutex
-	core    *vga.Cluster
-	log     *Log // nil: none is kept
-	options vga.Options
+	mutex sync.Mutex
+	core  *vga.Cluster
+	log   *Log // nil: none is kept
+	// what was told last of the log
+	logFailure string
+	options    vga.Options
 
 	names        []string            // of nodes, by number
 	numbers      map[string]vga.Node // by name
@@ -262,7 +264,7 @@ func (c *Cluster) Explain(uid string) (string, error) {
 	return c.core.Explain(uid)
 }
 
-// Warnings is what of the objects could not be read, and what is given out twice.
+// Warnings is what the devices' configuration switches off, what of the objects could not be read, and what is given out twice.
 func (c *Cluster) Warnings() ([]string, error) {
 	if err := c.settled(); err != nil {
 		return nil, err
@@ -275,11 +277,20 @@ func (c *Cluster) Warnings() ([]string, error) {
 	return warnings, json.Unmarshal([]byte(text), &warnings)
 }
 
-// Flush writes the decision log up to here.
+// Flush writes the decision log up to here. That it cannot be written is told once, as nothing more is written from then on.
 func (c *Cluster) Flush() error {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	return c.log.flush()
+	return c.newLogFailure(c.log.flush())
+}
+
+// newLogFailure is nil where the same was told before. The mutex is held.
+func (c *Cluster) newLogFailure(failure error) error {
+	if failure == nil || failure.Error() == c.logFailure {
+		return nil
+	}
+	c.logFailure = failure.Error()
+	return failure
 }
 
 func (c *Cluster) podCall(event, uid string, call func(string) error) error {

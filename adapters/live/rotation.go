@@ -170,17 +170,25 @@ func (c *Cluster) showReleased(uid string) error {
 
 // RotateLog is Flush where a log that has become too long begins anew, unless some pod is reserved or suspended, which no
 // object can show: that is for moments at which this is not to be expected, as the end of a session. After an error the
-// log goes on as it was.
+// log goes on as it was, and the same error is told once.
 func (c *Cluster) RotateLog() error {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
+	return c.newLogFailure(c.rotateIfFull())
+}
+
+func (c *Cluster) rotateIfFull() error {
 	if err := c.log.flush(); err != nil || !c.log.isFull() {
 		return err
 	}
 	if err := c.settle(); err != nil || !c.isSettled() {
 		return err
 	}
-	return c.rotate()
+	err := c.rotate()
+	if err == nil {
+		c.logFailure = ""
+	}
+	return err
 }
 
 func (c *Cluster) rotate() error {

@@ -56,6 +56,8 @@ func (s *Service) Bind(ctx context.Context, args *extenderv1.ExtenderBindingArgs
 			return err
 		}
 		binding.Annotations = decision.Annotations
+	} else if off := kube.SwitchedOff(s.cluster, pod); off != nil {
+		return off
 	}
 	state, err = s.bind(ctx, pod, binding)
 	return err

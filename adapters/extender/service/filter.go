@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
+	"vgpualloc.example/adapters/kube"
 	"vgpualloc.example/adapters/live"
 )
 
@@ -17,6 +18,9 @@ func (s *Service) Filter(ctx context.Context, args *extenderv1.ExtenderArgs) (*e
 		return nil, err
 	}
 	if !s.cluster.WantsDevices(string(pod.UID)) {
+		if off := kube.SwitchedOff(s.cluster, pod); off != nil {
+			return nil, off
+		}
 		return &extenderv1.ExtenderFilterResult{Nodes: args.Nodes, NodeNames: args.NodeNames}, nil
 	}
 	if err := s.waiting(ctx, pod); err != nil {

@@ -19,15 +19,8 @@ import (
 // Follow tells the core what there is, and what changes until the context ends. When it returns nil everything that
 // there was at the beginning is known: first ConfigMaps, which say how nodes are read, then nodes, then pods.
 func (s *Service) Follow(ctx context.Context) error {
-	changed := make(chan struct{}, 1)
-	s.config = kube.NewConfigMaps(s.client, func() {
-		select {
-		case changed <- struct{}{}:
-		default: // somebody is about to look
-		}
-	})
 	s.config.Watch(s.settings.ConfigNamespace, s.settings.ConfigName, true)
-	if err := s.config.Await(ctx); err != nil {
+	if err := s.config.Await(ctx, s.followConfig); err != nil {
 		return err
 	}
 	s.followConfigMaps()
@@ -54,7 +47,7 @@ func (s *Service) Follow(ctx context.Context) error {
 			select {
 			case <-ctx.Done():
 				return
-			case <-changed:
+			case <-s.changed:
 				s.followConfigMaps()
 			case <-ticker.C:
 				reportLog(s.cluster.RotateLog())
@@ -116,12 +109,16 @@ func reportLog(err error) {
 	}
 }
 
-func (s *Service) followConfigMaps() {
+func (s *Service) followConfig() {
 	s.config.FollowConfig(s.cluster, func(config string) vga.Options {
 		options := s.settings.Options
 		options.DeviceConfig = config
 		return options
 	})
+}
+
+func (s *Service) followConfigMaps() {
+	s.followConfig()
 	s.config.FollowNodes(s.cluster)
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

@@ -2,9 +2,14 @@ package service_test
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clienttesting "k8s.io/client-go/testing"
 
@@ -46,5 +51,60 @@ func TestNobodyIsAnsweredBeforeTheDevicesConfigurationIsKnown(t *testing.T) {
 	cancel()
 	if err := made.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// The same for one that is bad: nobody knows what was to be called a device.
+func TestNobodyIsAnsweredUntilABadDevicesConfigurationIsMended(t *testing.T) {
+	config := func(text string) *v1.ConfigMap {
+		return &v1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "volcano-vgpu-device-config"},
+			Data: map[string]string{"device-config.yaml": text}}
+	}
+	a := newAPI(config("nvidia: [\n"))
+	made, err := service.New(a, service.Defaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	followed := make(chan error, 1)
+	go func() { followed <- made.Follow(ctx) }()
+	handler := made.Handler(func(http.ResponseWriter, *http.Request) bool { return true })
+	healthz := func() string {
+		answer := httptest.NewRecorder()
+		handler.ServeHTTP(answer, httptest.NewRequest("GET", "/healthz", nil))
+		return answer.Body.String()
+	}
+	for deadline := time.Now().Add(10 * time.Second); !strings.Contains(healthz(), "is refused"); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal(healthz())
+		}
+	}
+	if made.Ready() {
+		t.Error("nothing is known yet")
+	}
+	if _, err := a.CoreV1().ConfigMaps("kube-system").Update(ctx, config("vnpus: []\n"), metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-followed; err != nil || !made.Ready() || healthz() != "ok\n" {
+		t.Error(err, healthz())
+	}
+	cancel()
+	if err := made.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// kube-scheduler would bind them, and the node side would start them without devices.
+func TestPodsThatAskForWhatTheConfigurationLeavesOutAreNotBound(t *testing.T) {
+	a := newAPI(&v1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "volcano-vgpu-device-config"},
+		Data: map[string]string{"device-config.yaml": "nvidia: {knownMigGeometries: []}\n"}}, node("a", 16384), pod("p", 3000))
+	s := open(t, a)
+	const words = "volcano.sh/vgpu-memory: the devices' configuration does not name it"
+	if result := s.filter(t, pod("p", 3000), "a"); !strings.Contains(result.Error, words) {
+		t.Error(result)
+	}
+	if failure := s.bind(t, pod("p", 3000), "a"); !strings.Contains(failure, words) {
+		t.Error(failure)
 	}
 }

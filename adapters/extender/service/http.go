@@ -35,7 +35,8 @@ func (s *Service) Handler(allowed func(http.ResponseWriter, *http.Request) bool)
 		Buckets: prometheus.ExponentialBuckets(1e-4, 2, 18), // 0.1 ms to 13 s
 	}, []string{"verb", "answered"})
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(took, live.NewCollector(s.cluster), collectors.NewGoCollector(),
+	registry.MustRegister(took, live.NewCollector(s.cluster), live.NewRefusedGauge("devices", s.config.Failure),
+		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 
 	guarded := http.NewServeMux()
@@ -61,8 +62,8 @@ func (s *Service) Handler(allowed func(http.ResponseWriter, *http.Request) bool)
 }
 
 func (s *Service) healthz(to http.ResponseWriter, _ *http.Request) {
-	if !s.Ready() {
-		http.Error(to, "the cluster's objects are not known yet", http.StatusServiceUnavailable)
+	if why := s.notReady(); why != nil {
+		http.Error(to, why.Error(), http.StatusServiceUnavailable)
 		return
 	}
 	_, _ = io.WriteString(to, "ok\n")
@@ -74,8 +75,8 @@ func verb[Args, Result any](s *Service, mux *http.ServeMux, took *prometheus.His
 	mux.HandleFunc("POST /"+name, func(to http.ResponseWriter, request *http.Request) {
 		began := time.Now()
 		answer := func() (any, error) {
-			if !s.Ready() {
-				return nil, errors.New("the cluster's objects are not known yet")
+			if why := s.notReady(); why != nil {
+				return nil, why
 			}
 			args := new(Args)
 			if err := read(to, request, args); err != nil {

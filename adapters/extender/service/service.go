@@ -59,6 +59,7 @@ type Service struct {
 	cluster  *live.Cluster
 	settings Settings
 	config   *kube.ConfigMaps
+	changed  chan struct{} // has something when ConfigMaps have changed
 	ready    atomic.Bool
 	learned  atomic.Int64 // when the typical pods were last looked at, in nanoseconds of Unix time
 
@@ -83,10 +84,14 @@ const (
 	bindingUncertain                         // nobody knows whether the API server did it; the devices stay reserved
 )
 
-// New makes a service that follows nothing yet.
+// New makes a service that follows nothing yet. The decision log is opened when all else is good.
 func New(client kubernetes.Interface, settings Settings) (*Service, error) {
+	tried, err := vga.New(settings.Options)
+	if err != nil {
+		return nil, err
+	}
+	tried.Close()
 	var log *live.Log
-	var err error
 	if settings.DecisionLog != "" {
 		if log, err = live.OpenLog(settings.DecisionLog, settings.DecisionLogLimit); err != nil {
 			return nil, err
@@ -96,8 +101,15 @@ func New(client kubernetes.Interface, settings Settings) (*Service, error) {
 	if err != nil {
 		return nil, errors.Join(err, log.Close())
 	}
+	changed := make(chan struct{}, 1)
+	config := kube.NewConfigMaps(client, func() {
+		select {
+		case changed <- struct{}{}:
+		default: // somebody is about to look
+		}
+	})
 	return &Service{
-		client: client, cluster: cluster, settings: settings,
+		config: config, changed: changed, client: client, cluster: cluster, settings: settings,
 		pods: map[types.UID]*v1.Pod{}, uids: map[types.NamespacedName]types.UID{},
 		unbound: map[types.UID]struct{}{}, onNode: map[string]map[types.UID]struct{}{}, binding: map[types.UID]bindingState{},
 		cleaning: map[types.UID]struct{}{}, chosen: candidates{of: map[types.UID][]string{}},
@@ -110,6 +122,17 @@ func (s *Service) Cluster() *live.Cluster { return s.cluster }
 
 // Ready is whether everything that there was at the beginning is known.
 func (s *Service) Ready() bool { return s.ready.Load() }
+
+// notReady is why nobody is answered yet; nil if the service is ready.
+func (s *Service) notReady() error {
+	if s.Ready() {
+		return nil
+	}
+	if unknown := s.config.Unknown(); unknown != nil {
+		return unknown
+	}
+	return errors.New("the cluster's objects are not known yet")
+}
 
 // Close waits for what is going on and ends the decision log. Nobody may ask any more.
 func (s *Service) Close() error {

@@ -42,6 +42,7 @@ const (
 	nodeLockArgument        = deviceshare + "NodeLockEnable"
 	configNameArgument      = deviceshare + "KnownGeometriesCMName"
 	configNamespaceArgument = deviceshare + "KnownGeometriesCMNamespace"
+	exclusiveRulesArgument  = deviceshare + "GPUExclusiveRules"
 )
 
 // enablingArguments of deviceshare; if none of them is true, all are served.
@@ -60,28 +61,41 @@ func readArguments(arguments framework.Arguments, configurations []conf.Configur
 		logArgument: &result.decisionLog}
 	passedOn := map[string]any{}
 	for name, value := range arguments {
+		if value == nil {
+			return result, refuseArgument(name, " has no value: expected one, or the argument to be left out")
+		}
 		text := fmt.Sprint(value)
+		switch value.(type) {
+		case string, bool, int, int64, uint64, float64:
+		default:
+			if name != exclusiveRulesArgument {
+				return result, refuseArgument(name, " is %v: expected a text, a number, true or false", value)
+			}
+		}
 		switch {
 		case ours[name] != nil:
 			*ours[name] = text
 		case name == configNameArgument:
-			result.configName = text
+			if result.configName = text; text == "" {
+				return result, refuseArgument(name, " is empty: expected the name of a ConfigMap")
+			}
 		case name == configNamespaceArgument:
-			result.configNamespace = text
+			if result.configNamespace = text; text == "" {
+				return result, refuseArgument(name, " is empty: expected the namespace of a ConfigMap")
+			}
 		case name == weightArgument || name == scheduleWeightArgument:
 			// Read below: of both, ours counts.
 		case name == logLimitArgument:
 			limit, err := strconv.ParseUint(text, 10, 32)
 			if err != nil {
-				return result, fmt.Errorf("argument %s of plugin %s is %v: expected a number of MiB, 0 for no limit", name, Name,
-					value)
+				return result, refuseArgument(name, " is %v: expected a number of MiB, 0 for no limit", value)
 			}
 			result.logLimit = int64(limit) << 20
 		case strings.HasPrefix(name, deviceshare):
-			passedOn[name] = value
+			passedOn[name] = withTextKeys(value)
 		default:
-			return result, fmt.Errorf("argument %s of plugin %s: expected one of deviceshare's, or %s, %s, %s, %s, %s", name,
-				Name, policyArgument, devicePolicyArgument, weightArgument, logArgument, logLimitArgument)
+			return result, refuseArgument(name, " is not known: expected one of deviceshare's, or %s, %s, %s, %s, %s",
+				policyArgument, devicePolicyArgument, weightArgument, logArgument, logLimitArgument)
 		}
 	}
 	for _, name := range []string{scheduleWeightArgument, weightArgument} {
@@ -89,7 +103,7 @@ func readArguments(arguments framework.Arguments, configurations []conf.Configur
 			var err error
 			result.weight, err = strconv.ParseFloat(fmt.Sprint(value), 64)
 			if err != nil || !(result.weight >= 0) || math.IsInf(result.weight, 0) {
-				return result, fmt.Errorf("argument %s of plugin %s is %v: expected a number that is not below 0", name, Name, value)
+				return result, refuseArgument(name, " is %v: expected a number that is not below 0", value)
 			}
 		}
 	}
@@ -101,7 +115,7 @@ func readArguments(arguments framework.Arguments, configurations []conf.Configur
 		}
 		flag, err := strconv.ParseBool(fmt.Sprint(value))
 		if err != nil {
-			return result, fmt.Errorf("argument %s of plugin %s is %v: expected true or false", name, Name, value)
+			return result, refuseArgument(name, " is %v: expected true or false", value)
 		}
 		flags[name], passedOn[name] = flag, flag
 	}
@@ -131,7 +145,7 @@ func (s *settings) passOn(arguments map[string]any, configurations []conf.Config
 	var others []named
 	for _, configuration := range configurations {
 		if configuration.Name == initParams {
-			others = append(others, named(configuration))
+			others = append(others, named{initParams, withTextKeys(configuration.Arguments).(map[string]any)})
 		}
 	}
 	if len(arguments) == 0 && len(others) == 0 {
@@ -144,6 +158,31 @@ func (s *settings) passOn(arguments map[string]any, configurations []conf.Config
 	})
 	s.deviceshare = string(text)
 	return err
+}
+
+// withTextKeys is a value as Volcano's reader of YAML has it, with maps as JSON can have them.
+func withTextKeys(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		result := make(map[string]any, len(value))
+		for key, member := range value {
+			result[key] = withTextKeys(member)
+		}
+		return result
+	case map[any]any:
+		result := make(map[string]any, len(value))
+		for key, member := range value {
+			result[fmt.Sprint(key)] = withTextKeys(member)
+		}
+		return result
+	case []any:
+		result := make([]any, len(value))
+		for i, member := range value {
+			result[i] = withTextKeys(member)
+		}
+		return result
+	}
+	return value
 }
 
 func (s *settings) options(catalog, deviceConfig string) vga.Options {

@@ -70,16 +70,24 @@ func (e *Engine) configure(arguments framework.Arguments, configurations []conf.
 	}
 	switch {
 	case err == nil && (e.cluster == nil || e.unusable):
-		err = e.start(wanted)
+		err = nameArgument(e.start(wanted), arguments)
 	case err == nil && wanted != e.settings:
-		err = e.cluster.Configure(wanted.options("", e.cluster.Options().DeviceConfig))
+		err = nameArgument(e.cluster.Configure(wanted.options("", e.cluster.Options().DeviceConfig)), arguments)
 		if err == nil {
+			if wanted.decisionLog != e.settings.decisionLog {
+				klog.InfoS("Another decision log holds from the next start of the scheduler", "argument", logArgument,
+					"now", e.settings.decisionLog, "then", wanted.decisionLog)
+			}
 			e.settings = wanted
 			e.mirror.reread = true
 		}
 	}
 	if err != nil && (e.failure == nil || e.failure.Error() != err.Error()) {
-		klog.ErrorS(err, "The arguments of plugin vgpualloc are refused; the last that were good stay")
+		until := "the last that were good stay"
+		if e.cluster == nil || e.unusable {
+			until = "no pod that asks for devices is placed until they are good"
+		}
+		klog.ErrorS(err, "The arguments of plugin vgpualloc are refused; "+until)
 	}
 	e.failure = err
 	if e.cluster == nil { // which pods ask for devices has to be known all the same
@@ -92,11 +100,11 @@ func (e *Engine) configure(arguments framework.Arguments, configurations []conf.
 		return e.failure
 	}
 	if e.config != nil {
+		e.mirror.reread = e.mirror.reread || e.config.HasNews()
+		e.config.FollowConfig(e.cluster, func(config string) vga.Options { return e.settings.options("", config) })
 		if unknown := e.config.Unknown(); unknown != nil {
 			return &notKnownYet{unknown}
 		}
-		e.mirror.reread = e.mirror.reread || e.config.HasNews()
-		e.config.FollowConfig(e.cluster, func(config string) vga.Options { return e.settings.options("", config) })
 	}
 	return nil
 }

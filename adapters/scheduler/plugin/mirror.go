@@ -37,6 +37,7 @@ type mirroredPod struct {
 	told         *v1.Pod
 	status       api.TaskStatus
 	wantsDevices bool
+	switchedOff  error // why it would get no devices though it asks for them: kube.SwitchedOff
 	seen         uint64
 }
 
@@ -84,7 +85,7 @@ func (m *mirror) follow(ssn *framework.Session, cluster *live.Cluster) map[strin
 	if version := cluster.ReadingVersion(); version != m.reading || m.reread {
 		m.reading = version
 		for uid, pod := range m.pods {
-			pod.wantsDevices = cluster.WantsDevices(uid)
+			pod.read(uid, cluster)
 		}
 		m.reread = false
 	}
@@ -153,5 +154,14 @@ func (m *mirror) tellPod(task *api.TaskInfo, cluster *live.Cluster) {
 	}
 	known.told = reduced
 	kube.TellPod(cluster, reduced)
-	known.wantsDevices = cluster.WantsDevices(uid)
+	known.read(uid, cluster)
+}
+
+// read notes what the core reads in the pod under its present configuration.
+func (p *mirroredPod) read(uid string, cluster *live.Cluster) {
+	p.wantsDevices = cluster.WantsDevices(uid)
+	p.switchedOff = nil
+	if !p.wantsDevices {
+		p.switchedOff = kube.SwitchedOff(cluster, p.object)
+	}
 }

@@ -172,6 +172,14 @@ func (p *plugin) refusal(answers *live.Answers, node *api.NodeInfo) string {
 	return answers.Refusal(node.Name)
 }
 
+// switchedOff is why a pod must not be bound that asks for devices which the configuration does not know; nil for others.
+func (p *plugin) switchedOff(task *api.TaskInfo) error {
+	if pod := p.engine.mirror.pods[string(task.Pod.UID)]; pod != nil {
+		return pod.switchedOff
+	}
+	return nil
+}
+
 func fullName(task *api.TaskInfo) string { return task.Namespace + "/" + task.Name }
 
 // answers asks all nodes about a pod, once as long as nothing is booked.
@@ -210,11 +218,14 @@ func (p *plugin) predicate(task *api.TaskInfo, node *api.NodeInfo) error {
 	if last := p.asked.Load(); last != nil && last.task == task.UID && p.refusal(last.answers, node) == "" {
 		return nil
 	}
-	if !p.wantsDevices(task) && !p.mayWantDevices(task) {
-		return nil
-	}
 	refuse := func(code int, why string) error {
 		return api.NewFitErrWithStatus(task, node, &api.Status{Code: code, Reason: why, Plugin: Name})
+	}
+	if !p.wantsDevices(task) && !p.mayWantDevices(task) {
+		if off := p.switchedOff(task); off != nil {
+			return refuse(api.UnschedulableAndUnresolvable, off.Error())
+		}
+		return nil
 	}
 	if p.failure != nil {
 		return refuse(api.UnschedulableAndUnresolvable, p.failure.Error())

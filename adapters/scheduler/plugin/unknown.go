@@ -8,14 +8,14 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 )
 
-// notKnownYet is why nothing is decided: the devices' configuration has not been read yet. It says which resources are
-// devices, so that a pod that asks for any resource of a vendor may be one of ours.
+// notKnownYet is why nothing is decided: no devices' configuration holds yet. It says which resources are devices, so that a
+// pod that asks for any resource of a vendor may be one of ours.
 type notKnownYet struct{ why error }
 
 func (n *notKnownYet) Error() string { return n.why.Error() }
 func (n *notKnownYet) Unwrap() error { return n.why }
 
-// mayWantDevices is whether a pod may ask for devices under a configuration that nobody has read yet.
+// mayWantDevices is whether a pod may ask for devices under a configuration that nobody knows yet.
 func (p *plugin) mayWantDevices(task *api.TaskInfo) bool {
 	if unknown := (*notKnownYet)(nil); !errors.As(p.failure, &unknown) {
 		return false

@@ -78,3 +78,43 @@ func TestNothingIsDecidedBeforeTheDevicesConfigurationIsKnown(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// refusal is what a session says of a pod on a node; empty where it takes the pod.
+func refusal(session *plugin, pod *v1.Pod, node *api.NodeInfo) string {
+	if err := session.predicate(api.NewTaskInfo(pod), node); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// What was bad at the start names resources that nobody knows, and under what is left out pods would get no devices.
+func TestPodsThatWouldBeBoundWithoutTheirDevicesWait(t *testing.T) {
+	for _, each := range []struct{ config, ours, other string }{
+		{"nvidia: [\n", "(ConfigMap kube-system/volcano-vgpu-device-config) is refused, and there was no good one since the start", "is refused"},
+		{"nvidia: {knownMigGeometries: []}\n", "volcano.sh/vgpu-memory: the devices' configuration does not name it", ""},
+	} {
+		config := devicesConfig(1)
+		config.Data["device-config.yaml"] = each.config
+		client := kubefake.NewClientset(config)
+		engine := NewEngine()
+		session := &plugin{engine: engine, arguments: framework.Arguments{}}
+		session.failure = engine.configure(session.arguments, nil, client)
+		session.cluster = engine.cluster
+		ours, plain, other := pod("ours", "pg", 3000), pod("plain", "pg", 0), pod("other", "pg", 0)
+		other.Spec.Containers[0].Resources.Limits = v1.ResourceList{"example.com/gpus": resource.MustParse("1")}
+		where := api.NewNodeInfo(node("a", 16384))
+		follow(&engine.mirror, engine.cluster, []*v1.Node{where.Node}, []*v1.Pod{ours, plain, other})
+		if words := refusal(session, ours, where); !strings.Contains(words, each.ours) {
+			t.Error(each.config, words)
+		}
+		if words := refusal(session, other, where); !strings.Contains(words, each.other) || (words == "") != (each.other == "") {
+			t.Error(each.config, words)
+		}
+		if words := refusal(session, plain, where); words != "" {
+			t.Error(each.config, words)
+		}
+		if err := engine.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

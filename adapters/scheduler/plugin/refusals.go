@@ -1,0 +1,77 @@
+package plugin
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"volcano.sh/volcano/pkg/scheduler/conf"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"vgpualloc.example/adapters/vga"
+)
+
+// ArgumentError is an argument of the plugin that is refused.
+type ArgumentError struct {
+	Argument string
+	why      string // follows the argument's name
+}
+
+func (e *ArgumentError) Error() string {
+	return "argument " + e.Argument + " of plugin " + Name + e.why
+}
+
+func refuseArgument(name, format string, values ...any) error {
+	return &ArgumentError{name, fmt.Sprintf(format, values...)}
+}
+
+// CheckArguments says what a session would not understand of the plugin's arguments and of the configurations beside it.
+func CheckArguments(arguments framework.Arguments, configurations []conf.Configuration) error {
+	read, err := readArguments(arguments, configurations)
+	if err != nil {
+		return err
+	}
+	core, err := vga.New(read.options("", ""))
+	if err != nil {
+		return nameArgument(err, arguments)
+	}
+	core.Close()
+	return nil
+}
+
+// The core's names of what stands in its options.
+var optionOfCore = regexp.MustCompile(`^(policy|device_policy)((?::| ).*)$`)
+
+// placeInOptions is how the core names what passOn has written for it.
+var placeInOptions = regexp.MustCompile(`^scheduler_config(:\d+)*: (plugin \w+: )?(deviceshare: )?`)
+
+// nameArgument has an error of the core about its options name the argument that the option comes from.
+func nameArgument(err error, arguments framework.Arguments) error {
+	failure := (*vga.Error)(nil)
+	if !errors.As(err, &failure) {
+		return err
+	}
+	text := failure.Error()
+	if parts := optionOfCore.FindStringSubmatch(text); parts != nil {
+		argument := devicePolicyArgument
+		if parts[1] == "policy" {
+			argument = policyArgument
+		}
+		return &ArgumentError{argument, parts[2]}
+	}
+	if !strings.HasPrefix(text, "scheduler_config") {
+		return err
+	}
+	named := ""
+	for argument := range arguments {
+		if strings.Contains(text, argument) && len(argument) > len(named) {
+			named = argument
+		}
+	}
+	if named != "" {
+		_, why, _ := strings.Cut(text, named)
+		return &ArgumentError{named, why}
+	}
+	return fmt.Errorf("arguments of plugin %s: %s", Name, placeInOptions.ReplaceAllString(text, ""))
+}
