@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/pprof"
@@ -18,16 +19,19 @@ import (
 	"vgpualloc.example/adapters/scheduler/plugin"
 )
 
+// refusable is a configuration, the present text of which may not hold.
+type refusable interface{ Failure() error }
+
 // serve answers /metrics, /explain and, if asked for, pprof on Volcano's address for metrics, in place of Volcano's own
 // server, which has no room for more.
-func serve(flags *options.ServerOption, engine *plugin.Engine) error {
+func serve(flags *options.ServerOption, engine *plugin.Engine, configuration refusable) error {
 	if !flags.EnableMetrics && !flags.EnablePprof {
 		return nil
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /explain", func(to http.ResponseWriter, request *http.Request) { explain(engine, to, request) })
 	if flags.EnableMetrics {
-		mux.Handle("/metrics", metrics(engine))
+		mux.Handle("/metrics", metrics(engine, configuration))
 	}
 	if flags.EnablePprof {
 		mux.HandleFunc("/debug/pprof/", pprof.Index)
@@ -39,7 +43,7 @@ func serve(flags *options.ServerOption, engine *plugin.Engine) error {
 	flags.EnableMetrics, flags.EnablePprof = false, false
 	listener, err := net.Listen("tcp", flags.ListenAddress)
 	if err != nil {
-		return err
+		return fmt.Errorf("--listen-address %q: %w", flags.ListenAddress, err)
 	}
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second,
 		WriteTimeout: 90 * time.Second} // a profile takes 30 s
@@ -51,7 +55,7 @@ func serve(flags *options.ServerOption, engine *plugin.Engine) error {
 
 // metrics are Volcano's and ours. The figures that Volcano's device code counts along are ours now, under the same names;
 // they are in a registry of their own, as a registry never forgets the labels of a name.
-func metrics(engine *plugin.Engine) http.Handler {
+func metrics(engine *plugin.Engine, configuration refusable) http.Handler {
 	for _, upstream := range []prometheus.Collector{vgpu.VGPUDevicesSharedNumber, vgpu.VGPUDevicesAllocatedMemory,
 		vgpu.VGPUDevicesAllocatedCores, vgpu.VGPUDevicesMemoryTotal, vgpu.VGPUPodMemoryAllocated,
 		vgpu.VGPUPodCoreAllocated} {
@@ -61,6 +65,7 @@ func metrics(engine *plugin.Engine) http.Handler {
 	prometheus.Unregister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	prometheus.Unregister(collectors.NewGoCollector())
 	ours := prometheus.NewRegistry()
+	ours.MustRegister(live.NewRefusedGauge("scheduler", configuration.Failure), live.NewRefusedGauge("devices", engine.ConfigFailure))
 	engine.OnCluster = func(cluster *live.Cluster) { ours.MustRegister(live.NewCollector(cluster)) }
 	all := prometheus.Gatherers{ours, prometheus.DefaultGatherer, legacyregistry.DefaultGatherer}
 	return promhttp.InstrumentMetricHandler(prometheus.DefaultRegisterer, promhttp.HandlerFor(all, promhttp.HandlerOpts{}))

@@ -31,6 +31,11 @@ func get(t *testing.T, address string) (int, string) {
 	return answer.StatusCode, string(text)
 }
 
+// good is a configuration that holds.
+type good struct{}
+
+func (good) Failure() error { return nil }
+
 // R038, R040: metrics are where the seeds say, on Volcano's port, with what deviceshare calls them.
 func TestMetricsOnVolcanosAddress(t *testing.T) {
 	flags := options.NewServerOption()
@@ -47,7 +52,7 @@ func TestMetricsOnVolcanosAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	engine := plugin.NewEngine()
-	if err := serve(flags, engine); err != nil {
+	if err := serve(flags, engine, good{}); err != nil {
 		t.Fatal(err)
 	}
 	if flags.EnableMetrics || flags.EnablePprof {
@@ -72,7 +77,8 @@ func TestMetricsOnVolcanosAddress(t *testing.T) {
 	status, text := get(t, "http://"+flags.ListenAddress+"/metrics")
 	for _, line := range []string{`volcano_vgpu_device_memory_limit{NodeName="a",devID="GPU-0"} 16384`,
 		`volcano_vgpu_device_allocated_memory{NodeName="a",devID="GPU-0"} 0`, "vgpualloc_fragmentation_ratio ",
-		"vgpualloc_decision_seconds_count 0"} {
+		"vgpualloc_decision_seconds_count 0", `vgpualloc_configuration_refused{configuration="scheduler"} 0`,
+		`vgpualloc_configuration_refused{configuration="devices"} 0`} {
 		if status != http.StatusOK || !strings.Contains(text, "\n"+line) {
 			t.Error(status, line)
 		}
@@ -84,7 +90,7 @@ func TestMetricsOnVolcanosAddress(t *testing.T) {
 			t.Error(fmt.Sprintf("/explain%s: %d %s", query, status, text))
 		}
 	}
-	if err := serve(&options.ServerOption{EnableMetrics: true, ListenAddress: flags.ListenAddress}, engine); err == nil {
+	if err := serve(&options.ServerOption{EnableMetrics: true, ListenAddress: flags.ListenAddress}, engine, good{}); err == nil {
 		t.Error("an address that is taken is an error at the start")
 	}
 	if err := cluster.Close(); err != nil {
