@@ -3,12 +3,16 @@
 # Usage: scripts/adapters.sh BUILD COMMAND…      BUILD: a build folder; COMMAND: arguments of go, run in adapters/
 #                                                (test -C scheduler ./plugin: in a module below)
 #        scripts/adapters.sh BUILD check MODULE  formatted, vetted, generated files up to date
-# Exit code 77 where no Go can be had, but with CI=true, where that is a failure.
+# Exit code 2: usage. 77 where no Go can be had, but with CI=true, where that is a failure.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-build=$(cd "${1:?a build folder}" && pwd)
+wrong() { printf 'adapters.sh: %s\n' "$*" >&2; exit 2; }
+
+[ $# -ge 2 ] || wrong "expected a build folder and a command: scripts/adapters.sh BUILD COMMAND…"
+[ -f "$1/libvgpualloc/libvgpualloc.a" ] || wrong "'$1' has no libvgpualloc/libvgpualloc.a: expected a folder in which the library is built"
+build=$(cd "$1" && pwd)
 shift
 if ! go=$(find_go); then
     say "no Go $go_wanted or newer: the adapters are not tested"

@@ -49,8 +49,15 @@ if [ -z "$build" ]; then
     build=$root/build/release
     if [ ! -d "$build/libvgpualloc" ]; then build=$root/build/ci-release; fi
 fi
-build=$(realpath "$build")
-conf=$(realpath "${conf:-$root/adapters/scheduler/e2e/conf/$scheduler.conf}")
+conf=${conf:-$root/adapters/scheduler/e2e/conf/$scheduler.conf}
+[ -f "$conf" ] || wrong "--conf '$conf', expected a file"
+if [ "$scheduler" != stock ] || [ "$scenario" = build ]; then
+    for needed in libvgpualloc/libvgpualloc.a bin/vgpusim; do
+        [ -f "$build/$needed" ] || wrong "--build '$build' has no $needed, expected a folder in which library and vgpusim are built"
+    done
+    build=$(realpath "$build")
+fi
+conf=$(realpath "$conf")
 mkdir -p "$work/bin" "$out"
 out=$(realpath "$out")
 
@@ -87,7 +94,6 @@ of_kubernetes() {
 
 # with_library PROGRAM MODULE: one of ours, which links the library.
 with_library() {
-    [ -f "$build/libvgpualloc/libvgpualloc.a" ] || die "$build has no libvgpualloc/libvgpualloc.a: build the library first, or give --build"
     "$go" build -C "$root/adapters/$2" -ldflags "-s -w $(library_link "$build")" -o "$work/bin/$1" .
 }
 

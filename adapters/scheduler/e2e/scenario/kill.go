@@ -51,10 +51,23 @@ func Kill(ctx context.Context, options Options) error {
 	return summary.verdict()
 }
 
+// DevicesToKill is how many devices of each kind scenarios need that kill: with fewer a few large pods fill them.
+const DevicesToKill = 8
+
+// podsOfRound is how many of the pods come in one round of killing. Half of those that are there stay for the next, and the
+// larger ones take up to two devices, so that more than two for seven devices could find the cluster full.
+func (o *Options) podsOfRound(pods int) int {
+	return max(1, min(pods/o.Kills, len(o.Kinds)*o.Nodes*o.Devices*2/7))
+}
+
 func (env *Env) killAll(ctx context.Context, summary *killSummary, pods int) error {
-	withAPIServer := env.Random.Intn(max(1, env.Kills))
+	withAPIServer := env.Random.Intn(env.Kills)
+	ofRound := env.podsOfRound(pods)
+	if ofRound < pods/env.Kills {
+		env.Say("%d pods in each of %d rounds in place of %d, as the cluster is never to be full", ofRound, env.Kills, pods/env.Kills)
+	}
 	for round := range env.Kills {
-		if err := env.killOnce(ctx, summary, round, max(1, pods/env.Kills), round == withAPIServer); err != nil {
+		if err := env.killOnce(ctx, summary, round, ofRound, round == withAPIServer); err != nil {
 			return fmt.Errorf("round %d: %w", round+1, err)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"vgpualloc.example/adapters/scheduler/e2e/control"
+	"vgpualloc.example/adapters/scheduler/e2e/objects"
 	"vgpualloc.example/adapters/scheduler/e2e/scenario"
 )
 
@@ -105,10 +106,10 @@ func run(arguments []string) error {
 		return usageError{fmt.Sprintf("%q, expected flags only", flags.Args())}
 	}
 	options.Kinds = strings.Split(*kinds, ",")
-	options.Control.SchedulerArgs, options.Control.ExtenderArgs = strings.Fields(*schedulerArgs), strings.Fields(*extenderArgs)
-	if chosen.name == "extender" && options.Control.Extender == "" {
-		return usageError{"-extender is needed"}
+	if err := check(chosen.name, &options); err != nil {
+		return err
 	}
+	options.Control.SchedulerArgs, options.Control.ExtenderArgs = strings.Fields(*schedulerArgs), strings.Fields(*extenderArgs)
 	for _, path := range []*string{&options.Control.Scheduler, &options.Control.SchedulerConf, &options.CRDs} {
 		absolute, err := filepath.Abs(*path)
 		if err != nil || *path == "" {
@@ -116,7 +117,8 @@ func run(arguments []string) error {
 		}
 		*path = absolute
 	}
-	if options.Control.Dir == "" {
+	isOurDir := options.Control.Dir == ""
+	if isOurDir {
 		dir, err := os.MkdirTemp("", "vgpualloc-e2e-")
 		if err != nil {
 			return err
@@ -129,8 +131,44 @@ func run(arguments []string) error {
 	defer stop()
 	err := chosen.run(ctx, options)
 	if err != nil || *keep {
-		fmt.Fprintf(os.Stderr, "e2e: logs are in %s\n", options.Control.Dir)
+		if isOurDir { // whoever named it knows, and may take it away
+			fmt.Fprintf(os.Stderr, "e2e: logs are in %s\n", options.Control.Dir)
+		}
 		return err
 	}
 	return os.RemoveAll(options.Control.Dir)
+}
+
+// check refuses what a scenario would fail with when etcd and the API server run.
+func check(name string, options *scenario.Options) error {
+	for _, kind := range options.Kinds {
+		if _, err := objects.KindNamed(kind); err != nil {
+			return usageError{"-kinds: " + err.Error()}
+		}
+	}
+	kills := name == "kill" || name == "extender"
+	for _, number := range []struct {
+		flag    string
+		value   int
+		ignored bool
+	}{{"-nodes", options.Nodes, false}, {"-devices", options.Devices, false}, {"-pods", options.Pods, name == "faults"},
+		{"-kills", options.Kills, !kills}} {
+		if number.value < 1 && !number.ignored {
+			return usageError{fmt.Sprintf("%s %d, expected a number from 1 on", number.flag, number.value)}
+		}
+	}
+	if devices := options.Nodes * options.Devices; kills && devices < scenario.DevicesToKill {
+		return usageError{fmt.Sprintf("-nodes %d with -devices %d: expected at least %d devices of each kind", options.Nodes, options.Devices,
+			scenario.DevicesToKill)}
+	}
+	if !(options.Rate >= 0) {
+		return usageError{fmt.Sprintf("-rate %v, expected a number from 0 on", options.Rate)}
+	}
+	if options.Ending < 0 {
+		return usageError{fmt.Sprintf("-ending %v, expected 0 or more", options.Ending)}
+	}
+	if name == "extender" && options.Control.Extender == "" {
+		return usageError{"-extender is needed"}
+	}
+	return nil
 }
