@@ -5,10 +5,15 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/klog/v2"
 
 	"vgpualloc.example/adapters/extender/service"
@@ -68,7 +73,25 @@ func readFlags(arguments []string, out io.Writer) (*flagValues, error) {
 		return nil, fmt.Errorf("%q: expected flags only", flags.Arg(0))
 	}
 	settings.DecisionLogLimit = int64(*logLimit) << 20
+	for _, name := range []string{"policy", "device-policy", "decision-log"} {
+		if flag := flags.Lookup(name); flag.Changed && flag.Value.String() == "" {
+			return nil, fmt.Errorf("--%s is empty: expected a value, or the flag to be left out", name)
+		}
+	}
 	return values, values.check()
+}
+
+// nameFlag has an error of the service about its settings name the flag that the setting comes from.
+func nameFlag(err error) error {
+	if failure := (*fs.PathError)(nil); errors.As(err, &failure) {
+		return fmt.Errorf("--decision-log: %w", err)
+	}
+	for option, flag := range map[string]string{"policy: ": "--policy: ", "device_policy: ": "--device-policy: "} {
+		if why, found := strings.CutPrefix(err.Error(), option); found {
+			return errors.New(flag + why)
+		}
+	}
+	return err
 }
 
 func (v *flagValues) check() error {
@@ -82,9 +105,21 @@ func (v *flagValues) check() error {
 		return fmt.Errorf("--tls-cert %q, --tls-key %q, --client-ca %q: expected all three or none", v.tlsCert, v.tlsKey,
 			v.clientCA)
 	}
-	host, _, err := net.SplitHostPort(v.listen)
+	host, port, err := net.SplitHostPort(v.listen)
 	if err != nil {
 		return fmt.Errorf("--listen %q: expected an address and a port, as 127.0.0.1:8090", v.listen)
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return fmt.Errorf("--listen %q: port %q, expected a number from 0 to 65535", v.listen, port)
+	}
+	if slices.Contains(v.settings.SchedulerNames, "") || len(v.settings.SchedulerNames) == 0 {
+		return fmt.Errorf("--scheduler-name %q: expected names of kube-scheduler's profiles", v.settings.SchedulerNames)
+	}
+	if wrong := validation.IsDNS1123Label(v.settings.ConfigNamespace); len(wrong) > 0 {
+		return fmt.Errorf("--device-config-namespace %q: %s", v.settings.ConfigNamespace, wrong[0])
+	}
+	if wrong := validation.IsDNS1123Subdomain(v.settings.ConfigName); len(wrong) > 0 {
+		return fmt.Errorf("--device-config-name %q: %s", v.settings.ConfigName, wrong[0])
 	}
 	if given == 0 && !isLoopback(host) {
 		return fmt.Errorf("--listen %q: expected a loopback address, or --tls-cert, --tls-key and --client-ca", v.listen)

@@ -52,11 +52,11 @@ func run(ctx context.Context, arguments []string, out, complaints io.Writer) int
 	}
 	made, err := service.New(client, flags.settings)
 	if err != nil {
-		return fail(2, err)
+		return fail(2, nameFlag(err))
 	}
 	listener, err := net.Listen("tcp", flags.listen)
 	if err != nil {
-		return fail(1, errors.Join(err, made.Close()))
+		return fail(1, errors.Join(fmt.Errorf("--listen %q: %w", flags.listen, err), made.Close()))
 	}
 	if err := serve(ctx, made, guard.listen(listener), guard); err != nil {
 		return fail(1, err)

@@ -31,9 +31,20 @@ func TestFlagsThatMakeNoSenseAreOneLineAndCode2(t *testing.T) {
 	config := filepath.Join(folder, "kubeconfig")
 	write(t, config, "apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}]\n"+
 		"contexts: [{name: c, context: {cluster: c, user: u}}]\nusers: [{name: u}]\ncurrent-context: c\n")
+	log := filepath.Join(folder, "decisions.jsonl")
 	for _, flags := range [][]string{
 		{"--polciy=fgd"},
-		{"--policy=best", "--kubeconfig=" + config},
+		{"--policy=best", "--kubeconfig=" + config, "--decision-log=" + log},
+		{"--policy="},
+		{"--device-policy="},
+		{"--scheduler-name="},
+		{"--scheduler-name=a,,b"},
+		{"--device-config-name="},
+		{"--device-config-name=a/b"},
+		{"--device-config-namespace=.."},
+		{"--decision-log="},
+		{"--listen=127.0.0.1:99999"},
+		{"--listen=127.0.0.1:abc"},
 		{"--policy=random", "--kubeconfig=" + config},
 		{"--device-policy=best", "--kubeconfig=" + config},
 		{"--decision-log=" + filepath.Join(folder, "no", "such", "folder"), "--kubeconfig=" + config},
@@ -55,9 +66,14 @@ func TestFlagsThatMakeNoSenseAreOneLineAndCode2(t *testing.T) {
 		var out, complaints bytes.Buffer
 		code := run(context.Background(), flags, &out, &complaints)
 		text := complaints.String()
-		if code != 2 || out.Len() != 0 || strings.Count(text, "\n") != 1 || !strings.HasPrefix(text, "vgpualloc-extender: ") {
+		named, _, _ := strings.Cut(flags[0], "=")
+		if code != 2 || out.Len() != 0 || strings.Count(text, "\n") != 1 || !strings.HasPrefix(text, "vgpualloc-extender: ") ||
+			!strings.Contains(text, named) {
 			t.Error(flags, code, out.String(), text)
 		}
+	}
+	if _, err := os.Stat(log); !os.IsNotExist(err) {
+		t.Error("a log of nothing is left behind", err)
 	}
 	var out, complaints bytes.Buffer
 	if code := run(context.Background(), []string{"--help"}, &out, &complaints); code != 0 || complaints.Len() != 0 ||

@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -11,6 +12,8 @@ import (
 	"time"
 
 	"k8s.io/klog/v2"
+
+	"vgpualloc.example/adapters/extender/service"
 )
 
 // tlsGuard lets those in that have a certificate of the clients' authority. Its files are read again when they change, as
@@ -44,7 +47,7 @@ func (g *tlsGuard) allowed(to http.ResponseWriter, request *http.Request) bool {
 	if g == nil || request.TLS != nil && len(request.TLS.VerifiedChains) > 0 {
 		return true
 	}
-	http.Error(to, "a client certificate is needed", http.StatusUnauthorized)
+	service.Fail(to, http.StatusUnauthorized, errors.New("a client certificate is needed"))
 	return false
 }
 

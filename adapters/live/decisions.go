@@ -148,7 +148,7 @@ func (c *Cluster) reserve(uid, pod, node string, candidates []string, decided ti
 	began time.Time) (*Decision, error) {
 	number, known := answers.numbers[node]
 	if !known {
-		return nil, fmt.Errorf("node %s: %w", node, vga.UnknownNode)
+		return nil, &vga.Error{Status: vga.UnknownNode, Message: fmt.Sprintf("node %s is not known here", node)}
 	}
 	entry := line{Event: "decide", UID: uid, Pod: pod, Node: node}
 	if candidates != nil {

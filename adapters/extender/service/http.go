@@ -1,12 +1,15 @@
 package service
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
+	"regexp"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -51,6 +54,7 @@ func (s *Service) Handler(allowed func(http.ResponseWriter, *http.Request) bool)
 	guarded.HandleFunc("GET /explain", func(to http.ResponseWriter, request *http.Request) {
 		live.ServeExplanation(to, request, s.Explain)
 	})
+	guarded.HandleFunc("/", elsewhere)
 	all := http.NewServeMux()
 	all.HandleFunc("GET /healthz", s.healthz)
 	all.HandleFunc("/", func(to http.ResponseWriter, request *http.Request) {
@@ -61,9 +65,34 @@ func (s *Service) Handler(allowed func(http.ResponseWriter, *http.Request) bool)
 	return all
 }
 
+// methods are those of the paths that are answered.
+var methods = map[string]string{"/filter": http.MethodPost, "/prioritize": http.MethodPost, "/preempt": http.MethodPost,
+	"/bind": http.MethodPost, "/metrics": http.MethodGet, "/explain": http.MethodGet, "/healthz": http.MethodGet}
+
+// elsewhere answers what no other handler does.
+func elsewhere(to http.ResponseWriter, request *http.Request) {
+	method, known := methods[request.URL.Path]
+	if !known {
+		Fail(to, http.StatusNotFound, fmt.Errorf("path %q: expected /filter, /prioritize, /preempt, /bind, /explain, /metrics or /healthz",
+			request.URL.Path))
+		return
+	}
+	to.Header().Set("Allow", method)
+	Fail(to, http.StatusMethodNotAllowed, fmt.Errorf("method %s for %s: expected %s", request.Method, request.URL.Path, method))
+}
+
+// Fail answers with a status and why.
+func Fail(to http.ResponseWriter, status int, why error) { answer(to, status, failed{why.Error()}) }
+
+func answer(to http.ResponseWriter, status int, result any) {
+	to.Header().Set("Content-Type", "application/json")
+	to.WriteHeader(status)
+	_ = json.NewEncoder(to).Encode(result)
+}
+
 func (s *Service) healthz(to http.ResponseWriter, _ *http.Request) {
 	if why := s.notReady(); why != nil {
-		http.Error(to, why.Error(), http.StatusServiceUnavailable)
+		Fail(to, http.StatusServiceUnavailable, why)
 		return
 	}
 	_, _ = io.WriteString(to, "ok\n")
@@ -74,7 +103,7 @@ func verb[Args, Result any](s *Service, mux *http.ServeMux, took *prometheus.His
 	ask func(context.Context, *Args) (Result, error)) {
 	mux.HandleFunc("POST /"+name, func(to http.ResponseWriter, request *http.Request) {
 		began := time.Now()
-		answer := func() (any, error) {
+		decide := func() (any, error) {
 			if why := s.notReady(); why != nil {
 				return nil, why
 			}
@@ -84,7 +113,7 @@ func verb[Args, Result any](s *Service, mux *http.ServeMux, took *prometheus.His
 			}
 			return ask(request.Context(), args)
 		}
-		result, err := answer()
+		result, err := decide()
 		took.WithLabelValues(name, map[bool]string{true: "yes", false: "no"}[err == nil]).Observe(time.Since(began).Seconds())
 		status := http.StatusOK
 		if err != nil {
@@ -97,9 +126,7 @@ func verb[Args, Result any](s *Service, mux *http.ServeMux, took *prometheus.His
 				status = http.StatusBadRequest
 			}
 		}
-		to.Header().Set("Content-Type", "application/json")
-		to.WriteHeader(status)
-		_ = json.NewEncoder(to).Encode(result)
+		answer(to, status, result)
 	})
 }
 
@@ -111,8 +138,44 @@ func read(to http.ResponseWriter, request *http.Request, args any) error {
 	if err != nil {
 		return fmt.Errorf("reading the body: %w", err)
 	}
+	if len(bytes.TrimSpace(body)) == 0 {
+		return badRequest("the body is empty: expected JSON")
+	}
 	if err := json.Unmarshal(body, args); err != nil {
-		return badRequest("the body is not what is expected: %v", err)
+		return badBody(body, err)
 	}
 	return nil
+}
+
+// scalar is a value of JSON at the end of a text.
+var scalar = regexp.MustCompile(`("([^"\\]|\\.)*"|[-+.0-9eE]+|true|false)$`)
+
+// What values of Go are in JSON.
+var inWords = map[reflect.Kind]string{reflect.String: "a text", reflect.Bool: "true or false", reflect.Slice: "a list",
+	reflect.Map: "an object", reflect.Struct: "an object", reflect.Pointer: "an object"}
+
+// badBody says in the words of JSON what is wrong with a body.
+func badBody(body []byte, err error) error {
+	const valueMax = 60
+	if failure := (*json.UnmarshalTypeError)(nil); errors.As(err, &failure) {
+		value := map[string]string{"array": "a list", "object": "an object"}[failure.Value]
+		if value == "" {
+			value = "a " + failure.Value
+		}
+		if written := scalar.Find(body[:min(int(failure.Offset), len(body))]); written != nil && len(written) <= valueMax {
+			value = string(written)
+		}
+		field, expected := failure.Field, inWords[failure.Type.Kind()]
+		if field == "" {
+			field = "the body"
+		}
+		if expected == "" {
+			expected = "a whole number"
+		}
+		return badRequest("%s: got %s, expected %s", field, value, expected)
+	}
+	if failure := (*json.SyntaxError)(nil); errors.As(err, &failure) {
+		return badRequest("the body, byte %d: %v, expected JSON", failure.Offset, failure)
+	}
+	return badRequest("the body: %v", err)
 }

@@ -32,6 +32,19 @@ func (s *scene) get(t *testing.T, path string) (int, string) {
 	return read(t, response)
 }
 
+func (s *scene) request(t *testing.T, method, path string, body io.Reader) (int, string) {
+	t.Helper()
+	request, err := http.NewRequest(method, s.web.URL+"/"+path, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return read(t, response)
+}
+
 func read(t *testing.T, response *http.Response) (int, string) {
 	t.Helper()
 	text, err := io.ReadAll(response.Body)
@@ -46,12 +59,12 @@ func TestQuestionsThatMakeNoSense(t *testing.T) {
 	s := open(t, newAPI(node("a", 16384), pod("p", 9000)))
 	const known = `{"metadata":{"name":"p","namespace":"ns","uid":"uid-p"}}`
 	for _, question := range []struct{ verb, body, words string }{
-		{"filter", ``, "not what is expected"},
-		{"filter", `nodes`, "not what is expected"},
-		{"filter", `{} {}`, "not what is expected"},
-		{"filter", `[]`, "not what is expected"},
-		{"filter", `{"Pod":[]}`, "not what is expected"},
-		{"filter", strings.Repeat(`{"Pod":`, 20000), "not what is expected"},
+		{"filter", ``, "the body is empty"},
+		{"filter", `nodes`, "the body, byte 2: "},
+		{"filter", `{} {}`, "the body, byte 4: "},
+		{"filter", `[]`, "got a list, expected an object"},
+		{"filter", `{"Pod":[]}`, "Pod: got a list, expected an object"},
+		{"filter", strings.Repeat(`{"Pod":`, 20000), "exceeded max depth"},
 		{"filter", `null`, "Pod is null"},
 		{"filter", `{}`, "Pod is null"},
 		{"filter", `{"Pod":null,"NodeNames":["a"]}`, "Pod is null"},
@@ -69,7 +82,7 @@ func TestQuestionsThatMakeNoSense(t *testing.T) {
 		{"bind", `{}`, "Node is empty"},
 		{"bind", `{"Node":"a"}`, "expected all three"},
 		{"bind", `{"Node":"a","PodName":"q","PodNamespace":"ns","PodUID":"uid-q"}`, "not known here"},
-		{"bind", `{"Node":3}`, "not what is expected"},
+		{"bind", `{"Node":3}`, "Node: got 3, expected a text"},
 	} {
 		status, text := s.post(t, question.verb, strings.NewReader(question.body))
 		if status != http.StatusBadRequest || !strings.Contains(text, question.words) || !strings.Contains(text, `"Error"`) {
@@ -227,5 +240,29 @@ func TestPreemptionAddsTheVictimsThatDevicesNeed(t *testing.T) {
 	s.api.create(t, plain)
 	if answer := s.preempt(t, plain, map[string][]string{"b": {"uid-b-low"}}); !slices.Equal(answer["b"], []string{"uid-b-low"}) {
 		t.Error("pods without devices are no matter of ours", answer)
+	}
+}
+
+func TestWhatIsWrongWithAQuestionIsSaidInWords(t *testing.T) {
+	s := open(t, newAPI())
+	for _, wrong := range []struct{ method, path, body, words string }{
+		{"POST", "bind", `{"PodName": 7}`, `PodName: got 7, expected a text`},
+		{"POST", "bind", `{"PodName": {"a": 1}}`, `PodName: got an object, expected a text`},
+		{"POST", "filter", `{"NodeNames": "a"}`, `NodeNames: got "a", expected a list`},
+		{"POST", "filter", `{"Pod": true}`, `Pod: got true, expected an object`},
+		{"POST", "filter", `{"Pod": {"spec": {"priority": "high"}}}`, `Pod.spec.priority: got "high", expected a whole number`},
+		{"POST", "filter", `7`, `the body: got 7, expected an object`},
+		{"POST", "filter", ` `, `the body is empty: expected JSON`},
+		{"POST", "filter", `{"Pod": nil}`, `the body, byte 10: invalid character`},
+		{"GET", "filter", ``, `method GET for /filter: expected POST`},
+		{"PUT", "metrics", ``, `method PUT for /metrics: expected GET`},
+		{"POST", "healthz", ``, `method POST for /healthz: expected GET`},
+		{"GET", "nosuch", ``, `path "/nosuch": expected /filter,`},
+	} {
+		status, text := s.request(t, wrong.method, wrong.path, strings.NewReader(wrong.body))
+		result := struct{ Error string }{}
+		if err := json.Unmarshal([]byte(text), &result); err != nil || status < 400 || status > 405 || !strings.HasPrefix(result.Error, wrong.words) {
+			t.Error(wrong, status, text)
+		}
 	}
 }

@@ -318,7 +318,7 @@ func TestBindingsThatMakeNoSense(t *testing.T) {
 	if failure := s.bind(t, renamed, "a"); !strings.Contains(failure, "is that of pod ns/p") {
 		t.Error(failure)
 	}
-	if failure := s.bind(t, wants, "nowhere"); !strings.Contains(failure, "nowhere") {
+	if failure := s.bind(t, wants, "nowhere"); failure != "node nowhere is not known here" {
 		t.Error(failure)
 	}
 	if a.bindings != 0 || s.state(wants) != vga.PodWaiting {
