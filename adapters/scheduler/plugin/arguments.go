@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation"
 	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
@@ -76,12 +77,14 @@ func readArguments(arguments framework.Arguments, configurations []conf.Configur
 		case ours[name] != nil:
 			*ours[name] = text
 		case name == configNameArgument:
-			if result.configName = text; text == "" {
-				return result, refuseArgument(name, " is empty: expected the name of a ConfigMap")
+			result.configName = text
+			if wrong := validation.IsDNS1123Subdomain(text); len(wrong) > 0 {
+				return result, refuseArgument(name, " is %q, expected the name of a ConfigMap: %s", text, wrong[0])
 			}
 		case name == configNamespaceArgument:
-			if result.configNamespace = text; text == "" {
-				return result, refuseArgument(name, " is empty: expected the namespace of a ConfigMap")
+			result.configNamespace = text
+			if wrong := validation.IsDNS1123Label(text); len(wrong) > 0 {
+				return result, refuseArgument(name, " is %q, expected the namespace of a ConfigMap: %s", text, wrong[0])
 			}
 		case name == weightArgument || name == scheduleWeightArgument:
 			// Read below: of both, ours counts.

@@ -83,11 +83,11 @@ func (e *Engine) configure(arguments framework.Arguments, configurations []conf.
 		}
 	}
 	if err != nil && (e.failure == nil || e.failure.Error() != err.Error()) {
-		until := "the last that were good stay"
 		if e.cluster == nil || e.unusable {
-			until = "no pod that asks for devices is placed until they are good"
+			klog.ErrorS(err, "The arguments of plugin vgpualloc are refused; no pod that asks for devices is placed until they are good")
+		} else {
+			klog.ErrorS(err, "The arguments of plugin vgpualloc are refused; the last that were good stay")
 		}
-		klog.ErrorS(err, "The arguments of plugin vgpualloc are refused; "+until)
 	}
 	e.failure = err
 	if e.cluster == nil { // which pods ask for devices has to be known all the same

@@ -3,6 +3,7 @@ package plugin
 import (
 	"errors"
 	"fmt"
+	"os"
 	"regexp"
 	"strings"
 
@@ -37,6 +38,25 @@ func CheckArguments(arguments framework.Arguments, configurations []conf.Configu
 		return nameArgument(err, arguments)
 	}
 	core.Close()
+	return checkLog(read.decisionLog)
+}
+
+// checkLog is whether a decision log can be written; what is not there is not there afterwards.
+func checkLog(path string) error {
+	if path == "" {
+		return nil
+	}
+	_, missing := os.Stat(path)
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o640)
+	if err == nil {
+		err = file.Close()
+	}
+	if err == nil && missing != nil {
+		err = os.Remove(path)
+	}
+	if err != nil {
+		return refuseArgument(logArgument, ": %v, expected a file that can be written", err)
+	}
 	return nil
 }
 

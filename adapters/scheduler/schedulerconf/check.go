@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -54,11 +55,18 @@ func (r *Reader) Check(text []byte) error {
 	if _, _, _, _, err := scheduler.UnmarshalSchedulerConf(string(text)); err != nil {
 		return t.wrong(nil, "%s", inOneLine(err))
 	}
+	if evicts.MatchString(read.Actions) && (ours.way[1] != 0 || ours.way[3] != 0) {
+		klog.Warningf("%s: plugin %s is not the first of the first tier: whom preempt and reclaim evict is then settled without it", r.Path,
+			plugin.Name)
+	}
 	if err := yamlv2.UnmarshalStrict(text, &conf.SchedulerConfiguration{}); err != nil {
 		klog.Warningf("%s: Volcano passes over what it does not know: %s", r.Path, inOneLine(err))
 	}
 	return nil
 }
+
+// evicts are actions that ask plugins, tier by tier, for pods that may go.
+var evicts = regexp.MustCompile(`\b(preempt|reclaim)\b`)
 
 func inOneLine(err error) string {
 	return strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "yaml: ")), " ")

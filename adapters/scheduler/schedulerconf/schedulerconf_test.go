@@ -61,7 +61,8 @@ func TestWhatIsWrongIsToldWithItsLine(t *testing.T) {
 		{replaced("VGPUEnable: true", "Nonsense: 1"), "^FILE:7: argument deviceshare.Nonsense of plugin vgpualloc: unknown argument"},
 		{replaced("VGPUEnable: true", "GPUExclusiveRules: '[x'"), "^FILE:7: argument deviceshare.GPUExclusiveRules of plugin vgpualloc:1:2: JSON"},
 		{replaced("VGPUEnable: true", "VGPUEnable: true\n      deviceshare.GPUSharingEnable: true"), "^FILE:5: arguments of plugin vgpualloc: at most one of GPUSharingEnable"},
-		{replaced("VGPUEnable: true", "KnownGeometriesCMName: ''"), "^FILE:7: argument deviceshare.KnownGeometriesCMName of plugin vgpualloc is empty: expected"},
+		{replaced("vgpualloc.policy: fgd", "vgpualloc.decision-log: /nosuch/folder/log"), "^FILE:6: argument vgpualloc.decision-log of plugin vgpualloc: open /nosuch/folder/log: no such file or directory, expected"},
+		{replaced("VGPUEnable: true", "KnownGeometriesCMName: ''"), "^FILE:7: argument deviceshare.KnownGeometriesCMName of plugin vgpualloc is \"\", expected the name of a ConfigMap"},
 	} {
 		reader := &Reader{Path: "FILE"}
 		err := reader.Check([]byte(wrong.text))
