@@ -125,6 +125,19 @@ class ChartTest(unittest.TestCase):
         self.refused({"scheduler": {**LEAST["scheduler"], "schedulerNames": []}}, "schedulerNames")
         self.refused({"scheduler": {**LEAST["scheduler"], "logLevel": "much"}}, "logLevel")
         self.refused({"scheduler": {**LEAST["scheduler"], "image": {"repository": "a", "pullPolicy": "Sometimes"}}}, "pullPolicy")
+        for period in "abc", "", "1", "-1s", "1 s":
+            self.refused({"scheduler": {**LEAST["scheduler"], "schedulePeriod": period}}, "schedulePeriod")
+        self.rendered({"scheduler": {**LEAST["scheduler"], "schedulePeriod": "1m2.5s"}})
+
+    def test_configurations_that_nobody_could_read_are_refused(self):
+        def with_text(text):
+            return {"scheduler": {**LEAST["scheduler"], "configMap": {"text": text}}}
+        self.refused(with_text("a: [b"), "scheduler.configMap.text", "yaml")
+        self.refused(with_text("actions: allocate"), "scheduler.configMap.text", "expected vgpualloc")
+        for plugins in "[{name: gang}]", "[{name: vgpualloc}, {name: deviceshare}]":
+            self.refused(with_text("actions: allocate\ntiers:\n- plugins: " + plugins), "scheduler.configMap.text", "no deviceshare")
+        self.rendered(with_text("actions: allocate\ntiers:\n- plugins: [{name: vgpualloc}]"))
+        self.refused({**LEAST, "deviceConfig": {"create": True, "text": "nvidia: ["}}, "deviceConfig.text", "yaml")
 
     def test_the_node_lock_has_its_right(self):
         conf = (CHART / "files/volcano-scheduler.conf").read_text(encoding="utf-8")
@@ -167,6 +180,24 @@ class ChartTest(unittest.TestCase):
         self.assertNotRegex(plain, r"(?m)^ +vgpualloc\.decision-log:")
         self.refused({"scheduler": {**LEAST["scheduler"], "decisionLog": {"enabled": True}, "configMap": {"text": "actions: allocate"}}},
                      "scheduler.configMap.text", "vgpualloc.decision-log")
+        self.refused({"scheduler": {**LEAST["scheduler"], "decisionLog": {"enabled": True}, "configMap": {"existing": "there"}}},
+                     "scheduler.decisionLog.enabled", "scheduler.configMap.existing")
+
+    def test_the_extender_writes_its_decision_log_where_a_volume_is(self):
+        extender = {"enabled": True, "image": {"repository": "example.com/extender"}}
+        for log, volume in ({"enabled": True}, {"emptyDir": {"sizeLimit": "10Gi"}}), \
+                ({"enabled": True, "existingClaim": "kept"}, {"persistentVolumeClaim": {"claimName": "kept"}}):
+            [deployment] = of_kind(self.rendered({**LEAST, "extender": {**extender, "decisionLog": log}}), "Deployment", "extender")
+            [path] = [flag.split("=")[1] for flag in container_of(deployment)["args"] if flag.startswith("--decision-log=")]
+            [mount] = [mount for mount in container_of(deployment)["volumeMounts"] if mount["name"] == "decisions"]
+            self.assertTrue(path.startswith(mount["mountPath"] + "/"))
+            self.assertIn({"name": "decisions", **volume}, deployment["spec"]["template"]["spec"]["volumes"])
+        [plain] = of_kind(self.rendered({**LEAST, "extender": extender}), "Deployment", "extender")
+        self.assertNotIn("decision", json.dumps(plain))
+
+    def test_the_plugin_is_asked_first(self):
+        conf = (CHART / "files/volcano-scheduler.conf").read_text(encoding="utf-8")
+        self.assertEqual(re.findall(r"^ +- name: (\w+)", conf, re.MULTILINE)[0], "vgpualloc")
 
 
 class ConfigurationTest(unittest.TestCase):
