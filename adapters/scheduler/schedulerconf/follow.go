@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	"k8s.io/klog/v2"
@@ -18,7 +19,8 @@ import (
 type Copy struct {
 	reader Reader
 	folder string
-	text   []byte // of the file, when it was read last
+	lock   *os.File // locked while the copy is in use
+	text   []byte   // of the file, when it was read last
 
 	mutex   sync.Mutex
 	failure error // why the present file does not hold
@@ -42,7 +44,8 @@ func NewCopy(reader Reader, text []byte) (*Copy, error) {
 	c := &Copy{reader: reader, text: text}
 	var failures []error
 	for _, folder := range folders {
-		if c.folder, err = os.MkdirTemp(folder, "vgpualloc-scheduler-"); err == nil {
+		removeLeftovers(folder)
+		if c.folder, err = os.MkdirTemp(folder, prefix); err == nil {
 			break
 		}
 		failures = append(failures, err)
@@ -50,13 +53,50 @@ func NewCopy(reader Reader, text []byte) (*Copy, error) {
 	if c.folder == "" {
 		return nil, fmt.Errorf("a checked copy of %s: %w", reader.Path, errors.Join(failures...))
 	}
-	if err := os.Mkdir(filepath.Dir(c.Path()), 0o700); err != nil {
-		return nil, errors.Join(err, c.Close())
+	if err = c.takeLock(); err == nil {
+		err = os.Mkdir(filepath.Dir(c.Path()), 0o700)
 	}
-	if err := c.write(text); err != nil {
+	if err == nil {
+		err = c.write(text)
+	}
+	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
+}
+
+// What the names of copies' folders begin with, and of the file in them that is locked as long as the copy is in use.
+const prefix, lockName = "vgpualloc-scheduler-", "lock"
+
+// takeLock has the lock in its place when it is locked already.
+func (c *Copy) takeLock() error {
+	fresh := filepath.Join(c.folder, "fresh")
+	var err error
+	if c.lock, err = os.OpenFile(fresh, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+		return err
+	}
+	if err := syscall.Flock(int(c.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return fmt.Errorf("locking %s: %w", fresh, err)
+	}
+	return os.Rename(fresh, filepath.Join(c.folder, lockName))
+}
+
+// removeLeftovers takes away the copies of schedulers that were killed.
+func removeLeftovers(folder string) {
+	locks, err := filepath.Glob(filepath.Join(folder, prefix+"*", lockName))
+	if err != nil {
+		return
+	}
+	for _, path := range locks {
+		lock, err := os.OpenFile(path, os.O_RDWR, 0)
+		if err != nil {
+			continue // somebody else's
+		}
+		if syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+			_ = os.RemoveAll(filepath.Dir(path)) // what stays is in nobody's way
+		}
+		_ = lock.Close()
+	}
 }
 
 // Path is that of the copy.
@@ -121,4 +161,10 @@ func (c *Copy) Failure() error {
 }
 
 // Close removes the copy.
-func (c *Copy) Close() error { return os.RemoveAll(c.folder) }
+func (c *Copy) Close() error {
+	err := os.RemoveAll(c.folder)
+	if c.lock != nil {
+		err = errors.Join(err, c.lock.Close())
+	}
+	return err
+}

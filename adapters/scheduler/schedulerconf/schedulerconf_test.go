@@ -144,6 +144,27 @@ func TestTheCopyOnlyHasWhatIsGood(t *testing.T) {
 	if files, err := os.ReadDir(filepath.Dir(copied.Path())); err != nil || len(files) != 1 {
 		t.Error("Volcano looks at all that happens beside it", files, err)
 	}
+	// One of a scheduler that was killed is taken away by the next; one that is in use stays.
+	killed := filepath.Join(os.TempDir(), "vgpualloc-scheduler-of-a-test")
+	if err := os.MkdirAll(killed, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(killed, "lock"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	later, err := NewCopy(reader, []byte(good))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(killed); !os.IsNotExist(err) {
+		t.Error("it is nobody's", err)
+	}
+	if _, err := os.Stat(copied.Path()); err != nil {
+		t.Error("it is in use", err)
+	}
+	if err := later.Close(); err != nil {
+		t.Error(err)
+	}
 	if err := copied.Close(); err != nil {
 		t.Error(err)
 	}
