@@ -184,12 +184,34 @@ def run(server, scheduler):
             server.call("PATCH", f"/api/v1/nodes/{name}", {"metadata": {"annotations": {"hamivgpu": None, "gpu": None,
                         "hami.io/mutex.lock": None}}}, "application/merge-patch+json")
 
+    def as_metrics_say(line):
+        with urllib.request.urlopen(f"http://127.0.0.1:{metrics}/metrics", timeout=20) as answer:
+            return line in answer.read().decode()
+
+    example = re.search(r"```yaml\n(apiVersion: v1\nkind: Pod\n.*?)```", (support.SOURCE / "docs/deploy/install.md").read_text(encoding="utf-8"),
+                        re.DOTALL)[1]
+    server.make(pods, example.encode(), "application/yaml")
+    # What Volcano's controllers do for a pod of their scheduler's name.
+    server.make("/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups", {
+        "kind": "PodGroup", "apiVersion": "scheduling.volcano.sh/v1beta1", "metadata": {"name": "podgroup-1"},
+        "spec": {"minMember": 1, "queue": "default"}})
+    server.call("PATCH", f"{pods}/half-a-gpu", {"metadata": {"annotations": {"scheduling.k8s.io/group-name": "podgroup-1"}}},
+                "application/merge-patch+json")
+    server.until("the pod of docs/deploy/install.md is bound", lambda: where("half-a-gpu"))
+    assert "volcano.sh/vgpu-ids-new" in server.call("GET", f"{pods}/half-a-gpu")["metadata"]["annotations"]
+    server.call("DELETE", f"{pods}/half-a-gpu", {"gracePeriodSeconds": 0})
+    unlock()
+
     submit(pod("large", 20000, "low"))
     server.until("the pod that fits nowhere is told why", lambda: any(
         found["involvedObject"]["name"] == "large" and "20000" in found["message"]
         for found in server.call("GET", "/api/v1/namespaces/default/events")["items"]))
     for path in (pods, "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups"):
         server.call("DELETE", f"{path}/large")
+    # An edit that leaves out the plugin does not hold, and what held before still does.
+    refused = 'vgpualloc_configuration_refused{configuration="scheduler"}'
+    (server.root / "config/volcano-scheduler.conf").write_text(conf.replace("- name: vgpualloc", "- name: deviceshare"))
+    server.until("a configuration without the plugin is refused", lambda: as_metrics_say(f"{refused} 1"))
     for name in ("first", "second"):
         submit(pod(name, 12000, "low"))
         server.until(f"pod {name} is bound", lambda name=name: where(name))
@@ -197,6 +219,8 @@ def run(server, scheduler):
         assert "volcano.sh/vgpu-ids-new" in held["metadata"]["annotations"], held["metadata"]
         server.call("PATCH", f"{pods}/{name}/status", {"status": {"phase": "Running"}}, "application/merge-patch+json")
         unlock()
+    (server.root / "config/volcano-scheduler.conf").write_text(conf)
+    server.until("it is mended", lambda: as_metrics_say(f"{refused} 0"))
     submit(pod("urgent", 12000, "high"))
 
     def evicted():

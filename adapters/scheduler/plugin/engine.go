@@ -74,7 +74,7 @@ func (e *Engine) configure(arguments framework.Arguments, configurations []conf.
 	case err == nil && wanted != e.settings:
 		err = nameArgument(e.cluster.Configure(wanted.options("", e.cluster.Options().DeviceConfig)), arguments)
 		if err == nil {
-			if wanted.decisionLog != e.settings.decisionLog {
+			if wanted.decisionLog != e.settings.decisionLog || wanted.logLimit != e.settings.logLimit {
 				klog.InfoS("Another decision log holds from the next start of the scheduler", "argument", logArgument,
 					"now", e.settings.decisionLog, "then", wanted.decisionLog)
 			}
