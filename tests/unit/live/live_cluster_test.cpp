@@ -140,7 +140,8 @@ TEST(live_cluster, the_choice_is_that_of_explain) {
         const auto best = live->choose("u", all);
         const auto explained = live->question("u")->explain();
         ASSERT_TRUE(best && *best && explained);
-        ASSERT_TRUE(explained->chosen);
+        ASSERT_TRUE(explained->chosen) << to_string(explained->nodes.at(0).refused.code)
+                                       << explained->nodes[0].refused.rule;
         EXPECT_EQ(explained->nodes[*explained->chosen].name, live->book().nodes().nodes[(*best)->at()].name) << policy;
         EXPECT_EQ(explained->nodes[0].devices[0].memory_used, mib{30000}) << "what is reserved counts";
     }
@@ -214,7 +215,8 @@ TEST(live_cluster, explains_what_its_scheduler_decides_whatever_that_is_called) 
     ASSERT_TRUE(best && *best);
     const auto explained = live->question("u").value().explain();
     ASSERT_TRUE(explained) << explained.error().message();
-    ASSERT_TRUE(explained->chosen);
+    ASSERT_TRUE(explained->chosen) << to_string(explained->nodes.at(0).refused.code)
+                                   << explained->nodes[0].refused.rule;
     EXPECT_EQ(explained->nodes[*explained->chosen].name, "cards");
 }
 
@@ -335,18 +337,19 @@ TEST(live_cluster, deviceshares_arguments_say_which_dialects_are_served) {
 }
 
 TEST(live_cluster, an_explanation_is_of_what_would_be_decided) {
-    const auto live = live_of(gpu_node("n", card("A") + card("B")) +
-                              named_pod("r", "v", vgpu(1, 1000), "n", "volcano.sh/vgpu-ids-new: 'A,NVIDIA,1000,0:'") +
+    const auto live = live_of(gpu_node("n0", card("A") + card("B")) +
+                              named_pod("r", "v", vgpu(1, 1000), "n0", "volcano.sh/vgpu-ids-new: 'A,NVIDIA,1000,0:'") +
                               named_pod("p", "u", vgpu(1, 1000)));
     auto options = live->configured();
     options.policy = "binpack";
     options.device_policy = "spread";
     ASSERT_TRUE(live->configure(options));
     const auto explained = live->question("u")->explain();
-    ASSERT_TRUE(explained && explained->chosen);
+    ASSERT_TRUE(explained) << explained.error().message();
+    ASSERT_TRUE(explained->chosen);
     EXPECT_EQ(explained->nodes[*explained->chosen].shares.at(0).uuid, "B") << "the device policy chooses among devices";
-    ASSERT_TRUE(live->reserve("u", live->find_node("n")).fits());
-    EXPECT_EQ(live->booking_of("u")->where.shares.at(0).device, vgpualloc::device_index{1U});
+    ASSERT_TRUE(live->reserve("u", live->find_node("n0")).fits());
+    EXPECT_EQ(live->booking_of("u")->where.shares[0].device, vgpualloc::device_index{1U});
     ASSERT_EQ(live->rollback("u").code, rejection_code::none);
     options.deviceshare = vgpualloc::dialects::volcano::plugin_arguments{.hami_vnpu = true};
     ASSERT_TRUE(live->configure(options));
