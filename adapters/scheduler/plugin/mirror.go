@@ -20,8 +20,9 @@ type mirror struct {
 	byObject map[*v1.Pod]*mirroredPod
 	uids     map[podName]string
 	sessions uint64
-	reread   bool   // what pods ask for may read otherwise: the configuration has changed
-	reading  uint64 // the core's version of that
+	seen     struct{ nodes, pods int } // how many of them this session has had so far
+	reread   bool                      // what pods ask for may read otherwise: the configuration has changed
+	reading  uint64                    // the core's version of that
 }
 
 type podName struct{ namespace, name string }
@@ -54,16 +55,14 @@ func (m *mirror) uid(namespace, name string) (string, bool) {
 // follow tells the core what is new since the last session. It returns the uids of pods that are being deleted, by node.
 func (m *mirror) follow(ssn *framework.Session, cluster *live.Cluster) map[string][]string {
 	m.sessions++
+	m.seen.nodes, m.seen.pods = 0, 0
 	for name, node := range ssn.Nodes {
 		if node.Node != nil {
 			m.tellNode(name, node.Node, cluster)
 		}
 	}
-	for name, node := range m.nodes {
-		if node.seen != m.sessions {
-			delete(m.nodes, name)
-			kube.Report(cluster.RemoveNode(name), "node", name)
-		}
+	if m.seen.nodes < len(m.nodes) {
+		m.removeUnseenNodes(cluster)
 	}
 	leaving := map[string][]string{}
 	for name, node := range ssn.Nodes { // also pods of other schedulers
@@ -89,6 +88,22 @@ func (m *mirror) follow(ssn *framework.Session, cluster *live.Cluster) map[strin
 		}
 		m.reread = false
 	}
+	if m.seen.pods < len(m.pods) {
+		m.removeUnseenPods(cluster)
+	}
+	return leaving
+}
+
+func (m *mirror) removeUnseenNodes(cluster *live.Cluster) {
+	for name, node := range m.nodes {
+		if node.seen != m.sessions {
+			delete(m.nodes, name)
+			kube.Report(cluster.RemoveNode(name), "node", name)
+		}
+	}
+}
+
+func (m *mirror) removeUnseenPods(cluster *live.Cluster) {
 	for uid, pod := range m.pods {
 		if pod.seen != m.sessions {
 			delete(m.pods, uid)
@@ -99,7 +114,6 @@ func (m *mirror) follow(ssn *framework.Session, cluster *live.Cluster) map[strin
 			kube.Report(cluster.RemovePod(uid), "pod", uid)
 		}
 	}
-	return leaving
 }
 
 func (m *mirror) tellNode(name string, node *v1.Node, cluster *live.Cluster) {
@@ -108,6 +122,7 @@ func (m *mirror) tellNode(name string, node *v1.Node, cluster *live.Cluster) {
 		known = &mirroredNode{}
 		m.nodes[name] = known
 	}
+	m.seen.nodes++ // a session has a node once
 	known.seen = m.sessions
 	if known.object == node {
 		return
@@ -119,6 +134,14 @@ func (m *mirror) tellNode(name string, node *v1.Node, cluster *live.Cluster) {
 	}
 	known.told = reduced
 	kube.TellNode(cluster, reduced)
+}
+
+// saw notes that the session has the pod, which it may have twice: on its node and in its job.
+func (m *mirror) saw(pod *mirroredPod) {
+	if pod.seen != m.sessions {
+		pod.seen = m.sessions
+		m.seen.pods++
+	}
 }
 
 // isBound: Volcano writes the node into the pod's object when it allocates, before the pod is bound.
@@ -135,7 +158,7 @@ func (m *mirror) tellPod(task *api.TaskInfo, cluster *live.Cluster) {
 		return
 	}
 	if known := m.byObject[task.Pod]; known != nil && known.status == task.Status { // so are nearly all
-		known.seen = m.sessions
+		m.saw(known)
 		return
 	}
 	uid := string(task.Pod.UID)
@@ -147,7 +170,8 @@ func (m *mirror) tellPod(task *api.TaskInfo, cluster *live.Cluster) {
 	}
 	delete(m.byObject, known.object)
 	m.byObject[task.Pod] = known
-	known.seen, known.object, known.status = m.sessions, task.Pod, task.Status
+	m.saw(known)
+	known.object, known.status = task.Pod, task.Status
 	reduced := objects.Pod(task.Pod, isBound(task))
 	if known.told != nil && objects.Equal(known.told, reduced) {
 		return // a condition of its, or that it runs now

@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"fmt"
+	"runtime"
 	"testing"
 	"time"
 
@@ -35,7 +36,8 @@ func sessionOf(nodes []*v1.Node, runs map[string][]*v1.Pod, wait []*v1.Pod) *fra
 }
 
 // What a session of a large cluster takes here: 10,000 nodes of 8 cards, 20,000 pods that run, 1 node in 100 changed, 100
-// pods decided on, for which every node is asked. Volcano's own part is left out.
+// pods decided on, for which every node is asked. Volcano's own part is left out, and so is the collection of the garbage
+// that making its snapshot leaves here. What a start costs, where everything is new, is reported as s-first.
 func BenchmarkSessionOf10000Nodes(b *testing.B) {
 	const nodeCount, podsOfNode, deciding = 10000, 2, 100
 	cluster, err := live.New(vga.Options{}, nil)
@@ -55,7 +57,10 @@ func BenchmarkSessionOf10000Nodes(b *testing.B) {
 	seen := newMirror()
 	began := time.Now()
 	seen.follow(sessionOf(nodes, runs, nil), cluster)
-	b.ReportMetric(time.Since(began).Seconds(), "s-first")
+	if err := cluster.Learn(); err != nil {
+		b.Fatal(err)
+	}
+	first := time.Since(began)
 	turn := 0
 	var longest time.Duration
 	b.ResetTimer()
@@ -72,6 +77,7 @@ func BenchmarkSessionOf10000Nodes(b *testing.B) {
 			wait = append(wait, pod(fmt.Sprintf("w%d-%d", turn, p), "pg", 10000))
 		}
 		ssn := sessionOf(nodes, runs, wait)
+		runtime.GC()
 		b.StartTimer()
 		started := time.Now()
 		seen.follow(ssn, cluster)
@@ -101,6 +107,7 @@ func BenchmarkSessionOf10000Nodes(b *testing.B) {
 		}
 		longest = max(longest, time.Since(started))
 	}
+	b.ReportMetric(first.Seconds(), "s-first")
 	b.ReportMetric(longest.Seconds()*1000, "ms-longest")
 	if err := cluster.Close(); err != nil {
 		b.Fatal(err)
