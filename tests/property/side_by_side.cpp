@@ -73,7 +73,20 @@ void side_by_side::apply(const operation& what) {
 
 void side_by_side::compare_answers(const pod_request& request) {
     reference_.observe();
-    expect_equal(fast_.evaluate(fast_.intern(request).value()), reference_.evaluate(request));
+    const auto answers = reference_.evaluate(request);
+    expect_equal(fast_.evaluate(fast_.intern(request).value()), answers);
+    for (std::size_t n = 0; n < answers.size(); ++n) {
+        const node_index where{n};
+        const auto quick = fast_.try_node(where, fast_.intern(request).value());
+        const node_decision full = reference_.try_node(where, request);
+        RC_ASSERT(quick.has_value() == (full.answer.code == rejection_code::none));
+        if (!quick) {
+            RC_ASSERT(quick.error() == full.answer.code);
+            continue;
+        }
+        expect_equal({quick->answer}, {full.answer});
+        RC_ASSERT(static_cast<const placement&>(*quick) == full.where);
+    }
 }
 
 void side_by_side::check() const {

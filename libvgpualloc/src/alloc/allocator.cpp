@@ -318,18 +318,25 @@ expected<placement, rejection> allocator::decide_known(request_record& request) 
     node_index winner = best_node(request, best);
     if (!winner.valid()) return unexpected(why_nowhere(request));
     if (traits_.draws_nodes) winner = draw_node(request, best);
-    const request_class& wanted = requests_.class_of(request.parts[mirror_.place_of(winner).group]);
-    if (wanted.named && (wanted.always_named || reference_.names_matter(*wanted.named, winner))) {
-        return reference_.choose(*wanted.named, winner, true);
+    return choose_on(request, winner, true);
+}
+
+/// The devices on a node that answered yes.
+placement allocator::choose_on(const request_record& request, node_index where, bool may_draw) {
+    const request_class& wanted = requests_.class_of(request.parts[mirror_.place_of(where).group]);
+    if (wanted.named && (wanted.always_named || reference_.names_matter(*wanted.named, where))) {
+        return reference_.choose(*wanted.named, where, may_draw);
     }
-    placement result{.node = winner, .shares = {}};
+    placement result{.node = where, .shares = {}};
     if (wanted.scored.devices == 0) return result;
-    const node_view before = mirror_.view_of(winner);
+    const node_view before = mirror_.view_of(where);
+    const auto choose = [&](bool drawing) {
+        return scorer_.choose(wanted.scored, before, mirror_.devices(where), drawing, result.shares);
+    };
     // A drawn device may leave none for a later container; the choice that made the node answer yes does not.
-    const bool chosen = scorer_.choose(wanted.scored, before, mirror_.devices(winner), true, result.shares) ||
-                        scorer_.choose(wanted.scored, before, mirror_.devices(winner), false, result.shares);
+    const bool chosen = (may_draw && choose(true)) || choose(false);
     // What the greedy choice has no room for was found by looking ahead.
-    return chosen ? result : reference_.choose(wanted.scored.request, winner, false);
+    return chosen ? result : reference_.choose(wanted.scored.request, where, false);
 }
 
 expected<placed_pod, rejection> allocator::place(ledger& book, pod_id pod, request_id id) {
@@ -360,21 +367,31 @@ std::vector<node_answer> allocator::evaluate(request_id id) {
     requests_.use(*request, policies_.node->epoch() + policies_.device->epoch());
     std::vector<node_answer> answers(mirror_.node_count(), {.code = rejection_code::node_gone});
     for (std::uint32_t g = 0; g < request->parts.size(); ++g) {
-        const request_part& part = request->parts[g];
         const node_group& group = mirror_.groups()[g];
-        if (part.head != nullptr && part.head->changes_read != group.changes) refresh_index(*request, part, group);
-        for (std::size_t slot = 0; slot < group.slots.size(); ++slot) {
+        refresh_part(*request, g);
+        for (std::uint32_t slot = 0; slot < group.slots.size(); ++slot) {
             if (group.slots[slot].config == nullptr) continue;
-            node_answer& answer = answers[group.facts[slot].node.at()];
-            answer =
-                part.refused == rejection_code::none ? part.head->index->at(slot) : node_answer{.code = part.refused};
-            const bool lacks_memory = !group.facts[slot].has_memory(request->original->memory);
-            if (answer.code == rejection_code::none && lacks_memory) {
-                answer = {.code = rejection_code::insufficient_memory};
-            }
+            answers[group.facts[slot].node.at()] = answer_at(*request, {.group = g, .slot = slot});
         }
     }
     return answers;
+}
+
+/// Brings what a request knows of a group up to date.
+void allocator::refresh_part(const request_record& request, std::uint32_t group) {
+    const request_part& part = request.parts[group];
+    const node_group& nodes = mirror_.groups()[group];
+    if (part.head != nullptr && part.head->changes_read != nodes.changes) refresh_index(request, part, nodes);
+}
+
+/// What a present node answers, in a part that is up to date.
+inline node_answer allocator::answer_at(const request_record& request, cluster_mirror::slot_place place) const {
+    const request_part& part = request.parts[place.group];
+    if (part.refused != rejection_code::none) return {.code = part.refused};
+    const node_answer answer = part.head->index->at(place.slot);
+    if (answer.code != rejection_code::none) return answer;
+    const bool has_memory = mirror_.groups()[place.group].facts[place.slot].has_memory(request.original->memory);
+    return has_memory ? answer : node_answer{.code = rejection_code::insufficient_memory};
 }
 
 node_decision allocator::ask_node(node_index where, const pod_request& request) {
@@ -390,9 +407,19 @@ node_decision allocator::ask_node(node_index where, const pod_request& request) 
     return reference_.ask_node(where, request);
 }
 
-node_decision allocator::try_node(node_index where, const pod_request& request) {
+expected<scored_placement, rejection_code> allocator::try_node(node_index where, request_id id) {
     follow_ledger();
-    return reference_.try_node(where, request);
+    request_record* const request = requests_.find(id);
+    if (request == nullptr) return unexpected(rejection_code::request_not_known);
+    if (where.at() >= mirror_.node_count()) return unexpected(rejection_code::node_not_known);
+    const cluster_mirror::slot_place place = mirror_.place_of(where);
+    if (place.group == no_slot) return unexpected(rejection_code::node_gone);
+    indexes_.begin_decision();
+    requests_.use(*request, policies_.node->epoch() + policies_.device->epoch());
+    refresh_part(*request, place.group);
+    const node_answer answer = answer_at(*request, place);
+    if (answer.code != rejection_code::none) return unexpected(answer.code);
+    return scored_placement{choose_on(*request, where, false), answer};
 }
 
 expected<double, rejection_detail> allocator::score_placement(policy& scorer, const pod_request& request,

@@ -193,12 +193,18 @@ void cluster_view::refresh_users_of(const std::string& config_map) {
 bool cluster_view::upsert_pod(const manifest& object) {
     const std::string full_name = namespace_of(object) + "/" + object.name;
     if (has_ended(object)) return remove_pod(full_name);
-    const auto known = pods_.find(full_name);
+    auto known = pods_.find(full_name);
     if (known != pods_.end() && known->second.object.says_the_same_as(object)) return false;
-    // The same name with another uid is another pod.
-    if (known != pods_.end() && known->second.object.pod->uid != object.pod->uid) remove_pod(full_name);
-    static_cast<void>(ids_.add(full_name));
-    pod_entry& entry = pods_.try_emplace(full_name, pod_entry{.full_name = full_name, .object = object}).first->second;
+    if (known != pods_.end() && known->second.object.pod->uid != object.pod->uid) { // the same name, but another pod
+        remove_pod(full_name);
+        known = pods_.end();
+    }
+    if (known == pods_.end()) {
+        static_cast<void>(ids_.add(full_name));
+        known = pods_.try_emplace(full_name).first;
+        known->second.full_name = full_name;
+    }
+    pod_entry& entry = known->second;
     entry.object = object;
     const std::string node = node_of(object, dialects_);
     const std::string former_node = entry.node;
@@ -257,8 +263,8 @@ void cluster_view::book_pods_of(std::string_view node) {
 /// Makes the ledger have what the pod's object says.
 void cluster_view::book(pod_entry& entry) {
     entry.warnings = entry.object.problems;
-    const snapshot_pod pod = read_request_or_failure(entry.object, dialects_);
     if (entry.node.empty()) return;
+    const snapshot_pod pod = read_request_or_failure(entry.object, dialects_);
     if (pod.failure) entry.warnings.push_back(*pod.failure);
     const auto known = nodes_.find(entry.node);
     if (known == nodes_.end() || !known->second.where.valid()) return; // it waits

@@ -21,7 +21,7 @@ live_cluster::~live_cluster() = default;
 
 expected<std::unique_ptr<live_cluster>> live_cluster::make(live_options options) {
     std::unique_ptr<live_cluster> result{new live_cluster{std::move(options)}};
-    auto made = make_deciders(result->options_, {}, result->book());
+    auto made = result->make_deciders(result->options_, {}, result->book());
     if (!made) return unexpected(std::move(made).error());
     result->deciders_ = *std::move(made);
     return result;
@@ -160,14 +160,14 @@ pod_id live_cluster::id_of(std::string_view uid) const {
 }
 
 /// Null if the pod is not known.
-const live_cluster::known_pod* live_cluster::read(std::string_view uid) {
+live_cluster::known_pod* live_cluster::read(std::string_view uid) {
     if (read_as_ != view_.dialects_version()) forget_reading();
     const std::string* const name = name_of(uid);
     if (name == nullptr) return nullptr;
     if (const auto known = pods_.find(*name); known != pods_.end()) return &known->second;
     auto pod = view_.pod(*name);
     VGA_ASSERT(pod.has_value(), "a pod with a uid is one of the view");
-    known_pod entry{.pod = *std::move(pod), .failure = {}};
+    known_pod entry{.pod = *std::move(pod)};
     entry.failure = entry.pod.failure;
     if (!entry.failure) {
         if (auto checked = check_request(entry.pod.request); !checked) entry.failure = std::move(checked).error();
@@ -177,6 +177,20 @@ const live_cluster::known_pod* live_cluster::read(std::string_view uid) {
         if (!served) entry.failure = std::move(served).error();
     }
     return &pods_.emplace(*name, std::move(entry)).first->second;
+}
+
+/// The request's number with those who decide now; none if no scheduler can serve the pod.
+std::optional<request_id> live_cluster::intern(known_pod& known) {
+    if (known.failure) return std::nullopt;
+    allocator& alloc = deciders_->alloc;
+    const bool is_numbered = known.numbered_by == deciders_->number && alloc.find_request(known.number) != nullptr;
+    if (!is_numbered) {
+        const auto number = alloc.intern(known.pod.request);
+        if (!number) return std::nullopt;
+        known.number = *number;
+        known.numbered_by = deciders_->number;
+    }
+    return known.number;
 }
 
 live_pod_state live_cluster::state_of(std::string_view uid) const {
@@ -221,10 +235,9 @@ expected<std::vector<node_opinion>, rejection_detail> live_cluster::evaluate(std
 
 rejection_detail live_cluster::evaluate(std::string_view uid, bool numbers,
                                         const std::function<void(const node_opinion&)>& visit) {
-    const known_pod* const known = read(uid);
+    known_pod* const known = read(uid);
     if (known == nullptr) return {.code = rejection_code::pod_not_known};
-    const auto request = known->failure ? expected<request_id>{unexpected(*known->failure)}
-                                        : deciders_->alloc.intern(known->pod.request);
+    const auto request = intern(*known);
     if (!request) {
         const node_opinion refusal{.refusal = {.code = rejection_code::amount_not_valid}};
         for (std::size_t n = 0; n < book().nodes().nodes.size(); ++n) visit(refusal);
@@ -324,17 +337,20 @@ node_opinion live_cluster::reserve(std::string_view uid, node_index where) {
     if (state != live_pod_state::waiting && state != live_pod_state::unknown) {
         return {.refusal = {.code = rejection_code::pod_is_live}};
     }
-    const known_pod* const known = read(uid);
+    known_pod* const known = read(uid);
     if (why_not_asked(known, where) != rejection_code::none) return ask_node(uid, where);
     const pod_request& request = known->pod.request;
-    const node_decision decision = deciders_->alloc.try_node(where, request);
-    if (decision.answer.code != rejection_code::none) return ask_node(uid, where);
+    const auto number = intern(*known);
+    if (!number) return ask_node(uid, where);
+    auto decision = deciders_->alloc.try_node(where, *number);
+    if (!decision) return ask_node(uid, where);
     trim_log();
-    node_opinion opinion = opinion_of(known, decision, where);
+    node_opinion opinion{
+        .score = decision->answer.score, .compromise = decision->answer.compromise, .rank = book().rank_of(where)};
     const auto booked = view_.book().reserve({.pod = id_of(uid),
                                               .cpu = request.cpu,
                                               .memory = request.memory,
-                                              .where = decision.where,
+                                              .where = *std::move(decision),
                                               .tags = request.tags});
     if (!booked) opinion.refusal = booked.error();
     return opinion;
@@ -382,6 +398,7 @@ node_view live_cluster::view_of(node_index where) { return deciders_->alloc.view
 std::vector<std::string> live_cluster::pods() const {
     std::vector<std::string> uids;
     for (const auto& [uid, full_name] : names_) uids.push_back(uid);
+    std::ranges::sort(uids);
     return uids;
 }
 

@@ -77,7 +77,7 @@ expected<std::unique_ptr<live_cluster::deciders>>
 live_cluster::make_deciders(const live_options& options, const workload& typical, const ledger& book) {
     auto policies = make_live_policies(options.policy, options.device_policy, typical);
     if (!policies) return unexpected(std::move(policies).error());
-    return std::make_unique<deciders>(std::move(policies->node), std::move(policies->device), book);
+    return std::make_unique<deciders>(*std::move(policies), ++deciders_number_, book);
 }
 
 // ---- the workload
@@ -87,8 +87,7 @@ void live_cluster::count_requests() {
     for (const std::string& full_name : std::exchange(uncounted_, {})) {
         const auto uid = uids_.find(full_name);
         VGA_ASSERT(uid != uids_.end(), "what is not counted is there");
-        static_cast<void>(read(uid->second));
-        known_pod& known = pods_.find(full_name)->second;
+        known_pod& known = *read(uid->second);
         known.counted = !known.pod.failure;
         if (known.counted) ++counts_[{known.pod.request.cpu, known.pod.request.containers}];
     }

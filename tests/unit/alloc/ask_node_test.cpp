@@ -48,6 +48,21 @@ TEST_F(ask_node_test, a_node_that_fits_says_what_the_pod_would_get) {
     EXPECT_EQ(decision.answer.score, decider->evaluate(decider->intern(request).value())[0].score);
 }
 
+TEST_F(ask_node_test, trying_a_node_gives_its_answer_and_its_devices_alone) {
+    ASSERT_TRUE(run_on(*book, 1, where, 1, 3000));
+    const request_id fits = decider->intern(pod({want(1, 2000)})).value();
+    const auto tried = decider->try_node(where, fits);
+    ASSERT_TRUE(tried.has_value());
+    EXPECT_EQ(tried->shares, ask(pod({want(1, 2000)})).where.shares);
+    EXPECT_EQ(tried->answer.score, decider->evaluate(fits)[0].score);
+    const request_id too_large = decider->intern(pod({want(4, 2000)})).value();
+    EXPECT_EQ(decider->try_node(where, too_large).error(), too_few_devices);
+    EXPECT_EQ(decider->try_node(node_index{1}, fits).error(), node_not_known);
+    EXPECT_EQ(decider->try_node(where, request_id{99, 0}).error(), request_not_known);
+    ASSERT_TRUE(book->remove_node(where).has_value());
+    EXPECT_EQ(decider->try_node(where, fits).error(), node_gone);
+}
+
 TEST_F(ask_node_test, every_device_says_what_it_could_give_and_how_good_that_is) {
     ASSERT_TRUE(run_on(*book, 1, where, 1, 9000));
     ASSERT_TRUE(book->set_service(where, device_index{2}, service_state::draining).value());
@@ -100,7 +115,7 @@ TEST_F(ask_node_test, the_host_refuses_with_its_numbers) {
 
 TEST_F(ask_node_test, a_node_that_is_gone_says_nothing_else) {
     ASSERT_TRUE(run_on(*book, 1, where, 0));
-    ASSERT_TRUE(book->remove_node(where));
+    ASSERT_TRUE(book->remove_node(where).has_value());
     const node_decision decision = ask(pod({want(1, 1)}));
     EXPECT_EQ(decision.answer.code, node_gone);
     EXPECT_EQ(decision.refusal.code, node_gone);

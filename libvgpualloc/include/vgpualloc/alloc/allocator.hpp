@@ -30,6 +30,11 @@ struct placed_pod : placement {
     booking_id booking{};
 };
 
+/// Devices of a node, and the node's answer.
+struct scored_placement : placement {
+    node_answer answer{};
+};
+
 /// Decides placements on one ledger. Placing a pod changes one node, and so does most of what happens to a cluster, so
 /// per class of requests a tree keeps every node's score and a decision re-scores only the nodes that changed since the
 /// class was last asked for (DESIGN §5). Gives the decisions of reference_allocator, always; asks it about nodes where
@@ -60,9 +65,10 @@ public:
     /// Everything that one node has to say to one request. Refused with code amount_not_valid if the request does not
     /// pass check_request(), node_not_known if there never was such a node.
     [[nodiscard]] node_decision ask_node(node_index where, const pod_request& request);
-    /// Whether and where it fits on a node that is there, without what the devices say. The request passes
-    /// check_request().
-    [[nodiscard]] node_decision try_node(node_index where, const pod_request& request);
+    /// The best devices of one node, without booking them and without drawing; what evaluate() says of the node.
+    /// Refused with the node's code, request_not_known if the request was forgotten, node_not_known if there never was
+    /// such a node.
+    [[nodiscard]] expected<scored_placement, rejection_code> try_node(node_index where, request_id request);
 
     /// What another policy thinks of a placement on a node as it is now. Errors: amount_not_valid if the request does
     /// not pass check_request(), those of ledger::why_not_there().
@@ -93,6 +99,9 @@ private:
     VGA_HOT void follow_changes(const request_class& wanted, index_head& head, const node_group& group);
     VGA_HOT void refresh_index(const request_record& request, const request_part& part, const node_group& group);
     VGA_HOT void build_index(const request_class& wanted, cached_index& index, const node_group& group);
+    [[nodiscard]] placement choose_on(const request_record& request, node_index where, bool may_draw);
+    void refresh_part(const request_record& request, std::uint32_t group);
+    [[nodiscard]] node_answer answer_at(const request_record& request, cluster_mirror::slot_place place) const;
     [[nodiscard]] static std::uint32_t first_of(index_head& head);
     [[nodiscard]] rejection_code known_refusal(const request_class& wanted, const node_slot& owner) const noexcept;
     [[nodiscard]] rejection_code host_refusal(const request_class& wanted, cached_index& index,

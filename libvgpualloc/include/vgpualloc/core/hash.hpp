@@ -1,8 +1,12 @@
 // 64-bit hashing that is the same on every platform and in every run (std::hash is not).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <string>
 #include <string_view>
+#include <unordered_map>
 
 namespace vgpualloc {
 
@@ -28,5 +32,15 @@ namespace vgpualloc {
     }
     return mix64(h);
 }
+
+struct text_hash {
+    using is_transparent = void;
+    [[nodiscard]] std::size_t operator()(std::string_view text) const noexcept { return hash_text(text); }
+};
+
+/// For what is looked up far more often than it is walked: in a map of thousands of names every step of a look-up is
+/// a cache miss. Whoever walks it sorts what comes out.
+template <class Value>
+using hashed_by_text = std::unordered_map<std::string, Value, text_hash, std::equal_to<>>;
 
 } // namespace vgpualloc

@@ -17,6 +17,7 @@
 #include "vgpualloc/alloc/allocator.hpp"
 #include "vgpualloc/core/error.hpp"
 #include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/core/hash.hpp"
 #include "vgpualloc/core/ids.hpp"
 #include "vgpualloc/dialect/all.hpp"
 #include "vgpualloc/dialect/volcano_config.hpp"
@@ -186,11 +187,12 @@ private:
     };
 
     explicit live_cluster(live_options options);
-    [[nodiscard]] static expected<std::unique_ptr<deciders>> make_deciders(const live_options& options,
-                                                                           const workload& typical, const ledger& book);
+    [[nodiscard]] expected<std::unique_ptr<deciders>> make_deciders(const live_options& options,
+                                                                    const workload& typical, const ledger& book);
     [[nodiscard]] const std::string* name_of(std::string_view uid) const;
     [[nodiscard]] pod_id id_of(std::string_view uid) const;
-    [[nodiscard]] const known_pod* read(std::string_view uid);
+    [[nodiscard]] known_pod* read(std::string_view uid);
+    [[nodiscard]] std::optional<request_id> intern(known_pod& known);
     /// Why a node cannot be asked about a pod; none if it can.
     [[nodiscard]] rejection_code why_not_asked(const known_pod* known, node_index where) const;
     [[nodiscard]] node_decision decide_on(std::string_view uid, node_index where);
@@ -206,9 +208,10 @@ private:
     kube::cluster_view view_;
     workload learned_;
     std::unique_ptr<deciders> deciders_;
-    std::map<std::string, std::string, std::less<>> names_;    ///< full name by uid
+    std::uint64_t deciders_number_ = 0;                        ///< the last that was given to any
+    hashed_by_text<std::string> names_;                        ///< full name by uid
     std::map<std::string, std::string, std::less<>> uids_;     ///< uid by full name
-    std::map<std::string, known_pod, std::less<>> pods_;       ///< what was read of pods, by full name
+    hashed_by_text<known_pod> pods_;                           ///< what was read of pods, by full name; never walked
     std::uint64_t read_as_ = 0;                                ///< cluster_view::dialects_version() of pods_
     kube::request_counts counts_;                              ///< what pods of pods_ ask for that are counted
     std::set<std::string, std::less<>> uncounted_;             ///< full names of pods that are not

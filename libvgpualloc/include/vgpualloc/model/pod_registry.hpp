@@ -1,11 +1,11 @@
 // Pods that have names of their own: gives each a number, and gives numbers of pods that are gone to others.
 #pragma once
 
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "vgpualloc/core/hash.hpp"
 #include "vgpualloc/core/ids.hpp"
 
 namespace vgpualloc {
@@ -47,8 +47,8 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return numbers_.size(); }
 
 private:
-    std::map<std::string, pod_id, std::less<>> numbers_;
-    std::vector<std::string> uids_; ///< by number
+    hashed_by_text<pod_id> numbers_; ///< never walked
+    std::vector<std::string> uids_;  ///< by number
     std::vector<pod_id> free_;
 };
 
