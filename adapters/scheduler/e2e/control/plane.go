@@ -293,7 +293,18 @@ func figure(metrics, name string, labels ...string) (int, error) {
 // Whoever is asked is on loopback, and kube-scheduler makes its own certificate.
 var client = http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 
+// Profile has the decider write down for that long, in whole seconds, where its CPU time goes.
+func (plane *Plane) Profile(span time.Duration) (string, error) {
+	patient := client
+	patient.Timeout += span
+	return plane.getWith(&patient, plane.Decider(), fmt.Sprintf("/debug/pprof/profile?seconds=%d", int(span.Seconds())))
+}
+
 func (plane *Plane) get(process *Process, path string) (string, error) {
+	return plane.getWith(&client, process, path)
+}
+
+func (plane *Plane) getWith(client *http.Client, process *Process, path string) (string, error) {
 	answer, err := client.Get(plane.address(process) + path)
 	if err != nil {
 		return "", err

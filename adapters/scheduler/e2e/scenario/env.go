@@ -42,12 +42,13 @@ type Options struct {
 	Seed    int64
 	Ending  time.Duration // that pods take to end
 	Kills   int
-	Locks   bool   // the node side releases node locks
-	Nudge   bool   // change all nodes after each start of the scheduler
-	Ledger  bool   // the scheduler's metrics say what it has counted of each device
-	Only    string // the faults to provoke, by comma; empty: all
-	Out     string // folder of the summary
-	Label   string // of the scheduler, in the summary
+	Locks   bool          // the node side releases node locks
+	Nudge   bool          // change all nodes after each start of the scheduler
+	Ledger  bool          // the scheduler's metrics say what it has counted of each device
+	Profile time.Duration // of the scheduler's CPU time from the first pod on; 0: none
+	Only    string        // the faults to provoke, by comma; empty: all
+	Out     string        // folder of the summary
+	Label   string        // of the scheduler, in the summary
 }
 
 // A session that finished may have begun before the last change, so that one is not enough.

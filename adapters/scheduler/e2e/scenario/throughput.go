@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"vgpualloc.example/adapters/scheduler/e2e/measure"
@@ -17,8 +18,15 @@ type throughputSummary struct {
 	Before      measure.Use `json:"scheduler_use_before"`
 	CPUPerPodMS float64     `json:"scheduler_cpu_per_pod_ms"`
 	APIServer   measure.Use `json:"apiserver_use"`
+	DevicePart  *devicePart `json:"device_part,omitempty"`
 	Unbound     int         `json:"not_bound"`
 	Samples     []Sample    `json:"samples"`
+}
+
+// devicePart is what a profile says of those who decide about devices.
+type devicePart struct {
+	measure.Share
+	PerPodMS float64 `json:"per_pod_ms"`
 }
 
 // Throughput posts pods of the kinds as fast as it goes (or at a rate) and waits until all have a node.
@@ -45,6 +53,7 @@ func Throughput(ctx context.Context, options Options) error {
 	}
 	env.Say("%d nodes are known; %d pods come", env.Nodes*len(env.Kinds), len(units))
 	sampler := env.startSampler(2 * time.Second)
+	profiling := env.startProfile()
 	submitting := make(chan error, 1)
 	go func() { submitting <- env.Submit(ctx, units, env.Rate) }()
 	// Who makes no progress for long will not bind the rest: it has no room, or has given up.
@@ -63,6 +72,9 @@ func Throughput(ctx context.Context, options Options) error {
 	summary.Samples = sampler.stop()
 	summary.Unbound = len(units) - env.Recorder.Bound()
 	summary.CPUPerPodMS = 1000 * (summary.Use.CPUSeconds - summary.Before.CPUSeconds) / float64(max(1, summary.Summary.Waits.Pods))
+	if summary.DevicePart, err = env.devicePart(profiling, summary.CPUPerPodMS); err != nil {
+		return err
+	}
 	report, err := env.settleAndCheck(ctx)
 	if err != nil {
 		return err
@@ -76,7 +88,49 @@ func Throughput(ctx context.Context, options Options) error {
 	}
 	fmt.Printf("%d nodes of %d devices, %d pods: %d not bound; %.2f ms of CPU a pod (%.1f s before the first); API server %.0f CPU s\n",
 		env.Nodes*len(env.Kinds), env.Devices, len(units), summary.Unbound, summary.CPUPerPodMS, summary.Before.CPUSeconds, summary.APIServer.CPUSeconds)
+	if part := summary.DevicePart; part != nil {
+		fmt.Printf("device part, of a profile of %v: %.2f of %.2f s, %.2f ms of CPU a pod\n", env.Profile, part.CPUSeconds, part.OfSeconds,
+			part.PerPodMS)
+	}
 	return summary.verdict()
+}
+
+// profileOutcome is a profile as the scheduler writes it.
+type profileOutcome struct {
+	text string
+	err  error
+}
+
+// startProfile is nil if none is wanted.
+func (env *Env) startProfile() <-chan profileOutcome {
+	if env.Profile == 0 {
+		return nil
+	}
+	outcome := make(chan profileOutcome, 1)
+	go func() {
+		text, err := env.Plane.Profile(env.Profile)
+		outcome <- profileOutcome{text, err}
+	}()
+	return outcome
+}
+
+// devicePart keeps the profile beside the summary and looks what share of it decides about devices.
+func (env *Env) devicePart(profiling <-chan profileOutcome, cpuPerPodMS float64) (*devicePart, error) {
+	if profiling == nil {
+		return nil, nil
+	}
+	outcome := <-profiling
+	if outcome.err != nil {
+		return nil, outcome.err
+	}
+	if err := env.keep("throughput-"+env.Label+".pprof", outcome.text); err != nil {
+		return nil, err
+	}
+	share, err := measure.ShareOf(strings.NewReader(outcome.text), measure.DevicePart)
+	if err != nil {
+		return nil, err
+	}
+	return &devicePart{Share: share, PerPodMS: share.Ratio() * cpuPerPodMS}, nil
 }
 
 // idle waits until the scheduler uses little, as it does once it knows all nodes: less than a tenth of a CPU over two periods.
@@ -108,8 +162,12 @@ func (env *Env) keepMetrics(name string) error {
 	if err != nil {
 		return err
 	}
+	return env.keep(name+".metrics.txt", text)
+}
+
+func (env *Env) keep(name, text string) error {
 	if err := os.MkdirAll(env.Out, 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(env.Out, name+".metrics.txt"), []byte(text), 0o644)
+	return os.WriteFile(filepath.Join(env.Out, name), []byte(text), 0o644)
 }

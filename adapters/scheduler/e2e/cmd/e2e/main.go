@@ -92,6 +92,7 @@ func run(arguments []string) error {
 	flags.IntVar(&options.Kills, "kills", 30, "how often it is killed (scenarios kill and extender)")
 	flags.BoolVar(&options.Locks, "node-locks", false, "the node side releases locks of nodes (deviceshare.NodeLockEnable)")
 	flags.BoolVar(&options.Ledger, "ledger", false, "hold the devices' use in the scheduler's metrics against the pods' annotations")
+	flags.DurationVar(&options.Profile, "profile", 0, "scenario throughput: how long the scheduler's CPU time is profiled, from the first pod on")
 	flags.StringVar(&options.Only, "only", "", "scenario faults: these alone, by comma (start is always there)")
 	flags.BoolVar(&options.Nudge, "nudge", false, "change all nodes after each start, without which stock deviceshare does not see their devices")
 	flags.StringVar(&options.Out, "out", ".", "folder of the summary")
@@ -163,6 +164,9 @@ func check(name string, options *scenario.Options) error {
 	}
 	if !(options.Rate >= 0) {
 		return usageError{fmt.Sprintf("-rate %v, expected a number from 0 on", options.Rate)}
+	}
+	if options.Profile != 0 && (name != "throughput" || options.Profile < time.Second) {
+		return usageError{fmt.Sprintf("-profile %v of scenario %s, expected a second or more of scenario throughput", options.Profile, name)}
 	}
 	if options.Ending < 0 {
 		return usageError{fmt.Sprintf("-ending %v, expected 0 or more", options.Ending)}

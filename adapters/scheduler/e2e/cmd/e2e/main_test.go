@@ -19,6 +19,8 @@ func TestFlagsThatMakeNoSenseStartNothing(t *testing.T) {
 		"kill -nodes 1 -devices 4":    "-nodes 1 with -devices 4: expected at least 8 devices",
 		"mixed -rate -1":              "-rate -1, expected",
 		"mixed -ending -1s":           "-ending -1s, expected",
+		"mixed -profile 5s":           "-profile 5s of scenario mixed, expected",
+		"throughput -profile 10ms":    "-profile 10ms of scenario throughput, expected a second or more",
 		"extender":                    "-extender is needed",
 		"faults":                      "-scheduler, -scheduler-conf and -crds are needed",
 		"mixed more":                  "expected flags only",
