@@ -13,7 +13,6 @@ package vga
 import "C"
 
 import (
-	"runtime"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -138,9 +137,7 @@ func New(options Options) (*Cluster, error) {
 	if err := call.end(C.vga_cluster_new(given.options, &handle, &call.why)); err != nil {
 		return nil, err
 	}
-	cluster := &Cluster{handle: handle}
-	runtime.SetFinalizer(cluster, (*Cluster).Close)
-	return cluster, nil
+	return &Cluster{handle: handle}, nil
 }
 
 // Swap has each of two clusters be what the other one is, between two calls of others.
@@ -153,7 +150,6 @@ func (c *Cluster) Swap(other *Cluster) error {
 func (c *Cluster) Close() {
 	C.vga_cluster_free(c.handle)
 	c.handle = nil
-	runtime.SetFinalizer(c, nil)
 }
 
 // Configure gives other options; what runs and is reserved stays.
