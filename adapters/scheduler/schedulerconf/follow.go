@@ -129,10 +129,11 @@ func (c *Copy) Follow(ctx context.Context) {
 	}
 }
 
-// Look takes over what is new in the file if it is good. What was good last holds until then.
+// Look takes over what is new in the file if it is good. What was good last holds until then. What was refused is looked
+// at again each time: the reason may have been a folder that is full, and not the text.
 func (c *Copy) Look() {
 	text, err := os.ReadFile(c.reader.Path)
-	if err == nil && c.text != nil && bytes.Equal(text, c.text) {
+	if err == nil && c.text != nil && bytes.Equal(text, c.text) && c.Failure() == nil {
 		return
 	}
 	c.text = text // nil where it cannot be read, so that it is new afterwards

@@ -133,6 +133,19 @@ func TestTheCopyOnlyHasWhatIsGood(t *testing.T) {
 	expect(good, `plugin "vgpuallok" is not known`)
 	write(other)
 	expect(other, "")
+	// What could not be copied is tried again, though the text is the same.
+	inTheWay := filepath.Join(copied.folder, "fresh")
+	if err := os.Mkdir(inTheWay, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(good)
+	expect(other, "is a directory")
+	if err := os.Remove(inTheWay); err != nil {
+		t.Fatal(err)
+	}
+	expect(good, "")
+	write(other)
+	expect(other, "")
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
