@@ -28,6 +28,7 @@ type Cluster struct {
 	namesVersion uint64
 
 	state   states
+	readers int                 // that ask the core without the mutex
 	asked   map[string]*Answers // by uid, of any state
 	refused map[string]int      // pods whose refusal was counted: with the number of the file that it is logged in
 	kept    keptObjects         // for logs that begin anew
@@ -198,6 +199,10 @@ func (c *Cluster) Rollback(uid string) error {
 			return err
 		}
 		c.changed()
+	} else if c.readers > 0 {
+		if err := c.settle(); err != nil {
+			return err
+		}
 	}
 	if !c.log.takeBackDecision(uid) {
 		c.log.add(line{Event: "rollback", UID: uid})
@@ -258,18 +263,12 @@ func (c *Cluster) annotations(uid string, decided time.Time) (map[string]string,
 
 // Explain says why the pod goes where it goes, or nowhere: JSON as `vgpusim explain --json` prints it.
 func (c *Cluster) Explain(uid string) (string, error) {
-	if err := c.settled(); err != nil {
-		return "", err
-	}
-	return c.core.Explain(uid)
+	return c.unlocked(func() (string, error) { return c.core.Explain(uid) })
 }
 
 // Warnings is what the devices' configuration switches off, what of the objects could not be read, and what is given out twice.
 func (c *Cluster) Warnings() ([]string, error) {
-	if err := c.settled(); err != nil {
-		return nil, err
-	}
-	text, err := c.core.Warnings()
+	text, err := c.unlocked(c.core.Warnings)
 	if err != nil {
 		return nil, err
 	}

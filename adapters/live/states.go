@@ -1,13 +1,14 @@
 package live
 
 import (
+	"errors"
 	"time"
 
 	"vgpualloc.example/adapters/vga"
 )
 
-// states gives the states of a cluster numbers. A scheduler books a pod, or a gang, to see whether it can be had, takes
-// that back and books it again, as Volcano does three times for every job. So what was answered holds whenever the cluster
+// states gives the states of a cluster numbers. A scheduler books a gang to see whether it can be had, takes that back and
+// books it again, as Volcano does for every job that is to be near to itself in the network's topology. So what was answered holds whenever the cluster
 // is in that state again, and what is taken back stays booked in the core until something else happens: most often it is
 // booked again, and nothing had to be done.
 type states struct {
@@ -106,9 +107,20 @@ func (c *Cluster) settle() error {
 	return nil
 }
 
-// settled is settle for those that ask the core without holding the mutex.
-func (c *Cluster) settled() error {
+// unlocked asks the core without the mutex, so that decisions need not wait for a long answer. What is taken back meanwhile is
+// taken back in the core at once.
+func (c *Cluster) unlocked(ask func() (string, error)) (string, error) {
+	if err := c.count(+1); err != nil {
+		return "", err
+	}
+	answer, err := ask()
+	return answer, errors.Join(err, c.count(-1))
+}
+
+// count counts those who ask without the mutex.
+func (c *Cluster) count(change int) error {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
+	c.readers += change
 	return c.settle()
 }

@@ -1,0 +1,62 @@
+package live
+
+import (
+	"testing"
+	"time"
+
+	"vgpualloc.example/adapters/vga"
+)
+
+func TestWhoAsksWithoutTheMutexSeesNothingThatWasTakenBack(t *testing.T) {
+	cluster, err := New(vga.Options{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, object := range []string{
+		`{"kind": "Node", "metadata": {"name": "a", "annotations":
+			{"volcano.sh/node-vgpu-register": "GPU-0,10,40960,NVIDIA A100-SXM4-40GB,true,hami-core:"}},
+			"status": {"allocatable": {"cpu": "64", "memory": "256Gi", "pods": "110",
+			"volcano.sh/vgpu-number": "10", "volcano.sh/vgpu-memory": "40960", "volcano.sh/vgpu-cores": "100"}}}`,
+		`{"kind": "Pod", "metadata": {"name": "p", "namespace": "ns", "uid": "p"}, "spec": {"containers": [
+			{"name": "main", "resources": {"limits": {"volcano.sh/vgpu-number": "1", "volcano.sh/vgpu-memory": "1000"}}}]}}`,
+	} {
+		if _, err := cluster.Tell([]byte(object)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reserveAndTakeBack := func() {
+		if _, err := cluster.Reserve("p", "ns/p", "a", nil, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		if err := cluster.Rollback("p"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	inTheCore := func() vga.PodState {
+		state, _ := cluster.core.Pod("p")
+		return state
+	}
+	reserveAndTakeBack()
+	if state := inTheCore(); state != vga.PodReserved {
+		t.Fatalf("what is taken back and asked for by nobody is in state %v in the core, expected reserved: this test tests nothing", state)
+	}
+	if _, err := cluster.unlocked(func() (string, error) {
+		if state := inTheCore(); state != vga.PodWaiting {
+			t.Errorf("state %v when the question begins, expected waiting", state)
+		}
+		reserveAndTakeBack()
+		if state := inTheCore(); state != vga.PodWaiting {
+			t.Errorf("state %v while the question is asked, expected waiting", state)
+		}
+		return "", nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	reserveAndTakeBack()
+	if state := inTheCore(); state != vga.PodReserved {
+		t.Errorf("state %v when nobody asks any more, expected reserved", state)
+	}
+	if err := cluster.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
