@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Everything for the tests: packages, builds, the core's tests in a build that checks itself (address and
 # undefined-behaviour sanitizers, invariants after every step, line coverage), then all tests in release, then the fuzz
-# targets for 20 s each, then the adapters. The last line counts them all. With CI=true a warning is an error, and clang has to be there.
+# targets for 20 s each, then the adapters, then the C interface under ThreadSanitizer. The last line counts them all. With CI=true a warning is an error, and clang has to be there.
 # Usage: scripts/test.sh [--quick]        --quick: the release build only
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -99,6 +99,19 @@ adapters_stage() {
     return "$status"
 }
 
+# Sixteen threads that ask a cluster through the C interface while others change it, under ThreadSanitizer.
+threads_stage() {
+    local preset program
+    preset=$(strict threads)
+    program=$root/build/$preset/bin/c_api_threads_test
+    outcome_of step "the $preset build" build "$preset" --target c_api_threads_test || return 1
+    say "testing $preset"
+    # ThreadSanitizer of GCC 12 cannot start where a kernel spreads addresses widely, so they are not spread where that is allowed.
+    local unspread=(setarch "$(uname -m)" --addr-no-randomize)
+    "${unspread[@]}" true 2>/dev/null || unspread=()
+    TSAN_OPTIONS=halt_on_error=1 outcome_of check "threads of the C interface" "${unspread[@]}" "$program"
+}
+
 all_stages() {
     local failed=0
     outcome_of step "the evidence" find_evidence || failed=1
@@ -106,6 +119,7 @@ all_stages() {
     stage "$(strict release)" all -LE "$adapter_tests" || failed=1
     if [ "$quick" = no ]; then fuzz_stage || failed=1; fi
     if [ "$quick" = no ]; then adapters_stage || failed=1; fi
+    if [ "$quick" = no ]; then threads_stage || failed=1; fi
     return "$failed"
 }
 

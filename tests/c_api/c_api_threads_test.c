@@ -1,6 +1,6 @@
 /* Sixteen threads ask, as Volcano's predicates do, while two book and take back, one tells of objects, and two read
  * explanations and figures, which are written when others have their turn. What is told must be whole, and at the end
- * nothing may be booked. scripts/thread_check.sh runs it under ThreadSanitizer. */
+ * nothing may be booked. scripts/test.sh runs it under ThreadSanitizer as well. */
 #include <pthread.h>
 #include <stdlib.h>
 
