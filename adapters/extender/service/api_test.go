@@ -36,6 +36,8 @@ type api struct {
 	bindFailure  error // what bindings are answered with, where it is not nil
 	bindEvenSo   bool  // they happen although
 	bindUnseen   bool  // they succeed, and watches do not show it
+	bindLate     bool  // they happen, looking at the pod shows it, and watches do not before showLate
+	late         []*v1.Pod
 	patchFailure error // of patches
 	lookFailure  error // of looking at a pod
 	failOneIn    int   // every so many bindings fail
@@ -55,10 +57,18 @@ func newAPI(objects ...runtime.Object) *api {
 	a.PrependReactor("patch", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		return a.patch(action.(clienttesting.PatchAction))
 	})
-	a.PrependReactor("get", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+	a.PrependReactor("get", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		a.mutex.Lock()
 		defer a.mutex.Unlock()
-		return a.lookFailure != nil, nil, a.lookFailure
+		if a.lookFailure != nil {
+			return true, nil, a.lookFailure
+		}
+		for _, bound := range a.late {
+			if bound.Name == action.(clienttesting.GetAction).GetName() {
+				return true, bound.DeepCopy(), nil
+			}
+		}
+		return false, nil, nil
 	})
 	return a
 }
@@ -93,10 +103,27 @@ func (a *api) bind(binding *v1.Binding) (bool, runtime.Object, error) {
 	for name, value := range binding.Annotations {
 		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, name, value)
 	}
+	if a.bindLate {
+		a.late = append(a.late, pod)
+		return true, binding, a.bindFailure
+	}
 	if err := a.store(pod); err != nil {
 		return true, nil, err
 	}
 	return true, binding, a.bindFailure
+}
+
+// showLate has watches show the bindings that they have not shown yet.
+func (a *api) showLate(t testing.TB) {
+	t.Helper()
+	a.set(func() {
+		for _, bound := range a.late {
+			if err := a.store(bound); err != nil {
+				t.Error(err)
+			}
+		}
+		a.late = nil
+	})
 }
 
 func (a *api) patch(action clienttesting.PatchAction) (bool, runtime.Object, error) {

@@ -22,7 +22,8 @@ const callTimeout = 30 * time.Second
 
 // Bind decides on a pod's devices on the node that kube-scheduler took, and binds the pod. The annotations for the node
 // side travel in the Binding: the API server writes them and the node's name in one transaction, so that no pod is ever
-// bound without them and none has them that is not bound. After an error the pod has nothing, unless the API server's answer was lost.
+// bound without them and none has them that is not bound. After an error the pod has nothing, unless the
+// API server's answer was lost or leaves open what it did.
 func (s *Service) Bind(ctx context.Context, args *extenderv1.ExtenderBindingArgs) error {
 	if args.Node == "" {
 		return badRequest("Node is empty: expected the node that the pod is to be bound to")
@@ -108,8 +109,9 @@ func (s *Service) endBinding(pod *v1.Pod, state bindingState) {
 	}
 }
 
-// bind asks the API server. Where its answer is lost it is asked what became of the pod. What was asked for may happen
-// still when the pod is not bound then, so the devices stay reserved until kube-scheduler asks about the pod again.
+// bind asks the API server. Where its answer is lost, or leaves open what was done, it is asked what became of the pod.
+// What was asked for may happen still when the pod is not bound then, so the devices stay reserved until kube-scheduler asks
+// about the pod again.
 func (s *Service) bind(ctx context.Context, pod *v1.Pod, binding *v1.Binding) (bindingState, error) {
 	err := s.client.CoreV1().Pods(pod.Namespace).Bind(ctx, binding, metav1.CreateOptions{})
 	if err == nil {
@@ -131,19 +133,20 @@ func (s *Service) bind(ctx context.Context, pod *v1.Pod, binding *v1.Binding) (b
 			return bindingDone, nil
 		case err == nil && present.Spec.NodeName != "": // by somebody else; its object will say what it has
 			return 0, failure
+		case err == nil && present.DeletionTimestamp != nil: // a pod that is being deleted is bound by nobody any more
+			return 0, failure
 		}
 	}
 	klog.ErrorS(failure, "Whether a pod was bound is not known; its devices stay reserved", "pod", klog.KObj(pod))
 	return bindingUncertain, failure
 }
 
-// isRefusal is whether it is certain that the API server did nothing.
+// isRefusal is whether it is certain that the API server did nothing. A conflict does not make it certain: the API server
+// answers so where its storage has not answered in time and may have written all the same, and where client-go has asked
+// again after an answer 5xx and the first question was carried out.
 func isRefusal(err error) bool {
-	if utilnet.IsConnectionRefused(err) {
-		return true
-	}
-	return apierrors.ReasonForError(err) != metav1.StatusReasonUnknown && !apierrors.IsTimeout(err) &&
-		!apierrors.IsServerTimeout(err) && !apierrors.IsInternalError(err)
+	return utilnet.IsConnectionRefused(err) || apierrors.IsForbidden(err) || apierrors.IsInvalid(err) ||
+		apierrors.IsNotFound(err) || apierrors.IsTooManyRequests(err)
 }
 
 func isBoundAs(pod *v1.Pod, binding *v1.Binding) bool {
