@@ -42,7 +42,7 @@ func readFlags(arguments []string, out io.Writer) (*flagValues, error) {
 	flags.StringVar(&values.tlsCert, "tls-cert", "", "file with the certificate of this server, PEM")
 	flags.StringVar(&values.tlsKey, "tls-key", "", "file with the key of the certificate, PEM")
 	flags.StringVar(&values.clientCA, "client-ca", "",
-		"file with the authorities whose certificates clients need, PEM; GET /healthz needs none")
+		"file with the authorities whose certificates clients need, PEM; GET /healthz and /livez need none")
 	flags.StringVar(&values.kubeconfig, "kubeconfig", "",
 		"how to reach the API server; by default as a pod of the cluster, $KUBECONFIG or ~/.kube/config")
 	flags.StringVar(&settings.Options.Policy, "policy", "", "which node is best: see vgpusim policies; the default is the library's")

@@ -214,6 +214,9 @@ func TestOnlyClientsWithACertificateAreAnswered(t *testing.T) {
 			t.Fatal("never ready")
 		}
 	}
+	if got := status(client(t, ours, nil), "GET", url+"/livez"); got != http.StatusOK {
+		t.Error("the kubelet has no certificate", got)
+	}
 	for _, path := range []string{"/metrics", "/explain?pod=a/b", "/elsewhere"} {
 		if got := status(client(t, ours, nil), "GET", url+path); got != http.StatusUnauthorized {
 			t.Error(path, got)

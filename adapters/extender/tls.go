@@ -42,7 +42,8 @@ func (g *tlsGuard) listen(listener net.Listener) net.Listener {
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return g.current(), nil }})
 }
 
-// allowed answers clients that have no certificate: the kubelet asks GET /healthz without, and nothing else is for all.
+// allowed answers clients that have no certificate: the kubelet asks GET /healthz and /livez without, and nothing
+// else is for all.
 func (g *tlsGuard) allowed(to http.ResponseWriter, request *http.Request) bool {
 	if g == nil || request.TLS != nil && len(request.TLS.VerifiedChains) > 0 {
 		return true

@@ -69,6 +69,15 @@ class ChartTest(unittest.TestCase):
             [subject] = binding["subjects"]
             self.assertEqual(subject["namespace"], "volcano-system")
 
+    def test_the_extender_is_not_ended_while_it_waits(self):
+        """/healthz is 503 until everything is known, which may take any time."""
+        container = container_of(of_kind(self.rendered(ALL), "Deployment", "extender")[0])
+        paths = {probe: container[probe]["httpGet"]["path"] for probe in ("livenessProbe", "readinessProbe")}
+        self.assertEqual(paths, {"livenessProbe": "/livez", "readinessProbe": "/healthz"})
+        code = (ADAPTERS / "extender/service/http.go").read_text()
+        for path in paths.values():
+            self.assertIn(f'all.HandleFunc("GET {path}"', code)
+
     def test_containers_have_no_rights_on_their_node(self):
         for deployment in of_kind(self.rendered(ALL), "Deployment"):
             pod = deployment["spec"]["template"]["spec"]

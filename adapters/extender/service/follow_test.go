@@ -70,18 +70,19 @@ func TestNobodyIsAnsweredUntilABadDevicesConfigurationIsMended(t *testing.T) {
 	followed := make(chan error, 1)
 	go func() { followed <- made.Follow(ctx) }()
 	handler := made.Handler(func(http.ResponseWriter, *http.Request) bool { return true })
-	healthz := func() string {
+	get := func(path string) string {
 		answer := httptest.NewRecorder()
-		handler.ServeHTTP(answer, httptest.NewRequest("GET", "/healthz", nil))
+		handler.ServeHTTP(answer, httptest.NewRequest("GET", path, nil))
 		return answer.Body.String()
 	}
+	healthz := func() string { return get("/healthz") }
 	for deadline := time.Now().Add(10 * time.Second); !strings.Contains(healthz(), "is refused"); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal(healthz())
 		}
 	}
-	if made.Ready() {
-		t.Error("nothing is known yet")
+	if made.Ready() || get("/livez") != "ok\n" {
+		t.Error("nothing is known yet, and it waits for that", made.Ready(), get("/livez"))
 	}
 	if _, err := a.CoreV1().ConfigMaps("kube-system").Update(ctx, config("vnpus: []\n"), metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)

@@ -27,10 +27,10 @@ const BodyMax = 64 << 20
 // failed is an answer that says why there is none; results of all verbs have a member of this name or none.
 type failed struct{ Error string }
 
-// Handler answers kube-scheduler's POST /filter, /prioritize, /preempt and /bind, and GET /metrics, /explain and /healthz.
-// A question that makes no sense is answered with status 400, one that cannot be answered as an error in the result;
-// both say why in the member Error. `allowed` is asked first about everything but /healthz; it answers itself where it
-// is false.
+// Handler answers kube-scheduler's POST /filter, /prioritize, /preempt and /bind, and GET /metrics, /explain, /healthz and
+// /livez. A question that makes no sense is answered with status 400, one that cannot be answered as an error in the
+// result; both say why in the member Error. `allowed` is asked first about everything but /healthz and /livez; it answers
+// itself where it is false.
 func (s *Service) Handler(allowed func(http.ResponseWriter, *http.Request) bool) http.Handler {
 	took := prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    "vgpualloc_extender_request_seconds",
@@ -57,6 +57,7 @@ func (s *Service) Handler(allowed func(http.ResponseWriter, *http.Request) bool)
 	guarded.HandleFunc("/", elsewhere)
 	all := http.NewServeMux()
 	all.HandleFunc("GET /healthz", s.healthz)
+	all.HandleFunc("GET /livez", livez)
 	all.HandleFunc("/", func(to http.ResponseWriter, request *http.Request) {
 		if allowed(to, request) {
 			guarded.ServeHTTP(to, request)
@@ -67,14 +68,15 @@ func (s *Service) Handler(allowed func(http.ResponseWriter, *http.Request) bool)
 
 // methods are those of the paths that are answered.
 var methods = map[string]string{"/filter": http.MethodPost, "/prioritize": http.MethodPost, "/preempt": http.MethodPost,
-	"/bind": http.MethodPost, "/metrics": http.MethodGet, "/explain": http.MethodGet, "/healthz": http.MethodGet}
+	"/bind": http.MethodPost, "/metrics": http.MethodGet, "/explain": http.MethodGet, "/healthz": http.MethodGet,
+	"/livez": http.MethodGet}
 
 // elsewhere answers what no other handler does.
 func elsewhere(to http.ResponseWriter, request *http.Request) {
 	method, known := methods[request.URL.Path]
 	if !known {
-		Fail(to, http.StatusNotFound, fmt.Errorf("path %q: expected /filter, /prioritize, /preempt, /bind, /explain, /metrics or /healthz",
-			request.URL.Path))
+		Fail(to, http.StatusNotFound, fmt.Errorf("path %q: expected /filter, /prioritize, /preempt, /bind, /explain, /metrics, /healthz "+
+			"or /livez", request.URL.Path))
 		return
 	}
 	to.Header().Set("Allow", method)
@@ -95,6 +97,12 @@ func (s *Service) healthz(to http.ResponseWriter, _ *http.Request) {
 		Fail(to, http.StatusServiceUnavailable, why)
 		return
 	}
+	_, _ = io.WriteString(to, "ok\n")
+}
+
+// livez is good as soon as anything is answered: a new process would wait for the same objects and the same
+// configuration as this one, so nobody should end it for that.
+func livez(to http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(to, "ok\n")
 }
 

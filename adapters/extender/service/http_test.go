@@ -181,6 +181,9 @@ func TestNobodyIsAnsweredBeforeTheClusterIsKnown(t *testing.T) {
 	if status, _ := s.get(t, "/healthz"); status != http.StatusServiceUnavailable {
 		t.Error(status)
 	}
+	if status, text := s.get(t, "/livez"); status != http.StatusOK || text != "ok\n" {
+		t.Error("it waits, and is not to be ended for that", status, text)
+	}
 	if _, text := s.post(t, "filter", strings.NewReader(`{}`)); !strings.Contains(text, "not known yet") {
 		t.Error(text)
 	}
@@ -257,6 +260,7 @@ func TestWhatIsWrongWithAQuestionIsSaidInWords(t *testing.T) {
 		{"GET", "filter", ``, `method GET for /filter: expected POST`},
 		{"PUT", "metrics", ``, `method PUT for /metrics: expected GET`},
 		{"POST", "healthz", ``, `method POST for /healthz: expected GET`},
+		{"POST", "livez", ``, `method POST for /livez: expected GET`},
 		{"GET", "nosuch", ``, `path "/nosuch": expected /filter,`},
 	} {
 		status, text := s.request(t, wrong.method, wrong.path, strings.NewReader(wrong.body))
