@@ -50,6 +50,8 @@ func readFlags(arguments []string, out io.Writer) (*flagValues, error) {
 	flags.StringVar(&settings.ConfigNamespace, "device-config-namespace", settings.ConfigNamespace,
 		"namespace of the ConfigMap with the devices' configuration")
 	flags.StringVar(&settings.ConfigName, "device-config-name", settings.ConfigName, "its name")
+	flags.BoolVar(&settings.MindCluster, "mindcluster", false,
+		"read what MindCluster says of its chips: ConfigMaps of the namespaces kube-system and mindx-dl")
 	flags.StringSliceVar(&settings.SchedulerNames, "scheduler-name", settings.SchedulerNames,
 		"profiles of kube-scheduler that ask here, as pods name them in spec.schedulerName; may be repeated")
 	flags.StringVar(&settings.DecisionLog, "decision-log", "", "file to which decisions are appended, for vgpusim replay")

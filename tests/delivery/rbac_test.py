@@ -150,6 +150,20 @@ class RightsTest(unittest.TestCase):
         for role in of_kind(objects, "ClusterRole"):
             self.assertFalse([rule for rule in role["rules"] if "configmaps" in rule["resources"]])
 
+    def test_the_extender_may_read_the_config_maps_that_its_flags_have_it_follow(self):
+        """It would ask for others for ever, and be refused."""
+        for config, mind_cluster, expected in (("kube-system", False, ["kube-system"]), ("team", False, ["team"]),
+                                               ("kube-system", True, ["kube-system", "mindx-dl"]),
+                                               ("team", True, ["kube-system", "mindx-dl", "team"])):
+            objects, error = render({**LEAST, "deviceConfig": {"namespace": config}, "extender": {
+                **ALL["extender"], "mindCluster": mind_cluster}})
+            self.assertEqual(error, "")
+            for kind in "Role", "RoleBinding":
+                self.assertEqual([found["metadata"]["namespace"] for found in of_kind(objects, kind, "extender")], expected)
+            [deployment] = of_kind(objects, "Deployment", "extender")
+            flags = deployment["spec"]["template"]["spec"]["containers"][0]["args"]
+            self.assertEqual((f"--device-config-namespace={config}" in flags, "--mindcluster" in flags), (True, mind_cluster))
+
     def test_what_is_switched_off_is_not_granted(self):
         self.assertEqual(granted(ALL, "scheduler") - granted(LEAST, "scheduler"), {
             ("resourceclaims", "create"), ("resourceclaims", "update"), ("resourceclaims/status", "update"),

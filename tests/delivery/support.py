@@ -91,7 +91,8 @@ ALL = {"scheduler": {"image": {"repository": "example.com/scheduler", "tag": "7"
                      "rbac": {"dynamicResourceAllocation": True, "csiStorage": True, "nodeLock": True},
                      "tolerations": [{"operator": "Exists"}], "nodeSelector": {"role": "control"},
                      "imagePullSecrets": [{"name": "pull"}], "extraArgs": ["--csi-storage=true"]},
-       "extender": {"enabled": True, "image": {"repository": "example.com/extender"}, "decisionLog": {"enabled": True}},
+       "extender": {"enabled": True, "image": {"repository": "example.com/extender"}, "decisionLog": {"enabled": True},
+                    "mindCluster": True},
        "deviceConfig": {"create": True, "namespaces": ["kube-system", "mindx-dl"]}}
 
 

@@ -19,7 +19,7 @@ import (
 // Follow tells the core what there is, and what changes until the context ends. When it returns nil everything that
 // there was at the beginning is known: first ConfigMaps, which say how nodes are read, then nodes, then pods.
 func (s *Service) Follow(ctx context.Context) error {
-	s.config.Watch(s.settings.ConfigNamespace, s.settings.ConfigName, true)
+	s.config.Watch(s.settings.ConfigNamespace, s.settings.ConfigName, s.settings.MindCluster)
 	if err := s.config.Await(ctx, s.followConfig); err != nil {
 		return err
 	}

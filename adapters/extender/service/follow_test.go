@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -51,6 +52,32 @@ func TestNobodyIsAnsweredBeforeTheDevicesConfigurationIsKnown(t *testing.T) {
 	cancel()
 	if err := made.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// Where it has no right to read ConfigMaps the API server would refuse them for ever.
+func TestOnlyConfigMapsThatAreOfInterestAreFollowed(t *testing.T) {
+	for _, wanted := range []struct {
+		mindCluster bool
+		namespaces  []string
+	}{{false, []string{"team"}}, {true, []string{"kube-system", "mindx-dl", "team"}}} {
+		a := newAPI()
+		open(t, a, func(settings *service.Settings) {
+			settings.ConfigNamespace, settings.MindCluster = "team", wanted.mindCluster
+		})
+		var namespaces []string
+		for _, action := range a.Actions() {
+			if action.GetResource().Resource == "configmaps" && action.GetVerb() == "list" {
+				namespaces = append(namespaces, action.GetNamespace())
+			}
+		}
+		slices.Sort(namespaces)
+		if !slices.Equal(namespaces, wanted.namespaces) {
+			t.Error(wanted.mindCluster, namespaces)
+		}
+	}
+	if service.Defaults().MindCluster {
+		t.Error("by default nothing is read that the chart does not grant by default")
 	}
 }
 

@@ -29,6 +29,7 @@ import (
 type Settings struct {
 	Options                     vga.Options // but for the devices' configuration, which the ConfigMap has
 	ConfigNamespace, ConfigName string      // of the ConfigMap with the devices' configuration
+	MindCluster                 bool        // whether ConfigMaps in which MindCluster says what its chips are get read
 	DecisionLog                 string      // a path, or empty
 	DecisionLogLimit            int64       // bytes from which on it begins anew; 0: never
 

@@ -12,7 +12,12 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{ required (printf "%s.repository: where the image was pushed to (no image is published)" (index . 2)) $image.repository }}:{{ $image.tag | default $root.Chart.AppVersion }}
 {{- end }}
 
-{{/* The namespaces whose ConfigMaps are read, each once. */}}
+{{/* The namespaces whose ConfigMaps the scheduler reads, each once. */}}
 {{- define "vgpualloc.configNamespaces" -}}
 {{ append .Values.deviceConfig.namespaces .Values.deviceConfig.namespace | uniq | sortAlpha | toJson }}
+{{- end }}
+
+{{/* Those whose ConfigMaps the extender reads: the devices' configuration's, and with its flag --mindcluster these two. */}}
+{{- define "vgpualloc.extenderConfigNamespaces" -}}
+{{ append (ternary (list "kube-system" "mindx-dl") list .Values.extender.mindCluster) .Values.deviceConfig.namespace | uniq | sortAlpha | toJson }}
 {{- end }}

@@ -51,7 +51,7 @@ func (plane *Plane) prepareKubeScheduler() error {
 	}, options.SchedulerArgs...)}
 	plane.Extender = &Process{Name: "extender", Path: options.Extender, Dir: options.Dir, Args: append([]string{
 		"--listen=127.0.0.1:" + strconv.Itoa(plane.extenderPort), "--kubeconfig=" + kubeconfigs[ExtenderUser],
-		"--v=" + strconv.Itoa(options.Verbosity),
+		"--mindcluster", "--v=" + strconv.Itoa(options.Verbosity),
 	}, options.ExtenderArgs...)}
 	return nil
 }

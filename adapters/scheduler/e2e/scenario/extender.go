@@ -152,7 +152,7 @@ func (env *Env) keepNodes(ctx context.Context, count int) error {
 	return nil
 }
 
-// allowExtender gives the extender the rights that docs/extender.md lists, and no others.
+// allowExtender gives the extender the rights that docs/extender.md lists, those for --mindcluster too, and no others.
 func (env *Env) allowExtender(ctx context.Context) error {
 	rbac, name := env.Client.RbacV1(), metav1.ObjectMeta{Name: control.ExtenderUser}
 	subjects := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: control.ExtenderUser}}
