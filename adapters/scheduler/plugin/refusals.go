@@ -3,7 +3,9 @@ package plugin
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -41,23 +43,41 @@ func CheckArguments(arguments framework.Arguments, configurations []conf.Configu
 	return checkLog(read.decisionLog)
 }
 
-// checkLog is whether a decision log can be written; what is not there is not there afterwards.
+// checkLog is whether a decision log can be written. It makes nothing of the log's name, not even for a moment: somebody may
+// begin or rotate the log meanwhile, and would lose it when it is removed again.
 func checkLog(path string) error {
 	if path == "" {
 		return nil
 	}
-	_, missing := os.Stat(path)
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o640)
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
 	if err == nil {
 		err = file.Close()
-	}
-	if err == nil && missing != nil {
-		err = os.Remove(path)
+	} else if errors.Is(err, fs.ErrNotExist) {
+		err = tryFolder(path)
 	}
 	if err != nil {
 		return refuseArgument(logArgument, ": %v, expected a file that can be written", err)
 	}
 	return nil
+}
+
+// tryFolder is whether a file that is not there could be made: another one is, and removed.
+func tryFolder(path string) error {
+	made := path
+	for target, err := os.Readlink(made); err == nil; target, err = os.Readlink(made) { // a link to what is not there
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(filepath.Dir(made), target)
+		}
+		made = target
+	}
+	probe, err := os.CreateTemp(filepath.Dir(made), ".vgpualloc-probe-*")
+	if failure := (*fs.PathError)(nil); errors.As(err, &failure) {
+		return &fs.PathError{Op: failure.Op, Path: path, Err: failure.Err}
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
 
 // The core's names of what stands in its options.
