@@ -99,7 +99,7 @@ with_library() {
 
 say "building kube-apiserver $kubernetes, the scheduler ($scheduler) and the scenarios"
 of_kubernetes kube-apiserver
-flags=(-ledger)
+flags=(-ledger -explain)
 if [ "$scheduler" = extender ] || [ "$scenario" = build ]; then
     of_kubernetes kube-scheduler
     with_library vgpualloc-extender extender

@@ -32,23 +32,24 @@ import (
 
 // Options are common to all scenarios.
 type Options struct {
-	Control control.Options
-	CRDs    string // folder of Volcano's CustomResourceDefinitions
-	Kinds   []string
-	Nodes   int // of each kind
-	Devices int // of each node
-	Pods    int
-	Rate    float64 // pods a second, 0 for as fast as it goes
-	Seed    int64
-	Ending  time.Duration // that pods take to end
-	Kills   int
-	Locks   bool          // the node side releases node locks
-	Nudge   bool          // change all nodes after each start of the scheduler
-	Ledger  bool          // the scheduler's metrics say what it has counted of each device
-	Profile time.Duration // of the scheduler's CPU time from the first pod on; 0: none
-	Only    string        // the faults to provoke, by comma; empty: all
-	Out     string        // folder of the summary
-	Label   string        // of the scheduler, in the summary
+	Control  control.Options
+	CRDs     string // folder of Volcano's CustomResourceDefinitions
+	Kinds    []string
+	Nodes    int // of each kind
+	Devices  int // of each node
+	Pods     int
+	Rate     float64 // pods a second, 0 for as fast as it goes
+	Seed     int64
+	Ending   time.Duration // that pods take to end
+	Kills    int
+	Locks    bool          // the node side releases node locks
+	Nudge    bool          // change all nodes after each start of the scheduler
+	Ledger   bool          // the scheduler's metrics say what it has counted of each device
+	Explains bool          // the scheduler says at /explain why a pod waits
+	Profile  time.Duration // of the scheduler's CPU time from the first pod on; 0: none
+	Only     string        // the faults to provoke, by comma; empty: all
+	Out      string        // folder of the summary
+	Label    string        // of the scheduler, in the summary
 }
 
 // A session that finished may have begun before the last change, so that one is not enough.
@@ -74,6 +75,8 @@ type Env struct {
 	orphaned chan string    // PodGroups without pods
 	names    int
 	evicted  map[string]bool
+	came     map[string]int  // pods by kind
+	bound    map[string]int  // of these, those that have ever had a node
 	crashes  []string        // the ends of logs
 	watched  atomic.Bool     // the scheduler is to run; if it ends, that is a crash
 	removed  map[string]bool // pods that the scenario itself told to end
@@ -87,7 +90,8 @@ func Open(ctx context.Context, options Options) (*Env, error) {
 		return nil, err
 	}
 	env := &Env{Options: options, Plane: plane, Random: rand.New(rand.NewSource(options.Seed)), began: time.Now(),
-		members: map[string]int{}, orphaned: make(chan string, 100000), evicted: map[string]bool{}, removed: map[string]bool{}}
+		members: map[string]int{}, orphaned: make(chan string, 100000), evicted: map[string]bool{}, removed: map[string]bool{},
+		came: map[string]int{}, bound: map[string]int{}}
 	env.Say("starting etcd and kube-apiserver in %s", options.Control.Dir)
 	if err := plane.Start(ctx); err != nil {
 		plane.Stop()
@@ -142,7 +146,8 @@ func (env *Env) connect(ctx context.Context) error {
 		return err
 	}
 	if _, err = pods.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
-		UpdateFunc: func(_, object any) { env.notice(object.(*corev1.Pod)) },
+		AddFunc:    func(object any) { env.notice(&corev1.Pod{}, object.(*corev1.Pod)) },
+		UpdateFunc: func(before, object any) { env.notice(before.(*corev1.Pod), object.(*corev1.Pod)) },
 		DeleteFunc: func(object any) { env.forget(object) },
 	}); err != nil {
 		return err

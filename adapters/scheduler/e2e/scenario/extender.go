@@ -2,14 +2,12 @@ package scenario
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"vgpualloc.example/adapters/scheduler/e2e/check"
 	"vgpualloc.example/adapters/scheduler/e2e/control"
 )
 
@@ -57,9 +55,6 @@ func Extender(ctx context.Context, options Options) error {
 	if err := env.mix(ctx, summary.Mixed, env.Options.Pods/2); err != nil {
 		return err
 	}
-	if preempting := summary.Mixed.Preemption; preempting != nil && preempting.Bound < preempting.High {
-		summary.Violations["forgotten"] += preempting.High - preempting.Bound
-	}
 	env.finish(common)
 	if err := env.write("extender-"+env.Label, summary); err != nil {
 		return err
@@ -104,37 +99,11 @@ func (env *Env) without(ctx context.Context, summary *extenderSummary, process *
 	result.Bound, result.Forgotten = report.Bound, report.Pending
 	summary.Outages = append(summary.Outages, result)
 	if report.Pending > 0 {
-		summary.Violations["forgotten"] += report.Pending
+		summary.Violations[ruleForgotten] += report.Pending
 	}
 	env.Say("%s was killed alone after %v with %d of %d bound; now %d bound, %d not, %d violations", process.Name,
 		delay.Round(time.Millisecond), result.BoundThen, len(units), report.Bound, report.Pending, len(report.Violations))
 	return env.thinOut(ctx, report.Pending > 0)
-}
-
-// forgotten are the pods that wait although the extender would have a node for them. Kube-scheduler asks about a pod again
-// only when something has changed that may help it, and nothing may be missed by that.
-func (env *Env) forgotten() ([]check.Violation, error) {
-	var result []check.Violation
-	for _, pod := range env.list() {
-		if pod.Spec.NodeName != "" || pod.DeletionTimestamp != nil {
-			continue
-		}
-		text, err := env.Plane.Explanation(pod.Namespace, pod.Name)
-		if err != nil {
-			return nil, err
-		}
-		var explanation struct {
-			Choice struct{ Node *string }
-		}
-		if err := json.Unmarshal([]byte(text), &explanation); err != nil {
-			return nil, fmt.Errorf("explanation of pod %s: %w", pod.Name, err)
-		}
-		if node := explanation.Choice.Node; node != nil {
-			result = append(result, check.Violation{Rule: "forgotten", Node: *node, Pods: []string{pod.Namespace + "/" + pod.Name},
-				Text: "a pod waits, and the node would take it"})
-		}
-	}
-	return result, nil
 }
 
 // keepNodes deletes all nodes but the first few of each kind.

@@ -72,7 +72,7 @@ func (env *Env) killAll(ctx context.Context, summary *killSummary, pods int) err
 		}
 	}
 	if summary.Forgotten > 0 {
-		summary.Violations["forgotten"] += summary.Forgotten
+		summary.Violations[ruleForgotten] += summary.Forgotten
 	}
 	return nil
 }

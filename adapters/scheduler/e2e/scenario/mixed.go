@@ -72,6 +72,7 @@ func (env *Env) mix(ctx context.Context, summary *mixedSummary, pods int) error 
 			return err
 		}
 	}
+	env.neverBound(summary.Summary)
 	return env.clear(ctx, summary.Summary)
 }
 
@@ -150,10 +151,10 @@ func (env *Env) settleAndCheck(ctx context.Context) (check.Report, error) {
 		return check.Report{}, err
 	}
 	report, err := env.Check(ctx, check.Options{Settled: true, Health: true})
-	if err != nil || env.Volcano != nil {
+	if err != nil || !env.Explains {
 		return report, err
 	}
-	forgotten, err := env.forgotten()
+	forgotten, err := env.forgotten(ctx)
 	report.Violations = append(report.Violations, forgotten...)
 	return report, err
 }
@@ -212,6 +213,13 @@ func (env *Env) preempt(ctx context.Context, summary *mixedSummary) error {
 		}
 	}
 	result.Evicted = env.Evicted() - before
+	if result.Bound < result.High {
+		summary.Violations[ruleNotPreempted] += result.High - result.Bound
+	}
+	// With an explanation of each this was found pod by pod.
+	if !env.Explains && result.Low < cards {
+		summary.Violations[ruleForgotten] += cards - result.Low
+	}
 	summary.Preemption = result
 	return nil
 }

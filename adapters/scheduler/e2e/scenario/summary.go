@@ -11,6 +11,13 @@ import (
 	"vgpualloc.example/adapters/scheduler/e2e/measure"
 )
 
+// Rules of the scenarios themselves, beside those of package check.
+const (
+	ruleForgotten    = "forgotten"     // a pod waits, and there is room for it
+	ruleNeverBound   = "never_bound"   // pods of a kind came, and none was ever bound
+	ruleNotPreempted = "not_preempted" // a pod of high priority waits, and pods of low priority run
+)
+
 // ErrViolations is returned by a scenario that ran to its end and found something wrong.
 var ErrViolations = errors.New("the scenario ran to its end and found faults")
 

@@ -65,6 +65,9 @@ func (env *Env) Submit(ctx context.Context, units []Unit, rate float64) error {
 			return err
 		}
 		for _, pod := range unit.Pods {
+			env.mutex.Lock()
+			env.came[kindOf(pod.Name)]++
+			env.mutex.Unlock()
 			env.Recorder.Creating(pod.Name)
 			if err := again(ctx, func() error {
 				_, err := env.Client.CoreV1().Pods(objects.Namespace).Create(ctx, pod, metav1.CreateOptions{})
@@ -162,9 +165,12 @@ func (env *Env) list() []*corev1.Pod {
 	return pods
 }
 
-func (env *Env) notice(pod *corev1.Pod) {
+func (env *Env) notice(before, pod *corev1.Pod) {
 	env.mutex.Lock()
 	defer env.mutex.Unlock()
+	if before.Spec.NodeName == "" && pod.Spec.NodeName != "" {
+		env.bound[kindOf(pod.Name)]++
+	}
 	if pod.DeletionTimestamp != nil && !env.removed[pod.Name] {
 		env.evicted[pod.Name] = true
 	}

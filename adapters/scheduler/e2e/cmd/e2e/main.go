@@ -92,6 +92,7 @@ func run(arguments []string) error {
 	flags.IntVar(&options.Kills, "kills", 30, "how often it is killed (scenarios kill and extender)")
 	flags.BoolVar(&options.Locks, "node-locks", false, "the node side releases locks of nodes (deviceshare.NodeLockEnable)")
 	flags.BoolVar(&options.Ledger, "ledger", false, "hold the devices' use in the scheduler's metrics against the pods' annotations")
+	flags.BoolVar(&options.Explains, "explain", false, "ask the scheduler at /explain about every pod that waits when all has settled; one that has room is forgotten")
 	flags.DurationVar(&options.Profile, "profile", 0, "scenario throughput: how long the scheduler's CPU time is profiled, from the first pod on")
 	flags.StringVar(&options.Only, "only", "", "scenario faults: these alone, by comma (start is always there)")
 	flags.BoolVar(&options.Nudge, "nudge", false, "change all nodes after each start, without which stock deviceshare does not see their devices")

@@ -1,0 +1,135 @@
+package scenario
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"vgpualloc.example/adapters/scheduler/e2e/check"
+)
+
+// explanation is what is looked at of an answer to /explain.
+type explanation struct {
+	Nodes []struct {
+		Name string `json:"name"`
+		Fits bool   `json:"fits"`
+	} `json:"nodes"`
+}
+
+// forgotten are the pods that wait although there is a node for them. Kube-scheduler asks about a pod again only when something
+// has changed that may help it, and Volcano may give a job up early; nothing may be missed by that. All has settled before.
+func (env *Env) forgotten(ctx context.Context) ([]check.Violation, error) {
+	cluster, err := env.Cluster(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return forgottenIn(cluster, func(pod *corev1.Pod) (explanation, error) {
+		text, err := env.Plane.Explanation(pod.Namespace, pod.Name)
+		if err != nil {
+			return explanation{}, err
+		}
+		var answer explanation
+		if err := json.Unmarshal([]byte(text), &answer); err != nil {
+			return explanation{}, fmt.Errorf("explanation of pod %s: %w", pod.Name, err)
+		}
+		return answer, nil
+	})
+}
+
+// forgottenIn asks about every pod that waits. One pod of a gang that fits is none that was forgotten, as the others may not: if
+// a group lacks n pods, at least n have to fit on n nodes each. Then each can have a node of its own, whatever the others
+// take. The scenarios' queues have no limits, so that nothing waits for these.
+func forgottenIn(cluster check.Cluster, explain func(*corev1.Pod) (explanation, error)) ([]check.Violation, error) {
+	nodes := map[string]*corev1.Node{}
+	for _, node := range cluster.Nodes {
+		nodes[node.Name] = node
+	}
+	lacking := map[string]int{} // pods until a group may run; who is in no group needs itself
+	for _, group := range cluster.Groups {
+		lacking[group.Namespace+"/"+group.Name] = int(group.Spec.MinMember)
+	}
+	waiting := map[string][]*corev1.Pod{}
+	for _, pod := range cluster.Pods {
+		group := groupOf(pod)
+		switch {
+		case pod.Spec.NodeName != "" && pod.Status.Phase != corev1.PodFailed:
+			lacking[group]--
+		case pod.Spec.NodeName == "" && pod.DeletionTimestamp == nil:
+			waiting[group] = append(waiting[group], pod)
+		}
+	}
+	var result []check.Violation
+	for _, group := range slices.Sorted(maps.Keys(waiting)) {
+		needed := max(1, lacking[group])
+		var fitting []check.Violation
+		for _, pod := range waiting[group] {
+			answer, err := explain(pod)
+			if err != nil {
+				return nil, err
+			}
+			var taking []string
+			for _, node := range answer.Nodes {
+				if node.Fits && admits(nodes[node.Name], pod) {
+					taking = append(taking, node.Name)
+				}
+			}
+			if len(taking) >= needed {
+				fitting = append(fitting, check.Violation{Rule: ruleForgotten, Node: taking[0], Pods: []string{pod.Namespace + "/" + pod.Name},
+					Text: "a pod waits, and the node would take it"})
+			}
+		}
+		if len(fitting) >= needed {
+			result = append(result, fitting...)
+		}
+	}
+	return result, nil
+}
+
+func groupOf(pod *corev1.Pod) string {
+	if name := pod.Annotations["scheduling.k8s.io/group-name"]; name != "" {
+		return pod.Namespace + "/" + name
+	}
+	return "pod " + pod.Namespace + "/" + pod.Name
+}
+
+// admits says whether a node takes a pod as far as it is not about devices or amounts, by all that pods of scenarios ask for.
+func admits(node *corev1.Node, pod *corev1.Pod) bool {
+	if node == nil || node.Spec.Unschedulable || len(node.Spec.Taints) > 0 {
+		return false
+	}
+	for key, value := range pod.Spec.NodeSelector {
+		if node.Labels[key] != value {
+			return false
+		}
+	}
+	return slices.ContainsFunc(node.Status.Conditions, func(condition corev1.NodeCondition) bool {
+		return condition.Type == corev1.NodeReady && condition.Status == corev1.ConditionTrue
+	})
+}
+
+// kindOf is the kind in the name of a pod of Env.Unit, KIND-NUMBER-MEMBER.
+func kindOf(name string) string {
+	for range 2 {
+		name = name[:max(0, strings.LastIndexByte(name, '-'))]
+	}
+	return name
+}
+
+// neverBound counts the kinds of which pods came and none was ever bound. A scheduler that binds nothing breaks no rule about
+// what pods were given.
+func (env *Env) neverBound(summary *Summary) {
+	env.mutex.Lock()
+	defer env.mutex.Unlock()
+	for _, kind := range slices.Sorted(maps.Keys(env.came)) {
+		if env.bound[kind] == 0 {
+			summary.Violations[ruleNeverBound]++
+			summary.Examples = append(summary.Examples, check.Violation{Rule: ruleNeverBound,
+				Text: fmt.Sprintf("%d pods of kind %s came, and none was bound", env.came[kind], kind)})
+		}
+	}
+}
