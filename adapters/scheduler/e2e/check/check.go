@@ -78,7 +78,8 @@ type Report struct {
 	ByDialect  map[string]int `json:"bound_by_dialect"`
 	Devices    int            `json:"devices_in_use"`
 	Gangs      int            `json:"gangs_running"`
-	// Use is what pods have of each device with a uuid, by node and uuid, as a scheduler should have counted it.
+	// Use is what pods have of each device that is in use, by node and the name that the scheduler's figures have for it, as a
+	// scheduler should have counted it.
 	Use map[Place]DeviceUse `json:"-"`
 	// Waiting has, for each pod without a node, what its name begins with and what the scheduler says of it.
 	Waiting []string `json:"waiting"`
@@ -134,6 +135,16 @@ type dialect struct {
 	sharing func(on device, uses []use) []Violation
 	// consistent says what else of the pod's annotations is wrong, "" if nothing.
 	consistent func(pod *corev1.Pod) string
+	// booked is what a scheduler counts of a device's memory and compute for a use, `unknown` where annotations do not tell.
+	booked func(on device, given use) (memoryMiB, cores int)
+	// figure is how the scheduler's figures name a device of a node. Nil: as the annotations do.
+	figure func(node, device string) string
+}
+
+const unknown = -1
+
+func asWritten(_ device, given use) (memoryMiB, cores int) {
+	return given.takes["memory"], given.takes["cores"]
 }
 
 // Check looks at everything.
@@ -202,9 +213,13 @@ type Place struct{ Node, Device string }
 // DeviceUse is what pods have of a device.
 type DeviceUse struct {
 	Pods int
-	// MemoryMiB is known where it is written in the annotations: not of MIG instances, nor of devices that are given whole.
+	// MemoryMiB is known where annotations or registrations tell it: not of the chips of a 310P, nor of MIG instances where no
+	// geometry is configured.
 	MemoryMiB   int
 	MemoryKnown bool
+	// Cores, in percent or AI cores, are known but of MIG instances.
+	Cores      int
+	CoresKnown bool
 }
 
 func (checker *checker) dialect(spoken dialect, pods []*corev1.Pod) {
@@ -299,10 +314,11 @@ func (checker *checker) device(spoken dialect, at Place, card device, uses []use
 			sums[name] += amount
 		}
 	}
-	if _, counted := card.has["slots"]; counted || card.groups != nil {
-		whole := slices.ContainsFunc(uses, func(given use) bool { return given.part != "" })
-		checker.report.Use[at] = DeviceUse{Pods: len(keys(uses)), MemoryMiB: sums["memory"], MemoryKnown: !whole}
+	counted := at
+	if spoken.figure != nil {
+		counted.Device = spoken.figure(at.Node, at.Device)
 	}
+	checker.report.Use[counted] = spoken.use(card, uses)
 	for _, name := range slices.Sorted(maps.Keys(card.has)) {
 		if sums[name] > card.has[name] {
 			checker.add(Violation{Rule: Overcommit, Node: at.Node, Device: at.Device, Pods: keys(uses),
@@ -313,6 +329,19 @@ func (checker *checker) device(spoken dialect, at Place, card device, uses []use
 		violation.Node, violation.Device = at.Node, at.Device
 		checker.add(violation)
 	}
+}
+
+// use is what a scheduler should have counted of a device.
+func (spoken dialect) use(card device, uses []use) DeviceUse {
+	total := DeviceUse{Pods: len(keys(uses)), MemoryKnown: true, CoresKnown: true}
+	for _, given := range uses {
+		memory, cores := spoken.booked(card, given)
+		total.MemoryKnown = total.MemoryKnown && memory != unknown
+		total.CoresKnown = total.CoresKnown && cores != unknown
+		total.MemoryMiB += max(memory, 0)
+		total.Cores += max(cores, 0)
+	}
+	return total
 }
 
 // gangs checks that of every group the pods that have a node are none or enough.

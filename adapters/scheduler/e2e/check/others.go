@@ -71,6 +71,14 @@ func gpushare() dialect {
 			return nil
 		},
 		consistent: alwaysConsistent,
+		booked: func(card device, given use) (memoryMiB, cores int) {
+			if given.takes["whole"] > 0 {
+				return card.has["memory"], 100
+			}
+			return asWritten(card, given)
+		},
+		// The cards have no ids of their own.
+		figure: func(node, device string) string { return node + "/" + device },
 	}
 }
 
@@ -108,7 +116,7 @@ func hami() dialect {
 			}
 			return ""
 		},
-		sharing: fullCores,
+		sharing: fullCores, booked: asWritten,
 		consistent: func(pod *corev1.Pod) string {
 			if node := pod.Annotations["hami.io/vgpu-node"]; node != pod.Spec.NodeName {
 				return fmt.Sprintf("annotation hami.io/vgpu-node is %q, expected the pod's node %q", node, pod.Spec.NodeName)
@@ -203,7 +211,8 @@ func ascend(config deviceConfig) dialect {
 			}
 			return ""
 		},
-		sharing: anySharing,
+		// Of AI cores a scheduler counts those that are written beside the template.
+		sharing: anySharing, booked: asWritten,
 		consistent: func(pod *corev1.Pod) string {
 			var runtime []struct{ UUID string }
 			text := pod.Annotations[npu.Resource]
@@ -231,7 +240,7 @@ var chipTemplates = map[string]struct {
 
 // mindcluster is the Atlas inference cards of MindCluster. Which chips are healthy a ConfigMap says.
 func mindcluster(configMaps []*corev1.ConfigMap) dialect {
-	const core, cpusOfChip = "huawei.com/npu-core", 7
+	const core, cpusOfChip, chipPrefix = "huawei.com/npu-core", 7, "Ascend310P-"
 	sick := map[string]string{}
 	for _, object := range configMaps {
 		if node, ok := strings.CutPrefix(object.Name, "mindx-dl-deviceinfo-"); ok {
@@ -273,7 +282,7 @@ func mindcluster(configMaps []*corev1.ConfigMap) dialect {
 			}
 			var result []device
 			for name := range chips {
-				result = append(result, device{id: strings.TrimPrefix(name, "Ascend310P-"),
+				result = append(result, device{id: strings.TrimPrefix(name, chipPrefix),
 					sick: slices.Contains(strings.Split(sick[node.Name], ","), name),
 					has:  map[string]int{"cores": 8, "cpus": cpusOfChip, "video": 1}})
 			}
@@ -309,6 +318,8 @@ func mindcluster(configMaps []*corev1.ConfigMap) dialect {
 			return ""
 		},
 		sharing: anySharing, consistent: alwaysConsistent,
+		booked: func(_ device, given use) (memoryMiB, cores int) { return unknown, given.takes["cores"] },
+		figure: func(_, device string) string { return chipPrefix + device },
 	}
 }
 
@@ -402,6 +413,12 @@ func cce() dialect {
 				return []Violation{{Rule: NotShared, Pods: keys(uses), Text: "two kinds of isolation on one GPU"}}
 			}
 			return nil
+		},
+		booked: func(card device, given use) (memoryMiB, cores int) {
+			if given.part == "whole" {
+				return card.has["memory"], card.has["cores"]
+			}
+			return asWritten(card, given)
 		},
 		consistent: alwaysConsistent,
 	}

@@ -104,6 +104,15 @@ func volcano(config deviceConfig) dialect {
 			}
 			return fullCores(card, uses)
 		},
+		booked: func(card device, given use) (memoryMiB, cores int) {
+			if card.mode != "mig" {
+				return asWritten(card, given)
+			}
+			if group, position, err := instance(card, given.part); err == nil {
+				return card.groups[group][position], unknown
+			}
+			return unknown, unknown
+		},
 		consistent: func(pod *corev1.Pod) string {
 			if node := pod.Annotations["volcano.sh/vgpu-node"]; node != pod.Spec.NodeName {
 				return fmt.Sprintf("annotation volcano.sh/vgpu-node is %q, expected the pod's node %q", node, pod.Spec.NodeName)

@@ -2,19 +2,30 @@ package scenario
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
 	"vgpualloc.example/adapters/scheduler/e2e/check"
 )
 
-var deviceFigure = regexp.MustCompile(`^(volcano_vgpu_device_(?:allocated_memory|shared_number))\{NodeName="([^"]*)",devID="([^"]*)"[^}]*\} (\S+)$`)
+var deviceFigure = regexp.MustCompile(
+	`^(volcano_vgpu_device_(allocated_memory|allocated_cores|shared_number))\{NodeName="([^"]*)",devID="([^"]*)"[^}]*\} (\S+)$`)
 
-// compareLedger holds what the scheduler says that it has counted, in its metrics, against the annotations of the pods.
+// expectations are what each figure of a device should be, and whether that is known.
+var expectations = map[string]func(check.DeviceUse) (int, bool){
+	"allocated_memory": func(use check.DeviceUse) (int, bool) { return use.MemoryMiB, use.MemoryKnown },
+	"allocated_cores":  func(use check.DeviceUse) (int, bool) { return use.Cores, use.CoresKnown },
+	"shared_number":    func(use check.DeviceUse) (int, bool) { return use.Pods, true },
+}
+
+// compareLedger holds what the scheduler says that it has counted, in its metrics, against the annotations of the pods. Of a
+// device that no pod has, all is expected to be 0.
 func compareLedger(metrics string, report check.Report) []check.Violation {
 	var result []check.Violation
-	found := map[check.Place]bool{}
+	found := map[check.Place]map[string]bool{}
 	differs := func(at check.Place, text string) {
 		result = append(result, check.Violation{Rule: check.LedgerDiffers, Node: at.Node, Device: at.Device, Text: text})
 	}
@@ -23,31 +34,30 @@ func compareLedger(metrics string, report check.Report) []check.Violation {
 		if parts == nil {
 			continue
 		}
-		at := check.Place{Node: parts[2], Device: parts[3]}
-		value, err := strconv.ParseFloat(parts[4], 64)
+		at := check.Place{Node: parts[3], Device: parts[4]}
+		if found[at] == nil {
+			found[at] = map[string]bool{}
+		}
+		found[at][parts[2]] = true
+		value, err := strconv.ParseFloat(parts[5], 64)
 		if err != nil {
-			differs(at, fmt.Sprintf("%s is %q, expected a number", parts[1], parts[4]))
+			differs(at, fmt.Sprintf("%s is %q, expected a number", parts[1], parts[5]))
 			continue
 		}
-		found[at] = true
 		use, inUse := report.Use[at]
-		if !inUse && value != 0 && strings.HasPrefix(at.Device, "GPU-") {
+		expected, known := expectations[parts[2]](use)
+		switch {
+		case !inUse && value != 0:
 			differs(at, fmt.Sprintf("%s is %v, and no pod has it", parts[1], value))
-		}
-		if !inUse {
-			continue
-		}
-		expected, known := float64(use.Pods), true
-		if strings.HasSuffix(parts[1], "allocated_memory") {
-			expected, known = float64(use.MemoryMiB), use.MemoryKnown
-		}
-		if known && value != expected {
-			differs(at, fmt.Sprintf("%s is %v, by the annotations %v", parts[1], value, expected))
+		case inUse && known && value != float64(expected):
+			differs(at, fmt.Sprintf("%s is %v, by the annotations %d", parts[1], value, expected))
 		}
 	}
 	for at := range report.Use {
-		if !found[at] {
-			differs(at, "pods have it, and the scheduler has no figure of it")
+		for _, figure := range slices.Sorted(maps.Keys(expectations)) {
+			if !found[at][figure] {
+				differs(at, "pods have it, and the scheduler has no figure "+figure+" of it")
+			}
 		}
 	}
 	return result
