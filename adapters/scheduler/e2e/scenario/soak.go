@@ -3,6 +3,8 @@ package scenario
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,25 +16,19 @@ import (
 
 type soakSummary struct {
 	*Summary
-	Flaps          int      `json:"node_flaps"`
-	Bound          int      `json:"pods_bound"`
-	GoroutinesThen int      `json:"goroutines_after_warming_up"`
-	RSSThenMiB     float64  `json:"rss_mib_after_warming_up"`
-	GoroutinesNow  int      `json:"goroutines_at_end"`
-	RSSNowMiB      float64  `json:"rss_mib_at_end"`
-	Samples        []Sample `json:"samples"`
+	Flaps   int      `json:"node_flaps"`
+	Bound   int      `json:"pods_bound"`
+	Growth  growth   `json:"growth"`
+	Samples []Sample `json:"samples"`
 }
 
-// What may remain of growth: threads of the Go runtime and requests under way make goroutines come and go, and the heap
-// is as large as the collector lets it be.
 const (
-	goroutinesMore = 50
-	rssTimes       = 1.5
-	soakBatch      = 100
+	soakBatch   = 100
+	soakSamples = 200 * time.Millisecond // from one to the next, at first
 )
 
 // Soak sends many pods through creation and deletion while nodes become unready and ready and cards sick and healthy.
-// Memory and goroutines of the scheduler are held against those after a quarter of the pods.
+// Memory and goroutines of the scheduler in the last quarter of that time are held against those in the second.
 func Soak(ctx context.Context, options Options) error {
 	env, err := openWithNodes(ctx, options)
 	if err != nil {
@@ -40,47 +36,47 @@ func Soak(ctx context.Context, options Options) error {
 	}
 	defer env.Close()
 	summary := &soakSummary{Summary: env.summary("soak")}
-	sampler := env.startSampler(5 * time.Second)
+	sampler := env.startSampler(soakSamples)
 	flapping, stop := context.WithCancel(ctx)
 	flapped := make(chan int)
 	go func() { flapped <- env.flap(flapping) }()
 	err = env.churn(ctx, summary)
+	churned := time.Since(env.began).Seconds()
 	stop()
 	summary.Flaps = <-flapped
 	if err != nil {
 		return err
 	}
+	if err := env.checkSettled(ctx, summary); err != nil {
+		return err
+	}
 	env.finish(summary.Summary)
+	env.neverBound(summary.Summary)
 	summary.Bound = env.Recorder.Bound()
 	if err := env.clear(ctx, summary.Summary); err != nil {
 		return err
 	}
-	if err := env.idle(ctx); err != nil {
-		return err
-	}
 	summary.Samples = sampler.stop()
-	last := summary.Samples[len(summary.Samples)-1]
-	warm := last
-	for _, sample := range summary.Samples[len(summary.Samples)/4:] {
-		if sample.Goroutines > 0 { // before, the scheduler did not answer yet
-			warm = sample
-			break
-		}
-	}
-	summary.GoroutinesThen, summary.RSSThenMiB = warm.Goroutines, warm.RSSMiB
-	summary.GoroutinesNow, summary.RSSNowMiB = last.Goroutines, last.RSSMiB
-	if last.Goroutines > warm.Goroutines+goroutinesMore {
-		summary.Violations["goroutines_grow"] = last.Goroutines - warm.Goroutines
-	}
-	if last.RSSMiB > rssTimes*warm.RSSMiB {
-		summary.Violations["memory_grows"] = int(last.RSSMiB - warm.RSSMiB)
-	}
+	summary.judge(churned)
 	if err := env.write("soak-"+env.Label, summary); err != nil {
 		return err
 	}
-	fmt.Printf("%d pods bound, nodes changed %d times; goroutines %d after a quarter, %d at the end; memory %.0f and %.0f MiB\n",
-		summary.Bound, summary.Flaps, warm.Goroutines, last.Goroutines, warm.RSSMiB, last.RSSMiB)
+	fmt.Printf("%d pods bound, nodes changed %d times; %v\n", summary.Bound, summary.Flaps, summary.Growth)
 	return summary.verdict()
+}
+
+// judge looks at the samples from the first pod that was bound until no more came.
+func (summary *soakSummary) judge(churned float64) {
+	busy := slices.DeleteFunc(slices.Clone(summary.Samples), func(sample Sample) bool { return sample.Bound == 0 || sample.Seconds > churned })
+	growth, ok := growthOf(busy)
+	summary.Growth = growth
+	if !ok {
+		summary.Violations[ruleTooFew] = 1
+		summary.Examples = append(summary.Examples, check.Violation{Rule: ruleTooFew, Text: fmt.Sprintf(
+			"%d samples, %d pods between the windows, expected %d samples or more and pods; -pods may help", growth.Samples, growth.Pods, 4*samplesOfWindow)})
+		return
+	}
+	maps.Copy(summary.Violations, growth.violations())
 }
 
 func (env *Env) churn(ctx context.Context, summary *soakSummary) error {
@@ -120,7 +116,11 @@ func (env *Env) churn(ctx context.Context, summary *soakSummary) error {
 			env.Say("%d pods sent, %d bound so far, %d there, %d violations", sent, env.Recorder.Bound(), report.Pods, len(summary.seen))
 		}
 	}
-	// With no more pods coming and all nodes well, nobody without a node may still carry what an earlier attempt wrote.
+	return nil
+}
+
+// checkSettled: with no more pods coming and all nodes well, nobody without a node may still carry what an earlier attempt wrote.
+func (env *Env) checkSettled(ctx context.Context, summary *soakSummary) error {
 	if err := env.Settle(ctx, env.quiet(), 2*time.Minute); err != nil {
 		return err
 	}

@@ -16,6 +16,9 @@ const (
 	ruleForgotten    = "forgotten"     // a pod waits, and there is room for it
 	ruleNeverBound   = "never_bound"   // pods of a kind came, and none was ever bound
 	ruleNotPreempted = "not_preempted" // a pod of high priority waits, and pods of low priority run
+	ruleMemory       = "memory_grows"
+	ruleGoroutines   = "goroutines_grow"
+	ruleTooFew       = "too_few_samples" // to say whether these grow
 )
 
 // ErrViolations is returned by a scenario that ran to its end and found something wrong.
@@ -132,18 +135,34 @@ type Sample struct {
 	CPUSeconds float64 `json:"cpu_s"`
 	Goroutines int     `json:"goroutines"`
 	Pods       int     `json:"pods"`
+	Bound      int     `json:"bound_so_far"`
+}
+
+// samplesMax is when every second sample is dropped, and from then on half as many are taken.
+const samplesMax = 1000
+
+func thin(samples []Sample) []Sample {
+	if len(samples) <= samplesMax {
+		return samples
+	}
+	var kept []Sample
+	for i := 0; i < len(samples); i += 2 {
+		kept = append(kept, samples[i])
+	}
+	return kept
 }
 
 // sampler looks at the scheduler now and then, until stop is called.
 type sampler struct {
 	mutex   sync.Mutex
 	samples []Sample
+	every   time.Duration
 	end     chan struct{}
 	done    chan struct{}
 }
 
 func (env *Env) startSampler(every time.Duration) *sampler {
-	result := &sampler{end: make(chan struct{}), done: make(chan struct{})}
+	result := &sampler{every: every, end: make(chan struct{}), done: make(chan struct{})}
 	go func() {
 		defer close(result.done)
 		for {
@@ -152,7 +171,7 @@ func (env *Env) startSampler(every time.Duration) *sampler {
 			case <-result.end:
 				result.take(env)
 				return
-			case <-time.After(every):
+			case <-time.After(result.every):
 			}
 		}
 	}()
@@ -171,7 +190,11 @@ func (sampler *sampler) take(env *Env) {
 	sampler.mutex.Lock()
 	defer sampler.mutex.Unlock()
 	sampler.samples = append(sampler.samples, Sample{Seconds: time.Since(env.began).Seconds(), RSSMiB: use.RSSMiB,
-		CPUSeconds: use.CPUSeconds, Goroutines: goroutines, Pods: len(env.list())})
+		CPUSeconds: use.CPUSeconds, Goroutines: goroutines, Pods: len(env.list()), Bound: env.Recorder.Bound()})
+	if kept := thin(sampler.samples); len(kept) < len(sampler.samples) {
+		sampler.samples = kept
+		sampler.every *= 2
+	}
 }
 
 func (sampler *sampler) stop() []Sample {
