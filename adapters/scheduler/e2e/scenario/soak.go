@@ -24,7 +24,7 @@ type soakSummary struct {
 
 const (
 	soakBatch   = 100
-	soakSamples = 200 * time.Millisecond // from one to the next, at first
+	soakSamples = 100 * time.Millisecond // from one to the next, at first
 )
 
 // Soak sends many pods through creation and deletion while nodes become unready and ready and cards sick and healthy.
