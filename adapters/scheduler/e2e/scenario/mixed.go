@@ -28,6 +28,7 @@ type wave struct {
 }
 
 type preemption struct {
+	Cards   int `json:"cards"`
 	Low     int `json:"low_bound"`
 	High    int `json:"high_submitted"`
 	Bound   int `json:"high_bound"`
@@ -81,8 +82,8 @@ func (summary *mixedSummary) print() {
 		fmt.Printf("wave %d: %d submitted, %d bound, %d wait, %d gangs run\n", i+1, each.Submitted, each.Bound, each.Pending, each.Gangs)
 	}
 	if summary.Preemption != nil {
-		fmt.Printf("preemption: %d of low priority had all cards, %d of %d of high priority were bound, %d evicted\n",
-			summary.Preemption.Low, summary.Preemption.Bound, summary.Preemption.High, summary.Preemption.Evicted)
+		fmt.Printf("preemption: %d of low priority had nodes, each wants one of %d cards; %d of %d of high priority were bound, %d evicted\n",
+			summary.Preemption.Low, summary.Preemption.Cards, summary.Preemption.Bound, summary.Preemption.High, summary.Preemption.Evicted)
 	}
 }
 
@@ -195,7 +196,7 @@ func (env *Env) preempt(ctx context.Context, summary *mixedSummary) error {
 		return err
 	}
 	summary.take(report)
-	result := &preemption{Low: report.Bound, High: len(high)}
+	result := &preemption{Cards: cards, Low: report.Bound, High: len(high)}
 	before := env.Evicted()
 	if err := env.Submit(ctx, high, 0); err != nil {
 		return err
