@@ -63,6 +63,18 @@ func TestGrowthIsMeasured(t *testing.T) {
 	if growth, ok := growthOf(one); !ok || len(growth.violations()) != 0 {
 		t.Errorf("%v, expected no growth", growth)
 	}
+	for i := range 7 { // most of the last quarter is bindings under way
+		one[39-i].Goroutines = 400
+	}
+	if growth, ok := growthOf(one); !ok || len(growth.violations()) != 0 {
+		t.Errorf("%v, expected no growth while three of ten samples are as ever", growth)
+	}
+	for i := range 3 {
+		one[30+i].Goroutines = 400
+	}
+	if growth, ok := growthOf(one); !ok || growth.violations()[ruleGoroutines] != 200 {
+		t.Errorf("%v, expected 200 goroutines more", growth)
+	}
 }
 
 func TestTooFewSamples(t *testing.T) {
