@@ -28,7 +28,6 @@ type Cluster struct {
 	namesVersion uint64
 
 	state   states
-	readers int                 // that ask the core without the mutex
 	asked   map[string]*Answers // by uid, of any state
 	refused map[string]int      // pods whose refusal was counted: with the number of the file that it is logged in
 	kept    keptObjects         // for logs that begin anew
@@ -68,18 +67,13 @@ func (c *Cluster) Options() vga.Options {
 
 // Configure gives other options; what runs and is reserved stays. After an error the old ones hold.
 func (c *Cluster) Configure(options vga.Options) error {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	if err := c.settle(); err != nil {
-		return err
-	}
-	if err := c.core.Configure(options); err != nil {
-		return err
-	}
-	c.options = options
-	c.changed()
-	c.log.add(configureLine(options))
-	return nil
+	return c.change(configureLine(options), func() error {
+		if err := c.core.Configure(options); err != nil {
+			return err
+		}
+		c.options = options
+		return nil
+	})
 }
 
 // Tell is vga.Cluster.Upsert of one object in JSON.
@@ -101,9 +95,6 @@ func (c *Cluster) TellPod(uid string, object []byte) (vga.Upserted, error) {
 }
 
 func (c *Cluster) tell(object []byte) (vga.Upserted, error) {
-	if err := c.settle(); err != nil {
-		return vga.Upserted{}, err
-	}
 	var upserted vga.Upserted
 	var err error
 	if c.log.rotates() {
@@ -147,9 +138,6 @@ func (c *Cluster) RemoveConfigMap(name string) error {
 func (c *Cluster) Learn() error {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	if err := c.settle(); err != nil {
-		return err
-	}
 	learned, err := c.core.LearnWorkload()
 	if learned {
 		c.changed()
@@ -170,14 +158,9 @@ func (c *Cluster) Commit(uid string) error {
 func (c *Cluster) Release(uid string) error {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	if err := c.settle(); err != nil {
+	if err := c.changeLocked(line{Event: "release", UID: uid}, func() error { return c.core.Release(uid) }); err != nil {
 		return err
 	}
-	if err := c.core.Release(uid); err != nil {
-		return err
-	}
-	c.changed()
-	c.log.add(line{Event: "release", UID: uid})
 	return c.showReleased(uid)
 }
 
@@ -191,18 +174,11 @@ func (c *Cluster) Resume(uid string) error { return c.podCall("resume", uid, c.c
 func (c *Cluster) Rollback(uid string) error {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	if !c.state.takeBack(uid) {
-		if err := c.settle(); err != nil {
-			return err
-		}
-		if err := c.core.Rollback(uid); err != nil {
-			return err
-		}
+	if err := c.core.Rollback(uid); err != nil {
+		return err
+	}
+	if !c.state.rollback(uid) {
 		c.changed()
-	} else if c.readers > 0 {
-		if err := c.settle(); err != nil {
-			return err
-		}
 	}
 	if !c.log.takeBackDecision(uid) {
 		c.log.add(line{Event: "rollback", UID: uid})
@@ -214,9 +190,6 @@ func (c *Cluster) Rollback(uid string) error {
 func (c *Cluster) Pod(uid string) (vga.PodState, string) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	if c.state.isTakenBack(uid) {
-		return vga.PodWaiting, ""
-	}
 	state, node := c.core.Pod(uid)
 	if state != vga.PodReserved && state != vga.PodCommitted {
 		return state, ""
@@ -241,15 +214,6 @@ func (c *Cluster) ReadsResource(resource string) bool {
 
 // Annotations is what to write on a reserved or committed pod for the device plugins.
 func (c *Cluster) Annotations(uid string, decided time.Time) (map[string]string, error) {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	if err := c.settle(); err != nil {
-		return nil, err
-	}
-	return c.annotations(uid, decided)
-}
-
-func (c *Cluster) annotations(uid string, decided time.Time) (map[string]string, error) {
 	text, err := c.core.Annotations(uid, decided)
 	if err != nil {
 		return nil, err
@@ -262,13 +226,11 @@ func (c *Cluster) annotations(uid string, decided time.Time) (map[string]string,
 }
 
 // Explain says why the pod goes where it goes, or nowhere: JSON as `vgpusim explain --json` prints it.
-func (c *Cluster) Explain(uid string) (string, error) {
-	return c.unlocked(func() (string, error) { return c.core.Explain(uid) })
-}
+func (c *Cluster) Explain(uid string) (string, error) { return c.core.Explain(uid) }
 
 // Warnings is what the devices' configuration switches off, what of the objects could not be read, and what is given out twice.
 func (c *Cluster) Warnings() ([]string, error) {
-	text, err := c.unlocked(c.core.Warnings)
+	text, err := c.core.Warnings()
 	if err != nil {
 		return nil, err
 	}
@@ -299,9 +261,11 @@ func (c *Cluster) podCall(event, uid string, call func(string) error) error {
 func (c *Cluster) change(entry line, call func() error) error {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	if err := c.settle(); err != nil {
-		return err
-	}
+	return c.changeLocked(entry, call)
+}
+
+// changeLocked is change for those who hold the mutex.
+func (c *Cluster) changeLocked(entry line, call func() error) error {
 	if err := call(); err != nil {
 		return err
 	}

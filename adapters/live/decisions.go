@@ -60,9 +60,6 @@ func (c *Cluster) ask(uid, pod string) (*Answers, error) {
 
 // evaluate asks the core, with numbers if answers are to be close.
 func (c *Cluster) evaluate(uid string, answers *Answers) error {
-	if err := c.settle(); err != nil {
-		return err
-	}
 	if len(c.written) < len(answers.names) {
 		c.written = make([]vga.Answer, len(answers.names)+len(answers.names)/8)
 	}
@@ -150,42 +147,26 @@ func (c *Cluster) reserve(uid, pod, node string, candidates []string, decided ti
 	if !known {
 		return nil, &vga.Error{Status: vga.UnknownNode, Message: fmt.Sprintf("node %s is not known here", node)}
 	}
-	entry := line{Event: "decide", UID: uid, Pod: pod, Node: node}
+	entry := line{Event: "decide", UID: uid, Pod: pod, Node: node, Time: decided.UnixNano()}
 	if candidates != nil {
 		entry.Except, entry.Only = answers.less(candidates)
 	}
-	decision, decided, err := c.book(step{c.state.now, uid, number}, pod, node, decided)
+	answer, err := c.core.Reserve(uid, number)
 	if err != nil {
 		return nil, err
 	}
-	entry.Time, entry.Annotations = decided.UnixNano(), decision.Annotations
+	if answer.Reason != vga.Fits {
+		return nil, &Refused{Pod: pod, Node: node, Reason: describe(&answer)}
+	}
+	annotations, err := c.Annotations(uid, decided)
+	if err != nil {
+		return nil, errors.Join(err, c.core.Rollback(uid))
+	}
+	c.state.reserve(uid, number)
+	entry.Annotations = annotations
 	c.log.addDecision(entry)
 	c.figures.decisions.Observe((answers.took + time.Since(began)).Seconds())
-	return decision, nil
-}
-
-// book has the core reserve a pod, unless it still has that reservation: it was decided at an earlier time then.
-func (c *Cluster) book(wanted step, pod, node string, decided time.Time) (*Decision, time.Time, error) {
-	if known := c.state.again(wanted); known != nil {
-		return known.decision, known.decided, nil
-	}
-	if err := c.settle(); err != nil {
-		return nil, decided, err
-	}
-	answer, err := c.core.Reserve(wanted.uid, wanted.node)
-	if err != nil {
-		return nil, decided, err
-	}
-	if answer.Reason != vga.Fits {
-		return nil, decided, &Refused{Pod: pod, Node: node, Reason: describe(&answer)}
-	}
-	annotations, err := c.annotations(wanted.uid, decided)
-	if err != nil {
-		return nil, decided, errors.Join(err, c.core.Rollback(wanted.uid))
-	}
-	decision := &Decision{Node: node, Annotations: annotations}
-	c.state.reserve(wanted, decision, decided)
-	return decision, decided, nil
+	return &Decision{Node: node, Annotations: annotations}, nil
 }
 
 // FitsWithout is whether a waiting pod fits on a node if these pods had nothing.
@@ -198,9 +179,6 @@ func (c *Cluster) FitsWithout(uid, node string, pods []string) bool {
 }
 
 func (c *Cluster) fitsWithout(uid string, node vga.Node, pods []string) bool {
-	if err := c.settle(); err != nil {
-		return false
-	}
 	answer, err := c.core.AskWithout(uid, node, pods)
 	return err == nil && answer.Reason == vga.Fits
 }

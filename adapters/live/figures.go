@@ -123,7 +123,7 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 	c.cluster.figures.decisions.Collect(to)
 	c.cluster.figures.rejections.Collect(to)
 	var metrics metricsOfCluster
-	text, err := c.cluster.unlocked(c.cluster.core.Metrics)
+	text, err := c.cluster.core.Metrics()
 	if err == nil {
 		err = json.Unmarshal([]byte(text), &metrics)
 	}

@@ -150,7 +150,7 @@ func (c *Cluster) boundText(core *vga.Cluster, uid string, node vga.Node, text [
 	if err != nil {
 		return nil, err
 	}
-	annotations, err := c.annotations(uid, time.Now())
+	annotations, err := c.Annotations(uid, time.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -178,10 +178,7 @@ func (c *Cluster) RotateLog() error {
 }
 
 func (c *Cluster) rotateIfFull() error {
-	if err := c.log.flush(); err != nil || !c.log.isFull() {
-		return err
-	}
-	if err := c.settle(); err != nil || !c.isSettled() {
+	if err := c.log.flush(); err != nil || !c.log.isFull() || !c.isSettled() {
 		return err
 	}
 	err := c.rotate()
