@@ -17,6 +17,25 @@ import (
 	"vgpualloc.example/adapters/extender/service"
 )
 
+// begin has a service begin to follow the cluster, until the test ends, and tells how that goes once it is known.
+func begin(t *testing.T, a *api, settings service.Settings) (*service.Service, <-chan error) {
+	t.Helper()
+	opening, err := service.New(a, settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	followed := make(chan error, 1)
+	go func() { followed <- opening.Follow(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := opening.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return opening, followed
+}
+
 // Under the built-in configuration kube-scheduler would be told that a pod asks for no devices, though it does.
 func TestNobodyIsAnsweredBeforeTheDevicesConfigurationIsKnown(t *testing.T) {
 	a := newAPI()
@@ -29,29 +48,18 @@ func TestNobodyIsAnsweredBeforeTheDevicesConfigurationIsKnown(t *testing.T) {
 	})
 	settings := service.Defaults()
 	settings.ConfigNamespace = "team"
-	made, err := service.New(a, settings)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	followed := make(chan error, 1)
-	go func() { followed <- made.Follow(ctx) }()
+	opening, followed := begin(t, a, settings)
 	select {
 	case err := <-followed:
 		t.Fatal("it follows the cluster without its configuration", err)
 	case <-time.After(3 * time.Second):
 	}
-	if made.Ready() {
+	if opening.Ready() {
 		t.Error("nothing is known yet")
 	}
 	close(answers)
-	if err := <-followed; err != nil || !made.Ready() {
-		t.Error(err, made.Ready())
-	}
-	cancel()
-	if err := made.Close(); err != nil {
-		t.Error(err)
+	if err := <-followed; err != nil || !opening.Ready() {
+		t.Error(err, opening.Ready())
 	}
 }
 
@@ -88,15 +96,8 @@ func TestNobodyIsAnsweredUntilABadDevicesConfigurationIsMended(t *testing.T) {
 			Data: map[string]string{"device-config.yaml": text}}
 	}
 	a := newAPI(config("nvidia: [\n"))
-	made, err := service.New(a, service.Defaults())
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	followed := make(chan error, 1)
-	go func() { followed <- made.Follow(ctx) }()
-	handler := made.Handler(func(http.ResponseWriter, *http.Request) bool { return true })
+	opening, followed := begin(t, a, service.Defaults())
+	handler := opening.Handler(func(http.ResponseWriter, *http.Request) bool { return true })
 	get := func(path string) string {
 		answer := httptest.NewRecorder()
 		handler.ServeHTTP(answer, httptest.NewRequest("GET", path, nil))
@@ -108,18 +109,14 @@ func TestNobodyIsAnsweredUntilABadDevicesConfigurationIsMended(t *testing.T) {
 			t.Fatal(healthz())
 		}
 	}
-	if made.Ready() || get("/livez") != "ok\n" {
-		t.Error("nothing is known yet, and it waits for that", made.Ready(), get("/livez"))
+	if opening.Ready() || get("/livez") != "ok\n" {
+		t.Error("nothing is known yet, and it waits for that", opening.Ready(), get("/livez"))
 	}
-	if _, err := a.CoreV1().ConfigMaps("kube-system").Update(ctx, config("vnpus: []\n"), metav1.UpdateOptions{}); err != nil {
+	if _, err := a.CoreV1().ConfigMaps("kube-system").Update(context.Background(), config("vnpus: []\n"), metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-followed; err != nil || !made.Ready() || healthz() != "ok\n" {
+	if err := <-followed; err != nil || !opening.Ready() || healthz() != "ok\n" {
 		t.Error(err, healthz())
-	}
-	cancel()
-	if err := made.Close(); err != nil {
-		t.Error(err)
 	}
 }
 

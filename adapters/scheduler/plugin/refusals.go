@@ -63,14 +63,14 @@ func checkLog(path string) error {
 
 // tryFolder is whether a file that is not there could be made: another one is, and removed.
 func tryFolder(path string) error {
-	made := path
-	for target, err := os.Readlink(made); err == nil; target, err = os.Readlink(made) { // a link to what is not there
+	missing := path
+	for target, err := os.Readlink(missing); err == nil; target, err = os.Readlink(missing) { // a link to what is not there
 		if !filepath.IsAbs(target) {
-			target = filepath.Join(filepath.Dir(made), target)
+			target = filepath.Join(filepath.Dir(missing), target)
 		}
-		made = target
+		missing = target
 	}
-	probe, err := os.CreateTemp(filepath.Dir(made), ".vgpualloc-probe-*")
+	probe, err := os.CreateTemp(filepath.Dir(missing), ".vgpualloc-probe-*")
 	if failure := (*fs.PathError)(nil); errors.As(err, &failure) {
 		return &fs.PathError{Op: failure.Op, Path: path, Err: failure.Err}
 	}

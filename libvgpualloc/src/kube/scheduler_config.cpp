@@ -156,8 +156,8 @@ expected<scheduler_config> parse_scheduler_config(const std::string& text, const
     }
     if (auto read = read_arguments(*plugin, texts, result); !read) {
         error failure = std::move(read).error();
-        const auto given = result.places.find(failure.field);
-        const std::string& place = given == result.places.end() ? plugin->place + of_plugin : given->second;
+        const auto argument = result.places.find(failure.field);
+        const std::string& place = argument == result.places.end() ? plugin->place + of_plugin : argument->second;
         failure.where = place + (failure.where.empty() ? "" : ": " + failure.where);
         return unexpected(std::move(failure));
     }

@@ -294,8 +294,8 @@ var faults = []fault{
 	}},
 	{"Q1d", "of two groups of one name an instance of the second is given, and read as one of the first", func(ctx context.Context, stage *stage) (bool, error) {
 		before := stage.env.Crashes()
-		given, err := script(cardNode(objects.Card{UUID: "GPU-twice", Type: "NVIDIA A100-TWICE", Mode: "mig"}), bound("a"), one("a", card(20000)))(ctx, stage)
-		return given || stage.env.Crashes() > before, err
+		isMisread, err := script(cardNode(objects.Card{UUID: "GPU-twice", Type: "NVIDIA A100-TWICE", Mode: "mig"}), bound("a"), one("a", card(20000)))(ctx, stage)
+		return isMisread || stage.env.Crashes() > before, err
 	}},
 	{"forged", "an annotation that a user has written ends the scheduler", func(ctx context.Context, stage *stage) (bool, error) {
 		before := stage.env.Crashes()

@@ -145,7 +145,7 @@ func (set setting) configure(original []byte, path string) error {
 	if err := yaml.Unmarshal(original, &document); err != nil {
 		return fmt.Errorf("scheduler configuration: %w", err)
 	}
-	found := false
+	isThere := false
 	tiers, _ := document["tiers"].([]any)
 	for _, tier := range tiers {
 		plugins, _ := tier.(map[string]any)["plugins"].([]any)
@@ -154,7 +154,7 @@ func (set setting) configure(original []byte, path string) error {
 			if plugin["name"] != "deviceshare" && plugin["name"] != "vgpualloc" {
 				continue
 			}
-			found = true
+			isThere = true
 			if set.arguments == nil {
 				continue
 			}
@@ -169,7 +169,7 @@ func (set setting) configure(original []byte, path string) error {
 			plugin["arguments"] = arguments
 		}
 	}
-	if !found {
+	if !isThere {
 		return fmt.Errorf("scheduler configuration: no plugin deviceshare or vgpualloc in its tiers, expected one of them")
 	}
 	text, err := yaml.Marshal(document)

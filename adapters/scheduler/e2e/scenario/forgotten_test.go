@@ -67,7 +67,7 @@ func TestForgotten(t *testing.T) {
 			if each.change != nil {
 				each.change(&cluster)
 			}
-			found, err := forgottenIn(cluster, func(*corev1.Pod) (explanation, error) {
+			forgotten, err := forgottenIn(cluster, func(*corev1.Pod) (explanation, error) {
 				var answer explanation
 				for _, node := range []string{"a", "b", "c", "z"} {
 					answer.Nodes = append(answer.Nodes, struct {
@@ -77,8 +77,8 @@ func TestForgotten(t *testing.T) {
 				}
 				return answer, nil
 			})
-			if err != nil || len(found) != each.forgotten {
-				t.Errorf("%v, error %v; expected %d forgotten", found, err, each.forgotten)
+			if err != nil || len(forgotten) != each.forgotten {
+				t.Errorf("%v, error %v; expected %d forgotten", forgotten, err, each.forgotten)
 			}
 		})
 	}

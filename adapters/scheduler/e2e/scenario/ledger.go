@@ -25,7 +25,7 @@ var expectations = map[string]func(check.DeviceUse) (int, bool){
 // device that no pod has, all is expected to be 0.
 func compareLedger(metrics string, report check.Report) []check.Violation {
 	var result []check.Violation
-	found := map[check.Place]map[string]bool{}
+	figures := map[check.Place]map[string]bool{} // that the metrics have
 	differs := func(at check.Place, text string) {
 		result = append(result, check.Violation{Rule: check.LedgerDiffers, Node: at.Node, Device: at.Device, Text: text})
 	}
@@ -35,10 +35,10 @@ func compareLedger(metrics string, report check.Report) []check.Violation {
 			continue
 		}
 		at := check.Place{Node: parts[3], Device: parts[4]}
-		if found[at] == nil {
-			found[at] = map[string]bool{}
+		if figures[at] == nil {
+			figures[at] = map[string]bool{}
 		}
-		found[at][parts[2]] = true
+		figures[at][parts[2]] = true
 		value, err := strconv.ParseFloat(parts[5], 64)
 		if err != nil {
 			differs(at, fmt.Sprintf("%s is %q, expected a number", parts[1], parts[5]))
@@ -55,7 +55,7 @@ func compareLedger(metrics string, report check.Report) []check.Violation {
 	}
 	for at := range report.Use {
 		for _, figure := range slices.Sorted(maps.Keys(expectations)) {
-			if !found[at][figure] {
+			if !figures[at][figure] {
 				differs(at, "pods have it, and the scheduler has no figure "+figure+" of it")
 			}
 		}
