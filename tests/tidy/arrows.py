@@ -44,7 +44,7 @@ ANYWHERE = "any file"
 THIRD_PARTY = {
     "tl/expected.hpp": (["core/expected.hpp"], ANYWHERE),
     "Eigen/": (["policy", "plan"], SOURCES),
-    "boost/": (["plan"], ANYWHERE),
+    "boost/": (["plan"], SOURCES),
     "CLI/": (["cli"], ANYWHERE),
     "nlohmann/": (["formats"], SOURCES),
     "fmt/": (["explain", "conformance", "traces", "report", "simulator", "cli"], SOURCES),
