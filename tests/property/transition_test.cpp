@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "unit/plan/brute_force.hpp"
+#include "unit/plan/repack_by_trying.hpp"
 
 namespace vgpualloc::property {
 namespace {
@@ -30,6 +30,29 @@ RC_GTEST_PROP(transitions, with_moves_cost_what_trying_finds, ()) {
     const mig_live_state live{instances, busy, pinned};
     const auto cheapest = test::pods_by_name{sets, planner}.cheapest(live, wanted, options);
     test::expect_cheapest(sets, planner, live, wanted, options, cheapest);
+    RC_ASSERT(!testing::Test::HasFailure());
+}
+
+/// Pods of which some may not move, with weights of their own.
+RC_GTEST_PROP(repacks, of_pods_with_names_are_what_trying_finds, ()) {
+    static const mig_model& gpu = test::model("A100-40GB");
+    static const legal_sets sets{gpu};
+    static const auto states = plan::mig_states::make(gpu).value();
+    static const std::vector<std::uint64_t> all{sets.all().begin(), sets.all().end()};
+    auto pods = plan::held_by(states, *rc::gen::elementOf(all));
+    for (auto& pod : pods) {
+        pod.may_move = *rc::gen::inRange(0, 4) > 0;
+        pod.weight = *rc::gen::inRange<std::int64_t>(0, 4);
+    }
+    const auto profile = *rc::gen::inRange<std::size_t>(0, gpu.profiles.size());
+    const plan::repack_options options{*rc::gen::inRange<std::int64_t>(0, 4), *rc::gen::arbitrary<bool>()};
+    const auto best = test::arrangements_by_trying{sets, pods, options}.best(profile);
+    const auto repack = plan::repack_device(states, pods, profile, options).value();
+    RC_ASSERT(repack.has_value() == best.has_value());
+    if (!best) return;
+    RC_ASSERT(std::tuple(repack->moves, repack->weight, repack->layout) ==
+              std::tuple(std::get<0>(*best), std::get<1>(*best), std::get<3>(*best)));
+    test::replay(sets, pods, profile, options, *repack);
     RC_ASSERT(!testing::Test::HasFailure());
 }
 
