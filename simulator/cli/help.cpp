@@ -54,6 +54,9 @@ A setting may come from the scenario, from --set and from a flag; a flag wins ov
     command_examples{"whatif", R"(
   vgpusim whatif snapshot.json --policy binpack --drain gpu-node-3
   vgpusim whatif snapshot.json --add-pods job.yaml --find-nodes gpu-node-1)"},
+    command_examples{"bound", R"(
+  vgpusim bound --nodes traces/quickstart/nodes.csv --pods traces/quickstart/pods.csv --tune 1.3 --policy fgd
+  vgpusim bound --nodes traces/quickstart/nodes.csv --pods traces/quickstart/pods.csv --tune 1.3 --forced-load 0.8 --json)"},
     command_examples{"replay", R"(
   vgpusim replay --decisions decisions.jsonl
   vgpusim replay --decisions decisions.jsonl --policy spread --out out/spread)"},
