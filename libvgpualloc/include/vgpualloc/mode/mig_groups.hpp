@@ -28,7 +28,8 @@ namespace vgpualloc::modes {
 /// of compute is asked for, at least that share. So every free instance of a mixed group is reached: 3000 MiB get the
 /// 2g.10gb once all 1g.5gb are taken, and then the 3g.20gb. A request that names a profile gets an instance of this
 /// kind and no other, of the first group that has one free. An instance is charged the compute that it has, and nothing
-/// beside it. What limits is which instances are free, not the sum of their memories, which are nominal.
+/// beside it. As upstream has it, a request may not be larger than what the instances in use leave of the registered
+/// memory.
 ///
 /// mig_instance::profile is the position of the kind among all kinds of all groups, `start` the slot of that kind.
 /// device_state::layout has one bit per slot of every kind.
@@ -85,15 +86,12 @@ public:
 
     [[nodiscard]] rejection_detail why_not(const device_spec& device, const device_state& state,
                                            const device_request& request) const override {
-        if (const auto full = why_no_slot(device, state); full.code != rejection_code::none) return full;
         wish wanted = wish_of(device, request);
-        if (find(state, wanted)) return {};
+        const bool says_memory = wanted.memory > mib{0};
+        const mib memory = says_memory ? memory_wanted(device, request) : mib{0};
+        const auto refused = first_refusal({why_no_slot(device, state), why_no_memory(device, state, memory)});
+        if (refused.code != rejection_code::none || find(state, wanted)) return refused;
         if (!wanted.profile.empty()) return why_none_of(wanted);
-        const mib memory = memory_wanted(device, request);
-        if (auto refused = why_no_memory(device, state, memory); refused.code != rejection_code::none) {
-            refused.available = std::max<std::int64_t>(refused.available, 0); // sizes are nominal
-            return refused;
-        }
         wanted.cores = core_percent{0};
         if (!find(state, wanted)) {
             return {.code = rejection_code::no_free_instance, .wanted = memory.count(), .available = 0};
