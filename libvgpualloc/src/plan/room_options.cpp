@@ -92,66 +92,72 @@ private:
         }
     }
 
-    /// Sets of pods on the device in the order of their sizes. A part that a smaller one of them makes free is not
-    /// tried again.
-    void try_device(std::size_t container, std::int64_t already, std::size_t place) {
-        std::vector<std::uint32_t> candidates;
-        for (const std::uint32_t other : on_->residents(place)) {
-            if (on_->pod(other).movable && std::ranges::find(candidates, other) == candidates.end()) {
-                candidates.push_back(other);
-            }
-        }
-        std::ranges::sort(candidates);
-        offered offers;
-        const std::size_t most = std::min(candidates.size(), leaving_max_ - option_.leaving.size());
-        for (std::size_t size = 0; size <= most; ++size) {
-            chosen_.clear();
-            choose(container, already, place, candidates, 0, size, offers);
-        }
-    }
-
     struct offer {
         std::vector<std::uint32_t> leaving;
         partition part;
     };
-    using offered = std::vector<offer>;
+    /// One device that the walk is at, for one container.
+    struct device_attempt {
+        std::size_t container = 0;
+        std::int64_t already = 0;
+        std::size_t place = 0;
+        std::vector<std::uint32_t> candidates; ///< pods that may leave it, ascending
+        std::vector<std::uint32_t> leaving;    ///< those of them that are taken up, ascending
+        std::vector<offer> offers;             ///< what was tried
+    };
 
-    void choose(std::size_t container, std::int64_t already, std::size_t place,
-                const std::vector<std::uint32_t>& candidates, std::size_t from, std::size_t left, offered& offers) {
+    /// Sets of pods on the device in the order of their sizes. A part that a smaller one of them makes free is not
+    /// tried again.
+    void try_device(std::size_t container, std::int64_t already, std::size_t place) {
+        device_attempt attempt{.container = container, .already = already, .place = place};
+        for (const std::uint32_t other : on_->residents(place)) {
+            if (on_->pod(other).movable && std::ranges::find(attempt.candidates, other) == attempt.candidates.end()) {
+                attempt.candidates.push_back(other);
+            }
+        }
+        std::ranges::sort(attempt.candidates);
+        const std::size_t most = std::min(attempt.candidates.size(), leaving_max_ - option_.leaving.size());
+        for (std::size_t size = 0; size <= most; ++size) choose(attempt, 0, size);
+    }
+
+    /// Takes up `left` more pods, none before position `from`.
+    void choose(device_attempt& attempt, std::size_t from, std::size_t left) {
         if (left == 0) {
-            try_parts(container, already, place, offers);
+            try_parts(attempt);
             return;
         }
-        for (std::size_t i = from; i + left <= candidates.size(); ++i) {
-            const placement* const origin = on_->pod(candidates[i]).where;
-            on_->lift(candidates[i]);
-            option_.leaving.push_back(candidates[i]);
-            chosen_.push_back(candidates[i]);
-            choose(container, already, place, candidates, i + 1, left - 1, offers);
-            chosen_.pop_back();
+        for (std::size_t i = from; i + left <= attempt.candidates.size(); ++i) {
+            const std::uint32_t pod = attempt.candidates[i];
+            const placement* const origin = on_->pod(pod).where;
+            on_->lift(pod);
+            option_.leaving.push_back(pod);
+            attempt.leaving.push_back(pod);
+            choose(attempt, i + 1, left - 1);
+            attempt.leaving.pop_back();
             option_.leaving.pop_back();
-            on_->undo_lift(candidates[i], origin);
+            on_->undo_lift(pod, origin);
         }
     }
 
-    void try_parts(std::size_t container, std::int64_t already, std::size_t place, offered& offers) {
-        if (!on_->step() || !on_->admits(pod_, containers_[container], place)) return;
+    void try_parts(device_attempt& attempt) {
+        const std::size_t place = attempt.place;
+        const device_request& container = containers_[attempt.container];
+        if (!on_->step() || !on_->admits(pod_, container, place)) return;
         std::vector<partition> parts;
-        parts_now(*on_, place, containers_[container], compromise_max_, parts);
-        const std::vector<std::uint32_t> leaving = chosen_;
+        parts_now(*on_, place, container, compromise_max_, parts);
         for (const partition& part : parts) {
-            const bool known = std::ranges::any_of(offers, [&](const offer& earlier) {
-                return earlier.part == part && std::ranges::includes(leaving, earlier.leaving);
+            const bool known = std::ranges::any_of(attempt.offers, [&](const offer& earlier) {
+                return earlier.part == part && std::ranges::includes(attempt.leaving, earlier.leaving);
             });
             if (known) continue;
-            if (leaving_max_ > 0) offers.push_back({.leaving = leaving, .part = part});
+            if (leaving_max_ > 0) attempt.offers.push_back({.leaving = attempt.leaving, .part = part});
             const device_spec& spec = on_->spec_of(place);
             const device_state before = on_->state_of(place);
             on_->state_of(place) = spec.mode->with(spec, before, part);
-            option_.where.shares.push_back({.container = static_cast<std::uint32_t>(container),
+            option_.where.shares.push_back({.container = static_cast<std::uint32_t>(attempt.container),
                                             .device = device_index{place - on_->first_of(where_)},
                                             .part = part});
-            next_device(container, already + 1, place + 1);
+            next_device(attempt.container, attempt.already + 1, place + 1);
             option_.where.shares.pop_back();
             on_->state_of(place) = before;
         }
@@ -188,7 +194,6 @@ private:
     bool apart_ = false;
     std::vector<device_request> containers_;
     room_option option_{};
-    std::vector<std::uint32_t> chosen_; ///< of the device that is looked at, ascending
 };
 
 /// The first free place on a device for a simple request; false if it has none.
