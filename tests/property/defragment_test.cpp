@@ -120,15 +120,23 @@ bool some_sequence_helps(filled_cluster& in, std::int64_t moves, std::int64_t& t
     return false;
 }
 
-pod_request draw_small_request(bool several_devices) {
-    pod_request request{.cpu = milli_cpu{1000 * number(0, 2)}, .memory = bytes{1000 * number(0, 2)}, .containers = {}};
-    device_request container = draw_device_request();
-    container.models = {};
-    container.count = several_devices && number(0, 3) == 0 ? 2 : 1;
-    container.mode = {};
-    container.dvpp = dvpp_use::unstated;
+/// Of one device, now and then of two or for two containers; half of them a third to two thirds of a device, where
+/// moves help most, since two of one and one of another fill two devices in more than one way.
+pod_request draw_small_request(const sharing_mode* mode) {
+    pod_request request{.cpu = milli_cpu{500 * number(0, 3)}, .memory = bytes{500 * number(0, 3)}, .containers = {}};
+    device_request container;
+    if (number(0, 1) == 0) {
+        container = draw_device_request();
+        container.models = {};
+        container.mode = {};
+    } else if (mode != nullptr && mode->name() == "mig") {
+        container.memory = mib{one_of<std::int64_t>({4000, 9000, 19000, 39000})};
+    } else {
+        container.memory_percent = one_of<std::int64_t>({25, 33, 40, 50, 60});
+    }
+    container.count = number(0, 7) == 0 ? 2 : 1;
     request.containers.push_back(std::move(container));
-    if (several_devices && number(0, 5) == 0) {
+    if (number(0, 9) == 0) {
         request.containers.push_back(request.containers.front());
         request.containers.back().count = 1;
     }
@@ -139,7 +147,7 @@ struct bounds {
     const sharing_mode* mode = nullptr; ///< null: any
     std::int64_t nodes_max = 2;
     std::int64_t devices_max = 2;
-    std::int64_t pods_max = 5;
+    std::int64_t pods_max = 7;
 };
 
 filled_cluster draw_filled(const bounds& most) {
@@ -149,11 +157,12 @@ filled_cluster draw_filled(const bounds& most) {
     const auto nodes = number(1, most.nodes_max);
     for (std::int64_t n = 0; n < nodes; ++n) {
         node described{.name = "n" + std::to_string(n),
-                       .cpu = milli_cpu{1000 * number(3, 12)},
-                       .memory = bytes{1000 * number(3, 12)},
+                       .cpu = milli_cpu{1000 * number(3, 16)},
+                       .memory = bytes{1000 * number(3, 16)},
                        .pods_max = number(2, 8)};
         if (number(0, 6) == 0) described.host.labels.emplace_back("zone", "a");
         const auto devices = number(1, most.devices_max);
+        described.pods_max = std::max(described.pods_max, number(0, 20));
         for (std::int64_t d = 0; d < devices; ++d) {
             described.devices.push_back({.uuid = "",
                                          .kind = number(0, 2) == 0 ? other_kind : kind,
@@ -164,8 +173,8 @@ filled_cluster draw_filled(const bounds& most) {
     }
     filled_cluster result{.book = ledger{std::move(owned)}, .requests = {}, .movable = {}, .blocked = {}};
     std::vector<pod_request> kinds;
-    for (int i = 0; i < 3; ++i) kinds.push_back(draw_small_request(true));
-    const auto pods = number(1, most.pods_max);
+    for (int i = 0; i < 3; ++i) kinds.push_back(draw_small_request(most.mode));
+    const auto pods = number(most.pods_max / 2, most.pods_max);
     result.requests.reserve(static_cast<std::size_t>(pods));
     for (std::int64_t p = 0; p < pods; ++p) {
         const pod_request request = one_of(kinds);
@@ -177,9 +186,16 @@ filled_cluster draw_filled(const bounds& most) {
         result.requests.push_back(request);
     }
     for (std::size_t p = 0; p < result.requests.size(); ++p) {
-        if (number(0, 5) > 0) result.movable.push_back({.pod = pod_id{p}, .request = &result.requests[p]});
+        if (number(0, 3) == 0) { // gaps
+            RC_ASSERT(result.book.release(pod_id{p}).has_value());
+        } else if (number(0, 7) > 0) {
+            result.movable.push_back({.pod = pod_id{p}, .request = &result.requests[p]});
+        }
     }
-    result.blocked = number(0, 1) == 0 ? one_of(kinds) : draw_small_request(true);
+    for (int tries = 0; tries < 6; ++tries) { // most of those that fit as it is are of no interest
+        result.blocked = number(0, 1) == 0 ? one_of(kinds) : draw_small_request(most.mode);
+        if (!fits_now(result.book, result.blocked)) break;
+    }
     return result;
 }
 
@@ -241,7 +257,7 @@ TEST_P(defragment_property, small_plans_are_found_exactly_where_a_sequence_of_mo
     hold("as few moves as by trying all", [mode = GetParam().mode] {
         filled_cluster in = draw_filled({.mode = mode});
         const std::int64_t moves_max = number(0, 9) == 0 ? 3 : 2;
-        const auto found = plan::find_room(in.book, in.blocked, in.movable, {.moves_max = moves_max});
+        const auto found = plan::find_room(in.book, in.blocked, in.movable, {.moves_max = moves_max, .steps_max = 5'000'000});
         std::int64_t fewest = -1;
         std::int64_t tries_left = 20'000;
         for (std::int64_t moves = 0; moves <= moves_max && fewest < 0; ++moves) {
