@@ -1,10 +1,12 @@
 // vgpusim study: policies x pod lists x seeds in one process.
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -40,6 +42,22 @@ struct study_plan {
     study_lists lists;
 };
 
+/// Only the policies that flags name: those of the scenario by their names there, others as they are. What is left out
+/// is nothing that others are held against.
+void choose_policies(const std::vector<std::string>& names, study_lists& lists) {
+    std::vector<studied_policy> policies;
+    for (const std::string& name : names) {
+        const auto known = std::ranges::find(lists.policies, name, &studied_policy::name);
+        policies.push_back(known != lists.policies.end() ? *known : studied_policy{.name = name, .policy = name});
+    }
+    lists.policies = std::move(policies);
+    const auto is_left_out = [&lists](const std::string& name) {
+        return std::ranges::find(lists.policies, name, &studied_policy::name) == lists.policies.end();
+    };
+    if (is_left_out(lists.against)) lists.against.clear();
+    std::erase_if(lists.baselines, is_left_out);
+}
+
 /// The scenario, which flags override: lists that flags name are taken instead of those of the scenario.
 vgpualloc::expected<study_plan> plan_of(const options& chosen) {
     scenario read;
@@ -59,8 +77,7 @@ vgpualloc::expected<study_plan> plan_of(const options& chosen) {
         if (auto taken = set_key(read.config, key, value); !taken) return vgpualloc::unexpected(taken.error());
     }
     study_lists lists = read.study.value_or(study_lists{});
-    if (!chosen.policies.empty()) lists.policies.clear();
-    for (const std::string& policy : chosen.policies) lists.policies.push_back({.name = policy, .policy = policy});
+    if (!chosen.policies.empty()) choose_policies(chosen.policies, lists);
     if (!chosen.pods.empty()) lists.pods = chosen.pods;
     if (!chosen.loads.empty()) lists.loads = chosen.loads;
     if (chosen.arrivals) lists.arrivals = chosen.arrivals;
