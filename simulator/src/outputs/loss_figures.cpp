@@ -20,20 +20,20 @@ double loss_figures::memory_ratio() const noexcept {
 
 loss_counter::loss_counter(const simulation_input& input) : input_{&input} {
     VGA_ASSERT(input.measured.has_value(), "what is measured of a workload is known");
-    figures_.of_requests.resize(input.requests.size());
+    figures_.of_classes.resize(input.measured->classes.size());
 }
 
 void loss_counter::count(std::size_t pod, bool is_accepted) {
     if (pod < input_->measured->first_pod) return;
     const std::uint32_t request = input_->pods[pod].request;
     const device_parts& share = input_->measured->shares[request];
-    accepted_pods& same_request = figures_.of_requests[request];
+    accepted_pods& same_class = figures_.of_classes[input_->measured->class_of_request[request]];
     ++figures_.pods.arrived;
-    ++same_request.arrived;
+    ++same_class.arrived;
     figures_.arrived += share;
     if (!is_accepted) return;
     ++figures_.pods.accepted;
-    ++same_request.accepted;
+    ++same_class.accepted;
     figures_.accepted += share;
 }
 

@@ -199,10 +199,12 @@ measured_arrivals measured_of(const workload_of_model& made, const std::vector<s
     for (std::size_t row = 0; row < made.warm_up_rows; ++row) {
         result.first_pod += static_cast<std::size_t>(pods_of_class[made.workload.arrivals.rows[row].pod_class]);
     }
+    result.classes = made.workload.arrivals.classes;
     result.shares.resize(input.requests.size());
     for (std::size_t i = 0; i < input.requests.size(); ++i) {
         const auto named = std::ranges::find(made.workload.arrivals.classes, input.request_names[i]);
         const auto number = static_cast<std::size_t>(named - made.workload.arrivals.classes.begin());
+        result.class_of_request.push_back(static_cast<std::uint32_t>(number));
         const auto& share = made.demands[number].share;
         result.shares[i] = {.memory = share.memory / pods_of_class[number],
                             .compute = share.compute / pods_of_class[number]};
