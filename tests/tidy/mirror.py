@@ -35,6 +35,11 @@ HOLDS = {
     # the small vocabulary of one folder, in one file
     "tests/unit/core/vocabulary_test.cpp": [
         "core/config", "core/error", "core/expected", "core/hash", "core/ids", "core/units", "version", "vgpualloc"],
+    "tests/unit/policy/places_test.cpp": [
+        "policy/device_values", "policy/fgd_literal", "policy/fgd_stranded", "policy/first_fit", "policy/keep_idle",
+        "policy/mcc", "policy/mecc", "policy/mfi", "policy/weighed_requests"],
+    "tests/unit/policy/ssp_test.cpp": ["policy/priced", "policy/slot_scarcity"],
+    "tests/unit/plan/slot_repack_test.cpp": ["plan/move_plan"],
     "tests/unit/policy/native_test.cpp": [
         "policy/best_fit", "policy/binpack", "policy/fgd", "policy/random", "policy/spread", "policy/worst_fit",
         "policy/usage", "policy/drawn_stream"],
@@ -42,6 +47,7 @@ HOLDS = {
     "tests/unit/mode/modes_test.cpp": ["mode/all", "mode/budget", "mode/entry", "mode/exclusive", "mode/hami_core"],
     "tests/unit/alloc/tables_test.cpp": [
         "alloc/draw", "alloc/outcome_table", "alloc/score_tree", "alloc/state_table"],
+    "tests/unit/alloc/state_buckets_test.cpp": ["alloc/change_scores"],
     "tests/unit/alloc/totals_test.cpp": ["alloc/part_table", "alloc/totals_chooser"],
     "tests/unit/alloc/allocator_test.cpp": [
         "alloc/answer", "alloc/reference", "alloc/requests", "alloc/scorer"],

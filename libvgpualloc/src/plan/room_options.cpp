@@ -101,9 +101,9 @@ private:
         std::size_t container = 0;
         std::int64_t already = 0;
         std::size_t place = 0;
-        std::vector<std::uint32_t> candidates; ///< pods that may leave it, ascending
-        std::vector<std::uint32_t> leaving;    ///< those of them that are taken up, ascending
-        std::vector<offer> offers;             ///< what was tried
+        std::vector<std::uint32_t> candidates{}; ///< pods that may leave it, ascending
+        std::vector<std::uint32_t> leaving{};    ///< those of them that are taken up, ascending
+        std::vector<offer> offers{};             ///< what was tried
     };
 
     /// Sets of pods on the device in the order of their sizes. A part that a smaller one of them makes free is not
