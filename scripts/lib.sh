@@ -83,6 +83,21 @@ find_go() {
     echo "$folder/bin/go"
 }
 
+# HiGHS for `vgpusim bound`, which Debian does not have: that of PyPI's package highsbox, in a virtual environment of the
+# checkout, where CMake looks (libvgpualloc/solver). Silent and offline once it is there. Without it everything else is built.
+solver_package=highsbox==1.15.1
+solver_folder=$root/build/solver
+find_solver() {
+    if [ -f "$solver_folder/$solver_package" ]; then return 0; fi
+    say "installing $solver_package"
+    rm -rf "$solver_folder"
+    python3 -m venv "$solver_folder" >&2 &&
+        "$solver_folder/bin/pip" install --quiet --disable-pip-version-check "$solver_package" >&2 &&
+        ln -s "$("$solver_folder/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/highsbox/highs_dist" \
+            "$solver_folder/highs" &&
+        touch "$solver_folder/$solver_package"
+}
+
 # go_settings BUILD: one set everywhere, as another one shares nothing of Go's build cache.
 go_settings() {
     export CGO_ENABLED=1 GOTOOLCHAIN=local GOFLAGS="-buildvcs=false -trimpath"
@@ -104,10 +119,11 @@ use_ccache() {
     export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
 }
 
-# configure PRESET: once, and again when the presets changed; ninja itself sees to a changed CMakeLists.txt.
+# configure PRESET: once, and again when the presets or the solver changed; ninja itself sees to a changed CMakeLists.txt.
 configure() {
     local log=$root/build/$1.configure.log
-    if [ -f "$root/build/$1/build.ninja" ] && [ "$log" -nt "$root/CMakePresets.json" ]; then return 0; fi
+    if [ -f "$root/build/$1/build.ninja" ] && [ "$log" -nt "$root/CMakePresets.json" ] &&
+        ! [ "$solver_folder/$solver_package" -nt "$log" ]; then return 0; fi
     mkdir -p "$root/build"
     say "configuring $1"
     if ! (cd "$root" && cmake --preset "$1") >"$log" 2>&1; then

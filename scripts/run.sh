@@ -5,6 +5,7 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 install_packages run
+find_solver || say "no $solver_package here: going on without vgpusim bound"
 build release --target vgpusim
 
 cd "$root"

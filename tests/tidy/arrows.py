@@ -18,6 +18,7 @@ SEES = {
     "policy": ["metrics"],                      # modes through their interface, which is in model
     "alloc": ["policy"],
     "plan": ["alloc"],
+    "solver": ["plan"],                         # HiGHS behind plan/lp.hpp, a library of its own
     "compat": ["policy"],                       # compat/fgd is a set of policies
     "compat_volcano": ["model", "catalog", "dialect"],
     "compat_list": ["compat", "compat_volcano"],  # compat/all.hpp names both kinds
@@ -31,10 +32,10 @@ SEES = {
     "report": ["umbrella", "formats"],
     "conformance": ["umbrella", "formats"],
     "simulator": ["umbrella", "traces", "report"],
-    "cli": ["simulator", "conformance", "fetch"],
+    "cli": ["simulator", "conformance", "fetch", "solver"],
     "python-bindings": ["simulator"],
 }
-OUTSIDE = ("formats", "traces", "fetch", "report", "conformance", "simulator", "cli", "python-bindings")
+OUTSIDE = ("solver", "formats", "traces", "fetch", "report", "conformance", "simulator", "cli", "python-bindings")
 LIBRARY = [part for part in SEES if part not in OUTSIDE]
 
 SOURCES = "a .cpp file or a header beside it, never a public header"
@@ -49,6 +50,7 @@ THIRD_PARTY = {
     "nlohmann/": (["formats"], SOURCES),
     "fmt/": (["explain", "conformance", "traces", "report", "simulator", "cli"], SOURCES),
     "curl/": (["fetch"], SOURCES),
+    "interfaces/highs_c_api.h": (["solver"], SOURCES),
     "openssl/": (["formats", "fetch"], SOURCES),
     "yaml-cpp/": (["formats"], SOURCES),
     "pybind11/": (["python-bindings"], ANYWHERE),
@@ -60,8 +62,8 @@ SYSTEM_PARTS = ["formats", "traces", "fetch", "simulator", "cli"]
 PUBLIC = "libvgpualloc/include/vgpualloc/"
 SOURCE = "libvgpualloc/src/"
 # The first folder that a path starts with says its part.
-FOLDERS = (("formats/", "formats"), ("traces/fetch/", "fetch"), ("traces/", "traces"), ("conformance/", "conformance"),
-           ("simulator/report/", "report"), ("simulator/cli/", "cli"), ("simulator/", "simulator"),
+FOLDERS = (("libvgpualloc/solver/", "solver"), ("formats/", "formats"), ("traces/fetch/", "fetch"), ("traces/", "traces"),
+           ("conformance/", "conformance"), ("simulator/report/", "report"), ("simulator/cli/", "cli"), ("simulator/", "simulator"),
            ("python-bindings/", "python-bindings"))
 # How the public headers of a part are spelt in an #include.
 PREFIXES = (("vgpuformats/", "formats"), ("vgputraces/", "traces"), ("vgpufetch/", "fetch"), ("vgpureport/", "report"),

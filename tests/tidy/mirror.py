@@ -6,6 +6,7 @@ from source import Finding
 # folder of public headers -> folder of their tests
 TESTS = {
     "libvgpualloc/include/vgpualloc/": "tests/unit/",
+    "libvgpualloc/solver/include/vgpualloc/": "tests/unit/",
     "formats/include/vgpuformats/": "tests/unit/formats/",
     "traces/include/vgputraces/": "tests/unit/traces/",
     "traces/fetch/include/vgpufetch/": "tests/unit/traces/",
@@ -29,6 +30,8 @@ HOLDS = {
         "vgpusim/discipline/whole_devices", "vgpusim/engine/cluster_service", "vgpusim/engine/empty_cluster",
         "vgpusim/engine/job_table"],
     "tests/unit/simulator/outputs/queue_figures_test.cpp": ["vgpusim/outputs/rows"],
+    # needs a solver
+    "tests/unit/solver/packing_lp_test.cpp": ["plan/packing_lp"],
     # the small vocabulary of one folder, in one file
     "tests/unit/core/vocabulary_test.cpp": [
         "core/config", "core/error", "core/expected", "core/hash", "core/ids", "core/units", "version", "vgpualloc"],

@@ -1,0 +1,226 @@
+#include "vgpualloc/solver/highs.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <interfaces/highs_c_api.h>
+
+namespace vgpualloc::solver {
+
+namespace {
+
+using plan::linear_program;
+using plan::lp_basis;
+using plan::lp_column;
+using plan::lp_entry;
+using plan::lp_limits;
+using plan::lp_position;
+using plan::lp_row;
+using plan::lp_sense;
+using plan::lp_solution;
+using plan::lp_status;
+
+struct highs_deleter {
+    void operator()(void* highs) const noexcept { Highs_destroy(highs); }
+};
+using highs_pointer = std::unique_ptr<void, highs_deleter>;
+
+/// The simplex_strategy option of HiGHS.
+constexpr HighsInt dual_simplex = 1;
+constexpr HighsInt primal_simplex = 4;
+
+error failed(const std::string& step, const std::string& what) {
+    return {.code = error_code::unsupported, .where = "HiGHS", .field = step, .value = "", .expected = what};
+}
+
+/// A program in the arrays that HiGHS reads: by column, rows ascending.
+struct arrays {
+    explicit arrays(const linear_program& program) {
+        for (const lp_column& column : program.columns) {
+            cost.push_back(column.cost);
+            lower.push_back(column.lower);
+            upper.push_back(column.upper);
+            kind.push_back(column.integer ? kHighsVarTypeInteger : kHighsVarTypeContinuous);
+        }
+        for (const lp_row& row : program.rows) {
+            row_lower.push_back(row.lower);
+            row_upper.push_back(row.upper);
+        }
+        std::vector<lp_entry> sorted = program.entries;
+        std::ranges::sort(sorted, {}, [](const lp_entry& entry) { return std::pair{entry.column, entry.row}; });
+        start.assign(program.columns.size() + 1, 0);
+        for (const lp_entry& entry : sorted) {
+            ++start[entry.column + std::size_t{1}];
+            index.push_back(static_cast<HighsInt>(entry.row));
+            value.push_back(entry.value);
+        }
+        for (std::size_t i = 1; i < start.size(); ++i) start[i] += start[i - 1];
+    }
+
+    std::vector<double> cost;
+    std::vector<double> lower;
+    std::vector<double> upper;
+    std::vector<HighsInt> kind;
+    std::vector<double> row_lower;
+    std::vector<double> row_upper;
+    std::vector<HighsInt> start;
+    std::vector<HighsInt> index;
+    std::vector<double> value;
+};
+
+bool set_options(void* highs, const lp_limits& limits, bool from_start) {
+    const auto as_int = [](std::int64_t value) {
+        return static_cast<HighsInt>(std::clamp<std::int64_t>(value, 0, std::numeric_limits<std::int32_t>::max()));
+    };
+    const HighsInt strategy = from_start ? primal_simplex : dual_simplex;
+    bool done = Highs_setBoolOptionValue(highs, "output_flag", 0) == kHighsStatusOk;
+    const auto set = [&done](HighsInt status) { done = done && status == kHighsStatusOk; };
+    set(Highs_setIntOptionValue(highs, "threads", 1));
+    set(Highs_setStringOptionValue(highs, "parallel", "off"));
+    set(Highs_setStringOptionValue(highs, "solver", "simplex"));
+    set(Highs_setIntOptionValue(highs, "random_seed", 0));
+    set(Highs_setIntOptionValue(highs, "simplex_strategy", strategy));
+    set(Highs_setIntOptionValue(highs, "simplex_iteration_limit", as_int(limits.iterations)));
+    set(Highs_setIntOptionValue(highs, "mip_max_nodes", as_int(limits.nodes)));
+    set(Highs_setDoubleOptionValue(highs, "mip_rel_gap", 0.0));
+    set(Highs_setDoubleOptionValue(highs, "mip_abs_gap", 0.0));
+    return done;
+}
+
+bool pass(void* highs, const linear_program& program) {
+    const arrays data{program};
+    const HighsInt sense = program.sense == lp_sense::maximise ? kHighsObjSenseMaximize : kHighsObjSenseMinimize;
+    const auto columns = static_cast<HighsInt>(program.columns.size());
+    const auto rows = static_cast<HighsInt>(program.rows.size());
+    const auto entries = static_cast<HighsInt>(program.entries.size());
+    const HighsInt status =
+        program.has_integers()
+            ? Highs_passMip(highs, columns, rows, entries, kHighsMatrixFormatColwise, sense, 0.0, data.cost.data(),
+                            data.lower.data(), data.upper.data(), data.row_lower.data(), data.row_upper.data(),
+                            data.start.data(), data.index.data(), data.value.data(), data.kind.data())
+            : Highs_passLp(highs, columns, rows, entries, kHighsMatrixFormatColwise, sense, 0.0, data.cost.data(),
+                           data.lower.data(), data.upper.data(), data.row_lower.data(), data.row_upper.data(),
+                           data.start.data(), data.index.data(), data.value.data());
+    return status != kHighsStatusError; // a warning tells of coefficients that are next to zero
+}
+
+HighsInt status_of(lp_position position) {
+    switch (position) {
+    case lp_position::at_lower:
+        return kHighsBasisStatusLower;
+    case lp_position::basic:
+        return kHighsBasisStatusBasic;
+    case lp_position::at_upper:
+        return kHighsBasisStatusUpper;
+    case lp_position::at_zero:
+        break;
+    }
+    return kHighsBasisStatusZero;
+}
+
+lp_position position_of(HighsInt status) {
+    if (status == kHighsBasisStatusBasic) return lp_position::basic;
+    if (status == kHighsBasisStatusUpper) return lp_position::at_upper;
+    return status == kHighsBasisStatusZero ? lp_position::at_zero : lp_position::at_lower;
+}
+
+bool set_start(void* highs, const linear_program& program, const lp_basis& start) {
+    std::vector<HighsInt> columns;
+    for (const lp_position position : start.columns) columns.push_back(status_of(position));
+    columns.resize(program.columns.size(), kHighsBasisStatusLower);
+    std::vector<HighsInt> rows;
+    for (const lp_position position : start.rows) rows.push_back(status_of(position));
+    rows.resize(program.rows.size(), kHighsBasisStatusBasic);
+    return Highs_setBasis(highs, columns.data(), rows.data()) == kHighsStatusOk;
+}
+
+/// Columns, rows, duals and basis of an optimal solution, or the best that a search had.
+bool read_solution(void* highs, const linear_program& program, lp_solution& into) {
+    std::vector<double> row_values(program.rows.size());
+    into.values.resize(program.columns.size());
+    into.reduced_costs.resize(program.columns.size());
+    into.row_duals.resize(program.rows.size());
+    into.objective = Highs_getObjectiveValue(highs);
+    if (Highs_getSolution(highs, into.values.data(), into.reduced_costs.data(), row_values.data(),
+                          into.row_duals.data()) == kHighsStatusError) {
+        return false;
+    }
+    if (program.has_integers()) {
+        into.reduced_costs.clear();
+        into.row_duals.clear();
+        return true;
+    }
+    std::vector<HighsInt> columns(program.columns.size());
+    std::vector<HighsInt> rows(program.rows.size());
+    if (Highs_getBasis(highs, columns.data(), rows.data()) != kHighsStatusOk) return true;
+    for (const HighsInt status : columns) into.basis.columns.push_back(position_of(status));
+    for (const HighsInt status : rows) into.basis.rows.push_back(position_of(status));
+    return true;
+}
+
+expected<lp_solution> answer_of(void* highs, const linear_program& program) {
+    const double worst = program.sense == lp_sense::maximise ? plan::lp_infinity : -plan::lp_infinity;
+    lp_solution result;
+    const HighsInt status = Highs_getModelStatus(highs);
+    if (status == kHighsModelStatusInfeasible) {
+        result.status = lp_status::infeasible;
+    } else if (status == kHighsModelStatusUnbounded) {
+        result.status = lp_status::unbounded;
+    } else if (status == kHighsModelStatusOptimal || status == kHighsModelStatusModelEmpty) {
+        if (!read_solution(highs, program, result)) return unexpected(failed("solution", "one to read"));
+        result.bound = result.objective;
+    } else if (status == kHighsModelStatusIterationLimit || status == kHighsModelStatusSolutionLimit) {
+        result.status = lp_status::limit;
+        result.bound = worst;
+        HighsInt found = kHighsSolutionStatusNone;
+        Highs_getIntInfoValue(highs, "primal_solution_status", &found);
+        if (found == kHighsSolutionStatusFeasible && !read_solution(highs, program, result)) {
+            return unexpected(failed("solution", "one to read"));
+        }
+        if (program.has_integers()) Highs_getDoubleInfoValue(highs, "mip_dual_bound", &result.bound);
+    } else {
+        return unexpected(failed("model status", "a solved program, and not status " + std::to_string(status)));
+    }
+    return result;
+}
+
+class highs final : public plan::lp_solver {
+public:
+    [[nodiscard]] std::string_view name() const noexcept override { return name_; }
+
+    [[nodiscard]] expected<lp_solution> solve(const linear_program& program, const lp_limits& limits,
+                                              const lp_basis* start) override {
+        if (auto checked = plan::check_program(program); !checked) return unexpected(std::move(checked.error()));
+        const highs_pointer instance{Highs_create()};
+        const bool from_start = start != nullptr && !program.has_integers();
+        if (!set_options(instance.get(), limits, from_start)) return unexpected(failed("options", "known options"));
+        if (!pass(instance.get(), program)) return unexpected(failed("program", "a program that it takes"));
+        if (from_start && !set_start(instance.get(), program, *start)) {
+            return unexpected(failed("start", "a basis of the program"));
+        }
+        if (!run(instance.get())) return unexpected(failed("run", "a solver that ends without an error"));
+        return answer_of(instance.get(), program);
+    }
+
+private:
+    /// Runs until it is known whether a program that presolve cannot tell apart is infeasible or unbounded.
+    static bool run(void* highs) {
+        if (Highs_run(highs) == kHighsStatusError) return false;
+        if (Highs_getModelStatus(highs) != kHighsModelStatusUnboundedOrInfeasible) return true;
+        Highs_clearSolver(highs);
+        return Highs_setStringOptionValue(highs, "presolve", "off") == kHighsStatusOk &&
+               Highs_run(highs) != kHighsStatusError;
+    }
+
+    std::string name_ = std::string{"HiGHS "} + Highs_version();
+};
+
+} // namespace
+
+std::unique_ptr<plan::lp_solver> make_highs() { return std::make_unique<highs>(); }
+
+} // namespace vgpualloc::solver

@@ -1,0 +1,285 @@
+#include "vgpualloc/plan/device_packing.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "vgpualloc/core/config.hpp"
+
+namespace vgpualloc::plan {
+
+namespace {
+
+constexpr std::size_t dimensions_max = 4;
+constexpr std::int32_t left_idle = -1;
+
+error refused_packing(error_code code, std::string field, std::string what) {
+    return {
+        .code = code, .where = "device packing", .field = std::move(field), .value = "", .expected = std::move(what)};
+}
+
+error too_many_patterns(std::size_t patterns_max) {
+    return refused_packing(error_code::unsupported, "patterns",
+                           "at most " + std::to_string(patterns_max) + " ways to fill one device");
+}
+
+/// The pattern of counts by part.
+device_pattern pattern_of(const std::vector<std::int64_t>& counts) {
+    device_pattern result;
+    for (std::size_t part = 0; part < counts.size(); ++part) {
+        if (counts[part] > 0) result.push_back({.part = static_cast<std::uint32_t>(part), .count = counts[part]});
+    }
+    return result;
+}
+
+} // namespace
+
+expected<knapsack_packing> knapsack_packing::make(const amounts& capacity, const std::vector<amounts>& needs,
+                                                  std::size_t cells_max) {
+    const std::size_t dimensions = capacity.size();
+    if (dimensions == 0 || dimensions > dimensions_max || std::ranges::any_of(capacity, [](auto c) { return c < 0; })) {
+        return unexpected(refused_packing(error_code::malformed, "capacity", "one to four amounts, none below 0"));
+    }
+    knapsack_packing result;
+    result.parts_ = needs.size();
+    result.steps_.assign(dimensions, 0);
+    for (const amounts& need : needs) {
+        const bool well_formed = need.size() == dimensions &&
+                                 std::ranges::none_of(need, [](auto n) { return n < 0; }) &&
+                                 std::ranges::any_of(need, [](auto n) { return n > 0; });
+        if (!well_formed) {
+            return unexpected(
+                refused_packing(error_code::malformed, "needs", "an amount for each dimension, one of them above 0"));
+        }
+        for (std::size_t d = 0; d < dimensions; ++d) result.steps_[d] = std::gcd(result.steps_[d], need[d]);
+    }
+    result.cells_ = 1;
+    for (std::size_t d = 0; d < dimensions; ++d) {
+        if (result.steps_[d] == 0) result.steps_[d] = std::max<std::int64_t>(capacity[d], 1);
+        result.capacity_.push_back(capacity[d] / result.steps_[d]);
+        const auto states = static_cast<std::size_t>(result.capacity_[d]) + 1;
+        if (states > cells_max / result.cells_) {
+            return unexpected(refused_packing(error_code::unsupported, "capacity",
+                                              "at most " + std::to_string(cells_max) + " states of what is left"));
+        }
+        result.cells_ *= states;
+    }
+    result.strides_.assign(dimensions, 1);
+    for (std::size_t d = dimensions - 1; d > 0; --d) {
+        result.strides_[d - 1] = result.strides_[d] * (result.capacity_[d] + 1);
+    }
+    std::vector<std::pair<amounts, std::uint32_t>> by_size;
+    for (std::size_t part = 0; part < needs.size(); ++part) {
+        amounts need = needs[part];
+        for (std::size_t d = 0; d < dimensions; ++d) need[d] /= result.steps_[d];
+        by_size.emplace_back(std::move(need), static_cast<std::uint32_t>(part));
+    }
+    std::ranges::sort(by_size);
+    for (auto& [need, part] : by_size) {
+        if (result.sizes_.empty() || result.sizes_.back().need != need) {
+            const auto offset = std::inner_product(need.begin(), need.end(), result.strides_.begin(), std::int64_t{0});
+            result.sizes_.push_back({.need = need, .offset = static_cast<std::size_t>(offset), .parts = {}});
+        }
+        result.sizes_.back().parts.push_back(part);
+    }
+    return result;
+}
+
+std::vector<knapsack_packing::dear_part> knapsack_packing::dear_parts(std::span<const double> worth) const {
+    VGA_ASSERT(worth.size() == parts_, "every part has a worth");
+    std::vector<dear_part> result;
+    for (const size_class& size : sizes_) {
+        dear_part dearest{.size = &size};
+        for (const std::uint32_t part : size.parts) {
+            if (worth[part] > dearest.worth) dearest = {.worth = worth[part], .part = part, .size = &size};
+        }
+        if (dearest.worth > 0.0) result.push_back(dearest);
+    }
+    return result;
+}
+
+knapsack_packing::table knapsack_packing::fill(const std::vector<dear_part>& parts) const {
+    table result{.worth = std::vector<double>(cells_), .taken = std::vector<std::int32_t>(cells_, left_idle)};
+    const std::size_t dimensions = capacity_.size();
+    amounts rest(dimensions);
+    for (std::size_t cell = 0; cell < cells_; ++cell) {
+        double best_worth = 0.0;
+        std::int32_t taken = left_idle;
+        for (std::size_t d = 0; d < dimensions; ++d) {
+            if (rest[d] > 0)
+                best_worth = std::max(best_worth, result.worth[cell - static_cast<std::size_t>(strides_[d])]);
+        }
+        for (std::size_t i = 0; i < parts.size(); ++i) {
+            const amounts& need = parts[i].size->need;
+            if (!std::equal(need.begin(), need.end(), rest.begin(), [](auto n, auto left) { return n <= left; }))
+                continue;
+            const double with = result.worth[cell - parts[i].size->offset] + parts[i].worth;
+            if (with > best_worth) {
+                best_worth = with;
+                taken = static_cast<std::int32_t>(i);
+            }
+        }
+        result.worth[cell] = best_worth;
+        result.taken[cell] = taken;
+        for (std::size_t d = dimensions; d-- > 0;) {
+            if (++rest[d] <= capacity_[d]) break;
+            rest[d] = 0;
+        }
+    }
+    return result;
+}
+
+worthy_pattern knapsack_packing::best(std::span<const double> worth) const {
+    const std::vector<dear_part> dear = dear_parts(worth);
+    const table filled = fill(dear);
+    std::vector<std::int64_t> counts(parts_, 0);
+    std::size_t cell = cells_ - 1;
+    amounts rest = capacity_;
+    while (filled.worth[cell] > 0.0) {
+        const std::int32_t taken = filled.taken[cell];
+        if (taken != left_idle) {
+            const dear_part& part = dear[static_cast<std::size_t>(taken)];
+            ++counts[part.part];
+            cell -= part.size->offset;
+            for (std::size_t d = 0; d < rest.size(); ++d) rest[d] -= part.size->need[d];
+            continue;
+        }
+        std::size_t idle = 0; // a dimension of which a unit less is worth as much
+        while (rest[idle] == 0 || filled.worth[cell - static_cast<std::size_t>(strides_[idle])] < filled.worth[cell]) {
+            ++idle;
+        }
+        cell -= static_cast<std::size_t>(strides_[idle]);
+        --rest[idle];
+    }
+    return {.worth = filled.worth.back(), .parts = pattern_of(counts)};
+}
+
+std::vector<double> knapsack_packing::worth_of_rests(std::span<const double> worth) const {
+    return fill(dear_parts(worth)).worth;
+}
+
+std::size_t knapsack_packing::position_of(const amounts& rest) const {
+    VGA_ASSERT(rest.size() == capacity_.size(), "a rest has an amount for each dimension");
+    std::int64_t position = 0;
+    for (std::size_t d = 0; d < rest.size(); ++d) {
+        position += std::clamp<std::int64_t>(rest[d] / steps_[d], 0, capacity_[d]) * strides_[d];
+    }
+    return static_cast<std::size_t>(position);
+}
+
+expected<std::vector<device_pattern>> knapsack_packing::enumerate(std::span<const std::int64_t> most,
+                                                                  std::size_t patterns_max) const {
+    VGA_ASSERT(most.size() == parts_, "every part has a limit");
+    std::vector<const amounts*> needs(parts_);
+    for (const size_class& size : sizes_) {
+        for (const std::uint32_t part : size.parts) needs[part] = &size.need;
+    }
+    std::vector<device_pattern> result;
+    std::vector<std::int64_t> counts(parts_, 0);
+    amounts rest = capacity_;
+    const auto change = [&](std::size_t part, std::int64_t by) {
+        counts[part] += by;
+        for (std::size_t d = 0; d < rest.size(); ++d) rest[d] -= by * (*needs[part])[d];
+    };
+    const auto fits_once_more = [&](std::size_t part) {
+        const auto covers = [](auto need, auto left) { return need <= left; };
+        return counts[part] < most[part] && std::equal(needs[part]->begin(), needs[part]->end(), rest.begin(), covers);
+    };
+    // Counts from the first part to the last, like the digits of a number whose first digit changes fastest.
+    while (true) {
+        std::size_t part = 0;
+        while (part < parts_ && !fits_once_more(part)) {
+            change(part, -counts[part]);
+            ++part;
+        }
+        if (part == parts_) return result;
+        change(part, 1);
+        if (result.size() == patterns_max) return unexpected(too_many_patterns(patterns_max));
+        result.push_back(pattern_of(counts));
+    }
+}
+
+expected<layout_packing> layout_packing::make(std::vector<layout> layouts,
+                                              std::vector<std::vector<std::uint32_t>> kinds_of) {
+    const bool well_formed = !layouts.empty() && std::ranges::all_of(layouts, [&](const layout& places) {
+        return places.size() == layouts.front().size() && std::ranges::all_of(places, [](auto p) { return p >= 0; });
+    });
+    if (!well_formed) {
+        return unexpected(refused_packing(error_code::malformed, "layouts", "one or more, each with places by kind"));
+    }
+    for (const std::vector<std::uint32_t>& kinds : kinds_of) {
+        if (std::ranges::any_of(kinds, [&](std::uint32_t kind) { return kind >= layouts.front().size(); })) {
+            return unexpected(refused_packing(error_code::malformed, "kinds", "kinds of places of the layouts"));
+        }
+    }
+    layout_packing result;
+    result.layouts_ = std::move(layouts);
+    result.kinds_of_ = std::move(kinds_of);
+    return result;
+}
+
+worthy_pattern layout_packing::best(std::span<const double> worth) const {
+    VGA_ASSERT(worth.size() == kinds_of_.size(), "every part has a worth");
+    const std::size_t kinds = layouts_.front().size();
+    std::vector<double> dearest(kinds, 0.0);
+    std::vector<std::size_t> part_of(kinds, 0);
+    for (std::size_t part = 0; part < kinds_of_.size(); ++part) {
+        for (const std::uint32_t kind : kinds_of_[part]) {
+            if (worth[part] > dearest[kind]) {
+                dearest[kind] = worth[part];
+                part_of[kind] = part;
+            }
+        }
+    }
+    double best_worth = 0.0;
+    const layout* best_layout = nullptr;
+    for (const layout& places : layouts_) {
+        double sum = 0.0;
+        for (std::size_t kind = 0; kind < kinds; ++kind) sum += static_cast<double>(places[kind]) * dearest[kind];
+        if (sum > best_worth) {
+            best_worth = sum;
+            best_layout = &places;
+        }
+    }
+    if (best_layout == nullptr) return {};
+    std::vector<std::int64_t> counts(kinds_of_.size(), 0);
+    for (std::size_t kind = 0; kind < kinds; ++kind) {
+        if (dearest[kind] > 0.0) counts[part_of[kind]] += (*best_layout)[kind];
+    }
+    return {.worth = best_worth, .parts = pattern_of(counts)};
+}
+
+expected<std::vector<device_pattern>> layout_packing::enumerate(std::span<const std::int64_t> most,
+                                                                std::size_t patterns_max) const {
+    VGA_ASSERT(most.size() == kinds_of_.size(), "every part has a limit");
+    // One part more at a time, each in a place of any of its kinds: what is left of a layout goes with the counts.
+    using filling = std::pair<std::vector<std::int64_t>, layout>;
+    std::set<std::vector<std::int64_t>> counts_seen;
+    std::set<filling> seen;
+    std::vector<filling> open;
+    for (const layout& places : layouts_) open.emplace_back(std::vector<std::int64_t>(kinds_of_.size(), 0), places);
+    while (!open.empty()) {
+        const filling from = std::move(open.back());
+        open.pop_back();
+        for (std::size_t part = 0; part < kinds_of_.size(); ++part) {
+            if (from.first[part] >= most[part]) continue;
+            for (const std::uint32_t kind : kinds_of_[part]) {
+                if (from.second[kind] == 0) continue;
+                filling with = from;
+                ++with.first[part];
+                --with.second[kind];
+                if (!seen.insert(with).second) continue;
+                counts_seen.insert(with.first);
+                if (counts_seen.size() > patterns_max) return unexpected(too_many_patterns(patterns_max));
+                open.push_back(std::move(with));
+            }
+        }
+    }
+    std::vector<device_pattern> result;
+    for (const std::vector<std::int64_t>& counts : counts_seen) result.push_back(pattern_of(counts));
+    return result;
+}
+
+} // namespace vgpualloc::plan
