@@ -47,8 +47,7 @@ error bad(error_code code, const std::string& option, const std::string& value, 
 }
 
 vgpualloc::ticks ticks_of(double seconds, double per = 1.0) {
-    return vgpualloc::ticks{
-        std::llround(seconds * static_cast<double>(vgpualloc::ticks_per_second.count()) / per)};
+    return vgpualloc::ticks{std::llround(seconds * static_cast<double>(vgpualloc::ticks_per_second.count()) / per)};
 }
 
 expected<void> read_options(options& chosen) {
@@ -73,7 +72,9 @@ expected<void> read_options(options& chosen) {
 
 /// The pod that waits under that name.
 expected<kube::snapshot_pod> pending_pod(const kube::snapshot& state, const std::string& name) {
-    const auto is_named = [&name](const kube::snapshot_pod& pod) { return name == pod.full_name() || name == pod.name; };
+    const auto is_named = [&name](const kube::snapshot_pod& pod) {
+        return name == pod.full_name() || name == pod.name;
+    };
     std::vector<const kube::snapshot_pod*> matches;
     std::vector<std::string> names;
     for (const kube::snapshot_pod& pod : state.pending) {

@@ -224,7 +224,7 @@ private:
     }
 
     bool keep_if_better(const final_places& finals, std::int64_t hops_max) {
-        auto moves = order_of(*start_, finals, hops_max);
+        auto moves = order_moves(*start_, finals, hops_max);
         if (!moves) return false;
         candidate_plan found{.planned = {.moves = *std::move(moves), .where = finals.at(on_.blocked())}, .cost = {}};
         found.cost = cost_of_moves(on_.book().nodes(), found.planned, *costs_);

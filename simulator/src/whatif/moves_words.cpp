@@ -16,7 +16,9 @@ double seconds(vgpualloc::ticks time) {
     return static_cast<double>(time.count()) / static_cast<double>(vgpualloc::ticks_per_second.count());
 }
 
-std::string counted(std::int64_t count, const char* one) { return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s"); }
+std::string counted(std::int64_t count, const char* one) {
+    return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
+}
 
 const char* unit_name(const moves_answer& answered) {
     return *answered.emptied_unit == plan::emptied_unit::device ? "device" : "node";
@@ -80,10 +82,11 @@ std::string moves_text(const moves_answer& answered) {
                                    share_words(answered.where->shares)));
     }
     if (!answered.moves.empty()) {
-        add_line(text, fmt::format("cost: {:.1f} device-seconds of downtime, {:.1f} s of copying, if a move takes {:.1f} s "
-                                   "and {:.1f} s per GiB",
-                                   seconds(answered.cost.downtime), seconds(answered.cost.copy),
-                                   seconds(answered.costs.downtime_per_move), seconds(answered.costs.copy_per_mib * 1024)));
+        add_line(text,
+                 fmt::format("cost: {:.1f} device-seconds of downtime, {:.1f} s of copying, if a move takes {:.1f} s "
+                             "and {:.1f} s per GiB",
+                             seconds(answered.cost.downtime), seconds(answered.cost.copy),
+                             seconds(answered.costs.downtime_per_move), seconds(answered.costs.copy_per_mib * 1024)));
     }
     add_line(text, fmt::format("planned in {:.1f} ms, {}", answered.plan_s * 1000, counted(answered.steps, "step")));
     if (!answered.warnings.empty()) {

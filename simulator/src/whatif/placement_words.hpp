@@ -14,8 +14,7 @@ namespace vgpusim::whatif {
 void add_line(std::string& text, std::string_view line);
 
 /// A placement with the names and numbers that its node and devices have outside.
-[[nodiscard]] placed_pods describe_placement(const vgpualloc::kube::snapshot& state,
-                                             const vgpualloc::placement& where);
+[[nodiscard]] placed_pods describe_placement(const vgpualloc::kube::snapshot& state, const vgpualloc::placement& where);
 
 /// "GPU-a1 slice 3000 MiB, compute not limited; GPU-a2 …", or "no device".
 [[nodiscard]] std::string share_words(const std::vector<vgpualloc::explaining::explained_share>& shares);

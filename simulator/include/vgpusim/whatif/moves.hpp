@@ -18,9 +18,9 @@ namespace vgpusim::whatif {
 /// Which pods may move: those that run, that somebody makes again elsewhere when they are deleted (a controller that is
 /// no DaemonSet and no kubelet), whose request can be read, and that are not being deleted.
 struct mobility {
-    std::vector<std::string> namespaces_kept{};                    ///< whose pods stay
-    std::vector<std::pair<std::string, std::string>> labels{};     ///< that a pod has to have, all of them
-    bool without_controller = false;                               ///< pods that nobody makes again move as well
+    std::vector<std::string> namespaces_kept{};                ///< whose pods stay
+    std::vector<std::pair<std::string, std::string>> labels{}; ///< that a pod has to have, all of them
+    bool without_controller = false;                           ///< pods that nobody makes again move as well
 };
 
 struct moves_question {
