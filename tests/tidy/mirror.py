@@ -32,6 +32,7 @@ HOLDS = {
     "tests/unit/simulator/outputs/queue_figures_test.cpp": ["vgpusim/outputs/rows"],
     # needs a solver
     "tests/unit/solver/packing_lp_test.cpp": ["plan/packing_lp"],
+    "tests/unit/plan/defragment_test.cpp": ["plan/move_plan"],
     # the small vocabulary of one folder, in one file
     "tests/unit/core/vocabulary_test.cpp": [
         "core/config", "core/error", "core/expected", "core/hash", "core/ids", "core/units", "version", "vgpualloc"],
