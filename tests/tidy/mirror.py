@@ -32,6 +32,7 @@ HOLDS = {
     "tests/unit/simulator/outputs/queue_figures_test.cpp": ["vgpusim/outputs/rows"],
     # needs a solver
     "tests/unit/solver/packing_lp_test.cpp": ["plan/packing_lp"],
+    "tests/unit/plan/defragment_test.cpp": ["plan/move_plan"],
     # the small vocabulary of one folder, in one file
     "tests/unit/core/vocabulary_test.cpp": [
         "core/config", "core/error", "core/expected", "core/hash", "core/ids", "core/units", "version", "vgpualloc"],
@@ -67,6 +68,7 @@ HOLDS = {
     "tests/unit/compat/volcano_vgpu_test.cpp": ["compat/volcano/vgpu"],
     # what users see of these is compared byte for byte on the command line
     "tests/cli/catalog_test.py": ["explain/catalog"],
+    "tests/cli/plan_test.py": ["vgpusim/whatif/moves"],
     "tests/cli/validate_test.py": ["explain/validate"],
     "tests/cli/explain_test.py": ["explain/words", "kube/annotations", "kube/cluster_objects"],
     "tests/cli/explain_nodes_test.py": ["explain/hami", "explain/not_considered", "policy/hami"],
