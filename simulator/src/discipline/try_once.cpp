@@ -5,10 +5,11 @@
 namespace vgpusim {
 
 void try_once::pass(simulation& run) {
-    for (const std::uint32_t job : arrived_) {
+    tried_.swap(arrived_); // a job whose moves came to nothing is tried again, in the next pass
+    for (const std::uint32_t job : tried_) {
         if (run.try_start(job) != start_result::started) run.give_up(job);
     }
-    arrived_.clear();
+    tried_.clear();
 }
 
 } // namespace vgpusim

@@ -39,7 +39,7 @@ simulation::simulation(const simulation_input& input, vgpualloc::ledger& book, v
         requests_.push_back(*known);
     }
     result_.pods.resize(input.pods.size());
-    if (keeps_times(input, rules)) result_.times.resize(input.pods.size());
+    if (keeps_times(input, rules) || options_.moves.planner != nullptr) result_.times.resize(input.pods.size());
     if (!input.jobs.empty() || quotas_.limits()) members_live_.resize(jobs_.count());
     if (!input.jobs.empty()) members_here_.resize(jobs_.count());
     for (std::size_t i = 0; i < book.nodes().nodes.size(); ++i) update_node(node_index{i});
@@ -177,7 +177,7 @@ start_result simulation::start_single(std::uint32_t job, const approval* approve
         result = start_pod(pod, *approve);
     } else if (const auto placed = place(pod)) {
         begin({.pod = pod, .booking = placed->booking.slot}, provide_instances(*placed));
-    } else {
+    } else if (!make_room(pod)) {
         result = start_result::does_not_fit;
     }
     if (result != start_result::started) ++waiting_;
@@ -301,6 +301,7 @@ void simulation::begin(const member& started, ticks time) {
     const std::uint32_t pod = started.pod;
     const node_index where = ledger_->bookings()[started.booking].where.node;
     pod_outcome& outcome = result_.pods[pod];
+    tokens_ = std::min(options_.moves.tokens_max, tokens_ + options_.moves.per_accepted);
     if (outcome.booking == no_booking) {
         ++result_.placed;
     } else if (ledger_->bookings()[outcome.booking].where.node != where) {
@@ -322,9 +323,10 @@ void simulation::begin(const member& started, ticks time) {
     times.begun = time;
     times.failed = false;
     ++times.starts;
+    times.delayed = {};
     if (!times.has_run) times.start = times.begun;
     if (const auto& duration = input_->pods[pod].duration) {
-        queue_.push(times.begun + *duration, event_class::finish, pod, times.starts);
+        queue_.push(times.begun + *duration, event_class::finish, pod, times.round());
     }
     const ticks estimate = jobs_.estimate(jobs_.job_of(pod));
     discipline_->on_start(pod, estimate == ticks::max() ? estimate : times.begun + estimate, *this);
@@ -381,8 +383,8 @@ rejection_code simulation::why_never(std::uint32_t job) {
 
 bool simulation::is_stale(const event& happening) const noexcept {
     if (happening.what == event_class::crash) return !ledger_->is_live(pod_id{input_->crashes[happening.subject].pod});
-    return happening.what == event_class::finish &&
-           (!ledger_->is_live(pod_id{happening.subject}) || result_.times[happening.subject].starts != happening.round);
+    return happening.what == event_class::finish && (!ledger_->is_live(pod_id{happening.subject}) ||
+                                                     result_.times[happening.subject].round() != happening.round);
 }
 
 bool simulation::is_over() const noexcept {
@@ -401,6 +403,8 @@ void simulation::handle(const event& happening) {
     hold(happening.time);
     if (happening.what == event_class::finish) {
         finish(happening.subject);
+    } else if (happening.what == event_class::moved) {
+        end_move(happening.subject, happening.round);
     } else if (happening.what == event_class::node_added) {
         change_cluster({.time = now_, .what = cluster_change::resumes, .node = node_index{happening.subject}});
     } else if (happening.what == event_class::crash) {

@@ -12,14 +12,15 @@ using vgpualloc::ticks;
 
 /// The pod's booking ends, for whatever reason.
 void simulation::end_pod(std::uint32_t pod) {
-    const node_index where = ledger_->booking_of(pod_id{pod}).where.node;
+    const vgpualloc::placement where = ledger_->booking_of(pod_id{pod}).where;
     if (!result_.times.empty() && now_ >= result_.times[pod].begun) result_.times[pod].has_run = true;
     discipline_->on_end(pod, *this);
     if (options_.decides != nullptr) options_.decides->release(pod);
     ledger_->release(pod_id{pod});
     served_milli_ -= input_->requested[input_->pods[pod].request].count();
     --running_;
-    update_node(where);
+    update_node(where.node);
+    if (!active_plans_.empty()) end_in_plans(pod, where);
     capacity_freed_ = true;
     pass_due_ = true;
     if (members_live_.empty()) return;
@@ -80,6 +81,7 @@ void simulation::stop_pods(std::span<const std::uint32_t> pods) {
 }
 
 void simulation::change_cluster(const cluster_event& change) {
+    drop_all_plans();
     if (change.what == cluster_change::stops) stop_pods(running_on(*ledger_, change.node, change.device));
     service_.apply(change);
     update_node(change.node);

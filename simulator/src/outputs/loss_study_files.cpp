@@ -123,7 +123,7 @@ document json_of(const loss_study& study, const loss_difference& of) {
 
 document json_of_config(const loss_study& study) {
     document config;
-    for (const auto& [key, value] : effective(study.run)) {
+    for (const auto& [key, value] : shown_settings(study.run)) {
         if (key == "out" || key == "pods" || key == "policy" || key == "offered_load" || key == "seed") continue;
         config[key] = value;
     }

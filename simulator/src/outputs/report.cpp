@@ -229,7 +229,7 @@ vgpureport::report_run describe(const run_record& record, const loaded_input& lo
     if (record.has_queue) show_queue(shown, record, loaded.input);
     show_devices(shown, record);
     if (record.pods_leave) shown.shown_at = record.result.peak.state.time;
-    shown.facts = effective(record.config);
+    shown.facts = shown_settings(record.config);
     for (auto& [key, value] : shown.facts) {
         if (key == "device_policy" && value.empty()) value = "same";
     }

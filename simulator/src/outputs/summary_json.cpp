@@ -124,6 +124,15 @@ void add_devices(document& summary, const run_record& record) {
     }
 }
 
+document json_of(const move_figures& moves) {
+    return document::map({{"planned", moves.planned},
+                          {"dropped", moves.dropped},
+                          {"done", moves.done},
+                          {"pods_moved", moves.pods_moved},
+                          {"downtime_s", moves.downtime_s},
+                          {"copy_s", moves.copy_s}});
+}
+
 document json_of(const disturbances& disturbed) {
     return document::map({{"preemptions", disturbed.preemptions},
                           {"migrations", disturbed.migrations},
@@ -144,7 +153,7 @@ std::string summary_json(const run_record& record, const loaded_input& loaded, c
         if (!file.sha256.empty()) input["sha256"] = file.sha256;
     }
     document config;
-    for (const auto& [key, value] : effective(record.config)) {
+    for (const auto& [key, value] : shown_settings(record.config)) {
         // What is written, and where, is not part of what the run does.
         if (key != "out" && key != "trace") config[key] = value;
     }
@@ -201,6 +210,7 @@ std::string summary_json(const run_record& record, const loaded_input& loaded, c
     }
     if (record.has_queue) add_queue(summary, record, loaded.input);
     if (!record.result.times.empty()) summary["disturbances"] = json_of(record.result.disturbed);
+    if (record.config.defragment != "never") summary["moves"] = json_of(record.result.moves);
     if (record.config.skip_bad_rows) summary["skipped_rows"] = in_json(loaded.skipped);
     for (const auto& [reason, count] : loaded.left_out) {
         summary["left_out_rows"].push_back(document::map({{"reason", reason}, {"count", count}}));

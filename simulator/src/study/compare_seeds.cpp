@@ -179,7 +179,7 @@ namespace {
 
 document json_of(const seeds_comparison& comparison) {
     document config;
-    for (const auto& [key, value] : effective(comparison.config)) {
+    for (const auto& [key, value] : shown_settings(comparison.config)) {
         if (key != "policy" && key != "seed" && key != "out") config[key] = value;
     }
     document inputs = document::list();

@@ -107,6 +107,31 @@ expected<void> set_after_failure(run_config& config, std::string_view key, std::
     return {};
 }
 
+expected<void> set_defragment(run_config& config, std::string_view key, std::string_view value) {
+    if (value != "never" && value != "on_loss") return unexpected(bad_value(key, value, "never or on_loss"));
+    config.defragment = std::string{value};
+    return {};
+}
+
+expected<void> set_moves_max(run_config& config, std::string_view key, std::string_view value) {
+    std::int64_t parsed = 0;
+    constexpr std::int64_t moves_max = 16;
+    if (!parse_whole(value, parsed) || parsed < 1 || parsed > moves_max) {
+        return unexpected(bad_value(key, value, "a whole number of moves from 1 to 16"));
+    }
+    config.defragment_moves_max = parsed;
+    return {};
+}
+
+expected<void> set_share(run_config& config, std::string_view key, std::string_view value) {
+    double parsed = 0.0;
+    if (!parse_whole(value, parsed) || !(parsed >= 0.0 && parsed <= 1.0)) {
+        return unexpected(bad_value(key, value, "a fraction from 0 to 1"));
+    }
+    config.defragment_share = parsed;
+    return {};
+}
+
 expected<void> set_discipline(run_config& config, std::string_view, std::string_view value) {
     const auto known = find_discipline(value);
     if (!known) return unexpected(known.error());
@@ -162,6 +187,19 @@ const std::array config_keys{
     config_key{.name = "layout_change_s",
                .set = set_seconds<&run_config::layout_change_s>,
                .get = [](const run_config& c) { return std::to_string(c.layout_change_s); }},
+    config_key{.name = "defragment", .set = set_defragment, .get = [](const run_config& c) { return c.defragment; }},
+    config_key{.name = "defragment_moves_max",
+               .set = set_moves_max,
+               .get = [](const run_config& c) { return std::to_string(c.defragment_moves_max); }},
+    config_key{.name = "defragment_share",
+               .set = set_share,
+               .get = [](const run_config& c) { return decimal(c.defragment_share); }},
+    config_key{.name = "move_downtime_s",
+               .set = set_seconds<&run_config::move_downtime_s>,
+               .get = [](const run_config& c) { return std::to_string(c.move_downtime_s); }},
+    config_key{.name = "move_copy_s_per_gib",
+               .set = set_seconds<&run_config::move_copy_s_per_gib>,
+               .get = [](const run_config& c) { return std::to_string(c.move_copy_s_per_gib); }},
     config_key{.name = "sample_interval_s",
                .set = set_seconds<&run_config::sample_interval_s>,
                .get = [](const run_config& c) { return std::to_string(c.sample_interval_s); }},
@@ -424,6 +462,15 @@ std::vector<std::pair<std::string, std::string>> paths_of(const run_config& conf
 std::vector<std::pair<std::string, std::string>> effective(const run_config& config) {
     std::vector<std::pair<std::string, std::string>> all;
     for (const config_key& key : config_keys) all.emplace_back(key.name, key.get(config));
+    return all;
+}
+
+std::vector<std::pair<std::string, std::string>> shown_settings(const run_config& config) {
+    auto all = effective(config);
+    if (config.defragment != "never") return all;
+    std::erase_if(all, [](const auto& setting) {
+        return setting.first.starts_with("defragment") || setting.first.starts_with("move_");
+    });
     return all;
 }
 

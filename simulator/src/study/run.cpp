@@ -208,6 +208,24 @@ expected<void> check_volcano_run(const run_config& config, const simulation_inpu
     return refuse("discipline", config.discipline, "one of " + possible + " with policy compat:volcano");
 }
 
+/// Why pods cannot be moved in a run.
+expected<void> check_moves(const run_config& config, const discipline_entry& rules) {
+    const auto refuse = [&](std::string expectation) {
+        return unexpected(error{.code = error_code::unsupported,
+                                .where = "",
+                                .field = "defragment",
+                                .value = config.defragment,
+                                .expected = std::move(expectation)});
+    };
+    if (config.policy == volcano_policy) return refuse("never with policy compat:volcano, which moves nothing");
+    if (rules.only_tries) return {};
+    std::string possible;
+    for (const discipline_entry& other : all_disciplines) {
+        if (other.only_tries) possible += (possible.empty() ? "" : ", ") + std::string{other.name};
+    }
+    return refuse("never with a discipline other than " + possible + ", which plan no starts ahead");
+}
+
 } // namespace
 
 expected<run_record> replay(const run_config& config, const loaded_input& loaded, vgpualloc::cluster nodes,
@@ -260,6 +278,11 @@ expected<run_record> replay(const run_config& config, const loaded_input& loaded
     count_devices(record, loaded.input, power);
     std::unique_ptr<placer> decides;
     if (is_volcano) decides = std::make_unique<volcano_placer>(loaded.input, *record.ledger);
+    std::unique_ptr<move_planner> mover;
+    if (config.defragment == "on_loss") {
+        if (const auto checked = check_moves(config, **entry); !checked) return unexpected(checked.error());
+        mover = planner_for(**node_policy, config.defragment_moves_max);
+    }
     simulation sim{loaded.input,
                    *record.ledger,
                    alloc,
@@ -270,7 +293,11 @@ expected<run_record> replay(const run_config& config, const loaded_input& loaded
                     .on_failure = config.after_failure == "lose" ? after_failure::lose : after_failure::requeue,
                     .layout_change = config.layout_change_s * vgpualloc::ticks_per_second,
                     .power = power,
-                    .decides = decides.get()}};
+                    .decides = decides.get(),
+                    .moves = {.planner = mover.get(),
+                              .per_accepted = config.defragment_share,
+                              .downtime = config.move_downtime_s * vgpualloc::ticks_per_second,
+                              .copy_per_gib = config.move_copy_s_per_gib * vgpualloc::ticks_per_second}}};
     record.result = sim.run(tell);
     record.has_queue = rules->keeps_waiting();
     if (kept == kept_of_run::pods) return record;

@@ -18,6 +18,7 @@ public:
 
 private:
     std::vector<std::uint32_t> arrived_; ///< in this instant, in order
+    std::vector<std::uint32_t> tried_;   ///< those of the pass at hand
 };
 
 } // namespace vgpusim

@@ -12,15 +12,15 @@ namespace vgpusim {
 
 /// What happens, in the order in which events of one instant are handled: what frees capacity comes before what asks
 /// for it, and a sample sees the instant when it is over. Arrivals are not queued: they lie in order as they are.
-enum class event_class : std::uint8_t { finish, cluster, node_added, crash, arrival, sample };
+enum class event_class : std::uint8_t { finish, moved, cluster, node_added, crash, arrival, sample };
 
 struct event {
     vgpualloc::ticks time;
     event_class what = event_class::sample;
-    std::uint32_t round = 0; ///< of a finish: which start of the pod it belongs to
+    std::uint32_t round = 0; ///< of a finish: which start of the pod it belongs to; of a move: which of its plan
     std::uint64_t sequence = 0;
-    /// Of a finish the pod, of a change of the cluster the position in cluster_events, of an added node its index, of a
-    /// crash the position in crashes.
+    /// Of a finish the pod, of a move the number of its plan, of a change of the cluster the position in
+    /// cluster_events, of an added node its index, of a crash the position in crashes.
     std::uint32_t subject = 0;
 
     [[nodiscard]] bool before(const event& other) const noexcept {

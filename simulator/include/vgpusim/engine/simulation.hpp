@@ -19,6 +19,7 @@
 #include "vgpusim/engine/job_table.hpp"
 #include "vgpusim/engine/latency.hpp"
 #include "vgpusim/engine/mig_instances.hpp"
+#include "vgpusim/engine/move_planner.hpp"
 #include "vgpusim/engine/over_time.hpp"
 #include "vgpusim/engine/placer.hpp"
 #include "vgpusim/engine/quota_book.hpp"
@@ -45,6 +46,11 @@ struct pod_times {
     bool given_up = false;    ///< it will not be tried again
     bool has_run = false;     ///< it was not stopped before its MIG instances were there
     bool failed = false;      ///< a failure has stopped it, and it has not started since
+    std::uint32_t moves = 0;  ///< of this and earlier runs
+    vgpualloc::ticks delayed; ///< by the downtime of the moves of this run
+
+    /// Tells the finish of this run, with the moves so far, from others.
+    [[nodiscard]] std::uint32_t round() const noexcept { return starts + moves; }
 };
 
 /// The cluster after one event, or at one sampling time.
@@ -64,6 +70,25 @@ struct sample {
 /// What becomes of a job that a failure of its node or device, or a crash, has stopped.
 enum class after_failure : std::uint8_t { requeue, lose };
 
+/// How pods are moved for others that would be lost; without a planner none is.
+struct move_rules {
+    move_planner* planner = nullptr;
+    double per_accepted = 0.01;      ///< moves that each pod that starts allows
+    double tokens_max = 50.0;        ///< moves that may be saved up
+    vgpualloc::ticks downtime{};     ///< of a pod, per move: it runs so much longer
+    vgpualloc::ticks copy_per_gib{}; ///< while it is copied a pod has its old place and the new one
+};
+
+/// What came of them.
+struct move_figures {
+    std::int64_t planned = 0; ///< plans
+    std::int64_t dropped = 0; ///< plans that came to nothing, because something else happened first
+    std::int64_t done = 0;    ///< moves
+    std::int64_t pods_moved = 0;
+    double downtime_s = 0.0;
+    double copy_s = 0.0;
+};
+
 struct simulation_options {
     /// Time between samples; 0 = a sample after every placement, failure and finish.
     vgpualloc::ticks sample_interval{};
@@ -75,6 +100,8 @@ struct simulation_options {
     /// Decides in place of the allocator, which then only shows the state of nodes; null: the allocator decides. It
     /// needs a discipline that only tries (discipline_entry::only_tries).
     placer* decides = nullptr;
+    /// Needs a discipline that only tries.
+    move_rules moves{};
 };
 
 /// When the most was allocated; of equal moments the first.
@@ -107,6 +134,7 @@ struct simulation_result {
     allocation_peak peak;
     event_clock clock; ///< of the ledger's events
     disturbances disturbed;
+    move_figures moves;
     overcommitment given_beyond; ///< by a placer
     std::int64_t placed = 0;     ///< pods that started at least once
     std::int64_t failed = 0;     ///< pods that were given up
@@ -188,6 +216,30 @@ private:
         std::uint32_t booking = 0;
     };
 
+    /// Moves that make room for a pod, while they are carried out one after the other.
+    struct room_plan {
+        std::uint32_t number = 0;
+        std::uint32_t pod = 0; ///< that the room is for
+        vgpualloc::plan::move_plan planned;
+        std::uint32_t next = 0;              ///< the move that is under way, or the number of moves
+        std::vector<bool> gone;              ///< by move: its pod has ended first
+        std::optional<std::uint32_t> copy{}; ///< what holds the new place of the move under way
+        std::vector<std::uint32_t> holds{};  ///< what holds the places that pods have left
+    };
+    [[nodiscard]] bool make_room(std::uint32_t pod);
+    [[nodiscard]] bool is_in_a_plan(std::uint32_t pod) const noexcept;
+    [[nodiscard]] room_plan* find_plan(std::uint32_t number) noexcept;
+    [[nodiscard]] bool hold_place(room_plan& active, const vgpualloc::placement& where, bool with_host);
+    void let_go(std::uint32_t hold);
+    [[nodiscard]] vgpualloc::ticks copy_time(const vgpualloc::plan::pod_move& move);
+    void go_on(std::uint32_t number);
+    [[nodiscard]] bool relocate(room_plan& active, const vgpualloc::plan::pod_move& move);
+    void end_move(std::uint32_t number, std::uint32_t step);
+    void complete(std::uint32_t number);
+    void drop_plan(std::uint32_t number);
+    void end_in_plans(std::uint32_t pod, const vgpualloc::placement& where);
+    void drop_all_plans();
+
     [[nodiscard]] bool step();
     [[nodiscard]] bool is_over() const noexcept;
     void hold(vgpualloc::ticks until);
@@ -247,6 +299,11 @@ private:
     std::int64_t waiting_ = 0;
     std::int64_t running_ = 0;
     std::uint64_t id_generation_ = 0;
+    std::vector<room_plan> active_plans_;
+    std::uint32_t next_plan_ = 0;
+    double tokens_ = 0.0;
+    std::uint32_t holds_made_ = 0;
+    std::vector<std::uint32_t> free_holds_; ///< pods that are none of the workload's and hold nothing now
     bool pass_due_ = false;
     bool capacity_freed_ = false; ///< since late members were last tried
 

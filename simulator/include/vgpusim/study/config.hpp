@@ -33,6 +33,11 @@ struct run_config {
     std::string discipline = "try_once";
     std::string after_failure = "requeue"; ///< or "lose": of jobs whose node or device failed
     std::int64_t layout_change_s = 0;      ///< to make a MIG instance that is not there
+    std::string defragment = "never";      ///< or "on_loss": pods are moved for one that would be lost
+    std::int64_t defragment_moves_max = 3; ///< for one such pod
+    double defragment_share = 0.01;        ///< moves that every pod that starts allows
+    std::int64_t move_downtime_s = 0;      ///< of a pod that is moved
+    std::int64_t move_copy_s_per_gib = 0;  ///< while it is copied it has both places
     double tune = 0.0;
     double offered_load = 0.0; ///< 0 = the times of the trace
     std::int64_t seed = default_seed;
@@ -95,5 +100,8 @@ inline constexpr const char* arrivals_expected = "a whole number from 1 to 10000
 
 /// Every key and value as text, in a fixed order.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> effective(const run_config& config);
+
+/// The same without the keys about moves where nothing moves: what outputs show.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> shown_settings(const run_config& config);
 
 } // namespace vgpusim
