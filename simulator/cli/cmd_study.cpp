@@ -1,7 +1,12 @@
 // vgpusim study: policies x pod lists x seeds in one process.
+#include <algorithm>
 #include <charconv>
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -12,8 +17,11 @@
 #include "run_flags.hpp"
 #include "several_seeds.hpp"
 #include "vgpualloc/core/printable.hpp"
+#include "vgpusim/outputs/loss_study_files.hpp"
 #include "vgpusim/outputs/study_files.hpp"
 #include "vgpusim/study/load_study.hpp"
+#include "vgpusim/study/loss_study.hpp"
+#include "vgpusim/workload/kubernetes.hpp"
 
 namespace vgpusim::cli {
 
@@ -23,11 +31,35 @@ struct options {
     std::shared_ptr<run_flags> run = std::make_shared<run_flags>();
     std::vector<std::string> policies;
     std::vector<std::string> pods;
+    std::vector<double> loads;
+    std::optional<std::int64_t> arrivals;
     seeds_flags several;
 };
 
+/// What a command line asks for.
+struct study_plan {
+    run_config run;
+    study_lists lists;
+};
+
+/// Only the policies that flags name: those of the scenario by their names there, others as they are. What is left out
+/// is nothing that others are held against.
+void choose_policies(const std::vector<std::string>& names, study_lists& lists) {
+    std::vector<studied_policy> policies;
+    for (const std::string& name : names) {
+        const auto known = std::ranges::find(lists.policies, name, &studied_policy::name);
+        policies.push_back(known != lists.policies.end() ? *known : studied_policy{.name = name, .policy = name});
+    }
+    lists.policies = std::move(policies);
+    const auto is_left_out = [&lists](const std::string& name) {
+        return std::ranges::find(lists.policies, name, &studied_policy::name) == lists.policies.end();
+    };
+    if (is_left_out(lists.against)) lists.against.clear();
+    std::erase_if(lists.baselines, is_left_out);
+}
+
 /// The scenario, which flags override: lists that flags name are taken instead of those of the scenario.
-vgpualloc::expected<load_study> study_from(const options& chosen) {
+vgpualloc::expected<study_plan> plan_of(const options& chosen) {
     scenario read;
     if (!chosen.run->scenario.empty()) {
         auto file = read_scenario(chosen.run->scenario);
@@ -45,13 +77,15 @@ vgpualloc::expected<load_study> study_from(const options& chosen) {
         if (auto taken = set_key(read.config, key, value); !taken) return vgpualloc::unexpected(taken.error());
     }
     study_lists lists = read.study.value_or(study_lists{});
-    if (!chosen.policies.empty()) lists.policies = chosen.policies;
+    if (!chosen.policies.empty()) choose_policies(chosen.policies, lists);
     if (!chosen.pods.empty()) lists.pods = chosen.pods;
+    if (!chosen.loads.empty()) lists.loads = chosen.loads;
+    if (chosen.arrivals) lists.arrivals = chosen.arrivals;
     if (chosen.several.seeds) lists.seeds = *chosen.several.seeds;
     std::vector<named_input> inputs{{"SCENARIO", chosen.run->scenario}, {"--nodes", read.config.nodes}};
     add_inputs(inputs, "--pods", lists.pods);
     if (auto once = read_stdin_once(inputs); !once) return vgpualloc::unexpected(once.error());
-    return check_study(read.config, lists);
+    return study_plan{.run = std::move(read.config), .lists = std::move(lists)};
 }
 
 void print_table(const load_study& study, const study_results& results) {
@@ -73,8 +107,21 @@ void print_table(const load_study& study, const study_results& results) {
     fmt::print("table          {}/{}\n", vgpualloc::printable(study.run.out), study_table_name);
 }
 
-int run_the_study(const options& chosen) {
-    const auto study = study_from(chosen);
+/// Writes both files, and prints the one or what `print` shows.
+int write_study(const options& chosen, const std::string& folder, const named_texts& files,
+                const std::function<void()>& print) {
+    if (const auto written = write_texts(folder, files); !written) return report_write_failure(written.error());
+    if (chosen.run->json) {
+        fmt::print("{}", text_of(files, study_summary_name));
+    } else {
+        print();
+    }
+    return exit_done;
+}
+
+/// Replays openb lists.
+int run_load_study(const options& chosen, const study_plan& plan) {
+    const auto study = check_study(plan.run, plan.lists);
     if (!study) return report_error(study.error());
     const auto inputs = read_study(*study);
     if (!inputs) return report_error(inputs.error());
@@ -87,14 +134,54 @@ int run_the_study(const options& chosen) {
     if (!results) return report_error(results.error());
     const named_texts files{{study_table_name, study_csv(*study, *results)},
                             {study_summary_name, study_json(*study, *inputs, *results)}};
-    if (const auto written = write_texts(study->run.out, files); !written) return report_write_failure(written.error());
     print_warnings(lists);
-    if (chosen.run->json) {
-        fmt::print("{}", text_of(files, study_summary_name));
-    } else {
-        print_table(*study, *results);
+    return write_study(chosen, study->run.out, files, [&] { print_table(*study, *results); });
+}
+
+void print_loss_table(const loss_study& study, const loss_results& results) {
+    fmt::print("{:>6}  {:<28} {:>18} {:>18} {:>9}  {}\n", "load", "policy", "pods accepted %", "memory accepted %",
+               "moved %", "model");
+    for (const loss_cell& cell : loss_cells_of(study, results)) {
+        const double load = study.loads[cell.load];
+        for (std::size_t policy = 0; policy < study.policies.size(); ++policy) {
+            const auto shown = [&](std::size_t measure) {
+                const loss_values& values = cell.policies[policy][measure];
+                const auto half = values.half_95();
+                return fmt::format("{:.2f}", 100.0 * values.mean()) +
+                       (half ? fmt::format(" +- {:.2f}", 100.0 * *half) : std::string{});
+            };
+            fmt::print("{:>6}  {:<28} {:>18} {:>18} {:>9.2f}  {}\n",
+                       load > 0.0 ? fmt::format("{}", load) : std::string{"-"}, study.policies[policy].name, shown(0),
+                       shown(1), 100.0 * cell.policies[policy][2].mean(),
+                       vgpualloc::printable(study.models[cell.model]));
+        }
     }
-    return exit_done;
+    fmt::print("\nMean and 95 % interval over seeds {}. {} runs in {:.1f} s ({:.1f} CPU s, {} threads).\n",
+               study.seeds.text(), results.runs.size(), results.wall_s, results.cpu_s, results.jobs);
+    fmt::print("table          {}/{}\n", vgpualloc::printable(study.run.out), study_table_name);
+}
+
+/// Replays workload models.
+int run_loss_study_of(const options& chosen, const study_plan& plan) {
+    const auto study = check_loss_study(plan.run, plan.lists);
+    if (!study) return report_error(study.error());
+    loaded_input read;
+    for (const std::string& model : study->models) read.files.push_back({.path = model, .sha256 = {}});
+    const std::vector<std::string> names{study_table_name, study_summary_name};
+    if (const auto kept = keep_inputs(*chosen.run, study->run, read, names); !kept) return report_error(kept.error());
+    const auto results =
+        run_loss_study(*study, chosen.several.jobs, progress_bar("study", study->runs(), "runs"));
+    end_progress();
+    if (!results) return report_error(results.error());
+    const named_texts files{{study_table_name, loss_study_csv(*study, *results)},
+                            {study_summary_name, loss_study_json(*study, *results)}};
+    return write_study(chosen, study->run.out, files, [&] { print_loss_table(*study, *results); });
+}
+
+int run_the_study(const options& chosen) {
+    const auto plan = plan_of(chosen);
+    if (!plan) return report_error(plan.error());
+    return plan->run.format == model_format ? run_loss_study_of(chosen, *plan) : run_load_study(chosen, *plan);
 }
 
 } // namespace
@@ -103,7 +190,8 @@ void add_study(CLI::App& app, int& exit_code) {
     auto chosen = std::make_shared<options>();
     CLI::App* command = app.add_subcommand(
         "study",
-        "Replay openb pod lists under policies and seeds: mean and deviation at every load (docs/fgd-study.md)");
+        "Replay openb pod lists (docs/fgd-study.md) or workload models at several loads (docs/mig.md) under policies and "
+        "seeds");
     command
         ->add_option("SCENARIO", chosen->run->scenario,
                      "A scenario file (JSON) with a study, or - for standard input; flags override it")
@@ -113,6 +201,15 @@ void add_study(CLI::App& app, int& exit_code) {
         ->type_name("FILE")
         ->expected(1)
         ->take_all();
+    add_keyed_flag(*command, chosen->run, "--format", "format", "FORMAT",
+                   "openb: lists whose pods stay; model: workload models, whose pods are lost where they do not fit");
+    command->add_option("--loads", chosen->loads, "Offered loads of models, for example 0.9,1.0")
+        ->type_name("NUMBER,...")
+        ->delimiter(',')
+        ->check(CLI::Range(0.000001, 1000.0));
+    command->add_option("--arrivals", chosen->arrivals, "Arrivals of models to measure in every run")
+        ->type_name("NUMBER")
+        ->check(CLI::Range(std::int64_t{1}, arrivals_max));
     command
         ->add_option("--policy", chosen->policies,
                      "A policy (vgpusim policies), or weighted:NAME=WEIGHT,…; repeat for each")

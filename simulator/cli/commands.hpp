@@ -24,6 +24,7 @@ void add_conformance(CLI::App& app, int& exit_code);
 void add_generate(CLI::App& app, int& exit_code);
 void add_fetch(CLI::App& app, int& exit_code);
 void add_catalog(CLI::App& app, int& exit_code);
+void add_transition(CLI::App& app, int& exit_code);
 void add_validate(CLI::App& app, int& exit_code);
 void add_explain(CLI::App& app, int& exit_code);
 void add_snapshot(CLI::App& app, int& exit_code);

@@ -159,7 +159,7 @@ expected<run_plan> plan_from(const run_flags& flags) {
     if (auto once = read_stdin_once(inputs); !once) return unexpected(once.error());
     run_plan plan{.run = study.config, .baseline = std::nullopt};
     if (study.baseline.empty()) return plan;
-    plan.baseline = baseline_of(study.config, study.baseline);
+    plan.baseline = with_settings(study.config, study.baseline);
     for (const auto& [key, path] : paths_of(plan.run)) {
         if (path != vgpuformats::standard_input) continue;
         return unexpected(error{.code = error_code::unsupported,

@@ -58,7 +58,7 @@ duration_quantiles read_durations(const cursor& list) {
     return points;
 }
 
-arrival_model read_arrivals(const cursor& object) {
+arrival_model read_arrivals(const cursor& object, load_key load) {
     arrival_model arrivals;
     const cursor process = object.at("process");
     const std::string name = process.text();
@@ -69,9 +69,14 @@ arrival_model read_arrivals(const cursor& object) {
         arrivals.process = arrival_process::fixed;
         arrivals.interval = read_interval(object.at("interval_s"));
     } else if (name == "poisson") {
-        object.only({"process", "mean_interarrival_s", "hourly_weights"});
         arrivals.process = arrival_process::poisson;
-        arrivals.interval = read_interval(object.at("mean_interarrival_s"));
+        if (load == load_key::allowed && object.has("load")) {
+            object.only({"process", "load", "hourly_weights"});
+            arrivals.load = object.at("load").real(limits::load_min, limits::load_max);
+        } else {
+            object.only({"process", "mean_interarrival_s", "hourly_weights"});
+            arrivals.interval = read_interval(object.at("mean_interarrival_s"));
+        }
     } else {
         process.fail(error_code::unknown_name, "batch, fixed or poisson");
     }

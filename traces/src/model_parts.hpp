@@ -17,7 +17,9 @@ namespace vgputraces {
 [[nodiscard]] std::string read_prefix(const vgpuformats::cursor& text);
 [[nodiscard]] std::int64_t read_weight(const vgpuformats::cursor& object); ///< its key "weight"
 [[nodiscard]] duration_quantiles read_durations(const vgpuformats::cursor& list);
-[[nodiscard]] arrival_model read_arrivals(const vgpuformats::cursor& object);
+/// Where a load may be given instead of the mean interval, the interval is to be filled in from it.
+enum class load_key : bool { refused, allowed };
+[[nodiscard]] arrival_model read_arrivals(const vgpuformats::cursor& object, load_key load = load_key::refused);
 
 /// Fails `list` if nothing in it can ever be drawn.
 template <class Range, class Weight>

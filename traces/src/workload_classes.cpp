@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <tuple>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "generator_limits.hpp"
@@ -75,14 +78,32 @@ void put_amount(document& limits_of_pod, const char* resource, std::optional<std
     if (amount) limits_of_pod[resource] = *amount;
 }
 
+/// The memory of the profile that a request names, which is how pods of HAMi and Volcano ask for one.
+std::optional<std::int64_t> memory_of_profile(const cursor& request, const workload_node_kind& kind, pod_form& pod) {
+    if (!request.has("profile")) return std::nullopt;
+    if (request.has("memory_mib"))
+        request.fail_key(error_code::unsupported, "memory_mib", "either profile or memory_mib");
+    std::vector<std::string_view> names;
+    for (const auto& offer : kind.device.offers) names.push_back(offer.name);
+    const auto& offer = kind.device.offers[request.at("profile").one_of(names)];
+    pod.part = offer.name;
+    return offer.memory.count();
+}
+
 void fill_volcano(const cursor& request, const workload_node_kind& kind, pod_form& pod) {
-    allow(request, kind, {"count", "memory_mib", "memory_percent", "cores"});
+    const bool is_mig = kind.mode == "mig";
+    if (is_mig) {
+        allow(request, kind, {"count", "memory_mib", "profile"});
+    } else {
+        allow(request, kind, {"count", "memory_mib", "memory_percent", "cores"});
+    }
     pod.limits["volcano.sh/vgpu-number"] = count_of(request);
     put_amount(pod.limits, "volcano.sh/vgpu-memory", request.maybe_integer("memory_mib", memory_range));
     put_amount(pod.limits, "volcano.sh/vgpu-memory-percentage", request.maybe_integer("memory_percent", {1, 100}));
     put_amount(pod.limits, "volcano.sh/vgpu-cores", request.maybe_integer("cores", {1, 100}));
-    pod.annotations["volcano.sh/vgpu-mode"] = kind.mode == "mps" ? "mps" : "hami-core";
+    pod.annotations["volcano.sh/vgpu-mode"] = is_mig ? "mig" : kind.mode == "mps" ? "mps" : "hami-core";
     pod.scheduler = "volcano";
+    if (is_mig) put_amount(pod.limits, "volcano.sh/vgpu-memory", memory_of_profile(request, kind, pod));
 }
 
 void fill_hami(const cursor& request, const workload_node_kind& kind, pod_form& pod) {
@@ -97,14 +118,7 @@ void fill_hami(const cursor& request, const workload_node_kind& kind, pod_form& 
     put_amount(pod.limits, "nvidia.com/gpumem-percentage", request.maybe_integer("memory_percent", {1, 100}));
     put_amount(pod.limits, "nvidia.com/gpucores", request.maybe_integer("cores", {1, 100}));
     pod.annotations["nvidia.com/vgpu-mode"] = is_mig ? "mig" : kind.mode == "mps" ? "mps" : "hami-core";
-    if (!is_mig || !request.has("profile")) return;
-    if (request.has("memory_mib"))
-        request.fail_key(error_code::unsupported, "memory_mib", "either profile or memory_mib");
-    std::vector<std::string_view> names;
-    for (const auto& offer : kind.device.offers) names.push_back(offer.name);
-    const auto& offer = kind.device.offers[request.at("profile").one_of(names)];
-    pod.limits["nvidia.com/gpumem"] = offer.memory.count(); // HAMi's pods name profiles by their memory
-    pod.part = offer.name;
+    if (is_mig) put_amount(pod.limits, "nvidia.com/gpumem", memory_of_profile(request, kind, pod));
 }
 
 void fill_npu(const cursor& request, const workload_node_kind& kind, pod_form& pod) {
@@ -224,6 +238,54 @@ std::string part_given(const vgpualloc::kube::snapshot& sample, const vgpualloc:
     return {};
 }
 
+/// What an instance takes of the GPU: memory slices and compute slices.
+device_parts share_of(const vgpualloc::mig_model& gpu, const vgpualloc::mig_profile& profile) {
+    return {.memory = device_parts::parts_of(profile.size.count(), gpu.units.count()),
+            .compute = device_parts::parts_of(profile.compute_slices.count(), gpu.compute_slices.count())};
+}
+
+/// What a part takes of a device of that kind.
+device_parts share_of(const device_spec& spec, const vgpualloc::partition& part, const vgpualloc::mig_catalog& gpus) {
+    const auto described = spec.mode->describe(spec, part);
+    if (std::holds_alternative<vgpualloc::mig_instance>(part)) {
+        const auto gpu = vgpualloc::find_model(gpus, spec.model);
+        const auto profile =
+            gpu ? vgpualloc::find_profile(**gpu, described.name)
+                : vgpualloc::expected<const vgpualloc::mig_profile*>{vgpualloc::unexpected(std::move(gpu).error())};
+        if (profile) return share_of(**gpu, **profile);
+    }
+    return {.memory = device_parts::parts_of(described.memory.count(), spec.memory.count()),
+            .compute = device_parts::parts_of(described.cores.count(), spec.cores.count())};
+}
+
+/// What one device's worth of a request takes of the smallest kind of device that serves it when idle. A request that
+/// none serves counts as a whole device.
+device_parts share_on_smallest(const vgpualloc::device_request& request, const class_checker& checker) {
+    const device_spec* smallest = nullptr;
+    device_parts result{.memory = device_parts::whole, .compute = device_parts::whole};
+    for (const device_spec& spec : checker.sample.nodes().kinds) {
+        const bool is_smaller =
+            smallest == nullptr || std::tie(spec.memory, spec.cores) < std::tie(smallest->memory, smallest->cores);
+        const auto refusal = vgpualloc::why_not(spec, {}, vgpualloc::service_state::in_service, request);
+        if (!is_smaller || refusal.code != vgpualloc::rejection_code::none) continue;
+        std::vector<vgpualloc::partition> parts;
+        spec.mode->candidates(spec, {}, request, parts);
+        if (parts.empty()) continue;
+        smallest = &spec;
+        result = share_of(spec, parts.front(), checker.gpus);
+    }
+    return result;
+}
+
+/// What a pod for each of these requests takes.
+device_parts shares_of(const vgpualloc::pod_request& pod, const class_checker& checker) {
+    device_parts sum;
+    for (const auto& container : pod.containers) {
+        if (container.count > 0) sum += share_on_smallest(container, checker).times(container.count);
+    }
+    return sum;
+}
+
 /// Reads a manifest back. The error names the entry of the model, and what of the manifest is wrong.
 std::vector<vgpualloc::kube::manifest> read_back(const cursor& entry, const document& manifest,
                                                  const class_checker& checker,
@@ -267,7 +329,20 @@ void read_short_form(const cursor& object, const class_checker& checker, workloa
     if (object.failed()) return;
     std::vector<vgpualloc::pod_request> requests;
     const cursor entry = object.has("request") ? object.at("request") : object;
-    if (read_back(entry, result.manifest, checker, requests).empty() || part.empty()) return;
+    if (read_back(entry, result.manifest, checker, requests).empty()) return;
+    const bool is_profile = kind != nullptr && kind->mode == "mig" && !part.empty();
+    if (is_profile && kind->dialect == "volcano_vgpu") { // gets what the groups have for the profile's memory
+        const auto gpu = vgpualloc::find_model(checker.gpus, kind->device.model);
+        const auto profile = vgpualloc::find_profile(**gpu, part);
+        result.demand.share += share_of(**gpu, **profile).times(requests.front().containers.front().count);
+        return;
+    }
+    if (is_profile && checker.profiles == profile_wish::by_name) {
+        result.demand.profile = part;
+        requests.front().containers.front().profile = part;
+    }
+    result.demand.share = shares_of(requests.front(), checker);
+    if (part.empty()) return;
     const std::string given = part_given(checker.sample, requests.front().containers.front(), kind->mode);
     if (given == part) return;
     entry.at(kind->mode == "mig" ? "profile" : "template")
@@ -285,6 +360,9 @@ void read_manifest(const cursor& object, const class_checker& checker, workload_
     std::vector<vgpualloc::pod_request> requests;
     const auto objects = read_back(entry, result.manifest, checker, requests);
     if (objects.empty()) return entry.fail(error_code::malformed, "one Kubernetes object");
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        result.demand.share += shares_of(requests[i], checker).times(objects[i].replicas);
+    }
     result.name = objects.front().name.substr(0, objects.front().name.find('/'));
     const auto differs = [&](const auto& other) { return other.name.substr(0, other.name.find('/')) != result.name; };
     if (std::ranges::any_of(objects, differs)) entry.fail(error_code::unsupported, "one object, and no list");

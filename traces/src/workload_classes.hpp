@@ -7,10 +7,12 @@
 #include <string>
 #include <utility>
 
+#include "vgpualloc/catalog/mig.hpp"
 #include "vgpualloc/kube/snapshot.hpp"
 #include "vgpuformats/cursor.hpp"
 #include "vgpuformats/document.hpp"
 #include "vgputraces/generator.hpp"
+#include "vgputraces/workload_model.hpp"
 #include "vgputraces/workload_nodes.hpp"
 
 namespace vgputraces {
@@ -33,12 +35,15 @@ struct workload_class {
     std::optional<std::pair<double, double>> estimate_factor;
     std::string queue;
     std::int32_t priority = 0;
+    class_demand demand; ///< of one row
 };
 
 /// The cluster that classes are checked with: one node of every kind.
 struct class_checker {
     std::span<const workload_node_kind> kinds;
     const vgpualloc::kube::snapshot& sample;
+    const vgpualloc::mig_catalog& gpus;
+    profile_wish profiles = profile_wish::by_memory;
 };
 
 inline constexpr std::string_view duration_keys[] = {"duration_s", "mean_duration_s", "duration_quantiles_s"};

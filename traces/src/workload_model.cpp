@@ -37,6 +37,7 @@ struct workload_model {
     std::vector<workload_node_kind> kinds;
     std::int64_t node_total = 0;
     std::int64_t pod_count = 0;
+    double warm_up_lifetimes = 0.0; ///< rows that come earlier are not among the count
     std::vector<workload_class> classes;
     arrival_model arrivals;
     duration_model durations;
@@ -92,7 +93,14 @@ expected<vgpualloc::kube::snapshot> read_sample(const workload_model& model, con
 
 void read_pods(const cursor& object, const generate_options& options, const class_checker& checker,
                workload_model& model) {
-    object.only({"count", "classes"});
+    object.only({"count", "classes", "warm_up_lifetimes"});
+    if (object.has("warm_up_lifetimes")) {
+        constexpr double lifetimes_max = 1e6;
+        model.warm_up_lifetimes = object.at("warm_up_lifetimes").real(0.0, lifetimes_max);
+        if (model.arrivals.process == arrival_process::batch) {
+            object.fail_key(error_code::unsupported, "warm_up_lifetimes", "arrivals that do not all come at once");
+        }
+    }
     std::optional<std::int64_t> count = options.pods;
     if (object.has("count")) count = count.value_or(object.at("count").integer({1, limits::pods_max}));
     if (!count) object.fail_key(error_code::missing, "count", "a number of pods, here or as --pods");
@@ -114,8 +122,80 @@ void read_rest(const cursor& root, const generate_options& options, workload_mod
     if (root.has("prefix")) model.prefix = read_prefix(root.at("prefix"));
     if (root.has("seed")) model.seed = root.at("seed").unsigned_integer();
     model.seed = options.seed.value_or(model.seed);
-    model.arrivals = read_arrivals(root.at("arrivals"));
+    model.arrivals = read_arrivals(root.at("arrivals"), load_key::allowed);
+    if (options.offered_load) {
+        if (model.arrivals.process != arrival_process::poisson) {
+            root.at("arrivals").fail_key(error_code::unsupported, "process", "poisson, for an offered load");
+        }
+        model.arrivals.load = options.offered_load;
+    }
     model.durations = read_duration_model(root);
+}
+
+double mean_s_of(const duration_model& durations) {
+    if (durations.constant_s) return *durations.constant_s;
+    if (durations.mean_s) return *durations.mean_s;
+    double mean = 0.0; // of a number drawn from the line through the points
+    for (std::size_t i = 1; i < durations.quantiles.size(); ++i) {
+        const auto& [from, to] = std::pair{durations.quantiles[i - 1], durations.quantiles[i]};
+        mean += (to.probability - from.probability) * (from.seconds + to.seconds) / 2.0;
+    }
+    return mean;
+}
+
+/// Sums over the classes, of one row on average.
+struct mean_row {
+    bool all_leave = true;
+    double seconds = 0.0;
+    double memory_seconds = 0.0; ///< devices' memory, in devices x seconds
+    double compute_seconds = 0.0;
+};
+
+mean_row mean_row_of(const workload_model& model) {
+    mean_row result;
+    double weights = 0.0;
+    for (const workload_class& entry : model.classes) weights += static_cast<double>(entry.weight);
+    for (const workload_class& entry : model.classes) {
+        const duration_model& durations = entry.durations.empty() ? model.durations : entry.durations;
+        if (entry.weight > 0 && durations.empty()) result.all_leave = false;
+        const double seconds = static_cast<double>(entry.weight) / weights * mean_s_of(durations);
+        const auto devices = [](std::int64_t parts) {
+            return static_cast<double>(parts) / static_cast<double>(device_parts::whole);
+        };
+        result.seconds += seconds;
+        result.memory_seconds += seconds * devices(entry.demand.share.memory);
+        result.compute_seconds += seconds * devices(entry.demand.share.compute);
+    }
+    return result;
+}
+
+/// The number of devices of all nodes.
+std::int64_t devices_of(const workload_model& model) {
+    std::vector<std::int64_t> shares;
+    for (const auto& kind : model.kinds) shares.push_back(kind.share);
+    const auto counts = apportion(shares, model.node_total);
+    std::int64_t devices = 0;
+    for (std::size_t i = 0; i < counts.size(); ++i) devices += counts[i] * model.kinds[i].devices;
+    return devices;
+}
+
+/// The interval at which rate x lifetime x devices asked for, by memory or by compute, whichever is more, is the load
+/// times all devices.
+expected<void> choose_interval(workload_model& model, const std::string& where) {
+    if (!model.arrivals.load) return {};
+    const mean_row row = mean_row_of(model);
+    const double busy = std::max(row.memory_seconds, row.compute_seconds);
+    const auto fail = [&](const char* expectation) {
+        return unexpected(error{error_code::unsupported, where, "arrivals.load", "", expectation});
+    };
+    if (!row.all_leave) return fail("durations of all classes, without which there is no offered load");
+    if (busy <= 0.0) return fail("a class that asks for a device and leaves, without which there is no offered load");
+    const double interval_s = busy / (*model.arrivals.load * static_cast<double>(devices_of(model)));
+    if (!(interval_s >= limits::interval_s_min && interval_s <= limits::seconds_max)) {
+        return fail("a load that arrivals every 0.000001 to 10^9 seconds give");
+    }
+    model.arrivals.interval = ticks{static_cast<std::int64_t>(interval_s * 1e6 + 0.5)};
+    return {};
 }
 
 expected<void> check_workload_options(const generate_options& options) {
@@ -123,9 +203,10 @@ expected<void> check_workload_options(const generate_options& options) {
         return unexpected(error{code, option, "", std::move(value), std::move(expectation)});
     };
     if (options.load) return refuse(error_code::unsupported, "--load", "", "--pods for a model with format kubernetes");
-    if (options.offered_load) {
-        return refuse(error_code::unsupported, "--offered-load", "",
-                      "the option of that name of vgpusim run for a model with format kubernetes");
+    if (options.offered_load &&
+        !(*options.offered_load >= limits::load_min && *options.offered_load <= limits::load_max)) {
+        return refuse(error_code::out_of_range, "--offered-load", std::to_string(*options.offered_load),
+                      "a number from 0.000001 to 1000");
     }
     if (options.nodes && (*options.nodes < 1 || *options.nodes > limits::nodes_max)) {
         return refuse(error_code::out_of_range, "--nodes", std::to_string(*options.nodes),
@@ -198,8 +279,10 @@ private:
     rng estimates_;
 };
 
-expected<void> write_rows(const workload_model& model, const std::string& where, generated_workload& result) {
-    arrival_table table{.source = where};
+expected<void> draw_rows(const workload_model& model, const std::string& where, drawn_workload& drawn) {
+    arrival_table& table = drawn.arrivals;
+    generated_workload& result = drawn.texts;
+    table.source = where;
     std::vector<std::int64_t> weights;
     std::vector<std::uint32_t> queues; // by class
     for (const workload_class& entry : model.classes) {
@@ -214,12 +297,11 @@ expected<void> write_rows(const workload_model& model, const std::string& where,
     rng class_stream = root.fork("classes");
     arrival_clock clock{model.arrivals, root};
     duration_source durations{model, root};
-    const namer names{"-pod-", static_cast<std::size_t>(model.pod_count)};
+    const ticks warm_up = in_ticks(model.warm_up_lifetimes * mean_row_of(model).seconds);
     result.rows_per_class.assign(model.classes.size(), 0);
     table.rows.reserve(static_cast<std::size_t>(model.pod_count));
-    for (std::int64_t i = 0; i < model.pod_count; ++i) {
+    for (std::int64_t measured = 0; measured < model.pod_count;) {
         arrival_row& row = table.rows.emplace_back();
-        row.name = names.name(model.prefix, static_cast<std::size_t>(i));
         const std::size_t number = classes.draw(class_stream);
         ++result.rows_per_class[number];
         row.pod_class = static_cast<std::uint32_t>(number);
@@ -231,11 +313,29 @@ expected<void> write_rows(const workload_model& model, const std::string& where,
                 error{error_code::out_of_range, where, "arrivals", "", "the last pod comes after 10^12 seconds"});
         }
         durations.fill(model.classes[number], row);
+        if (row.arrival >= warm_up) {
+            ++measured;
+        } else if (std::cmp_equal(++drawn.warm_up_rows, limits::pods_max)) {
+            return unexpected(error{error_code::out_of_range, where, "pods.warm_up_lifetimes", "",
+                                    "at most " + std::to_string(limits::pods_max) + " pods that come before"});
+        }
     }
+    const namer names{"-pod-", table.rows.size()};
+    for (std::size_t i = 0; i < table.rows.size(); ++i) table.rows[i].name = names.name(model.prefix, i);
     result.last_arrival = table.rows.back().arrival;
-    result.pod_rows = model.pod_count;
-    result.arrivals = write_arrivals(table);
+    result.pod_rows = std::ssize(table.rows);
     return {};
+}
+
+/// The model in which the options stand, so that it makes the same without them.
+void note_what_was_used(const workload_model& model, const generate_options& options, document& root) {
+    root["seed"] = model.seed;
+    root["nodes"]["total"] = model.node_total;
+    root["pods"]["count"] = model.pod_count;
+    if (!options.offered_load) return;
+    document arrivals = document::map({{"process", "poisson"}, {"load", *options.offered_load}});
+    if (const document* const weights = root["arrivals"].find("hourly_weights")) arrivals["hourly_weights"] = *weights;
+    root["arrivals"] = std::move(arrivals);
 }
 
 } // namespace
@@ -246,8 +346,9 @@ bool is_workload_model(std::string_view json_text) {
     return format != nullptr && format->text == format_name;
 }
 
-expected<generated_workload> generate_workload(std::string_view json_text, const std::string& where,
-                                               const generate_options& options) {
+expected<drawn_workload> draw_workload(std::string_view json_text, const std::string& where,
+                                       const generate_options& options, const vgpualloc::hardware_catalog& catalog,
+                                       const vgpualloc::dialect_set& dialects, profile_wish profiles) {
     if (auto checked = check_workload_options(options); !checked) return unexpected(checked.error());
     auto root = vgpuformats::parse_json(json_text, where);
     if (!root) return unexpected(root.error());
@@ -255,27 +356,35 @@ expected<generated_workload> generate_workload(std::string_view json_text, const
     const cursor at{*root, where, failure, vgpuformats::place_style::line};
     at.only({"format", "description", "prefix", "seed", "nodes", "pods", "arrivals", duration_keys[0], duration_keys[1],
              duration_keys[2]});
-    const vgpualloc::hardware_catalog catalog = vgpualloc::built_in_catalog();
-    const vgpualloc::dialect_set dialects;
     workload_model model;
     read_rest(at, options, model);
     read_kinds(at.at("nodes"), options, catalog, model);
     if (failure) return unexpected(*failure);
     const auto sample = read_sample(model, dialects, where);
     if (!sample) return unexpected(sample.error());
-    read_pods(at.at("pods"), options, {.kinds = model.kinds, .sample = *sample}, model);
+    read_pods(at.at("pods"), options,
+              {.kinds = model.kinds, .sample = *sample, .gpus = catalog.mig, .profiles = profiles}, model);
     if (failure) return unexpected(*failure);
+    if (auto chosen = choose_interval(model, where); !chosen) return unexpected(std::move(chosen).error());
 
-    generated_workload result;
-    result.seed = model.seed;
-    write_nodes(model, dialects, result);
-    write_classes(model, result);
-    if (auto written = write_rows(model, where, result); !written) return unexpected(std::move(written).error());
-    (*root)["seed"] = model.seed;
-    (*root)["nodes"]["total"] = model.node_total;
-    (*root)["pods"]["count"] = model.pod_count;
-    result.model = print_model(*root);
+    drawn_workload result;
+    result.texts.seed = model.seed;
+    write_nodes(model, dialects, result.texts);
+    write_classes(model, result.texts);
+    for (const workload_class& entry : model.classes) result.demands.push_back(entry.demand);
+    if (auto drawn = draw_rows(model, where, result); !drawn) return unexpected(std::move(drawn).error());
+    note_what_was_used(model, options, *root);
+    result.texts.model = print_model(*root);
     return result;
+}
+
+expected<generated_workload> generate_workload(std::string_view json_text, const std::string& where,
+                                               const generate_options& options) {
+    auto drawn = draw_workload(json_text, where, options, vgpualloc::built_in_catalog(), vgpualloc::dialect_set{},
+                               profile_wish::by_memory);
+    if (!drawn) return unexpected(std::move(drawn).error());
+    drawn->texts.arrivals = write_arrivals(drawn->arrivals);
+    return std::move(drawn->texts);
 }
 
 } // namespace vgputraces

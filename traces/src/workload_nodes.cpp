@@ -58,13 +58,23 @@ void read_gpu(const cursor& object, const hardware_catalog& catalog, device_regi
     }
 }
 
-/// All profiles that placements are counted with and whose memory is known.
+/// The profiles that a kind lists, or all that placements are counted with and whose memory is known.
 void read_mig_offers(const cursor& object, const hardware_catalog& catalog, device_registration& device) {
     const auto model = vgpualloc::find_model(catalog.mig, object.at("kind").filled_text());
     if (!model) return object.at("kind").fail(error_code::unknown_name, "a GPU with MIG (vgpusim catalog mig)");
     std::vector<std::string> names;
+    std::vector<std::string_view> known;
     for (const vgpualloc::mig_profile& profile : (*model)->profiles) {
-        if (profile.kind == vgpualloc::mig_profile_kind::core && profile.memory) names.push_back(profile.name);
+        if (!profile.memory) continue;
+        known.push_back(profile.name);
+        const bool is_counted_with = profile.kind == vgpualloc::mig_profile_kind::core;
+        if (is_counted_with && !object.has("profiles")) names.push_back(profile.name);
+    }
+    if (object.has("profiles")) {
+        for (const cursor& entry : object.at("profiles").items(1, known.size())) {
+            names.emplace_back(known[entry.one_of(known)]);
+            if (object.failed()) return;
+        }
     }
     const auto offers = vgpualloc::offers_of(**model, names);
     if (!offers || offers->empty()) {
@@ -135,7 +145,7 @@ std::vector<std::string_view> dialects_of_mode(std::string_view mode) {
 
 workload_node_kind read_workload_node_kind(const cursor& object, const hardware_catalog& catalog) {
     object.only({"count", "weight", "prefix", "kind", "mode", "dialect", "devices", "device_memory_mib", "slots",
-                 "ai_cores", "cpu_milli", "memory_mib", "pods", "labels"});
+                 "ai_cores", "profiles", "cpu_milli", "memory_mib", "pods", "labels"});
     workload_node_kind kind;
     if (object.has("prefix")) kind.prefix = read_prefix(object.at("prefix"));
     kind.cpu_milli = object.at("cpu_milli").integer({0, limits::amount_max});
@@ -144,7 +154,8 @@ workload_node_kind read_workload_node_kind(const cursor& object, const hardware_
     for (auto& [key, value] : object.maybe_dictionary("labels")) kind.labels.emplace(key, value);
     kind.devices = object.maybe_integer("devices", {0, limits::gpus_per_node_max}).value_or(0);
     if (kind.devices == 0) {
-        for (const std::string_view key : {"kind", "mode", "dialect", "device_memory_mib", "slots", "ai_cores"}) {
+        for (const std::string_view key :
+             {"kind", "mode", "dialect", "device_memory_mib", "slots", "ai_cores", "profiles"}) {
             if (object.has(key)) object.fail_key(error_code::unsupported, key, "devices beside it: this node has none");
         }
         return kind;
@@ -161,6 +172,7 @@ workload_node_kind read_workload_node_kind(const cursor& object, const hardware_
     if (object.has("ai_cores") && kind.dialect != "mindcluster") {
         object.fail_key(error_code::unsupported, "ai_cores", "mode mindcluster_310p");
     }
+    if (object.has("profiles") && kind.mode != "mig") object.fail_key(error_code::unsupported, "profiles", "mode mig");
     read_devices(object, catalog, kind);
     return kind;
 }

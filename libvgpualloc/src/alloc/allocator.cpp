@@ -83,7 +83,8 @@ inline double allocator::plain_key(const request_class& wanted, cached_index& in
 inline double allocator::new_key(const request_class& wanted, const node_slot& owner, const node_facts& facts) {
     const node_view before{
         .node = facts.node, .cpu_capacity = facts.cpu_capacity, .cpu_left = owner.cpu_left, .config = owner.config};
-    double score = scorer_.score(wanted.scored, before);
+    double score =
+        wanted.scored.by_changes ? scorer_.fit(wanted.scored, *before.config) : scorer_.score(wanted.scored, before);
     if (!is_feasible(score) && scorer_.may_fit_otherwise(wanted.scored, *before.config)) {
         const node_answer answer = reference_.answer(wanted.scored.request, facts.node); // looks ahead
         score = answer.code == rejection_code::none ? answer.score : infeasible_because(answer.code);
@@ -222,6 +223,28 @@ node_answer allocator::best_with(const request_record& request, double key) {
     return best;
 }
 
+/// Among the nodes of a group that can serve the request, the best score of a step and the first slot that has it.
+void allocator::decide_by_changes(request_class& wanted, index_head& head, std::size_t group) {
+    if (buckets_.size() <= group) buckets_.resize(group + 1);
+    state_buckets& states = buckets_[group];
+    states.follow(mirror_.groups()[group], mirror_.id_generation());
+    scorer_.refresh_changes(wanted.scored, mirror_.id_generation());
+    const auto is_open = [&](std::uint32_t slot) { return head.index->at(slot).code == rejection_code::none; };
+    double highest = change_scores::nothing;
+    std::uint32_t first = no_slot;
+    for (const std::uint32_t id : states.present()) {
+        const double score = scorer_.best_change(wanted.scored, states.device(id));
+        if (score < highest || score == change_scores::nothing) continue;
+        const std::uint32_t slot = states.first_slot(id, is_open);
+        if (slot == no_slot || (score == highest && slot > first)) continue;
+        highest = score;
+        first = slot;
+    }
+    VGA_ASSERT(first != no_slot, "a node that can serve a request has a device that does");
+    head.decided_key = checked_score(highest);
+    head.first = first;
+}
+
 node_index allocator::best_node(request_record& request, node_answer& best) {
     const std::uint64_t epoch = policies_.node->epoch() + policies_.device->epoch();
     const std::span<const node_group> groups = mirror_.groups();
@@ -235,9 +258,12 @@ node_index allocator::best_node(request_record& request, node_answer& best) {
             const request_part& part = parts[g];
             if (part.head == nullptr) continue;
             if (part.head->changes_read != groups[g].changes) refresh_index(request, part, groups[g]);
-            if (part.head->best_key < best_key) continue;
-            if (part.head->best_key > best_key) first_group = g;
-            best_key = part.head->best_key;
+            part.head->decided_key = part.head->best_key;
+            request_class& wanted = requests_.class_of(part);
+            if (wanted.scored.by_changes && is_feasible(part.head->best_key)) decide_by_changes(wanted, *part.head, g);
+            if (part.head->decided_key < best_key) continue;
+            if (part.head->decided_key > best_key) first_group = g;
+            best_key = part.head->decided_key;
             last_group = g;
         }
         if (!is_feasible(best_key)) return node_index::none();
@@ -246,7 +272,7 @@ node_index allocator::best_node(request_record& request, node_answer& best) {
         bool lacks_memory = false;
         for (std::size_t g = first_group; g <= last_group; ++g) {
             const request_part& part = parts[g];
-            if (part.head == nullptr || part.head->best_key != best_key) continue;
+            if (part.head == nullptr || part.head->decided_key != best_key) continue;
             if (best.compromise != 0 && !is_equal(part.head->index->best(), best)) continue;
             const node_facts& first = groups[g].facts[first_of(*part.head)];
             if (!first.has_memory(request.original->memory)) {
@@ -302,6 +328,14 @@ rejection allocator::why_nowhere(const request_record& request) const {
 node_view allocator::view_of(node_index where) {
     follow_ledger();
     return mirror_.view_of(where);
+}
+
+void allocator::note_arrival(request_id id) {
+    follow_ledger();
+    const request_record* const request = requests_.find(id);
+    if (request == nullptr) return;
+    policies_.node->note_arrival(*request->original, mirror_.book());
+    if (policies_.device != policies_.node) policies_.device->note_arrival(*request->original, mirror_.book());
 }
 
 expected<placement, rejection> allocator::decide(request_id id) {
@@ -385,11 +419,16 @@ void allocator::refresh_part(const request_record& request, std::uint32_t group)
 }
 
 /// What a present node answers, in a part that is up to date.
-inline node_answer allocator::answer_at(const request_record& request, cluster_mirror::slot_place place) const {
+inline node_answer allocator::answer_at(const request_record& request, cluster_mirror::slot_place place) {
     const request_part& part = request.parts[place.group];
     if (part.refused != rejection_code::none) return {.code = part.refused};
-    const node_answer answer = part.head->index->at(place.slot);
+    node_answer answer = part.head->index->at(place.slot);
     if (answer.code != rejection_code::none) return answer;
+    const request_class& wanted = requests_.class_of(part);
+    if (wanted.scored.by_changes) {
+        const node_index where = mirror_.groups()[place.group].facts[place.slot].node;
+        answer.score = scorer_.score(wanted.scored, mirror_.view_of(where));
+    }
     const bool has_memory = mirror_.groups()[place.group].facts[place.slot].has_memory(request.original->memory);
     return has_memory ? answer : node_answer{.code = rejection_code::insufficient_memory};
 }

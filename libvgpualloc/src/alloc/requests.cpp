@@ -109,6 +109,7 @@ std::uint32_t request_table::new_class(pod_request seen, bool named, bool always
         entered.scored.request = std::move(seen);
     }
     scorer_->enter(entered.scored);
+    if (named) entered.scored.by_changes = false;
     mirror_->add_rules(entered.scored.request.rules);
     const class_key key{.request = named ? entered.named.get() : &entered.scored.request, .always_named = always_named};
     class_keys_[number] = class_numbers_.emplace(key, number).first;
@@ -176,7 +177,7 @@ void request_table::enter(request_record& request, std::uint64_t epoch) {
     for (const request_part& part : request.parts) {
         if (part.refused != rejection_code::none) continue;
         request_class& entered = class_of(part);
-        if (entered.epoch == epoch) continue;
+        if (entered.epoch == epoch || entered.scored.by_changes) continue; // no node's score is kept
         entered.epoch = epoch;
         for (index_head& head : entered.heads) head.invalidate();
     }

@@ -4,8 +4,8 @@
 namespace vgpualloc {
 
 node_scorer::node_scorer(state_table& states, policy_pair policies, pair_traits traits)
-    : policies_{policies}, traits_{traits}, outcomes_{states, parts_}, chooser_{states, parts_, outcomes_, policies},
-      totals_{parts_, policies} {}
+    : policies_{policies}, traits_{traits}, states_{&states}, outcomes_{states, parts_},
+      chooser_{states, parts_, outcomes_, policies}, totals_{parts_, policies} {}
 
 void node_scorer::enter(scored_request& request) {
     request.devices = 0;
@@ -16,6 +16,7 @@ void node_scorer::enter(scored_request& request) {
         request.parts.push_back(parts_.add(container));
     }
     request.several = wanting > 1;
+    request.by_changes = traits_.priced != nullptr && request.devices == 1 && request.parts.size() == 1;
     if (!traits_.by_totals) request.shape = outcomes_.add(request.parts);
 }
 

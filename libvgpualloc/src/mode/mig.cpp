@@ -184,7 +184,7 @@ void add_exclusions(mig_table& table, const std::vector<mig_table::total>& total
 } // namespace
 
 expected<std::shared_ptr<const mig>> make_mig(const mig_model& model) {
-    mig_table table{.model = model, .profiles = {}, .by_size = {}, .totals = {}};
+    mig_table table{.model = model, .profiles = {}, .by_size = {}, .totals = {}, .states = mig_states::make(model)};
     if (auto added = add_profiles(table); !added) return unexpected(added.error());
     auto totals = all_totals(model);
     add_exclusions(table, totals);
@@ -253,8 +253,15 @@ bool mig::exceeds_a_total(std::uint64_t layout, std::size_t profile) const noexc
     return false;
 }
 
-std::uint64_t mig::free_places(std::uint64_t layout, std::uint64_t excluded, std::size_t profile) const noexcept {
-    const std::uint64_t open = table_.profiles[profile].places & ~excluded;
+mig_state_id mig::state_of(std::uint64_t layout) const noexcept {
+    return table_.states ? table_.states->id_of(layout) : no_mig_state;
+}
+
+std::uint64_t mig::free_places(std::uint64_t layout, std::size_t profile) const noexcept {
+    if (const mig_state_id state = state_of(layout); state != no_mig_state) {
+        return table_.states->free_places(state, profile);
+    }
+    const std::uint64_t open = table_.profiles[profile].places & ~excluded_by(layout);
     return open == 0 || exceeds_a_total(layout, profile) ? 0 : open;
 }
 
@@ -331,7 +338,7 @@ mig::choice mig::choose_named(const device_spec& device, const device_state& sta
                             .available = available.count()}};
     }
     if (enough == answer::unknown) return {.refused = why_unknown(profile, request)};
-    const std::uint64_t places = free_places(state.layout, excluded_by(state.layout), profile);
+    const std::uint64_t places = free_places(state.layout, profile);
     if (places != 0) return {.profile = profile, .places = places};
     return {.refused = {
                 .code = rejection_code::no_free_instance, .wanted = charge(device, profile).count(), .available = 0}};
@@ -340,13 +347,12 @@ mig::choice mig::choose_named(const device_spec& device, const device_state& sta
 mig::choice mig::choose(const device_spec& device, const device_state& state, const device_request& request) const {
     if (const auto full = why_no_slot(device, state); full.code != rejection_code::none) return {.refused = full};
     if (!request.profile.empty()) return choose_named(device, state, request);
-    const std::uint64_t excluded = excluded_by(state.layout);
     std::int64_t fitting = 0;
     rejection_detail in_doubt;
     for (const std::uint32_t profile : table_.by_size) {
         const answer enough = has_compute(profile, request) ? has_memory(device, profile, request) : answer::no;
         if (enough == answer::no) continue;
-        const std::uint64_t places = free_places(state.layout, excluded, profile);
+        const std::uint64_t places = free_places(state.layout, profile);
         if (enough == answer::unknown) {
             if (in_doubt.code == rejection_code::none) in_doubt = why_unknown(profile, request);
             if (places != 0) return {.refused = in_doubt}; // its instance might be the smallest with enough memory
@@ -367,11 +373,18 @@ void mig::candidates(const device_spec& device, const device_state& state, const
     const choice chosen = choose(device, state, request);
     if (chosen.refused.code != rejection_code::none) return;
     const auto& starts = table_.model.profiles[chosen.profile].starts;
-    for_each_bit(chosen.places, [&](std::size_t place) {
+    const auto add = [&](std::size_t place) {
         const auto start = starts[place - table_.profiles[chosen.profile].first];
         out.emplace_back(
             mig_instance{.profile = chosen.profile, .start = static_cast<std::uint32_t>(start.count()), .cores = {}});
-    });
+    };
+    std::uint64_t others = chosen.places;
+    if (const mig_state_id now = state_of(state.layout); now != no_mig_state) {
+        const std::size_t best = table_.states->best_place(now, chosen.profile);
+        add(best);
+        others &= ~bit(best);
+    }
+    for_each_bit(others, add);
 }
 
 rejection_detail mig::why_not(const device_spec& device, const device_state& state,
@@ -384,7 +397,7 @@ rejection_detail mig::why_not(const device_spec& device, const device_state& sta
     const std::uint64_t place = instance == nullptr ? 0 : bit_of(*instance);
     if (place == 0) return {.code = rejection_code::mode_not_offered};
     if (const auto full = why_no_slot(device, state); full.code != rejection_code::none) return full;
-    if ((free_places(state.layout, excluded_by(state.layout), instance->profile) & place) != 0) return {};
+    if ((free_places(state.layout, instance->profile) & place) != 0) return {};
     return {
         .code = rejection_code::no_free_instance, .wanted = charge(device, instance->profile).count(), .available = 0};
 }
@@ -418,11 +431,45 @@ milli_gpu mig::used(const device_spec&, const device_state& state) const {
     return std::min(whole_gpu, share); // adopted instances can overlap
 }
 
+std::int64_t mig::further(const device_spec& device, const device_state& state, const device_request& request,
+                          std::int64_t most) const {
+    const choice chosen = choose(device, state, request);
+    if (chosen.refused.code != rejection_code::none) return 0;
+    // An amount of memory gets a larger instance where no smaller one is free any more.
+    if (request.profile.empty()) return sharing_mode::further(device, state, request, most);
+    return std::min(most, further_instances(state, chosen.profile));
+}
+
+slot_shape mig::slots() const {
+    slot_shape shape{.profiles = {}, .units = table_.model.units.count()};
+    for (std::size_t p = 0; p < table_.profiles.size(); ++p) {
+        const mig_profile& profile = table_.model.profiles[p];
+        shape.profiles.push_back({.name = profile.name,
+                                  .units = profile.size.count(),
+                                  .starts = std::popcount(table_.profiles[p].places),
+                                  .plain = is_given_by_memory(profile.kind)});
+    }
+    return shape;
+}
+
+void mig::list_free_slots(const device_state& state, free_slots& out) const {
+    out.free_starts.clear();
+    std::int64_t used = 0;
+    for (std::size_t p = 0; p < table_.profiles.size(); ++p) {
+        out.free_starts.push_back(std::popcount(free_places(state.layout, p)));
+        used += std::popcount(state.layout & table_.profiles[p].places) * table_.profiles[p].units.count();
+    }
+    out.free_units = std::max<std::int64_t>(0, table_.model.units.count() - used); // adopted instances can overlap
+}
+
 std::int64_t mig::further_instances(const device_state& state, std::size_t profile) const noexcept {
+    if (const mig_state_id now = state_of(state.layout); now != no_mig_state) {
+        return table_.states->further(now, profile);
+    }
     std::uint64_t layout = state.layout;
     std::int64_t count = 0;
     // Instances of one profile have one length, so taking the lowest free start each time places the most of them.
-    while (const std::uint64_t places = free_places(layout, excluded_by(layout), profile)) {
+    while (const std::uint64_t places = free_places(layout, profile)) {
         layout |= places & (~places + 1);
         ++count;
     }

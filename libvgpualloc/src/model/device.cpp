@@ -27,6 +27,19 @@ part_description sharing_mode::describe(const device_spec& device, const partiti
     return {.name = {}, .group = {}, .memory = device.memory, .cores = device.cores};
 }
 
+std::int64_t sharing_mode::further(const device_spec& device, const device_state& state, const device_request& request,
+                                   std::int64_t most) const {
+    std::vector<partition> parts;
+    device_state filled = state;
+    for (std::int64_t count = 0; count < most; ++count) {
+        parts.clear();
+        candidates(device, filled, request, parts);
+        if (parts.empty()) return count;
+        filled = with(device, filled, parts.front());
+    }
+    return most;
+}
+
 rejection_code why_never(const device_spec& device, const device_request& request) {
     const bool other_mode = !request.mode.empty() && request.mode != device.mode->name();
     if (request.count == 0) return other_mode ? rejection_code::mode_not_offered : rejection_code::none;

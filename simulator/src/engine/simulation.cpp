@@ -119,6 +119,7 @@ void simulation::arrive() {
     hold(input_->pods[pod].arrival);
     result_.usage_of_arrivals = result_.usage;
     arrived_milli_ += input_->requested[input_->pods[pod].request].count();
+    allocator_->note_arrival(request_id_of(pod));
     const std::uint32_t job = jobs_.job_of(pod);
     if (!members_here_.empty() && ++members_here_[job] < jobs_.pod_count(job)) return;
     enqueue(job);

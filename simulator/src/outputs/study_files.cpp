@@ -9,6 +9,7 @@
 
 #include "vgpualloc/version.hpp"
 #include "vgpuformats/json.hpp"
+#include "vgpusim/outputs/csv_text.hpp"
 #include "vgpusim/study/statistics.hpp"
 
 namespace vgpusim {
@@ -16,13 +17,6 @@ namespace vgpusim {
 using vgpuformats::document;
 
 namespace {
-
-std::string csv_text(const std::string& text) {
-    if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-    std::string quoted = "\"";
-    for (const char c : text) quoted += c == '"' ? std::string{"\"\""} : std::string{c};
-    return quoted + "\"";
-}
 
 /// The runs of a policy on a list, by seed.
 std::span<const studied_run> seeds_of(const load_study& study, const study_results& results, std::size_t policy,

@@ -270,6 +270,58 @@ expected<std::vector<std::string>> texts_of(const std::string& path, const std::
     return texts;
 }
 
+/// What a document that is no good should have been, with its place.
+error not_as_expected(const std::string& path, const std::string& field, const vgpuformats::document& value,
+                      const char* expectation) {
+    error failure = bad_value(field, vgpuformats::print_json(value), expectation);
+    failure.where = path + ":" + std::to_string(value.place.line);
+    return failure;
+}
+
+/// A name of a policy, or an object of name, policy and what is set in its runs.
+expected<studied_policy> read_policy(const std::string& path, const vgpuformats::document& value) {
+    if (value.is_text()) return studied_policy{.name = value.text, .policy = value.text};
+    const auto fail = [&](const vgpuformats::document& at, const char* field, const char* expectation) {
+        return unexpected(not_as_expected(path, field, at, expectation));
+    };
+    if (!value.is_map()) return fail(value, "study.policies", "a name, or an object of name, policy and set");
+    studied_policy result;
+    for (const auto& [key, setting] : value.members) {
+        const bool is_text = key == "name" || key == "policy";
+        if (is_text && !setting.is_text()) return fail(setting, "study.policies", "a text");
+        if (key == "name") {
+            result.name = setting.text;
+        } else if (key == "policy") {
+            result.policy = setting.text;
+        } else if (key == "set" && setting.is_map()) {
+            for (const auto& [name, text] : setting.members) {
+                run_config taken;
+                if (auto read = take_member(taken, path, name, text); !read) return unexpected(read.error());
+                result.settings.emplace_back(name, find_key(name)->get(taken));
+            }
+        } else {
+            return fail(setting, "study.policies", "the keys name and policy, texts, and set, an object");
+        }
+    }
+    if (result.policy.empty()) return fail(value, "study.policies", "an object with a policy");
+    if (result.name.empty()) result.name = result.policy;
+    return result;
+}
+
+expected<std::vector<double>> read_loads(const std::string& path, const vgpuformats::document& list) {
+    std::vector<double> loads;
+    for (const vgpuformats::document& item : list.items) {
+        run_config taken;
+        if (item.is_text() || item.is_list() || item.is_map() || !set_multiple<&run_config::offered_load>(taken, "offered_load", item.text) ||
+            taken.offered_load <= 0.0) {
+            return unexpected(not_as_expected(path, "study.loads", item, "a list of numbers above 0, up to 1000"));
+        }
+        loads.push_back(taken.offered_load);
+    }
+    if (loads.empty()) return unexpected(not_as_expected(path, "study.loads", list, "a list of numbers"));
+    return loads;
+}
+
 /// What of policies, lists and seeds a scenario leaves open, flags have to say.
 expected<void> take_study(scenario& read, const std::string& path, const vgpuformats::document& value) {
     read.study.emplace();
@@ -282,21 +334,39 @@ expected<void> take_study(scenario& read, const std::string& path, const vgpufor
     if (!value.is_map()) {
         return fail(value, "study", vgpuformats::print_json(value), "an object of policies, pods and seeds");
     }
+    study_lists& study = *read.study;
     for (const auto& [key, setting] : value.members) {
         if (key == "seeds") {
             const auto seeds = setting.is_text() ? parse_seed_range(setting.text) : std::nullopt;
             if (!seeds) return fail(setting, "study.seeds", vgpuformats::print_json(setting), seeds_expected);
-            read.study->seeds = *seeds;
-        } else if (key == "policies" || key == "pods") {
+            study.seeds = *seeds;
+        } else if (key == "policies") {
+            if (!setting.is_list()) return unexpected(not_as_expected(path, "study.policies", setting, "a list"));
+            for (const vgpuformats::document& item : setting.items) {
+                auto policy = read_policy(path, item);
+                if (!policy) return unexpected(std::move(policy).error());
+                study.policies.push_back(*std::move(policy));
+            }
+        } else if (key == "pods" || key == "baselines") {
             auto texts = texts_of(path, "study." + key, setting);
             if (!texts) return unexpected(std::move(texts).error());
-            if (key == "policies") {
-                read.study->policies = *std::move(texts);
-                continue;
-            }
-            for (const std::string& list : *texts) read.study->pods.push_back(from_folder_of(path, list));
+            if (key == "baselines") study.baselines = *texts;
+            if (key == "baselines") continue;
+            for (const std::string& list : *texts) study.pods.push_back(from_folder_of(path, list));
+        } else if (key == "loads") {
+            auto loads = read_loads(path, setting);
+            if (!loads) return unexpected(std::move(loads).error());
+            study.loads = *std::move(loads);
+        } else if (key == "arrivals") {
+            const auto arrivals = parse_arrivals(setting.text);
+            if (!arrivals) return fail(setting, "study.arrivals", vgpuformats::print_json(setting), arrivals_expected);
+            study.arrivals = *arrivals;
+        } else if (key == "against") {
+            if (!setting.is_text()) return unexpected(not_as_expected(path, "study.against", setting, "a name"));
+            study.against = setting.text;
         } else {
-            return fail(setting, "study", key, "one of the keys policies, pods, seeds");
+            return fail(setting, "study", key,
+                        "one of the keys policies, pods, seeds, loads, arrivals, against, baselines");
         }
     }
     return {};
@@ -304,10 +374,16 @@ expected<void> take_study(scenario& read, const std::string& path, const vgpufor
 
 } // namespace
 
-run_config baseline_of(run_config config, const std::vector<std::pair<std::string, std::string>>& settings) {
+std::optional<std::int64_t> parse_arrivals(std::string_view text) {
+    std::int64_t arrivals = 0;
+    if (!parse_whole(text, arrivals) || arrivals < 1 || arrivals > arrivals_max) return std::nullopt;
+    return arrivals;
+}
+
+run_config with_settings(run_config config, const std::vector<std::pair<std::string, std::string>>& settings) {
     for (const auto& [key, value] : settings) {
         const auto taken = find_key(key)->set(config, key, value);
-        VGA_ASSERT(taken.has_value(), "the settings of a baseline are checked when they are read");
+        VGA_ASSERT(taken.has_value(), "settings of scenarios are checked when they are read");
     }
     return config;
 }

@@ -22,6 +22,8 @@ namespace {
 constexpr std::array<std::string_view, 5> keys_openb_ignores{"classes", "config", "mapping", "queues",
                                                              "scheduler_config"};
 constexpr std::array<std::string_view, 3> keys_kubernetes_ignores{"mapping", "mode", "skip_bad_rows"};
+constexpr std::array<std::string_view, 7> keys_models_ignore{"classes", "departures",    "mapping", "mode",
+                                                             "nodes",   "skip_bad_rows", "tune"};
 /// A list of jobs says itself when they leave, and is replayed as it is.
 constexpr std::array<std::string_view, 4> keys_jobs_ignore{"classes", "departures", "scheduler_config", "tune"};
 
@@ -34,6 +36,10 @@ constexpr std::array formats{
                  .summary = "Node objects, manifests of pods and a table of arrivals (docs/workload.md)",
                  .load = load_kubernetes,
                  .keys_without_use = keys_kubernetes_ignores},
+    input_format{.name = model_format,
+                 .summary = "a model of a cluster and its workload, made in the process (docs/trace-model.md), JSON",
+                 .load = load_model,
+                 .keys_without_use = keys_models_ignore},
     input_format{.name = "philly",
                  .summary = "jobs of the Microsoft Philly trace, CSV",
                  .load = load_philly,

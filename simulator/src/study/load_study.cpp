@@ -47,6 +47,24 @@ expected<void> check_study_keys(const run_config& run) {
     return {};
 }
 
+/// What only a study of workload models has.
+expected<void> check_only_of_models(const study_lists& lists) {
+    const auto refuse = [](const char* field, std::string value) {
+        return unexpected(bad_study(error_code::unsupported, field, std::move(value),
+                                    "a study with format model, whose loads and arrivals can be chosen"));
+    };
+    if (!lists.loads.empty()) return refuse("loads", "");
+    if (lists.arrivals) return refuse("arrivals", std::to_string(*lists.arrivals));
+    if (!lists.against.empty()) return refuse("against", lists.against);
+    if (!lists.baselines.empty()) return refuse("baselines", lists.baselines.front());
+    for (const studied_policy& entry : lists.policies) {
+        if (!entry.settings.empty() || entry.name != entry.policy) return refuse("policies", entry.name);
+    }
+    return {};
+}
+
+} // namespace
+
 expected<void> check_different(const std::vector<std::string>& values, const char* flag) {
     if (values.empty()) return unexpected(bad_study(error_code::missing, flag, "", "missing; expected at least one"));
     std::set<std::string_view> known;
@@ -58,20 +76,24 @@ expected<void> check_different(const std::vector<std::string>& values, const cha
     return {};
 }
 
-} // namespace
+expected<void> check_run_count(std::size_t runs, const seed_range& seeds) {
+    constexpr std::size_t runs_max = 100'000;
+    if (runs <= runs_max) return {};
+    return unexpected(bad_study(error_code::out_of_range, "--seeds", seeds.text(),
+                                "at most 100000 runs, and these are " + std::to_string(runs)));
+}
 
 expected<load_study> check_study(const run_config& run, const study_lists& lists) {
-    constexpr std::size_t runs_max = 100'000;
     if (const auto checked = check_study_keys(run); !checked) return unexpected(checked.error());
-    if (const auto checked = check_different(lists.policies, "--policy"); !checked) return unexpected(checked.error());
+    if (const auto checked = check_only_of_models(lists); !checked) return unexpected(checked.error());
+    std::vector<std::string> policies;
+    for (const studied_policy& entry : lists.policies) policies.push_back(entry.policy);
+    if (const auto checked = check_different(policies, "--policy"); !checked) return unexpected(checked.error());
     if (const auto checked = check_different(lists.pods, "--pods"); !checked) return unexpected(checked.error());
-    if (const auto checked = check_policy_names(lists.policies); !checked) return unexpected(checked.error());
-    const std::size_t runs = lists.policies.size() * lists.pods.size() * lists.seeds.count();
-    if (runs > runs_max) {
-        return unexpected(bad_study(error_code::out_of_range, "--seeds", lists.seeds.text(),
-                                    "at most 100000 runs, and these are " + std::to_string(runs)));
-    }
-    return load_study{.run = run, .policies = lists.policies, .lists = lists.pods, .seeds = lists.seeds};
+    if (const auto checked = check_policy_names(policies); !checked) return unexpected(checked.error());
+    const std::size_t runs = policies.size() * lists.pods.size() * lists.seeds.count();
+    if (const auto checked = check_run_count(runs, lists.seeds); !checked) return unexpected(checked.error());
+    return load_study{.run = run, .policies = std::move(policies), .lists = lists.pods, .seeds = lists.seeds};
 }
 
 expected<study_inputs> read_study(const load_study& study) {

@@ -109,6 +109,9 @@ void count_end_state(run_record& record, const simulation_input& input, const vg
     count_fault_domains(record);
 }
 
+/// Longer than any run takes, so that one sample is taken at its beginning and none after it.
+constexpr ticks no_samples{std::int64_t{1} << 61};
+
 /// What the cluster's devices have and draw.
 void count_devices(run_record& record, const simulation_input& input,
                    const std::vector<std::optional<power_draw>>& power) {
@@ -208,7 +211,7 @@ expected<void> check_volcano_run(const run_config& config, const simulation_inpu
 } // namespace
 
 expected<run_record> replay(const run_config& config, const loaded_input& loaded, vgpualloc::cluster nodes,
-                            const simulation::progress& tell) {
+                            const simulation::progress& tell, kept_of_run kept) {
     if (const auto checked = check_rows(config, loaded.input); !checked) return unexpected(checked.error());
     const auto entry = find_discipline(config.discipline);
     if (!entry) return unexpected(entry.error());
@@ -262,13 +265,15 @@ expected<run_record> replay(const run_config& config, const loaded_input& loaded
                    alloc,
                    *rules,
                    fragmentation,
-                   {.sample_interval = config.sample_interval_s * vgpualloc::ticks_per_second,
+                   {.sample_interval =
+                        kept == kept_of_run::pods ? no_samples : config.sample_interval_s * vgpualloc::ticks_per_second,
                     .on_failure = config.after_failure == "lose" ? after_failure::lose : after_failure::requeue,
                     .layout_change = config.layout_change_s * vgpualloc::ticks_per_second,
                     .power = power,
                     .decides = decides.get()}};
     record.result = sim.run(tell);
     record.has_queue = rules->keeps_waiting();
+    if (kept == kept_of_run::pods) return record;
     count_end_state(record, loaded.input, start ? *start : record.ledger->nodes(), alloc, sim.state());
     record.offered_load = offered_load_of(loaded.input, vgpualloc::milli_gpu{record.total_milli});
 #if VGA_VERIFY_ENABLED

@@ -11,6 +11,7 @@
 #include "vgpuformats/files.hpp"
 #include "vgpuformats/json.hpp"
 #include "vgpusim/outputs/chrome_trace.hpp"
+#include "vgpusim/outputs/loss_study_files.hpp"
 #include "vgpusim/outputs/study_files.hpp"
 #include "vgpusim/study/compare.hpp"
 
@@ -84,10 +85,13 @@ void add_comparison(const std::string& base, std::vector<std::string>& to) {
 void add_study(const std::string& base, std::vector<std::string>& to) {
     const auto summary = json_in(base + "/" + study_summary_name);
     if (!summary || !summary->is_map()) return;
-    for (const char* key : {"version", "config", "policies", "lists", "inputs", "runs", "headlines"}) {
+    for (const char* key : {"version", "config", "policies", "inputs", "runs"}) {
         if (summary->find(key) == nullptr) return;
     }
-    if (begins_with(base + "/" + study_table_name, study_table_header)) to.emplace_back(study_table_name);
+    const bool is_of_lists = summary->find("lists") != nullptr && summary->find("headlines") != nullptr;
+    if (!is_of_lists && summary->find("cells") == nullptr) return;
+    const auto header = is_of_lists ? study_table_header : loss_table_header;
+    if (begins_with(base + "/" + study_table_name, header)) to.emplace_back(study_table_name);
     to.emplace_back(study_summary_name);
 }
 

@@ -17,6 +17,7 @@
 #include "vgpusim/workload/queues.hpp"
 #include "vgpusim/workload/requested.hpp"
 #include "vgputraces/locate.hpp"
+#include "vgputraces/workload_model.hpp"
 
 namespace vgpusim {
 
@@ -48,11 +49,13 @@ bool leaves_out(const error& warning) {
 
 /// Why the keys of a configuration cannot be followed.
 expected<void> check_kubernetes_keys(const run_config& config) {
+    const bool is_model = config.format == model_format;
     for (const auto& [path, key] : {std::pair{&config.nodes, "nodes"},
                                     {&config.pods, "pods"},
                                     {&config.classes, "classes"},
                                     {&config.out, "out"}}) {
-        if (!path->empty()) continue;
+        const bool is_of_files = path == &config.nodes || path == &config.classes;
+        if (!path->empty() || (is_model && is_of_files)) continue;
         return unexpected(error{.code = error_code::missing,
                                 .where = "",
                                 .field = key,
@@ -112,6 +115,18 @@ std::vector<kubernetes_node> node_objects(const kube::snapshot& state, std::span
     return all;
 }
 
+/// The queues, where a file says them.
+expected<void> read_queues_of(const run_config& config, std::vector<input_file>& records,
+                              kubernetes_workload& workload) {
+    if (config.queues.empty()) return {};
+    const auto text = read_recorded(config.queues, &records);
+    if (!text) return unexpected(text.error());
+    auto queues = read_queues(text->text, text->name);
+    if (!queues) return unexpected(queues.error());
+    workload.queues = *std::move(queues);
+    return {};
+}
+
 /// The table, the classes and the queues; `state` says how pods are to be read.
 expected<kubernetes_workload> read_workload(const run_config& config, const kube::snapshot& state,
                                             std::vector<input_file>& records) {
@@ -126,13 +141,75 @@ expected<kubernetes_workload> read_workload(const run_config& config, const kube
     if (!arrivals) return unexpected(arrivals.error());
     kubernetes_workload workload{
         .arrivals = *std::move(arrivals), .classes = *std::move(classes), .queues = std::nullopt};
-    if (config.queues.empty()) return workload;
-    const auto text = read_recorded(config.queues, &records);
-    if (!text) return unexpected(text.error());
-    auto queues = read_queues(text->text, text->name);
-    if (!queues) return unexpected(queues.error());
-    workload.queues = *std::move(queues);
+    if (auto read = read_queues_of(config, records, workload); !read) return unexpected(std::move(read).error());
     return workload;
+}
+
+/// What a model makes: its nodes, and the rest as read_workload() gives it.
+struct workload_of_model {
+    std::vector<kube::manifest> objects;
+    kube::snapshot state;
+    kubernetes_workload workload;
+    std::vector<vgputraces::class_demand> demands; ///< by class of the table
+    std::size_t warm_up_rows = 0;
+};
+
+expected<workload_of_model> make_of_model(const run_config& config, const vgpualloc::hardware_catalog& catalog,
+                                          vgpualloc::dialect_set dialects, std::optional<std::int64_t> arrivals,
+                                          std::vector<input_file>& records) {
+    const auto text = read_recorded(config.pods, &records);
+    if (!text) return unexpected(text.error());
+    auto drawn = vgputraces::draw_workload(
+        text->text, text->name,
+        {.seed = static_cast<std::uint64_t>(config.seed),
+         .nodes = std::nullopt,
+         .pods = arrivals,
+         .load = std::nullopt,
+         .offered_load = config.offered_load > 0.0 ? std::optional{config.offered_load} : std::nullopt},
+        catalog, dialects, vgputraces::profile_wish::by_name);
+    if (!drawn) return unexpected(std::move(drawn).error());
+    auto objects = kube::read_manifests(drawn->texts.nodes, text->name);
+    if (!objects) return unexpected(std::move(objects).error());
+    auto state = make_empty_cluster(*objects, dialects, text->name);
+    if (!state) return unexpected(std::move(state).error());
+    const auto manifests = kube::read_manifests(drawn->texts.classes, text->name);
+    if (!manifests) return unexpected(manifests.error());
+    auto classes = read_pod_classes(*manifests, state->dialects, text->name);
+    if (!classes) return unexpected(std::move(classes).error());
+    for (std::size_t i = 0; i < classes->size(); ++i) {
+        if (drawn->demands[i].profile.empty()) continue;
+        for (pod_template& part : (*classes)[i].templates) {
+            part.request.containers.front().profile = drawn->demands[i].profile;
+        }
+    }
+    workload_of_model result{
+        .objects = *std::move(objects),
+        .state = *std::move(state),
+        .workload = {.arrivals = std::move(drawn->arrivals), .classes = *std::move(classes), .queues = std::nullopt},
+        .demands = std::move(drawn->demands),
+        .warm_up_rows = drawn->warm_up_rows};
+    if (auto read = read_queues_of(config, records, result.workload); !read) return unexpected(std::move(read).error());
+    return result;
+}
+
+/// What is measured of the pods of a model: those of the rows after the warm-up.
+measured_arrivals measured_of(const workload_of_model& made, const std::vector<std::int64_t>& pods_of_class,
+                              const simulation_input& input) {
+    measured_arrivals result;
+    for (std::size_t row = 0; row < made.warm_up_rows; ++row) {
+        result.first_pod += static_cast<std::size_t>(pods_of_class[made.workload.arrivals.rows[row].pod_class]);
+    }
+    result.classes = made.workload.arrivals.classes;
+    result.shares.resize(input.requests.size());
+    for (std::size_t i = 0; i < input.requests.size(); ++i) {
+        const auto named = std::ranges::find(made.workload.arrivals.classes, input.request_names[i]);
+        const auto number = static_cast<std::size_t>(named - made.workload.arrivals.classes.begin());
+        result.class_of_request.push_back(static_cast<std::uint32_t>(number));
+        const auto& share = made.demands[number].share;
+        result.shares[i] = {.memory = share.memory / pods_of_class[number],
+                            .compute = share.compute / pods_of_class[number]};
+    }
+    return result;
 }
 
 /// What volcano-scheduler.conf says of devices, where there is such a file. The policy of plugin vgpualloc is not taken
@@ -176,30 +253,58 @@ expected<kube::snapshot> make_empty_cluster(const std::vector<kube::manifest>& o
     return state;
 }
 
-expected<loaded_input> load_kubernetes(const run_config& config) {
+namespace {
+
+/// What is read before nodes and pods, and how their texts are understood.
+struct file_setting {
+    vgpualloc::hardware_catalog catalog;
+    vgpualloc::dialect_set dialects;
+    std::optional<kube::scheduler_config> scheduler;
+};
+
+expected<file_setting> load_setting(const run_config& config, std::vector<input_file>& records) {
     if (auto usable = check_kubernetes_keys(config); !usable) return unexpected(std::move(usable).error());
-    loaded_input loaded;
-    auto catalog = load_catalog(as_list(config.catalog), &loaded.files);
+    auto catalog = load_catalog(as_list(config.catalog), &records);
     if (!catalog) return unexpected(std::move(catalog.error()));
-    auto dialects = load_dialects(*catalog, as_list(config.config), &loaded.files);
+    auto dialects = load_dialects(*catalog, as_list(config.config), &records);
     if (!dialects) return unexpected(dialects.error());
-    auto scheduler = load_scheduler_config(config, loaded.files);
+    auto scheduler = load_scheduler_config(config, records);
     if (!scheduler) return unexpected(std::move(scheduler).error());
     if (*scheduler) apply_arguments((*scheduler)->deviceshare, *dialects);
+    return file_setting{.catalog = *std::move(catalog),
+                        .dialects = vgpualloc::dialect_set{*std::move(dialects)},
+                        .scheduler = *std::move(scheduler)};
+}
+
+/// Builds the input of the run.
+expected<void> build(const kube::snapshot& state, std::span<const kube::manifest> objects, file_setting setting,
+                     kubernetes_workload workload, loaded_input& loaded) {
+    workload.nodes = node_objects(state, objects);
+    workload.scheduler = std::move(setting.scheduler);
+    loaded.warnings = state.warnings;
+    std::ranges::move(classes_not_served(state, workload), std::back_inserter(loaded.warnings));
+    auto input = build_kubernetes_workload(state, std::move(workload));
+    if (!input) return unexpected(std::move(input).error());
+    loaded.input = *std::move(input);
+    loaded.power = std::move(setting.catalog.power);
+    return {};
+}
+
+} // namespace
+
+expected<loaded_input> load_kubernetes(const run_config& config) {
+    loaded_input loaded;
+    auto setting = load_setting(config, loaded.files);
+    if (!setting) return unexpected(std::move(setting).error());
     const auto objects = load_objects({vgputraces::resolve_trace_path(config.nodes)}, &loaded.files);
     if (!objects) return unexpected(objects.error());
-    const auto state = make_empty_cluster(*objects, vgpualloc::dialect_set{*std::move(dialects)}, config.nodes);
+    const auto state = make_empty_cluster(*objects, setting->dialects, config.nodes);
     if (!state) return unexpected(state.error());
     auto workload = read_workload(config, *state, loaded.files);
     if (!workload) return unexpected(std::move(workload).error());
-    workload->nodes = node_objects(*state, *objects);
-    workload->scheduler = *std::move(scheduler);
-    loaded.warnings = state->warnings;
-    std::ranges::move(classes_not_served(*state, *workload), std::back_inserter(loaded.warnings));
-    auto input = build_kubernetes_workload(*state, *std::move(workload));
-    if (!input) return unexpected(std::move(input).error());
-    loaded.input = *std::move(input);
-    loaded.power = std::move(catalog->power);
+    if (auto built = build(*state, *objects, *std::move(setting), *std::move(workload), loaded); !built) {
+        return unexpected(std::move(built).error());
+    }
     if (config.offered_load > 0.0) {
         std::int64_t devices = 0;
         for (const auto& node : loaded.input.nodes.nodes) devices += static_cast<std::int64_t>(node.devices.size());
@@ -208,5 +313,22 @@ expected<loaded_input> load_kubernetes(const run_config& config) {
     }
     return loaded;
 }
+
+expected<loaded_input> load_model(const run_config& config, std::optional<std::int64_t> arrivals) {
+    loaded_input loaded;
+    auto setting = load_setting(config, loaded.files);
+    if (!setting) return unexpected(std::move(setting).error());
+    auto made = make_of_model(config, setting->catalog, setting->dialects, arrivals, loaded.files);
+    if (!made) return unexpected(std::move(made).error());
+    std::vector<std::int64_t> pods_of_class;
+    for (const pod_class& known : made->workload.classes) pods_of_class.push_back(known.pods);
+    if (auto built = build(made->state, made->objects, *std::move(setting), made->workload, loaded); !built) {
+        return unexpected(std::move(built).error());
+    }
+    loaded.input.measured = measured_of(*made, pods_of_class, loaded.input);
+    return loaded;
+}
+
+expected<loaded_input> load_model(const run_config& config) { return load_model(config, std::nullopt); }
 
 } // namespace vgpusim

@@ -73,6 +73,8 @@ struct arrival_model {
     vgpualloc::ticks interval;
     /// Relative arrival rate in each hour of the day, hour 0 first; the interval stays the mean over a whole day.
     std::optional<std::array<std::int64_t, 24>> hourly_weights;
+    /// The offered load that the interval is chosen for, in models of the general workload (docs/trace-model.md).
+    std::optional<double> load{};
 };
 
 struct trace_model {

@@ -7,8 +7,12 @@
 #include <string_view>
 #include <vector>
 
+#include "vgpualloc/catalog/catalog.hpp"
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/core/units.hpp"
+#include "vgpualloc/dialect/all.hpp"
+#include "vgputraces/arrivals.hpp"
+#include "vgputraces/device_parts.hpp"
 #include "vgputraces/generator.hpp"
 
 namespace vgputraces {
@@ -26,6 +30,33 @@ struct generated_workload {
     vgpualloc::ticks last_arrival;
     std::uint64_t seed = 0;
 };
+
+/// What one row of a class asks for.
+struct class_demand {
+    /// Of all its devices, each of the smallest kind that serves it. Of a MIG instance: memory slices, compute slices.
+    device_parts share;
+    std::string profile; ///< of MIG, asked for by name; empty: the manifest says all
+};
+
+/// How a class says which MIG profile it wants. Manifests of HAMi name profiles by their memory, so that of two with
+/// the same memory only one can be asked for; a workload that does not go through files can ask for any.
+enum class profile_wish : bool { by_memory, by_name };
+
+/// A workload as values.
+struct drawn_workload {
+    generated_workload texts; ///< but for the arrivals
+    arrival_table arrivals;
+    std::vector<class_demand> demands; ///< in the order of arrivals.classes
+    std::size_t warm_up_rows = 0;      ///< that come before what is measured
+};
+
+/// Draws the workload of a model without writing its arrivals as text. `dialects` says how components are configured.
+/// Errors: those of generate_workload.
+[[nodiscard]] vgpualloc::expected<drawn_workload> draw_workload(std::string_view json_text, const std::string& where,
+                                                                const generate_options& options,
+                                                                const vgpualloc::hardware_catalog& catalog,
+                                                                const vgpualloc::dialect_set& dialects,
+                                                                profile_wish profiles);
 
 /// Whether a model says that it is one of these: "format": "kubernetes".
 [[nodiscard]] bool is_workload_model(std::string_view json_text);

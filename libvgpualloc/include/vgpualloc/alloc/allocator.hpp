@@ -12,6 +12,7 @@
 #include "vgpualloc/alloc/reference.hpp"
 #include "vgpualloc/alloc/requests.hpp"
 #include "vgpualloc/alloc/scorer.hpp"
+#include "vgpualloc/alloc/state_buckets.hpp"
 #include "vgpualloc/core/config.hpp"
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/model/ledger.hpp"
@@ -50,6 +51,10 @@ public:
 
     /// A number for a request; equal requests get the same one. Errors: those of check_request().
     [[nodiscard]] expected<request_id> intern(const pod_request& request) { return requests_.intern(request); }
+
+    /// Tells the policies of a pod that has arrived, once, before it is decided about. For those that learn the demand;
+    /// nothing happens for a request that was forgotten.
+    void note_arrival(request_id request);
 
     /// The best placement, without booking it. A request that was forgotten (allocator_options::requests_max) is
     /// refused with code request_not_known.
@@ -101,7 +106,7 @@ private:
     VGA_HOT void build_index(const request_class& wanted, cached_index& index, const node_group& group);
     [[nodiscard]] placement choose_on(const request_record& request, node_index where, bool may_draw);
     void refresh_part(const request_record& request, std::uint32_t group);
-    [[nodiscard]] node_answer answer_at(const request_record& request, cluster_mirror::slot_place place) const;
+    [[nodiscard]] node_answer answer_at(const request_record& request, cluster_mirror::slot_place place);
     [[nodiscard]] static std::uint32_t first_of(index_head& head);
     [[nodiscard]] rejection_code known_refusal(const request_class& wanted, const node_slot& owner) const noexcept;
     [[nodiscard]] rejection_code host_refusal(const request_class& wanted, cached_index& index,
@@ -118,6 +123,7 @@ private:
     [[nodiscard]] static node_answer best_with(const request_record& request, double key);
     VGA_HOT [[nodiscard]] node_index best_node(request_record& request, node_answer& best);
     [[nodiscard]] node_index draw_node(const request_record& request, const node_answer& best);
+    VGA_HOT void decide_by_changes(request_class& wanted, index_head& head, std::size_t group);
     VGA_HOT [[nodiscard]] rejection why_nowhere(const request_record& request) const;
 
     policy_pair policies_;
@@ -127,6 +133,7 @@ private:
     index_cache indexes_;
     request_table requests_;
     reference_allocator reference_;
+    std::vector<state_buckets> buckets_; ///< by group, where the policy has moving prices
 };
 
 } // namespace vgpualloc

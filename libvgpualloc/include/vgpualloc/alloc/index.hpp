@@ -132,7 +132,9 @@ struct index_head {
     std::uint64_t changes_read = never_built; ///< the group's change count that the index has followed
     double best_key = infeasible_because(rejection_code::no_nodes); ///< class_index::best_key()
     std::unique_ptr<cached_index> index{};
-    std::uint32_t first = first_unknown; ///< class_index::first_best()
+    /// What this decision compares groups by: best_key, or where changes are scored and not nodes, the best score.
+    double decided_key = infeasible_because(rejection_code::no_nodes);
+    std::uint32_t first = first_unknown; ///< class_index::first_best(), or the first slot with the best change
 
     /// Makes the next decision build the index anew.
     void invalidate() noexcept { changes_read = never_built; }

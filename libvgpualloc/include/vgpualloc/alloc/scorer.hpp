@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "vgpualloc/alloc/change_scores.hpp"
 #include "vgpualloc/alloc/device_chooser.hpp"
 #include "vgpualloc/alloc/outcome_table.hpp"
 #include "vgpualloc/alloc/part_table.hpp"
@@ -22,6 +23,9 @@ struct scored_request {
     std::vector<std::uint32_t> parts{}; ///< by container
     std::uint32_t shape = 0;            ///< of these parts, where a policy looks at whole configurations
     bool several = false;               ///< containers that want devices: the greedy choice may fail where one fits
+    /// Of a policy of moving prices, a request for one device: nodes are not scored, but changes of devices.
+    bool by_changes = false;
+    change_scores changes{};
 
     [[nodiscard]] request_view view() const noexcept { return {.request = &request, .devices = devices}; }
     [[nodiscard]] parts_view in_parts() const noexcept { return {.request = view(), .parts = parts}; }
@@ -39,6 +43,20 @@ public:
 
     /// The node score of the best devices, or infeasible_because(code). `before` has an interned configuration.
     VGA_HOT [[nodiscard]] double score(const scored_request& request, const node_view& before);
+    /// Whether the devices of a configuration can serve a request that is scored by changes: 0, or
+    /// infeasible_because(code).
+    [[nodiscard]] double fit(const scored_request& request, const device_config& config) {
+        const outcome_list outcomes = outcomes_.of(request.shape, config.id, config);
+        return outcomes.code == rejection_code::none ? 0.0 : infeasible_because(outcomes.code);
+    }
+    /// The score of the best step that a device offers a request that is scored by changes; change_scores::nothing if
+    /// it offers none. After refresh_changes().
+    [[nodiscard]] double best_change(scored_request& request, const device_view& device) {
+        return request.changes.best(device, request.parts.front(), parts_, *states_, *traits_.priced);
+    }
+    void refresh_changes(scored_request& request, std::uint64_t id_generation) const {
+        request.changes.refresh(*traits_.priced, id_generation);
+    }
     /// Whether a configuration that score() refuses might serve the request all the same, as each container alone fits.
     [[nodiscard]] bool may_fit_otherwise(const scored_request& request, const device_config& config);
     /// Why a configuration refuses the request; none if it does not or if that is not remembered.
@@ -69,6 +87,7 @@ private:
 
     policy_pair policies_;
     pair_traits traits_;
+    state_table* states_;
     part_table parts_;
     outcome_table outcomes_;
     device_chooser chooser_;

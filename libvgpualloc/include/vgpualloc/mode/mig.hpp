@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "vgpualloc/catalog/mig.hpp"
+#include "vgpualloc/catalog/mig_states.hpp"
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/core/named.hpp"
 #include "vgpualloc/mode/entry.hpp"
@@ -46,6 +47,9 @@ struct mig_table {
     std::array<std::uint64_t, places_max> excluded{}; ///< by place: the places that cannot stand beside it, and itself
     std::array<std::uint32_t, places_max> profile_of{}; ///< by place
     std::vector<total> totals;
+    /// The same as tables over all states, where the model is not too large for them: what legal states are asked.
+    /// States that a GPU cannot be in, as two schedulers' bookings can make them, are what the rest is for.
+    std::optional<mig_states> states;
 };
 
 /// A GPU of one model. mig_instance::profile is a position in mig_model::profiles, `start` a unit of the grid; its
@@ -53,9 +57,10 @@ struct mig_table {
 /// place (profile and start).
 ///
 /// A request gets the smallest profile, by usable memory and then compute slices, that has the memory asked for and at
-/// least the share of compute slices asked for, and a free start; all its free starts are candidates, lowest first.
-/// Memory in percent is of the GPU's memory slices. Profiles with or without video or graphics engines are given only
-/// if the request names them.
+/// least the share of compute slices asked for, and a free start; all its free starts are candidates, first the one
+/// that leaves the most starts for further instances (mig_states::best_place), then the others, lowest first. Memory in
+/// percent is of the GPU's memory slices. Profiles with or without video or graphics engines are given only if the
+/// request names them.
 ///
 /// Where the catalog does not know the memory of a profile, it is between that of the profiles with fewer and with more
 /// memory slices. A request that this does not decide for is refused with instance_memory_unknown, if a free instance
@@ -95,6 +100,15 @@ public:
     /// empty GPU takes.
     [[nodiscard]] std::int64_t further_by_amount(const device_state& state, std::size_t profile) const noexcept;
 
+    [[nodiscard]] std::int64_t further(const device_spec& device, const device_state& state,
+                                       const device_request& request, std::int64_t most) const override;
+    /// All profiles of the model; units are those of its grid.
+    [[nodiscard]] slot_shape slots() const override;
+    void list_free_slots(const device_state& state, free_slots& out) const override;
+    [[nodiscard]] const mig_states* states() const noexcept override {
+        return table_.states ? &*table_.states : nullptr;
+    }
+
     /// Profiles of kind core, which placements are counted with in the literature.
     [[nodiscard]] std::vector<std::string> placed_profiles() const override;
     [[nodiscard]] std::int64_t stranded_slices(const device_state& state, std::size_t profile) const override;
@@ -120,8 +134,8 @@ private:
     [[nodiscard]] mib charge(const device_spec& device, std::size_t profile) const;
     [[nodiscard]] std::uint64_t excluded_by(std::uint64_t layout) const noexcept;
     [[nodiscard]] bool exceeds_a_total(std::uint64_t layout, std::size_t profile) const noexcept;
-    [[nodiscard]] std::uint64_t free_places(std::uint64_t layout, std::uint64_t excluded,
-                                            std::size_t profile) const noexcept;
+    [[nodiscard]] std::uint64_t free_places(std::uint64_t layout, std::size_t profile) const noexcept;
+    [[nodiscard]] mig_state_id state_of(std::uint64_t layout) const noexcept;
     [[nodiscard]] std::uint64_t bit_of(const mig_instance& instance) const noexcept; ///< 0: no such place
 
     mig_table table_;

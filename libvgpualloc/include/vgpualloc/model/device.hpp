@@ -15,6 +15,7 @@
 namespace vgpualloc {
 
 class sharing_mode;
+class mig_states; // catalog/mig_states.hpp
 
 /// Whether a device takes anything new. What runs on it stays counted whatever it is.
 enum class service_state : std::uint8_t {
@@ -88,6 +89,26 @@ struct part_description {
     bool operator==(const part_description&) const = default;
 };
 
+/// A kind of part that lies at places of a device: a MIG profile.
+struct slot_profile {
+    std::string name;
+    std::int64_t units = 0;  ///< of the device that one takes
+    std::int64_t starts = 0; ///< of an empty device
+    bool plain = true;       ///< one that requests by memory get; the others must be named
+};
+
+/// A device as places for parts. Units are memory slices.
+struct slot_shape {
+    std::vector<slot_profile> profiles;
+    std::int64_t units = 0;
+};
+
+/// What a state of such a device leaves free.
+struct free_slots {
+    std::vector<std::int64_t> free_starts; ///< by profile: the starts at which one more could be made now
+    std::int64_t free_units = 0;
+};
+
 /// What the numbers of a refusal count.
 enum class amount_unit : std::uint8_t { none, memory_mib, percent, ai_cores };
 
@@ -152,6 +173,20 @@ public:
 
     /// `part`, one that the mode gives out, in its names. By default a slice or a whole device.
     [[nodiscard]] virtual part_description describe(const device_spec& device, const partition& part) const;
+
+    /// How many times in a row the device could serve one device's worth of `request`, each time with the mode's first
+    /// choice, until it refuses; at most `most`. Model, wanted mode and service are not looked at.
+    [[nodiscard]] virtual std::int64_t further(const device_spec& device, const device_state& state,
+                                               const device_request& request, std::int64_t most) const;
+
+    /// The kinds of parts that lie at places of the device, and how large the device is in the units that they take;
+    /// empty for modes whose parts lie nowhere.
+    [[nodiscard]] virtual slot_shape slots() const { return {}; }
+    /// What a state leaves of these: `free_starts` gets an entry for each of slots().profiles.
+    virtual void list_free_slots(const device_state& /*state*/, free_slots& out) const { out = {}; }
+
+    /// All states that the device can be in, for planners that go through them; null where they are not listed.
+    [[nodiscard]] virtual const mig_states* states() const noexcept { return nullptr; }
 
     /// Names of the profiles whose instances lie at places of the device, so that free slices can be of no use to them;
     /// empty for modes whose parts lie nowhere.

@@ -7,8 +7,16 @@
 #include "vgpualloc/policy/binpack.hpp"
 #include "vgpualloc/policy/factory.hpp"
 #include "vgpualloc/policy/fgd.hpp"
+#include "vgpualloc/policy/fgd_literal.hpp"
+#include "vgpualloc/policy/fgd_stranded.hpp"
+#include "vgpualloc/policy/first_fit.hpp"
+#include "vgpualloc/policy/keep_idle.hpp"
+#include "vgpualloc/policy/mcc.hpp"
+#include "vgpualloc/policy/mecc.hpp"
+#include "vgpualloc/policy/mfi.hpp"
 #include "vgpualloc/policy/random.hpp"
 #include "vgpualloc/policy/spread.hpp"
+#include "vgpualloc/policy/ssp.hpp"
 #include "vgpualloc/policy/worst_fit.hpp"
 
 namespace vgpualloc {
@@ -18,8 +26,21 @@ inline constexpr std::array native_policies{
         "node with the least idle device capacity left over, then device with the least left over"),
     make_policy_entry<policies::binpack>("fullest node first, then fullest device: keeps whole nodes free"),
     make_policy_entry<policies::fgd>("node and device where fragmentation grows least (exact score)"),
+    make_policy_entry<policies::fgd_literal>(
+        "node and device where free units grow least that a typical request can no longer get at"),
+    make_policy_entry<policies::fgd_stranded>(
+        "node and device where units grow least that would stay free if as many typical requests as fit came"),
+    make_policy_entry<policies::first_fit>("the first node that fits, then its first device"),
+    make_policy_entry<policies::keep_idle>(
+        "devices in use before idle ones: a price for opening one, in weighted sums"),
+    make_policy_entry<policies::mcc>("node and device that lose the fewest free starts of MIG profiles"),
+    make_policy_entry<policies::mecc>(
+        "node and device that lose the fewest places for typical requests, by how frequent they are"),
+    make_policy_entry<policies::mfi>("node and device where units of blocked starts of MIG profiles grow least"),
     make_policy_entry<policies::random>("a node that fits, then a device that fits, drawn uniformly"),
     make_policy_entry<policies::spread>("emptiest node first, then emptiest device: keeps neighbours apart"),
+    make_policy_entry<policies::ssp>(
+        "node and device that lose the least in places for requests, each worth what it is scarce (learned demand)"),
     make_policy_entry<policies::worst_fit>(
         "node with the most idle device capacity left over, then device with the most left over"),
 };

@@ -3,6 +3,7 @@
 
 #include "vgpualloc/core/config.hpp"
 #include "vgpualloc/policy/positional.hpp"
+#include "vgpualloc/policy/priced.hpp"
 
 namespace vgpualloc {
 
@@ -20,6 +21,7 @@ struct pair_traits {
     bool draws_nodes = false;
     bool draws_devices = false;              ///< for the requests that policy::draws_device_for() names
     positional_policy* positional = nullptr; ///< scores placements; null if the pair is not positional
+    priced_policy* priced = nullptr;         ///< if one policy of moving prices is both; null otherwise
 };
 
 /// Aborts if the two cannot be what they say, alone or together.
@@ -37,7 +39,8 @@ struct pair_traits {
             .state_alone = !node.history && !device.history,
             .draws_nodes = node.nodes == ties::drawn,
             .draws_devices = device.devices == ties::drawn,
-            .positional = policies.node->positional()};
+            .positional = policies.node->positional(),
+            .priced = policies.node == policies.device ? policies.node->priced() : nullptr};
 }
 
 /// Tells both policies of one event of a ledger's log.

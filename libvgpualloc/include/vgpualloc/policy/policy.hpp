@@ -26,6 +26,7 @@ struct policy_event {
 };
 
 class positional_policy;
+class priced_policy;
 
 /// Scores placements; the highest score wins. A score is an IEEE double, compared exactly.
 ///
@@ -53,6 +54,8 @@ public:
     [[nodiscard]] virtual policy_traits traits() const noexcept { return {}; }
     /// This policy, if it is one that looks at positions.
     [[nodiscard]] virtual positional_policy* positional() noexcept { return nullptr; }
+    /// This policy, if its scores are sums of prices that move with every event.
+    [[nodiscard]] virtual priced_policy* priced() noexcept { return nullptr; }
 
     /// Whether equal devices are drawn for this request; asked only where traits().devices is `drawn`.
     [[nodiscard]] virtual bool draws_device_for(const request_view& /*request*/) const noexcept { return true; }
@@ -66,6 +69,10 @@ public:
 
     /// Told of every change of the ledger, in order, before the next score is asked for.
     virtual void observe(const policy_event& /*event*/) {}
+
+    /// Told of a pod that has arrived, before the first decision about it and whether or not it will be placed. `book`
+    /// is the ledger as it is then.
+    virtual void note_arrival(const pod_request& /*request*/, const ledger& /*book*/) {}
 
     /// Rises when scores of unchanged nodes change.
     [[nodiscard]] virtual std::uint64_t epoch() const noexcept { return 0; }

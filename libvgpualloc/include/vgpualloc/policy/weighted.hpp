@@ -55,6 +55,9 @@ public:
     void observe(const policy_event& event) override {
         for (const term& summand : terms_) summand.scorer->observe(event);
     }
+    void note_arrival(const pod_request& request, const ledger& book) override {
+        for (const term& summand : terms_) summand.scorer->note_arrival(request, book);
+    }
     [[nodiscard]] std::uint64_t epoch() const noexcept override {
         std::uint64_t sum = 0;
         for (const term& summand : terms_) sum += summand.scorer->epoch();

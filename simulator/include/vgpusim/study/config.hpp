@@ -47,11 +47,25 @@ struct run_config {
 /// Sets one field from its text form. Unknown keys list the known ones.
 [[nodiscard]] vgpualloc::expected<void> set_key(run_config& config, std::string_view key, std::string_view value);
 
+/// One way of deciding that a study compares: a policy, and what is set besides in its runs.
+struct studied_policy {
+    std::string name;   ///< in tables
+    std::string policy; ///< as run takes it
+    std::vector<std::pair<std::string, std::string>> settings{}; ///< keys and values, which set_key takes
+
+    bool operator==(const studied_policy&) const = default;
+};
+
 /// What `vgpusim study` replays all of against each other.
 struct study_lists {
-    std::vector<std::string> policies;
-    std::vector<std::string> pods; ///< paths of pod lists
+    std::vector<studied_policy> policies;
+    std::vector<std::string> pods; ///< paths of pod lists, or of workload models
     seed_range seeds{};
+    // Of workload models alone.
+    std::vector<double> loads{};             ///< offered; empty: as the models say
+    std::optional<std::int64_t> arrivals{};  ///< to measure in every run; none: as the models say
+    std::string against{};                   ///< name of the policy that the others are held against; empty: none
+    std::vector<std::string> baselines{};    ///< names of those of which the best of each cell is found
 };
 
 /// A study: one run, and what is different in the run that it is held against, or in the runs that it stands for.
@@ -61,12 +75,18 @@ struct scenario {
     std::optional<study_lists> study{};                        ///< for `vgpusim study` alone
 };
 
-/// The configuration of the baseline of a run: the run's own but for these settings.
-[[nodiscard]] run_config baseline_of(run_config config,
+/// The configuration with these settings, of a baseline or of a policy of a study, in place of its own.
+[[nodiscard]] run_config with_settings(run_config config,
                                      const std::vector<std::pair<std::string, std::string>>& settings);
 
+inline constexpr std::int64_t arrivals_max = 10'000'000;
+inline constexpr const char* arrivals_expected = "a whole number from 1 to 10000000";
+
+/// A number of arrivals to measure; nothing for other texts.
+[[nodiscard]] std::optional<std::int64_t> parse_arrivals(std::string_view text);
+
 /// Reads a scenario: a JSON object of run_config's keys, besides "name", "description", "baseline", an object of keys
-/// again, and "study", an object of "policies" and "pods", lists of texts, and "seeds". Relative paths in it are taken
+/// again, and "study", an object of "policies" and "pods", lists, and "seeds" (docs/fgd-study.md, docs/mig.md). Relative paths in it are taken
 /// from the scenario's own folder. Errors name the file and the line.
 [[nodiscard]] vgpualloc::expected<scenario> read_scenario(const std::string& path);
 

@@ -23,6 +23,12 @@ struct load_study {
     seed_range seeds;
 };
 
+/// Refuses a list of nothing and one with something twice. `flag` is what errors call it.
+[[nodiscard]] vgpualloc::expected<void> check_different(const std::vector<std::string>& values, const char* flag);
+
+/// Refuses more than 100,000 runs.
+[[nodiscard]] vgpualloc::expected<void> check_run_count(std::size_t runs, const seed_range& seeds);
+
 /// Makes a study of the configuration and the lists that a scenario or flags name. Errors: nothing to replay, something
 /// twice, a policy that is unknown, more than 100,000 runs, and keys that a study does not have.
 [[nodiscard]] vgpualloc::expected<load_study> check_study(const run_config& run, const study_lists& lists);

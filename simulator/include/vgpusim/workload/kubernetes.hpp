@@ -1,8 +1,10 @@
 // The general workload: nodes and classes of pods as Kubernetes objects, and a table of arrivals (docs/workload.md).
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "vgpualloc/core/expected.hpp"
@@ -42,5 +44,15 @@ make_empty_cluster(const std::vector<vgpualloc::kube::manifest>& objects, const 
 /// Reads what a configuration with format "kubernetes" names: nodes, pods (the table), classes, queues, config,
 /// catalog. Errors: those of the files; unsupported for keys that this format has no use for.
 [[nodiscard]] vgpualloc::expected<loaded_input> load_kubernetes(const run_config& config);
+
+/// The format of workload models (docs/trace-model.md), made in the process.
+inline constexpr std::string_view model_format = "model";
+
+/// Makes the workload of the model that `pods` names, with the seed of the configuration and its offered load, if it
+/// has one; MIG profiles are asked for by name. `arrivals`: to measure, in place of what the model says. Errors: those
+/// of the model and of the other files; unsupported for keys that this format has no use for.
+[[nodiscard]] vgpualloc::expected<loaded_input> load_model(const run_config& config,
+                                                           std::optional<std::int64_t> arrivals);
+[[nodiscard]] vgpualloc::expected<loaded_input> load_model(const run_config& config);
 
 } // namespace vgpusim

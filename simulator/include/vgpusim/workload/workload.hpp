@@ -15,6 +15,7 @@
 #include "vgpualloc/model/cluster.hpp"
 #include "vgpualloc/model/rejection.hpp"
 #include "vgpualloc/model/request.hpp"
+#include "vgputraces/device_parts.hpp"
 
 namespace vgpusim {
 
@@ -89,6 +90,15 @@ struct pod_crash {
     std::uint32_t pod = 0; ///< position in simulation_input::pods
 };
 
+/// The arrivals that count where pods that do not fit are lost, and what is counted of them.
+struct measured_arrivals {
+    std::size_t first_pod = 0; ///< position in simulation_input::pods; those before it fill the cluster
+    /// Per request, what a pod asks for, on the smallest kind of device that serves it.
+    std::vector<vgputraces::device_parts> shares{};
+    std::vector<std::string> classes{};           ///< in the order of the model
+    std::vector<std::uint32_t> class_of_request{}; ///< position in classes
+};
+
 struct simulation_input {
     vgpualloc::cluster nodes;                   ///< in tie-rank order
     std::vector<std::uint32_t> node_list_order; ///< per line of the node list, position in `nodes`
@@ -110,6 +120,7 @@ struct simulation_input {
     std::vector<cluster_event> cluster_events{}; ///< by time
     std::vector<pod_crash> crashes{};            ///< by time
     std::optional<autoscaling> autoscaler{};
+    std::optional<measured_arrivals> measured{}; ///< of a workload model: where measuring begins
     /// For schedulers that read Kubernetes objects; null for workloads of other formats.
     std::shared_ptr<const kubernetes_objects> objects{};
     /// How the dialect of the lists spells a reason for not placing a pod.

@@ -156,7 +156,7 @@ TEST_F(scenario_file, a_baseline_differs_from_the_run_in_what_it_says) {
     EXPECT_EQ(study->config.mode, "hami_core");
     run_config run = study->config;
     run.seed = 9; // a flag: it holds for both
-    const run_config baseline = vgpusim::baseline_of(run, study->baseline);
+    const run_config baseline = vgpusim::with_settings(run, study->baseline);
     EXPECT_EQ(baseline.mode, "exclusive");
     EXPECT_EQ(baseline.tune, 0.5);
     EXPECT_EQ(baseline.policy, "best_fit");
@@ -166,7 +166,7 @@ TEST_F(scenario_file, a_baseline_differs_from_the_run_in_what_it_says) {
 TEST_F(scenario_file, a_baseline_s_paths_start_at_the_scenario_s_folder_too) {
     const auto study = read(R"({"baseline": {"pods": "other.csv"}})");
     ASSERT_TRUE(study.has_value());
-    EXPECT_EQ(vgpusim::baseline_of(study->config, study->baseline).pods, folder_ / "other.csv");
+    EXPECT_EQ(vgpusim::with_settings(study->config, study->baseline).pods, folder_ / "other.csv");
 }
 
 TEST_F(scenario_file, a_baseline_is_checked_like_a_run) {

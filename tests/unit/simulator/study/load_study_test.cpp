@@ -31,7 +31,7 @@ vgpusim::study_inputs inputs() {
 
 TEST(load_study, runs_are_kept_by_policy_then_list_then_seed) {
     const auto study =
-        check_study(config(), {.policies = {"fgd", "spread"}, .pods = {"one.csv", "two.csv"}, .seeds = {3, 5}}).value();
+        check_study(config(), {.policies = {{"fgd", "fgd"}, {"spread", "spread"}}, .pods = {"one.csv", "two.csv"}, .seeds = {3, 5}}).value();
     for (const std::size_t jobs : {1U, 3U}) {
         std::size_t told = 0;
         const auto results = run_study(study, inputs(), jobs, [&told](std::size_t done) { told = done; });
@@ -43,7 +43,7 @@ TEST(load_study, runs_are_kept_by_policy_then_list_then_seed) {
 }
 
 TEST(load_study, refuses_what_does_not_go_together) {
-    const vgpusim::study_lists lists{.policies = {"fgd"}, .pods = {"one.csv"}, .seeds = {1, 2}};
+    const vgpusim::study_lists lists{.policies = {{"fgd", "fgd"}}, .pods = {"one.csv"}, .seeds = {1, 2}};
     EXPECT_TRUE(check_study(config(), lists));
     auto changed = config();
     changed.pods = "other.csv";

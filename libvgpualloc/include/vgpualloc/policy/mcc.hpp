@@ -1,0 +1,26 @@
+// mcc: the placement that costs the fewest free starts ("maximum configuration capability").
+#pragma once
+
+#include "vgpualloc/core/named.hpp"
+#include "vgpualloc/policy/device_values.hpp"
+
+namespace vgpualloc::policies {
+
+/// The configuration capability of a MIG GPU is the number of free starts of its profiles, together; the placement wins
+/// that lowers it least. The literature on MIG placement has this policy as MCC; its definition could not be read here.
+/// Read literally, "maximum capability after the placement", it prefers empty GPUs and is far worse (STUDY-mig, which
+/// measured both). Counted are the profiles that requests by memory get, without +me and its kin. On devices whose
+/// parts lie at no places it takes the fullest device.
+class mcc final : public named<"mcc", device_value_policy<mcc>> {
+public:
+    [[nodiscard]] static std::int64_t value_of(const device_view&, const slot_shape& shape, const free_slots& free) {
+        std::int64_t starts = 0;
+        for (std::size_t p = 0; p < shape.profiles.size(); ++p) {
+            if (shape.profiles[p].plain) starts += free.free_starts[p];
+        }
+        return starts;
+    }
+    [[nodiscard]] static double scale() noexcept { return 16.0; } ///< an empty A100 has 18 of these starts
+};
+
+} // namespace vgpualloc::policies

@@ -1,0 +1,177 @@
+// Enumerating the states of a MIG GPU.
+#include "vgpualloc/catalog/mig_states.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "vgpualloc/core/hash.hpp"
+
+namespace vgpualloc {
+
+namespace {
+
+constexpr std::uint64_t bit_of_place(std::size_t place) noexcept { return std::uint64_t{1} << place; }
+
+/// What instances share out besides units: an amount that the GPU has, and what a place takes of it.
+struct shared_amount {
+    std::int64_t most = 0;
+    std::vector<std::int64_t> taken; ///< by place
+};
+
+std::vector<shared_amount> shared_amounts(const mig_model& model, const std::vector<mig_slot>& places) {
+    std::vector<shared_amount> amounts;
+    const auto add = [&](std::int64_t most, auto&& taken_by) {
+        shared_amount amount{.most = most, .taken = {}};
+        for (const mig_slot& place : places) amount.taken.push_back(taken_by(place.profile));
+        amounts.push_back(std::move(amount));
+    };
+    add(model.compute_slices.count(),
+        [&](std::size_t profile) { return model.profiles[profile].compute_slices.count(); });
+    for (std::size_t only = 0; only < model.profiles.size(); ++only) {
+        add(model.profiles[only].max_instances, [&](std::size_t profile) { return std::int64_t{profile == only}; });
+    }
+    for (const auto& [name, engine] : mig_engine_fields) {
+        const auto& whole = model.engines.*engine;
+        if (!whole) continue; // engines whose total is not known are not limited
+        add(*whole, [&](std::size_t profile) { return (model.profiles[profile].engines.*engine).value_or(0); });
+    }
+    return amounts;
+}
+
+/// Walks through all legal sets, each once: places are added in the order of their numbers.
+class layout_walk {
+public:
+    layout_walk(const mig_model& model, const std::vector<mig_slot>& places, const std::vector<std::uint64_t>& excluded,
+                std::vector<std::uint64_t>& layouts)
+        : amounts_{shared_amounts(model, places)}, left_{}, excluded_{&excluded}, layouts_{&layouts} {
+        for (const shared_amount& amount : amounts_) left_.push_back(amount.most);
+    }
+
+    /// False if there are more than can be numbered.
+    [[nodiscard]] bool run() {
+        std::uint64_t all = 0;
+        for (std::size_t place = 0; place < excluded_->size(); ++place) all |= bit_of_place(place);
+        return visit(0, all);
+    }
+
+private:
+    [[nodiscard]] bool visit(std::uint64_t layout, std::uint64_t open) {
+        if (layouts_->size() >= no_mig_state) return false;
+        layouts_->push_back(layout);
+        for (std::uint64_t rest = open; rest != 0; rest &= rest - 1) {
+            const auto place = static_cast<std::size_t>(std::countr_zero(rest));
+            open &= ~bit_of_place(place); // sets with it are met here, so that later ones are without it
+            if (!take(place, 1)) continue;
+            const bool all_seen = visit(layout | bit_of_place(place), open & ~(*excluded_)[place]);
+            static_cast<void>(take(place, -1));
+            if (!all_seen) return false;
+        }
+        return true;
+    }
+    /// Takes the amounts of a place, or gives them back. False, with nothing taken, if one of them is not there.
+    [[nodiscard]] bool take(std::size_t place, std::int64_t times) {
+        for (std::size_t i = 0; i < amounts_.size(); ++i) {
+            if (amounts_[i].taken[place] * times > left_[i]) return false;
+        }
+        for (std::size_t i = 0; i < amounts_.size(); ++i) left_[i] -= amounts_[i].taken[place] * times;
+        return true;
+    }
+
+    std::vector<shared_amount> amounts_;
+    std::vector<std::int64_t> left_; ///< of each amount
+    const std::vector<std::uint64_t>* excluded_;
+    std::vector<std::uint64_t>* layouts_;
+};
+
+} // namespace
+
+std::optional<mig_states> mig_states::make(const mig_model& model) {
+    mig_states result;
+    if (!result.enumerate(model)) return std::nullopt;
+    result.index_layouts();
+    result.fill_rows(model);
+    return result;
+}
+
+bool mig_states::enumerate(const mig_model& model) {
+    places_ = slots_of(model, mig_profile_set::all);
+    if (places_.size() > places_max) return false;
+    for (const mig_profile& profile : model.profiles) {
+        first_.push_back(first_.empty() ? 0 : first_.back());
+        if (first_.size() > 1) first_.back() += (&profile - 1)->starts.size();
+    }
+    first_.push_back(places_.size());
+    list_overlaps(model);
+    layout_walk walk{model, places_, overlapping_, layouts_};
+    if (!walk.run()) return false;
+    std::ranges::sort(layouts_);
+    return true;
+}
+
+void mig_states::list_overlaps(const mig_model& model) {
+    std::vector<std::uint64_t> units;
+    for (const mig_slot& place : places_) {
+        const auto size = static_cast<unsigned>(model.profiles[place.profile].size.count());
+        const std::uint64_t lowest = size >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << size) - 1;
+        units.push_back(lowest << static_cast<unsigned>(place.start.count()));
+    }
+    for (std::size_t a = 0; a < places_.size(); ++a) {
+        overlapping_.push_back(0);
+        for (std::size_t b = 0; b < places_.size(); ++b) {
+            if ((units[a] & units[b]) != 0) overlapping_[a] |= bit_of_place(b);
+        }
+    }
+}
+
+void mig_states::index_layouts() {
+    numbers_.assign(std::bit_ceil(layouts_.size() * 2), no_mig_state);
+    for (std::size_t id = 0; id < layouts_.size(); ++id) {
+        std::size_t at = mix64(layouts_[id]) & (numbers_.size() - 1);
+        while (numbers_[at] != no_mig_state) at = (at + 1) & (numbers_.size() - 1);
+        numbers_[at] = static_cast<mig_state_id>(id);
+    }
+}
+
+mig_state_id mig_states::id_of(std::uint64_t layout) const noexcept {
+    for (std::size_t at = mix64(layout) & (numbers_.size() - 1);; at = (at + 1) & (numbers_.size() - 1)) {
+        const mig_state_id id = numbers_[at];
+        if (id == no_mig_state || layouts_[id] == layout) return id;
+    }
+}
+
+/// States with more instances have larger numbers, so going down every next state is filled already.
+void mig_states::fill_rows(const mig_model& model) {
+    next_.assign(size() * place_count(), no_mig_state);
+    rows_.assign(size() * profile_count(), {});
+    capability_.assign(size(), 0);
+    free_units_.assign(size(), static_cast<std::int16_t>(model.units.count()));
+    for (std::size_t state = size(); state-- > 0;) {
+        for (std::uint64_t rest = layouts_[state]; rest != 0; rest &= rest - 1) {
+            const mig_slot& taken = places_[static_cast<std::size_t>(std::countr_zero(rest))];
+            free_units_[state] =
+                static_cast<std::int16_t>(free_units_[state] - model.profiles[taken.profile].size.count());
+        }
+        for (std::size_t p = 0; p < profile_count(); ++p) {
+            profile_row& row = rows_[state * profile_count() + p];
+            row.best_place = static_cast<std::uint8_t>(place_count());
+            for (std::size_t place = first_[p]; place < first_[p + 1]; ++place) {
+                if ((layouts_[state] & bit_of_place(place)) != 0) continue;
+                const mig_state_id after = id_of(layouts_[state] | bit_of_place(place));
+                if (after == no_mig_state) continue;
+                next_[state * place_count() + place] = after;
+                row.free_places |= bit_of_place(place);
+                ++row.starts;
+                row.further = std::max(row.further, static_cast<std::uint8_t>(1 + further(after, p)));
+                const bool better =
+                    row.best_place == place_count() ||
+                    capability_[after] > capability_[next(static_cast<mig_state_id>(state), row.best_place)];
+                if (better) row.best_place = static_cast<std::uint8_t>(place);
+            }
+            if (contains(mig_profile_set::plain, model.profiles[p].kind)) {
+                capability_[state] = static_cast<std::int16_t>(capability_[state] + row.starts);
+            }
+        }
+    }
+}
+
+} // namespace vgpualloc

@@ -1,0 +1,119 @@
+// Scores at slot-scarcity prices.
+#include "vgpualloc/policy/ssp.hpp"
+
+#include <algorithm>
+
+#include "vgpualloc/core/hash.hpp"
+#include "vgpualloc/policy/device_values.hpp"
+
+namespace vgpualloc::policies {
+
+void ssp::forget_ids() {
+    ++forgotten_;
+    config_rows_.clear();
+    rows_.clear();
+    changes_.clear();
+    change_numbers_.clear();
+    same_hash_.clear();
+}
+
+/// Rows and changes are by class.
+void ssp::follow_classes() {
+    if (class_generation_ == scarcity_.class_generation()) return;
+    forget_ids();
+    class_generation_ = scarcity_.class_generation();
+}
+
+void ssp::add_device(const device_view& device, std::int32_t* row) {
+    const auto counts = scarcity_.counts_of(device);
+    for (std::size_t c = 0; c < counts.size(); ++c) row[c] += counts[c];
+    free_slots free;
+    device.spec->mode->list_free_slots(device.state, free);
+    const slot_shape shape = device.spec->mode->slots();
+    row[counts.size()] += static_cast<std::int32_t>(free_amount_of(device, shape, free).fullness());
+}
+
+std::span<const std::int32_t> ssp::row_of(const device_config& config, count_row& scratch) {
+    if (config.id == not_interned) {
+        scratch.assign(width(), 0);
+        for (const device_view* device : config.devices) add_device(*device, scratch.data());
+        return scratch;
+    }
+    if (config.id >= config_rows_.size()) config_rows_.resize(config.id + std::size_t{64}, 0);
+    if (config_rows_[config.id] == 0) {
+        scratch.assign(width(), 0);
+        for (const device_view* device : config.devices) add_device(*device, scratch.data());
+        config_rows_[config.id] = static_cast<std::uint32_t>(rows_.size() / width()) + 1;
+        rows_.insert(rows_.end(), scratch.begin(), scratch.end());
+    }
+    return std::span{rows_}.subspan((config_rows_[config.id] - std::size_t{1}) * width(), width());
+}
+
+/// `lost` is before minus after, so that its last entry is how much fuller the devices become, negated.
+double ssp::score_of(const std::int32_t* lost, std::span<const double> prices) const noexcept {
+    constexpr double per_start = 0x1p32;
+    constexpr double fullness_range = 0x1p13; // above 64 x 64
+    double cost = 0.0;
+    for (std::size_t c = 0; c < prices.size(); ++c) cost += prices[c] * static_cast<double>(lost[c]);
+    const double scaled = cost * per_start;
+    const auto rounded = static_cast<std::int64_t>(scaled < 0.0 ? scaled - 0.5 : scaled + 0.5);
+    const double fuller = static_cast<double>(-lost[prices.size()]);
+    return (fuller - static_cast<double>(rounded) * fullness_range) / (per_start * fullness_range);
+}
+
+double ssp::node_score(const request_view&, const node_view& before, const node_view& after) {
+    follow_classes();
+    const auto prices = scarcity_.prices();
+    if (before.config->id != not_interned && after.config->id != not_interned) {
+        static_cast<void>(row_of(*before.config, before_row_)); // so that the next one does not move the rows
+        const auto after_row = row_of(*after.config, after_row_);
+        const auto before_row = row_of(*before.config, before_row_);
+        before_row_.resize(width());
+        for (std::size_t i = 0; i < width(); ++i) before_row_[i] = before_row[i] - after_row[i];
+    } else {
+        const auto before_row = row_of(*before.config, before_row_);
+        before_row_.assign(before_row.begin(), before_row.end());
+        const auto after_row = row_of(*after.config, after_row_);
+        for (std::size_t i = 0; i < width(); ++i) before_row_[i] -= after_row[i];
+    }
+    return score_of(before_row_.data(), prices);
+}
+
+double ssp::device_score(const request_view& request, const node_view& before, const node_view& after,
+                         const step_view&) {
+    return node_score(request, before, after);
+}
+
+std::uint32_t ssp::change_of(const device_view& before, const device_view& after) {
+    follow_classes();
+    before_row_.assign(width(), 0);
+    after_row_.assign(width(), 0);
+    add_device(before, before_row_.data());
+    add_device(after, after_row_.data());
+    std::uint64_t hash = 0;
+    for (std::size_t i = 0; i < width(); ++i) {
+        before_row_[i] -= after_row_[i];
+        hash = hash_combine(hash, static_cast<std::uint64_t>(static_cast<std::uint32_t>(before_row_[i])));
+    }
+    const auto count = static_cast<std::uint32_t>(same_hash_.size());
+    const auto [at, is_new] = change_numbers_.try_emplace(hash, count);
+    std::uint32_t number = at->second;
+    while (!is_new) {
+        if (std::ranges::equal(before_row_, std::span{changes_}.subspan(number * width(), width()))) return number;
+        if (same_hash_[number] == number) break;
+        number = same_hash_[number];
+    }
+    if (!is_new) same_hash_[number] = count;
+    same_hash_.push_back(count);
+    changes_.insert(changes_.end(), before_row_.begin(), before_row_.end());
+    return count;
+}
+
+void ssp::score_changes(std::span<const std::uint32_t> changes, std::span<double> scores) {
+    const auto prices = scarcity_.prices();
+    for (std::size_t i = 0; i < changes.size(); ++i) {
+        scores[i] = score_of(changes_.data() + changes[i] * width(), prices);
+    }
+}
+
+} // namespace vgpualloc::policies

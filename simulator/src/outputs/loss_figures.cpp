@@ -1,0 +1,76 @@
+#include "vgpusim/outputs/loss_figures.hpp"
+
+#include <queue>
+#include <tuple>
+
+#include "vgpualloc/core/config.hpp"
+
+namespace vgpusim {
+
+using vgpualloc::ticks;
+using vgputraces::device_parts;
+
+double accepted_pods::ratio() const noexcept {
+    return arrived > 0 ? static_cast<double>(accepted) / static_cast<double>(arrived) : 1.0;
+}
+
+double loss_figures::memory_ratio() const noexcept {
+    return arrived.memory > 0 ? static_cast<double>(accepted.memory) / static_cast<double>(arrived.memory) : 1.0;
+}
+
+loss_counter::loss_counter(const simulation_input& input) : input_{&input} {
+    VGA_ASSERT(input.measured.has_value(), "what is measured of a workload is known");
+    figures_.of_classes.resize(input.measured->classes.size());
+}
+
+void loss_counter::count(std::size_t pod, bool is_accepted) {
+    if (pod < input_->measured->first_pod) return;
+    const std::uint32_t request = input_->pods[pod].request;
+    const device_parts& share = input_->measured->shares[request];
+    accepted_pods& same_class = figures_.of_classes[input_->measured->class_of_request[request]];
+    ++figures_.pods.arrived;
+    ++same_class.arrived;
+    figures_.arrived += share;
+    if (!is_accepted) return;
+    ++figures_.pods.accepted;
+    ++same_class.accepted;
+    figures_.accepted += share;
+}
+
+loss_figures loss_figures_of(const simulation_result& result, const simulation_input& input) {
+    loss_counter counter{input};
+    for (std::size_t pod = 0; pod < input.pods.size(); ++pod) {
+        counter.count(pod, result.pods[pod].booking != no_booking);
+    }
+    return std::move(counter.figures());
+}
+
+loss_figures pool_figures_of(const simulation_input& input) {
+    struct departure {
+        ticks time;
+        std::uint32_t request = 0;
+    };
+    const auto is_later = [](const departure& a, const departure& b) {
+        return std::tie(a.time, a.request) > std::tie(b.time, b.request);
+    };
+    std::priority_queue<departure, std::vector<departure>, decltype(is_later)> departures{is_later};
+    std::int64_t devices = 0;
+    for (const auto& node : input.nodes.nodes) devices += static_cast<std::int64_t>(node.devices.size());
+    device_parts left = device_parts{.memory = device_parts::whole, .compute = device_parts::whole}.times(devices);
+    loss_counter counter{input};
+    for (std::size_t i = 0; i < input.pods.size(); ++i) {
+        const arriving_pod& pod = input.pods[i];
+        for (; !departures.empty() && departures.top().time <= pod.arrival; departures.pop()) {
+            left += input.measured->shares[departures.top().request];
+        }
+        const device_parts& share = input.measured->shares[pod.request];
+        const bool fits = share.memory <= left.memory && share.compute <= left.compute;
+        counter.count(i, fits);
+        if (!fits) continue;
+        left -= share;
+        if (pod.duration) departures.push({.time = pod.arrival + *pod.duration, .request = pod.request});
+    }
+    return std::move(counter.figures());
+}
+
+} // namespace vgpusim
