@@ -312,8 +312,8 @@ expected<std::vector<double>> read_loads(const std::string& path, const vgpuform
     std::vector<double> loads;
     for (const vgpuformats::document& item : list.items) {
         run_config taken;
-        if (item.is_text() || item.is_list() || item.is_map() || !set_multiple<&run_config::offered_load>(taken, "offered_load", item.text) ||
-            taken.offered_load <= 0.0) {
+        if (item.is_text() || item.is_list() || item.is_map() ||
+            !set_multiple<&run_config::offered_load>(taken, "offered_load", item.text) || taken.offered_load <= 0.0) {
             return unexpected(not_as_expected(path, "study.loads", item, "a list of numbers above 0, up to 1000"));
         }
         loads.push_back(taken.offered_load);

@@ -36,8 +36,9 @@ expected<void> check_loss_keys(const run_config& run) {
     for (std::size_t i = 0; i < settings.size(); ++i) {
         const auto& [key, value] = settings[i];
         if (value == defaults[i].second || std::ranges::find(set_by_study, key) == set_by_study.end()) continue;
-        return unexpected(bad_loss_study(error_code::unsupported, key, value,
-                                         "nothing: a study sets models, policy, load and seed itself, and traces no run"));
+        return unexpected(
+            bad_loss_study(error_code::unsupported, key, value,
+                           "nothing: a study sets models, policy, load and seed itself, and traces no run"));
     }
     if (!run.out.empty()) return {};
     return unexpected(bad_loss_study(error_code::missing, "out", "", "missing; expected a path"));
@@ -75,7 +76,8 @@ expected<loss_study> check_loss_study(const run_config& run, const study_lists& 
                      .loads = lists.loads.empty() ? std::vector{0.0} : lists.loads,
                      .seeds = lists.seeds,
                      .arrivals = lists.arrivals};
-    if (auto checked = check_run_count(study.runs(), study.seeds); !checked) return unexpected(std::move(checked).error());
+    if (auto checked = check_run_count(study.runs(), study.seeds); !checked)
+        return unexpected(std::move(checked).error());
     if (!lists.against.empty()) {
         const auto position = position_of(lists.policies, lists.against, "study.against");
         if (!position) return unexpected(position.error());
@@ -127,7 +129,8 @@ std::vector<std::size_t> workload_of_policies(const loss_study& study) {
     return first;
 }
 
-expected<loss_run> run_once_lossy(const run_config& config, const studied_policy& policy, const loaded_input& workload) {
+expected<loss_run> run_once_lossy(const run_config& config, const studied_policy& policy,
+                                  const loaded_input& workload) {
     loss_run run;
     run.classes = workload.input.measured->classes;
     if (policy.policy == pool_reference) {

@@ -31,8 +31,9 @@ struct loss_values {
 struct loss_difference {
     std::size_t policy = 0;
     std::size_t against = 0;
-    std::size_t measure = 0;        ///< position in loss_measures
-    bool is_best_baseline = false;  ///< `against` is the baseline that is best in this cell and measure, found afterwards
+    std::size_t measure = 0; ///< position in loss_measures
+    bool is_best_baseline =
+        false; ///< `against` is the baseline that is best in this cell and measure, found afterwards
     paired_difference difference{}; ///< policy - against
 };
 
