@@ -22,7 +22,7 @@ TEST(cluster_packing, sums_up_nodes_devices_and_pods) {
     add_node(nodes, {gpu("B")}, milli_cpu{500});
     const pod_request half = pod_of(want(1, 5000));
     const pod_request two = pod_of(want(2, 10000));
-    const pod_request none{.cpu = milli_cpu{400}, .memory = bytes{100}};
+    const pod_request none{.cpu = milli_cpu{400}, .memory = bytes{100}, .containers = {}};
     const std::vector<packing_demand> demand{
         {.request = &half, .count = 3, .forced = 1}, {.request = &two, .count = 4}, {.request = &none, .count = 5}};
     const auto packing = pack_cluster(nodes, demand).value();

@@ -23,7 +23,7 @@ struct mig_gpu {
         : mode{*modes::make_mig(**find_model(built_in_mig_catalog(), model))},
           spec{mode->adapted({.model = model, .memory = mib{1}, .mode = mode.get()})} {
         for (const auto& profile : mode->model().profiles) {
-            requests.push_back({.count = 1, .profile = profile.name});
+            requests.push_back({.count = 1, .memory = {}, .cores = {}, .profile = profile.name});
         }
     }
     std::shared_ptr<const modes::mig> mode;
@@ -126,8 +126,8 @@ device_spec shared_gpu(std::int64_t memory, std::int64_t slots) {
 TEST(mode_packing, slices_add_up_in_memory_compute_and_slots) {
     const device_spec device = shared_gpu(16, 3);
     const std::vector<device_request> requests{{.count = 1, .memory = mib{4}, .cores = core_percent{30}},
-                                               {.count = 1, .memory = mib{2}},
-                                               {.count = 1, .memory = mib{10}}};
+                                               {.count = 1, .memory = mib{2}, .cores = {}},
+                                               {.count = 1, .memory = mib{10}, .cores = {}}};
     const auto packing = packing_of_device(device, requests).value();
     EXPECT_EQ(enumerated(*packing), by_trying(device, requests));
     EXPECT_NE(dynamic_cast<const knapsack_packing*>(packing.get()), nullptr);
@@ -145,7 +145,8 @@ TEST(mode_packing, rounds_down_where_there_would_be_too_many_states) {
 
 TEST(mode_packing, whole_devices_go_alone) {
     const device_spec device{.model = "A", .memory = mib{16}, .mode = *find_mode("exclusive")};
-    const auto packing = packing_of_device(device, std::vector<device_request>{{.count = 1, .memory = mib{2}}}).value();
+    const auto packing =
+        packing_of_device(device, std::vector<device_request>{{.count = 1, .memory = mib{2}, .cores = {}}}).value();
     EXPECT_EQ(enumerated(*packing), (std::set<std::vector<std::int64_t>>{{1}}));
 }
 

@@ -84,7 +84,8 @@ TEST(cluster_bound, exact_equals_every_placement_and_the_lp_is_no_less) {
         }
         std::vector<pod_request> requests;
         for (int i = 0; i < 4; ++i) {
-            pod_request request{.cpu = milli_cpu{static_cast<std::int64_t>(stream.below(3)) * 1000}};
+            pod_request request;
+            request.cpu = milli_cpu{static_cast<std::int64_t>(stream.below(3)) * 1000};
             const std::uint64_t kind = stream.below(5);
             if (kind == 0) request.containers = {want(2, 10000)};
             if (kind == 1) request.containers = {want(1, 10000)};
