@@ -11,8 +11,11 @@
 
 #include "commands.hpp"
 #include "run_flags.hpp"
+#include "solver.hpp"
 #include "vgpualloc/core/printable.hpp"
 #include "vgpureport/report.hpp"
+#include "vgpusim/bound/bounds.hpp"
+#include "vgpusim/bound/words.hpp"
 #include "vgpusim/outputs/answer.hpp"
 #include "vgpusim/outputs/figures.hpp"
 #include "vgpusim/outputs/queue_figures.hpp"
@@ -64,6 +67,7 @@ void print_summary(const run_record& record, const loaded_input& loaded, const s
     fmt::print("decisions      {:.0f}/s, p50 {:.1f} us, p99 {:.1f} us\n", result.decisions_per_s(),
                result.decision_latency.quantile_us(0.5), result.decision_latency.quantile_us(0.99));
     print_offered_load(record);
+    if (record.bound) fmt::print("\n{}", bound_words(*record.bound));
     if (!answer.empty()) fmt::print("\n{}\n\n", answer);
     fmt::print("inputs         {}\n", inputs_in_words(loaded));
     fmt::print("report         {}/report.html\n", vgpualloc::printable(record.config.out));
@@ -75,18 +79,34 @@ struct finished_run {
     run_record record;
 };
 
-vgpualloc::expected<finished_run> finish(const run_config& config, loaded_input loaded, const std::string& label) {
-    auto record = replay(config, loaded, std::move(loaded.input.nodes), progress_bar(label, loaded.input.pods.size()));
+/// `nodes`: those of the input, moved out of it where nobody asks for them afterwards.
+vgpualloc::expected<finished_run> finish(const run_config& config, loaded_input loaded, vgpualloc::cluster nodes,
+                                         const std::string& label) {
+    auto record = replay(config, loaded, std::move(nodes), progress_bar(label, loaded.input.pods.size()));
     end_progress();
     if (!record) return vgpualloc::unexpected(std::move(record.error()));
     return finished_run{.loaded = std::move(loaded), .record = *std::move(record)};
+}
+
+/// The run, with bounds on what it could have allocated where these are asked for.
+vgpualloc::expected<finished_run> finish(const run_config& config, loaded_input loaded, bool bound) {
+    vgpualloc::cluster nodes = bound ? loaded.input.nodes : std::move(loaded.input.nodes);
+    auto finished = finish(config, std::move(loaded), std::move(nodes), config.policy);
+    if (!finished || !bound) return finished;
+    auto solver = find_solver("--bound");
+    if (!solver) return vgpualloc::unexpected(std::move(solver.error()));
+    auto figures = bounds_of(finished->loaded, {.finished = &finished->record}, **solver);
+    if (!figures) return vgpualloc::unexpected(std::move(figures.error()));
+    finished->record.bound = *std::move(figures);
+    return finished;
 }
 
 vgpualloc::expected<std::optional<finished_run>> finish_baseline(const std::optional<run_config>& config) {
     if (!config) return std::nullopt;
     auto loaded = load_input(*config);
     if (!loaded) return vgpualloc::unexpected(std::move(loaded.error()));
-    auto finished = finish(*config, *std::move(loaded), "baseline");
+    vgpualloc::cluster nodes = std::move(loaded->input.nodes);
+    auto finished = finish(*config, *std::move(loaded), std::move(nodes), "baseline");
     if (!finished) return vgpualloc::unexpected(std::move(finished.error()));
     return std::optional{*std::move(finished)};
 }
@@ -111,7 +131,10 @@ std::string report_of(const finished_run& run, const std::optional<finished_run>
     return vgpureport::render_report(shown);
 }
 
-int run(const run_flags& flags) {
+int run(const run_flags& flags, bool bound) {
+    if (bound) {
+        if (const auto solver = find_solver("--bound"); !solver) return report_error(solver.error());
+    }
     const auto plan = plan_from(flags);
     if (!plan) return report_error(plan.error());
     auto loaded = load_input(plan->run);
@@ -119,7 +142,7 @@ int run(const run_flags& flags) {
     if (const auto kept = keep_inputs(flags, plan->run, *loaded, output_names(*plan)); !kept) {
         return report_error(kept.error());
     }
-    const auto finished = finish(plan->run, *std::move(loaded), plan->run.policy);
+    const auto finished = finish(plan->run, *std::move(loaded), bound);
     if (!finished) return report_error(finished.error());
     const auto baseline = finish_baseline(plan->baseline);
     if (!baseline) return report_error(baseline.error());
@@ -151,7 +174,9 @@ void add_run(CLI::App& app, int& exit_code) {
     add_run_flags(*command, flags);
     add_keyed_flag(*command, flags, "--policy", "policy", "POLICY",
                    "Policy (vgpusim policies), or weighted:NAME=WEIGHT,…");
-    command->callback([flags, &exit_code] { exit_code = run(*flags); });
+    auto bound = std::make_shared<bool>(false);
+    command->add_flag("--bound", *bound, "Also say how near the run comes to what any policy could have allocated");
+    command->callback([flags, bound, &exit_code] { exit_code = run(*flags, *bound); });
 }
 
 } // namespace vgpusim::cli

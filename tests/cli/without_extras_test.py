@@ -1,4 +1,4 @@
-"""The vgpusim of a build without libcurl, OpenSSL, zlib and dygraphs: it decides the same and says what it cannot do.
+"""The vgpusim of a build without libcurl, OpenSSL, zlib, dygraphs and HiGHS: it decides the same and says what it cannot do.
 
 VGPUSIM_WITHOUT_EXTRAS names it, VGPUSIM the ordinary one."""
 
@@ -17,8 +17,9 @@ class WithoutExtrasTest(CliTest):
         def libraries_of(binary):
             return subprocess.run(["readelf", "--dynamic", binary], capture_output=True, text=True, check=True).stdout
 
-        for library in ("libcurl", "libcrypto", "libz"):
-            self.assertIn(library, libraries_of(VGPUSIM))
+        for library in ("libcurl", "libcrypto", "libz", "libhighs"):
+            if library != "libhighs" or self.has_solver():
+                self.assertIn(library, libraries_of(VGPUSIM))
             self.assertNotIn(library, libraries_of(BINARY))
 
     def test_a_run_decides_the_same_and_records_no_checksums(self):
@@ -46,6 +47,17 @@ class WithoutExtrasTest(CliTest):
 
     def test_fetch_says_what_is_missing(self):
         self.assert_error_line(self.vgpusim("fetch", "openb", binary=BINARY), 2, "fetch", "libcurl and OpenSSL")
+
+
+    def has_solver(self):
+        """Whether the ordinary one has it: HiGHS is no package of Debian's."""
+        return "built with HiGHS" not in self.vgpusim("bound").stderr
+
+    def test_bounds_say_what_is_missing(self):
+        lists = ("--nodes", self.write("nodes.csv", NODES), "--pods", self.write("pods.csv", PODS))
+        message = "a vgpusim built with HiGHS; this one was built without"
+        for arguments in (("bound", *lists), ("run", *lists, "--bound", "--out", self.out)):
+            self.assert_refused(self.vgpusim(*arguments, binary=BINARY), message)
 
 
 if __name__ == "__main__":

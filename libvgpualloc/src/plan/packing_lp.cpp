@@ -47,9 +47,10 @@ public:
     explicit master(const packing_program& program) : program_{program} {
         lp_.sense = lp_sense::maximise;
         for (const packing_type& type : program.types) lp_.add_row({.lower = type.forced, .upper = type.demand});
+        scale_host();
         for (const packing_group& group : program.groups) {
             host_rows_.push_back(static_cast<std::uint32_t>(lp_.rows.size()));
-            for (const double amount : group.host) lp_.add_row({.upper = amount});
+            for (std::size_t i = 0; i < group.host.size(); ++i) lp_.add_row({.upper = group.host[i] / scale_[i]});
         }
         device_rows_ = static_cast<std::uint32_t>(lp_.rows.size());
         for (const packing_devices& devices : program.devices) lp_.add_row({.upper = devices.count});
@@ -112,7 +113,7 @@ public:
             std::vector<double> of_group;
             for (std::size_t i = 0; i < program_.groups[g].host.size(); ++i) {
                 const std::size_t row = host_rows_[g] + i;
-                of_group.push_back(std::isfinite(lp_.rows[row].upper) ? at_least_zero(duals[row]) : 0.0);
+                of_group.push_back(std::isfinite(lp_.rows[row].upper) ? at_least_zero(duals[row]) / scale_[i] : 0.0);
             }
             result.host.push_back(std::move(of_group));
         }
@@ -137,6 +138,18 @@ private:
         bool shortage = false;
     };
 
+    /// Rows of host resources are in units of the largest amount that one pod takes: bytes of memory beside counts of
+    /// pods would be 10^11 times as large, which no solver's tolerances are made for.
+    void scale_host() {
+        for (const packing_type& type : program_.types) {
+            scale_.resize(std::max(scale_.size(), type.host.size()), 0.0);
+            for (std::size_t i = 0; i < type.host.size(); ++i) scale_[i] = std::max(scale_[i], type.host[i]);
+        }
+        for (const packing_group& group : program_.groups)
+            scale_.resize(std::max(scale_.size(), group.host.size()), 0.0);
+        for (double& scale : scale_) scale = scale > 0.0 ? scale : 1.0;
+    }
+
     /// A column of pods that take `count` devices of the class, or of none where that is 0.
     void add_column(column_pods pods, std::uint32_t group, std::uint32_t devices, double count, bool integer) {
         std::vector<double> host(program_.groups[group].host.size(), 0.0);
@@ -147,7 +160,7 @@ private:
         for (const auto& [type, number] : pods.counts) lp_.add_entry(type, column, number);
         for (std::size_t i = 0; i < host.size(); ++i) {
             const auto row = host_rows_[group] + static_cast<std::uint32_t>(i);
-            if (host[i] > 0.0 && std::isfinite(lp_.rows[row].upper)) lp_.add_entry(row, column, host[i]);
+            if (host[i] > 0.0 && std::isfinite(lp_.rows[row].upper)) lp_.add_entry(row, column, host[i] / scale_[i]);
         }
         if (count > 0.0) lp_.add_entry(device_rows_ + devices, column, count);
         columns_.push_back(std::move(pods));
@@ -157,7 +170,8 @@ private:
     linear_program lp_;
     std::vector<column_pods> columns_;
     bool valued_ = false;
-    std::vector<std::uint32_t> host_rows_;
+    std::vector<std::uint32_t> host_rows_; ///< by group, the first of its rows
+    std::vector<double> scale_;            ///< by host resource
     std::uint32_t device_rows_ = 0;
 };
 
@@ -271,8 +285,12 @@ private:
     expected<void> grow(bool valued) {
         while (true) {
             auto solved = solver_.solve(master_.lp(), options_.limits, started_ ? &solution_.basis : nullptr);
+            // A start can lead a solver astray by rounding: what it then says is not what it says without one.
+            if (started_ && (!solved || !is_answer(solved->status))) {
+                solved = solver_.solve(master_.lp(), options_.limits);
+            }
             if (!solved) return unexpected(std::move(solved.error()));
-            VGA_ASSERT(solved->status != lp_status::unbounded, "a packing program is bounded by its demand");
+            if (!is_answer(solved->status)) return unexpected(no_answer(solved->status));
             solution_ = *std::move(solved);
             started_ = !solution_.basis.rows.empty();
             if (solution_.status != lp_status::optimal || !add_patterns(valued)) return {};
@@ -281,6 +299,16 @@ private:
                 return {};
             }
         }
+    }
+
+    /// A packing program is bounded by its demand, and what stays out makes it feasible.
+    static bool is_answer(lp_status status) { return status == lp_status::optimal || status == lp_status::limit; }
+    [[nodiscard]] error no_answer(lp_status status) const {
+        return {.code = error_code::unsupported,
+                .where = std::string{solver_.name()},
+                .field = "packing program",
+                .value = std::string{to_string(status)},
+                .expected = "an optimal solution, which every packing program has"};
     }
 
     /// The best pattern of every class that is worth more than a device of it costs.

@@ -72,7 +72,7 @@ std::string share_words(std::int64_t part, std::int64_t whole) {
 void add_pool(std::string& text, const bound_figures& figures) {
     const pool_outcome& pool = *figures.pool;
     const auto line = [&](const std::string& name, const pool_amounts& accepted) {
-        fmt::format_to(std::back_inserter(text), "{:<15}{} of {} pods accepted, {} of their memory units\n", name,
+        fmt::format_to(std::back_inserter(text), "{:<16} {} of {} pods accepted, {} of their memory units\n", name,
                        share_words(accepted.pods, pool.arrived.pods), pool.arrived.pods,
                        share_words(accepted.memory_units, pool.arrived.memory_units));
     };
@@ -80,8 +80,9 @@ void add_pool(std::string& text, const bound_figures& figures) {
     if (figures.achieved && figures.achieved->accepted) {
         line(vgpualloc::printable(figures.achieved->policy), *figures.achieved->accepted);
     }
-    text += "               The pool is a reference and no bound on the number of pods: it accepts large pods where a "
-            "policy would have lost them and placed several small ones.\n";
+    text +=
+        "                 The pool is a reference and no bound on the number of pods: it accepts large pods where a "
+        "policy would have lost them and placed several small ones.\n";
 }
 
 } // namespace
@@ -142,7 +143,7 @@ std::string bound_json(const bound_figures& figures, const loaded_input& loaded,
 std::string bound_words(const bound_figures& figures) {
     std::string text;
     const auto line = [&text](const char* name, const std::string& words) {
-        fmt::format_to(std::back_inserter(text), "{:<15}{}\n", name, words);
+        fmt::format_to(std::back_inserter(text), "{:<16} {}\n", name, words);
     };
     line("arrived", fmt::format("pods that ask for {} of all GPUs{}",
                                 percent(of_all(figures, static_cast<double>(figures.arrived_milli))),
@@ -154,15 +155,14 @@ std::string bound_words(const bound_figures& figures) {
                          vgpualloc::printable(figures.achieved->policy), figures.pods_leave ? ", at the peak" : ""));
     }
     line("any policy", amount_words(figures, figures.configuration.status, figures.configuration.amount));
-    if (figures.work_conserving) line("work-conserving", " " + forced_words(figures, *figures.work_conserving));
+    if (figures.work_conserving) line("work-conserving", forced_words(figures, *figures.work_conserving));
     if (figures.prefix) {
         line("same prefix", forced_words(figures, *figures.prefix));
     }
     if (figures.exact) {
+        const bool reached = figures.exact->status == lp_status::optimal;
         line("exact",
-             figures.exact->status == lp_status::optimal
-                 ? amount_words(figures, figures.exact->status, figures.exact->milli) + ", which can be reached"
-                 : amount_words(figures, figures.exact->status, figures.exact->milli));
+             (reached ? "reachable: " : "") + amount_words(figures, figures.exact->status, figures.exact->milli));
     }
     if (figures.pool) add_pool(text, figures);
     return text;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "vgpualloc/version.hpp"
+#include "vgpusim/bound/words.hpp"
 #include "vgpusim/outputs/figures.hpp"
 #include "vgpusim/outputs/history.hpp"
 #include "vgpusim/outputs/queue_figures.hpp"
@@ -174,6 +175,24 @@ void show_queue(vgpureport::report_run& shown, const run_record& record, const s
     add("MIG instances made", "", 0, better::neither, static_cast<double>(disturbed.layout_changes));
 }
 
+/// What was achieved of what could have been.
+void show_bound(vgpureport::report_run& shown, const bound_figures& bound) {
+    using vgpualloc::plan::lp_status;
+    const auto add = [&](std::string name, lp_status status, double milli) {
+        if (status == lp_status::infeasible) return;
+        add_figure(shown, "Achieved of the bound for " + std::move(name), " %", 2, vgpureport::better::higher,
+                   100.0 * achieved_of(bound, milli));
+    };
+    add("any policy", bound.configuration.status, bound.configuration.amount);
+    shown.more_figures.back().headline = true;
+    if (bound.work_conserving) {
+        add("policies that place what fits", bound.work_conserving->status, bound.work_conserving->amount);
+    }
+    if (bound.prefix) {
+        add("policies that place the same pods up to the first failure", bound.prefix->status, bound.prefix->amount);
+    }
+}
+
 } // namespace
 
 vgpureport::report_run describe(const run_record& record, const loaded_input& loaded) {
@@ -228,6 +247,7 @@ vgpureport::report_run describe(const run_record& record, const loaded_input& lo
     shown.history = history_of(record, loaded.input);
     if (record.has_queue) show_queue(shown, record, loaded.input);
     show_devices(shown, record);
+    if (record.bound) show_bound(shown, *record.bound);
     if (record.pods_leave) shown.shown_at = record.result.peak.state.time;
     shown.facts = shown_settings(record.config);
     for (auto& [key, value] : shown.facts) {

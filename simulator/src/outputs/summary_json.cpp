@@ -5,6 +5,7 @@
 
 #include "vgpualloc/version.hpp"
 #include "vgpuformats/json.hpp"
+#include "vgpusim/bound/words.hpp"
 #include "vgpusim/outputs/answer.hpp"
 #include "vgpusim/outputs/figures.hpp"
 #include "vgpusim/outputs/queue_figures.hpp"
@@ -215,6 +216,7 @@ std::string summary_json(const run_record& record, const loaded_input& loaded, c
     for (const auto& [reason, count] : loaded.left_out) {
         summary["left_out_rows"].push_back(document::map({{"reason", reason}, {"count", count}}));
     }
+    if (record.bound) summary["bound"] = bound_document(*record.bound);
     if (const std::string answer = answer_of(record, baseline); !answer.empty()) summary["answer"] = answer;
     summary["timing"] = timing;
     return vgpuformats::print_json(summary, 2) + "\n";

@@ -99,24 +99,6 @@ TEST(device_packing, every_multiset_once) {
     EXPECT_FALSE(shares({500, 300}).enumerate(std::vector<std::int64_t>{9, 2}, 4).has_value());
 }
 
-TEST(device_packing, layouts_take_the_dearest_part_of_every_kind) {
-    // Kinds: small, large. One device is cut into four small places, or into two small ones and a large one.
-    const auto packing = layout_packing::make({{4, 0}, {2, 1}}, {{0}, {1}, {0, 1}}).value();
-    EXPECT_EQ(packing.best(std::vector{1.0, 3.0, 0.5}).parts, (device_pattern{{0, 2}, {1, 1}}));
-    EXPECT_EQ(packing.best(std::vector{2.0, 3.0, 0.5}).parts, (device_pattern{{0, 4}}));
-    EXPECT_EQ(packing.best(std::vector{-1.0, 0.0, 0.0}).parts, device_pattern{});
-    rng stream{7};
-    for (int round = 0; round < 40; ++round) {
-        std::vector<double> worth;
-        for (int part = 0; part < 3; ++part) worth.push_back(static_cast<double>(stream.below(20)) - 4.0);
-        const auto best = packing.best(worth);
-        EXPECT_DOUBLE_EQ(best.worth, worth_of(best.parts, worth));
-        EXPECT_DOUBLE_EQ(best.worth, dearest_of_all(packing, worth, 4));
-    }
-    EXPECT_EQ(packing.enumerate(std::vector<std::int64_t>{4, 1, 0}, 100)->size(), 4U + 3U);
-    EXPECT_FALSE(packing.enumerate(std::vector<std::int64_t>{4, 1, 0}, 6).has_value());
-}
-
 TEST(device_packing, refuses_what_is_no_packing) {
     EXPECT_FALSE(knapsack_packing::make({}, {}).has_value());
     EXPECT_FALSE(knapsack_packing::make({-1}, {}).has_value());
@@ -124,10 +106,6 @@ TEST(device_packing, refuses_what_is_no_packing) {
     EXPECT_FALSE(knapsack_packing::make({1}, {{1, 1}}).has_value());
     EXPECT_FALSE(knapsack_packing::make({1000}, {{1}}, 100).has_value());
     EXPECT_TRUE(knapsack_packing::make({1000}, {{10}}, 101).has_value());
-    EXPECT_FALSE(layout_packing::make({}, {}).has_value());
-    EXPECT_FALSE(layout_packing::make({{1}, {1, 2}}, {}).has_value());
-    EXPECT_FALSE(layout_packing::make({{-1}}, {}).has_value());
-    EXPECT_FALSE(layout_packing::make({{1}}, {{1}}).has_value());
 }
 
 } // namespace

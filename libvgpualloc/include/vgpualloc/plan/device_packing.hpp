@@ -100,27 +100,4 @@ private:
     std::vector<size_class> sizes_;
 };
 
-/// Parts that fit in the ways of a list: the layouts of a MIG model, the combinations of an Ascend chip's templates.
-/// A layout says how many places of each kind it has; a part takes a place of one of its kinds.
-class layout_packing final : public device_packing {
-public:
-    using layout = std::vector<std::int64_t>; ///< places by kind
-
-    /// `kinds_of[i]` are the kinds of places that part i may take, one of which it does. Errors: no layout, layouts of
-    /// different lengths or with places below 0, unknown kinds.
-    [[nodiscard]] static expected<layout_packing> make(std::vector<layout> layouts,
-                                                       std::vector<std::vector<std::uint32_t>> kinds_of);
-
-    [[nodiscard]] std::size_t parts() const noexcept override { return kinds_of_.size(); }
-    [[nodiscard]] worthy_pattern best(std::span<const double> worth) const override;
-    [[nodiscard]] expected<std::vector<device_pattern>> enumerate(std::span<const std::int64_t> most,
-                                                                  std::size_t patterns_max) const override;
-
-private:
-    layout_packing() = default;
-
-    std::vector<layout> layouts_;
-    std::vector<std::vector<std::uint32_t>> kinds_of_;
-};
-
 } // namespace vgpualloc::plan
