@@ -29,18 +29,34 @@ public:
     }
 
     consolidation run(emptied_unit unit) {
+        const std::int64_t used_before = used_units(unit);
         for (const unit_of_devices& source : units(unit)) {
             if (!on_.step()) break;
             // Pods may have come to it, or left it, with units before it.
             const auto now = unit_at(source.first, source.end);
             if (now && is_within_budget(*now)) empty(*now);
         }
+        result_.emptied = used_before - used_units(unit); // a pod that goes may have been the only one of others too
         result_.steps = budget_->steps_max - std::max<std::int64_t>(on_.steps_left, 0);
         result_.step_limit = on_.steps_left < 0;
         return std::move(result_);
     }
 
 private:
+    [[nodiscard]] std::int64_t used_units(emptied_unit unit) const {
+        std::int64_t used = 0;
+        for (std::size_t n = 0; n < on_.node_count(); ++n) {
+            bool node_is_used = false;
+            for (std::size_t place = on_.first_of(node_index{n}); place < on_.end_of(node_index{n}); ++place) {
+                if (on_.residents(place).empty()) continue;
+                if (unit == emptied_unit::device) ++used;
+                node_is_used = true;
+            }
+            if (unit == emptied_unit::node && node_is_used) ++used;
+        }
+        return used;
+    }
+
     [[nodiscard]] std::vector<unit_of_devices> units(emptied_unit unit) const {
         std::vector<unit_of_devices> result;
         const auto add = [&](std::size_t first, std::size_t end) {
@@ -105,7 +121,6 @@ private:
             on_.lift(pod);
             on_.put(pod, &places_.back());
         }
-        ++result_.emptied;
     }
 
     const move_budget* budget_;

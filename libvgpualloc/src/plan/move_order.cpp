@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <set>
 
 #include "room_options.hpp"
 
@@ -32,8 +33,14 @@ public:
 private:
     /// Moves all that wait, and with exactly `hops` more.
     bool finish(std::int64_t hops) {
-        if (waiting_.empty()) return hops == 0 && blocked_fits();
-        if (!on_->step()) return false;
+        if (waiting_.empty()) {
+            // Where all pods are in the end is the same in every order.
+            hopeless_ = !blocked_fits();
+            return hops == 0 && !hopeless_;
+        }
+        if (hopeless_ || !on_->step()) return false;
+        const bool without_hops = hops == 0 && spares_.empty(); // who waits then says where everybody is
+        if (without_hops && failed_.contains(waiting_)) return false;
         for (std::size_t i = 0; i < waiting_.size(); ++i) {
             const std::uint32_t pod = waiting_[i];
             const placement& target = finals_->at(pod);
@@ -43,6 +50,7 @@ private:
             waiting_.insert(waiting_.begin() + static_cast<std::ptrdiff_t>(i), pod);
             if (done) return true;
         }
+        if (without_hops) failed_.insert(waiting_);
         if (hops == 0) return false;
         for (std::size_t i = 0; i < waiting_.size(); ++i) {
             const std::uint32_t pod = waiting_[i];
@@ -77,7 +85,9 @@ private:
     std::optional<std::uint32_t> blocked_;
     std::vector<std::uint32_t> waiting_;
     std::vector<pod_move> moves_;
-    std::deque<placement> spares_; ///< stay where they are
+    bool hopeless_ = false;
+    std::set<std::vector<std::uint32_t>> failed_; ///< that waited when no order was left
+    std::deque<placement> spares_;                ///< stay where they are
 };
 
 } // namespace
