@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "vgpualloc/core/named.hpp"
+#include "vgpualloc/policy/factory.hpp"
 #include "vgpualloc/policy/policy.hpp"
 #include "vgpualloc/policy/price_table.hpp"
 
@@ -19,6 +20,7 @@ namespace vgpualloc::policies {
 /// compare equal on every machine. Source: STUDY-price, "LPW"; its margin of comparison is the rounding here.
 class dual_price final : public named<"dual_price", policy> {
 public:
+    explicit dual_price(const policy_parameters& parameters) : dual_price{parameters.prices} {}
     explicit dual_price(price_table prices) : prices_{std::move(prices)} {}
 
     [[nodiscard]] double node_score(const request_view&, const node_view& before, const node_view& after) override {

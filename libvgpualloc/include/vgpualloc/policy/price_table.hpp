@@ -1,11 +1,12 @@
 // What a rest of a device is worth, as plain data: whoever solves a packing program of the workload hands it in.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "vgpualloc/core/units.hpp"
+#include "vgpualloc/model/cluster.hpp"
+#include "vgpualloc/model/request.hpp"
 
 namespace vgpualloc {
 
@@ -34,5 +35,10 @@ struct price_table {
         return worth * 1'000'000 / steps.back().worth;
     }
 };
+
+/// A table without steps, made of a workload alone: rests are worth their size, capped by the CPU per GPU that its
+/// typical requests ask for. A request's part of a GPU is that on the first kind of device in the cluster that takes
+/// it; requests that no kind takes are left out.
+[[nodiscard]] price_table price_table_without_steps(const workload& target, const cluster& nodes);
 
 } // namespace vgpualloc
