@@ -239,9 +239,11 @@ expected<run_record> replay(const run_config& config, const loaded_input& loaded
     auto rules = (*entry)->make();
     if (const auto checked = check_times(config, loaded.input, *rules); !checked) return unexpected(checked.error());
     const auto fragmentation = std::make_shared<vgpualloc::fragmentation_model>(loaded.input.typical);
-    const vgpualloc::policy_parameters parameters{.target = loaded.input.typical,
-                                                  .seed = static_cast<std::uint64_t>(config.seed),
-                                                  .fragmentation = fragmentation};
+    const vgpualloc::policy_parameters parameters{
+        .target = loaded.input.typical,
+        .seed = static_cast<std::uint64_t>(config.seed),
+        .fragmentation = fragmentation,
+        .prices = vgpualloc::price_table_without_steps(loaded.input.typical, nodes)};
     const bool is_volcano = config.policy == volcano_policy;
     if (is_volcano) {
         if (const auto checked = check_volcano_run(config, loaded.input, nodes, **entry); !checked) {

@@ -5,6 +5,7 @@
 
 #include "vgpualloc/policy/best_fit.hpp"
 #include "vgpualloc/policy/binpack.hpp"
+#include "vgpualloc/policy/dual_price.hpp"
 #include "vgpualloc/policy/factory.hpp"
 #include "vgpualloc/policy/fgd.hpp"
 #include "vgpualloc/policy/fgd_literal.hpp"
@@ -25,6 +26,8 @@ inline constexpr std::array native_policies{
     make_policy_entry<policies::best_fit>(
         "node with the least idle device capacity left over, then device with the least left over"),
     make_policy_entry<policies::binpack>("fullest node first, then fullest device: keeps whole nodes free"),
+    make_policy_entry<policies::dual_price>(
+        "node and device that lose the least of what rests are worth, as far as the node's CPU can use them"),
     make_policy_entry<policies::fgd>("node and device where fragmentation grows least (exact score)"),
     make_policy_entry<policies::fgd_literal>(
         "node and device where free units grow least that a typical request can no longer get at"),

@@ -1,0 +1,42 @@
+// Prices that need no solver.
+#include "vgpualloc/policy/price_table.hpp"
+
+#include <cstddef>
+
+#include "vgpualloc/model/device.hpp"
+
+namespace vgpualloc {
+
+namespace {
+
+/// Milli-GPU of one device that a request takes; 0 if no kind of device takes it.
+std::int64_t milli_of(const device_request& request, const cluster& nodes) {
+    std::vector<partition> parts;
+    for (std::size_t i = 0; i < nodes.kinds.size(); ++i) {
+        const device_spec& spec = nodes.kinds[i];
+        if (why_not(spec, {}, service_state::in_service, request).code != rejection_code::none) continue;
+        spec.mode->candidates(spec, {}, request, parts);
+        return spec.mode->used(spec, spec.mode->with(spec, {}, parts.front())).count();
+    }
+    return 0;
+}
+
+} // namespace
+
+price_table price_table_without_steps(const workload& target, const cluster& nodes) {
+    constexpr double weight_of_all = 1e6; // for frequencies that come without weights
+    std::int64_t cpu = 0;
+    std::int64_t milli = 0;
+    for (const typical_request& pod : target.typical) {
+        const auto weight =
+            pod.weight > 0 ? pod.weight : static_cast<std::int64_t>(pod.frequency * weight_of_all + 0.5);
+        std::int64_t of_pod = 0;
+        for (const device_request& container : pod.containers) of_pod += container.count * milli_of(container, nodes);
+        if (of_pod == 0) continue;
+        milli += weight * of_pod;
+        cpu += weight * pod.cpu.count();
+    }
+    return {.steps = {}, .cpu_per_gpu = milli == 0 ? 0 : cpu * 1000 / milli};
+}
+
+} // namespace vgpualloc
