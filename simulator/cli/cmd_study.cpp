@@ -169,8 +169,7 @@ int run_loss_study_of(const options& chosen, const study_plan& plan) {
     for (const std::string& model : study->models) read.files.push_back({.path = model, .sha256 = {}});
     const std::vector<std::string> names{study_table_name, study_summary_name};
     if (const auto kept = keep_inputs(*chosen.run, study->run, read, names); !kept) return report_error(kept.error());
-    const auto results =
-        run_loss_study(*study, chosen.several.jobs, progress_bar("study", study->runs(), "runs"));
+    const auto results = run_loss_study(*study, chosen.several.jobs, progress_bar("study", study->runs(), "runs"));
     end_progress();
     if (!results) return report_error(results.error());
     const named_texts files{{study_table_name, loss_study_csv(*study, *results)},
@@ -188,10 +187,9 @@ int run_the_study(const options& chosen) {
 
 void add_study(CLI::App& app, int& exit_code) {
     auto chosen = std::make_shared<options>();
-    CLI::App* command = app.add_subcommand(
-        "study",
-        "Replay openb pod lists (docs/fgd-study.md) or workload models at several loads (docs/mig.md) under policies and "
-        "seeds");
+    CLI::App* command = app.add_subcommand("study", "Replay openb pod lists (docs/fgd-study.md) or workload models at "
+                                                    "several loads (docs/mig.md) under policies and "
+                                                    "seeds");
     command
         ->add_option("SCENARIO", chosen->run->scenario,
                      "A scenario file (JSON) with a study, or - for standard input; flags override it")

@@ -34,13 +34,16 @@ std::vector<loss_values> measures_of(std::span<const loss_run> runs) {
     for (const loss_run& run : runs) {
         values[0].by_seed.push_back(run.figures.pods.ratio());
         values[1].by_seed.push_back(run.figures.memory_ratio());
-        values[2].by_seed.push_back(
-            run.started > 0 ? static_cast<double>(run.moved) / static_cast<double>(run.started) : 0.0);
+        values[2].by_seed.push_back(run.started > 0 ? static_cast<double>(run.moved) / static_cast<double>(run.started) : 0.0);
+        if (run.figures.filled_of == 0) continue;
+        values[3].by_seed.push_back(static_cast<double>(run.figures.accepted.memory) /
+                                    static_cast<double>(run.figures.filled_of));
     }
     return values;
 }
 
-/// How much of each class is accepted, of the seeds in which some of it arrives. Classes are those of the policy's own workload.
+/// How much of each class is accepted, of the seeds in which some of it arrives. Classes are those of the policy's own
+/// workload.
 std::vector<std::pair<std::string, loss_values>> classes_of(std::span<const loss_run> runs) {
     std::vector<std::pair<std::string, loss_values>> classes;
     for (std::size_t i = 0; i < runs.front().classes.size(); ++i) {
@@ -56,23 +59,22 @@ std::vector<std::pair<std::string, loss_values>> classes_of(std::span<const loss
 
 /// The baseline with the highest mean; of equal ones the first that the study names.
 std::size_t best_baseline(const loss_study& study, const loss_cell& cell, std::size_t measure) {
-    return *std::ranges::max_element(study.baselines, {}, [&](std::size_t policy) {
-        return cell.policies[policy][measure].mean();
-    });
+    return *std::ranges::max_element(study.baselines, {},
+                                     [&](std::size_t policy) { return cell.policies[policy][measure].mean(); });
 }
 
 void add_differences(const loss_study& study, loss_cell& cell) {
     if (study.seeds.count() < 2) return;
-    for (std::size_t measure = 0; measure < compared_loss_measures; ++measure) {
+    for (std::size_t measure = 0; measure < std::size(loss_measures); ++measure) {
+        if (measure == moved_measure || cell.policies.front()[measure].by_seed.empty()) continue;
         const auto add = [&](std::size_t policy, std::size_t against, bool is_best) {
             if (policy == against) return;
-            cell.differences.push_back(
-                {.policy = policy,
-                 .against = against,
-                 .measure = measure,
-                 .is_best_baseline = is_best,
-                 .difference = paired_difference_of(cell.policies[against][measure].by_seed,
-                                                    cell.policies[policy][measure].by_seed)});
+            cell.differences.push_back({.policy = policy,
+                                        .against = against,
+                                        .measure = measure,
+                                        .is_best_baseline = is_best,
+                                        .difference = paired_difference_of(cell.policies[against][measure].by_seed,
+                                                                           cell.policies[policy][measure].by_seed)});
         };
         for (std::size_t policy = 0; policy < study.policies.size(); ++policy) {
             if (study.against) add(policy, *study.against, false);
@@ -103,7 +105,8 @@ document json_of_policy(const loss_study& study, const loss_results& results, st
     const auto runs = seeds_of(study, results, number, policy);
     document entry = document::map({{"policy", study.policies[policy].name}});
     for (std::size_t measure = 0; measure < std::size(loss_measures); ++measure) {
-        entry[std::string{loss_measures[measure]}] = json_of(cell.policies[policy][measure]);
+        const loss_values& values = cell.policies[policy][measure];
+        if (!values.by_seed.empty()) entry[std::string{loss_measures[measure]}] = json_of(values);
     }
     document classes = document::map();
     for (const auto& [name, values] : classes_of(runs)) classes[name] = values.mean();
@@ -130,6 +133,7 @@ document json_of_config(const loss_study& study) {
     }
     config["seeds"] = study.seeds.text();
     if (study.arrivals) config["arrivals"] = *study.arrivals;
+    if (study.node_total) config["node_total"] = *study.node_total;
     if (study.against) config["against"] = study.policies[*study.against].name;
     document baselines = document::list();
     for (const std::size_t policy : study.baselines) baselines.push_back(study.policies[policy].name);
@@ -140,9 +144,9 @@ document json_of_config(const loss_study& study) {
 document json_of_policies(const loss_study& study) {
     document policies = document::list();
     for (const studied_policy& policy : study.policies) {
-        policies.push_back(document::map({{"name", policy.name},
-                                          {"policy", policy.policy},
-                                          {"set", document::map_of(policy.settings)}}));
+        policies.push_back(document::map(
+            {{"name", policy.name}, {"policy", policy.policy}, {"set", document::map_of(policy.settings)}}));
+        if (!policy.mig_dialect.empty()) policies.items.back()["mig_dialect"] = policy.mig_dialect;
     }
     return policies;
 }
@@ -180,7 +184,8 @@ std::string loss_study_csv(const loss_study& study, const loss_results& results)
                 fmt::format_to(std::back_inserter(out), ",{}\n", values.by_seed.size());
             };
             for (std::size_t measure = 0; measure < std::size(loss_measures); ++measure) {
-                add(std::string{loss_measures[measure]}, cell.policies[policy][measure]);
+                const loss_values& values = cell.policies[policy][measure];
+                if (!values.by_seed.empty()) add(std::string{loss_measures[measure]}, values);
             }
             for (const auto& [name, values] : classes_of(seeds_of(study, results, number, policy))) {
                 add("accepted_ratio:" + name, values);
@@ -200,8 +205,8 @@ std::string loss_study_json(const loss_study& study, const loss_results& results
     for (std::size_t number = 0; number < all_cells.size(); ++number) {
         const loss_cell& cell = all_cells[number];
         const double load = study.loads[cell.load];
-        document entry = document::map(
-            {{"model", study.models[cell.model]}, {"load", load > 0.0 ? document{load} : document{}}});
+        document entry =
+            document::map({{"model", study.models[cell.model]}, {"load", load > 0.0 ? document{load} : document{}}});
         document policies = document::list();
         for (std::size_t policy = 0; policy < study.policies.size(); ++policy) {
             policies.push_back(json_of_policy(study, results, number, cell, policy));

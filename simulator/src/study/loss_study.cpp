@@ -36,8 +36,9 @@ expected<void> check_loss_keys(const run_config& run) {
     for (std::size_t i = 0; i < settings.size(); ++i) {
         const auto& [key, value] = settings[i];
         if (value == defaults[i].second || std::ranges::find(set_by_study, key) == set_by_study.end()) continue;
-        return unexpected(bad_loss_study(error_code::unsupported, key, value,
-                                         "nothing: a study sets models, policy, load and seed itself, and traces no run"));
+        return unexpected(
+            bad_loss_study(error_code::unsupported, key, value,
+                           "nothing: a study sets models, policy, load and seed itself, and traces no run"));
     }
     if (!run.out.empty()) return {};
     return unexpected(bad_loss_study(error_code::missing, "out", "", "missing; expected a path"));
@@ -74,8 +75,10 @@ expected<loss_study> check_loss_study(const run_config& run, const study_lists& 
                      .models = lists.pods,
                      .loads = lists.loads.empty() ? std::vector{0.0} : lists.loads,
                      .seeds = lists.seeds,
-                     .arrivals = lists.arrivals};
-    if (auto checked = check_run_count(study.runs(), study.seeds); !checked) return unexpected(std::move(checked).error());
+                     .arrivals = lists.arrivals,
+                     .node_total = lists.node_total};
+    if (auto checked = check_run_count(study.runs(), study.seeds); !checked)
+        return unexpected(std::move(checked).error());
     if (!lists.against.empty()) {
         const auto position = position_of(lists.policies, lists.against, "study.against");
         if (!position) return unexpected(position.error());
@@ -120,6 +123,7 @@ std::vector<std::size_t> workload_of_policies(const loss_study& study) {
         std::erase_if(settings, [&](const auto& setting) {
             return std::ranges::find(of_decisions, setting.first) != of_decisions.end();
         });
+        settings.emplace_back("mig_dialect", policy.mig_dialect);
         const auto same = std::ranges::find(made_of, settings);
         first.push_back(static_cast<std::size_t>(same - made_of.begin()));
         made_of.push_back(std::move(settings));
@@ -127,7 +131,8 @@ std::vector<std::size_t> workload_of_policies(const loss_study& study) {
     return first;
 }
 
-expected<loss_run> run_once_lossy(const run_config& config, const studied_policy& policy, const loaded_input& workload) {
+expected<loss_run> run_once_lossy(const run_config& config, const studied_policy& policy,
+                                  const loaded_input& workload) {
     loss_run run;
     run.classes = workload.input.measured->classes;
     if (policy.policy == pool_reference) {
@@ -179,7 +184,11 @@ expected<loss_results> run_loss_study(const loss_study& study, std::size_t jobs,
                                      .seed = study.seeds.at(seed)};
             const run_config config = config_of(study, where, study.policies[policy]);
             shared_input& shared = *inputs[piece - policy + made_like[policy]];
-            const auto& workload = shared.get([&] { return load_model(config, study.arrivals); });
+            const auto& workload = shared.get([&] {
+                return load_model(config, {.arrivals = study.arrivals,
+                                           .nodes = study.node_total,
+                                           .mig_dialect = study.policies[policy].mig_dialect});
+            });
             if (!workload) return unexpected(workload.error());
             if (seed == 0) files[cell * policies + policy] = workload->files;
             auto run = run_once_lossy(config, study.policies[policy], *workload);

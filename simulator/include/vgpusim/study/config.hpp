@@ -49,9 +49,10 @@ struct run_config {
 
 /// One way of deciding that a study compares: a policy, and what is set besides in its runs.
 struct studied_policy {
-    std::string name;   ///< in tables
-    std::string policy; ///< as run takes it
+    std::string name;                                            ///< in tables
+    std::string policy;                                          ///< as run takes it
     std::vector<std::pair<std::string, std::string>> settings{}; ///< keys and values, which set_key takes
+    std::string mig_dialect{}; ///< of workload models: model_changes::mig_dialect
 
     bool operator==(const studied_policy&) const = default;
 };
@@ -62,10 +63,11 @@ struct study_lists {
     std::vector<std::string> pods; ///< paths of pod lists, or of workload models
     seed_range seeds{};
     // Of workload models alone.
-    std::vector<double> loads{};             ///< offered; empty: as the models say
-    std::optional<std::int64_t> arrivals{};  ///< to measure in every run; none: as the models say
-    std::string against{};                   ///< name of the policy that the others are held against; empty: none
-    std::vector<std::string> baselines{};    ///< names of those of which the best of each cell is found
+    std::vector<double> loads{};            ///< offered; empty: as the models say
+    std::optional<std::int64_t> arrivals{};   ///< to measure in every run; none: as the models say
+    std::optional<std::int64_t> node_total{}; ///< nodes of every model; none: as the models say
+    std::string against{};                  ///< name of the policy that the others are held against; empty: none
+    std::vector<std::string> baselines{};   ///< names of those of which the best of each cell is found
 };
 
 /// A study: one run, and what is different in the run that it is held against, or in the runs that it stands for.
@@ -77,7 +79,7 @@ struct scenario {
 
 /// The configuration with these settings, of a baseline or of a policy of a study, in place of its own.
 [[nodiscard]] run_config with_settings(run_config config,
-                                     const std::vector<std::pair<std::string, std::string>>& settings);
+                                       const std::vector<std::pair<std::string, std::string>>& settings);
 
 inline constexpr std::int64_t arrivals_max = 10'000'000;
 inline constexpr const char* arrivals_expected = "a whole number from 1 to 10000000";
@@ -86,8 +88,8 @@ inline constexpr const char* arrivals_expected = "a whole number from 1 to 10000
 [[nodiscard]] std::optional<std::int64_t> parse_arrivals(std::string_view text);
 
 /// Reads a scenario: a JSON object of run_config's keys, besides "name", "description", "baseline", an object of keys
-/// again, and "study", an object of "policies" and "pods", lists, and "seeds" (docs/fgd-study.md, docs/mig.md). Relative paths in it are taken
-/// from the scenario's own folder. Errors name the file and the line.
+/// again, and "study", an object of "policies" and "pods", lists, and "seeds" (docs/fgd-study.md, docs/mig.md).
+/// Relative paths in it are taken from the scenario's own folder. Errors name the file and the line.
 [[nodiscard]] vgpualloc::expected<scenario> read_scenario(const std::string& path);
 
 /// The keys that name a file to read, and their values.

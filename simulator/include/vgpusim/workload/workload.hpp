@@ -95,7 +95,7 @@ struct measured_arrivals {
     std::size_t first_pod = 0; ///< position in simulation_input::pods; those before it fill the cluster
     /// Per request, what a pod asks for, on the smallest kind of device that serves it.
     std::vector<vgputraces::device_parts> shares{};
-    std::vector<std::string> classes{};           ///< in the order of the model
+    std::vector<std::string> classes{};            ///< in the order of the model
     std::vector<std::uint32_t> class_of_request{}; ///< position in classes
 };
 

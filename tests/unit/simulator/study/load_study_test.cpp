@@ -30,8 +30,10 @@ vgpusim::study_inputs inputs() {
 }
 
 TEST(load_study, runs_are_kept_by_policy_then_list_then_seed) {
-    const auto study =
-        check_study(config(), {.policies = {{"fgd", "fgd"}, {"spread", "spread"}}, .pods = {"one.csv", "two.csv"}, .seeds = {3, 5}}).value();
+    const auto study = check_study(config(), {.policies = {{"fgd", "fgd"}, {"spread", "spread"}},
+                                              .pods = {"one.csv", "two.csv"},
+                                              .seeds = {3, 5}})
+                           .value();
     for (const std::size_t jobs : {1U, 3U}) {
         std::size_t told = 0;
         const auto results = run_study(study, inputs(), jobs, [&told](std::size_t done) { told = done; });
