@@ -9,7 +9,7 @@ install_packages run
 build bench
 results=$root/out/bench
 mkdir -p "$results"
-for name in replay decision memory; do
+for name in replay decision memory transition; do
     say "bench_$name"
     "$root/build/bench/bin/bench_$name" --benchmark_out="$results/$name.json" --benchmark_out_format=json "$@"
 done

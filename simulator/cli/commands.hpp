@@ -24,10 +24,12 @@ void add_conformance(CLI::App& app, int& exit_code);
 void add_generate(CLI::App& app, int& exit_code);
 void add_fetch(CLI::App& app, int& exit_code);
 void add_catalog(CLI::App& app, int& exit_code);
+void add_transition(CLI::App& app, int& exit_code);
 void add_validate(CLI::App& app, int& exit_code);
 void add_explain(CLI::App& app, int& exit_code);
 void add_snapshot(CLI::App& app, int& exit_code);
 void add_whatif(CLI::App& app, int& exit_code);
+void add_bound(CLI::App& app, int& exit_code);
 void add_replay(CLI::App& app, int& exit_code);
 void add_listings(CLI::App& app, int& exit_code);
 

@@ -43,6 +43,10 @@ A setting may come from the scenario, from --set and from a flag; a flag wins ov
     command_examples{"catalog", R"(
   vgpusim catalog mig A100-40GB
   vgpusim catalog --json)"},
+    command_examples{"transition", R"(
+  vgpusim transition A100-40GB --state 1g.5gb@0,2g.10gb@4 --busy 1g.5gb@0 --want 3g.20gb
+  vgpusim transition A100-40GB --state 1g.5gb@0,1g.5gb@4 --busy 1g.5gb@0,1g.5gb@4 --want 3g.20gb --moves 1
+  vgpusim transition A100-40GB --state 3g.20gb@0,3g.20gb@4 --want-group 1g.5gb=2,2g.10gb=1,3g.20gb=1)"},
     command_examples{"validate", R"(
   vgpusim validate scenarios/manifests/*.yaml)"},
     command_examples{"explain", R"(
@@ -54,6 +58,9 @@ A setting may come from the scenario, from --set and from a flag; a flag wins ov
     command_examples{"whatif", R"(
   vgpusim whatif snapshot.json --policy binpack --drain gpu-node-3
   vgpusim whatif snapshot.json --add-pods job.yaml --find-nodes gpu-node-1)"},
+    command_examples{"bound", R"(
+  vgpusim bound --nodes traces/quickstart/nodes.csv --pods traces/quickstart/pods.csv --tune 1.3 --policy fgd
+  vgpusim bound --nodes traces/quickstart/nodes.csv --pods traces/quickstart/pods.csv --tune 1.3 --forced-load 0.8 --json)"},
     command_examples{"replay", R"(
   vgpusim replay --decisions decisions.jsonl
   vgpusim replay --decisions decisions.jsonl --policy spread --out out/spread)"},

@@ -83,10 +83,12 @@ int run_command_line(int argc, char** argv) {
     add_generate(app, exit_code);
     add_fetch(app, exit_code);
     add_catalog(app, exit_code);
+    add_transition(app, exit_code);
     add_validate(app, exit_code);
     add_explain(app, exit_code);
     add_snapshot(app, exit_code);
     add_whatif(app, exit_code);
+    add_bound(app, exit_code);
     add_replay(app, exit_code);
     add_listings(app, exit_code);
     add_help(app, exit_code);

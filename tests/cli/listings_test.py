@@ -58,7 +58,7 @@ class ListingsTest(CliTest):
         self.assertRegex(self.vgpusim("run", "--help").stdout, r"--policy POLICY\W*fgd")
 
     def test_help_ends_with_examples_that_can_be_parsed(self):
-        for command in [*COMMANDS, "catalog", "validate", "conformance", "help"]:
+        for command in [*COMMANDS, "catalog", "transition", "validate", "conformance", "help"]:
             with self.subTest(command=command):
                 text = self.vgpusim(command, "--help").stdout
                 self.assertEqual(self.vgpusim("help", command).stdout, text)

@@ -25,6 +25,15 @@ bool is_amount(double value) { return value >= 0.0 && std::isfinite(value); }
 /// What a column has in the rows of types, by type.
 using type_counts = std::vector<std::pair<std::uint32_t, double>>;
 
+double value_of(const packing_program& program, const packing_devices& of_class, std::size_t part) {
+    if (!of_class.value_of_part.empty()) return of_class.value_of_part[part];
+    return program.types[of_class.type_of_part[part]].value;
+}
+
+double value_of(const packing_program& program, const packing_block& block) {
+    return block.value.value_or(program.types[block.type].value * block.pods);
+}
+
 /// Prices as the solver or a caller has them, not rounded. At least 0, but for types of which pods are forced.
 struct raw_prices {
     std::vector<double> type;
@@ -48,23 +57,16 @@ public:
 
     [[nodiscard]] linear_program& lp() noexcept { return lp_; }
 
-    /// A column of pods that take `count` devices of the class, or of none where that is 0.
-    void add_column(const type_counts& counts, std::uint32_t group, std::uint32_t devices, double count, bool integer) {
+    void add_pattern(std::uint32_t devices, const device_pattern& pattern, bool integer) {
+        const packing_devices& of_class = program_.devices[devices];
         double value = 0.0;
-        std::vector<double> host(program_.groups[group].host.size(), 0.0);
-        for (const auto& [type, pods] : counts) {
-            const packing_type& of_type = program_.types[type];
-            value += pods * of_type.value;
-            for (std::size_t i = 0; i < host.size(); ++i) host[i] += pods * of_type.host[i];
-        }
-        const std::uint32_t column = lp_.add_column({.cost = valued_ ? value : 0.0, .integer = integer});
-        for (const auto& [type, pods] : counts) lp_.add_entry(type, column, pods);
-        for (std::size_t i = 0; i < host.size(); ++i) {
-            const auto row = host_rows_[group] + static_cast<std::uint32_t>(i);
-            if (host[i] > 0.0 && std::isfinite(lp_.rows[row].upper)) lp_.add_entry(row, column, host[i]);
-        }
-        if (count > 0.0) lp_.add_entry(device_rows_ + devices, column, count);
-        columns_.push_back({.counts = counts, .value = value});
+        for (const auto& [part, count] : pattern)
+            value += static_cast<double>(count) * value_of(program_, of_class, part);
+        add_column({.counts = counts_of(of_class, pattern), .value = value}, of_class.group, devices, 1.0, integer);
+    }
+    void add_block(const packing_block& block, bool integer) {
+        add_column({.counts = {{block.type, block.pods}}, .value = value_of(program_, block)}, block.group,
+                   block.devices, block.count, integer);
     }
 
     /// A pod of the type that stays out although it is forced: allowed, at a cost of 1, until columns have their
@@ -82,14 +84,6 @@ public:
             lp_.columns[column].cost = columns_[column].value;
             if (columns_[column].shortage) lp_.columns[column].upper = 0.0;
         }
-    }
-
-    void add_pattern(std::uint32_t devices, const device_pattern& pattern, bool integer) {
-        const packing_devices& of_class = program_.devices[devices];
-        add_column(counts_of(of_class, pattern), of_class.group, devices, 1.0, integer);
-    }
-    void add_block(const packing_block& block, bool integer) {
-        add_column({{block.type, 1.0}}, block.group, block.devices, block.count, integer);
     }
 
     /// Pods of a pattern by type: several parts may serve one.
@@ -143,6 +137,22 @@ private:
         bool shortage = false;
     };
 
+    /// A column of pods that take `count` devices of the class, or of none where that is 0.
+    void add_column(column_pods pods, std::uint32_t group, std::uint32_t devices, double count, bool integer) {
+        std::vector<double> host(program_.groups[group].host.size(), 0.0);
+        for (const auto& [type, number] : pods.counts) {
+            for (std::size_t i = 0; i < host.size(); ++i) host[i] += number * program_.types[type].host[i];
+        }
+        const std::uint32_t column = lp_.add_column({.cost = valued_ ? pods.value : 0.0, .integer = integer});
+        for (const auto& [type, number] : pods.counts) lp_.add_entry(type, column, number);
+        for (std::size_t i = 0; i < host.size(); ++i) {
+            const auto row = host_rows_[group] + static_cast<std::uint32_t>(i);
+            if (host[i] > 0.0 && std::isfinite(lp_.rows[row].upper)) lp_.add_entry(row, column, host[i]);
+        }
+        if (count > 0.0) lp_.add_entry(device_rows_ + devices, column, count);
+        columns_.push_back(std::move(pods));
+    }
+
     const packing_program& program_;
     linear_program lp_;
     std::vector<column_pods> columns_;
@@ -151,24 +161,29 @@ private:
     std::uint32_t device_rows_ = 0;
 };
 
-/// What a pod of the type is worth in that group beyond its price and what it takes of the host. In the first phase,
-/// which places forced pods, pods have no value.
-double surplus(const packing_program& program, const raw_prices& prices, std::uint32_t type, std::uint32_t group,
-               bool valued) {
+/// What placing a pod of the type in that group costs at these prices, apart from its devices.
+double cost_of(const packing_program& program, const raw_prices& prices, std::uint32_t type, std::uint32_t group) {
     const packing_type& of_type = program.types[type];
-    double result = (valued ? of_type.value : 0.0) - prices.type[type];
-    for (std::size_t i = 0; i < of_type.host.size(); ++i) result -= prices.host[group][i] * of_type.host[i];
+    double result = prices.type[type];
+    for (std::size_t i = 0; i < of_type.host.size(); ++i) result += prices.host[group][i] * of_type.host[i];
     return result;
 }
 
+/// The pattern that is worth the most beyond what its pods cost. In the first phase, which places forced pods, pods
+/// have no value.
 worthy_pattern best_pattern(const packing_program& program, const raw_prices& prices, const packing_devices& of_class,
                             bool valued) {
     if (!of_class.packing) return {};
     std::vector<double> worth;
-    for (const std::uint32_t type : of_class.type_of_part) {
-        worth.push_back(surplus(program, prices, type, of_class.group, valued));
+    for (std::size_t part = 0; part < of_class.type_of_part.size(); ++part) {
+        const double value = valued ? value_of(program, of_class, part) : 0.0;
+        worth.push_back(value - cost_of(program, prices, of_class.type_of_part[part], of_class.group));
     }
     return of_class.packing->best(worth);
+}
+
+double surplus(const packing_program& program, const raw_prices& prices, const packing_block& block) {
+    return value_of(program, block) - block.pods * cost_of(program, prices, block.type, block.group);
 }
 
 /// The upper bound that prices prove: theta is raised until no pattern and no block is worth more than it costs, and
@@ -176,8 +191,8 @@ worthy_pattern best_pattern(const packing_program& program, const raw_prices& pr
 double bound_of(const packing_program& program, raw_prices prices) {
     for (const packing_block& block : program.blocks) {
         if (block.count > 0.0) continue;
-        const double excess = surplus(program, prices, block.type, block.group, true);
-        if (excess > 0.0) prices.type[block.type] += excess;
+        const double excess = surplus(program, prices, block);
+        if (excess > 0.0) prices.type[block.type] += excess / block.pods;
     }
     double bound = 0.0;
     for (std::size_t c = 0; c < program.devices.size(); ++c) {
@@ -186,7 +201,7 @@ double bound_of(const packing_program& program, raw_prices prices) {
     for (const packing_block& block : program.blocks) {
         if (block.count == 0.0) continue;
         double& theta = prices.theta[block.devices];
-        theta = std::max(theta, surplus(program, prices, block.type, block.group, true) / block.count);
+        theta = std::max(theta, surplus(program, prices, block) / block.count);
     }
     for (std::size_t c = 0; c < program.devices.size(); ++c) bound += program.devices[c].count * prices.theta[c];
     for (std::size_t t = 0; t < program.types.size(); ++t) {
@@ -365,13 +380,17 @@ expected<void> check_packing(const packing_program& program) {
         if (devices.type_of_part.size() != parts || !known) {
             return unexpected(refused_program("type_of_part", "a type of the program for every part"));
         }
+        const std::vector<double>& values = devices.value_of_part;
+        if (!values.empty() && (values.size() != parts || !std::ranges::all_of(values, is_amount))) {
+            return unexpected(refused_program("value_of_part", "a value for every part, or none"));
+        }
     }
     for (const packing_block& block : program.blocks) {
         const bool known = block.type < program.types.size() && block.group < program.groups.size();
         const bool takes =
             is_amount(block.count) && (block.count == 0.0 || (block.devices < program.devices.size() &&
                                                               program.devices[block.devices].group == block.group));
-        if (!known || !takes) {
+        if (!known || !takes || !(block.pods > 0.0) || !is_amount(block.value.value_or(0.0))) {
             return unexpected(refused_program("blocks", "a type and a group, and a class of devices of that group"));
         }
     }

@@ -17,7 +17,7 @@ constexpr std::size_t lowest_in(std::uint64_t places) noexcept {
 }
 
 /// The place of an instance; place_count() if it has none.
-std::size_t place_of(const mig_states& states, const partition& part) {
+std::size_t place_of(const vgpualloc::mig_states& states, const partition& part) {
     const auto* instance = std::get_if<mig_instance>(&part);
     if (instance == nullptr || instance->profile >= states.profile_count()) return states.place_count();
     for (std::size_t place = states.first_place(instance->profile); place < states.first_place(instance->profile + 1);
@@ -27,7 +27,7 @@ std::size_t place_of(const mig_states& states, const partition& part) {
     return states.place_count();
 }
 
-partition part_at(const mig_states& states, std::size_t place, core_percent cores) {
+partition part_at(const vgpualloc::mig_states& states, std::size_t place, core_percent cores) {
     const mig_slot& slot = states.place(place);
     return mig_instance{.profile = static_cast<std::uint32_t>(slot.profile),
                         .start = static_cast<std::uint32_t>(slot.start.count()),
@@ -178,7 +178,7 @@ void slot_repack::look_for_outlines(const repack_question& question) {
     for (std::uint32_t k = 0; k < kinds_.size(); ++k) {
         kind_table& kind = kinds_[k];
         if (!kind.wanted) continue;
-        const mig_states& states = *kind.states;
+        const vgpualloc::mig_states& states = *kind.states;
         for (const mig_state_id state : kind.present) {
             for (std::size_t place = states.first_place(*kind.wanted); place < states.first_place(*kind.wanted + 1);
                  ++place) {
@@ -313,7 +313,7 @@ std::optional<slot_repack::destination> slot_repack::best_destination(const repa
 std::optional<move_plan> slot_repack::move_from(const repack_question& question, const outline& chosen,
                                                 device_place source) {
     kind_table& kind = kinds_[chosen.kind];
-    const mig_states& states = *kind.states;
+    const vgpualloc::mig_states& states = *kind.states;
     draft so_far{.changed = {}, .hosts = {}, .now = chosen.state};
     if (!has_room(*question.book, source.node, *question.request, so_far)) return std::nullopt;
     const std::uint64_t leaving = states.layout_of(chosen.state) & states.overlapping(chosen.place);

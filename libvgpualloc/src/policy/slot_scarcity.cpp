@@ -11,58 +11,58 @@ namespace vgpualloc {
 slot_scarcity::slot_scarcity(const workload& expected, slot_scarcity_options options) : options_{options} {
     const policies::weighed_requests weighed{expected};
     for (const auto& [request, weight] : weighed.entries()) {
-        if (classes_.size() == options_.classes_max) break;
-        classes_[add_class(request)].count = static_cast<double>(weight);
-        arrived_ += static_cast<double>(weight);
+        if (class_count() == options_.classes_max) break;
+        put_class(class_count(), request);
+        learned_.counts.back() = static_cast<double>(weight);
+        learned_.arrived += static_cast<double>(weight);
     }
-    accepted_ = arrived_;
-    number_anew();
+    learned_.accepted = learned_.arrived;
+    number_classes();
 }
 
-std::size_t slot_scarcity::add_class(const device_request& request) {
-    numbers_.emplace(request, classes_.size());
-    classes_.push_back({.request = request, .count = 0.0});
-    return classes_.size() - 1;
+/// Makes `request` the class of this number, which is an old one or the next.
+void slot_scarcity::put_class(std::size_t number, const device_request& request) {
+    auto list = std::make_shared<request_list>(*learned_.requests); // trials keep the list as it was
+    list->resize(std::max(list->size(), number + 1));
+    (*list)[number] = request;
+    learned_.requests = std::move(list);
+    learned_.counts.resize(learned_.requests->size(), 0.0);
+    learned_.arrived -= learned_.counts[number];
+    learned_.counts[number] = 0.0;
 }
 
 /// Everything that is kept by class is void.
-void slot_scarcity::number_anew() {
+void slot_scarcity::number_classes() {
     ++class_generation_;
     ++version_;
     row_numbers_.clear();
     rows_.clear();
     rows_of_devices_.clear();
     known_.clear();
+    numbers_.clear();
+    for (std::size_t c = 0; c < class_count(); ++c) numbers_.emplace(request_of(c), c);
     is_read_ = false;
-    stock_.assign(classes_.size(), 0);
-    prices_.assign(classes_.size(), 0.0);
+    stock_.assign(class_count(), 0);
+    prices_.assign(class_count(), 0.0);
 }
 
 std::size_t slot_scarcity::class_of(const device_request& request) const {
     const auto known = numbers_.find(policies::one_device_of(request));
-    return known == numbers_.end() ? classes_.size() : known->second;
+    return known == numbers_.end() ? class_count() : known->second;
 }
 
 /// The class of a container that has arrived; a new one takes the place of the least asked for where there are too
 /// many.
-std::size_t slot_scarcity::enter_class(const device_request& container, const ledger& book) {
+std::size_t slot_scarcity::enter_class(const device_request& container) {
     const auto kept = known_.find(&container);
     if (kept != known_.end() && kept->second.request == container) return kept->second.number;
     const device_request wanted = policies::one_device_of(container);
     auto known = numbers_.find(wanted);
     if (known == numbers_.end()) {
-        if (classes_.size() >= options_.classes_max) {
-            const auto least = std::ranges::min_element(classes_, {}, &request_kind::count);
-            const auto number = static_cast<std::size_t>(least - classes_.begin());
-            numbers_.erase(least->request);
-            arrived_ -= least->count;
-            *least = {.request = wanted, .count = 0.0};
-            numbers_.emplace(wanted, number);
-        } else {
-            static_cast<void>(add_class(wanted));
-        }
-        number_anew();
-        follow(book);
+        const auto least = std::ranges::min_element(learned_.counts);
+        const bool is_full = class_count() >= options_.classes_max;
+        put_class(is_full ? static_cast<std::size_t>(least - learned_.counts.begin()) : class_count(), wanted);
+        number_classes();
         known = numbers_.find(wanted);
     }
     constexpr std::size_t known_max = 4096;
@@ -74,40 +74,44 @@ std::size_t slot_scarcity::enter_class(const device_request& container, const le
 /// Keeps the growing weights far from where a double ends.
 void slot_scarcity::scale_down() {
     constexpr double increment_max = 1e100;
-    if (increment_ < increment_max) return;
-    for (request_kind& kind : classes_) kind.count /= increment_;
-    arrived_ /= increment_;
-    accepted_ /= increment_;
-    for (double& accepted : before_trials_) accepted /= increment_;
-    increment_ = 1.0;
+    if (learned_.increment < increment_max) return;
+    for (double& count : learned_.counts) count /= learned_.increment;
+    learned_.arrived /= learned_.increment;
+    learned_.accepted /= learned_.increment;
+    learned_.increment = 1.0;
 }
 
 void slot_scarcity::note_arrival(const pod_request& request, const ledger& book) {
     const bool asks = std::ranges::any_of(request.containers, [](const device_request& c) { return c.count > 0; });
     if (!asks) return;
-    if (!has_arrivals_) { // what was expected has served its time
-        has_arrivals_ = true;
-        classes_.clear();
-        numbers_.clear();
-        arrived_ = 0.0;
-        accepted_ = 0.0;
-        number_anew();
+    if (book_ != &book) {
+        book_ = &book;
+        is_read_ = false;
     }
-    increment_ *= 1.0 / (1.0 - 1.0 / options_.window_arrivals);
+    if (!learned_.has_arrivals) { // what was expected has served its time
+        learned_ = {.running = learned_.running, .has_arrivals = true};
+        number_classes();
+    }
+    learned_.increment *= 1.0 / (1.0 - 1.0 / options_.window_arrivals);
     scale_down();
     for (const device_request& container : request.containers) {
         if (container.count <= 0) continue;
-        const double weight = increment_ * static_cast<double>(container.count);
-        classes_[enter_class(container, book)].count += weight;
-        arrived_ += weight;
+        const double weight = learned_.increment * static_cast<double>(container.count);
+        learned_.counts[enter_class(container)] += weight;
+        learned_.arrived += weight;
     }
-    running_smoothed_ += options_.smoothing * (static_cast<double>(running_) - running_smoothed_);
+    learned_.running_smoothed +=
+        options_.smoothing * (static_cast<double>(learned_.running) - learned_.running_smoothed);
     ++version_;
 }
 
 void slot_scarcity::leave_trial(bool keep) {
     if (before_trials_.empty()) return;
-    if (!keep) accepted_ = before_trials_.back();
+    if (!keep) {
+        const bool same_classes = before_trials_.back().requests == learned_.requests;
+        learned_ = std::move(before_trials_.back());
+        if (!same_classes) number_classes();
+    }
     before_trials_.pop_back();
     ++version_;
 }
@@ -115,38 +119,47 @@ void slot_scarcity::leave_trial(bool keep) {
 void slot_scarcity::observe(const policy_event& event) {
     ++version_;
     const ledger& book = *event.book;
-    const bool was_read = is_read_ && book_ == &book;
+    if (book_ != &book) {
+        book_ = &book;
+        is_read_ = false;
+    }
     if (event.entry != nullptr) {
         const auto parts = static_cast<std::int64_t>(event.entry->where.shares.size());
-        const double weight = increment_ * static_cast<double>(parts);
+        const double weight = learned_.increment * static_cast<double>(parts);
         if (books(event.kind)) {
-            running_ += parts;
-            accepted_ += weight;
+            learned_.running += parts;
+            learned_.accepted += weight;
         } else if (gives_back(event.kind)) {
-            running_ -= parts;
-            if (event.kind == ledger_event_kind::rollback) accepted_ = std::max(0.0, accepted_ - weight);
+            learned_.running -= parts;
+            if (event.kind == ledger_event_kind::rollback) learned_.accepted -= weight;
         }
     }
-    if (!was_read) {
-        follow(book);
-    } else if (event.entry == nullptr) {
+    if (!is_read_) return; // all of it will be read when prices are asked for
+    if (event.entry == nullptr) {
         read_node(book, event.where);
     } else if (event.kind != ledger_event_kind::commit) {
-        const std::size_t devices =
-            rows_of_devices_.size() > event.where.at() ? rows_of_devices_[event.where.at()].size() : std::size_t{0};
-        if (event.where.at() >= book.nodes().nodes.size() || devices != book.devices(event.where).size()) {
+        const std::size_t nodes = std::min(rows_of_devices_.size(), book.nodes().nodes.size());
+        const bool as_known =
+            event.where.at() < nodes && rows_of_devices_[event.where.at()].size() == book.devices(event.where).size();
+        if (!as_known) {
             read_node(book, event.where);
             return;
         }
         for (const device_share& share : event.entry->where.shares) {
-            if (share.device.at() < devices) read_device(book, event.where, share.device.at());
+            if (share.device.at() < rows_of_devices_[event.where.at()].size()) {
+                read_device(book, event.where, share.device.at());
+            }
         }
     }
 }
 
+void slot_scarcity::read_ledger() {
+    if (is_read_ || book_ == nullptr) return;
+    follow(*book_);
+}
+
 /// Reads all nodes.
 void slot_scarcity::follow(const ledger& book) {
-    book_ = &book;
     is_read_ = true;
     rows_of_devices_.clear();
     std::ranges::fill(stock_, 0);
@@ -176,7 +189,7 @@ void slot_scarcity::read_device(const ledger& book, node_index where, std::size_
 
 void slot_scarcity::set_row(std::uint32_t& kept, std::uint32_t row) {
     if (kept == row) return;
-    const std::size_t width = classes_.size();
+    const std::size_t width = class_count();
     for (std::size_t c = 0; c < width; ++c) {
         if (kept != no_row) stock_[c] -= rows_[kept * width + c];
         if (row != no_row) stock_[c] += rows_[row * width + c];
@@ -194,8 +207,8 @@ std::uint32_t slot_scarcity::row_of(const device_spec& spec, std::uint32_t kind,
         device.state = state;
         device.kind = kind;
         device.service = service;
-        for (const request_kind& wanted : classes_) {
-            rows_.push_back(static_cast<std::int32_t>(policies::further_on(device, wanted.request)));
+        for (const device_request& wanted : *learned_.requests) {
+            rows_.push_back(static_cast<std::int32_t>(policies::further_on(device, wanted)));
         }
     }
     return at->second;
@@ -203,28 +216,33 @@ std::uint32_t slot_scarcity::row_of(const device_spec& spec, std::uint32_t kind,
 
 std::span<const std::int32_t> slot_scarcity::counts_of(const device_view& device) {
     const std::size_t row = row_of(*device.spec, device.kind, device.state, device.service);
-    return std::span{rows_}.subspan(row * classes_.size(), classes_.size());
+    return std::span{rows_}.subspan(row * class_count(), class_count());
 }
 
 double slot_scarcity::offered(std::size_t number) const noexcept {
-    if (arrived_ <= 0.0) return 0.0;
+    if (learned_.arrived <= 0.0) return 0.0;
     constexpr double accepted_min = 0.01; // nothing can be said of what a cluster offers that takes hardly anything
-    const double ratio = std::clamp(accepted_ / arrived_, accepted_min, 1.0);
-    const double running = has_arrivals_ ? running_smoothed_ : static_cast<double>(running_);
-    return classes_[number].count / arrived_ * running / ratio;
+    const double ratio = std::clamp(learned_.accepted / learned_.arrived, accepted_min, 1.0);
+    const double running = learned_.has_arrivals ? learned_.running_smoothed : static_cast<double>(learned_.running);
+    return learned_.counts[number] / learned_.arrived * running / ratio;
+}
+
+std::span<const std::int64_t> slot_scarcity::stock() {
+    read_ledger();
+    return stock_;
 }
 
 std::span<const double> slot_scarcity::prices() {
-    if (priced_version_ != version_) {
-        for (std::size_t c = 0; c < classes_.size(); ++c) {
-            const double expected_arrivals = options_.stock_time * offered(c);
-            const double scarcity =
-                expected_arrivals > 0.0 ? exp_of_minus(static_cast<double>(stock_[c]) / expected_arrivals) : 0.0;
-            const double share = arrived_ > 0.0 ? classes_[c].count / arrived_ : 0.0;
-            prices_[c] = scarcity + options_.floor * share;
-        }
-        priced_version_ = version_;
+    if (priced_version_ == version_) return prices_;
+    read_ledger();
+    for (std::size_t c = 0; c < class_count(); ++c) {
+        const double expected_arrivals = options_.stock_time * offered(c);
+        const double scarcity =
+            expected_arrivals > 0.0 ? exp_of_minus(static_cast<double>(stock_[c]) / expected_arrivals) : 0.0;
+        const double share = learned_.arrived > 0.0 ? learned_.counts[c] / learned_.arrived : 0.0;
+        prices_[c] = scarcity + options_.floor * share;
     }
+    priced_version_ = version_;
     return prices_;
 }
 

@@ -10,6 +10,7 @@
 #include "vgpualloc/kube/cluster_objects.hpp"
 #include "vgpualloc/mode/all.hpp"
 #include "vgpualloc/mode/factory.hpp"
+#include "vgpusim/whatif/queue.hpp"
 #include "vgpusim/workload/some_names.hpp"
 
 namespace vgpusim::whatif {

@@ -81,6 +81,70 @@ TEST(mig_groups, within_a_group_the_smallest_that_is_enough) {
     EXPECT_EQ(gpu.take(3000), refused(no_free_instance));
 }
 
+/// Upstream freezes the GPU in its group and takes the first kind that fits; here nothing of the group is out of reach.
+TEST(mig_groups, every_unused_instance_of_a_mixed_group_is_reached) {
+    const std::vector<mig_group> mixed{{.name = "mixed",
+                                        .kinds = {{.name = "1g.5gb", .memory = mib{4864}, .count = 2},
+                                                  {.name = "2g.10gb", .memory = mib{9856}, .count = 1},
+                                                  {.name = "3g.20gb", .memory = mib{19968}, .count = 1}}}};
+    const modes::mig_groups cut{mixed};
+    cluster one_gpu;
+    add_node(one_gpu, {{.model = "A100", .memory = mib{40536}, .slots = 10, .mode = &cut}});
+    placer placing{one_gpu, "best_fit"};
+    std::vector<std::uint32_t> kinds;
+    for (int count = 0; count < 4; ++count) {
+        const auto placed = placing.place(pod({want(1, 3000)}));
+        ASSERT_TRUE(placed.has_value());
+        kinds.push_back(std::get<mig_instance>(placed->shares[0].part).profile);
+    }
+    EXPECT_EQ(kinds, (std::vector<std::uint32_t>{0, 0, 1, 2})) << "1g.5gb twice, then 2g.10gb, then 3g.20gb";
+    EXPECT_FALSE(placing.place(pod({want(1, 3000)})).has_value());
+}
+
+/// Nominal sizes can add up to more than the GPU registered; the check of memory is upstream's, which recordings show.
+TEST(mig_groups, what_is_asked_for_is_no_more_than_the_registered_memory_leaves) {
+    gpu_in_groups gpu{{{.name = "g",
+                        .kinds = {{.name = "4g.20gb", .memory = mib{20480}, .count = 1},
+                                  {.name = "3g.20gb", .memory = mib{20480}, .count = 1}}}}};
+    gpu.spec.memory = mib{40536};
+    EXPECT_EQ(gpu.take(20480), 20480);
+    EXPECT_EQ(gpu.take(20480), refused(insufficient_device_memory)) << "20,056 MiB are left";
+    EXPECT_EQ(gpu.take(20056), 20480) << "the instance itself is reached";
+}
+
+TEST(mig_groups, a_named_profile_gets_its_own_kind) {
+    gpu_in_groups gpu{with_compute(built_in_mig_catalog(), "NVIDIA A100-SXM4-40GB", a100_groups())};
+    device_request named;
+    named.count = 1;
+    named.profile = "1g.5gb";
+    const auto take = [&] {
+        std::vector<partition> parts;
+        gpu.mode.candidates(gpu.spec, gpu.state, named, parts);
+        if (parts.empty()) return refused(gpu.mode.why_not(gpu.spec, gpu.state, named).code);
+        const auto& instance = std::get<mig_instance>(parts.front());
+        gpu.state = gpu.mode.with(gpu.spec, gpu.state, instance);
+        return static_cast<std::int64_t>(instance.profile);
+    };
+    EXPECT_EQ(gpu.take(8000), 10240) << "group2";
+    EXPECT_EQ(take(), 2) << "the 1g.5gb of group2";
+    EXPECT_EQ(take(), refused(no_free_instance)) << "2g.10gb are free, but not asked for";
+    named.profile = "2g.10gb";
+    EXPECT_EQ(take(), 1);
+    std::vector<partition> others;
+    gpu.mode.further_candidates(gpu.spec, gpu.state, named, others);
+    EXPECT_TRUE(others.empty()) << "the group in use has no other kind of this name";
+    named.profile = "3g.20gb";
+    EXPECT_EQ(take(), refused(no_free_instance)) << "of another group";
+    named.profile = "9g.99gb";
+    EXPECT_EQ(take(), refused(request_not_valid));
+    named.profile = "2g.10gb";
+    named.memory = mib{11000};
+    EXPECT_EQ(take(), refused(request_not_valid)) << "the profile has less than is asked for";
+    named.memory = mib{3000};
+    EXPECT_EQ(take(), 1);
+    EXPECT_EQ(take(), refused(no_free_instance));
+}
+
 TEST(mig_groups, a_group_is_kept_until_the_gpu_is_empty) {
     gpu_in_groups gpu{a100_groups()};
     EXPECT_EQ(gpu.take(3000), 5120);

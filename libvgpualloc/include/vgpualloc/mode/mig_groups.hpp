@@ -25,7 +25,11 @@ namespace vgpualloc::modes {
 /// an instance large enough; a GPU in use keeps its group until its last instance is gone. Within a group the smallest
 /// instance that is large enough and has a free slot is taken, at its lowest free slot (Volcano's dynamic MIG design;
 /// seeds 000-003: 3000 MiB asked, the 5 GB instance given). Large enough is one that has the memory and, where a share
-/// of compute is asked for, at least that share. An instance is charged the compute that it has, and nothing beside it.
+/// of compute is asked for, at least that share. So every free instance of a mixed group is reached: 3000 MiB get the
+/// 2g.10gb once all 1g.5gb are taken, and then the 3g.20gb. A request that names a profile gets an instance of this
+/// kind and no other, of the first group that has one free. An instance is charged the compute that it has, and nothing
+/// beside it. As upstream has it, a request may not be larger than what the instances in use leave of the registered
+/// memory.
 ///
 /// mig_instance::profile is the position of the kind among all kinds of all groups, `start` the slot of that kind.
 /// device_state::layout has one bit per slot of every kind.
@@ -63,18 +67,17 @@ public:
     void candidates(const device_spec& device, const device_state& state, const device_request& request,
                     std::vector<partition>& out) const override {
         if (why_not(device, state, request).code != rejection_code::none) return;
-        out.emplace_back(*find(state, memory_wanted(device, request), request.cores));
+        out.emplace_back(*find(state, wish_of(device, request)));
     }
 
     /// Larger instances, and those of later groups, on a GPU that is empty.
     void further_candidates(const device_spec& device, const device_state& state, const device_request& request,
                             std::vector<partition>& out) const override {
         if (why_not(device, state, request).code != rejection_code::none) return;
-        const mib memory = memory_wanted(device, request) * factor_;
         bool is_first = true; // which candidates() has
         for (const span_of_kinds& group : groups_) {
             if ((state.layout & ~group.mask) != 0) continue;
-            for (const std::size_t i : large_enough(state, memory, request.cores, group)) {
+            for (const std::size_t i : large_enough(state, wish_of(device, request), group)) {
                 if (!is_first) out.emplace_back(lowest_free(state, i, request.cores));
                 is_first = false;
             }
@@ -83,15 +86,19 @@ public:
 
     [[nodiscard]] rejection_detail why_not(const device_spec& device, const device_state& state,
                                            const device_request& request) const override {
-        const mib memory = memory_wanted(device, request);
+        wish wanted = wish_of(device, request);
+        const bool says_memory = wanted.memory > mib{0};
+        const mib memory = says_memory ? memory_wanted(device, request) : mib{0};
         const auto refused = first_refusal({why_no_slot(device, state), why_no_memory(device, state, memory)});
-        if (refused.code != rejection_code::none || find(state, memory, request.cores)) return refused;
-        if (!find(state, memory, core_percent{0})) {
+        if (refused.code != rejection_code::none || find(state, wanted)) return refused;
+        if (!wanted.profile.empty()) return why_none_of(wanted);
+        wanted.cores = core_percent{0};
+        if (!find(state, wanted)) {
             return {.code = rejection_code::no_free_instance, .wanted = memory.count(), .available = 0};
         }
         return {.code = rejection_code::insufficient_device_cores,
                 .wanted = request.cores.count(),
-                .available = most_compute(state, memory).count()};
+                .available = most_compute(state, wanted).count()};
     }
 
     [[nodiscard]] rejection_detail why_not(const device_spec& device, const device_state& state,
@@ -177,42 +184,61 @@ private:
                 .cores = asked};
     }
 
-    /// The instance for so much memory (in units of the factor) and compute, or none.
-    [[nodiscard]] std::optional<mig_instance> find(const device_state& state, mib memory, core_percent cores) const {
+    /// What an instance has to be for a request.
+    struct wish {
+        mib memory; ///< at least, in MiB
+        core_percent cores;
+        std::string_view profile; ///< empty: any
+    };
+    [[nodiscard]] wish wish_of(const device_spec& device, const device_request& request) const noexcept {
+        const bool says_memory = request.memory_percent || request.memory > mib{0}; // else a name says it all
+        const bool by_name = !request.profile.empty() && !says_memory;
+        return {.memory = by_name ? mib{0} : memory_wanted(device, request) * factor_,
+                .cores = request.cores,
+                .profile = request.profile};
+    }
+    [[nodiscard]] static bool serves(const kind& cut, const wish& wanted) noexcept {
+        return cut.memory >= wanted.memory && cut.cores >= wanted.cores &&
+               (wanted.profile.empty() || cut.name == wanted.profile);
+    }
+
+    [[nodiscard]] std::optional<mig_instance> find(const device_state& state, const wish& wanted) const {
         for (const span_of_kinds& group : groups_) {
             // Where instances of several groups were found running, the GPU is cut in no way that allows more.
             if ((state.layout & ~group.mask) != 0) continue;
             std::optional<std::size_t> best;
             for (std::size_t i = group.first; i < group.end; ++i) {
-                const kind& cut = kinds_[i];
-                if (!has_free_slot(state, i) || cut.memory < memory * factor_ || cut.cores < cores) continue;
-                if (!best || cut.memory < kinds_[*best].memory) best = i;
+                if (!has_free_slot(state, i) || !serves(kinds_[i], wanted)) continue;
+                if (!best || kinds_[i].memory < kinds_[*best].memory) best = i;
             }
-            if (best) return lowest_free(state, *best, cores);
+            if (best) return lowest_free(state, *best, wanted.cores);
         }
         return std::nullopt;
     }
-    /// The kinds of a group that have a free instance for it, the smallest first. `memory` in MiB.
-    [[nodiscard]] std::vector<std::size_t> large_enough(const device_state& state, mib memory, core_percent cores,
+    /// The kinds of a group that have a free instance for it, the smallest first.
+    [[nodiscard]] std::vector<std::size_t> large_enough(const device_state& state, const wish& wanted,
                                                         const span_of_kinds& group) const {
         std::vector<std::size_t> fitting;
         for (std::size_t i = group.first; i < group.end; ++i) {
-            const kind& cut = kinds_[i];
-            if (has_free_slot(state, i) && cut.memory >= memory && cut.cores >= cores) fitting.push_back(i);
+            if (has_free_slot(state, i) && serves(kinds_[i], wanted)) fitting.push_back(i);
         }
         std::ranges::stable_sort(fitting, {}, [this](std::size_t i) { return kinds_[i].memory; });
         return fitting;
     }
-    /// The largest share of compute among the free instances for so much memory (in units of the factor).
-    [[nodiscard]] core_percent most_compute(const device_state& state, mib memory) const {
+    /// The largest share of compute among the free instances that are otherwise as wanted.
+    [[nodiscard]] core_percent most_compute(const device_state& state, const wish& wanted) const {
         core_percent most;
         for (const span_of_kinds& group : groups_) {
             if ((state.layout & ~group.mask) != 0) continue;
-            for (const std::size_t i : large_enough(state, memory * factor_, core_percent{0}, group)) {
-                most = std::max(most, kinds_[i].cores);
-            }
+            for (const std::size_t i : large_enough(state, wanted, group)) most = std::max(most, kinds_[i].cores);
         }
         return most;
+    }
+    /// A profile was named and no instance of it is free: no kind that would do, as mode mig says it, or none left.
+    [[nodiscard]] rejection_detail why_none_of(const wish& wanted) const {
+        const auto known = std::ranges::find_if(kinds_, [&](const kind& cut) { return serves(cut, wanted); });
+        if (known == kinds_.end()) return {.code = rejection_code::request_not_valid};
+        return {.code = rejection_code::no_free_instance, .wanted = known->memory.count(), .available = 0};
     }
 
     std::vector<kind> kinds_; ///< group by group

@@ -36,6 +36,7 @@ struct packing_devices {
     /// How parts go together on one of them; null where only blocks take them.
     std::shared_ptr<const device_packing> packing{};
     std::vector<std::uint32_t> type_of_part{}; ///< by part of the packing: the type that it serves
+    std::vector<double> value_of_part{};       ///< on these devices; empty: the value of its type
 };
 
 /// A way to place one pod of a type that takes whole devices, or none: CPU-only pods are blocks without devices.
@@ -44,6 +45,8 @@ struct packing_block {
     std::uint32_t group = 0;
     std::uint32_t devices = 0; ///< class of devices, one of the group; says nothing where `count` is 0
     double count = 0.0;        ///< devices that it takes whole
+    double pods = 1.0;         ///< entries of the type's demand that it places; above 1 where these are parts of pods
+    std::optional<double> value{}; ///< of all of it on these devices; absent: the value of its type for each of `pods`
 };
 
 /// Plain data that knows no pods and no nodes; whoever makes it keeps the orders of the lists, which decide which of

@@ -62,7 +62,7 @@ private:
     };
     /// One kind of device: its states, and which of them devices are in.
     struct kind_table {
-        const mig_states* states = nullptr; ///< null: not a kind that this plans for
+        const vgpualloc::mig_states* states = nullptr; ///< null: not a kind that this plans for
         const device_spec* spec = nullptr;
         std::vector<std::int32_t> counts;      ///< [state][class]
         std::vector<bool> counted;             ///< by state

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -46,19 +47,20 @@ public:
     void note_arrival(const pod_request& request, const ledger& book);
     /// Follows the ledger.
     void observe(const policy_event& event);
-    void enter_trial() { before_trials_.push_back(accepted_); }
+    void enter_trial() { before_trials_.push_back(learned_); }
     void leave_trial(bool keep);
 
-    [[nodiscard]] std::size_t class_count() const noexcept { return classes_.size(); }
+    [[nodiscard]] std::size_t class_count() const noexcept { return learned_.counts.size(); }
     [[nodiscard]] const device_request& request_of(std::size_t number) const noexcept {
-        return classes_[number].request;
+        return (*learned_.requests)[number];
     }
     /// The class of a device request; class_count() if it has none.
     [[nodiscard]] std::size_t class_of(const device_request& request) const;
     /// By class, at the state of now. Valid until the next event or arrival.
     [[nodiscard]] std::span<const double> prices();
-    /// By class: how many more of it the cluster could take, and the Erlangs of it that are offered.
-    [[nodiscard]] std::span<const std::int64_t> stock() const noexcept { return stock_; }
+    /// By class: how many more of it the cluster could take.
+    [[nodiscard]] std::span<const std::int64_t> stock();
+    /// The Erlangs of a class that are offered.
     [[nodiscard]] double offered(std::size_t number) const noexcept;
     /// How many more of each class a device could take.
     [[nodiscard]] std::span<const std::int32_t> counts_of(const device_view& device);
@@ -68,9 +70,17 @@ public:
     [[nodiscard]] std::uint64_t version() const noexcept { return version_; }
 
 private:
-    struct request_kind {
-        device_request request; ///< one device's worth
-        double count = 0.0;     ///< decayed, in units of increment_
+    using request_list = std::vector<device_request>;
+    /// What arrivals have taught. A trial that is undone leaves it as it was.
+    struct learned_demand {
+        std::shared_ptr<const request_list> requests = std::make_shared<request_list>(); ///< one device's worth each
+        std::vector<double> counts{}; ///< by class, decayed, in units of `increment`
+        double increment = 1.0;       ///< what an arrival weighs now; it grows instead of all counts decaying
+        double arrived = 0.0;
+        double accepted = 0.0;
+        double running_smoothed = 0.0;
+        std::int64_t running = 0;
+        bool has_arrivals = false;
     };
     struct state_key {
         std::uint32_t kind = 0;
@@ -89,9 +99,11 @@ private:
     };
     static constexpr std::uint32_t no_row = ~std::uint32_t{0};
 
-    std::size_t enter_class(const device_request& container, const ledger& book);
-    std::size_t add_class(const device_request& request);
-    void number_anew();
+    std::size_t enter_class(const device_request& container);
+    void put_class(std::size_t number, const device_request& request);
+    void number_classes();
+
+    void read_ledger();
     void follow(const ledger& book);
     void read_node(const ledger& book, node_index where);
     void read_device(const ledger& book, node_index where, std::size_t device);
@@ -101,17 +113,11 @@ private:
     void scale_down();
 
     slot_scarcity_options options_;
-    std::vector<request_kind> classes_;
-    std::map<device_request, std::size_t> numbers_; ///< of classes, by one device's worth
+    learned_demand learned_;
+    std::vector<learned_demand> before_trials_;     ///< for every open trial
+    std::map<device_request, std::size_t> numbers_; ///< of classes
     /// By address of a container, what it was and its class: requests come again and again.
     std::unordered_map<const device_request*, known_request> known_;
-    bool has_arrivals_ = false;
-    double increment_ = 1.0; ///< what an arrival weighs now; it grows instead of all counts decaying
-    double arrived_ = 0.0;
-    double accepted_ = 0.0;
-    double running_smoothed_ = 0.0;
-    std::int64_t running_ = 0;
-    std::vector<double> before_trials_; ///< accepted_, for every open trial
 
     const ledger* book_ = nullptr;                            ///< which one is followed; compared, never read
     bool is_read_ = false;                                    ///< whether rows_of_devices_ are those of the ledger

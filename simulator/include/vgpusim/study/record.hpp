@@ -12,6 +12,7 @@
 #include "vgpualloc/metrics/fragmentation.hpp"
 #include "vgpualloc/model/ledger.hpp"
 #include "vgpualloc/model/view.hpp"
+#include "vgpusim/bound/figures.hpp"
 #include "vgpusim/engine/simulation.hpp"
 #include "vgpusim/study/config.hpp"
 #include "vgpusim/workload/workload.hpp"
@@ -79,6 +80,7 @@ struct run_record {
     vgpualloc::ticks last_arrival;
     std::optional<double> offered_load;         ///< offered_load_of()
     std::unique_ptr<vgpualloc::ledger> at_peak; ///< when the most was allocated; null where pods stay
+    std::optional<bound_figures> bound{};       ///< where it was asked for
 
     /// The state to show of the cluster: at the peak where pods leave, else at the end.
     [[nodiscard]] const vgpualloc::ledger& shown_ledger() const noexcept { return at_peak ? *at_peak : *ledger; }

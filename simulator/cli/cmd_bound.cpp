@@ -1,0 +1,126 @@
+// vgpusim bound: the most that any policy could have allocated in a run.
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "commands.hpp"
+#include "run_flags.hpp"
+#include "solver.hpp"
+#include "vgpuformats/input.hpp"
+#include "vgpusim/bound/bounds.hpp"
+#include "vgpusim/bound/words.hpp"
+#include "vgpusim/study/run.hpp"
+
+namespace vgpusim::cli {
+
+namespace {
+
+constexpr const char* file_name = "bound.json";
+
+struct bound_flags {
+    std::shared_ptr<run_flags> run = std::make_shared<run_flags>();
+    std::optional<double> forced_load;
+    std::string summary;
+    bool exact = false;
+};
+
+vgpualloc::error against_each_other(const char* flag, const char* other) {
+    return {.code = vgpualloc::error_code::unsupported,
+            .where = "",
+            .field = flag,
+            .value = "",
+            .expected = fmt::format("not beside {}, which says the same otherwise", other)};
+}
+
+bool sets(const run_flags& flags, std::string_view key) {
+    for (const auto& [name, value] : flags.keyed) {
+        if (name == key) return true;
+    }
+    return false;
+}
+
+vgpualloc::expected<bound_figures> answer(const bound_flags& flags, const run_config& config,
+                                          const loaded_input& loaded) {
+    auto solver = find_solver("bound");
+    if (!solver) return vgpualloc::unexpected(std::move(solver.error()));
+    bound_question question{.forced_load = flags.forced_load, .exact = flags.exact};
+    std::optional<run_record> finished;
+    if (sets(*flags.run, "policy")) {
+        auto replayed =
+            replay(config, loaded, loaded.input.nodes, progress_bar(config.policy, loaded.input.pods.size()));
+        end_progress();
+        if (!replayed) return vgpualloc::unexpected(std::move(replayed.error()));
+        finished = *std::move(replayed);
+        question.finished = &*finished;
+    }
+    auto figures = bounds_of(loaded, question, **solver);
+    if (!figures || flags.summary.empty()) return figures;
+    const auto text = vgpuformats::read_input(flags.summary);
+    if (!text) return vgpualloc::unexpected(text.error());
+    auto achieved = achieved_in(text->text, flags.summary, loaded, *figures);
+    if (!achieved) return vgpualloc::unexpected(std::move(achieved.error()));
+    figures->achieved = *std::move(achieved);
+    return figures;
+}
+
+int run(const bound_flags& flags) {
+    if (const auto there = find_solver("bound"); !there) return report_error(there.error());
+    if (!flags.summary.empty() && sets(*flags.run, "policy")) {
+        return report_error(against_each_other("--summary", "--policy"));
+    }
+    const auto plan = plan_from(*flags.run);
+    if (!plan) return report_error(plan.error());
+    const auto loaded = load_input(plan->run);
+    if (!loaded) return report_error(loaded.error());
+    const bool writes = sets(*flags.run, "out");
+    if (writes) {
+        if (const auto kept = keep_inputs(*flags.run, plan->run, *loaded, {file_name}); !kept) {
+            return report_error(kept.error());
+        }
+    }
+    const auto figures = answer(flags, plan->run, *loaded);
+    if (!figures) return report_error(figures.error());
+    const std::string json = bound_json(*figures, *loaded, plan->run);
+    if (writes) {
+        const vgpuformats::output_file file{.name = file_name, .content = json};
+        if (const auto written = vgpuformats::write_files(plan->run.out, {file}); !written) {
+            return report_write_failure(written.error());
+        }
+    }
+    print_warnings(*loaded);
+    fmt::print("{}", flags.run->json ? json : bound_words(*figures));
+    return exit_done;
+}
+
+} // namespace
+
+void add_bound(CLI::App& app, int& exit_code) {
+    auto flags = std::make_shared<bound_flags>();
+    CLI::App* command = app.add_subcommand("bound", "Bound what any policy could have allocated in a run");
+    add_run_flags(*command, flags->run);
+    command
+        ->add_option_function<std::string>(
+            "--policy", [flags](const std::string& value) { flags->run->keyed.emplace_back("policy", value); },
+            "Run this policy: how near it comes, and a bound for all that place as many pods as it does before its "
+            "first failure")
+        ->type_name("POLICY");
+    command
+        ->add_option("--forced-load", flags->forced_load,
+                     "Bound policies that place all arrivals up to this multiple of all GPUs")
+        ->type_name("NUMBER")
+        ->check(CLI::Range(0.0, 1e6));
+    command
+        ->add_option("--summary", flags->summary,
+                     "The summary.json of a run: how near it came; without running it again")
+        ->type_name("FILE");
+    command->add_flag("--exact", flags->exact, "Also solve the integer program: for small cases");
+    command->callback([flags, &exit_code] { exit_code = run(*flags); });
+}
+
+} // namespace vgpusim::cli

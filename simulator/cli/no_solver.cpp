@@ -1,0 +1,15 @@
+// Where the build found no HiGHS: what needs a solver says why it cannot work.
+#include "solver.hpp"
+
+namespace vgpusim::cli {
+
+vgpualloc::expected<std::unique_ptr<vgpualloc::plan::lp_solver>> find_solver(const char* user) {
+    return vgpualloc::unexpected(
+        vgpualloc::error{.code = vgpualloc::error_code::unsupported,
+                         .where = user,
+                         .field = "",
+                         .value = "",
+                         .expected = "a vgpusim built with HiGHS; this one was built without"});
+}
+
+} // namespace vgpusim::cli

@@ -1,0 +1,26 @@
+// Bounds as JSON and as text.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "vgpuformats/document.hpp"
+#include "vgpusim/bound/figures.hpp"
+#include "vgpusim/study/record.hpp"
+
+namespace vgpusim {
+
+/// The bounds as an object: of bound.json, and of the key `bound` of summary.json (docs/bound.md).
+[[nodiscard]] vgpuformats::document bound_document(const bound_figures& figures);
+
+/// The text of bound.json.
+[[nodiscard]] std::string bound_json(const bound_figures& figures, const loaded_input& loaded,
+                                     const run_config& config);
+
+/// What `vgpusim bound` prints: one line for each bound, and what the figures do not say.
+[[nodiscard]] std::string bound_words(const bound_figures& figures);
+
+/// What was achieved of a bound, as a fraction; 0 where the bound is 0.
+[[nodiscard]] double achieved_of(const bound_figures& figures, double bound_milli) noexcept;
+
+} // namespace vgpusim
