@@ -44,7 +44,7 @@ class ScenariosTest(CliTest):
                 seen.update(expected)
 
     def test_nothing_else_is_stored(self):
-                self.assertEqual([path.name for path in sorted((FOLDER / "expected").iterdir())],
+        self.assertEqual([path.name for path in sorted((FOLDER / "expected").iterdir())],
                          [study.name for study in ALL])
 
     def test_each_study_of_many_runs_gives_what_is_stored(self):
@@ -54,7 +54,8 @@ class ScenariosTest(CliTest):
             with self.subTest(study=study.name):
                 fills = "arrival-only" in study.name  # its models say themselves when arrivals end
                 few = ["--seeds", "21..22"] if fills else FEW
-                result = self.vgpusim("study", study.relative_to(SOURCE), "--out", self.out, "--json", *few, cwd=SOURCE)
+                result = self.vgpusim("study", study.relative_to(SOURCE), "--out", self.out, "--json", *few,
+                                      cwd=SOURCE)
                 self.assert_done(result)
                 summary = untimed(result.stdout)
                 kept = {"runs": summary["runs"], "policies": [policy["name"] for policy in summary["policies"]],
@@ -68,7 +69,7 @@ class ScenariosTest(CliTest):
                 self.assertEqual(kept, json.loads(stored.read_text()))
                 self.assertEqual(self.present(self.out), ["study.csv", "study.json"])
 
-        def test_each_is_named_after_its_question(self):
+    def test_each_is_named_after_its_question(self):
         for study in ALL:
             with self.subTest(study=study.name):
                 scenario = json.loads(study.read_text())

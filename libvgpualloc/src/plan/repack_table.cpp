@@ -42,7 +42,7 @@ const std::vector<repack_target>& repack_table::targets(mig_places layout, std::
                       [](const repack_target& target) { return std::tuple{target.layout, order_of(target)}; });
     const auto same = std::ranges::unique(found, {}, &repack_target::layout);
     found.erase(same.begin(), same.end());
-    std::ranges::sort(found, {}, order_of);
+    std::ranges::sort(found, {}, [](const repack_target& target) { return order_of(target); });
     return targets_.emplace(std::pair{layout, profile}, std::move(found)).first->second;
 }
 
