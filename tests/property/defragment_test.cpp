@@ -38,7 +38,8 @@ public:
             const node& described = book_->nodes().nodes[n];
             where_ = {.node = node_index{n}, .shares = {}};
             if (why_not_host(request_->rules, described.host, described.name) != rejection_code::none) continue;
-            if (book_->why_not_host(where_.node, request_->cpu, request_->memory).code != rejection_code::none) continue;
+            if (book_->why_not_host(where_.node, request_->cpu, request_->memory).code != rejection_code::none)
+                continue;
             const auto states = book_->devices(where_.node);
             states_.assign(states.begin(), states.end());
             next(0, 0, 0);
@@ -59,7 +60,8 @@ private:
         }
         for (std::size_t d = from; d < states_.size(); ++d) {
             const device_spec& spec = book_->nodes().spec_of(where_.node, device_index{d});
-            if (why_not(spec, states_[d], book_->services(where_.node)[d], wanted).code != rejection_code::none) continue;
+            if (why_not(spec, states_[d], book_->services(where_.node)[d], wanted).code != rejection_code::none)
+                continue;
             std::vector<partition> parts;
             spec.mode->candidates(spec, states_[d], wanted, parts);
             spec.mode->further_candidates(spec, states_[d], wanted, parts);
@@ -164,10 +166,10 @@ filled_cluster draw_filled(const bounds& most) {
         const auto devices = number(1, most.devices_max);
         described.pods_max = std::max(described.pods_max, number(0, 20));
         for (std::int64_t d = 0; d < devices; ++d) {
-            described.devices.push_back({.uuid = "",
-                                         .kind = number(0, 2) == 0 ? other_kind : kind,
-                                         .service = number(0, 15) == 0 ? service_state::failed
-                                                                       : service_state::in_service});
+            described.devices.push_back(
+                {.uuid = "",
+                 .kind = number(0, 2) == 0 ? other_kind : kind,
+                 .service = number(0, 15) == 0 ? service_state::failed : service_state::in_service});
         }
         owned.nodes.push_back(std::move(described));
     }
@@ -257,7 +259,8 @@ TEST_P(defragment_property, small_plans_are_found_exactly_where_a_sequence_of_mo
     hold("as few moves as by trying all", [mode = GetParam().mode] {
         filled_cluster in = draw_filled({.mode = mode});
         const std::int64_t moves_max = number(0, 9) == 0 ? 3 : 2;
-        const auto found = plan::find_room(in.book, in.blocked, in.movable, {.moves_max = moves_max, .steps_max = 5'000'000});
+        const auto found =
+            plan::find_room(in.book, in.blocked, in.movable, {.moves_max = moves_max, .steps_max = 5'000'000});
         std::int64_t fewest = -1;
         std::int64_t tries_left = 20'000;
         for (std::int64_t moves = 0; moves <= moves_max && fewest < 0; ++moves) {

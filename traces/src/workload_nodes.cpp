@@ -58,14 +58,14 @@ void read_gpu(const cursor& object, const hardware_catalog& catalog, device_regi
     }
 }
 
-/// The profiles that a kind lists, or all that placements are counted with and whose memory is known. One that is listed
-/// and whose memory is not known is offered with its share of the GPU's.
+/// The profiles that a kind lists, or all that placements are counted with and whose memory is known. One that is
+/// listed and whose memory is not known is offered with its share of the GPU's.
 void read_mig_offers(const cursor& object, const hardware_catalog& catalog, device_registration& device) {
     const auto model = vgpualloc::find_model(catalog.mig, object.at("kind").filled_text());
     if (!model) return object.at("kind").fail(error_code::unknown_name, "a GPU with MIG (vgpusim catalog mig)");
     std::vector<std::string> names;
     std::vector<std::string_view> known;
-        for (const vgpualloc::mig_profile& profile : (*model)->profiles) {
+    for (const vgpualloc::mig_profile& profile : (*model)->profiles) {
         known.push_back(profile.name);
         const bool is_counted_with = profile.kind == vgpualloc::mig_profile_kind::core && profile.memory;
         if (is_counted_with && !object.has("profiles")) names.push_back(profile.name);
@@ -116,7 +116,7 @@ void read_310p(const cursor& object, device_registration& device) {
 }
 
 void read_devices(const cursor& object, const hardware_catalog& catalog, workload_node_kind& kind) {
-        device_registration& device = kind.device;
+    device_registration& device = kind.device;
     device.mode = kind.mode;
     kind.kind = object.at("kind").filled_text();
     const bool is_gpu = kind.dialect != "ascend_hami" && kind.dialect != "mindcluster";

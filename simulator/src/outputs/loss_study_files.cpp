@@ -34,7 +34,8 @@ std::vector<loss_values> measures_of(std::span<const loss_run> runs) {
     for (const loss_run& run : runs) {
         values[0].by_seed.push_back(run.figures.pods.ratio());
         values[1].by_seed.push_back(run.figures.memory_ratio());
-        values[2].by_seed.push_back(run.started > 0 ? static_cast<double>(run.moved) / static_cast<double>(run.started) : 0.0);
+        values[2].by_seed.push_back(run.started > 0 ? static_cast<double>(run.moved) / static_cast<double>(run.started)
+                                                    : 0.0);
         if (run.figures.filled_of == 0) continue;
         values[3].by_seed.push_back(static_cast<double>(run.figures.accepted.memory) /
                                     static_cast<double>(run.figures.filled_of));

@@ -59,7 +59,8 @@ expected<void> check_only_of_models(const study_lists& lists) {
     if (!lists.against.empty()) return refuse("against", lists.against);
     if (!lists.baselines.empty()) return refuse("baselines", lists.baselines.front());
     for (const studied_policy& entry : lists.policies) {
-        if (entry != studied_policy{.name = entry.policy, .policy = entry.policy}) return refuse("policies", entry.name);
+        if (entry != studied_policy{.name = entry.policy, .policy = entry.policy})
+            return refuse("policies", entry.name);
     }
     return {};
 }

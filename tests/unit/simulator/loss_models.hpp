@@ -9,7 +9,8 @@
 
 namespace vgpusim_test {
 
-/// GPUs of kind A100-40GB, one a node, and a class for each profile, all with the same weight and a mean lifetime of 100 s.
+/// GPUs of kind A100-40GB, one a node, and a class for each profile, all with the same weight and a mean lifetime of
+/// 100 s.
 inline std::string mig_model(int gpus, const std::vector<std::string>& profiles, int arrivals,
                              const std::string& more_of_pods = R"("warm_up_lifetimes": 12, )") {
     std::string classes;

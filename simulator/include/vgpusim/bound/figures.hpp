@@ -41,8 +41,8 @@ struct bound_figures {
     std::int64_t arrived_milli = 0;
     bool pods_leave = false;
     lp_bound configuration{}; ///< sound for every policy, online or offline
-    double pods = 0.0;       ///< likewise, on the number of pods with devices that are placed at one time
-    double memory_mib = 0.0; ///< likewise, on device memory; 0 where the lists do not say it
+    double pods = 0.0;        ///< likewise, on the number of pods with devices that are placed at one time
+    double memory_mib = 0.0;  ///< likewise, on device memory; 0 where the lists do not say it
     std::int64_t memory_total_mib = 0;
     std::optional<lp_bound> work_conserving{}; ///< sound for every policy that places what fits
     std::optional<lp_bound> prefix{};          ///< sound for policies that place the whole forced prefix

@@ -30,7 +30,7 @@ vgpusim::simulation_input two_devices(const std::vector<vgpusim::arriving_pod>& 
     return input;
 }
 
-vgpusim::arriving_pod pod(std::uint32_t request, std::int64_t arrival, std::optional<std::int64_t> duration) {
+vgpusim::arriving_pod lossy_pod(std::uint32_t request, std::int64_t arrival, std::optional<std::int64_t> duration) {
     return {.request = request,
             .arrival = ticks{arrival},
             .duration = duration ? std::optional{ticks{*duration}} : std::nullopt};
@@ -38,7 +38,8 @@ vgpusim::arriving_pod pod(std::uint32_t request, std::int64_t arrival, std::opti
 
 TEST(loss_figures, the_pool_gives_what_fits_in_all_devices_together) {
     // Halves on both devices leave no device whole, which the pool does not mind.
-    const auto input = two_devices({pod(0, 0, 10), pod(0, 1, 20), pod(1, 2, 5), pod(0, 3, 1), pod(1, 10, 1)});
+    const auto input = two_devices(
+        {lossy_pod(0, 0, 10), lossy_pod(0, 1, 20), lossy_pod(1, 2, 5), lossy_pod(0, 3, 1), lossy_pod(1, 10, 1)});
     const auto figures = vgpusim::pool_figures_of(input);
     EXPECT_EQ(figures.pods.arrived, 5);
     EXPECT_EQ(figures.pods.accepted, 4); // all is taken when the third half comes; the last comes as much has left
@@ -49,14 +50,14 @@ TEST(loss_figures, the_pool_gives_what_fits_in_all_devices_together) {
 }
 
 TEST(loss_figures, compute_limits_the_pool_too) {
-    auto input = two_devices({pod(1, 0, 10), pod(1, 1, 10), pod(0, 2, 10)});
+    auto input = two_devices({lossy_pod(1, 0, 10), lossy_pod(1, 1, 10), lossy_pod(0, 2, 10)});
     input.measured->shares[1].memory = 1;
     input.measured->shares[0].compute = 1;
     EXPECT_EQ(vgpusim::pool_figures_of(input).pods.accepted, 2);
 }
 
 TEST(loss_figures, the_warm_up_fills_and_is_not_counted) {
-    auto input = two_devices({pod(1, 0, 10), pod(1, 1, 10), pod(0, 2, 10)});
+    auto input = two_devices({lossy_pod(1, 0, 10), lossy_pod(1, 1, 10), lossy_pod(0, 2, 10)});
     input.measured->first_pod = 2;
     const auto figures = vgpusim::pool_figures_of(input);
     EXPECT_EQ(figures.pods.arrived, 1);
@@ -65,7 +66,7 @@ TEST(loss_figures, the_warm_up_fills_and_is_not_counted) {
 }
 
 TEST(loss_figures, where_nobody_leaves_it_is_known_how_full_devices_can_be) {
-    const auto figures = vgpusim::pool_figures_of(two_devices({pod(0, 0, {}), pod(1, 1, {})}));
+    const auto figures = vgpusim::pool_figures_of(two_devices({lossy_pod(0, 0, {}), lossy_pod(1, 1, {})}));
     EXPECT_EQ(figures.filled_of, 2 * device_parts::whole);
     EXPECT_EQ(figures.accepted.memory, device_parts::whole * 3 / 2);
 }
@@ -93,8 +94,7 @@ TEST(loss_figures, whole_gpus_are_lost_as_erlang_says) {
     for (const double load : {0.7, 1.0}) {
         config.offered_load = load;
         const auto loaded = vgpusim::load_model(config).value();
-        const auto record =
-            vgpusim::replay(config, loaded, loaded.input.nodes, {}, vgpusim::kept_of_run::pods).value();
+        const auto record = vgpusim::replay(config, loaded, loaded.input.nodes, {}, vgpusim::kept_of_run::pods).value();
         const auto figures = vgpusim::loss_figures_of(record.result, loaded.input);
         EXPECT_EQ(figures.pods.arrived, 40'000);
         // The deviation of this mean of correlated losses is about 0.003.
