@@ -24,7 +24,7 @@ struct question {
 };
 
 /// Live states drawn from all legal sets, each instance busy with even chances, and a profile.
-std::vector<question> draw(const plan::mig_states& states, std::size_t count) {
+std::vector<question> draw(const plan::gpu_layouts& states, std::size_t count) {
     vgpualloc::rng random{20260101};
     std::vector<question> drawn;
     const auto profiles = states.model().profiles.size();
@@ -57,7 +57,7 @@ void plan_warm(benchmark::State& state, const std::string& name, const plan::mig
 }
 
 void plan_cold(benchmark::State& state, const std::string& name, const plan::mig_transition_options& options) {
-    const auto questions = draw(plan::mig_states::make(model(name)).value(), 256);
+    const auto questions = draw(plan::gpu_layouts::make(model(name)).value(), 256);
     std::size_t next = 0;
     for (auto _ : state) {
         state.PauseTiming();
@@ -69,7 +69,7 @@ void plan_cold(benchmark::State& state, const std::string& name, const plan::mig
 }
 
 void repack(benchmark::State& state, const std::string& name) {
-    const auto states = plan::mig_states::make(model(name)).value();
+    const auto states = plan::gpu_layouts::make(model(name)).value();
     const auto questions = draw(states, 256);
     std::vector<std::pair<std::vector<plan::held_instance>, std::size_t>> asked;
     for (std::size_t i = 0; i < questions.size(); ++i) {
@@ -79,19 +79,6 @@ void repack(benchmark::State& state, const std::string& name) {
     for (auto _ : state) {
         const auto& [held, profile] = asked[next++ % asked.size()];
         benchmark::DoNotOptimize(repack_device(states, held, profile));
-    }
-}
-
-void targets_warm(benchmark::State& state, const std::string& name) {
-    const auto states = plan::mig_states::make(model(name)).value();
-    plan::repack_table table{states};
-    for (std::size_t i = 0; i < states.size(); ++i) {
-        benchmark::DoNotOptimize(table.targets(states.layout(i), i % states.model().profiles.size()).size());
-    }
-    std::size_t next = 0;
-    for (auto _ : state) {
-        const std::size_t i = next++ % states.size();
-        benchmark::DoNotOptimize(table.targets(states.layout(i), i % states.model().profiles.size()).size());
     }
 }
 
@@ -108,7 +95,6 @@ int main(int argc, char** argv) {
         add("transition_cold/no_moves", plan_cold, plan::mig_transition_options{});
         add("transition_cold/2_moves", plan_cold, plan::mig_transition_options{.moves_max = 2});
         add("repack/3_moves", repack);
-        add("repack_targets_warm/3_moves", targets_warm);
     }
     benchmark::Initialize(&argc, argv);
     benchmark::RunSpecifiedBenchmarks();

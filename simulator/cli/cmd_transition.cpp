@@ -15,6 +15,7 @@
 
 #include "cluster_inputs.hpp"
 #include "commands.hpp"
+#include "vgpualloc/plan/device_repack.hpp"
 #include "vgpualloc/plan/mig_group_change.hpp"
 #include "vgpualloc/plan/mig_transition.hpp"
 #include "vgpuformats/json.hpp"
@@ -41,6 +42,7 @@ struct options {
     std::string want;
     std::vector<std::string> group;
     bool anew = false;
+    bool fewest_moves = false;
     plan::mig_transition_options moving;
     double create_seconds = 0;
     double destroy_seconds = 0;
@@ -92,7 +94,7 @@ constexpr double seconds_max = 1'000'000;
 }
 
 /// The place that PROFILE@START names.
-[[nodiscard]] expected<std::size_t> place_in(const plan::mig_states& states, const std::string& option,
+[[nodiscard]] expected<std::size_t> place_in(const plan::gpu_layouts& states, const std::string& option,
                                              const std::string& text) {
     const auto at = text.rfind('@');
     const auto start = at == std::string::npos ? std::nullopt : number_in(std::string_view{text}.substr(at + 1));
@@ -136,7 +138,7 @@ constexpr double seconds_max = 1'000'000;
 }
 
 /// The instances that a list names, each once and all of them legal together.
-[[nodiscard]] expected<plan::mig_places> layout_in(const plan::mig_states& states,
+[[nodiscard]] expected<plan::mig_places> layout_in(const plan::gpu_layouts& states,
                                                    const std::vector<std::string>& texts) {
     plan::mig_places layout = 0;
     for (const std::string& text : texts) {
@@ -156,7 +158,7 @@ constexpr double seconds_max = 1'000'000;
 }
 
 /// Instances of a list that have to be among those of another option.
-[[nodiscard]] expected<plan::mig_places> part_in(const plan::mig_states& states, const std::string& option,
+[[nodiscard]] expected<plan::mig_places> part_in(const plan::gpu_layouts& states, const std::string& option,
                                                  const std::vector<std::string>& texts, plan::mig_places whole,
                                                  const std::string& whole_option) {
     plan::mig_places part = 0;
@@ -172,7 +174,7 @@ constexpr double seconds_max = 1'000'000;
     return part;
 }
 
-[[nodiscard]] expected<plan::mig_live_state> live_in(const plan::mig_states& states, const options& chosen) {
+[[nodiscard]] expected<plan::mig_live_state> live_in(const plan::gpu_layouts& states, const options& chosen) {
     const auto instances = layout_in(states, chosen.instances);
     if (!instances) return unexpected(instances.error());
     const auto busy = part_in(states, "--busy", chosen.busy, *instances, "--state");
@@ -207,6 +209,16 @@ struct shown_plan {
     plan::mig_live_state after;
     std::optional<std::size_t> place; ///< of the wanted instance
 };
+
+[[nodiscard]] std::optional<shown_plan> shown_of(const std::optional<plan::mig_transition>& transition) {
+    if (!transition) return std::nullopt;
+    return shown_plan{.steps = transition->steps,
+                      .cost = transition->cost,
+                      .downtime = transition->downtime,
+                      .moves = transition->moves,
+                      .after = transition->after,
+                      .place = transition->place};
+}
 
 [[nodiscard]] expected<std::optional<shown_plan>> group_plan(plan::mig_transitions& planner,
                                                              const plan::mig_live_state& live, const options& chosen) {
@@ -250,17 +262,25 @@ instance_plan(plan::mig_transitions& planner, const plan::mig_live_state& live, 
     }
     const auto transition = planner.plan(live, wanted, chosen.moving);
     if (!transition) return unexpected(transition.error());
-    if (!*transition) return std::nullopt;
-    return shown_plan{.steps = (*transition)->steps,
-                      .cost = (*transition)->cost,
-                      .downtime = (*transition)->downtime,
-                      .moves = (*transition)->moves,
-                      .after = (*transition)->after,
-                      .place = (*transition)->place};
+    return shown_of(*transition);
+}
+
+/// The fewest moves of pods instead of the fewest seconds.
+[[nodiscard]] expected<std::optional<shown_plan>> repack_plan(const plan::mig_transitions& planner,
+                                                              const plan::mig_live_state& live, const options& chosen) {
+    const auto profile = profile_in(planner.states().model(), "--want", chosen.want);
+    if (!profile) return unexpected(profile.error());
+    auto pods = plan::held_by(planner.states(), live.busy);
+    for (plan::held_instance& pod : pods) pod.may_move = ((live.pinned >> pod.place) & 1U) == 0;
+    const auto repack =
+        plan::repack_device(planner.states(), pods, *profile, {chosen.moving.moves_max, chosen.moving.may_wait});
+    if (!repack) return unexpected(repack.error());
+    if (!*repack) return std::nullopt;
+    return shown_of(plan::steps_of(planner, live, pods, **repack));
 }
 
 /// A GPU as text: for every memory slice '#' in an instance that a pod has, '+' in one without, '.' in none.
-[[nodiscard]] std::string drawn(const plan::mig_states& states, plan::mig_places instances, plan::mig_places busy) {
+[[nodiscard]] std::string drawn(const plan::gpu_layouts& states, plan::mig_places instances, plan::mig_places busy) {
     std::string line(static_cast<std::size_t>(states.model().units.count()), '.');
     for (std::size_t place = 0; place < states.places().size(); ++place) {
         if (((instances >> place) & 1U) == 0) continue;
@@ -271,7 +291,7 @@ instance_plan(plan::mig_transitions& planner, const plan::mig_live_state& live, 
 }
 
 /// Instances and those that pods have, after one more step.
-void carry_out(const plan::mig_states& states, const plan::mig_step& step, plan::mig_live_state& live) {
+void carry_out(const plan::gpu_layouts& states, const plan::mig_step& step, plan::mig_live_state& live) {
     const auto bit = [&](mig_units start) {
         return plan::mig_places{1} << states.place_of({step.profile, start}).value_or(0);
     };
@@ -294,7 +314,7 @@ void carry_out(const plan::mig_states& states, const plan::mig_step& step, plan:
     }
 }
 
-[[nodiscard]] std::string as_text(const plan::mig_states& states, plan::mig_live_state live, const options& chosen,
+[[nodiscard]] std::string as_text(const plan::gpu_layouts& states, plan::mig_live_state live, const options& chosen,
                                   const std::optional<shown_plan>& shown) {
     const auto& model = states.model();
     if (!shown) {
@@ -341,7 +361,7 @@ void carry_out(const plan::mig_states& states, const plan::mig_step& step, plan:
                           {"size", profile.size.count()}});
 }
 
-[[nodiscard]] std::string as_json(const plan::mig_states& states, const std::optional<shown_plan>& shown) {
+[[nodiscard]] std::string as_json(const plan::gpu_layouts& states, const std::optional<shown_plan>& shown) {
     const auto& model = states.model();
     document answer = document::map({{"model", model.name}, {"possible", shown.has_value()}});
     if (!shown) return vgpuformats::print_json(answer, 2) + "\n";
@@ -383,8 +403,9 @@ void carry_out(const plan::mig_states& states, const plan::mig_step& step, plan:
     if (!planner) return unexpected(planner.error());
     const auto live = live_in(planner->states(), chosen);
     if (!live) return unexpected(live.error());
-    const auto shown =
-        chosen.want.empty() ? group_plan(*planner, *live, chosen) : instance_plan(*planner, *live, chosen);
+    const auto shown = chosen.want.empty()   ? group_plan(*planner, *live, chosen)
+                       : chosen.fewest_moves ? repack_plan(*planner, *live, chosen)
+                                             : instance_plan(*planner, *live, chosen);
     if (!shown) return unexpected(shown.error());
     return chosen.json ? as_json(planner->states(), *shown) : as_text(planner->states(), *live, chosen, *shown);
 }
@@ -442,6 +463,10 @@ void add_transition(CLI::App& app, int& exit_code) {
         ->capture_default_str()
         ->excludes(group);
     command->add_flag("--may-wait", chosen->moving.may_wait, "Pods may wait on the host while others take their places")
+        ->excludes(group);
+    command
+        ->add_flag("--fewest-moves", chosen->fewest_moves,
+                   "The fewest moves, of --moves at most, instead of the fewest seconds")
         ->excludes(group);
     add_costs(*command, *chosen);
     add_catalog_files(*command, chosen->files);

@@ -29,6 +29,7 @@ void add_validate(CLI::App& app, int& exit_code);
 void add_explain(CLI::App& app, int& exit_code);
 void add_snapshot(CLI::App& app, int& exit_code);
 void add_whatif(CLI::App& app, int& exit_code);
+void add_plan(CLI::App& app, int& exit_code);
 void add_bound(CLI::App& app, int& exit_code);
 void add_replay(CLI::App& app, int& exit_code);
 void add_listings(CLI::App& app, int& exit_code);

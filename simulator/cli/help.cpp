@@ -55,6 +55,9 @@ A setting may come from the scenario, from --set and from a flag; a flag wins ov
     command_examples{"snapshot", R"(
   kubectl get nodes,pods,configmaps -A -o json > cluster.json
   vgpusim snapshot cluster.json --out snapshot.json)"},
+    command_examples{"plan", R"(
+  vgpusim plan snapshot.json --pod team/train --moves 3
+  vgpusim plan snapshot.json --consolidate nodes --moves 50 --downtime-s 600)"},
     command_examples{"whatif", R"(
   vgpusim whatif snapshot.json --policy binpack --drain gpu-node-3
   vgpusim whatif snapshot.json --add-pods job.yaml --find-nodes gpu-node-1)"},

@@ -88,6 +88,7 @@ int run_command_line(int argc, char** argv) {
     add_explain(app, exit_code);
     add_snapshot(app, exit_code);
     add_whatif(app, exit_code);
+    add_plan(app, exit_code);
     add_bound(app, exit_code);
     add_replay(app, exit_code);
     add_listings(app, exit_code);

@@ -50,6 +50,19 @@ class TransitionTest(CliTest):
         self.assertEqual([step["what"] for step in self.plan(*question, "--may-wait")["steps"]],
                          ["save", "destroy", "create", "restore", "create"])
 
+    def test_the_fewest_moves_instead_of_the_fewest_seconds(self):
+        # Four idle instances at one start, a pod at the other: where destroying is slow, moving the pod is quicker.
+        question = ("A100-40GB", "--state", "1g.5gb@0,1g.5gb@1,1g.5gb@2,1g.5gb@3,1g.5gb@4", "--busy", "1g.5gb@4",
+                    "--want", "3g.20gb", "--moves", "1", "--destroy-seconds", "60")
+        self.assertEqual([step["what"] for step in self.plan(*question)["steps"]], ["move", "destroy", "create"])
+        fewest = self.plan(*question, "--fewest-moves")
+        self.assertEqual((fewest["moves"], fewest["seconds"]), (0, 4 * 60 + 1))
+        self.assertEqual([step["what"] for step in fewest["steps"]], ["destroy"] * 4 + ["create"])
+        pods = ("A100-40GB", "--state", "1g.5gb@0,1g.5gb@4", "--busy", "1g.5gb@0,1g.5gb@4", "--want", "3g.20gb",
+                "--fewest-moves")
+        self.assertFalse(self.plan(*pods)["possible"])
+        self.assertEqual(self.plan(*pods, "--moves", "3")["moves"], 1)
+
     def test_profiles_by_id_and_a_start_of_ones_own(self):
         self.assertEqual(self.steps("0x20B010DE", "--state", "19@0", "--want", "9@0"),
                          [("destroy", 19, 0), ("create", 9, 0)])
@@ -101,6 +114,7 @@ class TransitionTest(CliTest):
                 (["A100-40GB", "--want-group", "9g=1"], "--want-group", "got '9g'"),
                 (["A100-40GB", "--want-group", "1g.5gb=-1"], "1g.5gb: got '-1'"),
                 (["A100-40GB", "--want", "1g.5gb", "--want-group", "1g.5gb=1"], "excludes"),
+                (["A100-40GB", "--want", "1g.5gb@0", "--fewest-moves"], "--want", "1g.5gb@0"),
                 (["A100-40GB", "--want", "1g.5gb", "--anew"], "--want-group"),
                 (["A100-40GB", "--want", ""], "--want")):
             with self.subTest(arguments=arguments):

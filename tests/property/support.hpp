@@ -107,6 +107,10 @@ class policies_of {
 public:
     policies_of(const policy_choice& choice, const world& what);
     [[nodiscard]] policy_pair pair() const noexcept { return {.node = node_.get(), .device = device()}; }
+    void note_arrival(const pod_request& request, const ledger& book) {
+        node_->note_arrival(request, book);
+        if (device_) device_->note_arrival(request, book);
+    }
 
 private:
     [[nodiscard]] policy* device() const noexcept { return device_ ? device_.get() : node_.get(); }

@@ -37,9 +37,12 @@ RC_GTEST_PROP(transitions, with_moves_cost_what_trying_finds, ()) {
 RC_GTEST_PROP(repacks, of_pods_with_names_are_what_trying_finds, ()) {
     static const mig_model& gpu = test::model("A100-40GB");
     static const legal_sets sets{gpu};
-    static const auto states = plan::mig_states::make(gpu).value();
+    static auto planner = mig_transitions::make(gpu).value();
+    const plan::gpu_layouts& states = planner.states();
     static const std::vector<std::uint64_t> all{sets.all().begin(), sets.all().end()};
-    auto pods = plan::held_by(states, *rc::gen::elementOf(all));
+    const std::uint64_t instances = *rc::gen::elementOf(all);
+    const std::uint64_t busy = instances & *rc::gen::arbitrary<std::uint64_t>();
+    auto pods = plan::held_by(states, busy);
     for (auto& pod : pods) {
         pod.may_move = *rc::gen::inRange(0, 4) > 0;
         pod.weight = *rc::gen::inRange<std::int64_t>(0, 4);
@@ -53,6 +56,7 @@ RC_GTEST_PROP(repacks, of_pods_with_names_are_what_trying_finds, ()) {
     RC_ASSERT(std::tuple(repack->moves, repack->weight, repack->layout) ==
               std::tuple(std::get<0>(*best), std::get<1>(*best), std::get<3>(*best)));
     test::replay(sets, pods, profile, options, *repack);
+    test::replay_on(sets, planner, {instances, busy, 0}, pods, profile, options, *repack);
     RC_ASSERT(!testing::Test::HasFailure());
 }
 

@@ -32,9 +32,15 @@ HOLDS = {
     "tests/unit/simulator/outputs/queue_figures_test.cpp": ["vgpusim/outputs/rows"],
     # needs a solver
     "tests/unit/solver/packing_lp_test.cpp": ["plan/packing_lp"],
+    "tests/unit/plan/defragment_test.cpp": ["plan/move_plan"],
     # the small vocabulary of one folder, in one file
     "tests/unit/core/vocabulary_test.cpp": [
         "core/config", "core/error", "core/expected", "core/hash", "core/ids", "core/units", "version", "vgpualloc"],
+    "tests/unit/policy/places_test.cpp": [
+        "policy/device_values", "policy/fgd_literal", "policy/fgd_stranded", "policy/first_fit", "policy/keep_idle",
+        "policy/mcc", "policy/mecc", "policy/mfi", "policy/weighed_requests"],
+    "tests/unit/policy/ssp_test.cpp": ["policy/priced", "policy/slot_scarcity"],
+    "tests/unit/plan/slot_repack_test.cpp": ["plan/move_plan"],
     "tests/unit/policy/native_test.cpp": [
         "policy/best_fit", "policy/binpack", "policy/fgd", "policy/random", "policy/spread", "policy/worst_fit",
         "policy/usage", "policy/drawn_stream"],
@@ -42,6 +48,7 @@ HOLDS = {
     "tests/unit/mode/modes_test.cpp": ["mode/all", "mode/budget", "mode/entry", "mode/exclusive", "mode/hami_core"],
     "tests/unit/alloc/tables_test.cpp": [
         "alloc/draw", "alloc/outcome_table", "alloc/score_tree", "alloc/state_table"],
+    "tests/unit/alloc/state_buckets_test.cpp": ["alloc/change_scores"],
     "tests/unit/alloc/totals_test.cpp": ["alloc/part_table", "alloc/totals_chooser"],
     "tests/unit/alloc/allocator_test.cpp": [
         "alloc/answer", "alloc/reference", "alloc/requests", "alloc/scorer"],
@@ -61,6 +68,7 @@ HOLDS = {
     "tests/unit/compat/volcano_vgpu_test.cpp": ["compat/volcano/vgpu"],
     # what users see of these is compared byte for byte on the command line
     "tests/cli/catalog_test.py": ["explain/catalog"],
+    "tests/cli/plan_test.py": ["vgpusim/whatif/moves"],
     "tests/cli/validate_test.py": ["explain/validate"],
     "tests/cli/explain_test.py": ["explain/words", "kube/annotations", "kube/cluster_objects"],
     "tests/cli/explain_nodes_test.py": ["explain/hami", "explain/not_considered", "policy/hami"],

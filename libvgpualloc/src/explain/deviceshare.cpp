@@ -20,7 +20,7 @@ std::unique_ptr<policy> make_deviceshare_policy(deviceshare_ranking ranking, dev
     case deviceshare_ranking::first_fit:
         break;
     }
-    return std::make_unique<policies::first_fit>();
+    return std::make_unique<policies::first_devices>();
 }
 
 } // namespace vgpualloc::explaining

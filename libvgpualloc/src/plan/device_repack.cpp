@@ -8,7 +8,6 @@
 #include <tuple>
 
 #include "plan/place_bits.hpp"
-#include "plan/repack_order.hpp"
 #include "vgpualloc/core/config.hpp"
 
 namespace vgpualloc::plan {
@@ -25,7 +24,7 @@ constexpr std::int64_t repack_moves_max = 16;
             .expected = std::move(expected_text)};
 }
 
-[[nodiscard]] expected<void> check_question(const mig_states& states, const std::vector<held_instance>& instances,
+[[nodiscard]] expected<void> check_question(const gpu_layouts& states, const std::vector<held_instance>& instances,
                                             std::size_t profile, const repack_options& options) {
     const auto below = [](const char* field, std::size_t value, std::size_t limit) {
         return unexpected(repack_error(error_code::out_of_range, field, std::to_string(value),
@@ -78,9 +77,37 @@ struct answer {
     }
 };
 
+/// `wishes`, each with both places, as steps: a pod moves as soon as its new place may be taken beside all that exist;
+/// where no pod can, the first one that has not moved stops and waits. `layout` has the old places; with the new ones
+/// it is legal.
+[[nodiscard]] std::vector<instance_move> in_order(const gpu_layouts& states, mig_places layout,
+                                                  std::vector<instance_move> wishes) {
+    std::vector<instance_move> result;
+    const auto may_take = [&](std::size_t place) {
+        return (states.joinable(states.find(layout).value_or(0)) & bit_at(place)) != 0;
+    };
+    while (!wishes.empty()) {
+        const auto next = std::ranges::find_if(wishes, [&](const instance_move& wish) { return may_take(*wish.to); });
+        if (next != wishes.end()) {
+            layout |= bit_at(*next->to);
+            if (next->from) layout &= ~bit_at(*next->from);
+            result.push_back(*next);
+            wishes.erase(next);
+            continue;
+        }
+        const auto stopped =
+            std::ranges::find_if(wishes, [](const instance_move& wish) { return wish.from.has_value(); });
+        VGA_ASSERT(stopped != wishes.end(), "pods that all wait find their places in a legal arrangement");
+        layout &= ~bit_at(*stopped->from);
+        result.push_back({stopped->instance, stopped->from, std::nullopt});
+        stopped->from.reset();
+    }
+    return result;
+}
+
 class searching {
 public:
-    searching(const mig_states& states, const std::vector<held_instance>& instances, std::size_t profile)
+    searching(const gpu_layouts& states, const std::vector<held_instance>& instances, std::size_t profile)
         : states_{&states}, instances_{&instances}, wanted_{states.places_of(profile)} {
         for (const held_instance& held : instances) start_.push_back(held.place);
     }
@@ -205,7 +232,7 @@ private:
         return {.steps = {}, .moves = moves, .weight = best_->weight, .place = best_->place, .layout = best_->layout};
     }
 
-    const mig_states* states_;
+    const gpu_layouts* states_;
     const std::vector<held_instance>* instances_;
     mig_places wanted_;
     pod_places start_;
@@ -215,31 +242,7 @@ private:
 
 } // namespace
 
-std::vector<instance_move> in_order(const mig_states& states, mig_places layout, std::vector<instance_move> wishes) {
-    std::vector<instance_move> result;
-    const auto may_take = [&](std::size_t place) {
-        return (states.joinable(states.find(layout).value_or(0)) & bit_at(place)) != 0;
-    };
-    while (!wishes.empty()) {
-        const auto next = std::ranges::find_if(wishes, [&](const instance_move& wish) { return may_take(*wish.to); });
-        if (next != wishes.end()) {
-            layout |= bit_at(*next->to);
-            if (next->from) layout &= ~bit_at(*next->from);
-            result.push_back(*next);
-            wishes.erase(next);
-            continue;
-        }
-        const auto stopped =
-            std::ranges::find_if(wishes, [](const instance_move& wish) { return wish.from.has_value(); });
-        VGA_ASSERT(stopped != wishes.end(), "pods that all wait find their places in a legal arrangement");
-        layout &= ~bit_at(*stopped->from);
-        result.push_back({stopped->instance, stopped->from, std::nullopt});
-        stopped->from.reset();
-    }
-    return result;
-}
-
-expected<std::optional<device_repack>> repack_device(const mig_states& states,
+expected<std::optional<device_repack>> repack_device(const gpu_layouts& states,
                                                      const std::vector<held_instance>& instances, std::size_t profile,
                                                      const repack_options& options) {
     if (const auto right = check_question(states, instances, profile, options); !right) {
@@ -249,7 +252,7 @@ expected<std::optional<device_repack>> repack_device(const mig_states& states,
     return options.may_wait ? search.at_once(options.moves_max) : search.one_by_one(options.moves_max);
 }
 
-std::vector<held_instance> held_by(const mig_states& states, mig_places layout) {
+std::vector<held_instance> held_by(const gpu_layouts& states, mig_places layout) {
     std::vector<held_instance> result;
     for_each_place(layout, [&](std::size_t place) {
         result.push_back({.place = place, .may_move = true, .weight = states.places()[place].size.count()});

@@ -37,17 +37,15 @@ public:
         if (exact >= 1 && search(1)) return answer(true);
         if (exact >= 1 && !out_of_steps()) ruled_out = 1;
         if (budget_->moves_max > 1) {
-            share_steps(budget_->steps_max / 3);
+            share_steps(budget_->steps_max / 2);
             go_directly();
             return_steps();
+            improving_ = false;
         }
         for (std::int64_t moves = 2; moves <= exact; ++moves) {
             const std::int64_t known = best_ ? std::ssize(best_->planned.moves) : budget_->moves_max + 1;
             if (moves > known || out_of_steps()) break;
-            const bool is_complete = search(moves) || !out_of_steps();
-            if (best_ && std::ssize(best_->planned.moves) <= moves) {
-                return answer(ruled_out == moves - 1 && (is_complete || moves == std::ssize(best_->planned.moves)));
-            }
+            if (search(moves)) return answer(ruled_out == moves - 1);
             if (out_of_steps()) break;
             ruled_out = moves;
         }
@@ -93,7 +91,8 @@ private:
     bool search(std::int64_t moves) {
         level_ = moves;
         hand_ = {on_.blocked()};
-        improving_ = false;
+        const bool is_known = best_ && std::ssize(best_->planned.moves) == moves;
+        if (is_known) look_for_cheaper();
         expand();
         hand_.clear();
         return best_ && std::ssize(best_->planned.moves) == moves;
@@ -157,7 +156,7 @@ private:
 
     void expand_with(std::uint32_t pod, std::int64_t leaving) {
         std::vector<room_option> options;
-        for (std::size_t n = 0; n < on_.node_count() && !out_of_steps(); ++n) {
+        for (std::size_t n = 0; n < on_.node_count() && !ends(); ++n) {
             append_options(on_, pod, node_index{n}, static_cast<std::size_t>(leaving), options);
         }
         for (const std::size_t i : promising_first(options)) {
@@ -225,7 +224,7 @@ private:
     }
 
     bool keep_if_better(const final_places& finals, std::int64_t hops_max) {
-        auto moves = order_of(*start_, finals, hops_max);
+        auto moves = order_moves(*start_, finals, hops_max);
         if (!moves) return false;
         candidate_plan found{.planned = {.moves = *std::move(moves), .where = finals.at(on_.blocked())}, .cost = {}};
         found.cost = cost_of_moves(on_.book().nodes(), found.planned, *costs_);
@@ -238,10 +237,14 @@ private:
         };
         if (best_ && rank(*best_) <= rank(found)) return false;
         best_ = std::move(found);
-        // What is left to look for is a cheaper plan of as many moves, which is worth a part of the steps.
+        look_for_cheaper();
+        return true;
+    }
+
+    /// What is left to look for is a cheaper plan of as many moves, which is worth a part of the steps.
+    void look_for_cheaper() {
         improving_ = true;
         improve_until_ = on_.steps_left - budget_->steps_max / 10;
-        return true;
     }
 
     // ---- directly
@@ -249,7 +252,10 @@ private:
     /// Pods of one node that leave for free places: the fewest, cheapest first, and more where these have no places.
     void go_directly() {
         std::vector<room_option> options;
-        for (std::size_t n = 0; n < on_.node_count() && on_.steps_left >= 0; ++n) add_greedy(node_index{n}, options);
+        const std::int64_t kept_for_trying = on_.steps_left / 3;
+        for (std::size_t n = 0; n < on_.node_count() && on_.steps_left > kept_for_trying; ++n) {
+            add_greedy(node_index{n}, options);
+        }
         std::ranges::stable_sort(options, [this](const room_option& a, const room_option& b) {
             return std::pair{a.leaving.size(), downtime_of(a)} < std::pair{b.leaving.size(), downtime_of(b)};
         });
@@ -267,17 +273,14 @@ private:
     }
 
     bool try_directly(const room_option& option) {
-        std::vector<std::uint32_t> leaving(option.leaving.begin(), option.leaving.end());
+        const std::vector<std::uint32_t> leaving(option.leaving.begin(), option.leaving.end());
         for (const std::uint32_t pod : leaving) on_.lift(pod);
         bool done = false;
         if (on_.fits(on_.blocked(), option.where)) {
             on_.put(on_.blocked(), &option.where);
-            std::deque<placement> places;
-            if (place_by_flow(on_, leaving, true, places)) {
-                final_places finals{{on_.blocked(), option.where}};
-                for (std::size_t i = 0; i < leaving.size(); ++i) finals.emplace(leaving[i], places[i]);
-                done = keep_if_better(finals, 0);
-                for (std::size_t i = leaving.size(); i-- > 0;) on_.undo_put(leaving[i]);
+            // What is free beside the blocked pod may be free only once all have left, so it comes second.
+            for (const bool beside : {false, true}) {
+                if (!done) done = send_away(leaving, option.where, beside);
             }
             on_.undo_put(on_.blocked());
         }
@@ -285,47 +288,75 @@ private:
         return done;
     }
 
-    /// For every device of a node, as the first one of the pod: the pods that have to leave, found by taking up the
-    /// cheapest ones until it fits and putting back what need not go.
-    void add_greedy(node_index where, std::vector<room_option>& options) {
-        if (!on_.allows(on_.blocked(), where)) return;
-        const bool has_devices = on_.request_of(on_.blocked()).asked->containers.empty();
-        const std::size_t end = has_devices ? on_.first_of(where) + 1 : on_.end_of(where);
-        for (std::size_t place = on_.first_of(where); place < end; ++place) {
-            if (!on_.step()) return;
-            if (auto option = leave_greedily(where, place)) options.push_back(*std::move(option));
-        }
+    bool send_away(const std::vector<std::uint32_t>& leaving, const placement& target, bool beside) {
+        const auto for_targets = [&](auto&& use) {
+            for (const device_share& share : target.shares) use(on_.first_of(target.node) + share.device.at());
+        };
+        if (!beside) for_targets([this](std::size_t place) { on_.shut(place); });
+        std::deque<placement> places;
+        const bool all_placed = place_by_flow(on_, leaving, true, places);
+        if (!beside) for_targets([this](std::size_t place) { on_.open(place); });
+        if (!all_placed) return false;
+        final_places finals{{on_.blocked(), target}};
+        for (std::size_t i = 0; i < leaving.size(); ++i) finals.emplace(leaving[i], places[i]);
+        const bool kept = keep_if_better(finals, 0);
+        for (std::size_t i = leaving.size(); i-- > 0;) on_.undo_put(leaving[i]);
+        return kept;
     }
 
-    std::optional<room_option> leave_greedily(node_index where, std::size_t first_place) {
-        std::vector<std::uint32_t> order;
-        const auto add_all = [&](std::span<const std::uint32_t> pods) {
-            std::vector<std::uint32_t> sorted(pods.begin(), pods.end());
-            std::ranges::sort(sorted, {},
-                              [this](std::uint32_t pod) { return std::pair{on_.pod(pod).cost.downtime, pod}; });
-            for (const std::uint32_t pod : sorted) {
-                if (on_.pod(pod).movable && std::ranges::find(order, pod) == order.end()) order.push_back(pod);
-            }
-        };
-        for (std::size_t place = first_place; place < on_.end_of(where); ++place) add_all(on_.residents(place));
-        for (std::size_t place = on_.first_of(where); place < first_place; ++place) add_all(on_.residents(place));
-        add_all(on_.pods_on(where));
+    /// Of a pod that asks for one device: an option for every device of the node. Of others: one for the node.
+    void add_greedy(node_index where, std::vector<room_option>& options) {
+        const board_request& request = on_.request_of(on_.blocked());
+        if (!on_.allows(on_.blocked(), where)) return;
         std::vector<std::uint32_t> up;
+        if (request.simple) {
+            for (std::size_t place = on_.first_of(where); place < on_.end_of(where); ++place) {
+                if (!on_.step()) return;
+                clear_device(request.asked->containers.front(), place, up);
+                make_host_hold(where, up);
+                if (const auto free = free_place_on(on_, on_.blocked(), place); free && !up.empty()) {
+                    add_option(*free, up, options);
+                }
+                put_back(up, 0);
+            }
+            return;
+        }
+        clear_cheapest_devices(*request.asked, where, up);
+        make_host_hold(where, up);
         std::vector<room_option> fitting;
+        if (!up.empty()) append_options(on_, on_.blocked(), where, 0, fitting);
+        if (!fitting.empty()) add_option(fitting.front().where, up, options);
+        put_back(up, 0);
+    }
+
+    static void add_option(const placement& where, const std::vector<std::uint32_t>& up,
+                           std::vector<room_option>& options) {
+        room_option option{.where = where, .leaving = {}};
+        for (const std::uint32_t pod : up) option.leaving.push_back(pod);
+        options.push_back(std::move(option));
+    }
+
+    /// Takes up the cheapest pods of a device until the container fits on it, and puts back those that need not go.
+    /// False, with nothing taken up, if it does not fit or too many would go.
+    bool clear_device(const device_request& container, std::size_t place, std::vector<std::uint32_t>& up) {
+        const std::size_t before = up.size();
         const auto fits_now = [&] {
-            fitting.clear();
-            append_options(on_, on_.blocked(), where, 0, fitting);
-            return !fitting.empty();
+            return on_.step() && on_.admits(on_.blocked(), container, place) &&
+                   on_.spec_of(place).mode->why_not(on_.spec_of(place), on_.state_of(place), container).code ==
+                       rejection_code::none;
         };
-        bool fits = false;
-        for (const std::uint32_t pod : order) {
-            if (std::ssize(up) > 2 * budget_->moves_max || on_.steps_left < 0) break;
+        std::vector<std::uint32_t> residents(on_.residents(place).begin(), on_.residents(place).end());
+        std::ranges::sort(residents, {},
+                          [this](std::uint32_t pod) { return std::pair{on_.pod(pod).cost.downtime, pod}; });
+        bool fits = fits_now();
+        for (const std::uint32_t pod : residents) {
+            if (fits || std::ssize(up) == budget_->moves_max) break;
+            if (!on_.pod(pod).movable || on_.pod(pod).where == nullptr) continue; // a pod may have two parts of it
             on_.lift(pod);
             up.push_back(pod);
             fits = fits_now();
-            if (fits) break;
         }
-        for (std::size_t i = up.size(); fits && i-- > 0;) { // the dearest first
+        for (std::size_t i = up.size(); fits && i-- > before;) { // the dearest first
             const std::uint32_t pod = up[i];
             on_.undo_lift(pod, on_.pod(pod).from);
             if (fits_now()) {
@@ -334,16 +365,48 @@ private:
                 on_.lift(pod);
             }
         }
-        std::optional<room_option> result;
-        if (fits && fits_now() && std::ssize(up) <= budget_->moves_max) {
-            result = room_option{.where = fitting.front().where, .leaving = {}};
-            for (const std::uint32_t pod : up) result->leaving.push_back(pod);
+        if (!fits) put_back(up, before);
+        return fits;
+    }
+
+    void put_back(std::vector<std::uint32_t>& up, std::size_t kept) {
+        for (; up.size() > kept; up.pop_back()) on_.undo_lift(up.back(), on_.pod(up.back()).from);
+    }
+
+    /// Clears for each container the devices on which that costs the least.
+    void clear_cheapest_devices(const pod_request& request, node_index where, std::vector<std::uint32_t>& up) {
+        std::vector<std::size_t> taken;
+        for (const device_request& asked : request.containers) {
+            const device_request container = amounts_on(on_, asked, where);
+            std::vector<std::pair<std::pair<std::size_t, ticks>, std::size_t>> costs;
+            for (std::size_t place = on_.first_of(where); place < on_.end_of(where); ++place) {
+                if (std::ranges::find(taken, place) != taken.end()) continue;
+                const std::size_t before = up.size();
+                if (!clear_device(container, place, up)) continue;
+                ticks downtime;
+                for (std::size_t i = before; i < up.size(); ++i) downtime += on_.pod(up[i]).cost.downtime;
+                costs.push_back({{up.size() - before, downtime}, place});
+                put_back(up, before);
+            }
+            std::ranges::sort(costs);
+            for (std::size_t i = 0; i < costs.size() && std::cmp_less(i, container.count); ++i) {
+                clear_device(container, costs[i].second, up);
+                taken.push_back(costs[i].second); // containers that may share a device get one each here
+            }
         }
-        while (!up.empty()) {
-            on_.undo_lift(up.back(), on_.pod(up.back()).from);
-            up.pop_back();
+    }
+
+    /// Takes up pods of the node, the cheapest first, as long as the host lacks something that they have.
+    void make_host_hold(node_index where, std::vector<std::uint32_t>& up) {
+        if (on_.host_holds(on_.blocked(), where)) return;
+        std::vector<std::uint32_t> others(on_.pods_on(where).begin(), on_.pods_on(where).end());
+        std::ranges::sort(others, {}, [this](std::uint32_t pod) { return std::pair{on_.pod(pod).cost.downtime, pod}; });
+        for (const std::uint32_t pod : others) {
+            if (on_.host_holds(on_.blocked(), where) || std::ssize(up) >= budget_->moves_max) break;
+            if (!on_.pod(pod).movable || !on_.host_gains(on_.blocked(), pod, where)) continue;
+            on_.lift(pod);
+            up.push_back(pod);
         }
-        return result;
     }
 
     const move_budget* budget_;

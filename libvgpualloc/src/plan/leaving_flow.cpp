@@ -155,14 +155,16 @@ private:
             }
             sinks_[at->second].members.push_back(place);
         };
-        const auto wanted = static_cast<std::size_t>(std::ssize(*pods_));
+        const auto wanted = pods_->size();
+        constexpr std::size_t sinks_max = 128; // the fullest ones; where that is too few, first_fit() looks at all
         for (const std::uint32_t number : on_->fullest_first()) {
             const device_class& devices = on_->classes()[number];
             const auto serves = [&](const auto& group) { return on_->class_fits(group.front(), number); };
+            if (sinks_.size() >= sinks_max) break;
             if (std::ranges::none_of(groups_, serves)) continue;
             std::size_t taken = 0;
             for (const std::uint32_t place : devices.members) {
-                if (!on_->step()) return;
+                if (!on_->step()) break;
                 if (on_->is_touched(place) || !allowed_somewhere(place)) continue;
                 add(place, devices.kind, devices.state);
                 if (++taken == wanted) break; // more of one state than there are pods are of no use

@@ -8,7 +8,7 @@
 
 namespace vgpualloc::plan {
 
-expected<std::vector<std::int64_t>> counts_of_group(const mig_states& states, const mig_group& group) {
+expected<std::vector<std::int64_t>> counts_of_group(const gpu_layouts& states, const mig_group& group) {
     const mig_model& model = states.model();
     std::vector<std::int64_t> counts(model.profiles.size(), 0);
     for (const mig_kind& kind : group.kinds) {
@@ -37,7 +37,7 @@ expected<std::vector<std::int64_t>> counts_of_group(const mig_states& states, co
     return counts;
 }
 
-expected<std::optional<mig_group_change>> change_group(const mig_states& states, const mig_step_costs& costs,
+expected<std::optional<mig_group_change>> change_group(const gpu_layouts& states, const mig_step_costs& costs,
                                                        const mig_live_state& live, const mig_group& group,
                                                        const mig_group_change_options& options) {
     const auto counts = counts_of_group(states, group);

@@ -59,7 +59,7 @@ using reversed_graph = boost::compressed_sparse_row_graph<boost::directedS, boos
     return {.code = error_code::mismatch, .where = "live state", .field = field, .value = {}, .expected = problem};
 }
 
-[[nodiscard]] expected<void> check_live(const mig_states& states, const mig_live_state& live,
+[[nodiscard]] expected<void> check_live(const gpu_layouts& states, const mig_live_state& live,
                                         const mig_transition_options& options) {
     if (!states.find(live.instances)) return unexpected(mismatch("instances", "they cannot exist together"));
     if ((live.busy & ~live.instances) != 0) return unexpected(mismatch("busy", "one of them is no instance"));
@@ -106,7 +106,7 @@ struct mig_transitions::table {
     template <class Use>
     void for_each_edge(const vertex& v, Use&& use) const;
 
-    const mig_states* states;
+    const gpu_layouts* states;
     const mig_transitions* owner;
     mig_places pinned;
     std::size_t movable_multiset;
@@ -248,7 +248,7 @@ void mig_transitions::table::find_distances() {
     distance.pop_back();
 }
 
-mig_transitions::mig_transitions(mig_states states, const mig_step_costs& costs)
+mig_transitions::mig_transitions(gpu_layouts states, const mig_step_costs& costs)
     : states_{std::move(states)}, costs_{costs} {
     for (const mig_profile& profile : states_.model().profiles) {
         const mib memory = memory_moved(states_.model(), profile);
@@ -272,7 +272,7 @@ mig_transitions::~mig_transitions() = default;
 
 expected<mig_transitions> mig_transitions::make(const mig_model& model, const mig_step_costs& costs) {
     if (const auto right = check_costs(costs); !right) return unexpected(right.error());
-    auto states = mig_states::make(model);
+    auto states = gpu_layouts::make(model);
     if (!states) return unexpected(states.error());
     return mig_transitions{*std::move(states), costs};
 }

@@ -82,7 +82,7 @@ private:
 
 } // namespace
 
-std::optional<std::vector<pod_move>> order_of(board& start, const final_places& finals, std::int64_t hops_max) {
+std::optional<std::vector<pod_move>> order_moves(board& start, const final_places& finals, std::int64_t hops_max) {
     return orderer{start, finals}.find(hops_max);
 }
 

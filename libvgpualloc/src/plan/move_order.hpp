@@ -17,7 +17,7 @@ using final_places = std::map<std::uint32_t, placement>;
 /// `hops_max` moves more than pods: a pod that another one waits for may go through a spare place. After the last one
 /// the blocked pod, if there is one among `finals`, is free to take its own. `start` is the cluster as it is, and is
 /// again afterwards. None if there is no order, or the board is out of steps.
-[[nodiscard]] std::optional<std::vector<pod_move>> order_of(board& start, const final_places& finals,
-                                                            std::int64_t hops_max);
+[[nodiscard]] std::optional<std::vector<pod_move>> order_moves(board& start, const final_places& finals,
+                                                               std::int64_t hops_max);
 
 } // namespace vgpualloc::plan

@@ -101,15 +101,16 @@ private:
         std::size_t container = 0;
         std::int64_t already = 0;
         std::size_t place = 0;
-        std::vector<std::uint32_t> candidates; ///< pods that may leave it, ascending
-        std::vector<std::uint32_t> leaving;    ///< those of them that are taken up, ascending
-        std::vector<offer> offers;             ///< what was tried
+        std::vector<std::uint32_t> candidates{}; ///< pods that may leave it, ascending
+        std::vector<std::uint32_t> leaving{};    ///< those of them that are taken up, ascending
+        std::vector<offer> offers{};             ///< what was tried
     };
 
     /// Sets of pods on the device in the order of their sizes. A part that a smaller one of them makes free is not
     /// tried again.
     void try_device(std::size_t container, std::int64_t already, std::size_t place) {
-        device_attempt attempt{.container = container, .already = already, .place = place};
+        device_attempt attempt{
+            .container = container, .already = already, .place = place, .candidates = {}, .leaving = {}, .offers = {}};
         for (const std::uint32_t other : on_->residents(place)) {
             if (on_->pod(other).movable && std::ranges::find(attempt.candidates, other) == attempt.candidates.end()) {
                 attempt.candidates.push_back(other);

@@ -5,13 +5,13 @@
 #include <bit>
 #include <variant>
 
+#include "plan/place_bits.hpp"
 #include "vgpualloc/model/host_rules.hpp"
 
 namespace vgpualloc::plan {
 
 namespace {
 
-constexpr std::uint64_t bit_at(std::size_t place) noexcept { return std::uint64_t{1} << place; }
 constexpr std::size_t lowest_in(std::uint64_t places) noexcept {
     return static_cast<std::size_t>(std::countr_zero(places));
 }

@@ -11,9 +11,9 @@
 
 #include <fmt/format.h>
 
+#include "placement_words.hpp"
 #include "vgpualloc/compat/all.hpp"
 #include "vgpualloc/core/config.hpp"
-#include "vgpualloc/explain/part_words.hpp"
 #include "vgpualloc/explain/words.hpp"
 #include "vgpualloc/metrics/fragmentation.hpp"
 #include "vgpualloc/model/trial.hpp"
@@ -163,25 +163,12 @@ private:
         for (std::size_t i = 0; i < queue_.pods.size(); ++i) {
             const entry_outcome& entry = outcome.entries[i];
             pod_answer answered{.asked = queue_.pods[i]};
-            for (const auto& where : entry.placed) answered.placed.push_back(words_of(where));
+            for (const auto& where : entry.placed) answered.placed.push_back(describe_placement(*state_, where));
             answered.refused = entry.refused;
             answered.gang_fitting = entry.gang_fitting;
             if (entry.refused > 0) explain_refusal(entry, answered);
             result_.pods.push_back(std::move(answered));
         }
-    }
-
-    [[nodiscard]] placed_pods words_of(const vgpualloc::placement& where) const {
-        placed_pods result{.node = state_->nodes().nodes[where.node.at()].name};
-        for (const auto& share : where.shares) {
-            const auto& device = state_->device(where.node, share.device);
-            result.shares.push_back(
-                {.container = share.container,
-                 .device = device.index,
-                 .uuid = device.registered.uuid,
-                 .part = explaining::describe_part(state_->nodes().spec_of(where.node, share.device), share.part)});
-        }
-        return result;
     }
 
     [[nodiscard]] expected<explaining::explanation> answers_to(const kube::snapshot_pod& pod) const {

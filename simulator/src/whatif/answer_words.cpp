@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "vgpualloc/core/printable.hpp"
+#include "placement_words.hpp"
 #include "vgpualloc/explain/words.hpp"
 #include "vgpuformats/document.hpp"
 #include "vgpuformats/json.hpp"
@@ -16,9 +16,6 @@ using vgpuformats::document;
 namespace explaining = vgpualloc::explaining;
 
 namespace {
-
-/// Names of the cluster are somebody else's: each line is made one that a terminal may show.
-void add_line(std::string& text, std::string_view line) { text += vgpualloc::printable(line) + "\n"; }
 
 /// "1 node", "2 nodes".
 std::string nodes_words(std::int64_t nodes) { return fmt::format("{} {}", nodes, nodes == 1 ? "node" : "nodes"); }
@@ -34,15 +31,6 @@ std::string name_of(const pod_answer& entry, std::size_t replica) {
     const auto& asked = entry.asked;
     const bool is_one = asked.count == 1 && !asked.one_per_node;
     return asked.pod.full_name() + (is_one ? "" : fmt::format(" #{}", replica + 1));
-}
-
-std::string share_words(const std::vector<explaining::explained_share>& shares) {
-    std::string words;
-    for (const auto& share : shares) {
-        words += fmt::format("{}{} {}", words.empty() ? "" : "; ",
-                             share.uuid.empty() ? std::to_string(share.device) : share.uuid, share.part.words);
-    }
-    return words.empty() ? "no device" : words;
 }
 
 std::string why_words(const pod_answer& entry) {
@@ -185,17 +173,6 @@ document figures_json(const cluster_figures& of) {
                           {"stranded_milli", of.stranded_milli}});
 }
 
-document share_json(const explaining::explained_share& share) {
-    return document::map({{"container", share.container},
-                          {"device", share.device},
-                          {"uuid", share.uuid},
-                          {"kind", share.part.kind},
-                          {"name", share.part.name},
-                          {"memory_mib", share.part.memory.count()},
-                          {"cores", share.part.cores},
-                          {"words", share.part.words}});
-}
-
 document pod_json(const pod_answer& entry) {
     const auto& asked = entry.asked;
     document result =
@@ -213,9 +190,7 @@ document pod_json(const pod_answer& entry) {
                        {"why", why_words(entry)},
                        {"refusals", document::list()}});
     for (const placed_pods& where : entry.placed) {
-        document row = document::map({{"node", where.node}, {"shares", document::list()}});
-        for (const auto& share : where.shares) row["shares"].push_back(share_json(share));
-        result["placed"].push_back(std::move(row));
+        result["placed"].push_back(placement_json(where));
     }
     for (const class_refusal& refused : entry.classes) {
         result["refusals"].push_back(document::map({{"nodes_are", refused.nodes_are},

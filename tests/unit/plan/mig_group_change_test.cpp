@@ -10,8 +10,8 @@ namespace vgpualloc {
 namespace {
 
 using plan::change_group;
+using plan::gpu_layouts;
 using plan::mig_live_state;
-using plan::mig_states;
 using plan::mig_step_costs;
 using test::legal_sets;
 using test::model;
@@ -22,7 +22,7 @@ mig_group group_of(std::vector<mig_kind> kinds) { return {.name = "wanted", .kin
 /// relaxing single steps until nothing changes.
 TEST(mig_group_change, costs_what_the_nearest_layout_of_the_group_costs) {
     const mig_model& gpu = model("A30-24GB");
-    const auto states = mig_states::make(gpu).value();
+    const auto states = gpu_layouts::make(gpu).value();
     const legal_sets sets{gpu};
     const mig_step_costs costs{.create = ticks{7}, .destroy = ticks{3}};
     for (std::size_t multiset = 0; multiset < states.multisets(); ++multiset) {
@@ -65,7 +65,7 @@ TEST(mig_group_change, costs_what_the_nearest_layout_of_the_group_costs) {
 }
 
 TEST(mig_group_change, waits_for_the_last_pod) {
-    const auto states = mig_states::make(model("A100-40GB")).value();
+    const auto states = gpu_layouts::make(model("A100-40GB")).value();
     const mig_group sevenths = group_of({{.name = "1g.5gb", .memory = mib{4864}, .count = 7}});
     const auto three = states.place_of(
         {static_cast<std::size_t>(*find_profile(states.model(), "3g.20gb") - states.model().profiles.data()),
@@ -80,7 +80,7 @@ TEST(mig_group_change, waits_for_the_last_pod) {
 }
 
 TEST(mig_group_change, groups_that_no_gpu_has) {
-    const auto states = mig_states::make(model("A100-40GB")).value();
+    const auto states = gpu_layouts::make(model("A100-40GB")).value();
     const auto failure = [&](std::vector<mig_kind> kinds) {
         return change_group(states, {}, {}, group_of(std::move(kinds))).error();
     };

@@ -1,4 +1,5 @@
 // What policies say of themselves, alone, in a sum and in a pair; and draws that a trial takes back.
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -88,7 +89,7 @@ TEST(policy_traits, of_a_pair_are_those_of_both_policies) {
     EXPECT_TRUE(drawn.draws_nodes && drawn.draws_devices);
     const pair_traits in_order = traits_of({.node = &draws_devices, .device = &draws_nodes});
     EXPECT_FALSE(in_order.draws_nodes || in_order.draws_devices) << "each policy settles its own ties alone";
-    policies::first_fit positional;
+    policies::first_devices positional;
     EXPECT_EQ(traits_of({.node = &positional, .device = &positional}).positional, &positional);
     EXPECT_EQ(in_order.positional, nullptr);
 }
@@ -97,7 +98,7 @@ TEST(policy_traits, a_pair_that_cannot_be_is_refused) {
     declared totals{by_totals};
     declared contradicts{{.view = looks_at::totals, .device_score_is_node_score = true}};
     declared says_positions{by_position};
-    policies::first_fit positional;
+    policies::first_devices positional;
     EXPECT_DEATH(static_cast<void>(traits_of({.node = &contradicts, .device = &totals})), "traits go together");
     EXPECT_DEATH(static_cast<void>(traits_of({.node = &totals, .device = &contradicts})), "traits go together");
     EXPECT_DEATH(static_cast<void>(traits_of({.node = &positional, .device = &totals})), "or neither does");
@@ -112,8 +113,12 @@ TEST(policy_traits, every_listed_policy_can_be_paired_with_itself) {
     for (const policy_entry& entry : listed) {
         const auto scorer = entry.make({});
         const pair_traits traits = traits_of({.node = scorer.get(), .device = scorer.get()});
-        EXPECT_EQ(traits.by_totals, entry.name.find("fgd") == std::string_view::npos) << entry.name;
-        EXPECT_EQ(traits.one_score, entry.name.find("fgd") != std::string_view::npos) << entry.name;
+        constexpr std::array by_places{"mcc", "mecc", "mfi", "ssp"};
+        const bool of_configurations = entry.name.find("fgd") != std::string_view::npos ||
+                                       std::ranges::find(by_places, entry.name) != by_places.end();
+        EXPECT_EQ(traits.by_totals, !of_configurations) << entry.name;
+        EXPECT_EQ(traits.one_score, of_configurations) << entry.name;
+        EXPECT_EQ(traits.priced != nullptr, entry.name == "ssp") << entry.name;
         EXPECT_EQ(traits.draws_nodes, entry.name.find("random") != std::string_view::npos) << entry.name;
         EXPECT_EQ(traits.state_alone, entry.name.find("clustering") == std::string_view::npos) << entry.name;
     }

@@ -34,7 +34,7 @@ struct move_budget {
     ticks downtime_max = ticks::max(); ///< the sum over devices of the time that their pods are down
     /// What a search may do, counted in questions to devices and in steps of its walk, so that its outcome does not
     /// depend on how fast a machine is.
-    std::int64_t steps_max = 300'000;
+    std::int64_t steps_max = 400'000;
 };
 
 /// What a plan costs. A pod is down while it is copied and while it starts again, and each device of which it has a

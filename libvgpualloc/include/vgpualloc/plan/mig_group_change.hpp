@@ -27,13 +27,13 @@ struct mig_group_change {
 /// The instances of `group` by profile, in the order of the model. Kinds of one name are added up.
 /// Errors: unknown_name for a kind that the model has no profile of; out_of_range for a count below 0; mismatch, if so
 /// many cannot exist at once, wherever they start.
-[[nodiscard]] expected<std::vector<std::int64_t>> counts_of_group(const mig_states& states, const mig_group& group);
+[[nodiscard]] expected<std::vector<std::int64_t>> counts_of_group(const gpu_layouts& states, const mig_group& group);
 
 /// The cheapest steps from `live` to exactly the instances of a group: of all layouts that have them, the one that
 /// keeps the most, which in the graph of mig_transitions is the nearest; of those that keep as many the lowest number.
 /// None if an instance has a pod: a group changes as a whole, when it is not in use. Errors: those of counts_of_group,
 /// and mismatch for live instances that cannot exist together.
-[[nodiscard]] expected<std::optional<mig_group_change>> change_group(const mig_states& states,
+[[nodiscard]] expected<std::optional<mig_group_change>> change_group(const gpu_layouts& states,
                                                                      const mig_step_costs& costs,
                                                                      const mig_live_state& live, const mig_group& group,
                                                                      const mig_group_change_options& options = {});

@@ -13,7 +13,7 @@
 #include "vgpualloc/catalog/mig.hpp"
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/core/units.hpp"
-#include "vgpualloc/plan/mig_states.hpp"
+#include "vgpualloc/plan/gpu_layouts.hpp"
 
 namespace vgpualloc::plan {
 
@@ -87,15 +87,15 @@ struct mig_transition {
 /// tables.
 class mig_transitions {
 public:
-    /// Errors: unsupported (mig_states::make); out_of_range with the name of the cost, if one is not positive or longer
-    /// than 10^12 ticks.
+    /// Errors: unsupported (gpu_layouts::make); out_of_range with the name of the cost, if one is not positive or
+    /// longer than 10^12 ticks.
     [[nodiscard]] static expected<mig_transitions> make(const mig_model& model, const mig_step_costs& costs = {});
 
     mig_transitions(mig_transitions&&) noexcept;
     mig_transitions& operator=(mig_transitions&&) noexcept;
     ~mig_transitions();
 
-    [[nodiscard]] const mig_states& states() const noexcept { return states_; }
+    [[nodiscard]] const gpu_layouts& states() const noexcept { return states_; }
     [[nodiscard]] const mig_step_costs& costs() const noexcept { return costs_; }
     /// A move of a pod in an instance of this profile: the restart, and all of its memory copied twice. Memory that the
     /// catalog does not know is the profile's share of the GPU's.
@@ -119,10 +119,10 @@ private:
     struct table;
     using table_key = std::tuple<mig_places, std::size_t, mig_places, std::int64_t, bool>;
 
-    mig_transitions(mig_states states, const mig_step_costs& costs);
+    mig_transitions(gpu_layouts states, const mig_step_costs& costs);
     [[nodiscard]] const table& table_for(const table_key& key);
 
-    mig_states states_;
+    gpu_layouts states_;
     mig_step_costs costs_;
     std::vector<ticks> move_costs_; ///< by profile
     std::map<table_key, std::unique_ptr<const table>> tables_;

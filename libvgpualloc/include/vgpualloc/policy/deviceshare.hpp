@@ -159,7 +159,7 @@ private:
 };
 
 /// Legacy gpushare: the first cards that fit, on the first node.
-class first_fit final : public deviceshare_policy {
+class first_devices final : public deviceshare_policy {
 public:
     [[nodiscard]] std::string_view name() const noexcept override { return "first_fit"; }
     [[nodiscard]] double device_score(const request_view&, const node_view&, const node_view&,

@@ -1,5 +1,5 @@
 // Legal instance sets by number, against the catalog's own rules.
-#include "vgpualloc/plan/mig_states.hpp"
+#include "vgpualloc/plan/gpu_layouts.hpp"
 
 #include <bit>
 
@@ -10,25 +10,25 @@
 namespace vgpualloc {
 namespace {
 
-using plan::mig_states;
+using plan::gpu_layouts;
 using test::legal_sets;
 using test::model;
 
-TEST(mig_states, are_as_many_as_the_catalog_enumerates) {
+TEST(gpu_layouts, are_as_many_as_the_catalog_enumerates) {
     for (const auto& [name, sets, multisets] :
          {std::tuple{"A100-40GB", 2319U, 128U}, std::tuple{"H100-80GB", 2319U, 128U}, std::tuple{"A30-24GB", 76U, 20U},
           std::tuple{"RTX-PRO-6000-96GB", 717U, 115U}}) {
-        const auto states = mig_states::make(model(name));
+        const auto states = gpu_layouts::make(model(name));
         ASSERT_TRUE(states.has_value());
         EXPECT_EQ(states->size(), sets) << name;
         EXPECT_EQ(states->multisets(), multisets) << name;
     }
 }
 
-TEST(mig_states, what_may_join_is_what_the_catalog_says) {
+TEST(gpu_layouts, what_may_join_is_what_the_catalog_says) {
     for (const char* name : {"A30-24GB", "A100-40GB", "RTX-PRO-6000-96GB"}) {
         const mig_model& gpu = model(name);
-        const auto states = mig_states::make(gpu).value();
+        const auto states = gpu_layouts::make(gpu).value();
         const legal_sets sets{gpu};
         ASSERT_EQ(states.size(), sets.all().size());
         std::size_t number = 0;
@@ -48,8 +48,8 @@ TEST(mig_states, what_may_join_is_what_the_catalog_says) {
     }
 }
 
-TEST(mig_states, slots_and_places) {
-    const auto states = mig_states::make(model("A100-40GB")).value();
+TEST(gpu_layouts, slots_and_places) {
+    const auto states = gpu_layouts::make(model("A100-40GB")).value();
     const std::size_t three =
         static_cast<std::size_t>(*find_profile(states.model(), "3g.20gb") - &states.model().profiles[0]);
     const auto high = states.place_of({three, mig_units{4}});
@@ -65,11 +65,10 @@ TEST(mig_states, slots_and_places) {
     EXPECT_FALSE(states.find_multiset({9, 9}).has_value());
 }
 
-TEST(mig_states, models_that_are_too_large_are_refused) {
-    EXPECT_EQ(mig_states::make(model("A100-40GB"), 100).error().code, error_code::unsupported);
+TEST(gpu_layouts, models_that_are_too_large_are_refused) {
     mig_model wide = model("A100-40GB");
     for (int i = 0; i < 6; ++i) wide.profiles.push_back(wide.profiles.front());
-    EXPECT_EQ(mig_states::make(wide).error().field, "starts");
+    EXPECT_EQ(gpu_layouts::make(wide).error().code, error_code::unsupported);
 }
 
 } // namespace

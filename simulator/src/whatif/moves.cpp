@@ -1,0 +1,116 @@
+// Plans of moves for a snapshot.
+#include "vgpusim/whatif/moves.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "placement_words.hpp"
+#include "vgpualloc/core/config.hpp"
+#include "vgpualloc/kube/cluster_objects.hpp"
+#include "vgpusim/whatif/queue.hpp"
+
+namespace vgpusim::whatif {
+
+namespace kube = vgpualloc::kube;
+namespace plan = vgpualloc::plan;
+using vgpualloc::expected;
+using vgpualloc::pod_id;
+using vgpualloc::unexpected;
+
+namespace {
+
+bool may_move(const kube::bound_pod& bound, const kube::manifest& object, const mobility& rules) {
+    if (bound.pod.failure || bound.pod.terminating || object.phase != "Running") return false;
+    if (belongs_to_its_node(object) || (object.controller.empty() && !rules.without_controller)) return false;
+    if (std::ranges::find(rules.namespaces_kept, bound.pod.ns) != rules.namespaces_kept.end()) return false;
+    return std::ranges::all_of(rules.labels, [&](const auto& wanted) {
+        const auto label = bound.pod.object.labels.find(wanted.first);
+        return label != bound.pod.object.labels.end() && label->second == wanted.second;
+    });
+}
+
+/// The moves in words, and what they cost. That the ledger takes every step is checked here, since somebody is going
+/// to delete pods by them.
+void tell_moves(kube::snapshot& state, const plan::move_plan& planned, const plan::move_costs& costs,
+                const vgpualloc::booking* blocked, moves_answer& result) {
+    const pod_id spare{state.bound.size() + 1};
+    const auto carried_out = plan::try_moves(*state.book, planned, blocked, spare);
+    VGA_ASSERT(carried_out.has_value(), "a plan of moves can be carried out on the ledger that it was made for");
+    for (const plan::pod_move& move : planned.moves) {
+        result.moves.push_back({.pod = state.bound[move.pod.at()].pod.full_name(),
+                                .from = describe_placement(state, move.from),
+                                .to = describe_placement(state, move.to),
+                                .cost = plan::cost_of_move(state.nodes(), move.from, costs)});
+    }
+    result.cost = plan::cost_of_moves(state.nodes(), planned, costs);
+}
+
+moves_answer begin_answer(const kube::snapshot& state, const moves_question& asked, std::size_t movable) {
+    moves_answer result;
+    result.budget = asked.budget;
+    result.costs = asked.costs;
+    result.movable = static_cast<std::int64_t>(movable);
+    result.warnings = state.warnings;
+    return result;
+}
+
+} // namespace
+
+std::vector<plan::movable_pod> movable_pods(const kube::snapshot& state, const std::vector<kube::manifest>& objects,
+                                            const mobility& rules) {
+    std::map<std::string, const kube::manifest*> by_name;
+    for (const kube::manifest& object : objects) {
+        if (object.kind == "Pod") by_name.emplace(kube::namespace_of(object) + "/" + object.name, &object);
+    }
+    std::vector<plan::movable_pod> result;
+    for (std::size_t i = 0; i < state.bound.size(); ++i) {
+        const auto object = by_name.find(state.bound[i].pod.full_name());
+        if (object == by_name.end() || !may_move(state.bound[i], *object->second, rules)) continue;
+        result.push_back({.pod = pod_id{i}, .request = &state.bound[i].pod.request});
+    }
+    return result;
+}
+
+expected<moves_answer> plan_room(kube::snapshot& state, const std::vector<kube::manifest>& objects,
+                                 const kube::snapshot_pod& pod, const moves_question& asked) {
+    if (pod.failure) return unexpected(*pod.failure);
+    if (auto served = state.dialects.check_scheduler(pod.dialect, pod.scheduler_name); !served) {
+        served.error().where = pod.place;
+        return unexpected(served.error());
+    }
+    const auto movable = movable_pods(state, objects, asked.movable);
+    moves_answer result = begin_answer(state, asked, movable.size());
+    result.pod = pod.full_name();
+    const auto room = plan::find_room(*state.book, pod.request, movable, asked.budget, asked.costs);
+    result.steps = room ? room->steps : room.error().steps;
+    if (!room) {
+        result.none = room.error();
+        return result;
+    }
+    result.found = true;
+    result.fewest_moves = room->fewest_moves;
+    result.where = describe_placement(state, room->planned.where);
+    const vgpualloc::booking waiting{.pod = pod_id{state.bound.size()},
+                                     .cpu = pod.request.cpu,
+                                     .memory = pod.request.memory,
+                                     .where = {},
+                                     .tags = pod.request.tags};
+    tell_moves(state, room->planned, asked.costs, &waiting, result);
+    return result;
+}
+
+moves_answer plan_emptying(kube::snapshot& state, const std::vector<kube::manifest>& objects, plan::emptied_unit unit,
+                           const moves_question& asked) {
+    const auto movable = movable_pods(state, objects, asked.movable);
+    moves_answer result = begin_answer(state, asked, movable.size());
+    const plan::consolidation found = plan::consolidate(*state.book, movable, unit, asked.budget, asked.costs);
+    result.found = found.emptied > 0;
+    result.emptied_unit = unit;
+    result.emptied = found.emptied;
+    result.steps = found.steps;
+    result.step_limit = found.step_limit;
+    tell_moves(state, found.planned, asked.costs, nullptr, result);
+    return result;
+}
+
+} // namespace vgpusim::whatif

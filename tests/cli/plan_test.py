@@ -1,0 +1,137 @@
+"""vgpusim plan: which pods move so that a pod fits, or so that devices become empty, as values and as words."""
+
+import json
+import unittest
+
+from clusters import cluster, gpu_node, on_card, pod, vgpu
+from support import SOURCE, CliTest
+
+REPLICA_SET = [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "u", "controller": True}]
+DAEMON_SET = [{"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "d", "uid": "u", "controller": True}]
+
+
+def owned(name, node, card, memory, owners=REPLICA_SET, **how):
+    """A pod that runs on a card and that a controller makes again."""
+    result = on_card(name, node, card, memory, **how)
+    if owners:
+        result["metadata"]["ownerReferences"] = owners
+    return result
+
+
+WAITS = pod("waits", vgpu(40960))
+HALF = (gpu_node("a", cards=1), gpu_node("b", cards=1), owned("r0", "a", 0, 20000), owned("r1", "b", 0, 16000), WAITS)
+
+
+class Plan(CliTest):
+    def ask(self, objects, *arguments):
+        file = self.write("cluster.json", json.dumps(cluster(*objects)))
+        done = self.vgpusim("plan", file, *arguments, "--json")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        answer = json.loads(done.stdout)
+        self.assertGreaterEqual(answer.pop("timing")["plan_s"], 0)
+        return answer
+
+    @staticmethod
+    def moves_of(answer):
+        return [(move["pod"], move["from"]["node"], move["to"]["node"]) for move in answer["moves"]]
+
+    def test_room_by_one_move_and_what_it_costs(self):
+        answer = self.ask(HALF, "--pod", "waits")
+        self.assertEqual(self.moves_of(answer), [("team/r1", "b", "a")])
+        self.assertEqual((answer["found"], answer["fewest_moves"], answer["where"]["node"]), (True, True, "b"))
+        self.assertEqual(answer["moves"][0]["to"]["shares"][0]["uuid"], "GPU-a-0")
+        self.assertAlmostEqual(answer["cost"]["copy_s"], 16000 * 0.0004)
+        self.assertAlmostEqual(answer["cost"]["downtime_device_s"], 5 + 16000 * 0.0004)
+        dear = self.ask(HALF, "--pod", "team/waits", "--move-s", "1", "--copy-s-per-gib", "1")
+        self.assertAlmostEqual(dear["cost"]["copy_s"], 16000 / 1024, places=1)
+
+    def test_the_plan_is_what_explain_and_the_cluster_agree_with(self):
+        """Carried out on the objects, the pod that waited fits, which it did not before."""
+        before = self.write("before.json", json.dumps(cluster(*HALF)))
+        self.assertIsNone(json.loads(self.vgpusim("explain", before, "--pod", "waits", "--json").stdout)["choice"]["node"])
+        move = self.ask(HALF, "--pod", "waits")["moves"][0]
+        card = move["to"]["shares"][0]["device"]
+        after = [entry for entry in HALF if entry["metadata"]["name"] != move["pod"].split("/")[1]]
+        after.append(owned("moved", move["to"]["node"], card, move["to"]["shares"][0]["memory_mib"]))
+        file = self.write("after.json", json.dumps(cluster(*after)))
+        choice = json.loads(self.vgpusim("explain", file, "--pod", "waits", "--json").stdout)["choice"]
+        self.assertEqual(choice["node"], "b")
+
+    def test_a_pod_that_fits_needs_no_move(self):
+        answer = self.ask((*HALF, gpu_node("c")), "--pod", "waits")
+        self.assertEqual((answer["found"], answer["moves"], answer["where"]["node"]), (True, [], "c"))
+
+    def test_who_may_move(self):
+        def with_pod(**how):
+            return (gpu_node("a", cards=1), gpu_node("b", cards=1), owned("r0", "a", 0, 20000, owners=DAEMON_SET),
+                    owned("r1", "b", 0, 16000, **how), WAITS)
+
+        self.assertEqual(self.ask(with_pod(), "--pod", "waits")["movable_pods"], 1)
+        for how, arguments in (({"owners": DAEMON_SET}, ()), ({"owners": None}, ()),
+                               ({}, ("--keep-namespace", "team")), ({}, ("--movable-label", "moves=yes"))):
+            answer = self.ask(with_pod(**how), "--pod", "waits", *arguments)
+            self.assertEqual((answer["movable_pods"], answer["found"]), (0, False), (how, arguments))
+            self.assertEqual((answer["reason"], answer["moves_ruled_out"]), ("none_within_moves", 3))
+        self.assertTrue(self.ask(with_pod(owners=None), "--pod", "waits", "--move-bare-pods")["found"])
+        labelled = with_pod(labels={"moves": "yes"})
+        self.assertTrue(self.ask(labelled, "--pod", "waits", "--movable-label", "moves=yes")["found"])
+
+    def test_limits(self):
+        self.assertEqual(self.ask(HALF, "--pod", "waits", "--downtime-s", "1")["reason"], "over_downtime")
+        none = self.ask(HALF, "--pod", "waits", "--moves", "0")
+        self.assertEqual((none["found"], none["reason"], none["where"]), (False, "none_within_moves", None))
+        self.assertEqual(self.ask(HALF, "--pod", "waits", "--steps", "1")["reason"], "step_limit")
+
+    def test_a_pod_of_a_manifest(self):
+        whole = self.write("whole.json", json.dumps(pod("whole", vgpu(40960))))
+        answer = self.ask(HALF[:-1], "--add-pod", whole)
+        self.assertEqual((answer["pod"], len(answer["moves"])), ("team/whole", 1))
+
+    def test_consolidation(self):
+        spread = (gpu_node("a"), gpu_node("b"), *(owned(f"r{i}", "ab"[i // 2], i % 2, 10000) for i in range(4)))
+        devices = self.ask(spread, "--consolidate", "devices")
+        self.assertEqual(devices["emptied"], {"unit": "device", "count": 3})
+        self.assertEqual(len(devices["moves"]), 3)
+        nodes = self.ask(spread, "--consolidate", "nodes")
+        self.assertEqual(nodes["emptied"], {"unit": "node", "count": 1})
+        self.assertEqual(len({move["to"]["node"] for move in nodes["moves"]}), 1)
+        self.assertEqual(self.ask(spread, "--consolidate", "devices", "--moves", "1")["emptied"]["count"], 1)
+
+    def test_words(self):
+        file = self.write("cluster.json", json.dumps(cluster(*HALF)))
+        lines = self.vgpusim("plan", file, "--pod", "waits").stdout.splitlines()
+        self.assertEqual(lines[0], "team/waits: fits after 1 move (2 pods may move); fewer are not enough")
+        self.assertEqual(lines[1], "  1. team/r1: b: GPU-b-0 slice 16000 MiB, compute not limited")
+        self.assertEqual(lines[2], "     -> a: GPU-a-0 slice 16000 MiB, compute not limited (11.4 device-seconds of downtime)")
+        self.assertEqual(lines[3], "  then team/waits -> b: GPU-b-0 slice 40960 MiB, compute not limited")
+        self.assertRegex(lines[5], r"^planned in [0-9.]+ ms, [0-9]+ steps$")
+        none = self.vgpusim("plan", file, "--pod", "waits", "--moves", "0").stdout.splitlines()
+        self.assertEqual(none[0], "team/waits: no plan of moves: there is none with 0 moves: all of them were looked at (2 pods may move)")
+
+    def test_bad_input_is_one_line_and_nothing_is_printed(self):
+        file = self.write("cluster.json", json.dumps(cluster(*HALF)))
+        two = self.write("two.json", json.dumps(cluster(WAITS, pod("more", vgpu(1)))))
+        for arguments, word in (((), "one of --pod, --add-pod and --consolidate"),
+                                (("--pod", "waits", "--consolidate", "nodes"), "one of --pod"),
+                                (("--pod", "r0"), "this one is on node a already"),
+                                (("--pod", "nobody"), "team/waits"),
+                                (("--add-pod", two), "the file has 2"),
+                                (("--consolidate", "racks"), "racks"),
+                                (("--pod", "waits", "--moves", "-1"), "--moves"),
+                                (("--pod", "waits", "--movable-label", "x"), "KEY=VALUE")):
+            done = self.vgpusim("plan", file, *arguments)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)
+            self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+            self.assertIn(word, done.stderr)
+
+    def test_mig_npu_and_slices_in_one_cluster(self):
+        """The cluster of the tests of explain: every plan that is found is carried out on the ledger by the command."""
+        data = SOURCE / "tests" / "data" / "explain"
+        config = ("--config", str(data / "device-config.yaml"))
+        done = self.vgpusim("plan", str(data / "cluster.yaml"), *config, "--consolidate", "devices", "--move-bare-pods", "--json")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertGreaterEqual(json.loads(done.stdout)["movable_pods"], 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
