@@ -12,7 +12,10 @@ import unittest
 from support import OUTPUTS, QUICKSTART, SOURCE, CliTest, read_csv, untimed
 
 FOLDER = SOURCE / "scenarios"
-STUDIES = sorted(FOLDER.glob("*.json"))
+ALL = sorted(FOLDER.glob("*.json"))
+STUDIES = [path for path in ALL if "study" not in json.loads(path.read_text())]
+OF_MANY_RUNS = [path for path in ALL if path not in STUDIES]  # for vgpusim study
+FEW = ["--seeds", "21..22", "--loads", "1.0", "--arrivals", "600"]
 
 
 class ScenariosTest(CliTest):
@@ -42,10 +45,32 @@ class ScenariosTest(CliTest):
 
     def test_nothing_else_is_stored(self):
         self.assertEqual([path.name for path in sorted((FOLDER / "expected").iterdir())],
-                         [study.name for study in STUDIES])
+                         [study.name for study in ALL])
+
+    def test_each_study_of_many_runs_gives_what_is_stored(self):
+        """With two seeds and few arrivals. Placements that a change moves show in the means of some policy."""
+        self.assertGreaterEqual(len(OF_MANY_RUNS), 11)
+        for study in OF_MANY_RUNS:
+            with self.subTest(study=study.name):
+                fills = "arrival-only" in study.name  # its models say themselves when arrivals end
+                few = ["--seeds", "21..22"] if fills else FEW
+                result = self.vgpusim("study", study.relative_to(SOURCE), "--out", self.out, "--json", *few,
+                                      cwd=SOURCE)
+                self.assert_done(result)
+                summary = untimed(result.stdout)
+                kept = {"runs": summary["runs"], "policies": [policy["name"] for policy in summary["policies"]],
+                        "cells": [{"model": cell["model"], "load": cell["load"],
+                                   "accepted": {policy["policy"]: [policy["accepted_ratio"]["by_seed"],
+                                                                   policy["accepted_memory_ratio"]["by_seed"]]
+                                                for policy in cell["policies"]}} for cell in summary["cells"]]}
+                stored = FOLDER / "expected" / study.name
+                if self.storing:
+                    stored.write_text(json.dumps(kept, indent=1) + "\n")
+                self.assertEqual(kept, json.loads(stored.read_text()))
+                self.assertEqual(self.present(self.out), ["study.csv", "study.json"])
 
     def test_each_is_named_after_its_question(self):
-        for study in STUDIES:
+        for study in ALL:
             with self.subTest(study=study.name):
                 scenario = json.loads(study.read_text())
                 self.assertTrue(scenario["name"].endswith("?"))

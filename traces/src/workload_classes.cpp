@@ -54,11 +54,11 @@ const workload_node_kind* kind_for(const cursor& request, std::span<const worklo
     const std::string_view mode = modes[request.has("mode") ? request.at("mode").one_of(modes) : 0];
     const std::string family = request.maybe_text("kind");
     const auto is_it = [&](const workload_node_kind& kind) {
-        return kind.mode == mode && (family.empty() || kind.device.family == family);
+        return kind.mode == mode && (family.empty() || kind.device.family == family || kind.kind == family);
     };
     const auto match = std::ranges::find_if(kinds, is_it);
     if (match != kinds.end()) return &*match;
-    request.at("kind").fail(error_code::unknown_name, "the kind of an NPU that a node has in this mode");
+    request.at("kind").fail(error_code::unknown_name, "the kind of the devices of a node in this mode");
     return nullptr;
 }
 

@@ -37,6 +37,7 @@ struct workload_model {
     std::vector<workload_node_kind> kinds;
     std::int64_t node_total = 0;
     std::int64_t pod_count = 0;
+    std::optional<double> load;     ///< in place of the count: what all rows ask for, in multiples of all devices
     double warm_up_lifetimes = 0.0; ///< rows that come earlier are not among the count
     std::vector<workload_class> classes;
     arrival_model arrivals;
@@ -56,7 +57,7 @@ void read_kinds(const cursor& object, const generate_options& options, const vgp
         if (weighted && kind.has("count")) {
             kind.fail_key(error_code::unsupported, "count", "kinds have either all a count or all a weight");
         }
-        model.kinds.push_back(read_workload_node_kind(kind, catalog));
+        model.kinds.push_back(read_workload_node_kind(kind, catalog, options.mig_dialect));
         model.kinds.back().share = weighted ? read_weight(kind) : kind.at("count").integer({0, limits::nodes_max});
         sum += model.kinds.back().share;
     }
@@ -93,7 +94,7 @@ expected<vgpualloc::kube::snapshot> read_sample(const workload_model& model, con
 
 void read_pods(const cursor& object, const generate_options& options, const class_checker& checker,
                workload_model& model) {
-    object.only({"count", "classes", "warm_up_lifetimes"});
+    object.only({"count", "load", "classes", "warm_up_lifetimes"});
     if (object.has("warm_up_lifetimes")) {
         constexpr double lifetimes_max = 1e6;
         model.warm_up_lifetimes = object.at("warm_up_lifetimes").real(0.0, lifetimes_max);
@@ -103,6 +104,14 @@ void read_pods(const cursor& object, const generate_options& options, const clas
     }
     std::optional<std::int64_t> count = options.pods;
     if (object.has("count")) count = count.value_or(object.at("count").integer({1, limits::pods_max}));
+    if (object.has("load")) {
+        if (object.has("count")) object.fail_key(error_code::unsupported, "load", "either count or load, not both");
+        if (object.has("warm_up_lifetimes")) {
+            object.fail_key(error_code::unsupported, "load", "a count, where there is a warm-up");
+        }
+        if (!count) model.load = object.at("load").real(limits::load_min, limits::load_max);
+        if (!count) count = limits::pods_max;
+    }
     if (!count) object.fail_key(error_code::missing, "count", "a number of pods, here or as --pods");
     model.pod_count = count.value_or(0);
     const cursor list = object.at("classes");
@@ -179,6 +188,20 @@ std::int64_t devices_of(const workload_model& model) {
     return devices;
 }
 
+/// The memory that rows have to ask for in all before no more of them are drawn; where the model gives a load.
+expected<std::optional<std::int64_t>> memory_to_ask_for(const workload_model& model, const std::string& where) {
+    if (!model.load) return std::nullopt;
+    const bool any = std::ranges::any_of(
+        model.classes, [](const workload_class& entry) { return entry.weight > 0 && entry.demand.share.memory > 0; });
+    const std::int64_t devices = devices_of(model);
+    if (!any || devices == 0) {
+        return unexpected(error{error_code::unsupported, where, "pods.load", "",
+                                "nodes with devices and a class that asks for some, without which nothing is loaded"});
+    }
+    const double exact = *model.load * static_cast<double>(devices) * static_cast<double>(device_parts::whole);
+    return static_cast<std::int64_t>(exact + 0.5);
+}
+
 /// The interval at which rate x lifetime x devices asked for, by memory or by compute, whichever is more, is the load
 /// times all devices.
 expected<void> choose_interval(workload_model& model, const std::string& where) {
@@ -215,6 +238,10 @@ expected<void> check_workload_options(const generate_options& options) {
     if (options.pods && (*options.pods < 1 || *options.pods > limits::pods_max)) {
         return refuse(error_code::out_of_range, "--pods", std::to_string(*options.pods),
                       "1 to " + std::to_string(limits::pods_max));
+    }
+    const auto possible = dialects_of_mode("mig");
+    if (!options.mig_dialect.empty() && std::ranges::find(possible, options.mig_dialect) == possible.end()) {
+        return refuse(error_code::unknown_name, "mig_dialect", options.mig_dialect, "hami or volcano_vgpu");
     }
     return {};
 }
@@ -299,8 +326,11 @@ expected<void> draw_rows(const workload_model& model, const std::string& where, 
     duration_source durations{model, root};
     const ticks warm_up = in_ticks(model.warm_up_lifetimes * mean_row_of(model).seconds);
     result.rows_per_class.assign(model.classes.size(), 0);
-    table.rows.reserve(static_cast<std::size_t>(model.pod_count));
-    for (std::int64_t measured = 0; measured < model.pod_count;) {
+    const auto memory_least = memory_to_ask_for(model, where);
+    if (!memory_least) return unexpected(memory_least.error());
+    if (!*memory_least) table.rows.reserve(static_cast<std::size_t>(model.pod_count));
+    std::int64_t memory = 0;
+    for (std::int64_t measured = 0; measured < model.pod_count && !(*memory_least && memory >= **memory_least);) {
         arrival_row& row = table.rows.emplace_back();
         const std::size_t number = classes.draw(class_stream);
         ++result.rows_per_class[number];
@@ -313,6 +343,7 @@ expected<void> draw_rows(const workload_model& model, const std::string& where, 
                 error{error_code::out_of_range, where, "arrivals", "", "the last pod comes after 10^12 seconds"});
         }
         durations.fill(model.classes[number], row);
+        memory += model.classes[number].demand.share.memory;
         if (row.arrival >= warm_up) {
             ++measured;
         } else if (std::cmp_equal(++drawn.warm_up_rows, limits::pods_max)) {
@@ -322,16 +353,22 @@ expected<void> draw_rows(const workload_model& model, const std::string& where, 
     }
     const namer names{"-pod-", table.rows.size()};
     for (std::size_t i = 0; i < table.rows.size(); ++i) table.rows[i].name = names.name(model.prefix, i);
+    if (*memory_least && memory < **memory_least) {
+        return unexpected(error{error_code::unsupported, where, "pods.load", "",
+                                "a load that " + std::to_string(limits::pods_max) + " pods reach"});
+    }
     result.last_arrival = table.rows.back().arrival;
     result.pod_rows = std::ssize(table.rows);
     return {};
 }
 
 /// The model in which the options stand, so that it makes the same without them.
-void note_what_was_used(const workload_model& model, const generate_options& options, document& root) {
+void note_what_was_used(const workload_model& model, const generate_options& options, std::int64_t rows,
+                        document& root) {
     root["seed"] = model.seed;
     root["nodes"]["total"] = model.node_total;
-    root["pods"]["count"] = model.pod_count;
+    root["pods"]["count"] = model.load ? rows : model.pod_count;
+    std::erase_if(root["pods"].members, [](const auto& member) { return member.first == "load"; });
     if (!options.offered_load) return;
     document arrivals = document::map({{"process", "poisson"}, {"load", *options.offered_load}});
     if (const document* const weights = root["arrivals"].find("hourly_weights")) arrivals["hourly_weights"] = *weights;
@@ -373,7 +410,7 @@ expected<drawn_workload> draw_workload(std::string_view json_text, const std::st
     write_classes(model, result.texts);
     for (const workload_class& entry : model.classes) result.demands.push_back(entry.demand);
     if (auto drawn = draw_rows(model, where, result); !drawn) return unexpected(std::move(drawn).error());
-    note_what_was_used(model, options, *root);
+    note_what_was_used(model, options, result.texts.pod_rows, *root);
     result.texts.model = print_model(*root);
     return result;
 }

@@ -58,17 +58,21 @@ void read_gpu(const cursor& object, const hardware_catalog& catalog, device_regi
     }
 }
 
-/// The profiles that a kind lists, or all that placements are counted with and whose memory is known.
+/// The profiles that a kind lists, or all that placements are counted with and whose memory is known. One that is
+/// listed and whose memory is not known is offered with its share of the GPU's.
 void read_mig_offers(const cursor& object, const hardware_catalog& catalog, device_registration& device) {
     const auto model = vgpualloc::find_model(catalog.mig, object.at("kind").filled_text());
     if (!model) return object.at("kind").fail(error_code::unknown_name, "a GPU with MIG (vgpusim catalog mig)");
     std::vector<std::string> names;
     std::vector<std::string_view> known;
     for (const vgpualloc::mig_profile& profile : (*model)->profiles) {
-        if (!profile.memory) continue;
         known.push_back(profile.name);
-        const bool is_counted_with = profile.kind == vgpualloc::mig_profile_kind::core;
+        const bool is_counted_with = profile.kind == vgpualloc::mig_profile_kind::core && profile.memory;
         if (is_counted_with && !object.has("profiles")) names.push_back(profile.name);
+    }
+    vgpualloc::mig_model gpu = **model;
+    for (vgpualloc::mig_profile& profile : gpu.profiles) {
+        profile.memory = vgpualloc::charged_memory(gpu, profile, device.memory);
     }
     if (object.has("profiles")) {
         for (const cursor& entry : object.at("profiles").items(1, known.size())) {
@@ -76,7 +80,7 @@ void read_mig_offers(const cursor& object, const hardware_catalog& catalog, devi
             if (object.failed()) return;
         }
     }
-    const auto offers = vgpualloc::offers_of(**model, names);
+    const auto offers = vgpualloc::offers_of(gpu, names);
     if (!offers || offers->empty()) {
         return object.at("kind").fail(error_code::missing, "a GPU of whose profiles the catalog knows the memory");
     }
@@ -114,6 +118,7 @@ void read_310p(const cursor& object, device_registration& device) {
 void read_devices(const cursor& object, const hardware_catalog& catalog, workload_node_kind& kind) {
     device_registration& device = kind.device;
     device.mode = kind.mode;
+    kind.kind = object.at("kind").filled_text();
     const bool is_gpu = kind.dialect != "ascend_hami" && kind.dialect != "mindcluster";
     if (is_gpu) read_gpu(object, catalog, device);
     if (kind.dialect == "volcano_vgpu") device.model = "NVIDIA-" + device.model; // as its device plugin does
@@ -143,7 +148,8 @@ std::vector<std::string_view> dialects_of_mode(std::string_view mode) {
     return possible;
 }
 
-workload_node_kind read_workload_node_kind(const cursor& object, const hardware_catalog& catalog) {
+workload_node_kind read_workload_node_kind(const cursor& object, const hardware_catalog& catalog,
+                                           const std::string& mig_dialect) {
     object.only({"count", "weight", "prefix", "kind", "mode", "dialect", "devices", "device_memory_mib", "slots",
                  "ai_cores", "profiles", "cpu_milli", "memory_mib", "pods", "labels"});
     workload_node_kind kind;
@@ -169,6 +175,7 @@ workload_node_kind read_workload_node_kind(const cursor& object, const hardware_
         const auto possible = dialects_of_mode(kind.mode);
         kind.dialect = possible[object.at("dialect").one_of(possible)];
     }
+    if (kind.mode == "mig" && !mig_dialect.empty()) kind.dialect = mig_dialect;
     if (object.has("ai_cores") && kind.dialect != "mindcluster") {
         object.fail_key(error_code::unsupported, "ai_cores", "mode mindcluster_310p");
     }

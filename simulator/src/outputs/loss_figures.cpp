@@ -1,5 +1,6 @@
 #include "vgpusim/outputs/loss_figures.hpp"
 
+#include <algorithm>
 #include <queue>
 #include <tuple>
 
@@ -9,6 +10,16 @@ namespace vgpusim {
 
 using vgpualloc::ticks;
 using vgputraces::device_parts;
+
+namespace {
+
+std::int64_t device_count(const simulation_input& input) {
+    std::int64_t devices = 0;
+    for (const auto& node : input.nodes.nodes) devices += static_cast<std::int64_t>(node.devices.size());
+    return devices;
+}
+
+} // namespace
 
 double accepted_pods::ratio() const noexcept {
     return arrived > 0 ? static_cast<double>(accepted) / static_cast<double>(arrived) : 1.0;
@@ -21,6 +32,9 @@ double loss_figures::memory_ratio() const noexcept {
 loss_counter::loss_counter(const simulation_input& input) : input_{&input} {
     VGA_ASSERT(input.measured.has_value(), "what is measured of a workload is known");
     figures_.of_classes.resize(input.measured->classes.size());
+    const bool all_stay =
+        std::ranges::none_of(input.pods, [](const arriving_pod& pod) { return pod.duration.has_value(); });
+    if (all_stay) figures_.filled_of = device_count(input) * device_parts::whole;
 }
 
 void loss_counter::count(std::size_t pod, bool is_accepted) {
@@ -54,9 +68,8 @@ loss_figures pool_figures_of(const simulation_input& input) {
         return std::tie(a.time, a.request) > std::tie(b.time, b.request);
     };
     std::priority_queue<departure, std::vector<departure>, decltype(is_later)> departures{is_later};
-    std::int64_t devices = 0;
-    for (const auto& node : input.nodes.nodes) devices += static_cast<std::int64_t>(node.devices.size());
-    device_parts left = device_parts{.memory = device_parts::whole, .compute = device_parts::whole}.times(devices);
+    const device_parts one{.memory = device_parts::whole, .compute = device_parts::whole};
+    device_parts left = one.times(device_count(input));
     loss_counter counter{input};
     for (std::size_t i = 0; i < input.pods.size(); ++i) {
         const arriving_pod& pod = input.pods[i];

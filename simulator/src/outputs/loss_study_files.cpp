@@ -36,6 +36,9 @@ std::vector<loss_values> measures_of(std::span<const loss_run> runs) {
         values[1].by_seed.push_back(run.figures.memory_ratio());
         values[2].by_seed.push_back(run.started > 0 ? static_cast<double>(run.moved) / static_cast<double>(run.started)
                                                     : 0.0);
+        if (run.figures.filled_of == 0) continue;
+        values[3].by_seed.push_back(static_cast<double>(run.figures.accepted.memory) /
+                                    static_cast<double>(run.figures.filled_of));
     }
     return values;
 }
@@ -63,7 +66,8 @@ std::size_t best_baseline(const loss_study& study, const loss_cell& cell, std::s
 
 void add_differences(const loss_study& study, loss_cell& cell) {
     if (study.seeds.count() < 2) return;
-    for (std::size_t measure = 0; measure < compared_loss_measures; ++measure) {
+    for (std::size_t measure = 0; measure < std::size(loss_measures); ++measure) {
+        if (measure == moved_measure || cell.policies.front()[measure].by_seed.empty()) continue;
         const auto add = [&](std::size_t policy, std::size_t against, bool is_best) {
             if (policy == against) return;
             cell.differences.push_back({.policy = policy,
@@ -102,7 +106,8 @@ document json_of_policy(const loss_study& study, const loss_results& results, st
     const auto runs = seeds_of(study, results, number, policy);
     document entry = document::map({{"policy", study.policies[policy].name}});
     for (std::size_t measure = 0; measure < std::size(loss_measures); ++measure) {
-        entry[std::string{loss_measures[measure]}] = json_of(cell.policies[policy][measure]);
+        const loss_values& values = cell.policies[policy][measure];
+        if (!values.by_seed.empty()) entry[std::string{loss_measures[measure]}] = json_of(values);
     }
     document classes = document::map();
     for (const auto& [name, values] : classes_of(runs)) classes[name] = values.mean();
@@ -129,6 +134,7 @@ document json_of_config(const loss_study& study) {
     }
     config["seeds"] = study.seeds.text();
     if (study.arrivals) config["arrivals"] = *study.arrivals;
+    if (study.node_total) config["node_total"] = *study.node_total;
     if (study.against) config["against"] = study.policies[*study.against].name;
     document baselines = document::list();
     for (const std::size_t policy : study.baselines) baselines.push_back(study.policies[policy].name);
@@ -141,6 +147,7 @@ document json_of_policies(const loss_study& study) {
     for (const studied_policy& policy : study.policies) {
         policies.push_back(document::map(
             {{"name", policy.name}, {"policy", policy.policy}, {"set", document::map_of(policy.settings)}}));
+        if (!policy.mig_dialect.empty()) policies.items.back()["mig_dialect"] = policy.mig_dialect;
     }
     return policies;
 }
@@ -178,7 +185,8 @@ std::string loss_study_csv(const loss_study& study, const loss_results& results)
                 fmt::format_to(std::back_inserter(out), ",{}\n", values.by_seed.size());
             };
             for (std::size_t measure = 0; measure < std::size(loss_measures); ++measure) {
-                add(std::string{loss_measures[measure]}, cell.policies[policy][measure]);
+                const loss_values& values = cell.policies[policy][measure];
+                if (!values.by_seed.empty()) add(std::string{loss_measures[measure]}, values);
             }
             for (const auto& [name, values] : classes_of(seeds_of(study, results, number, policy))) {
                 add("accepted_ratio:" + name, values);

@@ -325,12 +325,14 @@ expected<studied_policy> read_policy(const std::string& path, const vgpuformats:
     if (!value.is_map()) return fail(value, "study.policies", "a name, or an object of name, policy and set");
     studied_policy result;
     for (const auto& [key, setting] : value.members) {
-        const bool is_text = key == "name" || key == "policy";
+        const bool is_text = key == "name" || key == "policy" || key == "mig_dialect";
         if (is_text && !setting.is_text()) return fail(setting, "study.policies", "a text");
         if (key == "name") {
             result.name = setting.text;
         } else if (key == "policy") {
             result.policy = setting.text;
+        } else if (key == "mig_dialect") {
+            result.mig_dialect = setting.text;
         } else if (key == "set" && setting.is_map()) {
             for (const auto& [name, text] : setting.members) {
                 run_config taken;
@@ -338,7 +340,7 @@ expected<studied_policy> read_policy(const std::string& path, const vgpuformats:
                 result.settings.emplace_back(name, find_key(name)->get(taken));
             }
         } else {
-            return fail(setting, "study.policies", "the keys name and policy, texts, and set, an object");
+            return fail(setting, "study.policies", "the keys name, policy and mig_dialect, texts, and set, an object");
         }
     }
     if (result.policy.empty()) return fail(value, "study.policies", "an object with a policy");
@@ -395,16 +397,16 @@ expected<void> take_study(scenario& read, const std::string& path, const vgpufor
             auto loads = read_loads(path, setting);
             if (!loads) return unexpected(std::move(loads).error());
             study.loads = *std::move(loads);
-        } else if (key == "arrivals") {
-            const auto arrivals = parse_arrivals(setting.text);
-            if (!arrivals) return fail(setting, "study.arrivals", vgpuformats::print_json(setting), arrivals_expected);
-            study.arrivals = *arrivals;
+        } else if (key == "arrivals" || key == "node_total") {
+            const auto number = parse_arrivals(setting.text);
+            if (!number) return unexpected(not_as_expected(path, "study." + key, setting, arrivals_expected));
+            (key == "arrivals" ? study.arrivals : study.node_total) = *number;
         } else if (key == "against") {
             if (!setting.is_text()) return unexpected(not_as_expected(path, "study.against", setting, "a name"));
             study.against = setting.text;
         } else {
             return fail(setting, "study", key,
-                        "one of the keys policies, pods, seeds, loads, arrivals, against, baselines");
+                        "one of the keys policies, pods, seeds, loads, arrivals, node_total, against, baselines");
         }
     }
     return {};

@@ -55,10 +55,12 @@ expected<void> check_only_of_models(const study_lists& lists) {
     };
     if (!lists.loads.empty()) return refuse("loads", "");
     if (lists.arrivals) return refuse("arrivals", std::to_string(*lists.arrivals));
+    if (lists.node_total) return refuse("node_total", std::to_string(*lists.node_total));
     if (!lists.against.empty()) return refuse("against", lists.against);
     if (!lists.baselines.empty()) return refuse("baselines", lists.baselines.front());
     for (const studied_policy& entry : lists.policies) {
-        if (!entry.settings.empty() || entry.name != entry.policy) return refuse("policies", entry.name);
+        if (entry != studied_policy{.name = entry.policy, .policy = entry.policy})
+            return refuse("policies", entry.name);
     }
     return {};
 }

@@ -75,7 +75,8 @@ expected<loss_study> check_loss_study(const run_config& run, const study_lists& 
                      .models = lists.pods,
                      .loads = lists.loads.empty() ? std::vector{0.0} : lists.loads,
                      .seeds = lists.seeds,
-                     .arrivals = lists.arrivals};
+                     .arrivals = lists.arrivals,
+                     .node_total = lists.node_total};
     if (auto checked = check_run_count(study.runs(), study.seeds); !checked)
         return unexpected(std::move(checked).error());
     if (!lists.against.empty()) {
@@ -132,6 +133,7 @@ std::vector<std::size_t> workload_of_policies(const loss_study& study) {
         std::erase_if(settings, [&](const auto& setting) {
             return std::ranges::find(of_decisions, setting.first) != of_decisions.end();
         });
+        settings.emplace_back("mig_dialect", policy.mig_dialect);
         const auto same = std::ranges::find(made_of, settings);
         first.push_back(static_cast<std::size_t>(same - made_of.begin()));
         made_of.push_back(std::move(settings));
@@ -192,7 +194,11 @@ expected<loss_results> run_loss_study(const loss_study& study, std::size_t jobs,
                                      .seed = study.seeds.at(seed)};
             const run_config config = config_of(study, where, study.policies[policy]);
             shared_input& shared = *inputs[piece - policy + made_like[policy]];
-            const auto& workload = shared.get([&] { return load_model(config, study.arrivals); });
+            const auto& workload = shared.get([&] {
+                return load_model(config, {.arrivals = study.arrivals,
+                                           .nodes = study.node_total,
+                                           .mig_dialect = study.policies[policy].mig_dialect});
+            });
             if (!workload) return unexpected(workload.error());
             if (seed == 0) files[cell * policies + policy] = workload->files;
             auto run = run_once_lossy(config, study.policies[policy], *workload);

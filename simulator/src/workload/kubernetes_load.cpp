@@ -155,17 +155,18 @@ struct workload_of_model {
 };
 
 expected<workload_of_model> make_of_model(const run_config& config, const vgpualloc::hardware_catalog& catalog,
-                                          vgpualloc::dialect_set dialects, std::optional<std::int64_t> arrivals,
+                                          vgpualloc::dialect_set dialects, const model_changes& changes,
                                           std::vector<input_file>& records) {
     const auto text = read_recorded(config.pods, &records);
     if (!text) return unexpected(text.error());
     auto drawn = vgputraces::draw_workload(
         text->text, text->name,
         {.seed = static_cast<std::uint64_t>(config.seed),
-         .nodes = std::nullopt,
-         .pods = arrivals,
+         .nodes = changes.nodes,
+         .pods = changes.arrivals,
          .load = std::nullopt,
-         .offered_load = config.offered_load > 0.0 ? std::optional{config.offered_load} : std::nullopt},
+         .offered_load = config.offered_load > 0.0 ? std::optional{config.offered_load} : std::nullopt,
+         .mig_dialect = changes.mig_dialect},
         catalog, dialects, vgputraces::profile_wish::by_name);
     if (!drawn) return unexpected(std::move(drawn).error());
     auto objects = kube::read_manifests(drawn->texts.nodes, text->name);
@@ -314,11 +315,11 @@ expected<loaded_input> load_kubernetes(const run_config& config) {
     return loaded;
 }
 
-expected<loaded_input> load_model(const run_config& config, std::optional<std::int64_t> arrivals) {
+expected<loaded_input> load_model(const run_config& config, const model_changes& changes) {
     loaded_input loaded;
     auto setting = load_setting(config, loaded.files);
     if (!setting) return unexpected(std::move(setting).error());
-    auto made = make_of_model(config, setting->catalog, setting->dialects, arrivals, loaded.files);
+    auto made = make_of_model(config, setting->catalog, setting->dialects, changes, loaded.files);
     if (!made) return unexpected(std::move(made).error());
     std::vector<std::int64_t> pods_of_class;
     for (const pod_class& known : made->workload.classes) pods_of_class.push_back(known.pods);
@@ -329,6 +330,6 @@ expected<loaded_input> load_model(const run_config& config, std::optional<std::i
     return loaded;
 }
 
-expected<loaded_input> load_model(const run_config& config) { return load_model(config, std::nullopt); }
+expected<loaded_input> load_model(const run_config& config) { return load_model(config, {}); }
 
 } // namespace vgpusim

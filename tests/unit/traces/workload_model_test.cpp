@@ -197,4 +197,63 @@ TEST(workload_model, an_error_names_line_and_path) {
     EXPECT_THAT(refusal_of_model("{\"format\": \"kubernetes\"}"), HasSubstr("m.json:1"));
 }
 
+const std::string wide_mig_node =
+    R"({"count": 100, "kind": "A100-40GB", "mode": "mig", "devices": 1, "cpu_milli": 1, "memory_mib": 1,
+        "profiles": ["1g.10gb", "2g.10gb", "7g.40gb"]})";
+const std::string named_profiles =
+    R"({"name": "a", "weight": 1, "mean_duration_s": 100, "request": {"profile": "2g.10gb"}},
+                                      {"name": "b", "weight": 3, "mean_duration_s": 100, "request": {"profile": "7g.40gb"}})";
+
+vgpualloc::expected<vgputraces::drawn_workload> drawn_by_name(const std::string& model,
+                                                              const vgputraces::generate_options& options = {}) {
+    return vgputraces::draw_workload(model, "m.json", options, vgpualloc::built_in_catalog(), vgpualloc::dialect_set{},
+                                     vgputraces::profile_wish::by_name);
+}
+
+TEST(workload_model, a_load_is_the_rate_at_which_devices_are_asked_for) {
+    const auto drawn =
+        drawn_by_name(model_of(wide_mig_node, named_profiles, 20'000, R"({"process": "poisson", "load": 0.5})"))
+            .value();
+    ASSERT_EQ(drawn.demands.size(), 2U);
+    EXPECT_EQ(drawn.demands[0].profile, "2g.10gb"); // by memory it would be 1g.10gb
+    EXPECT_EQ(drawn.demands[0].share.memory * 4, vgputraces::device_parts::whole);
+    EXPECT_EQ(drawn.demands[0].share.compute * 7, 2 * vgputraces::device_parts::whole);
+    // One row keeps (1/4 x 2/7 + 3/4) of a GPU busy for 100 s, by compute, which is more than by memory.
+    const double interval_s = (0.25 * 2 / 7 + 0.75) * 100 / (0.5 * 100);
+    const double span_s = static_cast<double>(drawn.arrivals.rows.back().arrival.count()) / 1e6;
+    EXPECT_NEAR(span_s / 20'000 / interval_s, 1.0, 0.03);
+}
+
+TEST(workload_model, the_warm_up_comes_before_the_count) {
+    std::string model = model_of(wide_mig_node, named_profiles, 50, R"({"process": "poisson", "load": 1.0})");
+    model.replace(model.find(R"("count": 50)"), 11, R"("count": 50, "warm_up_lifetimes": 3)");
+    const auto drawn = drawn_by_name(model).value();
+    ASSERT_EQ(drawn.arrivals.rows.size(), drawn.warm_up_rows + 50);
+    EXPECT_LT(drawn.arrivals.rows[drawn.warm_up_rows - 1].arrival.count(), 300'000'000);
+    EXPECT_GE(drawn.arrivals.rows[drawn.warm_up_rows].arrival.count(), 300'000'000);
+    EXPECT_NEAR(static_cast<double>(drawn.warm_up_rows), 365, 80);
+}
+
+TEST(workload_model, a_load_of_pods_ends_where_the_memory_is_asked_for) {
+    std::string model = model_of(wide_mig_node, named_profiles, 50);
+    model.replace(model.find(R"("count": 50)"), 11, R"("load": 1.3)");
+    const auto drawn = drawn_by_name(model).value();
+    std::int64_t memory = 0;
+    for (const auto& row : drawn.arrivals.rows) memory += drawn.demands[row.pod_class].share.memory;
+    EXPECT_GE(memory, 130 * vgputraces::device_parts::whole);
+    EXPECT_LT(memory, 131 * vgputraces::device_parts::whole);
+}
+
+TEST(workload_model, loads_that_make_no_sense_are_refused) {
+    const std::string stays = R"({"name": "a", "weight": 1, "request": {"profile": "7g.40gb"}})";
+    EXPECT_THAT(refusal_of_model(model_of(wide_mig_node, stays, 5, R"({"process": "poisson", "load": 1.0})")),
+                HasSubstr("durations of all classes"));
+    vgputraces::generate_options loaded;
+    loaded.offered_load = 1.0;
+    EXPECT_THAT(refusal_of_model(model_of(wide_mig_node, stays), loaded), HasSubstr("poisson"));
+    EXPECT_THAT(
+        refusal_of_model(model_of(wide_mig_node, R"({"name": "a", "weight": 1, "request": {"profile": "3g.20gb"}})")),
+        HasSubstr("1g.10gb, 2g.10gb, 7g.40gb"));
+}
+
 } // namespace

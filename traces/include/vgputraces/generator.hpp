@@ -101,6 +101,8 @@ struct generate_options {
     std::optional<double> load;
     /// Sets the arrival interval so that arrival rate × duration × GPUs asked for is this multiple of all GPUs.
     std::optional<double> offered_load{};
+    /// Of models of the general workload: the dialect in which GPUs of mode mig register, in place of the model's.
+    std::string mig_dialect{};
 };
 
 struct generated_trace {

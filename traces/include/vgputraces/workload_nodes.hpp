@@ -19,7 +19,8 @@ namespace vgputraces {
 struct workload_node_kind {
     std::int64_t share = 0; ///< number of nodes, or weight
     std::string prefix;     ///< of the names; empty: the model's
-    std::string mode;       ///< empty on nodes without devices
+    std::string kind;       ///< as the model says it; empty on nodes without devices
+    std::string mode;       ///< likewise
     std::string dialect;    ///< empty likewise
     std::int64_t devices = 0;
     bool pairs = false; ///< devices 2k and 2k+1 are of one module
@@ -34,9 +35,11 @@ struct workload_node_kind {
 /// what is no mode.
 [[nodiscard]] std::vector<std::string_view> dialects_of_mode(std::string_view mode);
 
-/// Reads one entry of nodes.kinds but for its share. What it says is checked against the catalog.
+/// Reads one entry of nodes.kinds but for its share. What it says is checked against the catalog. `mig_dialect`, one of
+/// dialects_of_mode("mig"), is taken in place of the dialect of devices of that mode; empty: theirs.
 [[nodiscard]] workload_node_kind read_workload_node_kind(const vgpuformats::cursor& object,
-                                                         const vgpualloc::hardware_catalog& catalog);
+                                                         const vgpualloc::hardware_catalog& catalog,
+                                                         const std::string& mig_dialect = {});
 
 /// The objects of a node of that kind: a Node, and a ConfigMap where the dialect has one.
 [[nodiscard]] std::vector<vgpuformats::document> node_objects(const workload_node_kind& kind, const std::string& name,

@@ -25,6 +25,7 @@ struct loss_figures {
     accepted_pods pods;
     vgputraces::device_parts arrived;        ///< asked for by all
     vgputraces::device_parts accepted;       ///< asked for by those that were placed
+    std::int64_t filled_of = 0;              ///< the memory of all devices, where no pod leaves; else 0
     std::vector<accepted_pods> of_classes{}; ///< by position in measured_arrivals::classes
 
     /// Memory accepted of the memory asked for, in devices: of MIG the memory slices. 1 where none was asked for.

@@ -14,9 +14,11 @@ namespace vgpusim {
 
 inline constexpr std::string_view loss_table_header = "model,load,policy,measure,mean,half_95,sd,n\n";
 
-/// What is compared, all of it shares from 0 to 1. moved_ratio is how many moves there were for each pod that started.
-inline constexpr std::string_view loss_measures[] = {"accepted_ratio", "accepted_memory_ratio", "moved_ratio"};
-inline constexpr std::size_t compared_loss_measures = 2; ///< the first ones, in which more is better
+/// What is compared, all of it shares from 0 to 1. moved_ratio is how many moves there were for each pod that started;
+/// filled_memory_ratio, where no pod leaves, how much of the devices' memory is given out at the end.
+inline constexpr std::string_view loss_measures[] = {"accepted_ratio", "accepted_memory_ratio", "moved_ratio",
+                                                     "filled_memory_ratio"};
+inline constexpr std::size_t moved_measure = 2; ///< of which less is better; it is not compared
 
 /// A measure of a policy in a cell, by seed.
 struct loss_values {
@@ -41,7 +43,7 @@ struct loss_difference {
 struct loss_cell {
     std::size_t model = 0;
     std::size_t load = 0;
-    std::vector<std::vector<loss_values>> policies{}; ///< by policy, then measure
+    std::vector<std::vector<loss_values>> policies{}; ///< by policy, then measure; one that is not there is empty
     std::vector<loss_difference> differences{};       ///< with two seeds or more
 };
 

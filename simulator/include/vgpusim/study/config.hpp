@@ -57,6 +57,7 @@ struct studied_policy {
     std::string name;                                            ///< in tables
     std::string policy;                                          ///< as run takes it
     std::vector<std::pair<std::string, std::string>> settings{}; ///< keys and values, which set_key takes
+    std::string mig_dialect{};                                   ///< of workload models: model_changes::mig_dialect
 
     bool operator==(const studied_policy&) const = default;
 };
@@ -67,10 +68,11 @@ struct study_lists {
     std::vector<std::string> pods; ///< paths of pod lists, or of workload models
     seed_range seeds{};
     // Of workload models alone.
-    std::vector<double> loads{};            ///< offered; empty: as the models say
-    std::optional<std::int64_t> arrivals{}; ///< to measure in every run; none: as the models say
-    std::string against{};                  ///< name of the policy that the others are held against; empty: none
-    std::vector<std::string> baselines{};   ///< names of those of which the best of each cell is found
+    std::vector<double> loads{};              ///< offered; empty: as the models say
+    std::optional<std::int64_t> arrivals{};   ///< to measure in every run; none: as the models say
+    std::optional<std::int64_t> node_total{}; ///< nodes of every model; none: as the models say
+    std::string against{};                    ///< name of the policy that the others are held against; empty: none
+    std::vector<std::string> baselines{};     ///< names of those of which the best of each cell is found
 };
 
 /// A study: one run, and what is different in the run that it is held against, or in the runs that it stands for.

@@ -27,6 +27,7 @@ struct loss_study {
     std::vector<double> loads;            ///< 0: as the model says
     seed_range seeds;
     std::optional<std::int64_t> arrivals{};
+    std::optional<std::int64_t> node_total{};
     std::optional<std::size_t> against{}; ///< position in policies
     std::vector<std::size_t> baselines{}; ///< positions in policies
 

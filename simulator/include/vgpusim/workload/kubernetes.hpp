@@ -48,11 +48,17 @@ make_empty_cluster(const std::vector<vgpualloc::kube::manifest>& objects, const 
 /// The format of workload models (docs/trace-model.md), made in the process.
 inline constexpr std::string_view model_format = "model";
 
+/// What is taken in place of what a model says.
+struct model_changes {
+    std::optional<std::int64_t> arrivals{}; ///< to measure
+    std::optional<std::int64_t> nodes{};    ///< of all kinds together
+    std::string mig_dialect{};              ///< in which GPUs of mode mig register; empty: the model's
+};
+
 /// Makes the workload of the model that `pods` names, with the seed of the configuration and its offered load, if it
-/// has one; MIG profiles are asked for by name. `arrivals`: to measure, in place of what the model says. Errors: those
-/// of the model and of the other files; unsupported for keys that this format has no use for.
-[[nodiscard]] vgpualloc::expected<loaded_input> load_model(const run_config& config,
-                                                           std::optional<std::int64_t> arrivals);
+/// has one; MIG profiles are asked for by name. Errors: those of the model and of the other files; unsupported for keys
+/// that this format has no use for.
+[[nodiscard]] vgpualloc::expected<loaded_input> load_model(const run_config& config, const model_changes& changes);
 [[nodiscard]] vgpualloc::expected<loaded_input> load_model(const run_config& config);
 
 } // namespace vgpusim

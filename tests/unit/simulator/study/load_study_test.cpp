@@ -54,8 +54,15 @@ TEST(load_study, refuses_what_does_not_go_together) {
     changed.sample_interval_s = 5;
     EXPECT_EQ(check_study(changed, lists).error().field, "sample_interval_s");
     EXPECT_EQ(check_study({}, lists).error().field, "nodes");
-    EXPECT_EQ(check_study(config(), {.policies = {"fgd", "fgd"}, .pods = {"one.csv"}}).error().field, "--policy");
-    EXPECT_EQ(check_study(config(), {.policies = {"fgd"}, .pods = {}}).error().field, "--pods");
+    auto of_models = lists;
+    of_models.loads = {1.0};
+    EXPECT_EQ(check_study(config(), of_models).error().field, "loads");
+    of_models = lists;
+    of_models.policies.front().settings = {{"discipline", "fifo"}};
+    EXPECT_EQ(check_study(config(), of_models).error().field, "policies");
+    EXPECT_EQ(check_study(config(), {.policies = {{"fgd", "fgd"}, {"fgd", "fgd"}}, .pods = {"one.csv"}}).error().field,
+              "--policy");
+    EXPECT_EQ(check_study(config(), {.policies = {{"fgd", "fgd"}}, .pods = {}}).error().field, "--pods");
 }
 
 } // namespace

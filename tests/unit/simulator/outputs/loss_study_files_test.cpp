@@ -1,0 +1,110 @@
+#include "vgpusim/outputs/loss_study_files.hpp"
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "vgpuformats/json.hpp"
+
+namespace {
+
+using testing::HasSubstr;
+using vgputraces::device_parts;
+
+/// A run of which so many of 100 pods were placed, the half of class a.
+vgpusim::loss_run loss_run_of(std::int64_t accepted) {
+    return {.figures = {.pods = {.arrived = 100, .accepted = accepted},
+                        .arrived = {.memory = 1000, .compute = 0},
+                        .accepted = {.memory = 5 * accepted, .compute = 0},
+                        .of_classes = {{.arrived = 100, .accepted = accepted}, {}}},
+            .classes = {"a", "b"},
+            .started = 200,
+            .moved = 2};
+}
+
+/// Three policies, of which the first two are baselines, at one load with three seeds.
+vgpusim::loss_study three_policies_study() {
+    return {
+        .run = {},
+        .policies = {{.name = "x", .policy = "fgd"}, {.name = "y", .policy = "spread"}, {.name = "z", .policy = "mcc"}},
+        .models = {"m.json"},
+        .loads = {1.0},
+        .seeds = {1, 3},
+        .against = 0,
+        .baselines = {0, 1}};
+}
+
+vgpusim::loss_results three_policies_results() {
+    vgpusim::loss_results all;
+    for (const std::int64_t accepted : {60, 62, 64, 70, 71, 72, 80, 84, 88}) all.runs.push_back(loss_run_of(accepted));
+    return all;
+}
+
+TEST(loss_study_files, a_row_has_mean_interval_deviation_and_number_of_seeds) {
+    const std::string table = loss_study_csv(three_policies_study(), three_policies_results());
+    // 4.302653 x 0.02 / sqrt(3)
+    EXPECT_THAT(table, testing::StartsWith("model,load,policy,measure,mean,half_95,sd,n\n"
+                                           "m.json,1,x,accepted_ratio,0.620000,0.049683,0.020000,3\n"
+                                           "m.json,1,x,accepted_memory_ratio,0.310000,0.024841,0.010000,3\n"
+                                           "m.json,1,x,moved_ratio,0.010000,0.000000,0.000000,3\n"
+                                           "m.json,1,x,accepted_ratio:a,0.620000,0.049683,0.020000,3\n"
+                                           "m.json,1,y,"));
+    EXPECT_THAT(table, testing::Not(HasSubstr(":b"))); // none of which came
+    EXPECT_THAT(table, testing::Not(HasSubstr("filled")));
+}
+
+TEST(loss_study_files, with_one_seed_there_is_no_interval) {
+    auto one = three_policies_study();
+    one.seeds = {1, 1};
+    vgpusim::loss_results single;
+    single.runs = {loss_run_of(60), loss_run_of(70), loss_run_of(80)};
+    EXPECT_THAT(loss_study_csv(one, single), HasSubstr("m.json,1,x,accepted_ratio,0.600000,,,1\n"));
+    EXPECT_TRUE(loss_cells_of(one, single).front().differences.empty());
+}
+
+TEST(loss_study_files, others_are_held_against_one_policy_and_the_best_baseline) {
+    const auto cells = loss_cells_of(three_policies_study(), three_policies_results());
+    ASSERT_EQ(cells.size(), 1U);
+    std::vector<std::string> found;
+    for (const auto& entry : cells.front().differences) {
+        if (entry.measure != 0) continue;
+        found.push_back(three_policies_study().policies[entry.policy].name + "-" +
+                        three_policies_study().policies[entry.against].name + (entry.is_best_baseline ? " best" : ""));
+        if (entry.policy != 2 || !entry.is_best_baseline) continue;
+        EXPECT_DOUBLE_EQ(entry.difference.mean, 0.13);
+        EXPECT_NEAR(entry.difference.low, 0.13 - 4.302653 * 0.03 / 1.7320508, 1e-7);
+    }
+    EXPECT_THAT(found, testing::ElementsAre("y-x", "z-x", "z-y best"));
+}
+
+TEST(loss_study_files, how_full_devices_are_is_said_where_nobody_leaves) {
+    auto full = three_policies_results();
+    for (auto& each : full.runs) each.figures.filled_of = 500;
+    EXPECT_THAT(loss_study_csv(three_policies_study(), full), HasSubstr("m.json,1,x,filled_memory_ratio,0.620000,"));
+    const auto cells = loss_cells_of(three_policies_study(), full);
+    const auto& last = cells.front().differences.back();
+    EXPECT_EQ(vgpusim::loss_measures[last.measure], "filled_memory_ratio");
+}
+
+TEST(loss_study_files, the_summary_has_the_value_of_every_seed) {
+    auto with_settings = three_policies_study();
+    with_settings.policies[2].settings = {{"discipline", "fifo"}};
+    with_settings.policies[2].mig_dialect = "volcano_vgpu";
+    const auto summary =
+        vgpuformats::parse_json(loss_study_json(with_settings, three_policies_results()), "study.json").value();
+    const auto& cell = summary.find("cells")->items.front();
+    const auto& last = cell.find("policies")->items[2];
+    EXPECT_EQ(last.find("accepted_ratio")->find("by_seed")->items.size(), 3U);
+    EXPECT_EQ(last.find("accepted_ratio")->find("by_seed")->items[1].text, "0.84");
+    EXPECT_EQ(cell.find("differences")->items.size(), 6U); // two measures
+    const auto& policy = summary.find("policies")->items[2];
+    EXPECT_EQ(policy.find("set")->find("discipline")->text, "fifo");
+    EXPECT_EQ(policy.find("mig_dialect")->text, "volcano_vgpu");
+    EXPECT_EQ(summary.find("config")->find("seeds")->text, "1..3");
+}
+
+} // namespace
