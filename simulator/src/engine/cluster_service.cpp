@@ -22,17 +22,34 @@ void cluster_service::apply(const cluster_event& change) {
         }
         break;
     }
-    const bool closed = here.stopped > 0 || here.draining > 0;
-    if (!change.device) {
-        const auto ordered = ledger_->set_schedulable(change.node, !closed);
-        VGA_ASSERT(ordered.has_value(), "a workload's events are of nodes that it has");
+    if (change.device) {
+        order(change.node, *change.device, here);
         return;
     }
-    const service_state service = here.stopped > 0    ? service_state::failed
-                                  : here.draining > 0 ? service_state::draining
-                                                      : service_state::in_service;
-    const auto ordered = ledger_->set_service(change.node, *change.device, service);
+    const auto ordered = ledger_->set_schedulable(change.node, here.stopped == 0 && here.draining == 0);
+    VGA_ASSERT(ordered.has_value(), "a workload's events are of nodes that it has");
+}
+
+void cluster_service::order(vgpualloc::node_index node, vgpualloc::device_index device, const reasons& why) {
+    const service_state service = why.stopped > 0    ? service_state::failed
+                                  : why.draining > 0 ? service_state::draining
+                                  : why.closed > 0   ? service_state::reconfiguring
+                                                     : service_state::in_service;
+    const auto ordered = ledger_->set_service(node, device, service);
     VGA_ASSERT(ordered.has_value(), "a workload's events are of devices that it has");
+}
+
+void cluster_service::close(vgpualloc::node_index node, vgpualloc::device_index device) {
+    reasons& here = reasons_[{node.value(), device.value()}];
+    ++here.closed;
+    order(node, device, here);
+}
+
+void cluster_service::reopen(vgpualloc::node_index node, vgpualloc::device_index device) {
+    reasons& here = reasons_[{node.value(), device.value()}];
+    VGA_ASSERT(here.closed > 0, "what is opened was closed");
+    --here.closed;
+    order(node, device, here);
 }
 
 } // namespace vgpusim

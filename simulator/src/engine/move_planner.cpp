@@ -13,10 +13,53 @@ namespace {
 
 using vgpualloc::plan::move_plan;
 
-class slot_planner final : public move_planner {
+/// Moves that may be made now.
+std::int64_t affordable(const room_wanted& wanted, std::int64_t moves_max) {
+    return std::min(moves_max, static_cast<std::int64_t>(wanted.tokens));
+}
+
+/// The pods that may move, ascending.
+std::vector<vgpualloc::plan::movable_pod> movable_pods(const room_wanted& wanted) {
+    std::vector<vgpualloc::plan::movable_pod> pods;
+    const vgpualloc::ledger& book = *wanted.book;
+    for (std::size_t node = 0; node < book.nodes().nodes.size(); ++node) {
+        for (const std::uint32_t slot : book.live_on(vgpualloc::node_index{node})) {
+            const vgpualloc::pod_id pod = book.bookings()[slot].pod;
+            if (const auto* const request = wanted.movable(pod)) pods.push_back({.pod = pod, .request = request});
+        }
+    }
+    std::ranges::sort(pods, {}, &vgpualloc::plan::movable_pod::pod);
+    return pods;
+}
+
+/// By plan/defragment.hpp.
+class room_planner : public move_planner {
+public:
+    explicit room_planner(std::int64_t moves_max) : moves_max_{moves_max} {}
+
+    [[nodiscard]] std::optional<move_plan> plan(const room_wanted& wanted) override {
+        auto room = vgpualloc::plan::find_room(*wanted.book, *wanted.request, movable_pods(wanted),
+                                               {.moves_max = affordable(wanted, moves_max_)});
+        if (!room || room->planned.moves.empty()) return std::nullopt;
+        return std::move(room->planned);
+    }
+    [[nodiscard]] std::optional<move_plan> tidy(const room_wanted& wanted) override {
+        auto found = vgpualloc::plan::consolidate(*wanted.book, movable_pods(wanted),
+                                                  vgpualloc::plan::emptied_unit::device,
+                                                  {.moves_max = affordable(wanted, moves_max_)});
+        if (found.planned.moves.empty()) return std::nullopt;
+        return std::move(found.planned);
+    }
+
+private:
+    std::int64_t moves_max_;
+};
+
+/// By plan/slot_repack.hpp.
+class slot_planner final : public room_planner {
 public:
     slot_planner(vgpualloc::slot_scarcity& prices, std::int64_t moves_max)
-        : repack_{prices, {.moves_max = moves_max}} {}
+        : room_planner{moves_max}, repack_{prices, {.moves_max = moves_max}} {}
 
     [[nodiscard]] std::optional<move_plan> plan(const room_wanted& wanted) override {
         return repack_.find(
@@ -25,25 +68,6 @@ public:
 
 private:
     vgpualloc::plan::slot_repack repack_;
-};
-
-class room_planner final : public move_planner {
-public:
-    explicit room_planner(std::int64_t moves_max) : moves_max_{moves_max} {}
-
-    [[nodiscard]] std::optional<move_plan> plan(const room_wanted& wanted) override {
-        std::vector<vgpualloc::plan::movable_pod> movable;
-        for (const vgpualloc::pod_id pod : wanted.book->live_pods()) {
-            if (const auto* const request = wanted.movable(pod)) movable.push_back({.pod = pod, .request = request});
-        }
-        const auto moves = std::min(moves_max_, static_cast<std::int64_t>(wanted.tokens));
-        auto room = vgpualloc::plan::find_room(*wanted.book, *wanted.request, movable, {.moves_max = moves});
-        if (!room || room->planned.moves.empty()) return std::nullopt;
-        return std::move(room->planned);
-    }
-
-private:
-    std::int64_t moves_max_;
 };
 
 } // namespace

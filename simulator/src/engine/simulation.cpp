@@ -382,6 +382,7 @@ rejection_code simulation::why_never(std::uint32_t job) {
 // ---- the loop
 
 bool simulation::is_stale(const event& happening) const noexcept {
+    if (happening.what == event_class::moved) return is_stale_move(happening);
     if (happening.what == event_class::crash) return !ledger_->is_live(pod_id{input_->crashes[happening.subject].pod});
     return happening.what == event_class::finish && (!ledger_->is_live(pod_id{happening.subject}) ||
                                                      result_.times[happening.subject].round() != happening.round);
@@ -395,8 +396,13 @@ void simulation::handle(const event& happening) {
     // A sample is no part of the run: the last one may come long after everything has ended.
     if (happening.what == event_class::sample) {
         add_sample(happening.time);
-        const bool more = !queue_.empty() || arrivals_ < input_->pods.size();
-        if (more) queue_.push(happening.time + options_.sample_interval, event_class::sample, 0);
+        repeat(event_class::sample, happening.time + options_.sample_interval);
+        return;
+    }
+    if (happening.what == event_class::tidy) {
+        if (!repeat(event_class::tidy, happening.time + options_.moves.interval)) return;
+        hold(happening.time);
+        tidy_due_ = pass_due_ = true; // after the pass of this instant
         return;
     }
     if (is_stale(happening)) return;
@@ -404,7 +410,7 @@ void simulation::handle(const event& happening) {
     if (happening.what == event_class::finish) {
         finish(happening.subject);
     } else if (happening.what == event_class::moved) {
-        end_move(happening.subject, happening.round);
+        end_move(happening.subject);
     } else if (happening.what == event_class::node_added) {
         change_cluster({.time = now_, .what = cluster_change::resumes, .node = node_index{happening.subject}});
     } else if (happening.what == event_class::crash) {
@@ -433,6 +439,7 @@ bool simulation::step() {
             start_late_members();
             capacity_freed_ = false;
             discipline_->pass(*this);
+            if (std::exchange(tidy_due_, false)) tidy();
             return true;
         }
     }
@@ -444,18 +451,6 @@ bool simulation::step() {
         return false;
     handle(queue_.pop());
     return true;
-}
-
-/// What can be said of pods only when all is over.
-void simulation::count_outcomes() {
-    for (pod_outcome& outcome : result_.pods) {
-        if (outcome.booking == no_booking && outcome.reason == rejection_code::none) {
-            outcome.reason = rejection_code::still_queued;
-        }
-    }
-    for (std::size_t pod = 0; pod < result_.times.size(); ++pod) {
-        if (result_.times[pod].failed) ++result_.disturbed.pods_lost;
-    }
 }
 
 simulation_result simulation::run(const progress& tell) {
@@ -473,7 +468,14 @@ simulation_result simulation::run(const progress& tell) {
     push_all(input_->crashes, event_class::crash);
     result_.peak = {.state = state_at(first_arrival), .events = ledger_->next_event()};
     const bool sampled = options_.sample_interval > ticks{0};
-    if (sampled && !input_->pods.empty()) queue_.push(first_arrival, event_class::sample, 0);
+    if (sampled && !input_->pods.empty()) {
+        queue_.push(first_arrival, event_class::sample, 0);
+        ++repeating_;
+    }
+    if (options_.moves.planner != nullptr && options_.moves.interval > ticks{0} && !input_->pods.empty()) {
+        queue_.push(first_arrival + options_.moves.interval, event_class::tidy, 0);
+        ++repeating_;
+    }
     std::uint64_t handled = 0;
     while (step()) {
         result_.clock.note(ledger_->next_event(), now_);

@@ -12,15 +12,15 @@ using vgpualloc::ticks;
 
 /// The pod's booking ends, for whatever reason.
 void simulation::end_pod(std::uint32_t pod) {
-    const vgpualloc::placement where = ledger_->booking_of(pod_id{pod}).where;
+    const node_index where = ledger_->booking_of(pod_id{pod}).where.node;
     if (!result_.times.empty() && now_ >= result_.times[pod].begun) result_.times[pod].has_run = true;
     discipline_->on_end(pod, *this);
     if (options_.decides != nullptr) options_.decides->release(pod);
     ledger_->release(pod_id{pod});
     served_milli_ -= input_->requested[input_->pods[pod].request].count();
     --running_;
-    update_node(where.node);
-    if (!active_plans_.empty()) end_in_plans(pod, where);
+    update_node(where);
+    if (!active_plans_.empty()) end_in_plans(pod);
     capacity_freed_ = true;
     pass_due_ = true;
     if (members_live_.empty()) return;
@@ -67,7 +67,8 @@ void simulation::preempt(std::uint32_t job) {
 }
 
 /// Stops the jobs of pods that have failed.
-void simulation::stop_pods(std::span<const std::uint32_t> pods) {
+void simulation::stop_pods(std::vector<std::uint32_t> pods) {
+    drop_plans_of_copies(pods);
     result_.disturbed.pods_stopped += std::ssize(pods);
     std::vector<std::uint32_t> jobs;
     for (const std::uint32_t pod : pods) {
@@ -81,7 +82,7 @@ void simulation::stop_pods(std::span<const std::uint32_t> pods) {
 }
 
 void simulation::change_cluster(const cluster_event& change) {
-    drop_all_plans();
+    drop_plans_on(change.node);
     if (change.what == cluster_change::stops) stop_pods(running_on(*ledger_, change.node, change.device));
     service_.apply(change);
     update_node(change.node);
@@ -89,6 +90,18 @@ void simulation::change_cluster(const cluster_event& change) {
     pass_due_ = true;
     discipline_->on_cluster_change(*this);
     record();
+}
+
+/// What can be said of pods only when all is over.
+void simulation::count_outcomes() {
+    for (pod_outcome& outcome : result_.pods) {
+        if (outcome.booking == no_booking && outcome.reason == vgpualloc::rejection_code::none) {
+            outcome.reason = vgpualloc::rejection_code::still_queued;
+        }
+    }
+    for (std::size_t pod = 0; pod < result_.times.size(); ++pod) {
+        if (result_.times[pod].failed) ++result_.disturbed.pods_lost;
+    }
 }
 
 } // namespace vgpusim

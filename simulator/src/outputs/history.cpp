@@ -182,7 +182,7 @@ private:
             std::holds_alternative<vgpualloc::vir_template>(part)) {
             return label(kind.spec().mode->describe(kind.spec(), part).name);
         }
-        if (pod.at() >= input_.pods.size()) return label("layout change");
+        if (pod.at() >= input_.pods.size()) return label("copy of a pod that moves");
         const std::uint32_t request = input_.pods[pod.at()].request;
         const auto [known, is_new] = label_of_request_.try_emplace(request, 0);
         if (is_new) known->second = label(request_label(input_, request));

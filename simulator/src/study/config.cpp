@@ -108,7 +108,9 @@ expected<void> set_after_failure(run_config& config, std::string_view key, std::
 }
 
 expected<void> set_defragment(run_config& config, std::string_view key, std::string_view value) {
-    if (value != "never" && value != "on_loss") return unexpected(bad_value(key, value, "never or on_loss"));
+    if (value != "never" && value != "on_loss" && value != "periodic") {
+        return unexpected(bad_value(key, value, "never, on_loss or periodic"));
+    }
     config.defragment = std::string{value};
     return {};
 }
@@ -120,6 +122,16 @@ expected<void> set_moves_max(run_config& config, std::string_view key, std::stri
         return unexpected(bad_value(key, value, "a whole number of moves from 1 to 16"));
     }
     config.defragment_moves_max = parsed;
+    return {};
+}
+
+expected<void> set_interval(run_config& config, std::string_view key, std::string_view value) {
+    std::int64_t parsed = 0;
+    constexpr std::int64_t seconds_max = 1'000'000'000;
+    if (!parse_whole(value, parsed) || parsed < 1 || parsed > seconds_max) {
+        return unexpected(bad_value(key, value, "whole seconds from 1 to 1000000000"));
+    }
+    config.defragment_every_s = parsed;
     return {};
 }
 
@@ -188,6 +200,9 @@ const std::array config_keys{
                .set = set_seconds<&run_config::layout_change_s>,
                .get = [](const run_config& c) { return std::to_string(c.layout_change_s); }},
     config_key{.name = "defragment", .set = set_defragment, .get = [](const run_config& c) { return c.defragment; }},
+    config_key{.name = "defragment_every_s",
+               .set = set_interval,
+               .get = [](const run_config& c) { return std::to_string(c.defragment_every_s); }},
     config_key{.name = "defragment_moves_max",
                .set = set_moves_max,
                .get = [](const run_config& c) { return std::to_string(c.defragment_moves_max); }},

@@ -114,7 +114,7 @@ run_config config_of(const loss_study& study, const cell_of_seed& cell, const st
 /// For every policy the first of the policies whose workloads are made of the same. What is not known to concern the
 /// decisions alone may concern the workload.
 std::vector<std::size_t> workload_of_policies(const loss_study& study) {
-    constexpr std::array<std::string_view, 7> of_decisions{"policy",
+    constexpr std::array<std::string_view, 13> of_decisions{"policy",
                                                            "device_policy",
                                                            "discipline",
                                                            "after_failure",
@@ -122,6 +122,7 @@ std::vector<std::size_t> workload_of_policies(const loss_study& study) {
                                                            "sample_interval_s",
                                                            "out",
                                                            "defragment",
+                                                           "defragment_every_s",
                                                            "defragment_moves_max",
                                                            "defragment_share",
                                                            "move_downtime_s",
@@ -153,7 +154,7 @@ expected<loss_run> run_once_lossy(const run_config& config, const studied_policy
     if (!record) return unexpected(record.error());
     run.figures = loss_figures_of(record->result, workload.input);
     run.started = record->result.placed;
-    run.moved = record->result.disturbed.migrations;
+    run.moved = record->result.disturbed.migrations + record->result.moves.done;
     return run;
 }
 

@@ -281,7 +281,7 @@ expected<run_record> replay(const run_config& config, const loaded_input& loaded
     std::unique_ptr<placer> decides;
     if (is_volcano) decides = std::make_unique<volcano_placer>(loaded.input, *record.ledger);
     std::unique_ptr<move_planner> mover;
-    if (config.defragment == "on_loss") {
+    if (config.defragment != "never") {
         if (const auto checked = check_moves(config, **entry); !checked) return unexpected(checked.error());
         mover = planner_for(**node_policy, config.defragment_moves_max);
     }
@@ -297,6 +297,9 @@ expected<run_record> replay(const run_config& config, const loaded_input& loaded
                     .power = power,
                     .decides = decides.get(),
                     .moves = {.planner = mover.get(),
+                              .interval = config.defragment == "periodic"
+                                              ? config.defragment_every_s * vgpualloc::ticks_per_second
+                                              : ticks{0},
                               .per_accepted = config.defragment_share,
                               .downtime = config.move_downtime_s * vgpualloc::ticks_per_second,
                               .copy_per_gib = config.move_copy_s_per_gib * vgpualloc::ticks_per_second}}};

@@ -20,6 +20,10 @@ public:
 
     /// Carries out the event. What runs there stays booked.
     void apply(const cluster_event& change);
+    /// The device takes nothing new while pods are moved for one that is to go there. May be closed by several.
+    void close(vgpualloc::node_index node, vgpualloc::device_index device);
+    /// Takes one close() back.
+    void reopen(vgpualloc::node_index node, vgpualloc::device_index device);
     /// Whether the node itself has failed or is away.
     [[nodiscard]] bool is_stopped(vgpualloc::node_index node) const {
         const auto known = reasons_.find({node.value(), no_device});
@@ -31,8 +35,11 @@ private:
     struct reasons {
         std::int32_t stopped = 0;
         std::int32_t draining = 0;
+        std::int32_t closed = 0; ///< of a device
     };
     using place = std::pair<std::uint32_t, std::uint32_t>; ///< node and device; no_device: the node itself
+
+    void order(vgpualloc::node_index node, vgpualloc::device_index device, const reasons& why);
 
     static constexpr std::uint32_t no_device = ~std::uint32_t{0};
 

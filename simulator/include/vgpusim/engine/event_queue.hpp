@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -12,7 +13,7 @@ namespace vgpusim {
 
 /// What happens, in the order in which events of one instant are handled: what frees capacity comes before what asks
 /// for it, and a sample sees the instant when it is over. Arrivals are not queued: they lie in order as they are.
-enum class event_class : std::uint8_t { finish, moved, cluster, node_added, crash, arrival, sample };
+enum class event_class : std::uint8_t { finish, moved, cluster, node_added, crash, arrival, tidy, sample };
 
 struct event {
     vgpualloc::ticks time;
@@ -46,7 +47,8 @@ public:
         heap_.push_back(added);
         std::push_heap(heap_.begin(), heap_.end(), later);
     }
-    [[nodiscard]] bool empty() const noexcept { return !first_known_ && heap_.empty(); }
+    [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+    [[nodiscard]] std::size_t size() const noexcept { return heap_.size() + (first_known_ ? 1 : 0); }
     /// The first event; the queue is not empty.
     [[nodiscard]] const event& next() const noexcept { return first_known_ ? first_ : heap_.front(); }
     /// Takes the first event; the queue is not empty.

@@ -1,4 +1,4 @@
-// Who says which pods go elsewhere so that one fits that would be lost.
+// Who says which pods go elsewhere so that one fits that would be lost, or so that devices become empty.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 
 namespace vgpusim {
 
-/// A pod that fits nowhere, and what may be done for it.
+/// What is asked of a planner.
 struct room_wanted {
     const vgpualloc::ledger* book = nullptr;
-    const vgpualloc::pod_request* request = nullptr;
+    const vgpualloc::pod_request* request = nullptr; ///< of a pod that fits nowhere; null: there is none
     double tokens = 0.0; ///< moves that may be spent
     /// What a live pod asked for if it may move; null if it may not.
     std::function<const vgpualloc::pod_request*(vgpualloc::pod_id)> movable{};
@@ -25,11 +25,14 @@ struct room_wanted {
 class move_planner {
 public:
     virtual ~move_planner() = default;
+    /// Moves after which the request fits at move_plan::where.
     [[nodiscard]] virtual std::optional<vgpualloc::plan::move_plan> plan(const room_wanted& wanted) = 0;
+    /// Moves after which more devices are empty; move_plan::where says nothing.
+    [[nodiscard]] virtual std::optional<vgpualloc::plan::move_plan> tidy(const room_wanted& wanted) = 0;
 };
 
 /// By plan/slot_repack.hpp at the prices of `ranking` if that is ssp (STUDY-mig's SSP+M), otherwise the fewest moves,
-/// at most moves_max, by plan/defragment.hpp. The policy must outlive the planner.
+/// at most moves_max, by plan/defragment.hpp. Devices are emptied by plan/defragment.hpp in either case. The policy must outlive the planner.
 [[nodiscard]] std::unique_ptr<move_planner> planner_for(vgpualloc::policy& ranking, std::int64_t moves_max);
 
 } // namespace vgpusim

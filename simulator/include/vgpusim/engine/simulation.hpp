@@ -70,9 +70,10 @@ struct sample {
 /// What becomes of a job that a failure of its node or device, or a crash, has stopped.
 enum class after_failure : std::uint8_t { requeue, lose };
 
-/// How pods are moved for others that would be lost; without a planner none is.
+/// How pods are moved for others that would be lost, or so that devices become empty; without a planner none is.
 struct move_rules {
     move_planner* planner = nullptr;
+    vgpualloc::ticks interval{};     ///< so often devices are emptied; 0: pods move for others that would be lost
     double per_accepted = 0.01;      ///< moves that each pod that starts allows
     double tokens_max = 50.0;        ///< moves that may be saved up
     vgpualloc::ticks downtime{};     ///< of a pod, per move: it runs so much longer
@@ -216,29 +217,40 @@ private:
         std::uint32_t booking = 0;
     };
 
-    /// Moves that make room for a pod, while they are carried out one after the other.
+    /// Moves that are carried out one after the other.
     struct room_plan {
         std::uint32_t number = 0;
-        std::uint32_t pod = 0; ///< that the room is for
+        std::optional<std::uint32_t> pod{}; ///< that the room is for; none: devices become empty
         vgpualloc::plan::move_plan planned;
-        std::uint32_t next = 0;              ///< the move that is under way, or the number of moves
-        std::vector<bool> gone;              ///< by move: its pod has ended first
-        std::optional<std::uint32_t> copy{}; ///< what holds the new place of the move under way
-        std::vector<std::uint32_t> holds{};  ///< what holds the places that pods have left
+        std::uint32_t next = 0;                     ///< the move that is under way, or the number of moves
+        std::uint32_t events = 0;                   ///< how many were queued; only the last one counts
+        std::vector<bool> gone{};                   ///< by move: its pod has ended first
+        std::optional<std::uint32_t> copy_number{}; ///< as what the copy under way is booked
+        /// Devices that take nobody else meanwhile.
+        std::vector<std::pair<vgpualloc::node_index, vgpualloc::device_index>> closed{};
     };
+    [[nodiscard]] room_wanted question_about_moves();
     [[nodiscard]] bool make_room(std::uint32_t pod);
+    void tidy();
+    [[nodiscard]] bool can_be_done(const vgpualloc::plan::move_plan& planned, std::optional<std::uint32_t> pod);
+    void start_plan(vgpualloc::plan::move_plan planned, std::optional<std::uint32_t> pod);
+    void close_devices(room_plan& active);
     [[nodiscard]] bool is_in_a_plan(std::uint32_t pod) const noexcept;
     [[nodiscard]] room_plan* find_plan(std::uint32_t number) noexcept;
-    [[nodiscard]] bool hold_place(room_plan& active, const vgpualloc::placement& where, bool with_host);
-    void let_go(std::uint32_t hold);
-    [[nodiscard]] vgpualloc::ticks copy_time(const vgpualloc::plan::pod_move& move);
+    [[nodiscard]] vgpualloc::ticks copy_time(const vgpualloc::plan::pod_move& move) const;
+    [[nodiscard]] bool begin_copy(room_plan& active, const vgpualloc::plan::pod_move& move);
+    void end_copy(room_plan& active);
     void go_on(std::uint32_t number);
-    [[nodiscard]] bool relocate(room_plan& active, const vgpualloc::plan::pod_move& move);
-    void end_move(std::uint32_t number, std::uint32_t step);
+    void relocate(const vgpualloc::plan::pod_move& move);
+    [[nodiscard]] bool is_stale_move(const event& happening) const noexcept;
+    void end_move(std::uint32_t number);
+    room_plan close_plan(std::uint32_t number);
     void complete(std::uint32_t number);
     void drop_plan(std::uint32_t number);
-    void end_in_plans(std::uint32_t pod, const vgpualloc::placement& where);
-    void drop_all_plans();
+    void end_in_plans(std::uint32_t pod);
+    void drop_plans_on(vgpualloc::node_index node);
+    void drop_plans_of_copies(std::vector<std::uint32_t>& stopped);
+    bool repeat(event_class what, vgpualloc::ticks time);
 
     [[nodiscard]] bool step();
     [[nodiscard]] bool is_over() const noexcept;
@@ -249,7 +261,7 @@ private:
     void finish(std::uint32_t pod);
     [[nodiscard]] bool is_stale(const event& happening) const noexcept;
     void change_cluster(const cluster_event& change);
-    void stop_pods(std::span<const std::uint32_t> pods);
+    void stop_pods(std::vector<std::uint32_t> pods);
     void stop_job(std::uint32_t job, bool again);
     void end_pod(std::uint32_t pod);
     [[nodiscard]] std::optional<vgpualloc::placed_pod> place(std::uint32_t pod);
@@ -302,8 +314,10 @@ private:
     std::vector<room_plan> active_plans_;
     std::uint32_t next_plan_ = 0;
     double tokens_ = 0.0;
-    std::uint32_t holds_made_ = 0;
-    std::vector<std::uint32_t> free_holds_; ///< pods that are none of the workload's and hold nothing now
+    std::uint32_t copies_made_ = 0;
+    std::vector<std::uint32_t> free_copies_; ///< pods that are none of the workload's and stand for no copy now
+    std::size_t repeating_ = 0;              ///< samples and looks for devices to empty that are queued
+    bool tidy_due_ = false;
     bool pass_due_ = false;
     bool capacity_freed_ = false; ///< since late members were last tried
 

@@ -33,7 +33,9 @@ struct run_config {
     std::string discipline = "try_once";
     std::string after_failure = "requeue"; ///< or "lose": of jobs whose node or device failed
     std::int64_t layout_change_s = 0;      ///< to make a MIG instance that is not there
-    std::string defragment = "never";      ///< or "on_loss": pods are moved for one that would be lost
+    /// Or "on_loss": pods are moved for one that would be lost; or "periodic": so that devices become empty.
+    std::string defragment = "never";
+    std::int64_t defragment_every_s = 3600; ///< where it is periodic
     std::int64_t defragment_moves_max = 3; ///< for one such pod
     double defragment_share = 0.01;        ///< moves that every pod that starts allows
     std::int64_t move_downtime_s = 0;      ///< of a pod that is moved
