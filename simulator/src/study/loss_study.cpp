@@ -114,7 +114,7 @@ run_config config_of(const loss_study& study, const cell_of_seed& cell, const st
 /// For every policy the first of the policies whose workloads are made of the same. What is not known to concern the
 /// decisions alone may concern the workload.
 std::vector<std::size_t> workload_of_policies(const loss_study& study) {
-    constexpr std::array<std::string_view, 7> of_decisions{"policy",
+    constexpr std::array<std::string_view, 12> of_decisions{"policy",
                                                            "device_policy",
                                                            "discipline",
                                                            "after_failure",
