@@ -44,9 +44,9 @@ public:
         return std::move(room->planned);
     }
     [[nodiscard]] std::optional<move_plan> tidy(const room_wanted& wanted) override {
-        auto found = vgpualloc::plan::consolidate(*wanted.book, movable_pods(wanted),
-                                                  vgpualloc::plan::emptied_unit::device,
-                                                  {.moves_max = affordable(wanted, moves_max_)});
+        auto found =
+            vgpualloc::plan::consolidate(*wanted.book, movable_pods(wanted), vgpualloc::plan::emptied_unit::device,
+                                         {.moves_max = affordable(wanted, moves_max_)});
         if (found.planned.moves.empty()) return std::nullopt;
         return std::move(found.planned);
     }

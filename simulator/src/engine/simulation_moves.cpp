@@ -31,8 +31,7 @@ bool touches(const vgpualloc::plan::move_plan& planned, node_index node) {
 }
 
 /// Whether a placement is free, on devices that are closed to all others too.
-bool is_free(const vgpualloc::ledger& book, const placement& where, vgpualloc::milli_cpu cpu,
-             vgpualloc::bytes memory) {
+bool is_free(const vgpualloc::ledger& book, const placement& where, vgpualloc::milli_cpu cpu, vgpualloc::bytes memory) {
     if (book.why_not_host(where.node, cpu, memory).code != rejection_code::none) return false;
     std::vector<std::pair<device_index, device_state>> states;
     for (const auto& share : where.shares) {
@@ -61,9 +60,7 @@ bool simulation::repeat(event_class what, ticks time) {
 
 /// Which pods may move: those that run and that no plan has already.
 room_wanted simulation::question_about_moves() {
-    return {.book = ledger_,
-            .tokens = tokens_,
-            .movable = [this](pod_id candidate) -> const vgpualloc::pod_request* {
+    return {.book = ledger_, .tokens = tokens_, .movable = [this](pod_id candidate) -> const vgpualloc::pod_request* {
                 const auto number = static_cast<std::uint32_t>(candidate.at());
                 const bool may_move = number < input_->pods.size() && ledger_->is_committed(candidate) &&
                                       now_ >= result_.times[number].begun && !is_in_a_plan(number);
@@ -118,8 +115,8 @@ bool simulation::can_be_done(const vgpualloc::plan::move_plan& planned, std::opt
 void simulation::start_plan(vgpualloc::plan::move_plan planned, std::optional<std::uint32_t> pod) {
     tokens_ -= static_cast<double>(planned.moves.size());
     ++result_.moves.planned;
-    const bool takes_time =
-        options_.moves.copy_per_gib > ticks{0} || options_.moves.downtime > ticks{0} || options_.layout_change > ticks{0};
+    const bool takes_time = options_.moves.copy_per_gib > ticks{0} || options_.moves.downtime > ticks{0} ||
+                            options_.layout_change > ticks{0};
     room_plan& active = active_plans_.emplace_back();
     active.number = next_plan_++;
     active.pod = pod;

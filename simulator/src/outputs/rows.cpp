@@ -24,8 +24,12 @@ pod_times outcome_rows::times_of(std::uint32_t pod) const noexcept {
     if (!record_->result.times.empty()) return record_->result.times[pod];
     const bool placed = record_->result.pods[pod].booking != no_booking;
     const ticks arrival = input_->pods[pod].arrival;
-    return {
-        .start = arrival, .end = {}, .begun = arrival, .starts = placed ? 1U : 0U, .ended = false, .given_up = !placed};
+    pod_times times;
+    times.start = arrival;
+    times.begun = arrival;
+    times.starts = placed ? 1U : 0U;
+    times.given_up = !placed;
+    return times;
 }
 
 void outcome_rows::read(std::size_t number, outcome_row& row) const {

@@ -115,18 +115,18 @@ run_config config_of(const loss_study& study, const cell_of_seed& cell, const st
 /// decisions alone may concern the workload.
 std::vector<std::size_t> workload_of_policies(const loss_study& study) {
     constexpr std::array<std::string_view, 13> of_decisions{"policy",
-                                                           "device_policy",
-                                                           "discipline",
-                                                           "after_failure",
-                                                           "layout_change_s",
-                                                           "sample_interval_s",
-                                                           "out",
-                                                           "defragment",
-                                                           "defragment_every_s",
-                                                           "defragment_moves_max",
-                                                           "defragment_share",
-                                                           "move_downtime_s",
-                                                           "move_copy_s_per_gib"};
+                                                            "device_policy",
+                                                            "discipline",
+                                                            "after_failure",
+                                                            "layout_change_s",
+                                                            "sample_interval_s",
+                                                            "out",
+                                                            "defragment",
+                                                            "defragment_every_s",
+                                                            "defragment_moves_max",
+                                                            "defragment_share",
+                                                            "move_downtime_s",
+                                                            "move_copy_s_per_gib"};
     std::vector<std::vector<std::pair<std::string, std::string>>> made_of;
     std::vector<std::size_t> first;
     for (const studied_policy& policy : study.policies) {

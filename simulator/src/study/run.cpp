@@ -285,24 +285,24 @@ expected<run_record> replay(const run_config& config, const loaded_input& loaded
         if (const auto checked = check_moves(config, **entry); !checked) return unexpected(checked.error());
         mover = planner_for(**node_policy, config.defragment_moves_max);
     }
-    simulation sim{loaded.input,
-                   *record.ledger,
-                   alloc,
-                   *rules,
-                   fragmentation,
-                   {.sample_interval =
-                        kept == kept_of_run::pods ? no_samples : config.sample_interval_s * vgpualloc::ticks_per_second,
-                    .on_failure = config.after_failure == "lose" ? after_failure::lose : after_failure::requeue,
-                    .layout_change = config.layout_change_s * vgpualloc::ticks_per_second,
-                    .power = power,
-                    .decides = decides.get(),
-                    .moves = {.planner = mover.get(),
-                              .interval = config.defragment == "periodic"
-                                              ? config.defragment_every_s * vgpualloc::ticks_per_second
-                                              : ticks{0},
-                              .per_accepted = config.defragment_share,
-                              .downtime = config.move_downtime_s * vgpualloc::ticks_per_second,
-                              .copy_per_gib = config.move_copy_s_per_gib * vgpualloc::ticks_per_second}}};
+    simulation sim{
+        loaded.input,
+        *record.ledger,
+        alloc,
+        *rules,
+        fragmentation,
+        {.sample_interval =
+             kept == kept_of_run::pods ? no_samples : config.sample_interval_s * vgpualloc::ticks_per_second,
+         .on_failure = config.after_failure == "lose" ? after_failure::lose : after_failure::requeue,
+         .layout_change = config.layout_change_s * vgpualloc::ticks_per_second,
+         .power = power,
+         .decides = decides.get(),
+         .moves = {.planner = mover.get(),
+                   .interval = config.defragment == "periodic" ? config.defragment_every_s * vgpualloc::ticks_per_second
+                                                               : ticks{0},
+                   .per_accepted = config.defragment_share,
+                   .downtime = config.move_downtime_s * vgpualloc::ticks_per_second,
+                   .copy_per_gib = config.move_copy_s_per_gib * vgpualloc::ticks_per_second}}};
     record.result = sim.run(tell);
     record.has_queue = rules->keeps_waiting();
     if (kept == kept_of_run::pods) return record;

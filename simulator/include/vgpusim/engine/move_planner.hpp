@@ -16,7 +16,7 @@ namespace vgpusim {
 struct room_wanted {
     const vgpualloc::ledger* book = nullptr;
     const vgpualloc::pod_request* request = nullptr; ///< of a pod that fits nowhere; null: there is none
-    double tokens = 0.0; ///< moves that may be spent
+    double tokens = 0.0;                             ///< moves that may be spent
     /// What a live pod asked for if it may move; null if it may not.
     std::function<const vgpualloc::pod_request*(vgpualloc::pod_id)> movable{};
 };
@@ -32,7 +32,8 @@ public:
 };
 
 /// By plan/slot_repack.hpp at the prices of `ranking` if that is ssp (STUDY-mig's SSP+M), otherwise the fewest moves,
-/// at most moves_max, by plan/defragment.hpp. Devices are emptied by plan/defragment.hpp in either case. The policy must outlive the planner.
+/// at most moves_max, by plan/defragment.hpp. Devices are emptied by plan/defragment.hpp in either case. The policy
+/// must outlive the planner.
 [[nodiscard]] std::unique_ptr<move_planner> planner_for(vgpualloc::policy& ranking, std::int64_t moves_max);
 
 } // namespace vgpusim

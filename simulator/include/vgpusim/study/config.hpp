@@ -36,10 +36,10 @@ struct run_config {
     /// Or "on_loss": pods are moved for one that would be lost; or "periodic": so that devices become empty.
     std::string defragment = "never";
     std::int64_t defragment_every_s = 3600; ///< where it is periodic
-    std::int64_t defragment_moves_max = 3; ///< for one such pod
-    double defragment_share = 0.01;        ///< moves that every pod that starts allows
-    std::int64_t move_downtime_s = 0;      ///< of a pod that is moved
-    std::int64_t move_copy_s_per_gib = 0;  ///< while it is copied it has both places
+    std::int64_t defragment_moves_max = 3;  ///< for one such pod
+    double defragment_share = 0.01;         ///< moves that every pod that starts allows
+    std::int64_t move_downtime_s = 0;       ///< of a pod that is moved
+    std::int64_t move_copy_s_per_gib = 0;   ///< while it is copied it has both places
     double tune = 0.0;
     double offered_load = 0.0; ///< 0 = the times of the trace
     std::int64_t seed = default_seed;

@@ -21,14 +21,14 @@ using vgpusim_test::whole;
 struct two_half_gpus {
     two_half_gpus()
         : run{built({gpu_node("n", 2)},
-                    {at(share("p0", 500), 0), at(share("p1", 600), 1, 5), at(share("p2", 400), 2), at(whole("p3", 1), 10)},
+                    {at(share("p0", 500), 0), at(share("p1", 600), 1, 5), at(share("p2", 400), 2),
+                     at(whole("p3", 1), 10)},
                     0.0, true),
               rules} {}
     [[nodiscard]] vgpusim::room_wanted question() {
-        return {.book = &run.book,
-                .request = &request_of(3),
-                .tokens = 5.0,
-                .movable = [this](pod_id pod) { return &request_of(static_cast<std::uint32_t>(pod.at())); }};
+        return {.book = &run.book, .request = &request_of(3), .tokens = 5.0, .movable = [this](pod_id pod) {
+                    return &request_of(static_cast<std::uint32_t>(pod.at()));
+                }};
     }
     [[nodiscard]] const vgpualloc::pod_request& request_of(std::uint32_t pod) const {
         return run.input.requests[run.input.pods[pod].request];

@@ -134,11 +134,9 @@ TEST(moves, a_failure_ends_the_plan_and_who_waited_is_tried_again) {
         auto input = built({gpu_node("n", 2), gpu_node("other", 0, "")}, two_halves(), 0.0, true);
         const node_index where{input.nodes.nodes[0].name == "n" ? 0 : 1};
         const auto gpu = node_fails ? std::nullopt : std::optional{device_index{0}};
-        input.cluster_events = {{.time = seconds(12), .node = where, .device = gpu},
-                                {.time = seconds(200),
-                                 .what = vgpusim::cluster_change::resumes,
-                                 .node = where,
-                                 .device = gpu}};
+        input.cluster_events = {
+            {.time = seconds(12), .node = where, .device = gpu},
+            {.time = seconds(200), .what = vgpusim::cluster_change::resumes, .node = where, .device = gpu}};
         const replayed run{std::move(input), rules, moving(7)};
         EXPECT_EQ(run.result.moves.planned, 1);
         EXPECT_EQ(run.result.moves.dropped, 1);
