@@ -206,7 +206,8 @@ TEST(find_room, mig_instances_leave_a_gpu_for_a_large_one) {
     for (std::uint32_t device = 0; device < 2; ++device) {
         for (std::uint32_t start = 0; start < 2; ++start) {
             const pod_id pod{on.requests.size()};
-            booking entry{.pod = pod, .cpu = small.cpu, .memory = small.memory, .where = {.node = node_index{0}, .shares = {}}};
+            booking entry{
+                .pod = pod, .cpu = small.cpu, .memory = small.memory, .where = {.node = node_index{0}, .shares = {}}};
             entry.where.shares.push_back(test::share_of_device(device, mig_instance{.profile = 0, .start = start}));
             ASSERT_TRUE(on.book.reserve(entry) && on.book.commit(pod));
             on.requests.push_back(std::make_unique<pod_request>(small));
