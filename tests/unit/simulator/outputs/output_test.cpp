@@ -119,7 +119,7 @@ TEST_F(output, which_files_go_where_is_not_in_the_summary) {
     const auto summary = nlohmann::json::parse(vgpusim::summary_json(record_, loaded_));
     EXPECT_FALSE(summary["config"].contains("out"));
     EXPECT_FALSE(summary["config"].contains("trace"));
-    for (const auto& [key, value] : effective(config_)) {
+    for (const auto& [key, value] : shown_settings(config_)) {
         if (key == "out" || key == "trace") continue;
         EXPECT_EQ(summary["config"][key], value);
     }
