@@ -18,9 +18,13 @@ struct moving_cluster {
     /// A pod with slices of so many MiB of these devices of a node.
     pod_id run(const pod_request& request, std::size_t node, const std::vector<std::size_t>& devices) {
         const pod_id pod{requests.size()};
-        booking entry{.pod = pod, .cpu = request.cpu, .memory = request.memory, .where = {.node = node_index{node}}};
+        booking entry{.pod = pod,
+                      .cpu = request.cpu,
+                      .memory = request.memory,
+                      .where = {.node = node_index{node}, .shares = {}}};
         for (const std::size_t device : devices) {
-            entry.where.shares.push_back(test::share_of_device(device, slice{.memory = request.containers[0].memory}));
+            entry.where.shares.push_back(
+                test::share_of_device(device, slice{.memory = request.containers[0].memory, .cores = {}}));
         }
         EXPECT_TRUE(book.reserve(entry) && book.commit(pod));
         requests.push_back(std::make_unique<pod_request>(request));

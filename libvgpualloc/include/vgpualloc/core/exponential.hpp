@@ -8,8 +8,8 @@
 
 namespace vgpualloc {
 
-/// e^-x for x >= 0, to within 1e-13 of the value; 0 from 700 on. libm's functions differ in the last bit from version to
-/// version, and a price in a score must not.
+/// e^-x for x >= 0, to within 1e-13 of the value; 0 from 700 on. libm's functions differ in the last bit from version
+/// to version, and a price in a score must not.
 [[nodiscard]] constexpr double exp_of_minus(double x) noexcept {
     if (!(x < 700.0)) return 0.0;
     if (x <= 0.0) return 1.0;
