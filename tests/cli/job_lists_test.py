@@ -145,7 +145,7 @@ class JobListsTest(CliTest):
         for form in LISTS:
             self.assert_refused(self.run_jobs(form, "--tune", "1"), "tune", "format " + form)
             self.assert_refused(self.run_jobs(form, "--departures"), "departures", "format " + form)
-        self.assert_refused(self.run_lists("--format", "parquet"), "format: got 'parquet'", "openb, kubernetes, philly, dlrm, swf")
+        self.assert_refused(self.run_lists("--format", "parquet"), "format: got 'parquet'", "openb, kubernetes, model, philly, dlrm, swf")
         self.assertIn("Standard Workload Format", self.vgpusim("run", "--help").stdout)
 
     def test_a_mapping_of_a_scenario(self):

@@ -64,9 +64,10 @@ class OverTimeTest(WorkloadTest):
 
     def test_memory_compute_power_and_stranded_slices(self):
         files = self.model([KINDS["mig"]], [{"name": name, "request": {"profile": name}} for name in ("1g.5gb", "3g.20gb", "7g.40gb")])
-        # GPU 0 is taken whole for 10 s. The small one takes slice 0 of GPU 1, where alone a 4g.20gb may start; as long as
-        # the half is in slices 4 to 7, what is left would not be enough for one anyhow.
-        self.replay(files, [("whole", "7g.40gb", 0, 10), ("small", "1g.5gb", 2, 18), ("half", "3g.20gb", 4, 6)], header=self.HEADER)
+        # GPU 0 is taken whole for 10 s. The small one goes where it blocks most, which is among the slices of GPU 1 where alone a
+        # 4g.20gb may start; as long as the half is in slices 4 to 7, what is left would not be enough for one anyhow.
+        self.replay(files, [("whole", "7g.40gb", 0, 10), ("small", "1g.5gb", 2, 18), ("half", "3g.20gb", 4, 6)], header=self.HEADER,
+                    policy="weighted:mcc=-1")
         columns = ["time", "running", "memory_mib", "power_w", "stranded_1g.5gb", "stranded_4g.20gb", "stranded_7g.40gb"]
         rows = [[row[column] for column in columns] for row in self.rows()]
         whole, small, half = int(rows[0][2]), int(rows[1][2]) - int(rows[0][2]), int(rows[2][2]) - int(rows[1][2])

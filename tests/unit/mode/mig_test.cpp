@@ -36,10 +36,10 @@ struct gpu_of {
         ASSERT_EQ(why_not(profile, start), none) << profile << " @ " << start;
         state = mode->with(spec, state, at(profile, start));
     }
-    /// The candidates as "profile@start", in their order.
+    /// The candidates as "profile@start", by ascending start.
     [[nodiscard]] std::vector<std::string> ways(const device_request& request) const {
-        std::vector<partition> parts;
-        mode->candidates(spec, state, request, parts);
+        std::vector<partition> parts = candidates(request);
+        std::ranges::sort(parts, {}, [](const partition& part) { return std::get<mig_instance>(part).start; });
         EXPECT_EQ(parts.empty(), mode->why_not(spec, state, request).code != none);
         std::vector<std::string> names;
         for (const partition& part : parts) {
@@ -48,6 +48,12 @@ struct gpu_of {
             EXPECT_EQ(mode->why_not(spec, state, part).code, none) << names.back();
         }
         return names;
+    }
+
+    [[nodiscard]] std::vector<partition> candidates(const device_request& request) const {
+        std::vector<partition> parts;
+        mode->candidates(spec, state, request, parts);
+        return parts;
     }
 
     const mig_model& model;
@@ -70,6 +76,19 @@ TEST(mig, a_request_gets_the_smallest_profile_that_is_large_enough_at_every_free
     EXPECT_EQ(a100.ways(want(1, 10000)), (names{"3g.20gb@0", "3g.20gb@4"}));
     EXPECT_EQ(a100.ways(want(1, 20000)), (names{"7g.40gb@0"}));
     EXPECT_EQ(a100.ways(want(1, 0)), (names{"7g.40gb@0"})) << "the whole card";
+}
+
+TEST(mig, the_start_that_leaves_most_starts_comes_first) {
+    gpu_of a100{"A100-40GB"};
+    const auto first_start = [&](std::int64_t memory_mib) {
+        return std::get<mig_instance>(a100.candidates(want(1, memory_mib)).front()).start;
+    };
+    EXPECT_EQ(first_start(3000), 6U) << "blocks the fewest of the others";
+    EXPECT_EQ(first_start(10000), 4U) << "start 0 is the only one of 4g.20gb";
+    a100.add("1g.5gb", 6);
+    EXPECT_EQ(first_start(3000), 4U) << "5 leaves as many, and comes later";
+    a100.add("4g.20gb", 0);
+    EXPECT_EQ(first_start(3000), 4U);
 }
 
 TEST(mig, compute_asked_for_is_a_lower_bound) {

@@ -17,10 +17,11 @@ struct crowd {
     explicit crowd(const mig_cluster& nodes) : gpus{&nodes}, book{nodes.nodes} {}
 
     void add(std::string_view profile, std::size_t node, std::uint32_t start) {
+        requests.emplace(pods, mig_cluster::pod_of(profile));
+        prices.note_arrival(requests.at(pods), book);
         const booking entry = book_on(pods, node_index{node}, {share_of_device(0, gpus->at(profile, start))});
         ASSERT_TRUE(book.reserve(entry));
         book.commit(pod_id{pods});
-        requests.emplace(pods, mig_cluster::pod_of(profile));
         prices.observe({.kind = ledger_event_kind::reserve, .entry = &entry, .where = node_index{node}, .book = &book});
         ++pods;
     }
@@ -135,7 +136,7 @@ TEST(slot_repack, every_plan_can_be_carried_out) {
                 continue;
             if (numbers.below(3) != 0) here.add(profile, node, start);
         }
-        for (const std::string& profile : profiles) here.demand(profile, 20);
+        for (const std::string& profile : profiles) here.demand(profile, 1);
         const double tokens = 1.0 + static_cast<double>(numbers.below(4));
         const auto plan = here.find(profiles[3 + numbers.below(3)], tokens);
         if (!plan) continue;

@@ -113,9 +113,9 @@ TEST(policy_traits, every_listed_policy_can_be_paired_with_itself) {
     for (const policy_entry& entry : listed) {
         const auto scorer = entry.make({});
         const pair_traits traits = traits_of({.node = scorer.get(), .device = scorer.get()});
-        constexpr std::array by_places{"mcc", "mecc", "mfi", "ssp"};
+        constexpr std::array by_devices{"dual_price", "mcc", "mecc", "mfi", "ssp"};
         const bool of_configurations = entry.name.find("fgd") != std::string_view::npos ||
-                                       std::ranges::find(by_places, entry.name) != by_places.end();
+                                       std::ranges::find(by_devices, entry.name) != by_devices.end();
         EXPECT_EQ(traits.by_totals, !of_configurations) << entry.name;
         EXPECT_EQ(traits.one_score, of_configurations) << entry.name;
         EXPECT_EQ(traits.priced != nullptr, entry.name == "ssp") << entry.name;
