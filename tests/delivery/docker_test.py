@@ -118,7 +118,7 @@ class Dockerfile:
         required = re.findall(r"^find_package\(([\w-]+) [^)]*REQUIRED", "\n".join(
             (SOURCE / folder / "CMakeLists.txt").read_text() for folder in ("formats", "libvgpualloc")), re.MULTILINE)
         package_of = {"tl-expected": "libexpected-dev", "fmt": "libfmt-dev", "nlohmann_json": "nlohmann-json3-dev",
-                      "yaml-cpp": "libyaml-cpp-dev"}
+                      "yaml-cpp": "libyaml-cpp-dev", "Boost": "libboost-graph-dev", "Eigen3": "libeigen3-dev"}
         self.assertTrue(required)
         for library in required:
             self.assertIn(package_of[library], packages)

@@ -8,7 +8,7 @@ FROM golang:1.26-bookworm AS go
 FROM debian:bookworm AS library
 RUN apt-get update && apt-get install -y --no-install-recommends \
         build-essential ca-certificates cmake ninja-build pkg-config \
-        libexpected-dev libfmt-dev nlohmann-json3-dev libyaml-cpp-dev \
+        libboost-graph-dev libeigen3-dev libexpected-dev libfmt-dev nlohmann-json3-dev libyaml-cpp-dev \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 COPY CMakeLists.txt CMakeLists.txt
