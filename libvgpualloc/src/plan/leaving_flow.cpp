@@ -44,7 +44,15 @@ public:
         return edge;
     }
     void run(std::size_t source, std::size_t sink) {
-        boost::successive_shortest_path_nonnegative_weights(graph_, source, sink);
+        // Boost adds up the distances of vertices that cannot be reached, which are the largest number of all. In
+        // signed numbers that may not be; in unsigned ones it has no effect, as such a vertex is never reached later.
+        const auto index = boost::get(boost::vertex_index, graph_);
+        std::vector<std::uint64_t> distances(boost::num_vertices(graph_));
+        std::vector<std::uint64_t> sums(boost::num_vertices(graph_));
+        boost::successive_shortest_path_nonnegative_weights(
+            graph_, source, sink,
+            boost::distance_map(boost::make_iterator_property_map(distances.begin(), index))
+                .distance_map2(boost::make_iterator_property_map(sums.begin(), index)));
     }
     [[nodiscard]] std::int64_t flow(traits::edge_descriptor edge) const {
         return boost::get(boost::edge_capacity, graph_, edge) - boost::get(boost::edge_residual_capacity, graph_, edge);
