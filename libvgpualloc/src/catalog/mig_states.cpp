@@ -12,77 +12,6 @@ namespace {
 
 constexpr std::uint64_t bit_of_place(std::size_t place) noexcept { return std::uint64_t{1} << place; }
 
-/// What instances share out besides units: an amount that the GPU has, and what a place takes of it.
-struct shared_amount {
-    std::int64_t most = 0;
-    std::vector<std::int64_t> taken; ///< by place
-};
-
-std::vector<shared_amount> shared_amounts(const mig_model& model, const std::vector<mig_slot>& places) {
-    std::vector<shared_amount> amounts;
-    const auto add = [&](std::int64_t most, auto&& taken_by) {
-        shared_amount amount{.most = most, .taken = {}};
-        for (const mig_slot& place : places) amount.taken.push_back(taken_by(place.profile));
-        amounts.push_back(std::move(amount));
-    };
-    add(model.compute_slices.count(),
-        [&](std::size_t profile) { return model.profiles[profile].compute_slices.count(); });
-    for (std::size_t only = 0; only < model.profiles.size(); ++only) {
-        add(model.profiles[only].max_instances, [&](std::size_t profile) { return std::int64_t{profile == only}; });
-    }
-    for (const auto& [name, engine] : mig_engine_fields) {
-        const auto& whole = model.engines.*engine;
-        if (!whole) continue; // engines whose total is not known are not limited
-        add(*whole, [&](std::size_t profile) { return (model.profiles[profile].engines.*engine).value_or(0); });
-    }
-    return amounts;
-}
-
-/// Walks through all legal sets, each once: places are added in the order of their numbers.
-class layout_walk {
-public:
-    layout_walk(const mig_model& model, const std::vector<mig_slot>& places, const std::vector<std::uint64_t>& excluded,
-                std::vector<std::uint64_t>& layouts)
-        : amounts_{shared_amounts(model, places)}, left_{}, excluded_{&excluded}, layouts_{&layouts} {
-        for (const shared_amount& amount : amounts_) left_.push_back(amount.most);
-    }
-
-    /// False if there are more than can be numbered.
-    [[nodiscard]] bool run() {
-        std::uint64_t all = 0;
-        for (std::size_t place = 0; place < excluded_->size(); ++place) all |= bit_of_place(place);
-        return visit(0, all);
-    }
-
-private:
-    [[nodiscard]] bool visit(std::uint64_t layout, std::uint64_t open) {
-        if (layouts_->size() >= no_mig_state) return false;
-        layouts_->push_back(layout);
-        for (std::uint64_t rest = open; rest != 0; rest &= rest - 1) {
-            const auto place = static_cast<std::size_t>(std::countr_zero(rest));
-            open &= ~bit_of_place(place); // sets with it are met here, so that later ones are without it
-            if (!take(place, 1)) continue;
-            const bool all_seen = visit(layout | bit_of_place(place), open & ~(*excluded_)[place]);
-            static_cast<void>(take(place, -1));
-            if (!all_seen) return false;
-        }
-        return true;
-    }
-    /// Takes the amounts of a place, or gives them back. False, with nothing taken, if one of them is not there.
-    [[nodiscard]] bool take(std::size_t place, std::int64_t times) {
-        for (std::size_t i = 0; i < amounts_.size(); ++i) {
-            if (amounts_[i].taken[place] * times > left_[i]) return false;
-        }
-        for (std::size_t i = 0; i < amounts_.size(); ++i) left_[i] -= amounts_[i].taken[place] * times;
-        return true;
-    }
-
-    std::vector<shared_amount> amounts_;
-    std::vector<std::int64_t> left_; ///< of each amount
-    const std::vector<std::uint64_t>* excluded_;
-    std::vector<std::uint64_t>* layouts_;
-};
-
 } // namespace
 
 std::optional<mig_states> mig_states::make(const mig_model& model) {
@@ -102,8 +31,17 @@ bool mig_states::enumerate(const mig_model& model) {
     }
     first_.push_back(places_.size());
     list_overlaps(model);
-    layout_walk walk{model, places_, overlapping_, layouts_};
-    if (!walk.run()) return false;
+    const auto legal = legal_layouts(model, {.set = mig_profile_set::all, .layouts_max = no_mig_state});
+    if (!legal.complete) return false;
+    for (const mig_layout& instances : legal.layouts) {
+        std::uint64_t layout = 0;
+        for (const mig_slot& instance : instances) {
+            const auto first = places_.begin() + static_cast<std::ptrdiff_t>(first_[instance.profile]);
+            layout |= bit_of_place(static_cast<std::size_t>(
+                std::ranges::find(first, places_.end(), instance.start, &mig_slot::start) - places_.begin()));
+        }
+        layouts_.push_back(layout);
+    }
     std::ranges::sort(layouts_);
     return true;
 }
