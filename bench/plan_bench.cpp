@@ -67,9 +67,9 @@ void find_room(benchmark::State& state, sharing kind, std::int64_t devices, std:
     std::int64_t moves = -1;
     std::int64_t steps = 0;
     for (auto _ : state) {
-        const auto found = vgpualloc::plan::find_room(on.cluster.book, blocked, movable, {.moves_max = moves_max});
-        moves = found ? static_cast<std::int64_t>(found->planned.moves.size()) : -1;
-        steps = found ? found->steps : found.error().steps;
+        const auto room = vgpualloc::plan::find_room(on.cluster.book, blocked, movable, {.moves_max = moves_max});
+        moves = room ? static_cast<std::int64_t>(room->planned.moves.size()) : -1;
+        steps = room ? room->steps : room.error().steps;
         benchmark::DoNotOptimize(moves);
     }
     state.counters["moves"] = static_cast<double>(moves);

@@ -36,9 +36,9 @@ std::vector<question> draw(const plan::gpu_layouts& states, std::size_t count) {
 }
 
 const mig_model& model(const std::string& name) {
-    const auto found = find_model(built_in_mig_catalog(), name);
-    if (!found) std::exit(EXIT_FAILURE);
-    return **found;
+    const auto known_model = find_model(built_in_mig_catalog(), name);
+    if (!known_model) std::exit(EXIT_FAILURE);
+    return **known_model;
 }
 
 void plan_warm(benchmark::State& state, const std::string& name, const plan::mig_transition_options& options) {
@@ -71,13 +71,13 @@ void plan_cold(benchmark::State& state, const std::string& name, const plan::mig
 void repack(benchmark::State& state, const std::string& name) {
     const auto states = plan::gpu_layouts::make(model(name)).value();
     const auto questions = draw(states, 256);
-    std::vector<std::pair<std::vector<plan::held_instance>, std::size_t>> asked;
+    std::vector<std::pair<std::vector<plan::held_instance>, std::size_t>> live_states;
     for (std::size_t i = 0; i < questions.size(); ++i) {
-        asked.emplace_back(held_by(states, questions[i].live.instances), i % states.model().profiles.size());
+        live_states.emplace_back(held_by(states, questions[i].live.instances), i % states.model().profiles.size());
     }
     std::size_t next = 0;
     for (auto _ : state) {
-        const auto& [held, profile] = asked[next++ % asked.size()];
+        const auto& [held, profile] = live_states[next++ % live_states.size()];
         benchmark::DoNotOptimize(repack_device(states, held, profile));
     }
 }

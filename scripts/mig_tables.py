@@ -26,12 +26,12 @@ COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4
 
 def studies(results):
     """By name of the scenario, its study.json, where it is there."""
-    found = {}
+    study_of = {}
     for scenario in sorted((ROOT / "scenarios").glob("mig-*.json")):
         summary = results / scenario.stem / "study.json"
         if summary.exists():
-            found[scenario.stem.removeprefix("mig-")] = json.loads(summary.read_text())
-    return found
+            study_of[scenario.stem.removeprefix("mig-")] = json.loads(summary.read_text())
+    return study_of
 
 
 def run_all(program, results, jobs, flags):
@@ -60,9 +60,9 @@ def named(policy):
     return f"**`{policy}`**" if policy in OURS else policy if policy == POOL else f"`{policy}`"
 
 
-def policies_of(found, names):
+def policies_of(study_of, names):
     """In the order of the first study; only those that all of them have."""
-    studied = [found[name] for name in names]
+    studied = [study_of[name] for name in names]
     common = set.intersection(*({p["name"] for p in study["policies"]} for study in studied))
     return [p["name"] for p in studied[0]["policies"] if p["name"] in common]
 
@@ -71,34 +71,34 @@ def numbers(values):
     return [f"{value:.2f}" for value in values]
 
 
-def at_full_load(found):
+def at_full_load(study_of):
     """Load 1.0 by mix, in pods and, in the last column, memory."""
     rows = []
-    for policy in policies_of(found, MIXES):
-        pods, memory = ([means(cell_of(found[mix], 1.0), measure)[policy] for mix in MIXES]
+    for policy in policies_of(study_of, MIXES):
+        pods, memory = ([means(cell_of(study_of[mix], 1.0), measure)[policy] for mix in MIXES]
                         for measure in ("accepted_ratio", "accepted_memory_ratio"))
         rows.append([named(policy), *numbers(pods), *numbers([statistics.fmean(pods), statistics.fmean(memory)])])
     return table(["policy", *MIXES, "mean", "memory, mean"], rows)
 
 
-def by_load(found):
+def by_load(study_of):
     """The mean over the mixes, of pods and of memory."""
-    loads = [cell["load"] for cell in found["uniform"]["cells"]]
+    loads = [cell["load"] for cell in study_of["uniform"]["cells"]]
     rows = []
-    for policy in policies_of(found, MIXES):
+    for policy in policies_of(study_of, MIXES):
         row = [named(policy)]
         for measure in ("accepted_ratio", "accepted_memory_ratio"):
-            row += numbers([statistics.fmean(means(cell_of(found[mix], load), measure)[policy] for mix in MIXES)
+            row += numbers([statistics.fmean(means(cell_of(study_of[mix], load), measure)[policy] for mix in MIXES)
                             for load in loads])
         rows.append(row)
     return table(["policy", *(f"{load}" for load in loads), *(f"memory {load}" for load in loads)], rows)
 
 
-def against_best(found, measure="accepted_ratio"):
+def against_best(study_of, measure="accepted_ratio"):
     """The paired differences to the best baseline of each cell, and how many of them are shown either way."""
     rows = []
     for mix in MIXES:
-        for cell in found[mix]["cells"]:
+        for cell in study_of[mix]["cells"]:
             for difference in cell["differences"]:
                 if difference["best_baseline"] and difference["policy"] in OURS and difference["measure"] == measure:
                     rows.append((difference["policy"], cell["load"], mix, difference))
@@ -121,62 +121,62 @@ def against_best(found, measure="accepted_ratio"):
     return text
 
 
-def closed(found):
+def closed(study_of):
     """Which part of the distance from best_fit to the pool a policy closes, in pods and in memory."""
     rows = []
-    for policy in [p for p in policies_of(found, MIXES) if p in OURS or p == "fgd_literal"]:
+    for policy in [p for p in policies_of(study_of, MIXES) if p in OURS or p == "fgd_literal"]:
         row = [named(policy)]
         for measure in ("accepted_ratio", "accepted_memory_ratio"):
             for load in (0.8, 0.9, 1.0):
-                mean = {name: statistics.fmean(means(cell_of(found[mix], load), measure)[name] for mix in MIXES)
+                mean = {name: statistics.fmean(means(cell_of(study_of[mix], load), measure)[name] for mix in MIXES)
                         for name in (policy, "best_fit", POOL)}
                 row.append(f"{100 * (mean[policy] - mean['best_fit']) / (mean[POOL] - mean['best_fit']):.0f} %")
         rows.append(row)
     return table(["policy", *(f"{what} {load}" for what in ("pods", "memory") for load in (0.8, 0.9, 1.0))], rows)
 
 
-def other_clusters(found):
+def other_clusters(study_of):
     """Pods and memory at load 1.0 on other GPUs and in the mixed cluster."""
     names = ["h100", "b200", "a30", "mixed-vendor"]
     rows = []
-    for policy in policies_of(found, names):
+    for policy in policies_of(study_of, names):
         row = [named(policy)]
         for name in names:
-            cell = cell_of(found[name], 1.0)
+            cell = cell_of(study_of[name], 1.0)
             row += [f"{means(cell, 'accepted_ratio')[policy]:.2f} / {means(cell, 'accepted_memory_ratio')[policy]:.2f}"]
         rows.append(row)
     return table(["policy", *(name + ", pods / memory" for name in names)], rows)
 
 
-def weak_spots(found):
+def weak_spots(study_of):
     """Ten GPUs, and filling: each by mix."""
     rows = []
-    for policy in policies_of(found, ["ten-gpus", "arrival-only"]):
+    for policy in policies_of(study_of, ["ten-gpus", "arrival-only"]):
         row = [named(policy)]
         for name, load, measure in (("ten-gpus", 1.0, "accepted_ratio"), ("arrival-only", None, "filled_memory_ratio")):
-            values = [means(cell_of(found[name], load, i), measure)[policy] for i in range(len(MIXES))]
+            values = [means(cell_of(study_of[name], load, i), measure)[policy] for i in range(len(MIXES))]
             row += numbers([*values, statistics.fmean(values)])
         rows.append(row)
     return table(["policy", *(f"10: {mix}" for mix in MIXES), "10: mean", *(f"fill: {mix}" for mix in MIXES), "fill: mean"],
                  rows)
 
 
-def what_was_run(found):
-    seeds = sorted({study["config"]["seeds"] for study in found.values()})
-    runs = sum(study["runs"] for study in found.values())
-    cpu = sum(study["timing"]["cpu_s"] for study in found.values())
-    wall = sum(study["timing"]["wall_s"] for study in found.values())
+def what_was_run(study_of):
+    seeds = sorted({study["config"]["seeds"] for study in study_of.values()})
+    runs = sum(study["runs"] for study in study_of.values())
+    cpu = sum(study["timing"]["cpu_s"] for study in study_of.values())
+    wall = sum(study["timing"]["wall_s"] for study in study_of.values())
     return f"Seeds {', '.join(seeds)}; {runs} runs in {wall / 60:.1f} minutes ({cpu / 60:.1f} CPU minutes)."
 
 
-def figure(found):
+def figure(study_of):
     """Accepted memory below that of the pool, by load, mean over the mixes."""
-    loads = [cell["load"] for cell in found["uniform"]["cells"]]
-    shown = [p for p in ("first_fit", "best_fit", "mcc", "mfi", "fgd_literal", *OURS) if p in policies_of(found, MIXES)]
+    loads = [cell["load"] for cell in study_of["uniform"]["cells"]]
+    shown = [p for p in ("first_fit", "best_fit", "mcc", "mfi", "fgd_literal", *OURS) if p in policies_of(study_of, MIXES)]
     gaps = {}
     for policy in shown:
-        gaps[policy] = [statistics.fmean(means(cell_of(found[mix], load), "accepted_memory_ratio")[POOL] -
-                                         means(cell_of(found[mix], load), "accepted_memory_ratio")[policy] for mix in MIXES)
+        gaps[policy] = [statistics.fmean(means(cell_of(study_of[mix], load), "accepted_memory_ratio")[POOL] -
+                                         means(cell_of(study_of[mix], load), "accepted_memory_ratio")[policy] for mix in MIXES)
                         for load in loads]
     width, height, left, top, right, bottom = 720, 380, 60, 20, 170, 45
     most = max(max(line) for line in gaps.values()) * 1.05
@@ -210,14 +210,14 @@ TABLES = {"runs": (what_was_run, []), "full-load": (at_full_load, MIXES), "by-lo
           "weak-spots": (weak_spots, ["ten-gpus", "arrival-only"])}
 
 
-def written(page, found):
+def written(page, study_of):
     """The page with the tables whose scenarios are there."""
     for name, (make, needed) in TABLES.items():
-        if not found or any(scenario not in found for scenario in needed):
+        if not study_of or any(scenario not in study_of for scenario in needed):
             continue
         begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
         page, replaced = re.subn(re.escape(begin) + ".*?" + re.escape(end),
-                                 lambda _: f"{begin}\n{make(found)}\n{end}", page, flags=re.DOTALL)
+                                 lambda _: f"{begin}\n{make(study_of)}\n{end}", page, flags=re.DOTALL)
         if replaced != 1:
             raise SystemExit(f"mig_tables: docs/mig.md has {replaced} places for table {name}, expected one")
     return page
@@ -236,12 +236,12 @@ def main():
     results = chosen.results.resolve()
     if chosen.run:
         run_all(chosen.vgpusim, results, chosen.jobs, chosen.flags)
-    found = studies(results)
-    if not found:
+    study_of = studies(results)
+    if not study_of:
         raise SystemExit(f"mig_tables: no study.json of scenarios/mig-*.json in {results}")
-    chosen.page.write_text(written(chosen.page.read_text(), found))
-    if all(mix in found for mix in MIXES):
-        chosen.figure.write_text(figure(found))
+    chosen.page.write_text(written(chosen.page.read_text(), study_of))
+    if all(mix in study_of for mix in MIXES):
+        chosen.figure.write_text(figure(study_of))
 
 
 if __name__ == "__main__":

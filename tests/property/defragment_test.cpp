@@ -243,15 +243,15 @@ TEST_P(defragment_property, plans_can_be_carried_out_and_end_with_the_blocked_po
     hold("plans hold", [mode = GetParam().mode] {
         filled_cluster in = draw_filled({.mode = mode, .nodes_max = 4, .devices_max = 4, .pods_max = 24});
         const move_budget budget{.moves_max = number(0, 6)};
-        const auto found = plan::find_room(in.book, in.blocked, in.movable, budget);
-        if (!found) {
+        const auto room = plan::find_room(in.book, in.blocked, in.movable, budget);
+        if (!room) {
             RC_TAG("none");
             return;
         }
-        RC_TAG(std::to_string(found->planned.moves.size()));
-        RC_ASSERT(std::ssize(found->planned.moves) <= budget.moves_max);
-        RC_ASSERT(found->cost == plan::cost_of_moves(in.book.nodes(), found->planned, {}));
-        expect_carried_out(in, found->planned);
+        RC_TAG(std::to_string(room->planned.moves.size()));
+        RC_ASSERT(std::ssize(room->planned.moves) <= budget.moves_max);
+        RC_ASSERT(room->cost == plan::cost_of_moves(in.book.nodes(), room->planned, {}));
+        expect_carried_out(in, room->planned);
     });
 }
 
@@ -259,7 +259,7 @@ TEST_P(defragment_property, small_plans_are_found_exactly_where_a_sequence_of_mo
     hold("as few moves as by trying all", [mode = GetParam().mode] {
         filled_cluster in = draw_filled({.mode = mode});
         const std::int64_t moves_max = number(0, 9) == 0 ? 3 : 2;
-        const auto found =
+        const auto room =
             plan::find_room(in.book, in.blocked, in.movable, {.moves_max = moves_max, .steps_max = 5'000'000});
         std::int64_t fewest = -1;
         std::int64_t tries_left = 20'000;
@@ -267,15 +267,15 @@ TEST_P(defragment_property, small_plans_are_found_exactly_where_a_sequence_of_mo
             if (some_sequence_helps(in, moves, tries_left)) fewest = moves;
         }
         RC_PRE(tries_left >= 0);
-        RC_ASSERT(found.has_value() == (fewest >= 0));
-        if (!found) {
-            RC_ASSERT(found.error().reason == plan::no_room_reason::none_within_moves);
-            RC_ASSERT(found.error().moves_ruled_out == moves_max);
+        RC_ASSERT(room.has_value() == (fewest >= 0));
+        if (!room) {
+            RC_ASSERT(room.error().reason == plan::no_room_reason::none_within_moves);
+            RC_ASSERT(room.error().moves_ruled_out == moves_max);
             return;
         }
         RC_TAG(std::to_string(fewest));
-        RC_ASSERT(std::ssize(found->planned.moves) == fewest && found->fewest_moves);
-        expect_carried_out(in, found->planned);
+        RC_ASSERT(std::ssize(room->planned.moves) == fewest && room->fewest_moves);
+        expect_carried_out(in, room->planned);
     });
 }
 

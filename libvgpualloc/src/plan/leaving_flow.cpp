@@ -210,10 +210,10 @@ private:
                 if (!on_->step()) return std::nullopt;
                 const device_spec& spec = on_->book().nodes().kinds[sinks_[s].kind];
                 if (why_never(spec, container) != rejection_code::none) continue;
-                const std::int64_t each = parts_that_fit(spec, sinks_[s].state, container, count);
-                const std::int64_t all = each * std::ssize(sinks_[s].members) - lost_[g][s];
+                const std::int64_t parts_per_device = parts_that_fit(spec, sinks_[s].state, container, count);
+                const std::int64_t all = parts_per_device * std::ssize(sinks_[s].members) - lost_[g][s];
                 if (all <= 0) continue;
-                most[s] = std::max(most[s], each * std::ssize(sinks_[s].members));
+                most[s] = std::max(most[s], parts_per_device * std::ssize(sinks_[s].members));
                 edges[g].back() =
                     graph.connect(g + 1, groups_.size() + s + 1, all, (whole_gpu - sinks_[s].used).count());
             }

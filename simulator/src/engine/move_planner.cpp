@@ -44,11 +44,11 @@ public:
         return std::move(room->planned);
     }
     [[nodiscard]] std::optional<move_plan> tidy(const room_wanted& wanted) override {
-        auto found =
+        auto emptying =
             vgpualloc::plan::consolidate(*wanted.book, movable_pods(wanted), vgpualloc::plan::emptied_unit::device,
                                          {.moves_max = affordable(wanted, moves_max_)});
-        if (found.planned.moves.empty()) return std::nullopt;
-        return std::move(found.planned);
+        if (emptying.planned.moves.empty()) return std::nullopt;
+        return std::move(emptying.planned);
     }
 
 private:

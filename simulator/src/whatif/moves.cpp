@@ -103,13 +103,13 @@ moves_answer plan_emptying(kube::snapshot& state, const std::vector<kube::manife
                            const moves_question& asked) {
     const auto movable = movable_pods(state, objects, asked.movable);
     moves_answer result = begin_answer(state, asked, movable.size());
-    const plan::consolidation found = plan::consolidate(*state.book, movable, unit, asked.budget, asked.costs);
-    result.found = found.emptied > 0;
+    const plan::consolidation emptying = plan::consolidate(*state.book, movable, unit, asked.budget, asked.costs);
+    result.found = emptying.emptied > 0;
     result.emptied_unit = unit;
-    result.emptied = found.emptied;
-    result.steps = found.steps;
-    result.step_limit = found.step_limit;
-    tell_moves(state, found.planned, asked.costs, nullptr, result);
+    result.emptied = emptying.emptied;
+    result.steps = emptying.steps;
+    result.step_limit = emptying.step_limit;
+    tell_moves(state, emptying.planned, asked.costs, nullptr, result);
     return result;
 }
 

@@ -319,14 +319,14 @@ expected<loaded_input> load_model(const run_config& config, const model_changes&
     loaded_input loaded;
     auto setting = load_setting(config, loaded.files);
     if (!setting) return unexpected(std::move(setting).error());
-    auto made = make_of_model(config, setting->catalog, setting->dialects, changes, loaded.files);
-    if (!made) return unexpected(std::move(made).error());
+    auto drawn = make_of_model(config, setting->catalog, setting->dialects, changes, loaded.files);
+    if (!drawn) return unexpected(std::move(drawn).error());
     std::vector<std::int64_t> pods_of_class;
-    for (const pod_class& known : made->workload.classes) pods_of_class.push_back(known.pods);
-    if (auto built = build(made->state, made->objects, *std::move(setting), made->workload, loaded); !built) {
+    for (const pod_class& known : drawn->workload.classes) pods_of_class.push_back(known.pods);
+    if (auto built = build(drawn->state, drawn->objects, *std::move(setting), drawn->workload, loaded); !built) {
         return unexpected(std::move(built).error());
     }
-    loaded.input.measured = measured_of(*made, pods_of_class, loaded.input);
+    loaded.input.measured = measured_of(*drawn, pods_of_class, loaded.input);
     return loaded;
 }
 

@@ -53,9 +53,9 @@ void try_all(const device_spec& device, const std::vector<device_request>& reque
 std::set<std::vector<std::int64_t>> by_trying(const device_spec& device, const std::vector<device_request>& requests) {
     std::vector<std::int64_t> counts(requests.size(), 0);
     std::set<std::pair<device_state, std::vector<std::int64_t>>> seen;
-    std::set<std::vector<std::int64_t>> found;
-    try_all(device, requests, {}, counts, seen, found);
-    return found;
+    std::set<std::vector<std::int64_t>> fitting;
+    try_all(device, requests, {}, counts, seen, fitting);
+    return fitting;
 }
 
 std::set<std::vector<std::int64_t>> enumerated(const device_packing& packing) {

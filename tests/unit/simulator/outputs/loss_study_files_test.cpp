@@ -69,21 +69,21 @@ TEST(loss_study_files, with_one_seed_there_is_no_interval) {
 TEST(loss_study_files, others_are_held_against_one_policy_and_the_best_baseline) {
     const auto cells = loss_cells_of(three_policies_study(), three_policies_results());
     ASSERT_EQ(cells.size(), 1U);
-    std::vector<std::string> found;
+    std::vector<std::string> pairs;
     for (const auto& entry : cells.front().differences) {
         if (entry.measure != 0) continue;
-        found.push_back(three_policies_study().policies[entry.policy].name + "-" +
+        pairs.push_back(three_policies_study().policies[entry.policy].name + "-" +
                         three_policies_study().policies[entry.against].name + (entry.is_best_baseline ? " best" : ""));
         if (entry.policy != 2 || !entry.is_best_baseline) continue;
         EXPECT_DOUBLE_EQ(entry.difference.mean, 0.13);
         EXPECT_NEAR(entry.difference.low, 0.13 - 4.302653 * 0.03 / 1.7320508, 1e-7);
     }
-    EXPECT_THAT(found, testing::ElementsAre("y-x", "z-x", "z-y best"));
+    EXPECT_THAT(pairs, testing::ElementsAre("y-x", "z-x", "z-y best"));
 }
 
 TEST(loss_study_files, how_full_devices_are_is_said_where_nobody_leaves) {
     auto full = three_policies_results();
-    for (auto& each : full.runs) each.figures.filled_of = 500;
+    for (auto& run : full.runs) run.figures.filled_of = 500;
     EXPECT_THAT(loss_study_csv(three_policies_study(), full), HasSubstr("m.json,1,x,filled_memory_ratio,0.620000,"));
     const auto cells = loss_cells_of(three_policies_study(), full);
     const auto& last = cells.front().differences.back();
