@@ -24,6 +24,14 @@ expected<vgpualloc::kube::scheduler_config> load_scheduler_config(const std::str
     return vgpualloc::read_scheduler_config(input->text, path);
 }
 
+void add_cluster(CLI::App& command, std::vector<std::string>& to) {
+    command
+        .add_option("CLUSTER", to,
+                    "Nodes and pods, YAML or JSON, as kubectl or vgpusim snapshot writes them; - is standard input")
+        ->type_name("FILE")
+        ->required();
+}
+
 void add_catalog_files(CLI::App& command, std::vector<std::string>& to) {
     command
         .add_option("--file", to,

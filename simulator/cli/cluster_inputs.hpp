@@ -32,6 +32,8 @@ void add_inputs(std::vector<named_input>& to, const dialect_files& files);
 /// Volcano's scheduler configuration in a file. Errors: those of reading it, and of read_scheduler_config().
 [[nodiscard]] vgpualloc::expected<vgpualloc::kube::scheduler_config> load_scheduler_config(const std::string& path);
 
+/// Adds CLUSTER: the objects of a cluster, as `kubectl` or `vgpusim snapshot` writes them.
+void add_cluster(CLI::App& command, std::vector<std::string>& to);
 /// Adds --file.
 void add_catalog_files(CLI::App& command, std::vector<std::string>& to);
 /// Adds --config and --file.

@@ -196,11 +196,7 @@ void add_plan(CLI::App& app, int& exit_code) {
     auto chosen = std::make_shared<options>();
     CLI::App* command = app.add_subcommand(
         "plan", "Plan which pods of a cluster move so that a pod fits, or so that devices or nodes become empty");
-    command
-        ->add_option("CLUSTER", chosen->cluster,
-                     "Nodes and pods, YAML or JSON, as kubectl or vgpusim snapshot writes them; - is standard input")
-        ->type_name("FILE")
-        ->required();
+    add_cluster(*command, chosen->cluster);
     command->add_option("--pod", chosen->pod, "Make room for a pending pod of the cluster (namespace/name, or name)")
         ->type_name("POD")
         ->check(filled());

@@ -160,11 +160,7 @@ void add_whatif(CLI::App& app, int& exit_code) {
     auto chosen = std::make_shared<options>();
     CLI::App* command = app.add_subcommand(
         "whatif", "Tell what would become of a cluster: other nodes, failures, drains, more pods, another policy");
-    command
-        ->add_option("CLUSTER", chosen->cluster,
-                     "Nodes and pods, YAML or JSON, as kubectl or vgpusim snapshot writes them; - is standard input")
-        ->type_name("FILE")
-        ->required();
+    add_cluster(*command, chosen->cluster);
     auto& asked = chosen->asked;
     command->add_option("--policy", asked.policy, "Policy that ranks nodes and devices (vgpusim policies)")
         ->type_name("POLICY")

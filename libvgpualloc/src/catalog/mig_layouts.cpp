@@ -7,13 +7,6 @@ namespace vgpualloc {
 
 namespace {
 
-/// Units as bits: unit u is bit u.
-[[nodiscard]] std::uint64_t bits_of(const mig_profile& profile, mig_units start) {
-    const auto size = static_cast<unsigned>(profile.size.count());
-    const std::uint64_t low = size >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << size) - 1;
-    return low << static_cast<unsigned>(start.count());
-}
-
 /// A slot with what it takes at hand.
 struct candidate {
     mig_slot slot;
@@ -61,7 +54,7 @@ private:
     std::vector<candidate> all;
     for (const mig_slot& slot : slots_of(model, set)) {
         const mig_profile& profile = model.profiles[slot.profile];
-        all.push_back({.slot = slot, .profile = &profile, .bits = bits_of(profile, slot.start)});
+        all.push_back({.slot = slot, .profile = &profile, .bits = units_at(profile, slot.start)});
     }
     std::ranges::stable_sort(all, {}, [](const candidate& place) { return place.slot.start; });
     return all;
@@ -119,6 +112,12 @@ private:
 
 } // namespace
 
+std::uint64_t units_at(const mig_profile& profile, mig_units start) noexcept {
+    const auto size = static_cast<unsigned>(profile.size.count());
+    const std::uint64_t low = size >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << size) - 1;
+    return low << static_cast<unsigned>(start.count());
+}
+
 bool contains(mig_profile_set set, mig_profile_kind kind) noexcept {
     switch (set) {
     case mig_profile_set::core:
@@ -146,7 +145,7 @@ bool may_join(const mig_model& model, const mig_layout& layout, const mig_slot& 
     if (std::ranges::find(starts, slot.start) == starts.end()) return false;
     const auto at = [&model](const mig_slot& one) {
         const mig_profile& profile = model.profiles[one.profile];
-        return candidate{.slot = one, .profile = &profile, .bits = bits_of(profile, one.start)};
+        return candidate{.slot = one, .profile = &profile, .bits = units_at(profile, one.start)};
     };
     occupancy used{model};
     for (const mig_slot& taken : layout) used.add(at(taken));

@@ -4,15 +4,10 @@
 #include <algorithm>
 #include <bit>
 
+#include "vgpualloc/core/bits.hpp"
 #include "vgpualloc/core/hash.hpp"
 
 namespace vgpualloc {
-
-namespace {
-
-constexpr std::uint64_t bit_of_place(std::size_t place) noexcept { return std::uint64_t{1} << place; }
-
-} // namespace
 
 std::optional<mig_states> mig_states::make(const mig_model& model) {
     mig_states result;
@@ -35,11 +30,7 @@ bool mig_states::enumerate(const mig_model& model) {
     if (!legal.complete) return false;
     for (const mig_layout& instances : legal.layouts) {
         std::uint64_t layout = 0;
-        for (const mig_slot& instance : instances) {
-            const auto first = places_.begin() + static_cast<std::ptrdiff_t>(first_[instance.profile]);
-            layout |= bit_of_place(static_cast<std::size_t>(
-                std::ranges::find(first, places_.end(), instance.start, &mig_slot::start) - places_.begin()));
-        }
+        for (const mig_slot& instance : instances) layout |= bit_at(place_of(instance));
         layouts_.push_back(layout);
     }
     std::ranges::sort(layouts_);
@@ -48,17 +39,20 @@ bool mig_states::enumerate(const mig_model& model) {
 
 void mig_states::list_overlaps(const mig_model& model) {
     std::vector<std::uint64_t> units;
-    for (const mig_slot& place : places_) {
-        const auto size = static_cast<unsigned>(model.profiles[place.profile].size.count());
-        const std::uint64_t lowest = size >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << size) - 1;
-        units.push_back(lowest << static_cast<unsigned>(place.start.count()));
-    }
+    for (const mig_slot& place : places_) units.push_back(units_at(model.profiles[place.profile], place.start));
     for (std::size_t a = 0; a < places_.size(); ++a) {
         overlapping_.push_back(0);
         for (std::size_t b = 0; b < places_.size(); ++b) {
-            if ((units[a] & units[b]) != 0) overlapping_[a] |= bit_of_place(b);
+            if ((units[a] & units[b]) != 0) overlapping_[a] |= bit_at(b);
         }
     }
+}
+
+std::size_t mig_states::place_of(const mig_slot& slot) const noexcept {
+    if (slot.profile >= profile_count()) return place_count();
+    std::size_t place = first_[slot.profile];
+    while (place < first_[slot.profile + 1] && places_[place].start != slot.start) ++place;
+    return place < first_[slot.profile + 1] ? place : place_count();
 }
 
 void mig_states::index_layouts() {
@@ -84,20 +78,19 @@ void mig_states::fill_rows(const mig_model& model) {
     capability_.assign(size(), 0);
     free_units_.assign(size(), static_cast<std::int16_t>(model.units.count()));
     for (std::size_t state = size(); state-- > 0;) {
-        for (std::uint64_t rest = layouts_[state]; rest != 0; rest &= rest - 1) {
-            const mig_slot& taken = places_[static_cast<std::size_t>(std::countr_zero(rest))];
-            free_units_[state] =
-                static_cast<std::int16_t>(free_units_[state] - model.profiles[taken.profile].size.count());
-        }
+        for_each_bit(layouts_[state], [&](std::size_t taken) {
+            const std::int64_t units = model.profiles[places_[taken].profile].size.count();
+            free_units_[state] = static_cast<std::int16_t>(free_units_[state] - units);
+        });
         for (std::size_t p = 0; p < profile_count(); ++p) {
             profile_row& row = rows_[state * profile_count() + p];
             row.best_place = static_cast<std::uint8_t>(place_count());
             for (std::size_t place = first_[p]; place < first_[p + 1]; ++place) {
-                if ((layouts_[state] & bit_of_place(place)) != 0) continue;
-                const mig_state_id after = id_of(layouts_[state] | bit_of_place(place));
+                if ((layouts_[state] & bit_at(place)) != 0) continue;
+                const mig_state_id after = id_of(layouts_[state] | bit_at(place));
                 if (after == no_mig_state) continue;
                 next_[state * place_count() + place] = after;
-                row.free_places |= bit_of_place(place);
+                row.free_places |= bit_at(place);
                 ++row.starts;
                 row.further = std::max(row.further, static_cast<std::uint8_t>(1 + further(after, p)));
                 const bool better =

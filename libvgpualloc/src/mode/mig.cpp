@@ -8,8 +8,8 @@
 #include <tuple>
 #include <utility>
 
-#include "mig_bits.hpp"
 #include "vgpualloc/catalog/mig_offers.hpp"
+#include "vgpualloc/core/bits.hpp"
 #include "vgpualloc/core/config.hpp"
 #include "vgpualloc/mode/budget.hpp"
 #include "vgpualloc/mode/mig_groups.hpp"
@@ -87,9 +87,9 @@ std::uint64_t mig::free_places(std::uint64_t layout, std::size_t profile) const 
 std::uint64_t mig::bit_of(const mig_instance& instance) const noexcept {
     if (instance.profile >= table_.profiles.size() || instance.start >= 64) return 0;
     const auto& profile = table_.profiles[instance.profile];
-    if ((profile.starts & bit(instance.start)) == 0) return 0;
-    const auto before = static_cast<std::size_t>(std::popcount(profile.starts & (bit(instance.start) - 1)));
-    return bit(profile.first + before);
+    if ((profile.starts & bit_at(instance.start)) == 0) return 0;
+    const auto before = static_cast<std::size_t>(std::popcount(profile.starts & (bit_at(instance.start) - 1)));
+    return bit_at(profile.first + before);
 }
 
 bool mig::has_compute(std::size_t profile, const device_request& request) const {
@@ -201,7 +201,7 @@ void mig::candidates(const device_spec& device, const device_state& state, const
     if (const mig_state_id now = state_of(state.layout); now != no_mig_state) {
         const std::size_t best = table_.states->best_place(now, chosen.profile);
         add(best);
-        others &= ~bit(best);
+        others &= ~bit_at(best);
     }
     for_each_bit(others, add);
 }
@@ -266,7 +266,7 @@ slot_shape mig::slots() const {
         shape.profiles.push_back({.name = profile.name,
                                   .units = profile.size.count(),
                                   .starts = std::popcount(table_.profiles[p].places),
-                                  .plain = is_given_by_memory(profile.kind)});
+                                  .plain = contains(mig_profile_set::plain, profile.kind)});
     }
     return shape;
 }

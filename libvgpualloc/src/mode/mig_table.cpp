@@ -7,15 +7,11 @@
 #include <tuple>
 #include <utility>
 
-#include "mig_bits.hpp"
+#include "vgpualloc/core/bits.hpp"
 
 namespace vgpualloc::modes {
 
 namespace {
-
-std::uint64_t units_of(std::int64_t start, std::int64_t size) noexcept {
-    return (size >= 64 ? ~std::uint64_t{0} : bit(static_cast<std::size_t>(size)) - 1) << static_cast<unsigned>(start);
-}
 
 /// Everything of the GPU that instances share out besides units: compute slices, instances of each profile, engines.
 std::vector<mig_table::total> all_totals(const mig_model& model) {
@@ -66,7 +62,7 @@ private:
                 complete = false;
                 return;
             }
-            open &= ~bit(place); // sets with it are tried here, so that later ones are without it
+            open &= ~bit_at(place); // sets with it are tried here, so that later ones are without it
             count(place, 1);
             complete = try_from(open & ~table_->excluded[place]);
             count(place, -1);
@@ -125,9 +121,9 @@ expected<void> add_profiles(mig_table& table) {
             .first = next,
         };
         for (const mig_units start : source.starts) {
-            profile.starts |= bit(static_cast<std::size_t>(start.count()));
+            profile.starts |= bit_at(static_cast<std::size_t>(start.count()));
             table.profile_of[next] = static_cast<std::uint32_t>(table.profiles.size());
-            profile.places |= bit(next++);
+            profile.places |= bit_at(next++);
         }
         table.profiles.push_back(std::move(profile));
     }
@@ -144,7 +140,7 @@ void add_exclusions(mig_table& table, const std::vector<mig_table::total>& total
     std::vector<place> places;
     for (std::size_t p = 0; p < table.profiles.size(); ++p) {
         for (const mig_units start : table.model.profiles[p].starts) {
-            places.push_back({.profile = p, .units = units_of(start.count(), table.profiles[p].units.count())});
+            places.push_back({.profile = p, .units = units_at(table.model.profiles[p], start)});
         }
     }
     for (std::size_t a = 0; a < places.size(); ++a) {
@@ -154,7 +150,7 @@ void add_exclusions(mig_table& table, const std::vector<mig_table::total>& total
                 const std::int64_t taken = total.taken[places[a].profile] + total.taken[places[b].profile];
                 excluded = excluded || taken > total.most;
             }
-            if (excluded) table.excluded[a] |= bit(b);
+            if (excluded) table.excluded[a] |= bit_at(b);
         }
     }
     for (std::size_t p = 0; p < table.profiles.size(); ++p) {
@@ -173,7 +169,7 @@ expected<std::shared_ptr<const mig>> make_mig(const mig_model& model) {
     add_exclusions(table, totals);
     table.totals = binding_totals{table, std::move(totals)}.find();
     for (std::uint32_t p = 0; p < table.profiles.size(); ++p) {
-        if (is_given_by_memory(model.profiles[p].kind)) table.by_size.push_back(p);
+        if (contains(mig_profile_set::plain, model.profiles[p].kind)) table.by_size.push_back(p);
     }
     std::ranges::stable_sort(table.by_size, {}, [&](std::uint32_t p) {
         return std::tuple{table.profiles[p].at_least, table.profiles[p].units, table.profiles[p].compute};

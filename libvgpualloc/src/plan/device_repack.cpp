@@ -7,7 +7,7 @@
 #include <string>
 #include <tuple>
 
-#include "plan/place_bits.hpp"
+#include "vgpualloc/core/bits.hpp"
 #include "vgpualloc/core/config.hpp"
 
 namespace vgpualloc::plan {
@@ -147,7 +147,7 @@ private:
         const mig_places layout = layout_of(pods);
         const auto state = states_->find(layout);
         if (!state) return;
-        for_each_place(states_->joinable(*state) & wanted_, [&](std::size_t place) {
+        for_each_bit(states_->joinable(*state) & wanted_, [&](std::size_t place) {
             const mig_places after = layout | bit_at(place);
             const int further = std::popcount(states_->joinable(states_->find(after).value_or(0)));
             answer possible{weight, further, after, place, pods};
@@ -162,7 +162,7 @@ private:
             for (std::size_t pod = 0; pod < pods.size(); ++pod) {
                 const held_instance& held = (*instances_)[pod];
                 if (!held.may_move) continue;
-                for_each_place(open & states_->places_of(states_->profile_of(held.place)), [&](std::size_t place) {
+                for_each_bit(open & states_->places_of(states_->profile_of(held.place)), [&](std::size_t place) {
                     pod_places moved = pods;
                     moved[pod] = place;
                     const bool known = std::ranges::any_of(levels_, [&](const level& l) { return l.contains(moved); });
@@ -211,7 +211,7 @@ private:
         moved.pop_back();
         const mig_places open = states_->joinable(states_->find(placed).value_or(0));
         const mig_places own = states_->places_of(states_->profile_of(start_[pod])) & ~bit_at(start_[pod]);
-        for_each_place(open & own, [&](std::size_t place) {
+        for_each_bit(open & own, [&](std::size_t place) {
             pod_places next = pods;
             next[pod] = place;
             place_moved(next, placed | bit_at(place), moved, weight);
@@ -254,7 +254,7 @@ expected<std::optional<device_repack>> repack_device(const gpu_layouts& states,
 
 std::vector<held_instance> held_by(const gpu_layouts& states, mig_places layout) {
     std::vector<held_instance> result;
-    for_each_place(layout, [&](std::size_t place) {
+    for_each_bit(layout, [&](std::size_t place) {
         result.push_back({.place = place, .may_move = true, .weight = states.places()[place].size.count()});
     });
     return result;

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "plan/place_bits.hpp"
+#include "vgpualloc/core/bits.hpp"
 
 namespace vgpualloc::plan {
 
@@ -45,7 +45,7 @@ gpu_layouts::gpu_layouts(const mig_model& model, mig_states states) : model_{mod
         }
         joinable_.push_back(open);
         profile_counts counts(model.profiles.size(), 0);
-        for_each_place(layout(state), [&](std::size_t place) { ++counts[profile_of(place)]; });
+        for_each_bit(layout(state), [&](std::size_t place) { ++counts[profile_of(place)]; });
         counts_.push_back(std::move(counts));
     }
     const auto by_state = counts_;
@@ -59,15 +59,13 @@ std::optional<std::size_t> gpu_layouts::find_multiset(const profile_counts& coun
 }
 
 std::optional<std::size_t> gpu_layouts::place_of(const mig_slot& slot) const noexcept {
-    for (std::size_t i = 0; i < places_.size(); ++i) {
-        if (places_[i].slot == slot) return i;
-    }
-    return std::nullopt;
+    const std::size_t place = states_.place_of(slot);
+    return place < places_.size() ? std::optional{place} : std::nullopt;
 }
 
 mig_layout gpu_layouts::slots(mig_places layout) const {
     mig_layout result;
-    for_each_place(layout, [&](std::size_t place) { result.push_back(places_[place].slot); });
+    for_each_bit(layout, [&](std::size_t place) { result.push_back(places_[place].slot); });
     std::ranges::stable_sort(result, {}, &mig_slot::start);
     return result;
 }

@@ -4,7 +4,7 @@
 #include <bit>
 #include <string>
 
-#include "plan/place_bits.hpp"
+#include "vgpualloc/core/bits.hpp"
 
 namespace vgpualloc::plan {
 
@@ -62,7 +62,7 @@ expected<std::optional<mig_group_change>> change_group(const gpu_layouts& states
     result.after = after.value_or(0);
     const mig_places kept = options.keep_equal ? live.instances & result.after : 0;
     const auto add = [&](mig_step_kind kind, mig_places places, ticks takes) {
-        for_each_place(places & ~kept, [&](std::size_t place) {
+        for_each_bit(places & ~kept, [&](std::size_t place) {
             const mig_slot& slot = states.places()[place].slot;
             result.steps.push_back({.kind = kind,
                                     .profile = slot.profile,

@@ -11,7 +11,7 @@
 #include <boost/graph/compressed_sparse_row_graph.hpp>
 #include <boost/graph/dijkstra_shortest_paths.hpp>
 
-#include "plan/place_bits.hpp"
+#include "vgpualloc/core/bits.hpp"
 #include "vgpualloc/core/config.hpp"
 
 namespace vgpualloc::plan {
@@ -177,7 +177,7 @@ void mig_transitions::table::for_each_edge(const vertex& v, Use&& use) const {
     const auto state_of = [this](mig_places changed) { return states->find(changed).value_or(0); };
     const auto pods_may_be = [&](mig_places movable) { return possible[states->multiset_of(state_of(movable))]; };
     const mig_step_costs& costs = owner->costs_;
-    for_each_place(free, [&](std::size_t place) {
+    for_each_bit(free, [&](std::size_t place) {
         const std::size_t profile = states->profile_of(place);
         if (may_wait && pods_may_be(v.movable | bit_at(place))) {
             const std::int64_t takes = owner->move_costs_[profile].count();
@@ -193,7 +193,7 @@ void mig_transitions::table::for_each_edge(const vertex& v, Use&& use) const {
                  {state_of(layout & ~bit_at(place)), v.movable, v.moves_left},
                  costs.destroy.count()});
         if (v.moves_left == 0) return;
-        for_each_place(v.movable & states->places_of(profile), [&](std::size_t from) {
+        for_each_bit(v.movable & states->places_of(profile), [&](std::size_t from) {
             const mig_places moved = (v.movable & ~bit_at(from)) | bit_at(place);
             use(edge{mig_step_kind::move,
                      place,
@@ -202,7 +202,7 @@ void mig_transitions::table::for_each_edge(const vertex& v, Use&& use) const {
                      owner->move_costs_[profile].count()});
         });
     });
-    for_each_place(states->joinable(v.state) & useful, [&](std::size_t place) {
+    for_each_bit(states->joinable(v.state) & useful, [&](std::size_t place) {
         use(edge{mig_step_kind::create,
                  place,
                  0,
@@ -210,7 +210,7 @@ void mig_transitions::table::for_each_edge(const vertex& v, Use&& use) const {
                  costs.create.count()});
     });
     if (!may_wait || v.moves_left == 0) return;
-    for_each_place(v.movable, [&](std::size_t place) {
+    for_each_bit(v.movable, [&](std::size_t place) {
         const std::int64_t takes = owner->move_costs_[states->profile_of(place)].count();
         use(edge{mig_step_kind::save, place, 0, {v.state, v.movable & ~bit_at(place), v.moves_left - 1}, takes / 2});
     });

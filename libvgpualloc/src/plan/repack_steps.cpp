@@ -1,7 +1,7 @@
 // A repack with the instances that have to be created and destroyed for it.
 #include <algorithm>
 
-#include "plan/place_bits.hpp"
+#include "vgpualloc/core/bits.hpp"
 #include "vgpualloc/core/config.hpp"
 #include "vgpualloc/plan/device_repack.hpp"
 

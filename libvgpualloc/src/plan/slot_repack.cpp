@@ -5,26 +5,18 @@
 #include <bit>
 #include <variant>
 
-#include "plan/place_bits.hpp"
+#include "vgpualloc/core/bits.hpp"
 #include "vgpualloc/model/host_rules.hpp"
 
 namespace vgpualloc::plan {
 
 namespace {
 
-constexpr std::size_t lowest_in(std::uint64_t places) noexcept {
-    return static_cast<std::size_t>(std::countr_zero(places));
-}
-
 /// The place of an instance; place_count() if it has none.
 std::size_t place_of(const vgpualloc::mig_states& states, const partition& part) {
     const auto* instance = std::get_if<mig_instance>(&part);
-    if (instance == nullptr || instance->profile >= states.profile_count()) return states.place_count();
-    for (std::size_t place = states.first_place(instance->profile); place < states.first_place(instance->profile + 1);
-         ++place) {
-        if (states.place(place).start.count() == static_cast<std::int64_t>(instance->start)) return place;
-    }
-    return states.place_count();
+    if (instance == nullptr) return states.place_count();
+    return states.place_of({.profile = instance->profile, .start = mig_units{instance->start}});
 }
 
 partition part_at(const vgpualloc::mig_states& states, std::size_t place, core_percent cores) {
@@ -69,7 +61,7 @@ double slot_repack::worth(kind_table& kind, mig_state_id state) {
         device.spec = kind.spec;
         device.kind = static_cast<std::uint32_t>(&kind - kinds_.data());
         for (std::uint64_t rest = kind.states->layout_of(state); rest != 0; rest &= rest - 1) {
-            const partition part = part_at(*kind.states, lowest_in(rest), {});
+            const partition part = part_at(*kind.states, lowest_bit(rest), {});
             device.state = kind.spec->mode->with(*kind.spec, device.state, part);
         }
         std::ranges::copy(prices_->counts_of(device), counts);
@@ -121,7 +113,7 @@ double slot_repack::best_elsewhere(kind_table& kind, std::size_t profile) {
     double best = nowhere;
     for (const mig_state_id state : kind.present) {
         for (std::uint64_t rest = kind.states->free_places(state, profile); rest != 0; rest &= rest - 1) {
-            best = std::max(best, worth(kind, kind.states->next(state, lowest_in(rest))) - worth(kind, state));
+            best = std::max(best, worth(kind, kind.states->next(state, lowest_bit(rest))) - worth(kind, state));
         }
     }
     kept = best;
@@ -135,7 +127,7 @@ std::optional<std::pair<std::size_t, double>> slot_repack::best_inside(kind_tabl
     std::optional<std::pair<std::size_t, double>> best;
     const std::uint64_t free = kind.states->free_places(now, profile) & kind.states->free_places(after, profile);
     for (std::uint64_t rest = free; rest != 0; rest &= rest - 1) {
-        const std::size_t place = lowest_in(rest);
+        const std::size_t place = lowest_bit(rest);
         const double gain = worth(kind, kind.states->next(after, place)) - worth(kind, after);
         if (!best || gain > best->second) best = {place, gain};
     }
@@ -147,7 +139,7 @@ double slot_repack::gain_of(kind_table& kind, mig_state_id state, mig_state_id a
     double gain = worth(kind, after) - worth(kind, state);
     mig_state_id now = state;
     for (std::uint64_t rest = leaving; rest != 0; rest &= rest - 1) {
-        const std::size_t profile = kind.states->place(lowest_in(rest)).profile;
+        const std::size_t profile = kind.states->place(lowest_bit(rest)).profile;
         const double elsewhere = best_elsewhere(kind, profile);
         const auto inside = best_inside(kind, now, after, profile);
         if (inside && inside->second >= elsewhere) {
@@ -298,7 +290,7 @@ std::optional<slot_repack::destination> slot_repack::best_destination(const repa
                 changed != so_far.changed.end() ? changed->state : kind.states->id_of(devices[d].layout);
             if (state == no_mig_state) continue;
             for (std::uint64_t rest = kind.states->free_places(state, profile); rest != 0; rest &= rest - 1) {
-                const std::size_t place = lowest_in(rest);
+                const std::size_t place = lowest_bit(rest);
                 const double gain = worth(kind, kind.states->next(state, place)) - worth(kind, state);
                 if (best && gain <= best->gain) continue;
                 if (!room_known && !has_room(book, where, request, so_far)) break;
@@ -338,7 +330,7 @@ std::optional<move_plan> slot_repack::move_from(const repack_question& question,
             auto changed = std::ranges::find(so_far.changed, target->where, &changed_device::where);
             if (changed == so_far.changed.end()) {
                 const auto layout = question.book->devices(target->where.node)[target->where.device.at()].layout;
-                so_far.changed.push_back({.where = target->where, .kind = chosen.kind, .state = states.id_of(layout)});
+                so_far.changed.push_back({.where = target->where, .state = states.id_of(layout)});
                 changed = so_far.changed.end() - 1;
             }
             changed->state = states.next(changed->state, target->place);

@@ -46,11 +46,6 @@ void slot_scarcity::number_classes() {
     prices_.assign(class_count(), 0.0);
 }
 
-std::size_t slot_scarcity::class_of(const device_request& request) const {
-    const auto known = numbers_.find(policies::one_device_of(request));
-    return known == numbers_.end() ? class_count() : known->second;
-}
-
 /// The class of a container that has arrived; a new one takes the place of the least asked for where there are too
 /// many.
 std::size_t slot_scarcity::enter_class(const device_request& container) {

@@ -4,12 +4,12 @@
 #include <algorithm>
 
 #include "vgpualloc/core/hash.hpp"
-#include "vgpualloc/policy/device_values.hpp"
 
 namespace vgpualloc::policies {
 
 void ssp::forget_ids() {
     ++forgotten_;
+    fullness_.forget();
     config_rows_.clear();
     rows_.clear();
     changes_.clear();
@@ -27,10 +27,11 @@ void ssp::follow_classes() {
 void ssp::add_device(const device_view& device, std::int32_t* row) {
     const auto counts = scarcity_.counts_of(device);
     for (std::size_t c = 0; c < counts.size(); ++c) row[c] += counts[c];
-    free_slots free;
-    device.spec->mode->list_free_slots(device.state, free);
-    const slot_shape shape = device.spec->mode->slots();
-    row[counts.size()] += static_cast<std::int32_t>(free_amount_of(device, shape, free).fullness());
+    row[counts.size()] += static_cast<std::int32_t>(fullness_.of_device(device, [](const device_view& counted) {
+        free_slots free;
+        counted.spec->mode->list_free_slots(counted.state, free);
+        return free_amount_of(counted, counted.spec->mode->slots(), free).fullness();
+    }));
 }
 
 std::span<const std::int32_t> ssp::row_of(const device_config& config, count_row& scratch) {

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "study_timing.hpp"
 #include "vgpualloc/version.hpp"
 #include "vgpuformats/json.hpp"
 #include "vgpusim/outputs/csv_text.hpp"
@@ -218,18 +219,13 @@ std::string loss_study_json(const loss_study& study, const loss_results& results
         entry["differences"] = std::move(differences);
         cells.push_back(std::move(entry));
     }
-    const double runs = static_cast<double>(results.runs.size());
-    const document timing = document::map({{"wall_s", results.wall_s},
-                                           {"cpu_s", results.cpu_s},
-                                           {"runs_per_s", results.wall_s > 0.0 ? runs / results.wall_s : 0.0},
-                                           {"jobs", results.jobs}});
     const document summary = document::map({{"version", vgpualloc::version},
                                             {"config", json_of_config(study)},
                                             {"policies", json_of_policies(study)},
                                             {"inputs", files},
                                             {"runs", results.runs.size()},
                                             {"cells", cells},
-                                            {"timing", timing}});
+                                            {"timing", timing_of(results)}});
     return vgpuformats::print_json(summary, 2) + "\n";
 }
 

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "study_timing.hpp"
 #include "vgpualloc/version.hpp"
 #include "vgpuformats/json.hpp"
 #include "vgpusim/outputs/csv_text.hpp"
@@ -119,11 +120,6 @@ std::string study_json(const load_study& study, const study_inputs& inputs, cons
                                            {"mode", study.run.mode},
                                            {"tune", study.run.tune},
                                            {"seeds", study.seeds.text()}});
-    const double runs = static_cast<double>(results.runs.size());
-    const document timing = document::map({{"wall_s", results.wall_s},
-                                           {"cpu_s", results.cpu_s},
-                                           {"runs_per_s", results.wall_s > 0.0 ? runs / results.wall_s : 0.0},
-                                           {"jobs", results.jobs}});
     const document summary = document::map({{"version", vgpualloc::version},
                                             {"config", config},
                                             {"policies", policies},
@@ -131,7 +127,7 @@ std::string study_json(const load_study& study, const study_inputs& inputs, cons
                                             {"inputs", files},
                                             {"runs", results.runs.size()},
                                             {"headlines", headlines},
-                                            {"timing", timing}});
+                                            {"timing", timing_of(results)}});
     return vgpuformats::print_json(summary, 2) + "\n";
 }
 

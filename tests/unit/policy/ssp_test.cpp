@@ -95,8 +95,8 @@ TEST(slot_scarcity, the_least_asked_for_class_makes_room) {
     here.arrive("1g.5gb");
     here.arrive("7g.40gb");
     EXPECT_EQ(here.prices.class_count(), 2U);
-    EXPECT_EQ(here.prices.class_of(mig_cluster::want_profile("1g.5gb")), 2U) << "it is gone";
-    EXPECT_EQ(here.prices.class_of(mig_cluster::want_profile("7g.40gb")), 1U);
+    EXPECT_EQ(here.prices.request_of(0), mig_cluster::want_profile("3g.20gb"));
+    EXPECT_EQ(here.prices.request_of(1), mig_cluster::want_profile("7g.40gb")) << "1g.5gb is gone";
     EXPECT_EQ(here.prices.stock()[1], 1);
 }
 

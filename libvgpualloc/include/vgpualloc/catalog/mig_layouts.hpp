@@ -21,6 +21,9 @@ struct mig_slot {
 /// Instances on one GPU, by ascending start.
 using mig_layout = std::vector<mig_slot>;
 
+/// The units that an instance takes, a bit each.
+[[nodiscard]] std::uint64_t units_at(const mig_profile& profile, mig_units start) noexcept;
+
 /// Which profiles an enumeration draws from.
 enum class mig_profile_set {
     core,  ///< kind core

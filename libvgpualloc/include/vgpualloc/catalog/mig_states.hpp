@@ -33,6 +33,8 @@ public:
     [[nodiscard]] std::size_t place_count() const noexcept { return places_.size(); }
     [[nodiscard]] std::size_t profile_count() const noexcept { return first_.size() - 1; }
     [[nodiscard]] const mig_slot& place(std::size_t number) const noexcept { return places_[number]; }
+    /// The place of a profile at one of its starts; place_count() if it has none there.
+    [[nodiscard]] std::size_t place_of(const mig_slot& slot) const noexcept;
     /// The places of a profile are those from first_place(profile) up to first_place(profile + 1).
     [[nodiscard]] std::size_t first_place(std::size_t profile) const noexcept { return first_[profile]; }
     /// The places that share a unit with this one, itself among them, a bit each.

@@ -87,7 +87,6 @@ private:
     };
     struct changed_device {
         device_place where;
-        std::uint32_t kind = 0;
         mig_state_id state = 0;
     };
     struct host_change {

@@ -54,8 +54,6 @@ public:
     [[nodiscard]] const device_request& request_of(std::size_t number) const noexcept {
         return (*learned_.requests)[number];
     }
-    /// The class of a device request; class_count() if it has none.
-    [[nodiscard]] std::size_t class_of(const device_request& request) const;
     /// By class, at the state of now. Valid until the next event or arrival.
     [[nodiscard]] std::span<const double> prices();
     /// By class: how many more of it the cluster could take.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "vgpualloc/core/named.hpp"
+#include "vgpualloc/policy/device_values.hpp"
 #include "vgpualloc/policy/factory.hpp"
 #include "vgpualloc/policy/priced.hpp"
 #include "vgpualloc/policy/slot_scarcity.hpp"
@@ -59,6 +60,7 @@ private:
     [[nodiscard]] double score_of(const std::int32_t* lost, std::span<const double> prices) const noexcept;
 
     slot_scarcity scarcity_;
+    value_memo fullness_;
     std::uint64_t forgotten_ = 0;            ///< how often ids were given anew
     std::uint64_t class_generation_ = 0;     ///< of the scarcity, when rows and changes were made
     std::vector<std::uint32_t> config_rows_; ///< by configuration id: its row + 1; 0 = none yet
