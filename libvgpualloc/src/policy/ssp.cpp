@@ -34,20 +34,21 @@ void ssp::add_device(const device_view& device, std::int32_t* row) {
     }));
 }
 
-std::span<const std::int32_t> ssp::row_of(const device_config& config, count_row& scratch) {
-    if (config.id == not_interned) {
-        scratch.assign(width(), 0);
-        for (const device_view* device : config.devices) add_device(*device, scratch.data());
-        return scratch;
+/// The row of a configuration, remembered by its id.
+void ssp::copy_row(const device_config& config, count_row& row) {
+    if (config.id != not_interned) {
+        if (config.id >= config_rows_.size()) config_rows_.resize(config.id + std::size_t{64}, 0);
+        if (const std::uint32_t known = config_rows_[config.id]; known != 0) {
+            const auto kept = std::span{rows_}.subspan((known - std::size_t{1}) * width(), width());
+            row.assign(kept.begin(), kept.end());
+            return;
+        }
     }
-    if (config.id >= config_rows_.size()) config_rows_.resize(config.id + std::size_t{64}, 0);
-    if (config_rows_[config.id] == 0) {
-        scratch.assign(width(), 0);
-        for (const device_view* device : config.devices) add_device(*device, scratch.data());
-        config_rows_[config.id] = static_cast<std::uint32_t>(rows_.size() / width()) + 1;
-        rows_.insert(rows_.end(), scratch.begin(), scratch.end());
-    }
-    return std::span{rows_}.subspan((config_rows_[config.id] - std::size_t{1}) * width(), width());
+    row.assign(width(), 0);
+    for (const device_view* device : config.devices) add_device(*device, row.data());
+    if (config.id == not_interned) return;
+    config_rows_[config.id] = static_cast<std::uint32_t>(rows_.size() / width()) + 1;
+    rows_.insert(rows_.end(), row.begin(), row.end());
 }
 
 /// `lost` is before minus after, so that its last entry is how much fuller the devices become, negated.
@@ -64,20 +65,10 @@ double ssp::score_of(const std::int32_t* lost, std::span<const double> prices) c
 
 double ssp::node_score(const request_view&, const node_view& before, const node_view& after) {
     follow_classes();
-    const auto prices = scarcity_.prices();
-    if (before.config->id != not_interned && after.config->id != not_interned) {
-        static_cast<void>(row_of(*before.config, before_row_)); // so that the next one does not move the rows
-        const auto after_row = row_of(*after.config, after_row_);
-        const auto before_row = row_of(*before.config, before_row_);
-        before_row_.resize(width());
-        for (std::size_t i = 0; i < width(); ++i) before_row_[i] = before_row[i] - after_row[i];
-    } else {
-        const auto before_row = row_of(*before.config, before_row_);
-        before_row_.assign(before_row.begin(), before_row.end());
-        const auto after_row = row_of(*after.config, after_row_);
-        for (std::size_t i = 0; i < width(); ++i) before_row_[i] -= after_row[i];
-    }
-    return score_of(before_row_.data(), prices);
+    copy_row(*before.config, before_row_);
+    copy_row(*after.config, after_row_);
+    for (std::size_t i = 0; i < width(); ++i) before_row_[i] -= after_row_[i];
+    return score_of(before_row_.data(), scarcity_.prices());
 }
 
 double ssp::device_score(const request_view& request, const node_view& before, const node_view& after,

@@ -83,6 +83,15 @@ struct free_amount {
     return {.free = free.free_units, .all = shape.units};
 }
 
+/// The free starts of the profiles that requests by memory get, together.
+[[nodiscard]] inline std::int64_t plain_starts(const slot_shape& shape, const free_slots& free) noexcept {
+    std::int64_t starts = 0;
+    for (std::size_t p = 0; p < shape.profiles.size(); ++p) {
+        if (shape.profiles[p].plain) starts += free.free_starts[p];
+    }
+    return starts;
+}
+
 /// Scores by Policy::value_of(device, shape, free), a whole number that is better the larger it is. Of placements that
 /// change the sum of values alike, that on the fullest device wins, and then the one that leaves the most starts for
 /// further parts (STUDY-mig: ties that help every table-driven policy). Policy::scale is what a difference of values is
@@ -110,12 +119,8 @@ private:
         const slot_shape shape = device.spec->mode->slots();
         free_slots free;
         device.spec->mode->list_free_slots(device.state, free);
-        std::int64_t starts = 0;
-        for (std::size_t p = 0; p < shape.profiles.size(); ++p) {
-            if (shape.profiles[p].plain) starts += free.free_starts[p];
-        }
         return static_cast<Policy&>(*this).value_of(device, shape, free) * tie_range +
-               free_amount_of(device, shape, free).fullness() * 64 + starts;
+               free_amount_of(device, shape, free).fullness() * 64 + plain_starts(shape, free);
     }
 
     value_memo memo_;

@@ -14,11 +14,7 @@ namespace vgpualloc::policies {
 class mcc final : public named<"mcc", device_value_policy<mcc>> {
 public:
     [[nodiscard]] static std::int64_t value_of(const device_view&, const slot_shape& shape, const free_slots& free) {
-        std::int64_t starts = 0;
-        for (std::size_t p = 0; p < shape.profiles.size(); ++p) {
-            if (shape.profiles[p].plain) starts += free.free_starts[p];
-        }
-        return starts;
+        return plain_starts(shape, free);
     }
     [[nodiscard]] static double scale() noexcept { return 16.0; } ///< an empty A100 has 18 of these starts
 };

@@ -56,7 +56,7 @@ private:
     void follow_classes();
     [[nodiscard]] std::size_t width() const noexcept { return scarcity_.class_count() + 1; }
     void add_device(const device_view& device, std::int32_t* row);
-    [[nodiscard]] std::span<const std::int32_t> row_of(const device_config& config, count_row& scratch);
+    void copy_row(const device_config& config, count_row& row);
     [[nodiscard]] double score_of(const std::int32_t* lost, std::span<const double> prices) const noexcept;
 
     slot_scarcity scarcity_;
