@@ -11,11 +11,11 @@
 
 #include "commands.hpp"
 #include "run_flags.hpp"
-#include "solver.hpp"
 #include "vgpuformats/input.hpp"
 #include "vgpusim/bound/bounds.hpp"
 #include "vgpusim/bound/words.hpp"
 #include "vgpusim/study/run.hpp"
+#include "vgpusim/study/solver.hpp"
 
 namespace vgpusim::cli {
 

@@ -11,7 +11,6 @@
 
 #include "commands.hpp"
 #include "run_flags.hpp"
-#include "solver.hpp"
 #include "vgpualloc/core/printable.hpp"
 #include "vgpureport/report.hpp"
 #include "vgpusim/bound/bounds.hpp"
@@ -22,6 +21,7 @@
 #include "vgpusim/outputs/report.hpp"
 #include "vgpusim/outputs/run_files.hpp"
 #include "vgpusim/study/run.hpp"
+#include "vgpusim/study/solver.hpp"
 
 namespace vgpusim::cli {
 
@@ -85,6 +85,14 @@ vgpualloc::expected<finished_run> finish(const run_config& config, loaded_input 
     auto record = replay(config, loaded, std::move(nodes), progress_bar(label, loaded.input.pods.size()));
     end_progress();
     if (!record) return vgpualloc::unexpected(std::move(record.error()));
+    if (loaded.prices && !record->prices) {
+        return vgpualloc::unexpected(vgpualloc::error{.code = vgpualloc::error_code::unsupported,
+                                                      .where = "",
+                                                      .field = "prices",
+                                                      .value = config.prices,
+                                                      .expected = "no such setting: policy " + config.policy +
+                                                                  " has no use for it (dual_price has)"});
+    }
     return finished_run{.loaded = std::move(loaded), .record = *std::move(record)};
 }
 

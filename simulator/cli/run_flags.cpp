@@ -55,6 +55,10 @@ constexpr std::array keyed_flags{
     keyed_flag{"--autoscaler", "autoscaler", "FILE", "Nodes that are added for pods that wait"},
     keyed_flag{"--device-policy", "device_policy", "POLICY",
                "Policy for the choice of devices on a node; default: the same policy"},
+    keyed_flag{
+        "--prices", "prices", "FILE",
+        "What rests of devices are worth to dual_price: prices.json of an earlier run; without it they are solved "
+        "from the pod list (docs/price-policy.md)"},
     keyed_flag{"--mode", "mode", "MODE", "How every GPU is shared: exclusive, hami_core or mps"},
     keyed_flag{"--discipline", "discipline", "NAME",
                "When waiting pods are tried: try_once, fifo, easy, conservative, priority, gang, priority+fifo, "

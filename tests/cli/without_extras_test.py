@@ -48,10 +48,15 @@ class WithoutExtrasTest(CliTest):
     def test_fetch_says_what_is_missing(self):
         self.assert_error_line(self.vgpusim("fetch", "openb", binary=BINARY), 2, "fetch", "libcurl and OpenSSL")
 
-
     def has_solver(self):
         """Whether the ordinary one has it: HiGHS is no package of Debian's."""
         return "built with HiGHS" not in self.vgpusim("bound").stderr
+
+    def test_prices_come_from_a_file_or_not_at_all(self):
+        self.assert_refused(self.run_quickstart("--policy", "dual_price", binary=BINARY),
+                            "a vgpusim built with HiGHS; this one was built without", "dual_price")
+        by_size = self.write("prices.json", '{"cpu_milli_per_gpu": 10000, "devices": []}')
+        self.assert_done(self.run_quickstart("--policy", "dual_price", "--prices", by_size, binary=BINARY))
 
     def test_bounds_say_what_is_missing(self):
         lists = ("--nodes", self.write("nodes.csv", NODES), "--pods", self.write("pods.csv", PODS))

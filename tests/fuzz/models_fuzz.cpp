@@ -26,7 +26,7 @@ void read_scenario(std::string_view input) {
     const fuzzing::memory_file file{input};
     const auto study = vgpusim::read_scenario(file.path());
     if (!study) return fuzzing::require_readable(study.error());
-    for (const auto& config : {study->config, vgpusim::baseline_of(study->config, study->baseline)}) {
+    for (const auto& config : {study->config, vgpusim::with_settings(study->config, study->baseline)}) {
         vgpusim::run_config again;
         for (const auto& [key, value] : vgpusim::effective(config)) {
             require(vgpusim::set_key(again, key, value).has_value(), "a key takes the value that it has");

@@ -15,7 +15,8 @@ SEES = {
     "metrics": ["catalog"],
     "verify": ["catalog"],
     "dialect": ["catalog"],
-    "policy": ["metrics"],                      # modes through their interface, which is in model
+    "packing": ["model"],                       # which parts go together on one device
+    "policy": ["metrics", "packing"],                      # modes through their interface, which is in model
     "alloc": ["policy"],
     "plan": ["alloc"],
     "solver": ["plan"],                         # HiGHS behind plan/lp.hpp, a library of its own
@@ -31,8 +32,8 @@ SEES = {
     "fetch": ["formats", "traces"],
     "report": ["umbrella", "formats"],
     "conformance": ["umbrella", "formats"],
-    "simulator": ["umbrella", "traces", "report"],
-    "cli": ["simulator", "conformance", "fetch", "solver"],
+    "simulator": ["umbrella", "traces", "report", "solver"],
+    "cli": ["simulator", "conformance", "fetch"],
     "python-bindings": ["simulator"],
 }
 OUTSIDE = ("solver", "formats", "traces", "fetch", "report", "conformance", "simulator", "cli", "python-bindings")

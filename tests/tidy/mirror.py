@@ -32,7 +32,9 @@ HOLDS = {
     "tests/unit/simulator/outputs/queue_figures_test.cpp": ["vgpusim/outputs/rows"],
     # need a solver
     "tests/unit/solver/packing_lp_test.cpp": ["plan/packing_lp"],
+    "tests/unit/solver/price_program_test.cpp": ["plan/price_program"],
     "tests/unit/plan/defragment_test.cpp": ["plan/move_plan"],
+    "tests/cli/prices_test.py": ["vgpusim/study/solver"],
     "tests/cli/bound_test.py": ["vgpusim/bound/bounds", "vgpusim/bound/figures", "vgpusim/bound/words"],
     # the small vocabulary of one folder, in one file
     "tests/unit/core/vocabulary_test.cpp": [

@@ -139,6 +139,7 @@ expected<ranking> by_policy(const snapshot& state, const snapshot_pod& pod, cons
         parameters.target.typical = {
             {.cpu = pod.request.cpu, .containers = pod.request.containers, .frequency = 1.0, .weight = 1}};
     }
+    parameters.prices = book_by_size(parameters.target, state.book->nodes());
     const std::string spelling = options.policy.empty() ? default_policy : options.policy;
     auto scorer = make_policy(spelling, parameters);
     if (!scorer) return unexpected(scorer.error());

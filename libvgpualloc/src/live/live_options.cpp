@@ -16,7 +16,7 @@ expected<kube::scheduler_config> read_scheduler_config(const std::string& text, 
     if (!scheduler || !scheduler->own) return scheduler;
     const auto& own = *scheduler->own;
     const live_options defaults;
-    auto policies = make_live_policies(own.policy.empty() ? defaults.policy : own.policy, own.device_policy, {});
+    auto policies = make_live_policies(own.policy.empty() ? defaults.policy : own.policy, own.device_policy, {}, {});
     if (policies) return scheduler;
     // SchedulePolicy of deviceshare has two values that are both policies.
     const bool is_device = policies.error().field == "device_policy";

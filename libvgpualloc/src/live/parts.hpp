@@ -19,7 +19,7 @@ struct live_policies {
 /// An empty device_policy is the same. Errors, of field "policy" or "device_policy": those of make_policy(),
 /// unsupported for a policy that draws and for two that do not go together.
 [[nodiscard]] expected<live_policies> make_live_policies(const std::string& policy, const std::string& device_policy,
-                                                         const workload& typical);
+                                                         const workload& typical, const cluster& nodes);
 
 /// The policies and who asks them; they belong to one ledger.
 struct live_cluster::deciders {
@@ -40,6 +40,7 @@ struct live_cluster::known_pod {
     bool counted = false;           ///< its request is one of the counts
     request_id number{};            ///< of its request, with those of that number who decide
     std::uint64_t numbered_by = 0;
+    bool noted = false; ///< those who decide know that it has arrived
 };
 
 } // namespace vgpualloc

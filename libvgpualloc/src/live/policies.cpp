@@ -31,8 +31,8 @@ std::vector<policy_entry> policies_without_draws() {
 }
 
 expected<std::unique_ptr<policy>> make_live_policy(const char* field, const std::string& spelling,
-                                                   const workload& typical) {
-    const policy_parameters parameters{.target = typical, .seed = 0};
+                                                   const workload& typical, const cluster& nodes) {
+    const policy_parameters parameters{.target = typical, .seed = 0, .prices = book_by_size(typical, nodes)};
     auto scorer = make_policy(spelling, parameters);
     if (!scorer && scorer.error().code == error_code::unknown_name) {
         scorer = parse_policy(spelling, policies_without_draws(), parameters);
@@ -59,12 +59,12 @@ double distance(const workload& left, const workload& right) {
 } // namespace
 
 expected<live_policies> make_live_policies(const std::string& policy, const std::string& device_policy,
-                                           const workload& typical) {
-    auto node = make_live_policy("policy", policy, typical);
+                                           const workload& typical, const cluster& nodes) {
+    auto node = make_live_policy("policy", policy, typical, nodes);
     if (!node) return unexpected(std::move(node).error());
     live_policies result{.node = *std::move(node), .device = nullptr};
     if (device_policy.empty()) return result;
-    auto device = make_live_policy("device_policy", device_policy, typical);
+    auto device = make_live_policy("device_policy", device_policy, typical, nodes);
     if (!device) return unexpected(std::move(device).error());
     result.device = *std::move(device);
     if ((result.node->positional() == nullptr) == (result.device->positional() == nullptr)) return result;
@@ -75,7 +75,7 @@ expected<live_policies> make_live_policies(const std::string& policy, const std:
 
 expected<std::unique_ptr<live_cluster::deciders>>
 live_cluster::make_deciders(const live_options& options, const workload& typical, const ledger& book) {
-    auto policies = make_live_policies(options.policy, options.device_policy, typical);
+    auto policies = make_live_policies(options.policy, options.device_policy, typical, book.nodes());
     if (!policies) return unexpected(std::move(policies).error());
     return std::make_unique<deciders>(*std::move(policies), ++deciders_number_, book);
 }

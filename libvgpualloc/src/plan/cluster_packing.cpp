@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "vgpualloc/plan/mode_packing.hpp"
+#include "vgpualloc/packing/mode_packing.hpp"
 
 namespace vgpualloc::plan {
 
@@ -53,12 +53,14 @@ public:
         for (std::uint32_t group = 0; group < forms_.size(); ++group) {
             if (auto added = add_group(group); !added) return unexpected(std::move(added.error()));
         }
+        for (const type_form& type : types_) result_.part_of_type.push_back(type.part);
         if (options_.objective == packing_objective::pods) result_.total = lp_infinity;
         return std::move(result_);
     }
 
 private:
     [[nodiscard]] std::vector<double> host_of(milli_cpu cpu, bytes memory) const {
+        if (options_.pooled) return {};
         std::vector<double> host{static_cast<double>(cpu.count())};
         if (options_.host_memory) host.push_back(static_cast<double>(memory.count()));
         return host;
@@ -112,6 +114,18 @@ private:
 
     void add_node(const node& described, std::size_t index) {
         node_form form{.host = host_of(described.cpu, described.memory), .kinds = {}};
+        if (options_.pooled && !forms_.empty()) return add_devices(described, forms_.front());
+        add_devices(described, form);
+        const auto key = std::pair{options_.by_node ? index : 0, form};
+        const auto [at, added] = group_of_.emplace(key, static_cast<std::uint32_t>(forms_.size()));
+        if (added) {
+            forms_.push_back(form);
+            nodes_of_.push_back(0);
+        }
+        ++nodes_of_[at->second];
+    }
+
+    static void add_devices(const node& described, node_form& form) {
         for (const device& device : described.devices) {
             if (device.service != service_state::in_service) continue;
             const auto at = std::ranges::find(form.kinds, device.kind, &kind_count::first);
@@ -121,13 +135,6 @@ private:
                 ++at->second;
             }
         }
-        const auto key = std::pair{options_.by_node ? index : 0, form};
-        const auto [at, added] = group_of_.emplace(key, static_cast<std::uint32_t>(forms_.size()));
-        if (added) {
-            forms_.push_back(form);
-            nodes_of_.push_back(0);
-        }
-        ++nodes_of_[at->second];
     }
 
     [[nodiscard]] double value_on(const device_spec& device, const device_state& state, double parts) const {
@@ -207,7 +214,9 @@ private:
             ++kinds;
             whole = whole && on_kind_[kind][t]->whole;
         }
-        return types_[t].alone && whole && (kinds == 1 || types_[t].parts == 1);
+        // Nodes have devices of one kind as a rule, and all together of several: a pod that takes several then takes
+        // them of each kind for itself.
+        return types_[t].alone && whole && (kinds == 1 || types_[t].parts == 1 || options_.pooled);
     }
 
     expected<void> add_group(std::uint32_t group) {
@@ -266,6 +275,7 @@ private:
         const bool memory = options_.objective == packing_objective::memory_mib;
         result_.total += devices * static_cast<double>(memory ? device.memory.count() : whole_gpu.count());
         program.devices.push_back(std::move(of_class));
+        result_.kind_of_class.push_back(kind);
         return {};
     }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <variant>
 
 #include "vgpualloc/core/bits.hpp"
@@ -69,7 +70,9 @@ double slot_repack::worth(kind_table& kind, mig_state_id state) {
     }
     const auto prices = prices_->prices();
     double sum = 0.0;
-    for (std::size_t c = 0; c < classes; ++c) sum += prices[c] * static_cast<double>(counts[c]);
+    for (std::size_t c = 0; c < classes; ++c) {
+        sum += prices[c] * std::sqrt(prices[c]) * static_cast<double>(counts[c]);
+    }
     kind.worth_of[state] = search_;
     kind.worth[state] = sum;
     return sum;
@@ -166,11 +169,13 @@ void slot_repack::keep(const outline& candidate) {
 
 void slot_repack::look_for_outlines(const repack_question& question) {
     outlines_.clear();
-    const double short_of_tokens = 1.0 - (question.tokens - 1.0) / options_.tokens_max;
+    const double tokens_lacking = std::max(0.0, 1.0 - (question.tokens - 1.0) / options_.tokens_max);
+    const double needed_per_move = options_.least_gain_per_move * tokens_lacking * tokens_lacking;
     for (std::uint32_t k = 0; k < kinds_.size(); ++k) {
         kind_table& kind = kinds_[k];
         if (!kind.wanted) continue;
         const vgpualloc::mig_states& states = *kind.states;
+        const mig_state_id empty = states.id_of(0);
         for (const mig_state_id state : kind.present) {
             for (std::size_t place = states.first_place(*kind.wanted); place < states.first_place(*kind.wanted + 1);
                  ++place) {
@@ -181,8 +186,9 @@ void slot_repack::look_for_outlines(const repack_question& question) {
                 const mig_state_id after = states.next(without, place);
                 if (after == no_mig_state) continue;
                 const double gain = gain_of(kind, state, after, leaving);
-                const double needed = options_.least_gain_per_move * static_cast<double>(moves) * short_of_tokens;
-                if (1.0 + gain >= needed) {
+                const double size = static_cast<double>(states.free_units(without) - states.free_units(after)) /
+                                    static_cast<double>(states.free_units(empty));
+                if (1.0 + options_.worth_of_size * size + gain >= needed_per_move * static_cast<double>(moves)) {
                     keep({.kind = k, .state = state, .place = place, .moves = moves, .gain = gain});
                 }
             }

@@ -23,11 +23,15 @@ std::int64_t milli_of(const device_request& request, const cluster& nodes) {
 
 } // namespace
 
-price_table price_table_without_steps(const workload& target, const cluster& nodes) {
+bool price_table::device_prices::is_of(const device_spec& device) const {
+    return model == device.model && mode == device.mode->name() && memory == device.memory && cores == device.cores;
+}
+
+price_table prices_by_size(const workload& demand, const cluster& nodes) {
     constexpr double weight_of_all = 1e6; // for frequencies that come without weights
     std::int64_t cpu = 0;
     std::int64_t milli = 0;
-    for (const typical_request& pod : target.typical) {
+    for (const typical_request& pod : demand.typical) {
         const auto weight =
             pod.weight > 0 ? pod.weight : static_cast<std::int64_t>(pod.frequency * weight_of_all + 0.5);
         std::int64_t of_pod = 0;
@@ -36,7 +40,13 @@ price_table price_table_without_steps(const workload& target, const cluster& nod
         milli += weight * of_pod;
         cpu += weight * pod.cpu.count();
     }
-    return {.steps = {}, .cpu_per_gpu = milli == 0 ? 0 : cpu * 1000 / milli};
+    return {.devices = {}, .cpu_per_gpu = milli == 0 ? 0 : cpu * 1000 / milli};
+}
+
+std::shared_ptr<const price_book> book_by_size(const workload& demand, const cluster& nodes) {
+    auto book = std::make_shared<price_book>();
+    book->replace(prices_by_size(demand, nodes));
+    return book;
 }
 
 } // namespace vgpualloc

@@ -120,6 +120,7 @@ void simulation::arrive() {
     result_.usage_of_arrivals = result_.usage;
     arrived_milli_ += input_->requested[input_->pods[pod].request].count();
     allocator_->note_arrival(request_id_of(pod));
+    if (options_.listens != nullptr) options_.listens->note_arrival(request_of(pod));
     const std::uint32_t job = jobs_.job_of(pod);
     if (!members_here_.empty() && ++members_here_[job] < jobs_.pod_count(job)) return;
     enqueue(job);

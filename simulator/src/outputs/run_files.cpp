@@ -4,11 +4,13 @@
 #include "vgpusim/outputs/pods_csv.hpp"
 #include "vgpusim/outputs/summary_json.hpp"
 #include "vgpusim/outputs/timeseries_csv.hpp"
+#include "vgpusim/workload/prices.hpp"
 
 namespace vgpusim {
 
 std::vector<std::string> names_of_run_files(const run_config& config) {
     std::vector<std::string> names{run_file_names.begin(), run_file_names.end()};
+    if (uses_prices(config)) names.emplace_back(prices_name);
     if (config.trace) names.emplace_back(trace_name);
     return names;
 }
@@ -19,6 +21,7 @@ named_texts run_files(const run_record& record, const loaded_input& loaded, cons
     files.emplace_back(pods, pods_csv(record, loaded.input));
     files.emplace_back(timeseries, timeseries_csv(record));
     files.emplace_back(summary, summary_json(record, loaded, baseline));
+    if (record.prices) files.emplace_back(prices_name, write_prices(*record.prices));
     if (record.config.trace) files.emplace_back(trace_name, chrome_trace(trace_of(record, loaded.input)));
     return files;
 }

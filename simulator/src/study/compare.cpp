@@ -79,7 +79,9 @@ expected<std::vector<run_record>> compare(const run_config& config, const loaded
 std::vector<std::string> comparison_file_names(const run_config& config, const std::vector<std::string>& policies) {
     std::vector<std::string> names{summaries_name, report_name};
     for (const std::string& policy : policies) {
-        for (const std::string& file : names_of_run_files(config)) names.push_back(folder_of(policy) + "/" + file);
+        run_config of_policy = config;
+        of_policy.policy = policy;
+        for (const std::string& file : names_of_run_files(of_policy)) names.push_back(folder_of(policy) + "/" + file);
     }
     return names;
 }

@@ -2,12 +2,12 @@
 #include "vgpusim/study/config.hpp"
 
 #include <array>
-#include <charconv>
-#include <cmath>
 #include <filesystem>
 #include <system_error>
 
+#include "config_keys.hpp"
 #include "vgpualloc/core/config.hpp"
+#include "vgpualloc/policy/dual_price.hpp"
 #include "vgpuformats/input.hpp"
 #include "vgpuformats/json.hpp"
 #include "vgpusim/discipline/all.hpp"
@@ -23,150 +23,7 @@ using vgpualloc::unexpected;
 
 namespace {
 
-error bad_value(std::string_view key, std::string_view value, const char* expectation) {
-    const bool absent = value.empty();
-    return {.code = absent ? error_code::missing : error_code::malformed,
-            .where = "",
-            .field = std::string{key},
-            .value = std::string{value},
-            .expected = (absent ? "missing; expected " : "") + std::string{expectation}};
-}
-
-template <class Number>
-bool parse_whole(std::string_view text, Number& out) {
-    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), out);
-    return failure == std::errc{} && end == text.data() + text.size();
-}
-
-using setter = expected<void> (*)(run_config&, std::string_view key, std::string_view value);
-using getter = std::string (*)(const run_config&);
-
-/// One configuration key: how it is set from text and given as text.
-struct config_key {
-    std::string_view name;
-    setter set;
-    getter get;
-    bool is_path = false;
-};
-
-template <std::string run_config::* Field>
-constexpr config_key text_key(std::string_view name, bool is_path = false) {
-    return {.name = name,
-            .set = [](run_config& config, std::string_view, std::string_view value) -> expected<void> {
-                config.*Field = std::string{value};
-                return {};
-            },
-            .get = [](const run_config& config) { return config.*Field; },
-            .is_path = is_path};
-}
-
-/// A multiple of all GPUs.
-template <double run_config::* Field>
-expected<void> set_multiple(run_config& config, std::string_view key, std::string_view value) {
-    double parsed = 0.0;
-    constexpr double multiple_max = 1000.0;
-    if (!parse_whole(value, parsed) || !std::isfinite(parsed) || parsed < 0.0 || parsed > multiple_max) {
-        return unexpected(bad_value(key, value, "a number from 0 (leave the list as it is) to 1000"));
-    }
-    config.*Field = parsed;
-    return {};
-}
-
-expected<void> set_seed(run_config& config, std::string_view key, std::string_view value) {
-    const auto seed = parse_seed(value);
-    if (!seed) return unexpected(bad_value(key, value, seed_expected));
-    config.seed = static_cast<std::int64_t>(*seed);
-    return {};
-}
-
-template <bool run_config::* Field>
-constexpr config_key switch_key(std::string_view name) {
-    return {.name = name,
-            .set = [](run_config& config, std::string_view key, std::string_view value) -> expected<void> {
-                if (value != "true" && value != "false") return unexpected(bad_value(key, value, "true or false"));
-                config.*Field = value == "true";
-                return {};
-            },
-            .get = [](const run_config& config) { return std::string{config.*Field ? "true" : "false"}; }};
-}
-
-/// A list of rules, which are read with the workload. Kept as it is printed, so that equal lists are equal texts.
-expected<void> set_mapping(run_config& config, std::string_view key, std::string_view value) {
-    config.mapping.clear();
-    if (value.empty()) return {};
-    const auto rules = vgpuformats::parse_json(value, key);
-    if (!rules) return unexpected(rules.error());
-    if (!rules->is_list()) return unexpected(bad_value(key, value, "a list of rules, JSON (docs/traces.md)"));
-    if (!rules->items.empty()) config.mapping = vgpuformats::print_json(*rules);
-    return {};
-}
-
-expected<void> set_after_failure(run_config& config, std::string_view key, std::string_view value) {
-    if (value != "requeue" && value != "lose") return unexpected(bad_value(key, value, "requeue or lose"));
-    config.after_failure = std::string{value};
-    return {};
-}
-
-expected<void> set_defragment(run_config& config, std::string_view key, std::string_view value) {
-    if (value != "never" && value != "on_loss" && value != "periodic") {
-        return unexpected(bad_value(key, value, "never, on_loss or periodic"));
-    }
-    config.defragment = std::string{value};
-    return {};
-}
-
-expected<void> set_moves_max(run_config& config, std::string_view key, std::string_view value) {
-    std::int64_t parsed = 0;
-    constexpr std::int64_t moves_max = 16;
-    if (!parse_whole(value, parsed) || parsed < 1 || parsed > moves_max) {
-        return unexpected(bad_value(key, value, "a whole number of moves from 1 to 16"));
-    }
-    config.defragment_moves_max = parsed;
-    return {};
-}
-
-expected<void> set_interval(run_config& config, std::string_view key, std::string_view value) {
-    std::int64_t parsed = 0;
-    constexpr std::int64_t seconds_max = 1'000'000'000;
-    if (!parse_whole(value, parsed) || parsed < 1 || parsed > seconds_max) {
-        return unexpected(bad_value(key, value, "whole seconds from 1 to 1000000000"));
-    }
-    config.defragment_every_s = parsed;
-    return {};
-}
-
-expected<void> set_share(run_config& config, std::string_view key, std::string_view value) {
-    double parsed = 0.0;
-    if (!parse_whole(value, parsed) || !(parsed >= 0.0 && parsed <= 1.0)) {
-        return unexpected(bad_value(key, value, "a fraction from 0 to 1"));
-    }
-    config.defragment_share = parsed;
-    return {};
-}
-
-expected<void> set_discipline(run_config& config, std::string_view, std::string_view value) {
-    const auto known = find_discipline(value);
-    if (!known) return unexpected(known.error());
-    config.discipline = std::string{value};
-    return {};
-}
-
-template <std::int64_t run_config::* Field>
-expected<void> set_seconds(run_config& config, std::string_view key, std::string_view value) {
-    constexpr std::int64_t seconds_max = 1'000'000'000;
-    std::int64_t parsed = 0;
-    if (!parse_whole(value, parsed) || parsed < 0 || parsed > seconds_max) {
-        return unexpected(bad_value(key, value, "whole seconds from 0 to 1000000000"));
-    }
-    config.*Field = parsed;
-    return {};
-}
-
-std::string decimal(double value) {
-    std::array<char, 32> buffer{};
-    const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
-    return {buffer.data(), end};
-}
+using namespace keys;
 
 const std::array config_keys{
     text_key<&run_config::format>("format"),
@@ -215,6 +72,15 @@ const std::array config_keys{
     config_key{.name = "move_copy_s_per_gib",
                .set = set_seconds<&run_config::move_copy_s_per_gib>,
                .get = [](const run_config& c) { return std::to_string(c.move_copy_s_per_gib); }},
+    text_key<&run_config::prices>("prices", true),
+    config_key{
+        .name = "price_demand", .set = set_price_demand, .get = [](const run_config& c) { return c.price_demand; }},
+    config_key{.name = "price_every",
+               .set = set_arrivals<&run_config::price_every>,
+               .get = [](const run_config& c) { return std::to_string(c.price_every); }},
+    config_key{.name = "price_window",
+               .set = set_arrivals<&run_config::price_window>,
+               .get = [](const run_config& c) { return std::to_string(c.price_window); }},
     config_key{.name = "sample_interval_s",
                .set = set_seconds<&run_config::sample_interval_s>,
                .get = [](const run_config& c) { return std::to_string(c.sample_interval_s); }},
@@ -484,11 +350,20 @@ std::vector<std::pair<std::string, std::string>> effective(const run_config& con
 
 std::vector<std::pair<std::string, std::string>> shown_settings(const run_config& config) {
     auto all = effective(config);
-    if (config.defragment != "never") return all;
-    std::erase_if(all, [](const auto& setting) {
-        return setting.first.starts_with("defragment") || setting.first.starts_with("move_");
+    const bool moves = config.defragment != "never";
+    const bool prices = uses_prices(config);
+    std::erase_if(all, [&](const auto& setting) {
+        const std::string& key = setting.first;
+        return (!moves && (key.starts_with("defragment") || key.starts_with("move_"))) ||
+               (!prices && key.starts_with("price"));
     });
     return all;
+}
+
+bool uses_prices(const run_config& config) {
+    constexpr std::string_view with_prices = vgpualloc::policies::dual_price::id;
+    return config.policy.find(with_prices) != std::string::npos ||
+           config.device_policy.find(with_prices) != std::string::npos;
 }
 
 } // namespace vgpusim

@@ -9,6 +9,7 @@
 #include "vgpusim/study/run.hpp"
 #include "vgpusim/workload/cluster_events.hpp"
 #include "vgpusim/workload/kubernetes.hpp"
+#include "vgpusim/workload/prices.hpp"
 
 namespace vgpusim {
 
@@ -111,6 +112,11 @@ expected<loaded_input> load_input(const run_config& config) {
     if (const auto checked = check_keys(config, *format); !checked) return unexpected(checked.error());
     auto loaded = format->load(config);
     if (!loaded) return loaded;
+    if (!config.prices.empty()) {
+        auto prices = read_list(config.prices, read_prices, loaded->files);
+        if (!prices) return unexpected(std::move(prices).error());
+        loaded->prices = *std::move(prices);
+    }
     if (auto added = load_cluster_events(config, *loaded); !added) return unexpected(std::move(added).error());
     return loaded;
 }

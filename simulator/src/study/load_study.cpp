@@ -13,6 +13,7 @@
 #include "vgpusim/study/parallel.hpp"
 #include "vgpusim/study/run.hpp"
 #include "vgpusim/workload/openb.hpp"
+#include "vgpusim/workload/prices.hpp"
 
 namespace vgpusim {
 
@@ -29,7 +30,8 @@ error bad_study(error_code code, const char* field, std::string value, std::stri
 
 /// A study varies pods, policy and seed itself, and loads make sense only where pods of openb lists stay.
 expected<void> check_study_keys(const run_config& run) {
-    constexpr std::string_view keys_of_studies[] = {"nodes", "device_policy", "mode", "tune", "out"};
+    constexpr std::string_view keys_of_studies[] = {"nodes",  "device_policy", "mode",        "tune",        "out",
+                                                    "prices", "price_demand",  "price_every", "price_window"};
     const auto defaults = effective(run_config{});
     const auto settings = effective(run);
     for (std::size_t i = 0; i < settings.size(); ++i) {
@@ -40,7 +42,7 @@ expected<void> check_study_keys(const run_config& run) {
         return unexpected(bad_study(error_code::unsupported, key.c_str(), value,
                                     "nothing: a study replays openb lists whose pods stay, and sets pods, policy and "
                                     "seed itself (--pods, --policy, --seeds); it has the keys nodes, device_policy, "
-                                    "mode, tune and out"));
+                                    "mode, tune, out and those about prices"));
     }
     if (run.nodes.empty()) return unexpected(bad_study(error_code::missing, "nodes", "", "missing; expected a path"));
     if (run.out.empty()) return unexpected(bad_study(error_code::missing, "out", "", "missing; expected a path"));
@@ -115,6 +117,11 @@ expected<study_inputs> read_study(const load_study& study) {
         }
         inputs.pods.push_back(std::move(read->pods));
     }
+    if (!study.run.prices.empty()) {
+        auto prices = read_list(study.run.prices, read_prices, inputs.files);
+        if (!prices) return unexpected(std::move(prices).error());
+        inputs.prices = *std::move(prices);
+    }
     return inputs;
 }
 
@@ -130,7 +137,7 @@ expected<loaded_input> workload_of(const load_study& study, const study_inputs& 
         input.error().where = inputs.files[1 + list].path;
         return unexpected(std::move(input).error());
     }
-    return loaded_input{.input = *std::move(input), .files = {}};
+    return loaded_input{.input = *std::move(input), .files = {}, .prices = inputs.prices};
 }
 
 expected<studied_run> run_once(const load_study& study, const std::string& policy, std::int64_t seed,

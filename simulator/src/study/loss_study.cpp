@@ -114,7 +114,7 @@ run_config config_of(const loss_study& study, const cell_of_seed& cell, const st
 /// For every policy the first of the policies whose workloads are made of the same. What is not known to concern the
 /// decisions alone may concern the workload.
 std::vector<std::size_t> workload_of_policies(const loss_study& study) {
-    constexpr std::array<std::string_view, 13> of_decisions{"policy",
+    constexpr std::array<std::string_view, 16> of_decisions{"policy",
                                                             "device_policy",
                                                             "discipline",
                                                             "after_failure",
@@ -126,7 +126,10 @@ std::vector<std::size_t> workload_of_policies(const loss_study& study) {
                                                             "defragment_moves_max",
                                                             "defragment_share",
                                                             "move_downtime_s",
-                                                            "move_copy_s_per_gib"};
+                                                            "move_copy_s_per_gib",
+                                                            "price_demand",
+                                                            "price_every",
+                                                            "price_window"};
     std::vector<std::vector<std::pair<std::string, std::string>>> made_of;
     std::vector<std::size_t> first;
     for (const studied_policy& policy : study.policies) {

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "run_prices.hpp"
 #include "vgpualloc/compat/all.hpp"
 #include "vgpualloc/verify/placements.hpp"
 #include "vgpusim/discipline/all.hpp"
@@ -239,11 +240,11 @@ expected<run_record> replay(const run_config& config, const loaded_input& loaded
     auto rules = (*entry)->make();
     if (const auto checked = check_times(config, loaded.input, *rules); !checked) return unexpected(checked.error());
     const auto fragmentation = std::make_shared<vgpualloc::fragmentation_model>(loaded.input.typical);
-    const vgpualloc::policy_parameters parameters{
-        .target = loaded.input.typical,
-        .seed = static_cast<std::uint64_t>(config.seed),
-        .fragmentation = fragmentation,
-        .prices = vgpualloc::price_table_without_steps(loaded.input.typical, nodes)};
+    run_prices prices;
+    const vgpualloc::policy_parameters parameters{.target = loaded.input.typical,
+                                                  .seed = static_cast<std::uint64_t>(config.seed),
+                                                  .fragmentation = fragmentation,
+                                                  .prices = prices.book()};
     const bool is_volcano = config.policy == volcano_policy;
     if (is_volcano) {
         if (const auto checked = check_volcano_run(config, loaded.input, nodes, **entry); !checked) {
@@ -276,6 +277,9 @@ expected<run_record> replay(const run_config& config, const loaded_input& loaded
     if (loaded.input.autoscaler) {
         rules = std::make_unique<autoscaler>(std::move(rules), *loaded.input.autoscaler);
     }
+    if (const auto begun = prices.begin(config, loaded, record.ledger->nodes()); !begun) {
+        return unexpected(begun.error());
+    }
     const auto power = power_of_kinds(record.ledger->nodes(), loaded.power);
     count_devices(record, loaded.input, power);
     std::unique_ptr<placer> decides;
@@ -297,6 +301,7 @@ expected<run_record> replay(const run_config& config, const loaded_input& loaded
          .layout_change = config.layout_change_s * vgpualloc::ticks_per_second,
          .power = power,
          .decides = decides.get(),
+         .listens = prices.listener(),
          .moves = {.planner = mover.get(),
                    .interval = config.defragment == "periodic" ? config.defragment_every_s * vgpualloc::ticks_per_second
                                                                : ticks{0},
@@ -304,6 +309,9 @@ expected<run_record> replay(const run_config& config, const loaded_input& loaded
                    .downtime = config.move_downtime_s * vgpualloc::ticks_per_second,
                    .copy_per_gib = config.move_copy_s_per_gib * vgpualloc::ticks_per_second}}};
     record.result = sim.run(tell);
+    auto learned = prices.at_end();
+    if (!learned) return unexpected(std::move(learned.error()));
+    record.prices = *std::move(learned);
     record.has_queue = rules->keeps_waiting();
     if (kept == kept_of_run::pods) return record;
     count_end_state(record, loaded.input, start ? *start : record.ledger->nodes(), alloc, sim.state());

@@ -58,7 +58,10 @@ expected<policies> make_policies(const kube::snapshot& state, const question& as
     for (auto& entry : result.typical.typical) {
         entry.frequency = static_cast<double>(entry.weight) / static_cast<double>(pods);
     }
-    const vgpualloc::policy_parameters parameters{.target = result.typical, .seed = asked.seed};
+    const vgpualloc::policy_parameters parameters{.target = result.typical,
+                                                  .seed = asked.seed,
+                                                  .prices =
+                                                      vgpualloc::book_by_size(result.typical, state.book->nodes())};
     auto node = vgpualloc::make_policy(asked.policy, parameters);
     if (!node) return unexpected(node.error());
     result.node = *std::move(node);

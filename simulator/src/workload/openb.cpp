@@ -192,9 +192,8 @@ expected<void> take_times_from_trace(simulation_input& input, const std::vector<
     return {};
 }
 
-} // namespace
-
-vgpualloc::workload typical_pods(const std::vector<openb_pod>& pods) {
+/// The most frequent of the pods until so many of a hundred are covered.
+vgpualloc::workload most_frequent(const std::vector<openb_pod>& pods, int percent) {
     using key = std::tuple<std::int64_t, std::int64_t, int, std::string_view>;
     std::map<key, std::int64_t> counts;
     for (const openb_pod& pod : pods) {
@@ -204,7 +203,7 @@ vgpualloc::workload typical_pods(const std::vector<openb_pod>& pods) {
     for (const auto& [shape, count] : counts) order.emplace_back(count, shape);
     std::ranges::sort(order, std::greater{});
     const auto total = static_cast<std::int64_t>(pods.size());
-    const double pods_to_cover = typical_percent * static_cast<double>(total) / 100.0;
+    const double pods_to_cover = percent * static_cast<double>(total) / 100.0;
     vgpualloc::workload result;
     std::int64_t pods_covered = 0;
     for (const auto& [count, shape] : order) {
@@ -225,12 +224,19 @@ vgpualloc::workload typical_pods(const std::vector<openb_pod>& pods) {
     return result;
 }
 
+} // namespace
+
+vgpualloc::workload typical_pods(const std::vector<openb_pod>& pods) { return most_frequent(pods, typical_percent); }
+
+vgpualloc::workload demand_of(const std::vector<openb_pod>& pods) { return most_frequent(pods, 100); }
+
 expected<simulation_input> build_openb_workload(const std::vector<openb_node>& nodes, std::vector<openb_pod> pods,
                                                 const workload_options& options) {
     simulation_input input;
     input.has_device_memory = false;
     input.reason_name = vgpualloc::openb::reason_name;
     input.typical = typical_pods(pods);
+    input.demand = demand_of(pods);
     std::ranges::sort(pods, {}, &openb_pod::name);
     vgpualloc::compat::go_random random{options.seed};
     discard(random, draws_before_shuffle);

@@ -8,22 +8,6 @@
 namespace vgpualloc {
 namespace {
 
-TEST(price_table, says_what_a_rest_is_worth_from_step_to_step) {
-    const price_table prices{.steps = {{milli_gpu{220}, 67500}, {milli_gpu{460}, 405000}, {milli_gpu{810}, 810000}}};
-    EXPECT_EQ(prices.worth_of(milli_gpu{0}), 0);
-    EXPECT_EQ(prices.worth_of(milli_gpu{219}), 0);
-    EXPECT_EQ(prices.worth_of(milli_gpu{220}), 83'333);
-    EXPECT_EQ(prices.worth_of(milli_gpu{809}), 500'000);
-    EXPECT_EQ(prices.worth_of(milli_gpu{810}), 1'000'000);
-    EXPECT_EQ(prices.worth_of(whole_gpu), 1'000'000);
-}
-
-TEST(price_table, takes_size_for_worth_where_it_has_no_prices) {
-    EXPECT_EQ(price_table{}.worth_of(milli_gpu{190}), 190'000);
-    const price_table worthless{.steps = {{milli_gpu{500}, 0}}};
-    EXPECT_EQ(worthless.worth_of(milli_gpu{700}), 700'000);
-}
-
 TEST(price_table, takes_the_cpu_per_gpu_from_requests_for_devices) {
     cluster nodes;
     openb::add_node(nodes, "n", milli_cpu{96000}, mib{1000}, 1, "A", *find_mode("hami_core").value());
@@ -35,8 +19,8 @@ TEST(price_table, takes_the_cpu_per_gpu_from_requests_for_devices) {
     target.typical.push_back({.cpu = two.cpu, .containers = two.containers, .frequency = 0.4});
     target.typical.push_back({.cpu = milli_cpu{9000}, .containers = {}, .frequency = 0.1});
     target.typical.push_back({.cpu = elsewhere.cpu, .containers = elsewhere.containers, .frequency = 0.1});
-    EXPECT_EQ(price_table_without_steps(target, nodes), (price_table{.steps = {}, .cpu_per_gpu = 6000}));
-    EXPECT_EQ(price_table_without_steps({}, nodes), price_table{});
+    EXPECT_EQ(prices_by_size(target, nodes), (price_table{.devices = {}, .cpu_per_gpu = 6000}));
+    EXPECT_EQ(prices_by_size({}, nodes), price_table{});
 }
 
 } // namespace

@@ -25,6 +25,7 @@ struct cluster_packing_options {
     bool host_memory = true;         ///< besides the CPU; without it more fits
     bool any_model = false;          ///< leaves out which families, models and types a request accepts
     bool by_node = false;            ///< every node is a group of its own
+    bool pooled = false;             ///< all nodes are one group, without host amounts: only devices count
     std::size_t states_max = 20'000; ///< of a device that is not cut in slices
 };
 
@@ -41,7 +42,9 @@ struct cluster_packing {
     /// pod that wants none. Demands whose requests differ only in what the options leave out share types.
     std::vector<std::vector<std::uint32_t>> types_of_demand{};
     std::vector<double> parts_of_type{}; ///< entries of the type's demand that one pod is: parts on devices, or 1
-    double total = 0.0;                  ///< what all devices have of the objective; infinite for pods
+    std::vector<device_request> part_of_type{}; ///< what a pod of the type asks of one container; count 0: no devices
+    std::vector<std::uint32_t> kind_of_class{}; ///< of the program's devices, position in cluster::kinds
+    double total = 0.0;                         ///< what all devices have of the objective; infinite for pods
     /// Whether a pod is one block or one part: then, with by_node, the program is the placement problem itself.
     bool pods_are_whole = true;
 };

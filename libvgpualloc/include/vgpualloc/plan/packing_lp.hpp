@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "vgpualloc/core/expected.hpp"
-#include "vgpualloc/plan/device_packing.hpp"
+#include "vgpualloc/packing/device_packing.hpp"
 #include "vgpualloc/plan/lp.hpp"
 
 namespace vgpualloc::plan {

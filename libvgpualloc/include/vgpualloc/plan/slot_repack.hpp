@@ -16,10 +16,11 @@
 
 namespace vgpualloc::plan {
 
-/// Constants of the choice; the defaults are those of STUDY-mig.
+/// Constants of the choice, chosen on the five mixes of docs/mig.md with seeds 101 to 106.
 struct slot_repack_options {
     std::int64_t moves_max = 3;
-    double least_gain_per_move = 0.7; ///< what accepting the request and the new state are worth, when tokens are short
+    double least_gain_per_move = 1.2; ///< what accepting the request and the new state are worth, when tokens are short
+    double worth_of_size = 1.0 / 3.0; ///< what a request for a whole device is worth more than 1
     double price_per_move = 0.8;      ///< of two plans, a move more must bring so much more
     double tokens_max = 50.0;         ///< with so many tokens every plan that loses nothing is carried out
 };
@@ -35,12 +36,15 @@ struct repack_question {
 
 /// Plans for requests of one MIG instance: the instances that overlap a place for it, at most moves_max, go to other
 /// places of the same GPU or to GPUs of the same kind, each where the state afterwards is worth most. A state is worth
-/// the sum over classes of requests of price x places that it has (policy/slot_scarcity.hpp). A plan's gain is what all
-/// states are worth more afterwards; one of k moves is allowed if
+/// the sum over classes of requests of price^(3/2) x places that it has (policy/slot_scarcity.hpp): with that exponent
+/// prices are those of two thirds of the stock time. A plan's gain is what all states are worth more afterwards; one of
+/// k moves is allowed if
 ///
-///     1 + gain >= least_gain_per_move x k x (1 - (tokens - 1) / tokens_max)
+///     1 + worth_of_size x size + gain >= least_gain_per_move x k x (1 - (tokens - 1) / tokens_max)^2
 ///
-/// and the one with the largest gain - price_per_move x k is returned. Source: STUDY-mig, "SSP+M".
+/// where the size of a request is its part of a device's memory slices, and the one with the largest gain -
+/// price_per_move x k is returned. Source: STUDY-mig, "SSP+M", which has no size, the prices as they are, 0.7 in place
+/// of 1.2 and no square: with these moves go to whichever request is lost first, and less memory is accepted.
 ///
 /// Every move's new place is free when the moves before it are done and while its old place is still taken, so that the
 /// plan can be carried out one move after the other. Only pods with one part move; host rules, CPU and memory of nodes

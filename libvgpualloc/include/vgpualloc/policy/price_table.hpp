@@ -1,44 +1,60 @@
-// What a rest of a device is worth, as plain data: whoever solves a packing program of the workload hands it in.
+// What rests of devices are worth, as plain data: whoever solves a packing program of the workload hands it in.
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "vgpualloc/core/units.hpp"
 #include "vgpualloc/model/cluster.hpp"
 #include "vgpualloc/model/request.hpp"
+#include "vgpualloc/packing/mode_packing.hpp"
 
 namespace vgpualloc {
 
-/// Prices are whole thousandths, so that they are the same on every machine. Without steps a rest is worth its size.
+/// Prices are whole thousandths of the unit of the program's objective, so that they are the same on every machine.
+/// Devices of kinds that are not listed, or whose idle device is worth nothing, are worth their size.
 struct price_table {
-    /// From a rest of `from` on, up to the next step, a device is worth this much; below the first step nothing.
-    struct step {
-        milli_gpu from;
-        std::int64_t worth = 0; ///< in thousandths of the unit of the program's objective; never falls
+    /// Of one kind of device.
+    struct device_prices {
+        std::string model;
+        std::string mode; ///< name of the sharing mode
+        mib memory;
+        core_percent cores;
+        std::int64_t idle = 0; ///< what one device more is worth: the dual price of devices
+        /// What a rest is worth besides, in thousandths of its worth, because pods ask for this kind of device by name.
+        std::int64_t premium = 0;
+        /// What each part of the workload is worth beyond its own price. A rest is worth the parts that make the most
+        /// of it.
+        std::vector<worthy_part> parts{};
 
-        bool operator==(const step&) const = default;
+        bool operator==(const device_prices&) const = default;
+        [[nodiscard]] bool is_of(const device_spec& device) const;
     };
-    std::vector<step> steps{};    ///< by `from`, ascending; the last one is of a whole device
+    std::vector<device_prices> devices{};
     std::int64_t cpu_per_gpu = 0; ///< milli-CPU that a GPU's worth of the workload asks for; 0 = CPU never runs out
 
     bool operator==(const price_table&) const = default;
+};
 
-    /// The worth of a rest in millionths of a whole device.
-    [[nodiscard]] std::int64_t worth_of(milli_gpu rest) const noexcept {
-        if (steps.empty() || steps.back().worth <= 0) return rest.count() * 1000;
-        std::int64_t worth = 0;
-        for (const step& next : steps) {
-            if (next.from > rest) break;
-            worth = next.worth;
-        }
-        return worth * 1'000'000 / steps.back().worth;
+/// A table that may be replaced while policies use it.
+struct price_book {
+    price_table table{};
+    std::uint64_t version = 0; ///< rises with every replacement
+
+    void replace(price_table prices) {
+        table = std::move(prices);
+        ++version;
     }
 };
 
-/// A table without steps, made of a workload alone: rests are worth their size, capped by the CPU per GPU that its
-/// typical requests ask for. A request's part of a GPU is that on the first kind of device in the cluster that takes
-/// it; requests that no kind takes are left out.
-[[nodiscard]] price_table price_table_without_steps(const workload& target, const cluster& nodes);
+/// A table that lists no device, made of a workload alone: rests are worth their size, capped by the CPU per GPU that
+/// requests ask for. A request's part of a GPU is that on the first kind of device in the cluster that takes it;
+/// requests that no kind takes, and those for no device, are left out.
+[[nodiscard]] price_table prices_by_size(const workload& demand, const cluster& nodes);
+/// A book with these, for whoever has no solver.
+[[nodiscard]] std::shared_ptr<const price_book> book_by_size(const workload& demand, const cluster& nodes);
 
 } // namespace vgpualloc

@@ -67,6 +67,17 @@ struct sample {
     device_use devices{};
 };
 
+/// Somebody who learns from arrivals.
+class arrival_listener {
+public:
+    arrival_listener() = default;
+    virtual ~arrival_listener() = default;
+    arrival_listener(const arrival_listener&) = delete;
+    arrival_listener& operator=(const arrival_listener&) = delete;
+
+    virtual void note_arrival(const vgpualloc::pod_request& request) = 0;
+};
+
 /// What becomes of a job that a failure of its node or device, or a crash, has stopped.
 enum class after_failure : std::uint8_t { requeue, lose };
 
@@ -101,6 +112,8 @@ struct simulation_options {
     /// Decides in place of the allocator, which then only shows the state of nodes; null: the allocator decides. It
     /// needs a discipline that only tries (discipline_entry::only_tries).
     placer* decides = nullptr;
+    /// Told of every pod that arrives, before its first decision; null: nobody is.
+    arrival_listener* listens = nullptr;
     /// Needs a discipline that only tries.
     move_rules moves{};
 };

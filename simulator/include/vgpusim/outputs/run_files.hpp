@@ -11,9 +11,11 @@
 
 namespace vgpusim {
 
-/// The files that every run leaves besides its report, in the order of run_files(); after them comes trace_name
-/// (chrome_trace.hpp) where it is asked for.
+/// The files that every run leaves besides its report, in the order of run_files(); after them come prices_name where
+/// policies use prices, and trace_name (chrome_trace.hpp) where it is asked for.
 inline constexpr std::array<std::string_view, 3> run_file_names{"pods.csv", "timeseries.csv", "summary.json"};
+
+inline constexpr std::string_view prices_name = "prices.json";
 
 /// The names of the files of a run with this configuration besides its report.
 [[nodiscard]] std::vector<std::string> names_of_run_files(const run_config& config);

@@ -40,6 +40,10 @@ struct run_config {
     double defragment_share = 0.01;         ///< moves that every pod that starts allows
     std::int64_t move_downtime_s = 0;       ///< of a pod that is moved
     std::int64_t move_copy_s_per_gib = 0;   ///< while it is copied it has both places
+    std::string prices;                     ///< of policy dual_price: a prices.json; empty: they are solved
+    std::string price_demand = "known";     ///< or "learned": from the arrivals of the run itself
+    std::int64_t price_every = 500;         ///< arrivals from one solution to the next, where learned
+    std::int64_t price_window = 2000;       ///< arrivals in which the weight of one falls to 1/e
     double tune = 0.0;
     double offered_load = 0.0; ///< 0 = the times of the trace
     std::int64_t seed = default_seed;
@@ -105,7 +109,11 @@ inline constexpr const char* arrivals_expected = "a whole number from 1 to 10000
 /// Every key and value as text, in a fixed order.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> effective(const run_config& config);
 
-/// The same without the keys about moves where nothing moves: what outputs show.
+/// Whether a policy of the configuration goes by prices, whatever else it is a part of.
+[[nodiscard]] bool uses_prices(const run_config& config);
+
+/// The same without the keys about moves where nothing moves, and about prices where no policy has any: what outputs
+/// show.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> shown_settings(const run_config& config);
 
 } // namespace vgpusim

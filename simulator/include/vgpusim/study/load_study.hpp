@@ -37,7 +37,8 @@ struct load_study {
 struct study_inputs {
     std::vector<vgputraces::openb_node> nodes;
     std::vector<std::vector<vgputraces::openb_pod>> pods; ///< by list
-    std::vector<input_file> files;                        ///< the node list, then the pod lists
+    std::vector<input_file> files;                        ///< the node list, then the pod lists, then the prices
+    std::optional<vgpualloc::price_table> prices{};
     std::vector<vgpualloc::error> warnings{};
 };
 

@@ -12,6 +12,7 @@
 #include "vgpualloc/metrics/fragmentation.hpp"
 #include "vgpualloc/model/ledger.hpp"
 #include "vgpualloc/model/view.hpp"
+#include "vgpualloc/policy/price_table.hpp"
 #include "vgpusim/bound/figures.hpp"
 #include "vgpusim/engine/simulation.hpp"
 #include "vgpusim/study/config.hpp"
@@ -29,9 +30,10 @@ struct input_file {
 struct loaded_input {
     simulation_input input;
     std::vector<input_file> files;
-    vgpualloc::power_catalog power{};         ///< what the devices draw
-    std::vector<vgpualloc::error> warnings{}; ///< what can be replayed, but is most likely not what was meant
-    vgputraces::skipped_rows skipped{};       ///< of the pod list
+    vgpualloc::power_catalog power{};               ///< what the devices draw
+    std::optional<vgpualloc::price_table> prices{}; ///< that the configuration names
+    std::vector<vgpualloc::error> warnings{};       ///< what can be replayed, but is most likely not what was meant
+    vgputraces::skipped_rows skipped{};             ///< of the pod list
     std::vector<vgputraces::left_out_rows> left_out{};
 };
 
@@ -81,6 +83,8 @@ struct run_record {
     std::optional<double> offered_load;         ///< offered_load_of()
     std::unique_ptr<vgpualloc::ledger> at_peak; ///< when the most was allocated; null where pods stay
     std::optional<bound_figures> bound{};       ///< where it was asked for
+    /// What policies that price rests of devices went by, at the end where it was learned.
+    std::optional<vgpualloc::price_table> prices{};
 
     /// The state to show of the cluster: at the peak where pods leave, else at the end.
     [[nodiscard]] const vgpualloc::ledger& shown_ledger() const noexcept { return at_peak ? *at_peak : *ledger; }

@@ -32,6 +32,8 @@ build_openb_workload(const std::vector<vgputraces::openb_node>& nodes, std::vect
 /// The typical pods of a list: the most frequent (cpu, gpu_milli, num_gpu, gpu_spec) until 95 % of the pods are
 /// covered.
 [[nodiscard]] vgpualloc::workload typical_pods(const std::vector<vgputraces::openb_pod>& pods);
+/// The same of all pods.
+[[nodiscard]] vgpualloc::workload demand_of(const std::vector<vgputraces::openb_pod>& pods);
 
 /// What of the pods' gpu_spec names no model that a node has, so that such a pod goes nowhere. Once for each spelling,
 /// in the order of the list.

@@ -107,6 +107,8 @@ struct simulation_input {
     std::vector<vgpualloc::milli_gpu> requested;  ///< per request, milli-GPU over all its devices
     std::vector<arriving_pod> pods;               ///< in order of arrival
     vgpualloc::workload typical;
+    /// All pods of the list as it is given, by how many ask for the same; empty: `typical` is that already.
+    vgpualloc::workload demand{};
     /// Per request, the class that it comes from; empty where requests have no names.
     std::vector<std::string> request_names{};
     /// Empty where every pod is a job of its own, of one queue and priority, whose estimate is its duration.

@@ -6,9 +6,9 @@
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/plan/lp.hpp"
 
-namespace vgpusim::cli {
+namespace vgpusim {
 
 /// A solver; an error (unsupported) that names `user`, the command or flag that needs it, in a build without one.
 [[nodiscard]] vgpualloc::expected<std::unique_ptr<vgpualloc::plan::lp_solver>> find_solver(const char* user);
 
-} // namespace vgpusim::cli
+} // namespace vgpusim

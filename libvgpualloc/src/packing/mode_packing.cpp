@@ -1,4 +1,4 @@
-#include "vgpualloc/plan/mode_packing.hpp"
+#include "vgpualloc/packing/mode_packing.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -11,7 +11,7 @@
 
 #include "vgpualloc/core/config.hpp"
 
-namespace vgpualloc::plan {
+namespace vgpualloc {
 
 namespace {
 
@@ -47,47 +47,12 @@ std::vector<device_state> next_states(const device_spec& device, const device_st
 /// Steps of the first dimension, memory, so coarse that the table has at most that many cells.
 constexpr std::size_t cells_wanted = std::size_t{1} << 18U;
 
-expected<std::shared_ptr<const device_packing>> packing_of_slices(const device_spec& device,
-                                                                  std::span<const device_request> requests) {
-    std::vector<use_vector> uses;
-    for (const device_request& request : requests) {
-        const partition part = parts_for(device, {}, request).front();
-        uses.push_back(device.mode->use(device, device.mode->with(device, {}, part)));
-    }
-    std::int64_t memory_step = 0;
-    std::int64_t compute_step = 0;
-    std::int64_t memory_min = std::numeric_limits<std::int64_t>::max();
-    for (const use_vector& use : uses) {
-        memory_step = std::gcd(memory_step, use.memory.count());
-        compute_step = std::gcd(compute_step, use.compute.count());
-        memory_min = std::min(memory_min, use.memory.count());
-    }
-    // Slots count only where more parts fit than there are slots.
-    const bool memory_counts = memory_step > 0;
-    const bool slots_count = memory_min <= 0 || device.memory.count() / memory_min > device.slots;
-    const std::size_t other_cells =
-        static_cast<std::size_t>(slots_count ? device.slots + 1 : 1) *
-        static_cast<std::size_t>(compute_step > 0 ? device.cores.count() / compute_step + 1 : 1);
-    while (memory_counts &&
-           static_cast<std::size_t>(device.memory.count() / memory_step) > cells_wanted / other_cells) {
-        memory_step *= 2;
-    }
-    knapsack_packing::amounts capacity;
-    std::vector<knapsack_packing::amounts> needs(uses.size());
-    const auto add = [&](bool counts, std::int64_t whole, auto&& amount_of) {
-        if (!counts) return;
-        capacity.push_back(whole);
-        for (std::size_t i = 0; i < uses.size(); ++i) needs[i].push_back(amount_of(uses[i]));
-    };
-    const bool all_have_memory = memory_min >= memory_step;
-    add(memory_counts, memory_counts ? device.memory.count() / memory_step : 0,
-        [&](const use_vector& use) { return use.memory.count() / memory_step; });
-    add(compute_step > 0, device.cores.count(), [](const use_vector& use) { return use.compute.count(); });
-    add(slots_count || !memory_counts || !all_have_memory, device.slots,
-        [](const use_vector& use) { return std::max<std::int64_t>(use.slots, 1); });
-    auto packing = knapsack_packing::make(capacity, needs);
-    if (!packing) return unexpected(std::move(packing.error()));
-    return std::make_shared<const knapsack_packing>(*std::move(packing));
+bool is_cut_in_slices(const device_spec& device, std::span<const device_request> requests) {
+    return std::ranges::all_of(requests, [&device](const device_request& request) {
+        return std::ranges::all_of(parts_for(device, {}, request), [](const partition& part) {
+            return std::holds_alternative<slice>(part) || std::holds_alternative<whole_device>(part);
+        });
+    });
 }
 
 } // namespace
@@ -99,9 +64,9 @@ expected<state_packing> state_packing::make(const device_spec& device, std::span
     std::map<device_state, std::uint32_t> number_of{{device_state{}, 0}};
     std::vector<device_state> states{device_state{}};
     std::vector<std::vector<step>> steps;
-    for (std::size_t from = 0; from < states.size(); ++from) {
+    for (std::size_t i = 0; i < states.size(); ++i) {
         steps.emplace_back();
-        const device_state state = states[from];
+        const device_state state = states[i];
         for (std::uint32_t part = 0; part < requests.size(); ++part) {
             for (const device_state& next : next_states(device, state, requests[part])) {
                 const auto [at, added] = number_of.emplace(next, static_cast<std::uint32_t>(states.size()));
@@ -182,17 +147,114 @@ expected<std::vector<device_pattern>> state_packing::enumerate(std::span<const s
     return result;
 }
 
+namespace {
+
+/// The amounts that a state leaves.
+use_vector rest_of(const device_spec& device, const device_state& state) {
+    const use_vector use = device.mode->use(device, state);
+    return {.memory = std::max(device.memory - use.memory, mib{0}),
+            .compute = std::max(device.cores - use.compute, core_percent{0}),
+            .slots = std::max<std::int64_t>(device.slots - use.slots, 0)};
+}
+
+} // namespace
+
+expected<slice_packing> slice_packing::make(const device_spec& device, std::span<const device_request> requests) {
+    std::vector<use_vector> uses;
+    for (const device_request& request : requests) {
+        const partition part = parts_for(device, {}, request).front();
+        uses.push_back(device.mode->use(device, device.mode->with(device, {}, part)));
+    }
+    slice_packing result;
+    std::int64_t memory_step = 0;
+    std::int64_t compute_step = 0;
+    std::int64_t memory_min = std::numeric_limits<std::int64_t>::max();
+    for (const use_vector& use : uses) {
+        memory_step = std::gcd(memory_step, use.memory.count());
+        compute_step = std::gcd(compute_step, use.compute.count());
+        memory_min = std::min(memory_min, use.memory.count());
+    }
+    // Slots count only where more parts fit than there are slots.
+    const bool slots_count = memory_min <= 0 || device.memory.count() / memory_min > device.slots;
+    const std::size_t other_cells =
+        static_cast<std::size_t>(slots_count ? device.slots + 1 : 1) *
+        static_cast<std::size_t>(compute_step > 0 ? device.cores.count() / compute_step + 1 : 1);
+    while (memory_step > 0 &&
+           static_cast<std::size_t>(device.memory.count() / memory_step) > cells_wanted / other_cells) {
+        memory_step *= 2;
+    }
+    result.memory_step_ = memory_step;
+    result.compute_counts_ = compute_step > 0;
+    result.slots_count_ = slots_count || memory_step == 0 || memory_min < memory_step;
+    std::vector<knapsack_packing::amounts> needs;
+    for (use_vector use : uses) {
+        use.slots = std::max<std::int64_t>(use.slots, 1);
+        needs.push_back(result.amounts_of(use));
+    }
+    auto sums = knapsack_packing::make(result.amounts_of(rest_of(device, {})), needs);
+    if (!sums) return unexpected(std::move(sums.error()));
+    result.sums_ = *std::move(sums);
+    return result;
+}
+
+knapsack_packing::amounts slice_packing::amounts_of(const use_vector& use) const {
+    knapsack_packing::amounts result;
+    if (memory_step_ > 0) result.push_back(use.memory.count() / memory_step_);
+    if (compute_counts_) result.push_back(use.compute.count());
+    if (slots_count_) result.push_back(use.slots);
+    return result;
+}
+
+std::size_t slice_packing::position_of_rest(const device_spec& device, const device_state& state) const {
+    return sums_.position_of(amounts_of(rest_of(device, state)));
+}
+
 expected<std::shared_ptr<const device_packing>>
 packing_of_device(const device_spec& device, std::span<const device_request> requests, std::size_t states_max) {
-    const bool slices = std::ranges::all_of(requests, [&device](const device_request& request) {
-        return std::ranges::all_of(parts_for(device, {}, request), [](const partition& part) {
-            return std::holds_alternative<slice>(part) || std::holds_alternative<whole_device>(part);
-        });
-    });
-    if (slices) return packing_of_slices(device, requests);
+    if (is_cut_in_slices(device, requests)) {
+        auto packing = slice_packing::make(device, requests);
+        if (!packing) return unexpected(std::move(packing.error()));
+        return std::make_shared<const slice_packing>(*std::move(packing));
+    }
     auto packing = state_packing::make(device, requests, states_max);
     if (!packing) return unexpected(std::move(packing.error()));
     return std::make_shared<const state_packing>(*std::move(packing));
 }
 
-} // namespace vgpualloc::plan
+expected<rest_worths> rest_worths::make(const device_spec& device, std::vector<worthy_part> parts) {
+    rest_worths result;
+    result.device_ = device;
+    result.parts_ = std::move(parts);
+    std::vector<device_request> requests;
+    std::vector<double> worths;
+    for (const worthy_part& part : result.parts_) {
+        requests.push_back(part.request);
+        worths.push_back(static_cast<double>(part.worth));
+    }
+    if (!is_cut_in_slices(device, requests)) return result;
+    auto packing = slice_packing::make(device, requests);
+    if (!packing) return unexpected(std::move(packing.error()));
+    for (const double worth : packing->worth_of_rests(worths)) {
+        result.worth_of_rest_.push_back(static_cast<std::int64_t>(worth));
+    }
+    result.slices_ = *std::move(packing);
+    return result;
+}
+
+std::int64_t rest_worths::of(const device_state& state) {
+    // What is left of memory, say, is of no use on a device that nobody may join.
+    if (device_.mode->used(device_, state) >= whole_gpu) return 0;
+    if (slices_) return worth_of_rest_[slices_->position_of_rest(device_, state)];
+    if (const auto known = worth_of_state_.find(state); known != worth_of_state_.end()) return known->second;
+    std::int64_t worth = 0;
+    for (const worthy_part& part : parts_) {
+        if (part.worth <= 0) continue;
+        for (const device_state& next : next_states(device_, state, part.request)) {
+            worth = std::max(worth, part.worth + of(next));
+        }
+    }
+    worth_of_state_.emplace(state, worth);
+    return worth;
+}
+
+} // namespace vgpualloc

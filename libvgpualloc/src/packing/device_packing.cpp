@@ -1,4 +1,4 @@
-#include "vgpualloc/plan/device_packing.hpp"
+#include "vgpualloc/packing/device_packing.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -8,7 +8,7 @@
 
 #include "vgpualloc/core/config.hpp"
 
-namespace vgpualloc::plan {
+namespace vgpualloc {
 
 namespace {
 
@@ -201,4 +201,4 @@ expected<std::vector<device_pattern>> knapsack_packing::enumerate(std::span<cons
     }
 }
 
-} // namespace vgpualloc::plan
+} // namespace vgpualloc

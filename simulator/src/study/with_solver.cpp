@@ -1,10 +1,10 @@
-#include "solver.hpp"
 #include "vgpualloc/solver/highs.hpp"
+#include "vgpusim/study/solver.hpp"
 
-namespace vgpusim::cli {
+namespace vgpusim {
 
 vgpualloc::expected<std::unique_ptr<vgpualloc::plan::lp_solver>> find_solver(const char* /*user*/) {
     return vgpualloc::solver::make_highs();
 }
 
-} // namespace vgpusim::cli
+} // namespace vgpusim

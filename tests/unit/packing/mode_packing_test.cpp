@@ -1,5 +1,5 @@
 // Packings that ask a sharing mode, against its own answers to every order of parts.
-#include "vgpualloc/plan/mode_packing.hpp"
+#include "vgpualloc/packing/mode_packing.hpp"
 
 #include <algorithm>
 #include <set>
@@ -15,7 +15,6 @@
 namespace {
 
 using namespace vgpualloc;
-using namespace vgpualloc::plan;
 
 /// A GPU of that model cut by placements, with requests for all of its profiles by name.
 struct mig_gpu {
@@ -130,7 +129,7 @@ TEST(mode_packing, slices_add_up_in_memory_compute_and_slots) {
                                                {.count = 1, .memory = mib{10}, .cores = {}}};
     const auto packing = packing_of_device(device, requests).value();
     EXPECT_EQ(enumerated(*packing), by_trying(device, requests));
-    EXPECT_NE(dynamic_cast<const knapsack_packing*>(packing.get()), nullptr);
+    EXPECT_NE(dynamic_cast<const slice_packing*>(packing.get()), nullptr);
 }
 
 TEST(mode_packing, rounds_down_where_there_would_be_too_many_states) {
@@ -148,6 +147,65 @@ TEST(mode_packing, whole_devices_go_alone) {
     const auto packing =
         packing_of_device(device, std::vector<device_request>{{.count = 1, .memory = mib{2}, .cores = {}}}).value();
     EXPECT_EQ(enumerated(*packing), (std::set<std::vector<std::int64_t>>{{1}}));
+}
+
+/// The multiset of parts that is worth the most of those that can still be added, by trying all orders.
+std::int64_t best_by_trying(const device_spec& device, const device_state& state,
+                            const std::vector<worthy_part>& parts) {
+    std::int64_t best = 0;
+    for (const worthy_part& part : parts) {
+        std::vector<partition> places;
+        device.mode->candidates(device, state, part.request, places);
+        if (!places.empty()) device.mode->further_candidates(device, state, part.request, places);
+        for (const partition& place : places) {
+            const device_state next = device.mode->with(device, state, place);
+            best = std::max(best, part.worth + best_by_trying(device, next, parts));
+        }
+    }
+    return best;
+}
+
+TEST(rest_worths, are_those_of_the_best_parts_that_still_fit_on_a_gpu_of_mig) {
+    const mig_gpu gpu{"A30"};
+    std::vector<worthy_part> parts;
+    std::int64_t worth = 100;
+    for (const device_request& request : gpu.requests) {
+        parts.push_back({.request = request, .worth = worth});
+        worth = worth * 9 / 4;
+    }
+    auto worths = rest_worths::make(gpu.spec, parts).value();
+    std::vector<device_state> states{device_state{}};
+    for (std::size_t i = 0; i < states.size() && i < 200; ++i) {
+        const device_state state = states[i];
+        EXPECT_EQ(worths.of(state), best_by_trying(gpu.spec, state, parts)) << i;
+        for (const device_request& request : gpu.requests) {
+            std::vector<partition> places;
+            gpu.spec.mode->candidates(gpu.spec, state, request, places);
+            for (const partition& place : places) {
+                const device_state next = gpu.spec.mode->with(gpu.spec, state, place);
+                if (std::ranges::find(states, next) == states.end()) states.push_back(next);
+            }
+        }
+    }
+    EXPECT_GT(states.size(), 10U);
+}
+
+TEST(rest_worths, look_at_memory_and_compute_of_slices) {
+    const device_spec gpu{.model = "A", .memory = mib{1000}, .slots = 10, .mode = find_mode("hami_core").value()};
+    const std::vector<worthy_part> parts{
+        {.request = {.count = 1, .memory = mib{300}, .cores = core_percent{50}}, .worth = 5},
+        {.request = {.count = 1, .memory = mib{500}, .cores = core_percent{10}}, .worth = 4}};
+    auto worths = rest_worths::make(gpu, parts).value();
+    std::int64_t differ = 0;
+    for (const std::int64_t memory : {0, 100, 300, 400, 500, 600, 800, 1000}) {
+        for (const std::int64_t cores : {0, 10, 40, 50, 60, 90, 100}) {
+            const device_state state{.memory = mib{memory}, .cores = core_percent{cores}, .slots = 1};
+            EXPECT_EQ(worths.of(state), best_by_trying(gpu, state, parts)) << memory << " " << cores;
+            if (worths.of(state) > 0) ++differ;
+        }
+    }
+    EXPECT_GT(differ, 5);
+    EXPECT_EQ(worths.of({}), 10) << "two of the first, or one of each: 9";
 }
 
 } // namespace

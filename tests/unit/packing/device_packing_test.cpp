@@ -1,5 +1,5 @@
 // Packings of one device: by hand, and against every multiset that fits.
-#include "vgpualloc/plan/device_packing.hpp"
+#include "vgpualloc/packing/device_packing.hpp"
 
 #include <algorithm>
 #include <set>
@@ -11,7 +11,6 @@
 namespace {
 
 using namespace vgpualloc;
-using namespace vgpualloc::plan;
 
 double worth_of(const device_pattern& pattern, const std::vector<double>& worth) {
     double sum = 0.0;

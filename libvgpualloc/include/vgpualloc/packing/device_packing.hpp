@@ -9,7 +9,7 @@
 
 #include "vgpualloc/core/expected.hpp"
 
-namespace vgpualloc::plan {
+namespace vgpualloc {
 
 /// Some of one part on a device.
 struct packed_part {
@@ -50,6 +50,7 @@ public:
 /// what is left.
 class knapsack_packing final : public device_packing {
 public:
+    knapsack_packing() = default;              ///< of no parts
     using amounts = std::vector<std::int64_t>; ///< by dimension
 
     /// `needs[i]` is what part i takes, at least 0 in every dimension and above 0 in one. Amounts are divided by the
@@ -88,7 +89,6 @@ private:
         std::vector<std::int32_t> taken; ///< position in the dear parts; -1: a unit of a dimension is left idle
     };
 
-    knapsack_packing() = default;
     [[nodiscard]] std::vector<dear_part> dear_parts(std::span<const double> worth) const;
     [[nodiscard]] table fill(const std::vector<dear_part>& parts) const;
 
@@ -100,4 +100,4 @@ private:
     std::vector<size_class> sizes_;
 };
 
-} // namespace vgpualloc::plan
+} // namespace vgpualloc

@@ -1,7 +1,7 @@
 // Where the build found no HiGHS: what needs a solver says why it cannot work.
-#include "solver.hpp"
+#include "vgpusim/study/solver.hpp"
 
-namespace vgpusim::cli {
+namespace vgpusim {
 
 vgpualloc::expected<std::unique_ptr<vgpualloc::plan::lp_solver>> find_solver(const char* user) {
     return vgpualloc::unexpected(
@@ -12,4 +12,4 @@ vgpualloc::expected<std::unique_ptr<vgpualloc::plan::lp_solver>> find_solver(con
                          .expected = "a vgpusim built with HiGHS; this one was built without"});
 }
 
-} // namespace vgpusim::cli
+} // namespace vgpusim

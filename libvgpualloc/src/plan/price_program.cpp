@@ -1,0 +1,167 @@
+#include "vgpualloc/plan/price_program.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <optional>
+#include <string>
+
+#include "vgpualloc/plan/cluster_packing.hpp"
+#include "vgpualloc/plan/packing_lp.hpp"
+
+namespace vgpualloc::plan {
+
+namespace {
+
+std::int64_t thousandths(double price) { return std::llround(price * 1000.0); }
+
+/// The most that one entry of each type's demand is worth on any device.
+std::vector<double> values_of_types(const packing_program& program) {
+    std::vector<double> values(program.types.size(), 0.0);
+    for (const packing_devices& devices : program.devices) {
+        for (std::size_t part = 0; part < devices.type_of_part.size(); ++part) {
+            double& value = values[devices.type_of_part[part]];
+            value = std::max(value, devices.value_of_part[part]);
+        }
+    }
+    for (const packing_block& block : program.blocks) {
+        values[block.type] = std::max(values[block.type], block.value.value_or(0.0) / block.pods);
+    }
+    return values;
+}
+
+/// Demand in proportion, as much as all devices have room for by size. Nothing where no demand takes devices.
+bool scale_to_capacity(cluster_packing& packing) {
+    const std::vector<double> values = values_of_types(packing.program);
+    double wanted = 0.0;
+    for (std::size_t t = 0; t < values.size(); ++t) wanted += packing.program.types[t].demand * values[t];
+    if (wanted <= 0.0) return false;
+    for (packing_type& type : packing.program.types) type.demand *= packing.total / wanted;
+    return true;
+}
+
+price_table::device_prices& entry_of(const device_spec& device, price_table& into) {
+    const auto known = std::ranges::find_if(into.devices, [&](const auto& prices) { return prices.is_of(device); });
+    if (known != into.devices.end()) return *known;
+    into.devices.push_back({.model = device.model,
+                            .mode = std::string{device.mode->name()},
+                            .memory = device.memory,
+                            .cores = device.cores});
+    return into.devices.back();
+}
+
+void add_part(const device_request& request, double worth, price_table::device_prices& into) {
+    if (thousandths(worth) <= 0) return;
+    const worthy_part part{.request = request, .worth = thousandths(worth)};
+    if (std::ranges::find(into.parts, part) == into.parts.end()) into.parts.push_back(part);
+}
+
+void add_prices(const cluster& nodes, const cluster_packing& packing, const packing_prices& prices, price_table& into) {
+    for (std::size_t c = 0; c < packing.program.devices.size(); ++c) {
+        const packing_devices& of_class = packing.program.devices[c];
+        auto& entry = entry_of(nodes.kinds[packing.kind_of_class[c]], into);
+        entry.idle = std::max(entry.idle, thousandths(prices.theta[c]));
+        for (std::size_t part = 0; part < of_class.type_of_part.size(); ++part) {
+            const std::uint32_t type = of_class.type_of_part[part];
+            device_request request = packing.part_of_type[type];
+            request.count = 1;
+            add_part(request, of_class.value_of_part[part] - prices.type[type], entry);
+        }
+    }
+}
+
+void add_premiums(const cluster& nodes, const cluster_packing& packing, const packing_prices& prices,
+                  price_table& into) {
+    const auto [least, most] = std::ranges::minmax(prices.theta);
+    if (most <= 0.0) return;
+    for (std::size_t c = 0; c < prices.theta.size(); ++c) {
+        entry_of(nodes.kinds[packing.kind_of_class[c]], into).premium = thousandths((prices.theta[c] - least) / most);
+    }
+}
+
+bool names_models(const weighted_pods& demand) {
+    return std::ranges::any_of(demand, [](const auto& pods) {
+        return std::ranges::any_of(pods.first->containers, [](const device_request& container) {
+            return !container.family.empty() || !container.models.empty() || !container.types_allowed.empty() ||
+                   !container.types_denied.empty();
+        });
+    });
+}
+
+/// A program and its prices; none where there is nothing to price.
+struct solved_packing {
+    cluster_packing packing;
+    std::optional<packing_prices> prices{};
+};
+
+expected<solved_packing> solve(const cluster& nodes, const weighted_pods& demand, bool any_model, lp_solver& solver) {
+    std::vector<packing_demand> entries;
+    for (const auto& [request, count] : demand) entries.push_back({.request = request, .count = count});
+    auto packing = pack_cluster(nodes, entries, {.any_model = any_model, .pooled = true});
+    if (!packing) return unexpected(std::move(packing.error()));
+    solved_packing result{.packing = *std::move(packing)};
+    if (!scale_to_capacity(result.packing)) return result;
+    auto prices = solve_packing_lp(result.packing.program, solver);
+    if (!prices) return unexpected(std::move(prices.error()));
+    if (prices->status == lp_status::optimal) result.prices = *std::move(prices);
+    return result;
+}
+
+} // namespace
+
+expected<price_table> solve_prices(const cluster& nodes, const weighted_pods& demand, lp_solver& solver) {
+    workload target;
+    for (const auto& [request, count] : demand) {
+        target.typical.push_back({.cpu = request->cpu, .containers = request->containers, .frequency = count});
+    }
+    price_table result = prices_by_size(target, nodes);
+    const auto anywhere = solve(nodes, demand, true, solver);
+    if (!anywhere) return unexpected(anywhere.error());
+    if (!anywhere->prices) return result;
+    add_prices(nodes, anywhere->packing, *anywhere->prices, result);
+    if (!names_models(demand)) return result;
+    const auto by_name = solve(nodes, demand, false, solver);
+    if (!by_name) return unexpected(by_name.error());
+    if (by_name->prices) add_premiums(nodes, by_name->packing, *by_name->prices, result);
+    return result;
+}
+
+expected<price_table> solve_prices(const cluster& nodes, const workload& demand, lp_solver& solver) {
+    std::vector<pod_request> requests;
+    for (const typical_request& pod : demand.typical) {
+        requests.push_back({.cpu = pod.cpu, .memory = {}, .containers = pod.containers});
+    }
+    weighted_pods pods;
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        const typical_request& pod = demand.typical[i];
+        pods.emplace_back(&requests[i], pod.weight > 0 ? static_cast<double>(pod.weight) : pod.frequency);
+    }
+    return solve_prices(nodes, pods, solver);
+}
+
+bool price_learner::is_due() const noexcept {
+    const bool early = arrived_ < options_.every && std::has_single_bit(static_cast<std::uint64_t>(arrived_));
+    return early || arrived_ % options_.every == 0;
+}
+
+expected<void> price_learner::note_arrival(const pod_request& request) {
+    constexpr double increment_max = 1e100;
+    // The host rules, tags and memory of a pod say nothing about devices.
+    counts_[{.cpu = request.cpu, .memory = {}, .containers = request.containers}] += increment_;
+    increment_ *= 1.0 + 1.0 / options_.window_arrivals;
+    if (increment_ > increment_max) {
+        for (auto& [pod, count] : counts_) count /= increment_;
+        increment_ = 1.0;
+    }
+    ++arrived_;
+    if (!is_due()) return {};
+    weighted_pods demand;
+    for (const auto& [pod, count] : counts_) demand.emplace_back(&pod, count / increment_);
+    auto prices = solve_prices(*nodes_, demand, *solver_);
+    if (!prices) return unexpected(std::move(prices.error()));
+    ++solutions_;
+    book_->replace(*std::move(prices));
+    return {};
+}
+
+} // namespace vgpualloc::plan

@@ -1,0 +1,83 @@
+#include "vgpualloc/policy/dual_price.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+namespace vgpualloc::policies {
+
+namespace {
+
+constexpr std::int64_t millionths = 1'000'000;
+
+} // namespace
+
+dual_price::kind_prices dual_price::prices_of(const device_spec& device) const {
+    kind_prices result{.known = true};
+    for (const price_table::device_prices& prices : book_->table.devices) {
+        if (!prices.is_of(device)) continue;
+        auto worths = rest_worths::make(device, prices.parts);
+        if (!worths) break; // amounts that no table can hold
+        result.worths = *std::move(worths);
+        result.idle = std::max(prices.idle, result.worths->of({}));
+        result.premium = prices.premium;
+        break;
+    }
+    return result;
+}
+
+dual_price::rest_sums dual_price::worth_of(const device_view& device) {
+    if (device.kind >= kinds_.size()) kinds_.resize(device.kind + std::size_t{1});
+    kind_prices& prices = kinds_[device.kind];
+    if (!prices.known) prices = prices_of(*device.spec);
+    const std::int64_t free = device.free().count();
+    rest_sums result{.worth = free * (millionths / whole_gpu.count()), .premium = 0, .squares = free * free};
+    if (prices.idle > 0) {
+        const std::int64_t worth = device.is_idle() ? prices.idle : prices.worths->of(device.state);
+        result.worth = worth * millionths / prices.idle;
+    }
+    result.premium = result.worth * prices.premium / 1000;
+    return result;
+}
+
+dual_price::rest_sums dual_price::sum_of(const device_config& config) {
+    rest_sums sum{.worth = 0};
+    for (const device_view* device : config.devices) {
+        if (device->service != service_state::in_service) continue;
+        const rest_sums rest = worth_of(*device);
+        sum.worth += rest.worth;
+        sum.premium += rest.premium;
+        sum.squares += rest.squares;
+    }
+    return sum;
+}
+
+dual_price::rest_sums dual_price::sums_of(const device_config& config) {
+    if (version_ != book_->version) {
+        forget_ids();
+        version_ = book_->version;
+    }
+    if (config.id == not_interned) return sum_of(config);
+    if (config.id >= sums_.size()) sums_.resize(config.id + std::size_t{64});
+    if (sums_[config.id].worth < 0) sums_[config.id] = sum_of(config);
+    return sums_[config.id];
+}
+
+/// Twice the potential, in millionths of a GPU.
+std::int64_t dual_price::potential(const node_view& node) {
+    const rest_sums sum = sums_of(*node.config);
+    const std::int64_t uncapped = 2 * sum.premium + sum.squares / 10;
+    const std::int64_t cpu_per_gpu = book_->table.cpu_per_gpu;
+    if (cpu_per_gpu <= 0 || node.config->devices.empty()) return 2 * sum.worth + uncapped;
+    const std::int64_t own = node.cpu_capacity.count() / static_cast<std::int64_t>(node.config->devices.size());
+    const std::int64_t low = std::max<std::int64_t>(cpu_per_gpu * 95 / 100, 1);
+    const std::int64_t high = std::min(cpu_per_gpu * 130 / 100, std::max(own, low));
+    const std::int64_t cpu = std::max<std::int64_t>(node.cpu_left.count(), 0) * millionths;
+    return std::min(sum.worth, cpu / low) + std::min(sum.worth, cpu / std::max(high, low)) + uncapped;
+}
+
+double dual_price::node_score(const request_view&, const node_view& before, const node_view& after) {
+    return static_cast<double>(potential(after) - potential(before)) / (2.0 * static_cast<double>(millionths));
+}
+
+} // namespace vgpualloc::policies

@@ -1,0 +1,440 @@
+#!/usr/bin/env python3
+"""Runs what docs/price-policy.md reports, and writes the tables of that page and its figure docs/price-policy.svg.
+
+    python3 scripts/price_tables.py [--vgpusim PROGRAM] [--results FOLDER] [--jobs N] [--run [PART …]]
+
+Without --run the results of an earlier run in FOLDER are taken. A table is made when all results that it needs are there;
+otherwise it is left as it is. PART is one or more of filling, bounds, departures, steady, modes, time; without any, all are run.
+openb's lists are looked for by vgpusim, in $VGPUALLOC_TRACES or in the folder of `vgpusim fetch`.
+"""
+
+import argparse
+import json
+import math
+import pathlib
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "price-policy.md"
+FIGURE = ROOT / "docs" / "price-policy.svg"
+MODEL = ROOT / "traces" / "models" / "openb-like.json"
+
+NODES = "openb_node_list_gpu_node.csv"
+LISTS = ["default", "gpushare40", "multigpu20", "gpuspec10", "cpu050", "cpu100"]
+BASELINE, OURS = "compat:fgd", "dual_price"
+LEARNED = "dual_price, learned"
+FILLING = ["compat:fgd", "fgd", "best_fit", OURS]
+TUNING, FRESH = "42..46", "47..51"  # seeds that parameters were chosen by, and seeds looked at once
+KNOWN_FEEDS, LEARNED_FEEDS = "feeds", "feeds-learned"
+
+TUNES = ["1.5", "2"]
+STEADY = [OURS, "weighted:dual_price=0.5,fgd=0.5", BASELINE, "fgd", "best_fit"]
+LOADS = ["0.9", "1.0", "1.1"]
+STEADY_SEEDS = range(1, 6)
+STEADY_PODS = 60_000
+MEAN_DURATION_S = 3600
+
+MIXES = ["mig-uniform", "mig-small", "mig-big", "mig-bimodal", "mig-mid", "mig-mixed-vendor"]
+IN_MIXES = ["best_fit", "fgd", OURS, "ssp"]
+MIX_SEEDS, MIX_ARRIVALS = "21..30", 30_000
+
+TIMED = {"fgd": ["--policy", "fgd"], BASELINE: ["--policy", BASELINE], OURS: ["--policy", OURS],
+         LEARNED: ["--policy", OURS, "--set", "price_demand=learned"]}
+GIVEN = "dual_price, --prices"
+REPEATS = 15
+SOLUTIONS = 30  # of a run that learns: the default list tuned to 1.3 has 10,866 arrivals
+
+# Student's t, two-sided 95 %, by degrees of freedom.
+STUDENT = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}
+COLOURS = {"dual_price, known": "#0072b2", LEARNED: "#56b4e9", "bound": "#d55e00"}
+
+
+def pods_of(name):
+    return f"openb_pod_list_{name}.csv"
+
+
+def seeds_of(text):
+    first, last = text.split("..")
+    return range(int(first), int(last) + 1)
+
+
+def loaded(path):
+    return json.loads(path.read_text()) if path.exists() else None
+
+
+# Running.
+
+
+class runner:
+    def __init__(self, program, results, jobs):
+        self.program, self.results, self.jobs = program, results, str(jobs)
+
+    def call(self, *arguments):
+        done = subprocess.run([self.program, *map(str, arguments)], cwd=self.results, stdout=subprocess.PIPE, text=True)
+        if done.returncode != 0:
+            raise SystemExit(f"price_tables: exit code {done.returncode}: vgpusim {' '.join(map(str, arguments))}")
+        return done.stdout
+
+    def summary(self, *arguments):
+        """Of a run, whose other files are of no use here."""
+        return json.loads(self.call("run", *arguments, "--out", "scratch", "--json"))
+
+    def filling(self):
+        lists = [argument for name in LISTS for argument in ("--pods", pods_of(name))]
+        policies = [argument for policy in FILLING for argument in ("--policy", policy)]
+        scenario = {"nodes": NODES, "tune": 1.3, "price_demand": "learned",
+                    "study": {"policies": [OURS], "pods": [pods_of(name) for name in LISTS]}}
+        (self.results / "learned.json").write_text(json.dumps(scenario, indent=2) + "\n")
+        for seeds in (TUNING, FRESH):
+            self.call("study", "--nodes", NODES, *lists, *policies, "--tune", 1.3, "--seeds", seeds, "--jobs", self.jobs,
+                      "--out", f"filling-{seeds}")
+            self.call("study", "learned.json", "--seeds", seeds, "--jobs", self.jobs, "--out", f"learned-{seeds}")
+        # A study gives means; the single feeds come from compare.
+        seeds = f"{seeds_of(TUNING)[0]}..{seeds_of(FRESH)[-1]}"
+        for name in LISTS:
+            for folder, demand in ((KNOWN_FEEDS, "known"), (LEARNED_FEEDS, "learned")):
+                self.call("compare", "--nodes", NODES, "--pods", pods_of(name), "--tune", 1.3, "--seeds", seeds,
+                          "--policy", BASELINE, "--policy", OURS, "--set", f"price_demand={demand}", "--jobs", self.jobs,
+                          "--out", f"{folder}/{name}")
+
+    def bounds(self):
+        for name in LISTS:
+            for seed in seeds_of(TUNING):
+                self.call("bound", "--nodes", NODES, "--pods", pods_of(name), "--tune", 1.3, "--seed", seed,
+                          "--policy", OURS, "--out", f"bounds/{name}-{seed}")
+
+    def departures(self):
+        policies = [argument for policy in FILLING for argument in ("--policy", policy)]
+        for tune in TUNES:
+            self.call("compare", "--nodes", NODES, "--pods", pods_of("default"), "--departures", "--tune", tune, "--seeds",
+                      TUNING, *policies, "--jobs", self.jobs, "--out", f"departures-{tune}")
+
+    def steady(self):
+        (self.results / "steady-model.json").write_text(json.dumps(steady_model(), indent=1) + "\n")
+        rows = []
+        for load in LOADS:
+            for seed in STEADY_SEEDS:
+                self.call("generate", "steady-model.json", "--pods", STEADY_PODS, "--offered-load", load, "--seed", seed,
+                          "--out", "steady-lists")
+                for policy in STEADY:
+                    row = {"load": load, "seed": seed, "policy": policy}
+                    for discipline in ("try_once", "fifo"):
+                        summary = self.summary("--nodes", "steady-lists/nodes.csv", "--pods", "steady-lists/pods.csv",
+                                               "--departures", "--policy", policy, "--discipline", discipline,
+                                               "--sample-interval-s", 3600)
+                        if discipline == "try_once":
+                            row["accepted"] = 100 * summary["pods"]["placed"] / summary["pods"]["arrived"]
+                            row["allocated"] = 100 * summary["gpu"]["allocation_until_last_arrival_ratio"]
+                        else:
+                            row["wait_s"] = summary["wait_s"]["mean"]
+                    rows.append(row)
+        (self.results / "steady.json").write_text(json.dumps(rows, indent=1) + "\n")
+        shutil.rmtree(self.results / "steady-lists")
+
+    def modes(self):
+        policies = [argument for policy in IN_MIXES for argument in ("--policy", policy)]
+        for mix in MIXES:
+            self.call("study", ROOT / "scenarios" / f"{mix}.json", "--loads", "1.0", "--seeds", MIX_SEEDS, "--arrivals",
+                      MIX_ARRIVALS, *policies, "--jobs", self.jobs, "--out", f"modes/{mix}")
+
+    def time(self):
+        """The policies in turn, so that what else the machine does meets all of them."""
+        default = ["--nodes", NODES, "--pods", pods_of("default"), "--tune", 1.3]
+        self.summary(*default, *TIMED[OURS])
+        (self.results / "scratch" / "prices.json").replace(self.results / "prices.json")
+        measured = {}
+        for _ in range(REPEATS):
+            for name, arguments in (TIMED | {GIVEN: ["--policy", OURS, "--prices", "prices.json"]}).items():
+                measured.setdefault(name, []).append(self.summary(*default, *arguments)["timing"])
+        (self.results / "time.json").write_text(json.dumps(measured, indent=1) + "\n")
+
+
+def steady_model():
+    """openb's shapes with an exponential lifetime, given by its quantiles, and arrivals that do not know the hour."""
+    model = json.loads(MODEL.read_text())
+    parts = [i / 50 for i in range(50)] + [0.985, 0.99, 0.995, 0.998, 0.999, 0.9999]
+    quantiles = [[part, max(1, round(-MEAN_DURATION_S * math.log(1 - part)))] for part in parts]
+    model["duration_quantiles_s"] = quantiles + [[1, 12 * MEAN_DURATION_S]]
+    model["arrivals"] = {"process": "poisson", "mean_interarrival_s": 1}
+    return model
+
+
+# What the results say.
+
+
+def at_end(folder):
+    """By list and policy of a study, in per cent, at the highest load."""
+    return {(row["list"].split("openb_pod_list_")[-1].removesuffix(".csv"), row["policy"]):
+            100 * row["allocation_ratio"]["mean"] for row in loaded(folder / "study.json")["headlines"]}
+
+
+def filled(results, seeds):
+    """By list and policy, the learned prices among them."""
+    of_policy = at_end(results / f"filling-{seeds}")
+    of_policy |= {(name, LEARNED): value for (name, _), value in at_end(results / f"learned-{seeds}").items()}
+    return of_policy
+
+
+def by_seed(results, folder, name):
+    """By policy and seed, in per cent, from compare."""
+    compared = loaded(results / folder / name / "compare.json")
+    return {policy["policy"]: dict(zip(compared["seeds"], (100 * value for value in policy["allocation_mean_ratio"]["by_seed"])))
+            for policy in compared["policies"]}
+
+
+def gains_by_seed(results, folder, name):
+    values = by_seed(results, folder, name)
+    return {seed: values[OURS][seed] - values[BASELINE][seed] for seed in values[OURS]}
+
+
+def bound_of(results, name, seed):
+    return loaded(results / "bounds" / f"{name}-{seed}" / "bound.json")
+
+
+def steady_values(results):
+    """By load, policy and measure, the values by seed."""
+    values = {}
+    for row in loaded(results / "steady.json"):
+        for measure in ("accepted", "allocated", "wait_s"):
+            values.setdefault((row["load"], row["policy"], measure), []).append(row[measure])
+    return values
+
+
+def paired(mine, theirs):
+    """Mean and half the 95 % interval of the differences."""
+    differences = [a - b for a, b in zip(mine, theirs, strict=True)]
+    n = len(differences)
+    return statistics.fmean(differences), STUDENT[n - 1] * statistics.stdev(differences) / math.sqrt(n)
+
+
+# Tables.
+
+
+def table(header, rows):
+    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    lines += ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def named(policy):
+    if policy == LEARNED:
+        return "**`dual_price`, learned**"
+    return f"**`{policy}`**" if policy == OURS else f"`{policy}`"
+
+
+def seeds_named(seeds):
+    return seeds.replace("..", " to ")
+
+
+def filling_table(results):
+    rows = []
+    for seeds in (TUNING, FRESH):
+        values = filled(results, seeds)
+        for policy in [*FILLING, LEARNED]:
+            line = [values[name, policy] for name in LISTS]
+            rows.append([seeds_named(seeds), named(policy), *(f"{v:.2f}" for v in [*line, statistics.fmean(line)])])
+    return table(["seeds", "policy", *LISTS, "mean"], rows)
+
+
+def gains_table(results):
+    rows = []
+    for policy, folder in ((OURS, KNOWN_FEEDS), (LEARNED, LEARNED_FEEDS)):
+        for seeds in (TUNING, FRESH):
+            values = filled(results, seeds)
+            line = [values[name, policy] - values[name, BASELINE] for name in LISTS]
+            least, name, seed = min((gains_by_seed(results, folder, name)[seed], name, seed)
+                                    for name in LISTS for seed in seeds_of(seeds))
+            rows.append([named(policy), seeds_named(seeds), *(f"{v:+.2f}" for v in line), f"**{statistics.fmean(line):+.3f}**",
+                         f"{least:+.2f} ({name}, {seed})"])
+    return table(["policy", "seeds", *LISTS, "mean", "smallest of 30 feeds"], rows)
+
+
+def bounds_table(results):
+    rows = []
+    first = seeds_of(TUNING)[0]
+    for name in LISTS:
+        baseline = by_seed(results, KNOWN_FEEDS, name)[BASELINE][first]
+        bound = bound_of(results, name, first)
+        reached, prefix = 100 * bound["achieved"]["ratio"], bound["forced_prefix"]
+        means = [statistics.fmean(100 * bound_of(results, name, seed)[key]["ratio"] for seed in seeds_of(TUNING))
+                 for key in ("achieved", "forced_prefix")]
+        rows.append([name, f"{baseline:.2f}", f"{reached:.2f}", f"{100 * prefix['ratio']:.2f}", f"{prefix['forced_load']:.4f}",
+                     f"{100 * prefix['ratio'] - reached:.2f}", f"{means[1] - means[0]:.2f}"])
+    return table(["list", f"`{BASELINE}`", f"**`{OURS}`**", "bound, same prefix", "prefix reaches", "left",
+                  f"left, mean of seeds {seeds_named(TUNING)}"], rows)
+
+
+def departures_table(results):
+    rows = []
+    for tune in TUNES:
+        compared = loaded(results / f"departures-{tune}" / "compare.json")
+        for policy in compared["policies"]:
+            rows.append([tune, named(policy["policy"]), f"{policy['pods_placed']['mean']:.1f}",
+                         f"{100 * policy['allocation_mean_ratio']['mean']:.3f}",
+                         f"{policy['fragmentation_mean_milli']['mean'] / 1000:.1f}"])
+    return table(["`--tune`", "policy", "pods placed, mean", "allocated over time, %", "idle but unusable, GPUs"], rows)
+
+
+def steady_table(results):
+    values = steady_values(results)
+    rows = []
+    for load in LOADS:
+        for policy in STEADY:
+            row = [load, named(policy)]
+            for measure, places in (("accepted", 3), ("allocated", 3), ("wait_s", 0)):
+                mine = values[load, policy, measure]
+                row.append(f"{statistics.fmean(mine):.{places}f}")
+                if policy == BASELINE:
+                    row.append("")
+                    continue
+                mean, half = paired(mine, values[load, BASELINE, measure])
+                row.append(f"{mean:+.{places}f} ± {half:.{places}f}")
+            rows.append(row)
+    against = f"against `{BASELINE}`"
+    return table(["load", "policy", "accepted, %", against, "allocated, %", against, "wait, s", against], rows)
+
+
+def steady_against_fgd(results):
+    values = steady_values(results)
+    rows = []
+    for load in LOADS:
+        row = [load]
+        for measure, places in (("accepted", 3), ("allocated", 3), ("wait_s", 0)):
+            mean, half = paired(values[load, OURS, measure], values[load, "fgd", measure])
+            row.append(f"{mean:+.{places}f} ± {half:.{places}f}")
+        rows.append(row)
+    return table(["load", "accepted, points", "allocated, points", "wait, s"], rows)
+
+
+def modes_table(results):
+    """Accepted pods and memory by policy, and the paired differences to fgd."""
+    rows = []
+    for mix in MIXES:
+        cell = loaded(results / "modes" / mix / "study.json")["cells"][0]
+        values = {policy["policy"]: {measure: [100 * value for value in policy[measure]["by_seed"]]
+                                     for measure in ("accepted_ratio", "accepted_memory_ratio")} for policy in cell["policies"]}
+        row = [f"`{mix}`"]
+        for policy in IN_MIXES:
+            row.append(" / ".join(f"{statistics.fmean(line):.2f}" for line in values[policy].values()))
+        for measure in ("accepted_ratio", "accepted_memory_ratio"):
+            mean, half = paired(values[OURS][measure], values["fgd"][measure])
+            row.append(f"{mean:+.2f} ± {half:.2f}")
+        rows.append(row)
+    return table(["scenario", *map(named, IN_MIXES), "pods against `fgd`", "memory against `fgd`"], rows)
+
+
+def time_table(results):
+    rows = []
+    for name, runs in loaded(results / "time.json").items():
+        fastest = max(run["decisions_per_s"] for run in runs)
+        rows.append([named(name) if name != GIVEN else "**`dual_price`**, `--prices`", f"{fastest:,.0f}",
+                     f"{1000 * min(run['wall_s'] for run in runs):.1f}", f"{1000 * min(run['cpu_s'] for run in runs):.1f}"])
+    return table(["policy", "decisions per second", "replay, ms", "CPU of the whole run, ms"], rows)
+
+
+def time_of_solver(results):
+    runs = loaded(results / "time.json")
+    cpu = {name: 1000 * min(run["cpu_s"] for run in of_name) for name, of_name in runs.items()}
+    return (f"Solving the packing program takes {cpu[OURS] - cpu[GIVEN]:.0f} ms, the difference between solved and given "
+            f"prices; learning takes {cpu[LEARNED] - cpu[GIVEN]:.0f} ms in a run, for {SOLUTIONS} solutions.")
+
+
+def figure(results):
+    """What is gained over the baseline on every list, mean of the seeds for tuning, and what the bound leaves to gain."""
+    bars = {name: {} for name in LISTS}
+    for name in LISTS:
+        baseline = by_seed(results, KNOWN_FEEDS, name)[BASELINE]
+        for label, folder in (("dual_price, known", KNOWN_FEEDS), (LEARNED, LEARNED_FEEDS)):
+            gains = gains_by_seed(results, folder, name)
+            bars[name][label] = statistics.fmean(gains[seed] for seed in seeds_of(TUNING))
+        bars[name]["bound"] = statistics.fmean(100 * bound_of(results, name, seed)["forced_prefix"]["ratio"] - baseline[seed]
+                                               for seed in seeds_of(TUNING))
+    width, height, left, top, right, bottom = 720, 380, 60, 20, 190, 45
+    most = max(max(of_list.values()) for of_list in bars.values()) * 1.05
+    group = (width - left - right) / len(LISTS)
+    bar = group / (len(COLOURS) + 1)
+    y = lambda points: height - bottom - (height - top - bottom) * points / most
+    title = f"Points of allocation above {BASELINE}, mean of seeds {seeds_named(TUNING)}"
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" '
+             f'font-size="12"><title>{title}</title>', f'<rect width="{width}" height="{height}" fill="#ffffff"/>']
+    for half in range(0, int(2 * most) + 1):
+        points = half / 2
+        parts.append(f'<line x1="{left}" x2="{width - right}" y1="{y(points):.1f}" y2="{y(points):.1f}" stroke="#dddddd"/>'
+                     f'<text x="{left - 6}" y="{y(points) + 4:.1f}" text-anchor="end">{points:.1f}</text>')
+    parts.append(f'<text x="14" y="{(top + height - bottom) / 2}" text-anchor="middle" transform="rotate(-90 14 '
+                 f'{(top + height - bottom) / 2})">points above {BASELINE}</text>')
+    for number, (name, of_list) in enumerate(bars.items()):
+        begin = left + group * number + bar / 2
+        for place, (label, points) in enumerate(of_list.items()):
+            filling = f'fill="{COLOURS[label]}"' if label != "bound" else f'fill="none" stroke="{COLOURS[label]}"'
+            parts.append(f'<rect x="{begin + bar * place:.1f}" y="{y(points):.1f}" width="{bar - 2:.1f}" '
+                         f'height="{height - bottom - y(points):.1f}" {filling}/>')
+        parts.append(f'<text x="{begin + 1.5 * bar:.1f}" y="{height - bottom + 18}" text-anchor="middle">{name}</text>')
+    for number, label in enumerate(COLOURS):
+        text = "bound, same prefix" if label == "bound" else label
+        filling = f'fill="{COLOURS[label]}"' if label != "bound" else f'fill="none" stroke="{COLOURS[label]}"'
+        parts.append(f'<rect x="{width - right + 20}" y="{top + 6 + 20 * number}" width="14" height="10" {filling}/>'
+                     f'<text x="{width - right + 42}" y="{top + 16 + 20 * number}">{text}</text>')
+    return "\n".join(parts + ["</svg>"]) + "\n"
+
+
+FILLING_FILES = [*(f"{kind}-{seeds}/study.json" for kind in ("filling", "learned") for seeds in (TUNING, FRESH)),
+                 *(f"{folder}/{name}/compare.json" for folder in (KNOWN_FEEDS, LEARNED_FEEDS) for name in LISTS)]
+BOUND_FILES = [*(f"{KNOWN_FEEDS}/{name}/compare.json" for name in LISTS),
+               *(f"bounds/{name}-{seed}/bound.json" for name in LISTS for seed in seeds_of(TUNING))]
+# By name of the place in the page: what makes it, and of which results.
+TABLES = {"filling": (filling_table, FILLING_FILES), "gains": (gains_table, FILLING_FILES), "bounds": (bounds_table, BOUND_FILES),
+          "departures": (departures_table, [f"departures-{tune}/compare.json" for tune in TUNES]),
+          "steady": (steady_table, ["steady.json"]), "steady-against-fgd": (steady_against_fgd, ["steady.json"]),
+          "modes": (modes_table, [f"modes/{mix}/study.json" for mix in MIXES]),
+          "time": (time_table, ["time.json"]), "time-of-solver": (time_of_solver, ["time.json"])}
+PARTS = ["filling", "bounds", "departures", "steady", "modes", "time"]
+
+
+def are_there(results, files):
+    return all((results / file).exists() for file in files)
+
+
+def written(page, results):
+    """The page with the tables whose results are there."""
+    for name, (make, needed) in TABLES.items():
+        if not are_there(results, needed):
+            continue
+        begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
+        page, replaced = re.subn(re.escape(begin) + ".*?" + re.escape(end),
+                                 lambda _: f"{begin}\n{make(results)}\n{end}", page, flags=re.DOTALL)
+        if replaced != 1:
+            raise SystemExit(f"price_tables: the page has {replaced} places for table {name}, expected one")
+    return page
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--vgpusim", default=str(ROOT / "build" / "release" / "bin" / "vgpusim"))
+    parser.add_argument("--results", type=pathlib.Path, default=ROOT / "out" / "price-policy")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--run", nargs="*", choices=PARTS, metavar="PART", help="run these parts first; without any, all")
+    parser.add_argument("--page", type=pathlib.Path, default=PAGE)
+    parser.add_argument("--figure", type=pathlib.Path, default=FIGURE)
+    chosen = parser.parse_args()
+    results = chosen.results.resolve()
+    if chosen.run is not None:
+        results.mkdir(parents=True, exist_ok=True)
+        running = runner(str(pathlib.Path(chosen.vgpusim).resolve()), results, chosen.jobs)
+        for part in chosen.run or PARTS:
+            print(f"price_tables: {part}", file=sys.stderr)
+            getattr(running, part)()
+        shutil.rmtree(results / "scratch", ignore_errors=True)
+    if not any(are_there(results, needed) for _, needed in TABLES.values()):
+        raise SystemExit(f"price_tables: no results in {results}; run it with --run")
+    chosen.page.write_text(written(chosen.page.read_text(), results))
+    if are_there(results, FILLING_FILES + BOUND_FILES):
+        chosen.figure.write_text(figure(results))
+
+
+if __name__ == "__main__":
+    main()

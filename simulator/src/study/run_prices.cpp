@@ -1,0 +1,50 @@
+#include "run_prices.hpp"
+
+#include <string>
+#include <utility>
+
+#include "vgpusim/study/solver.hpp"
+
+namespace vgpusim {
+
+using vgpualloc::expected;
+using vgpualloc::unexpected;
+
+expected<void> run_prices::begin(const run_config& config, const loaded_input& loaded,
+                                 const vgpualloc::cluster& nodes) {
+    used_ = uses_prices(config);
+    if (!used_) return {};
+    const vgpualloc::workload& demand =
+        loaded.input.demand.typical.empty() ? loaded.input.typical : loaded.input.demand;
+    if (loaded.prices) {
+        book_->replace(*loaded.prices);
+        if (config.price_demand == "known") return {};
+    }
+    const std::string user = "policy " + config.policy;
+    auto solver = find_solver(user.c_str());
+    if (!solver) return unexpected(std::move(solver.error()));
+    solver_ = *std::move(solver);
+    if (config.price_demand == "learned") {
+        learner_.emplace(nodes, *solver_, *book_,
+                         vgpualloc::plan::price_learning{.window_arrivals = static_cast<double>(config.price_window),
+                                                         .every = config.price_every});
+        return {};
+    }
+    auto prices = vgpualloc::plan::solve_prices(nodes, demand, *solver_);
+    if (!prices) return unexpected(std::move(prices.error()));
+    book_->replace(*std::move(prices));
+    return {};
+}
+
+void run_prices::note_arrival(const vgpualloc::pod_request& request) {
+    if (failure_) return;
+    if (auto learned = learner_->note_arrival(request); !learned) failure_ = std::move(learned.error());
+}
+
+expected<std::optional<vgpualloc::price_table>> run_prices::at_end() {
+    if (failure_) return unexpected(*failure_);
+    if (!used_) return std::nullopt;
+    return book_->table;
+}
+
+} // namespace vgpusim

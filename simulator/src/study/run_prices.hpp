@@ -1,0 +1,44 @@
+// What rests of devices are worth to the policies of one run: from a file, solved before it, or learned while it goes.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "vgpualloc/core/error.hpp"
+#include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/plan/lp.hpp"
+#include "vgpualloc/plan/price_program.hpp"
+#include "vgpualloc/policy/price_table.hpp"
+#include "vgpusim/engine/simulation.hpp"
+#include "vgpusim/study/config.hpp"
+#include "vgpusim/study/record.hpp"
+
+namespace vgpusim {
+
+class run_prices final : public arrival_listener {
+public:
+    run_prices() : book_{std::make_shared<vgpualloc::price_book>()} {}
+
+    /// For policies to be made with.
+    [[nodiscard]] std::shared_ptr<const vgpualloc::price_book> book() const { return book_; }
+
+    /// Puts prices into the book, if a policy goes by them. `nodes` outlives this. Errors: a solver that
+    /// is needed and not there; those of solve_prices().
+    [[nodiscard]] vgpualloc::expected<void> begin(const run_config& config, const loaded_input& loaded,
+                                                  const vgpualloc::cluster& nodes);
+    void note_arrival(const vgpualloc::pod_request& request) override;
+
+    /// Null unless prices are learned.
+    [[nodiscard]] arrival_listener* listener() noexcept { return learner_ ? this : nullptr; }
+    /// The prices at the end; none if no policy uses any. Error: what ended the learning.
+    [[nodiscard]] vgpualloc::expected<std::optional<vgpualloc::price_table>> at_end();
+
+private:
+    std::shared_ptr<vgpualloc::price_book> book_;
+    std::unique_ptr<vgpualloc::plan::lp_solver> solver_;
+    std::optional<vgpualloc::plan::price_learner> learner_;
+    std::optional<vgpualloc::error> failure_;
+    bool used_ = false;
+};
+
+} // namespace vgpusim

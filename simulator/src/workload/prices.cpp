@@ -1,0 +1,122 @@
+#include "vgpusim/workload/prices.hpp"
+
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "vgpuformats/cursor.hpp"
+#include "vgpuformats/json.hpp"
+
+namespace vgpusim {
+
+using vgpualloc::core_percent;
+using vgpualloc::device_request;
+using vgpualloc::expected;
+using vgpualloc::mib;
+using vgpualloc::price_table;
+using vgpualloc::unexpected;
+using vgpualloc::worthy_part;
+using vgpuformats::cursor;
+using vgpuformats::document;
+
+namespace {
+
+constexpr double per_unit = 1000.0; // worths are whole thousandths
+constexpr double worth_max = 1e9;
+constexpr std::int64_t amount_max = 1'000'000'000'000;
+constexpr std::size_t devices_max = 10'000;
+constexpr std::size_t parts_max = 10'000;
+
+std::int64_t read_worth(const cursor& from) { return std::llround(from.real(0.0, worth_max) * per_unit); }
+
+document worth_of(std::int64_t thousandths) { return static_cast<double>(thousandths) / per_unit; }
+
+device_request read_request(const cursor& from) {
+    from.only({"memory_mib", "memory_percent", "compute", "profile", "mode", "soft", "high_level", "dvpp", "pair"});
+    device_request request{.count = 1, .memory = {}, .cores = {}};
+    request.memory = mib{from.maybe_integer("memory_mib", {0, amount_max}).value_or(0)};
+    request.memory_percent = from.maybe_integer("memory_percent", {0, 100});
+    request.cores = core_percent{from.maybe_integer("compute", {0, amount_max}).value_or(0)};
+    request.profile = from.maybe_text("profile");
+    request.mode = from.maybe_text("mode");
+    request.soft = from.has("soft") && from.at("soft").flag();
+    request.high_level = from.has("high_level") && from.at("high_level").flag();
+    request.pair = from.has("pair") && from.at("pair").flag();
+    if (from.has("dvpp")) {
+        request.dvpp = from.at("dvpp").flag() ? vgpualloc::dvpp_use::yes : vgpualloc::dvpp_use::no;
+    }
+    return request;
+}
+
+/// Of one device; what says nothing is left out.
+document request_of(const device_request& request) {
+    document result = document::map();
+    if (request.memory > mib{0}) result["memory_mib"] = request.memory.count();
+    if (request.memory_percent) result["memory_percent"] = *request.memory_percent;
+    if (request.cores > core_percent{0}) result["compute"] = request.cores.count();
+    if (!request.profile.empty()) result["profile"] = request.profile;
+    if (!request.mode.empty()) result["mode"] = request.mode;
+    if (request.soft) result["soft"] = true;
+    if (request.high_level) result["high_level"] = true;
+    if (request.dvpp != vgpualloc::dvpp_use::unstated) result["dvpp"] = request.dvpp == vgpualloc::dvpp_use::yes;
+    if (request.pair) result["pair"] = true;
+    return result;
+}
+
+price_table::device_prices read_device(const cursor& from) {
+    from.only({"model", "mode", "memory_mib", "compute", "idle", "premium", "parts"});
+    price_table::device_prices prices{.model = from.at("model").text(),
+                                      .mode = from.at("mode").filled_text(),
+                                      .memory = mib{from.at("memory_mib").integer({0, amount_max})},
+                                      .cores = core_percent{from.at("compute").integer({0, amount_max})},
+                                      .idle = read_worth(from.at("idle")),
+                                      .premium = read_worth(from.at("premium"))};
+    for (const cursor& part : from.at("parts").items(0, parts_max)) {
+        part.only({"worth", "request"});
+        prices.parts.push_back({.request = read_request(part.at("request")), .worth = read_worth(part.at("worth"))});
+    }
+    return prices;
+}
+
+} // namespace
+
+expected<price_table> read_prices(std::string_view text, const std::string& name) {
+    const auto value = vgpuformats::parse_json(text, name);
+    if (!value) return unexpected(value.error());
+    std::optional<vgpualloc::error> failure;
+    const cursor from{*value, name, failure, vgpuformats::place_style::line};
+    from.only({"cpu_milli_per_gpu", "devices"});
+    price_table prices;
+    prices.cpu_per_gpu = from.at("cpu_milli_per_gpu").integer({0, amount_max});
+    for (const cursor& device : from.at("devices").items(0, devices_max)) prices.devices.push_back(read_device(device));
+    if (failure) return unexpected(*std::move(failure));
+    return prices;
+}
+
+std::string write_prices(const price_table& prices) {
+    document result = document::map();
+    result["cpu_milli_per_gpu"] = prices.cpu_per_gpu;
+    document devices = document::list();
+    for (const price_table::device_prices& device : prices.devices) {
+        document parts = document::list();
+        for (const worthy_part& part : device.parts) {
+            document entry = document::map();
+            entry["worth"] = worth_of(part.worth);
+            entry["request"] = request_of(part.request);
+            parts.push_back(std::move(entry));
+        }
+        document entry = document::map();
+        entry["model"] = device.model;
+        entry["mode"] = device.mode;
+        entry["memory_mib"] = device.memory.count();
+        entry["compute"] = device.cores.count();
+        entry["idle"] = worth_of(device.idle);
+        entry["premium"] = worth_of(device.premium);
+        entry["parts"] = std::move(parts);
+        devices.push_back(std::move(entry));
+    }
+    result["devices"] = std::move(devices);
+    return vgpuformats::print_json(result, 2) + "\n";
+}
+
+} // namespace vgpusim

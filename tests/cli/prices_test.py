@@ -1,0 +1,78 @@
+"""Policy dual_price: prices that are solved, learned, written and given back."""
+
+import json
+import unittest
+
+from support import NODES_HEADER, PODS_HEADER, SOURCE, CliTest
+
+DUAL = ("--policy", "dual_price")
+TUNED = ("--tune", "1.3")
+
+
+class PricesTest(CliTest):
+    def prices(self, out):
+        return json.loads((out / "prices.json").read_text())
+
+    def test_prices_given_back_give_the_same_run(self):
+        self.assert_done(self.run_quickstart(*DUAL, *TUNED))
+        again = self.root / "again"
+        self.assert_done(self.run_quickstart(*DUAL, *TUNED, "--prices", self.out / "prices.json", out=again))
+        for name in ("pods.csv", "prices.json", "timeseries.csv"):
+            self.assertEqual((self.out / name).read_bytes(), (again / name).read_bytes(), name)
+        self.assertIn("prices.json", (again / "summary.json").read_text())
+
+    def test_prices_decide(self):
+        self.assert_done(self.run_quickstart(*DUAL, *TUNED))
+        prices = self.prices(self.out)
+        self.assertGreater(prices["cpu_milli_per_gpu"], 0)
+        self.assertGreater(max(device["idle"] for device in prices["devices"]), 0)
+        for device in prices["devices"]:
+            device["parts"] = []
+        other = self.root / "other"
+        given = self.write("given.json", json.dumps(prices))
+        self.assert_done(self.run_quickstart(*DUAL, *TUNED, "--prices", given, out=other))
+        self.assertNotEqual((self.out / "pods.csv").read_bytes(), (other / "pods.csv").read_bytes())
+        self.assertEqual(self.prices(other), prices)
+
+    def test_prices_that_are_learned_are_the_same_twice_and_start_from_a_file(self):
+        learned = ("--set", "price_demand=learned", "--set", "price_every=50")
+        outs = [self.root / name for name in ("a", "b", "c")]
+        for out in outs[:2]:
+            self.assert_done(self.run_quickstart(*DUAL, *TUNED, *learned, out=out))
+        self.assertEqual((outs[0] / "pods.csv").read_bytes(), (outs[1] / "pods.csv").read_bytes())
+        self.assertEqual(self.prices(outs[0]), self.prices(outs[1]))
+        self.assert_done(self.run_quickstart(*DUAL, *TUNED, *learned, "--prices", outs[0] / "prices.json", out=outs[2]))
+
+    def test_every_way_of_cutting_devices_has_prices(self):
+        """MIG, templates of NPUs, slices of memory and compute."""
+        for name, mode in (("which-mig-instance-does-a-pod-get", "mig"),
+                           ("which-part-of-an-npu-does-a-pod-get", "ascend_vir"),
+                           ("does-a-hami-core-pod-get-what-it-asks-for", "hami_core")):
+            with self.subTest(scenario=name):
+                out = self.root / name
+                self.assert_done(self.vgpusim("run", SOURCE / "scenarios" / f"{name}.json", *DUAL, "--out", out))
+                self.assertIn(mode, {device["mode"] for device in self.prices(out)["devices"]})
+
+    def test_a_case_by_hand(self):
+        """A pod of 300 goes beside the one of 500 and not of 700, so that another one of 500 finds room."""
+        nodes = NODES_HEADER + "a,90000,90000,1,G\nb,90000,90000,1,G\n"
+        pods = PODS_HEADER + "p0,1000,10,1,700\np1,1000,10,1,500\np2,1000,10,1,300\np3,1000,10,1,500\n"
+        self.assert_done(self.run_lists(*DUAL, nodes=nodes, pods=pods))
+        self.assertEqual([row["placed"] for row in self.pods()].count("1"), 4, self.pods())
+
+    def test_bad_input(self):
+        self.assert_done(self.run_quickstart(*DUAL, out=self.root / "first"))
+        prices = self.root / "first" / "prices.json"
+        self.assert_refused(self.run_quickstart("--policy", "fgd", "--prices", prices), "prices", "dual_price")
+        self.assert_refused(self.run_quickstart(*DUAL, "--prices", self.root / "nowhere.json"), "nowhere.json")
+        self.assert_refused(self.run_quickstart(*DUAL, "--prices", self.write("bad.json", "{}")), "bad.json",
+                            "cpu_milli_per_gpu")
+        self.assert_refused(self.run_quickstart(*DUAL, "--set", "price_demand=guessed"), "price_demand", "learned")
+        self.assert_refused(self.run_quickstart(*DUAL, "--set", "price_every=0"), "price_every")
+        # The prices of an earlier run are not overwritten by those that they led to.
+        result = self.run_quickstart(*DUAL, "--prices", prices, out=self.root / "first")
+        self.assertEqual(result.returncode, 2, result)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,55 @@
+#include "vgpusim/workload/prices.hpp"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using namespace vgpualloc;
+using namespace vgpusim;
+
+price_table some_prices() {
+    price_table prices{.devices = {}, .cpu_per_gpu = 10882};
+    device_request share{.count = 1, .memory = mib{810}, .cores = core_percent{20}};
+    share.memory_percent = 50;
+    device_request instance{.count = 1, .memory = {}, .cores = {}, .profile = "3g.20gb"};
+    device_request npu{.count = 1, .memory = {}, .cores = core_percent{4}};
+    npu.dvpp = dvpp_use::no;
+    npu.soft = true;
+    npu.high_level = true;
+    npu.pair = true;
+    npu.mode = "ascend_vir";
+    prices.devices.push_back({.model = "A",
+                              .mode = "hami_core",
+                              .memory = mib{1000},
+                              .cores = core_percent{100},
+                              .idle = 810'000,
+                              .premium = 250,
+                              .parts = {{share, 67'500}, {instance, 1}, {npu, 123'456'789}}});
+    prices.devices.push_back({.model = "", .mode = "mig", .memory = mib{0}, .cores = core_percent{0}});
+    return prices;
+}
+
+TEST(prices, are_read_as_they_were_written) {
+    const std::string text = write_prices(some_prices());
+    const auto again = read_prices(text, "prices.json");
+    ASSERT_TRUE(again.has_value()) << again.error().message();
+    EXPECT_EQ(*again, some_prices());
+    EXPECT_EQ(write_prices(*again), text);
+}
+
+TEST(prices, what_is_wrong_is_named_with_its_line) {
+    const auto refusal_of = [](const std::string& text) {
+        const auto prices = read_prices(text, "p.json");
+        return prices ? std::string{"nothing"} : prices.error().message();
+    };
+    EXPECT_NE(refusal_of("{\n\"devices\": []}").find("cpu_milli_per_gpu"), std::string::npos);
+    EXPECT_NE(refusal_of("{\"cpu_milli_per_gpu\": -1, \"devices\": []}").find("-1"), std::string::npos);
+    EXPECT_NE(refusal_of("{\"cpu_milli_per_gpu\": 1,\n\"devices\": [{\"model\": \"A\"}]}").find("p.json:2"),
+              std::string::npos);
+    EXPECT_NE(refusal_of("[]").find("p.json"), std::string::npos);
+    EXPECT_NE(refusal_of("{\"cpu_milli_per_gpu\": 1, \"devices\": [], \"more\": 1}").find("more"), std::string::npos);
+}
+
+} // namespace

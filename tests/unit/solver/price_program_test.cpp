@@ -1,0 +1,123 @@
+// Prices of rests: against the step table of STUDY-price's form made by hand, in every mode, and learned.
+#include "vgpualloc/plan/price_program.hpp"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "vgpualloc/catalog/mig_layouts.hpp"
+#include "vgpualloc/dialect/openb.hpp"
+#include "vgpualloc/mode/all.hpp"
+#include "vgpualloc/mode/mig.hpp"
+#include "vgpualloc/solver/highs.hpp"
+
+namespace {
+
+using namespace vgpualloc;
+using namespace vgpualloc::plan;
+
+pod_request share_of(std::int64_t milli, const char* models = "", std::int64_t gpus = 1) {
+    return openb::make_request(milli_cpu{4000}, mib{0}, gpus, milli_gpu{milli}, models);
+}
+
+cluster gpus_of(std::initializer_list<std::pair<const char*, std::int64_t>> models) {
+    cluster nodes;
+    for (const auto& [model, count] : models) {
+        openb::add_node(nodes, model, milli_cpu{96000}, mib{1000}, count, model, *find_mode("hami_core").value());
+    }
+    return nodes;
+}
+
+std::int64_t worth_of_rest(const cluster& nodes, const price_table::device_prices& prices, std::int64_t used) {
+    const auto spec = std::ranges::find_if(nodes.kinds, [&](const device_spec& kind) { return prices.is_of(kind); });
+    auto worths = rest_worths::make(*spec, prices.parts).value();
+    return worths.of({.memory = mib{used}, .cores = {}, .slots = used > 0 ? 1 : 0});
+}
+
+TEST(price_program, a_rest_that_no_popular_part_fits_is_worth_nothing) {
+    // As many of 810 milli as there are GPUs, and a few of 190 that would fill them up: 190 milli are worth nothing,
+    // because there are more such rests than parts, and a GPU what one of 810 is.
+    const cluster nodes = gpus_of({{"A", 4}, {"B", 4}});
+    const pod_request large = share_of(810);
+    const pod_request small = share_of(190);
+    const auto solver = solver::make_highs();
+    const auto prices = solve_prices(nodes, weighted_pods{{&large, 9.0}, {&small, 1.0}}, *solver).value();
+    ASSERT_EQ(prices.devices.size(), 2U);
+    EXPECT_EQ(prices.devices[0].model, "A");
+    EXPECT_EQ(prices.devices[1].model, "B");
+    for (const auto& device : prices.devices) {
+        EXPECT_EQ(device.idle, 810'000);
+        EXPECT_EQ(device.premium, 0);
+        EXPECT_EQ(worth_of_rest(nodes, device, 810), 0);
+        EXPECT_EQ(worth_of_rest(nodes, device, 190), 810'000);
+        EXPECT_EQ(worth_of_rest(nodes, device, 191), 0);
+    }
+    EXPECT_EQ(prices.cpu_per_gpu, 4000 * 10 * 1000 / (9 * 810 + 190));
+}
+
+TEST(price_program, a_model_that_pods_ask_for_by_name_has_a_premium) {
+    const cluster nodes = gpus_of({{"A", 4}, {"B", 4}});
+    const pod_request any = share_of(500);
+    const pod_request named = share_of(500, "A");
+    const auto solver = solver::make_highs();
+    const auto scarce = solve_prices(nodes, weighted_pods{{&any, 1.0}, {&named, 3.0}}, *solver).value();
+    ASSERT_EQ(scarce.devices.size(), 2U);
+    EXPECT_EQ(scarce.devices[0].premium, 1000) << "three quarters of the demand for half of the GPUs";
+    EXPECT_EQ(scarce.devices[1].premium, 0);
+    const auto plenty = solve_prices(nodes, weighted_pods{{&any, 3.0}, {&named, 1.0}}, *solver).value();
+    EXPECT_EQ(plenty.devices[0].premium, 0);
+    EXPECT_EQ(scarce.devices[0].parts, scarce.devices[1].parts) << "what parts are worth says no name";
+}
+
+TEST(price_program, prices_instances_of_mig) {
+    const auto mode = *modes::make_mig(**find_model(built_in_mig_catalog(), "A100-40GB"));
+    cluster nodes;
+    nodes.modes.push_back(mode);
+    node host{.name = "n", .cpu = milli_cpu{96000}, .memory = bytes{1}, .pods_max = 100};
+    const auto kind = nodes.kind_of(mode->adapted({.model = "A100-40GB", .memory = mib{1}, .mode = mode.get()}));
+    for (const char* uuid : {"g0", "g1"}) host.devices.push_back({.uuid = uuid, .kind = kind});
+    nodes.nodes.push_back(host);
+    const auto wanting = [](const char* profile) {
+        pod_request pod{.cpu = milli_cpu{1000}, .memory = bytes{0}, .containers = {}};
+        pod.containers.push_back({.count = 1, .memory = {}, .cores = {}, .profile = profile});
+        return pod;
+    };
+    const pod_request four = wanting("4g.20gb"); // of which a GPU has room for one
+    const pod_request one = wanting("1g.5gb");
+    const auto solver = solver::make_highs();
+    const auto prices = solve_prices(nodes, weighted_pods{{&four, 4.0}, {&one, 1.0}}, *solver).value();
+    ASSERT_EQ(prices.devices.size(), 1U);
+    EXPECT_EQ(prices.devices[0].mode, "mig");
+    auto worths = rest_worths::make(nodes.kinds[kind], prices.devices[0].parts).value();
+    EXPECT_EQ(worths.of({}), prices.devices[0].idle);
+    EXPECT_GT(prices.devices[0].idle, 0);
+}
+
+TEST(price_program, nothing_is_priced_where_nobody_wants_devices) {
+    const cluster nodes = gpus_of({{"A", 1}});
+    const pod_request none = openb::make_request(milli_cpu{1000}, mib{0}, 0, milli_gpu{0}, "");
+    const auto solver = solver::make_highs();
+    EXPECT_EQ(solve_prices(nodes, weighted_pods{{&none, 1.0}}, *solver).value(), price_table{});
+    EXPECT_EQ(solve_prices(nodes, weighted_pods{}, *solver).value(), price_table{});
+    EXPECT_EQ(solve_prices({}, weighted_pods{{&none, 1.0}}, *solver).value(), price_table{});
+}
+
+TEST(price_program, learned_prices_become_those_of_the_demand_and_forget_an_older_one) {
+    const cluster nodes = gpus_of({{"A", 4}});
+    const pod_request first = share_of(600);
+    const pod_request later = share_of(400);
+    const auto solver = solver::make_highs();
+    price_book book;
+    price_learner learner{nodes, *solver, book, {.window_arrivals = 100, .every = 200}};
+    for (int i = 0; i < 200; ++i) ASSERT_TRUE(learner.note_arrival(first).has_value());
+    EXPECT_EQ(learner.solutions(), 9) << "after 1, 2, 4, …, 128, and after 200";
+    EXPECT_EQ(book.version, 9U);
+    ASSERT_EQ(book.table.devices.size(), 1U);
+    EXPECT_EQ(worth_of_rest(nodes, book.table.devices[0], 400), book.table.devices[0].idle);
+    EXPECT_EQ(worth_of_rest(nodes, book.table.devices[0], 600), 0);
+    for (int i = 0; i < 2000; ++i) ASSERT_TRUE(learner.note_arrival(later).has_value());
+    EXPECT_GT(worth_of_rest(nodes, book.table.devices[0], 600), 0);
+    EXPECT_EQ(learner.solutions(), 19);
+}
+
+} // namespace
