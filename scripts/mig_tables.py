@@ -67,6 +67,32 @@ def policies_of(study_of, names):
     return [p["name"] for p in studied[0]["policies"] if p["name"] in common]
 
 
+def frozen(study_of, load, measure):
+    """By mix, what Volcano's frozen layouts accept; a study of its own, whose models are in the order of MIXES."""
+    cells = [cell for cell in study_of["frozen"]["cells"] if cell["load"] == load]
+    return [means(cell, measure)["compat:volcano"] for cell in cells]
+
+
+def bound(mix, load, measure):
+    """What no policy betters in the long run: devices have room for 1 / load of the memory that is asked for, and fewest
+    pods are lost if those of whole devices are. The mixes ask for enough of these."""
+    classes = json.loads((ROOT / "scenarios" / "mig-models" / f"a100-{mix}.json").read_text())["pods"]["classes"]
+    units_of = {entry["name"]: int(entry["request"]["profile"].split(".")[1].removesuffix("gb")) / 5 for entry in classes}
+    weight = sum(entry["weight"] for entry in classes)
+    units = sum(entry["weight"] * units_of[entry["name"]] for entry in classes) / weight
+    lost = max(0.0, 1 - 1 / load)
+    return 100 * (1 - (lost if measure == "accepted_memory_ratio" else lost * units / max(units_of.values())))
+
+
+def beside_policies(study_of, row_of):
+    """The rows that are no policies of the studies of the mixes: `row_of` takes a name and (load, measure) -> by mix."""
+    rows = []
+    if "frozen" in study_of:
+        rows.append(row_of("`compat:volcano`", lambda load, measure: frozen(study_of, load, measure)))
+    rows.append(row_of("bound", lambda load, measure: [bound(mix, load, measure) for mix in MIXES]))
+    return rows
+
+
 def numbers(values):
     return [f"{value:.2f}" for value in values]
 
@@ -78,6 +104,12 @@ def at_full_load(study_of):
         pods, memory = ([means(cell_of(study_of[mix], 1.0), measure)[policy] for mix in MIXES]
                         for measure in ("accepted_ratio", "accepted_memory_ratio"))
         rows.append([named(policy), *numbers(pods), *numbers([statistics.fmean(pods), statistics.fmean(memory)])])
+
+    def beside(name, by_mix):
+        pods, memory = by_mix(1.0, "accepted_ratio"), by_mix(1.0, "accepted_memory_ratio")
+        return [name, *numbers(pods), *numbers([statistics.fmean(pods), statistics.fmean(memory)])]
+
+    rows += beside_policies(study_of, beside)
     return table(["policy", *MIXES, "mean", "memory, mean"], rows)
 
 
@@ -91,6 +123,9 @@ def by_load(study_of):
             row += numbers([statistics.fmean(means(cell_of(study_of[mix], load), measure)[policy] for mix in MIXES)
                             for load in loads])
         rows.append(row)
+    rows += beside_policies(study_of, lambda name, by_mix: [name] + [
+        number for measure in ("accepted_ratio", "accepted_memory_ratio")
+        for number in numbers([statistics.fmean(by_mix(load, measure)) for load in loads])])
     return table(["policy", *(f"{load}" for load in loads), *(f"memory {load}" for load in loads)], rows)
 
 
@@ -205,7 +240,8 @@ def figure(study_of):
 
 
 TABLES = {"runs": (what_was_run, []), "full-load": (at_full_load, MIXES), "by-load": (by_load, MIXES),
-          "against-best": (against_best, MIXES), "closed": (closed, MIXES),
+          "against-best": (against_best, MIXES),
+          "against-best-memory": (lambda study_of: against_best(study_of, "accepted_memory_ratio"), MIXES), "closed": (closed, MIXES),
           "other-clusters": (other_clusters, ["h100", "b200", "a30", "mixed-vendor"]),
           "weak-spots": (weak_spots, ["ten-gpus", "arrival-only"])}
 
