@@ -42,6 +42,7 @@ int run_compare(const run_flags& flags, const std::vector<std::string>& policies
     if (const auto checked = check_policies(policies); !checked) return report_error(checked.error());
     const auto plan = plan_from(flags);
     if (!plan) return report_error(plan.error());
+    if (const auto used = check_prices(plan->run, policies); !used) return report_error(used.error());
     const run_config* config = &plan->run;
     const auto loaded = load_input(*config);
     if (!loaded) return report_error(loaded.error());
@@ -89,6 +90,7 @@ int run_seeds(const run_flags& flags, const std::vector<std::string>& policies, 
     if (const auto checked = check_policies(policies); !checked) return report_error(checked.error());
     const auto plan = plan_from(flags);
     if (!plan) return report_error(plan.error());
+    if (const auto used = check_prices(plan->run, policies); !used) return report_error(used.error());
     if (const auto checked = check_seeds(plan->run, seeds); !checked) return report_error(checked.error());
     if (const auto checked = check_policy_names(policies); !checked) return report_error(checked.error());
     run_config first = plan->run;

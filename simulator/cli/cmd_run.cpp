@@ -85,14 +85,6 @@ vgpualloc::expected<finished_run> finish(const run_config& config, loaded_input 
     auto record = replay(config, loaded, std::move(nodes), progress_bar(label, loaded.input.pods.size()));
     end_progress();
     if (!record) return vgpualloc::unexpected(std::move(record.error()));
-    if (loaded.prices && !record->prices) {
-        return vgpualloc::unexpected(vgpualloc::error{.code = vgpualloc::error_code::unsupported,
-                                                      .where = "",
-                                                      .field = "prices",
-                                                      .value = config.prices,
-                                                      .expected = "no such setting: policy " + config.policy +
-                                                                  " has no use for it (dual_price has)"});
-    }
     return finished_run{.loaded = std::move(loaded), .record = *std::move(record)};
 }
 
@@ -145,6 +137,7 @@ int run(const run_flags& flags, bool bound) {
     }
     const auto plan = plan_from(flags);
     if (!plan) return report_error(plan.error());
+    if (const auto used = check_prices(plan->run, {plan->run.policy}); !used) return report_error(used.error());
     auto loaded = load_input(plan->run);
     if (!loaded) return report_error(loaded.error());
     if (const auto kept = keep_inputs(flags, plan->run, *loaded, output_names(*plan)); !kept) {

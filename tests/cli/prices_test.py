@@ -3,7 +3,7 @@
 import json
 import unittest
 
-from support import NODES_HEADER, PODS_HEADER, SOURCE, CliTest
+from support import NODES_HEADER, PODS_HEADER, QUICKSTART, SOURCE, CliTest
 
 DUAL = ("--policy", "dual_price")
 TUNED = ("--tune", "1.3")
@@ -41,7 +41,9 @@ class PricesTest(CliTest):
             self.assert_done(self.run_quickstart(*DUAL, *TUNED, *learned, out=out))
         self.assertEqual((outs[0] / "pods.csv").read_bytes(), (outs[1] / "pods.csv").read_bytes())
         self.assertEqual(self.prices(outs[0]), self.prices(outs[1]))
-        self.assert_done(self.run_quickstart(*DUAL, *TUNED, *learned, "--prices", outs[0] / "prices.json", out=outs[2]))
+        self.assert_done(self.run_quickstart(*DUAL, *TUNED, *learned, "--prices", outs[0] / "prices.json", "--set",
+                                             "price_every=10000000", out=outs[2]))
+        self.assertNotEqual((outs[0] / "pods.csv").read_bytes(), (outs[2] / "pods.csv").read_bytes())
 
     def test_every_way_of_cutting_devices_has_prices(self):
         """MIG, templates of NPUs, slices of memory and compute."""
@@ -51,14 +53,35 @@ class PricesTest(CliTest):
             with self.subTest(scenario=name):
                 out = self.root / name
                 self.assert_done(self.vgpusim("run", SOURCE / "scenarios" / f"{name}.json", *DUAL, "--out", out))
-                self.assertIn(mode, {device["mode"] for device in self.prices(out)["devices"]})
+                of_mode = [device for device in self.prices(out)["devices"] if device["mode"] == mode]
+                self.assertTrue(of_mode)
+                for device in of_mode:
+                    self.assertGreater(device["idle"], 0)
+                    self.assertTrue(device["parts"])
 
     def test_a_case_by_hand(self):
-        """A pod of 300 goes beside the one of 500 and not of 700, so that another one of 500 finds room."""
+        """Two pods of 500 go together and not beside the one of 300, so that the one of 700 finds room."""
         nodes = NODES_HEADER + "a,90000,90000,1,G\nb,90000,90000,1,G\n"
         pods = PODS_HEADER + "p0,1000,10,1,700\np1,1000,10,1,500\np2,1000,10,1,300\np3,1000,10,1,500\n"
         self.assert_done(self.run_lists(*DUAL, nodes=nodes, pods=pods))
         self.assertEqual([row["placed"] for row in self.pods()].count("1"), 4, self.pods())
+
+    def test_prices_of_something_else_change_nothing_but_prices(self):
+        """What no device serves is left out, and kinds that are not there are nobody's."""
+        odd = {"cpu_milli_per_gpu": 1000, "devices": [
+            {"model": "A100", "mode": mode, "memory_mib": 1000, "compute": 100, "idle": 5, "premium": 0,
+             "parts": [{"worth": 5, "request": {"memory_mib": 999999999}}, {"worth": 3, "request": {"profile": "9g.1gb"}}]}
+            for mode in ("hami_core", "mig", "no such mode")]}
+        nodes, pods = NODES_HEADER + "a,9000,9000,1,A100\n", PODS_HEADER + "p,1000,10,1,700\n"
+        self.assert_done(self.run_lists(*DUAL, "--prices", self.write("odd.json", json.dumps(odd)), nodes=nodes, pods=pods))
+
+    def test_a_baseline_under_another_policy_has_no_use_for_prices(self):
+        self.assert_done(self.run_quickstart(*DUAL, out=self.root / "first"))
+        keys = {"nodes": str(QUICKSTART / "nodes.csv"), "pods": str(QUICKSTART / "pods.csv"), "policy": "dual_price",
+                "prices": str(self.root / "first" / "prices.json"), "out": str(self.out), "baseline": {"policy": "fgd"}}
+        self.assert_done(self.vgpusim("run", self.write("scenario.json", json.dumps(keys))))
+        self.assertTrue((self.out / "prices.json").exists())
+        self.assertFalse((self.out / "baseline" / "prices.json").exists())
 
     def test_bad_input(self):
         self.assert_done(self.run_quickstart(*DUAL, out=self.root / "first"))
@@ -69,6 +92,15 @@ class PricesTest(CliTest):
                             "cpu_milli_per_gpu")
         self.assert_refused(self.run_quickstart(*DUAL, "--set", "price_demand=guessed"), "price_demand", "learned")
         self.assert_refused(self.run_quickstart(*DUAL, "--set", "price_every=0"), "price_every")
+        self.assert_refused(self.run_quickstart("--policy", "fgd", "--set", "price_demand=learned"), "price_demand")
+        lists = ("--nodes", QUICKSTART / "nodes.csv", "--pods", QUICKSTART / "pods.csv", "--out", self.out)
+        for command in ("compare", "study"):
+            self.assert_refused(self.vgpusim(command, *lists, "--policy", "fgd", "--policy", "best_fit", "--prices", prices)
+                                if command == "compare" else
+                                self.vgpusim(command, self.write("s.json", json.dumps(
+                                    {"nodes": str(QUICKSTART / "nodes.csv"), "out": str(self.out), "prices": str(prices), "study":
+                                     {"policies": ["fgd"], "pods": [str(QUICKSTART / "pods.csv")], "seeds": "1..2"}}))),
+                                "prices", "dual_price")
         # The prices of an earlier run are not overwritten by those that they led to.
         result = self.run_quickstart(*DUAL, "--prices", prices, out=self.root / "first")
         self.assertEqual(result.returncode, 2, result)

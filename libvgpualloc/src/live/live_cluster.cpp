@@ -190,7 +190,6 @@ std::optional<request_id> live_cluster::intern(known_pod& known) {
         known.number = *number;
         known.numbered_by = deciders_->number;
     }
-    if (!std::exchange(known.noted, true)) alloc.note_arrival(known.number);
     return known.number;
 }
 

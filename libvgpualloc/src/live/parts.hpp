@@ -40,7 +40,6 @@ struct live_cluster::known_pod {
     bool counted = false;           ///< its request is one of the counts
     request_id number{};            ///< of its request, with those of that number who decide
     std::uint64_t numbered_by = 0;
-    bool noted = false; ///< those who decide know that it has arrived
 };
 
 } // namespace vgpualloc

@@ -225,6 +225,9 @@ expected<rest_worths> rest_worths::make(const device_spec& device, std::vector<w
     rest_worths result;
     result.device_ = device;
     result.parts_ = std::move(parts);
+    std::erase_if(result.parts_, [&device](const worthy_part& part) {
+        return why_never(device, part.request) != rejection_code::none || parts_for(device, {}, part.request).empty();
+    });
     std::vector<device_request> requests;
     std::vector<double> worths;
     for (const worthy_part& part : result.parts_) {
@@ -242,11 +245,16 @@ expected<rest_worths> rest_worths::make(const device_spec& device, std::vector<w
 }
 
 std::int64_t rest_worths::of(const device_state& state) {
-    // What is left of memory, say, is of no use on a device that nobody may join.
-    if (device_.mode->used(device_, state) >= whole_gpu) return 0;
-    if (slices_) return worth_of_rest_[slices_->position_of_rest(device_, state)];
     if (const auto known = worth_of_state_.find(state); known != worth_of_state_.end()) return known->second;
     std::int64_t worth = 0;
+    if (slices_) {
+        // What is left of memory, say, is of no use on a device that nobody may join any more.
+        const bool takes_more = std::ranges::any_of(
+            parts_, [&](const worthy_part& part) { return !parts_for(device_, state, part.request).empty(); });
+        if (takes_more) worth = worth_of_rest_[slices_->position_of_rest(device_, state)];
+        worth_of_state_.emplace(state, worth);
+        return worth;
+    }
     for (const worthy_part& part : parts_) {
         if (part.worth <= 0) continue;
         for (const device_state& next : next_states(device_, state, part.request)) {

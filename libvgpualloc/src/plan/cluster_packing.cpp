@@ -156,7 +156,9 @@ private:
         result.states = states_with(device, {}, type.part);
         if (result.states.empty()) return std::nullopt;
         for (const device_state& state : result.states) {
-            result.value = std::max(result.value, value_on(device, state, static_cast<double>(type.parts)));
+            const double value = value_on(device, state, static_cast<double>(type.parts));
+            const bool counts = options_.least_value ? value < result.value : value > result.value;
+            if (counts || &state == result.states.data()) result.value = value;
         }
         return result;
     }

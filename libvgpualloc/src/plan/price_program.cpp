@@ -15,29 +15,33 @@ namespace {
 
 std::int64_t thousandths(double price) { return std::llround(price * 1000.0); }
 
-/// The most that one entry of each type's demand is worth on any device.
+/// The least that one entry of each type's demand is worth on any device that serves it; 0 where none does.
 std::vector<double> values_of_types(const packing_program& program) {
-    std::vector<double> values(program.types.size(), 0.0);
+    std::vector<std::optional<double>> values(program.types.size());
+    const auto take = [&values](std::uint32_t type, double value) {
+        values[type] = std::min(values[type].value_or(value), value);
+    };
     for (const packing_devices& devices : program.devices) {
         for (std::size_t part = 0; part < devices.type_of_part.size(); ++part) {
-            double& value = values[devices.type_of_part[part]];
-            value = std::max(value, devices.value_of_part[part]);
+            take(devices.type_of_part[part], devices.value_of_part[part]);
         }
     }
-    for (const packing_block& block : program.blocks) {
-        values[block.type] = std::max(values[block.type], block.value.value_or(0.0) / block.pods);
-    }
-    return values;
+    for (const packing_block& block : program.blocks) take(block.type, block.value.value_or(0.0) / block.pods);
+    std::vector<double> result;
+    for (const std::optional<double>& value : values) result.push_back(value.value_or(0.0));
+    return result;
 }
 
-/// Demand in proportion, as much as all devices have room for by size. Nothing where no demand takes devices.
-bool scale_to_capacity(cluster_packing& packing) {
-    const std::vector<double> values = values_of_types(packing.program);
-    double wanted = 0.0;
-    for (std::size_t t = 0; t < values.size(); ++t) wanted += packing.program.types[t].demand * values[t];
-    if (wanted <= 0.0) return false;
-    for (packing_type& type : packing.program.types) type.demand *= packing.total / wanted;
-    return true;
+/// What all of the demand is worth; 0 where none of it takes devices.
+double worth_of_demand(const packing_program& program) {
+    const std::vector<double> values = values_of_types(program);
+    double worth = 0.0;
+    for (std::size_t t = 0; t < values.size(); ++t) worth += program.types[t].demand * values[t];
+    return worth;
+}
+
+void scale_demand(packing_program& program, double factor) {
+    for (packing_type& type : program.types) type.demand *= factor;
 }
 
 price_table::device_prices& entry_of(const device_spec& device, price_table& into) {
@@ -65,6 +69,7 @@ void add_prices(const cluster& nodes, const cluster_packing& packing, const pack
             const std::uint32_t type = of_class.type_of_part[part];
             device_request request = packing.part_of_type[type];
             request.count = 1;
+            request.memory_of_first = false; // of one device that is nothing to ask for
             add_part(request, of_class.value_of_part[part] - prices.type[type], entry);
         }
     }
@@ -75,7 +80,8 @@ void add_premiums(const cluster& nodes, const cluster_packing& packing, const pa
     const auto [least, most] = std::ranges::minmax(prices.theta);
     if (most <= 0.0) return;
     for (std::size_t c = 0; c < prices.theta.size(); ++c) {
-        entry_of(nodes.kinds[packing.kind_of_class[c]], into).premium = thousandths((prices.theta[c] - least) / most);
+        auto& entry = entry_of(nodes.kinds[packing.kind_of_class[c]], into);
+        entry.premium = std::max(entry.premium, thousandths((prices.theta[c] - least) / most));
     }
 }
 
@@ -88,23 +94,27 @@ bool names_models(const weighted_pods& demand) {
     });
 }
 
-/// A program and its prices; none where there is nothing to price.
-struct solved_packing {
-    cluster_packing packing;
-    std::optional<packing_prices> prices{};
-};
-
-expected<solved_packing> solve(const cluster& nodes, const weighted_pods& demand, bool any_model, lp_solver& solver) {
+/// Of one program after another, each with more demand, until every kind of device that serves pods is scarce, what
+/// `take` makes of the solutions. It says whether it needs no more.
+template <class Take>
+expected<void> solve_until_scarce(const cluster& nodes, const weighted_pods& demand, bool any_model, lp_solver& solver,
+                                  const Take& take) {
     std::vector<packing_demand> entries;
     for (const auto& [request, count] : demand) entries.push_back({.request = request, .count = count});
-    auto packing = pack_cluster(nodes, entries, {.any_model = any_model, .pooled = true});
+    auto packing = pack_cluster(nodes, entries, {.any_model = any_model, .pooled = true, .least_value = true});
     if (!packing) return unexpected(std::move(packing.error()));
-    solved_packing result{.packing = *std::move(packing)};
-    if (!scale_to_capacity(result.packing)) return result;
-    auto prices = solve_packing_lp(result.packing.program, solver);
-    if (!prices) return unexpected(std::move(prices.error()));
-    if (prices->status == lp_status::optimal) result.prices = *std::move(prices);
-    return result;
+    const double worth = worth_of_demand(packing->program);
+    if (worth <= 0.0) return {};
+    scale_demand(packing->program, packing->total / worth);
+    double load = 1.0;
+    for (const double wanted : {1.0, 1.02, 1.04, 1.08, 1.16, 1.32, 1.64, 2.28}) {
+        scale_demand(packing->program, wanted / load);
+        load = wanted;
+        const auto prices = solve_packing_lp(packing->program, solver);
+        if (!prices) return unexpected(prices.error());
+        if (prices->status != lp_status::optimal || take(*packing, *prices)) return {};
+    }
+    return {};
 }
 
 } // namespace
@@ -115,14 +125,17 @@ expected<price_table> solve_prices(const cluster& nodes, const weighted_pods& de
         target.typical.push_back({.cpu = request->cpu, .containers = request->containers, .frequency = count});
     }
     price_table result = prices_by_size(target, nodes);
-    const auto anywhere = solve(nodes, demand, true, solver);
-    if (!anywhere) return unexpected(anywhere.error());
-    if (!anywhere->prices) return result;
-    add_prices(nodes, anywhere->packing, *anywhere->prices, result);
+    auto solved = solve_until_scarce(nodes, demand, true, solver, [&](const auto& packing, const auto& prices) {
+        add_prices(nodes, packing, prices, result);
+        return std::ranges::all_of(result.devices, [](const auto& device) { return device.idle > 0; });
+    });
+    if (!solved) return unexpected(std::move(solved.error()));
     if (!names_models(demand)) return result;
-    const auto by_name = solve(nodes, demand, false, solver);
-    if (!by_name) return unexpected(by_name.error());
-    if (by_name->prices) add_premiums(nodes, by_name->packing, *by_name->prices, result);
+    solved = solve_until_scarce(nodes, demand, false, solver, [&](const auto& packing, const auto& prices) {
+        add_premiums(nodes, packing, prices, result);
+        return true;
+    });
+    if (!solved) return unexpected(std::move(solved.error()));
     return result;
 }
 

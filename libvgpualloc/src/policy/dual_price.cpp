@@ -72,8 +72,9 @@ std::int64_t dual_price::potential(const node_view& node) {
     const std::int64_t own = node.cpu_capacity.count() / static_cast<std::int64_t>(node.config->devices.size());
     const std::int64_t low = std::max<std::int64_t>(cpu_per_gpu * 95 / 100, 1);
     const std::int64_t high = std::min(cpu_per_gpu * 130 / 100, std::max(own, low));
-    const std::int64_t cpu = std::max<std::int64_t>(node.cpu_left.count(), 0) * millionths;
-    return std::min(sum.worth, cpu / low) + std::min(sum.worth, cpu / std::max(high, low)) + uncapped;
+    constexpr std::int64_t cpu_max = 1'000'000'000'000; // beyond any host
+    const std::int64_t cpu = std::clamp<std::int64_t>(node.cpu_left.count(), 0, cpu_max) * millionths;
+    return std::min(sum.worth, cpu / low) + std::min(sum.worth, cpu / high) + uncapped;
 }
 
 double dual_price::node_score(const request_view&, const node_view& before, const node_view& after) {

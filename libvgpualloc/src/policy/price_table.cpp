@@ -1,6 +1,7 @@
 // Prices that need no solver.
 #include "vgpualloc/policy/price_table.hpp"
 
+#include <algorithm>
 #include <cstddef>
 
 #include "vgpualloc/model/device.hpp"
@@ -28,19 +29,20 @@ bool price_table::device_prices::is_of(const device_spec& device) const {
 }
 
 price_table prices_by_size(const workload& demand, const cluster& nodes) {
-    constexpr double weight_of_all = 1e6; // for frequencies that come without weights
-    std::int64_t cpu = 0;
-    std::int64_t milli = 0;
+    double cpu = 0.0;
+    double milli = 0.0;
     for (const typical_request& pod : demand.typical) {
-        const auto weight =
-            pod.weight > 0 ? pod.weight : static_cast<std::int64_t>(pod.frequency * weight_of_all + 0.5);
+        const double weight = pod.weight > 0 ? static_cast<double>(pod.weight) : pod.frequency;
         std::int64_t of_pod = 0;
         for (const device_request& container : pod.containers) of_pod += container.count * milli_of(container, nodes);
         if (of_pod == 0) continue;
-        milli += weight * of_pod;
-        cpu += weight * pod.cpu.count();
+        milli += weight * static_cast<double>(of_pod);
+        cpu += weight * static_cast<double>(pod.cpu.count());
     }
-    return {.devices = {}, .cpu_per_gpu = milli == 0 ? 0 : cpu * 1000 / milli};
+    constexpr double cpu_max = 1e12; // per GPU; beyond any host
+    const double cpu_per_gpu =
+        milli > 0.0 ? std::min(cpu * static_cast<double>(whole_gpu.count()) / milli, cpu_max) : 0.0;
+    return {.devices = {}, .cpu_per_gpu = static_cast<std::int64_t>(cpu_per_gpu)};
 }
 
 std::shared_ptr<const price_book> book_by_size(const workload& demand, const cluster& nodes) {

@@ -1,14 +1,12 @@
 #include "vgpusim/outputs/loss_figures.hpp"
 
 #include <algorithm>
-#include <queue>
-#include <tuple>
 
 #include "vgpualloc/core/config.hpp"
+#include "vgpusim/bound/pool.hpp"
 
 namespace vgpusim {
 
-using vgpualloc::ticks;
 using vgputraces::device_parts;
 
 namespace {
@@ -60,29 +58,9 @@ loss_figures loss_figures_of(const simulation_result& result, const simulation_i
 }
 
 loss_figures pool_figures_of(const simulation_input& input) {
-    struct departure {
-        ticks time;
-        std::uint32_t request = 0;
-    };
-    const auto is_later = [](const departure& a, const departure& b) {
-        return std::tie(a.time, a.request) > std::tie(b.time, b.request);
-    };
-    std::priority_queue<departure, std::vector<departure>, decltype(is_later)> departures{is_later};
-    const device_parts one{.memory = device_parts::whole, .compute = device_parts::whole};
-    device_parts left = one.times(device_count(input));
+    const pool_outcome outcome = replay_pool(input);
     loss_counter counter{input};
-    for (std::size_t i = 0; i < input.pods.size(); ++i) {
-        const arriving_pod& pod = input.pods[i];
-        for (; !departures.empty() && departures.top().time <= pod.arrival; departures.pop()) {
-            left += input.measured->shares[departures.top().request];
-        }
-        const device_parts& share = input.measured->shares[pod.request];
-        const bool fits = share.memory <= left.memory && share.compute <= left.compute;
-        counter.count(i, fits);
-        if (!fits) continue;
-        left -= share;
-        if (pod.duration) departures.push({.time = pod.arrival + *pod.duration, .request = pod.request});
-    }
+    for (std::size_t pod = 0; pod < input.pods.size(); ++pod) counter.count(pod, outcome.placed[pod]);
     return std::move(counter.figures());
 }
 

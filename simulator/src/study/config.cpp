@@ -360,6 +360,28 @@ std::vector<std::pair<std::string, std::string>> shown_settings(const run_config
     return all;
 }
 
+expected<void> check_prices(const run_config& config, const std::vector<std::string>& policies) {
+    std::string names;
+    for (const std::string& policy : policies) {
+        run_config under = config;
+        under.policy = policy;
+        if (uses_prices(under)) return {};
+        names += (names.empty() ? "" : ", ") + policy;
+    }
+    const auto defaults = effective(run_config{});
+    const auto settings = effective(config);
+    for (std::size_t i = 0; i < settings.size(); ++i) {
+        const auto& [key, value] = settings[i];
+        if (!key.starts_with("price") || value == defaults[i].second) continue;
+        return unexpected(error{.code = error_code::unsupported,
+                                .where = "",
+                                .field = key,
+                                .value = value,
+                                .expected = "no such setting: " + names + " has no use for it (dual_price has)"});
+    }
+    return {};
+}
+
 bool uses_prices(const run_config& config) {
     constexpr std::string_view with_prices = vgpualloc::policies::dual_price::id;
     return config.policy.find(with_prices) != std::string::npos ||

@@ -95,6 +95,7 @@ expected<load_study> check_study(const run_config& run, const study_lists& lists
     if (const auto checked = check_different(policies, "--policy"); !checked) return unexpected(checked.error());
     if (const auto checked = check_different(lists.pods, "--pods"); !checked) return unexpected(checked.error());
     if (const auto checked = check_policy_names(policies); !checked) return unexpected(checked.error());
+    if (const auto checked = check_prices(run, policies); !checked) return unexpected(checked.error());
     const std::size_t runs = policies.size() * lists.pods.size() * lists.seeds.count();
     if (const auto checked = check_run_count(runs, lists.seeds); !checked) return unexpected(checked.error());
     return load_study{.run = run, .policies = std::move(policies), .lists = lists.pods, .seeds = lists.seeds};

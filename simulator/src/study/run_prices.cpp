@@ -1,6 +1,5 @@
 #include "run_prices.hpp"
 
-#include <string>
 #include <utility>
 
 #include "vgpusim/study/solver.hpp"
@@ -20,17 +19,20 @@ expected<void> run_prices::begin(const run_config& config, const loaded_input& l
         book_->replace(*loaded.prices);
         if (config.price_demand == "known") return {};
     }
-    const std::string user = "policy " + config.policy;
-    auto solver = find_solver(user.c_str());
+    devices_ = nodes;
+    for (vgpualloc::node& node : devices_.nodes) {
+        for (vgpualloc::device& device : node.devices) device.service = vgpualloc::service_state::in_service;
+    }
+    auto solver = find_solver("policy dual_price");
     if (!solver) return unexpected(std::move(solver.error()));
     solver_ = *std::move(solver);
     if (config.price_demand == "learned") {
-        learner_.emplace(nodes, *solver_, *book_,
+        learner_.emplace(devices_, *solver_, *book_,
                          vgpualloc::plan::price_learning{.window_arrivals = static_cast<double>(config.price_window),
                                                          .every = config.price_every});
         return {};
     }
-    auto prices = vgpualloc::plan::solve_prices(nodes, demand, *solver_);
+    auto prices = vgpualloc::plan::solve_prices(devices_, demand, *solver_);
     if (!prices) return unexpected(std::move(prices.error()));
     book_->replace(*std::move(prices));
     return {};

@@ -22,7 +22,7 @@ public:
     /// For policies to be made with.
     [[nodiscard]] std::shared_ptr<const vgpualloc::price_book> book() const { return book_; }
 
-    /// Puts prices into the book, if a policy goes by them. `nodes` outlives this. Errors: a solver that
+    /// Puts prices into the book, if a policy goes by them. Errors: a solver that
     /// is needed and not there; those of solve_prices().
     [[nodiscard]] vgpualloc::expected<void> begin(const run_config& config, const loaded_input& loaded,
                                                   const vgpualloc::cluster& nodes);
@@ -35,6 +35,7 @@ public:
 
 private:
     std::shared_ptr<vgpualloc::price_book> book_;
+    vgpualloc::cluster devices_; ///< all of them, those too that are away at first or for a while
     std::unique_ptr<vgpualloc::plan::lp_solver> solver_;
     std::optional<vgpualloc::plan::price_learner> learner_;
     std::optional<vgpualloc::error> failure_;

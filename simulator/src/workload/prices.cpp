@@ -22,7 +22,7 @@ using vgpuformats::document;
 namespace {
 
 constexpr double per_unit = 1000.0; // worths are whole thousandths
-constexpr double worth_max = 1e9;
+constexpr double worth_max = 1e5;   // an idle device has 1,000 milli
 constexpr std::int64_t amount_max = 1'000'000'000'000;
 constexpr std::size_t devices_max = 10'000;
 constexpr std::size_t parts_max = 10'000;
@@ -70,7 +70,7 @@ price_table::device_prices read_device(const cursor& from) {
                                       .memory = mib{from.at("memory_mib").integer({0, amount_max})},
                                       .cores = core_percent{from.at("compute").integer({0, amount_max})},
                                       .idle = read_worth(from.at("idle")),
-                                      .premium = read_worth(from.at("premium"))};
+                                      .premium = std::llround(from.at("premium").real(0.0, 1.0) * per_unit)};
     for (const cursor& part : from.at("parts").items(0, parts_max)) {
         part.only({"worth", "request"});
         prices.parts.push_back({.request = read_request(part.at("request")), .worth = read_worth(part.at("worth"))});

@@ -190,6 +190,19 @@ TEST(rest_worths, are_those_of_the_best_parts_that_still_fit_on_a_gpu_of_mig) {
     EXPECT_GT(states.size(), 10U);
 }
 
+TEST(rest_worths, leave_out_what_the_device_never_serves) {
+    const mig_gpu gpu{"A30"};
+    const device_request absent{.count = 1, .memory = {}, .cores = {}, .profile = "7g.40gb"};
+    const device_request elsewhere{.count = 1, .memory = {}, .cores = {}, .models = {"H100"}};
+    auto worths = rest_worths::make(gpu.spec, {{absent, 100}, {elsewhere, 100}, {gpu.requests.front(), 1}}).value();
+    EXPECT_EQ(worths.of({}), best_by_trying(gpu.spec, {}, {{gpu.requests.front(), 1}}));
+    const device_spec slices{.model = "A", .memory = mib{1000}, .slots = 10, .mode = find_mode("hami_core").value()};
+    EXPECT_EQ(rest_worths::make(slices, {{elsewhere, 100}}).value().of({}), 0);
+    EXPECT_EQ(rest_worths::make(slices, {}).value().of({}), 0);
+    const device_request too_large{.count = 1, .memory = mib{2000}, .cores = {}};
+    EXPECT_EQ(rest_worths::make(slices, {{too_large, 100}}).value().of({}), 0);
+}
+
 TEST(rest_worths, look_at_memory_and_compute_of_slices) {
     const device_spec gpu{.model = "A", .memory = mib{1000}, .slots = 10, .mode = find_mode("hami_core").value()};
     const std::vector<worthy_part> parts{

@@ -82,15 +82,77 @@ TEST(price_program, prices_instances_of_mig) {
         pod.containers.push_back({.count = 1, .memory = {}, .cores = {}, .profile = profile});
         return pod;
     };
-    const pod_request four = wanting("4g.20gb"); // of which a GPU has room for one
+    // Instances that leave no rest are more than GPUs have room for by size only with a little more demand.
+    const pod_request seven = wanting("7g.40gb");
+    const pod_request four = wanting("4g.20gb");
+    const pod_request three = wanting("3g.20gb");
     const pod_request one = wanting("1g.5gb");
     const auto solver = solver::make_highs();
-    const auto prices = solve_prices(nodes, weighted_pods{{&four, 4.0}, {&one, 1.0}}, *solver).value();
+    for (const weighted_pods& demand :
+         {weighted_pods{{&four, 4.0}, {&one, 1.0}}, weighted_pods{{&four, 1.0}, {&three, 1.0}},
+          weighted_pods{{&seven, 1.0}, {&four, 1.0}, {&three, 1.0}, {&one, 1.0}}}) {
+        const auto prices = solve_prices(nodes, demand, *solver).value();
+        ASSERT_EQ(prices.devices.size(), 1U);
+        EXPECT_EQ(prices.devices[0].mode, "mig");
+        EXPECT_GT(prices.devices[0].idle, 0);
+        EXPECT_FALSE(prices.devices[0].parts.empty());
+        auto worths = rest_worths::make(nodes.kinds[kind], prices.devices[0].parts).value();
+        EXPECT_LE(worths.of({}), prices.devices[0].idle) << "the dual price of a GPU covers every way to fill it";
+    }
+}
+
+TEST(price_program, prices_memory_and_compute_of_slices) {
+    cluster nodes;
+    node host{.name = "n", .cpu = milli_cpu{96000}, .memory = bytes{1}, .pods_max = 100};
+    const auto kind = nodes.kind_of(
+        {.model = "V100", .memory = mib{32768}, .cores = whole_compute, .slots = 10, .mode = *find_mode("hami_core")});
+    for (const char* uuid : {"g0", "g1", "g2"}) host.devices.push_back({.uuid = uuid, .kind = kind});
+    nodes.nodes.push_back(host);
+    pod_request memory{.cpu = milli_cpu{1000}, .memory = bytes{0}, .containers = {}};
+    pod_request compute = memory;
+    memory.containers.push_back({.count = 1, .memory = mib{24576}, .cores = core_percent{25}});
+    compute.containers.push_back({.count = 1, .memory = mib{8192}, .cores = core_percent{60}});
+    const auto solver = solver::make_highs();
+    const auto prices = solve_prices(nodes, weighted_pods{{&memory, 1.0}, {&compute, 1.0}}, *solver).value();
     ASSERT_EQ(prices.devices.size(), 1U);
-    EXPECT_EQ(prices.devices[0].mode, "mig");
-    auto worths = rest_worths::make(nodes.kinds[kind], prices.devices[0].parts).value();
-    EXPECT_EQ(worths.of({}), prices.devices[0].idle);
     EXPECT_GT(prices.devices[0].idle, 0);
+    auto worths = rest_worths::make(nodes.kinds[kind], prices.devices[0].parts).value();
+    const auto rest = [&](std::int64_t mib_used, std::int64_t percent_used) {
+        return worths.of({.memory = mib{mib_used}, .cores = core_percent{percent_used}, .slots = 1});
+    };
+    EXPECT_GT(rest(0, 0), 0);
+    EXPECT_EQ(rest(30'000, 0), 0) << "no memory";
+    EXPECT_EQ(rest(0, 90), 0) << "no compute";
+    EXPECT_EQ(worths.of({.memory = mib{100}, .cores = {}, .slots = 10}), 0) << "no slot";
+}
+
+TEST(price_program, a_kind_that_is_asked_for_less_than_others_has_prices_too) {
+    cluster nodes = gpus_of({{"A", 8}});
+    node npus{.name = "npus", .cpu = milli_cpu{96000}, .memory = bytes{1}, .pods_max = 100};
+    const auto kind = nodes.kind_of({.model = "910B4",
+                                     .memory = mib{32768},
+                                     .cores = core_percent{20},
+                                     .slots = 7,
+                                     .mode = *find_mode("exclusive")});
+    for (const char* uuid : {"n0", "n1", "n2", "n3"}) npus.devices.push_back({.uuid = uuid, .kind = kind});
+    nodes.nodes.push_back(npus);
+    const pod_request share = share_of(470, "A");
+    pod_request whole{.cpu = milli_cpu{1000}, .memory = bytes{0}, .containers = {}};
+    whole.containers.push_back({.count = 1, .memory = {}, .cores = {}, .mode = "exclusive"});
+    const auto solver = solver::make_highs();
+    const auto prices = solve_prices(nodes, weighted_pods{{&share, 18.0}, {&whole, 3.0}}, *solver).value();
+    ASSERT_EQ(prices.devices.size(), 2U);
+    for (const auto& device : prices.devices) EXPECT_GT(device.idle, 0) << device.model;
+}
+
+TEST(price_program, a_million_large_pods_overflow_nothing) {
+    const cluster nodes = gpus_of({{"A", 4}});
+    pod_request pod = share_of(500);
+    pod.cpu = milli_cpu{10'000};
+    const auto solver = solver::make_highs();
+    EXPECT_EQ(solve_prices(nodes, weighted_pods{{&pod, 1e6}}, *solver).value().cpu_per_gpu, 20'000);
+    pod.cpu = milli_cpu{std::int64_t{1} << 50U};
+    EXPECT_EQ(solve_prices(nodes, weighted_pods{{&pod, 1e6}}, *solver).value().cpu_per_gpu, 1'000'000'000'000);
 }
 
 TEST(price_program, nothing_is_priced_where_nobody_wants_devices) {

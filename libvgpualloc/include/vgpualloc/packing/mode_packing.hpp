@@ -101,7 +101,7 @@ struct worthy_part {
 /// fit. Whole numbers, so the same on every machine.
 class rest_worths {
 public:
-    /// Parts that an idle device does not serve are to be left out by the caller. Errors: those of the packings.
+    /// Parts that an idle device does not serve are left out. Errors: those of the packings.
     [[nodiscard]] static expected<rest_worths> make(const device_spec& device, std::vector<worthy_part> parts);
 
     /// In thousandths; looked up after the first time.
@@ -118,7 +118,7 @@ private:
     std::vector<worthy_part> parts_;
     std::optional<slice_packing> slices_;
     std::vector<std::int64_t> worth_of_rest_;                                   ///< of slices, by position
-    std::unordered_map<device_state, std::int64_t, state_hash> worth_of_state_; ///< of other parts
+    std::unordered_map<device_state, std::int64_t, state_hash> worth_of_state_; ///< that was asked for
 };
 
 } // namespace vgpualloc

@@ -22,10 +22,12 @@ enum class packing_objective : std::uint8_t {
 
 struct cluster_packing_options {
     packing_objective objective = packing_objective::milli_gpu;
-    bool host_memory = true;         ///< besides the CPU; without it more fits
-    bool any_model = false;          ///< leaves out which families, models and types a request accepts
-    bool by_node = false;            ///< every node is a group of its own
-    bool pooled = false;             ///< all nodes are one group, without host amounts: only devices count
+    bool host_memory = true; ///< besides the CPU; without it more fits
+    bool any_model = false;  ///< leaves out which families, models and types a request accepts
+    bool by_node = false;    ///< every node is a group of its own
+    bool pooled = false;     ///< all nodes are one group, without host amounts: only devices count
+    bool least_value =
+        false; ///< of the parts that may serve a request the least counts, for prices; a bound needs the most
     std::size_t states_max = 20'000; ///< of a device that is not cut in slices
 };
 

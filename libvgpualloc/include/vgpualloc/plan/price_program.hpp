@@ -20,8 +20,10 @@ using weighted_pods = std::vector<std::pair<const pod_request*, double>>;
 
 /// Solves the packing program of the pods on the devices of the cluster, all empty, with as many of the pods as the
 /// devices have room for by size, and prices every kind of device by its solution: an idle device at the dual price of
-/// its class, a part at its value beyond the dual price of its type. Values are milli-GPU. Hosts are left out: CPU is
-/// for the policy to count.
+/// its class, a part at its value beyond the dual price of its type. Where parts leave no rest behind, or a kind is
+/// asked for less than others, devices are not scarce then and cost nothing: such kinds are priced by the first program
+/// in which they are, with 2, 4, 8, … up to 128 % more of the pods; kinds that never are stay worth their size. Values
+/// are milli-GPU. Hosts are left out: CPU is for the policy to count.
 ///
 /// Which models pods ask for is left out too: where few devices are wanted by name, the others would cost nothing, and
 /// any placement would do there (STUDY-price, V1). Where pods do name models, the program is solved once more with what
@@ -42,7 +44,7 @@ struct price_learning {
 /// that the same arrivals give the same prices.
 class price_learner {
 public:
-    /// `nodes` as it is at first: what devices there are. All of these outlive the learner.
+    /// `nodes`: what devices there are. All of these outlive the learner.
     price_learner(const cluster& nodes, lp_solver& solver, price_book& book, price_learning options)
         : nodes_{&nodes}, solver_{&solver}, book_{&book}, options_{options} {}
 

@@ -112,6 +112,10 @@ inline constexpr const char* arrivals_expected = "a whole number from 1 to 10000
 /// Whether a policy of the configuration goes by prices, whatever else it is a part of.
 [[nodiscard]] bool uses_prices(const run_config& config);
 
+/// Refuses keys about prices where none of the policies, nor the device policy, goes by any.
+[[nodiscard]] vgpualloc::expected<void> check_prices(const run_config& config,
+                                                     const std::vector<std::string>& policies);
+
 /// The same without the keys about moves where nothing moves, and about prices where no policy has any: what outputs
 /// show.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> shown_settings(const run_config& config);
