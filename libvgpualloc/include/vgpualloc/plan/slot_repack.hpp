@@ -40,7 +40,7 @@ struct repack_question {
 /// prices are those of two thirds of the stock time. A plan's gain is what all states are worth more afterwards; one of
 /// k moves is allowed if
 ///
-///     1 + worth_of_size x size + gain >= least_gain_per_move x k x (1 - (tokens - 1) / tokens_max)^2
+///     1 + worth_of_size x size + gain >= least_gain_per_move x k x max(0, 1 - (tokens - 1) / tokens_max)^2
 ///
 /// where the size of a request is its part of a device's memory slices, and the one with the largest gain -
 /// price_per_move x k is returned. Source: STUDY-mig, "SSP+M", which has no size, the prices as they are, 0.7 in place
