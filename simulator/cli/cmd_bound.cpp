@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
+#include "no_nan.hpp"
 #include "run_flags.hpp"
 #include "vgpuformats/input.hpp"
 #include "vgpusim/bound/bounds.hpp"
@@ -114,7 +115,8 @@ void add_bound(CLI::App& app, int& exit_code) {
         ->add_option("--forced-load", flags->forced_load,
                      "Bound policies that place all arrivals up to this multiple of all GPUs")
         ->type_name("NUMBER")
-        ->check(CLI::Range(0.0, 1e6));
+        ->check(CLI::Range(0.0, 1e6))
+        ->check(no_nan);
     command
         ->add_option("--summary", flags->summary,
                      "The summary.json of a run: how near it came; without running it again")

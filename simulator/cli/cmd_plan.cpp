@@ -12,6 +12,7 @@
 
 #include "cluster_inputs.hpp"
 #include "commands.hpp"
+#include "no_nan.hpp"
 #include "vgpusim/whatif/moves.hpp"
 #include "vgpusim/workload/some_names.hpp"
 
@@ -173,14 +174,17 @@ void add_costs(CLI::App& command, options& chosen) {
         .add_option("--downtime-s", chosen.downtime_s,
                     "At most so many device-seconds of downtime in all. Default: no limit")
         ->type_name("SECONDS")
-        ->check(CLI::Range(0.0, seconds_max));
+        ->check(CLI::Range(0.0, seconds_max))
+        ->check(no_nan);
     command.add_option("--move-s", chosen.move_s, "Downtime of a move beside copying (an assumption)")
         ->type_name("SECONDS")
         ->check(CLI::Range(0.0, seconds_max))
+        ->check(no_nan)
         ->capture_default_str();
     command.add_option("--copy-s-per-gib", chosen.gib_s, "Time to copy a GiB of device memory (an assumption)")
         ->type_name("SECONDS")
         ->check(CLI::Range(0.0, seconds_max))
+        ->check(no_nan)
         ->capture_default_str();
     command
         .add_option("--steps", chosen.asked.budget.steps_max,

@@ -14,6 +14,7 @@
 
 #include "cluster_inputs.hpp"
 #include "commands.hpp"
+#include "no_nan.hpp"
 #include "run_flags.hpp"
 #include "several_seeds.hpp"
 #include "vgpualloc/core/printable.hpp"
@@ -204,7 +205,8 @@ void add_study(CLI::App& app, int& exit_code) {
     command->add_option("--loads", chosen->loads, "Offered loads of models, for example 0.9,1.0")
         ->type_name("NUMBER,...")
         ->delimiter(',')
-        ->check(CLI::Range(0.000001, 1000.0));
+        ->check(CLI::Range(0.000001, 1000.0))
+        ->check(no_nan);
     command->add_option("--arrivals", chosen->arrivals, "Arrivals of models to measure in every run")
         ->type_name("NUMBER")
         ->check(CLI::Range(std::int64_t{1}, arrivals_max));

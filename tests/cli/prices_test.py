@@ -83,6 +83,21 @@ class PricesTest(CliTest):
         self.assertTrue((self.out / "prices.json").exists())
         self.assertFalse((self.out / "baseline" / "prices.json").exists())
 
+    def test_a_study_of_models_takes_prices_too(self):
+        study = {"format": "model", "out": str(self.out), "study": {
+            "pods": [str(SOURCE / "scenarios" / "mig-models" / "a30-uniform.json")], "policies": [
+                "dual_price", {"name": "given", "policy": "dual_price", "set": {"prices": "nowhere.json"}}],
+            "loads": [1.0], "arrivals": 200, "seeds": "1..2"}}
+        self.assert_refused(self.vgpusim("study", self.write("s.json", json.dumps(study))), "nowhere.json")
+        study["study"]["policies"][1]["set"]["prices"] = self.write("size.json", '{"cpu_milli_per_gpu": 0, "devices": []}')
+        self.assert_done(self.vgpusim("study", self.write("s.json", json.dumps(study))))
+
+    def test_prices_of_an_earlier_run_go_with_its_other_files(self):
+        self.assert_done(self.run_quickstart(*DUAL))
+        self.assertTrue((self.out / "prices.json").exists())
+        self.assert_done(self.run_quickstart("--policy", "fgd"))
+        self.assertFalse((self.out / "prices.json").exists())
+
     def test_bad_input(self):
         self.assert_done(self.run_quickstart(*DUAL, out=self.root / "first"))
         prices = self.root / "first" / "prices.json"

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
+#include <iterator>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "vgpualloc/plan/cluster_packing.hpp"
@@ -94,6 +97,51 @@ bool names_models(const weighted_pods& demand) {
     });
 }
 
+/// What a pod wants of devices, whatever their models.
+std::vector<device_request> without_names(const pod_request& request) {
+    std::vector<device_request> containers = request.containers;
+    for (device_request& container : containers) {
+        container.family.clear();
+        container.models.clear();
+        container.types_allowed.clear();
+        container.types_denied.clear();
+        container.uuids_allowed.clear();
+        container.uuids_denied.clear();
+    }
+    return containers;
+}
+
+error no_solution(const lp_solver& solver, lp_status status) {
+    return {.code = error_code::unsupported,
+            .where = std::string{solver.name()},
+            .field = "prices",
+            .value = std::string{to_string(status)},
+            .expected = "a workload whose packing program can be solved"};
+}
+
+/// What the most asked for want of devices: other pods say little of what rests are worth, and with hundreds of sizes
+/// the programs take minutes.
+weighted_pods most_wanted(const weighted_pods& demand) {
+    constexpr std::size_t kinds_max = 64;
+    std::map<std::vector<device_request>, double> weight;
+    for (const auto& [request, count] : demand) weight[without_names(*request)] += count;
+    if (weight.size() <= kinds_max) return demand;
+    std::vector<double> weights;
+    for (const auto& [containers, sum] : weight) weights.push_back(sum);
+    std::ranges::nth_element(weights, weights.begin() + kinds_max - 1, std::greater{});
+    const double least = weights[kinds_max - 1];
+    weighted_pods result;
+    std::size_t equal = kinds_max - static_cast<std::size_t>(
+                                        std::ranges::count_if(weights, [least](double sum) { return sum > least; }));
+    std::set<std::vector<device_request>> kept;
+    for (const auto& [containers, sum] : weight) {
+        if (sum > least || (sum == least && equal > 0 && equal-- > 0)) kept.insert(containers);
+    }
+    std::ranges::copy_if(demand, std::back_inserter(result),
+                         [&kept](const auto& pods) { return kept.contains(without_names(*pods.first)); });
+    return result;
+}
+
 /// Of one program after another, each with more demand, until every kind of device that serves pods is scarce, what
 /// `take` makes of the solutions. It says whether it needs no more.
 template <class Take>
@@ -112,7 +160,8 @@ expected<void> solve_until_scarce(const cluster& nodes, const weighted_pods& dem
         load = wanted;
         const auto prices = solve_packing_lp(packing->program, solver);
         if (!prices) return unexpected(prices.error());
-        if (prices->status != lp_status::optimal || take(*packing, *prices)) return {};
+        if (prices->status != lp_status::optimal) return unexpected(no_solution(solver, prices->status));
+        if (take(*packing, *prices)) return {};
     }
     return {};
 }
@@ -125,13 +174,14 @@ expected<price_table> solve_prices(const cluster& nodes, const weighted_pods& de
         target.typical.push_back({.cpu = request->cpu, .containers = request->containers, .frequency = count});
     }
     price_table result = prices_by_size(target, nodes);
-    auto solved = solve_until_scarce(nodes, demand, true, solver, [&](const auto& packing, const auto& prices) {
+    const weighted_pods wanted = most_wanted(demand);
+    auto solved = solve_until_scarce(nodes, wanted, true, solver, [&](const auto& packing, const auto& prices) {
         add_prices(nodes, packing, prices, result);
         return std::ranges::all_of(result.devices, [](const auto& device) { return device.idle > 0; });
     });
     if (!solved) return unexpected(std::move(solved.error()));
-    if (!names_models(demand)) return result;
-    solved = solve_until_scarce(nodes, demand, false, solver, [&](const auto& packing, const auto& prices) {
+    if (!names_models(wanted)) return result;
+    solved = solve_until_scarce(nodes, wanted, false, solver, [&](const auto& packing, const auto& prices) {
         add_premiums(nodes, packing, prices, result);
         return true;
     });

@@ -100,6 +100,14 @@ std::string format_names() {
     return names;
 }
 
+expected<void> load_prices(const run_config& config, loaded_input& loaded) {
+    if (config.prices.empty()) return {};
+    auto prices = read_list(config.prices, read_prices, loaded.files);
+    if (!prices) return unexpected(std::move(prices).error());
+    loaded.prices = *std::move(prices);
+    return {};
+}
+
 expected<loaded_input> load_input(const run_config& config) {
     const auto* const format = std::ranges::find(formats, config.format, &input_format::name);
     if (format == formats.end()) {
@@ -112,11 +120,7 @@ expected<loaded_input> load_input(const run_config& config) {
     if (const auto checked = check_keys(config, *format); !checked) return unexpected(checked.error());
     auto loaded = format->load(config);
     if (!loaded) return loaded;
-    if (!config.prices.empty()) {
-        auto prices = read_list(config.prices, read_prices, loaded->files);
-        if (!prices) return unexpected(std::move(prices).error());
-        loaded->prices = *std::move(prices);
-    }
+    if (auto read = load_prices(config, *loaded); !read) return unexpected(std::move(read).error());
     if (auto added = load_cluster_events(config, *loaded); !added) return unexpected(std::move(added).error());
     return loaded;
 }

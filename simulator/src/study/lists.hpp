@@ -23,6 +23,9 @@ auto read_list(const std::string& path, const Read& read, std::vector<input_file
     return read(input->text, input->name);
 }
 
+/// Reads the prices that the configuration names, if any.
+[[nodiscard]] vgpualloc::expected<void> load_prices(const run_config& config, loaded_input& loaded);
+
 /// Keeps the rows that were passed over, and warns of them.
 void tell_skipped(const vgputraces::skipped_rows& skipped, const std::string& name, loaded_input& loaded);
 

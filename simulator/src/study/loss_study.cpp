@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "lists.hpp"
 #include "vgpusim/engine/latency.hpp"
 #include "vgpusim/study/compare.hpp"
 #include "vgpusim/study/load_study.hpp"
@@ -199,9 +200,12 @@ expected<loss_results> run_loss_study(const loss_study& study, std::size_t jobs,
             const run_config config = config_of(study, where, study.policies[policy]);
             shared_input& shared = *inputs[piece - policy + made_like[policy]];
             const auto& workload = shared.get([&] {
-                return load_model(config, {.arrivals = study.arrivals,
-                                           .nodes = study.node_total,
-                                           .mig_dialect = study.policies[policy].mig_dialect});
+                auto loaded = load_model(config, {.arrivals = study.arrivals,
+                                                  .nodes = study.node_total,
+                                                  .mig_dialect = study.policies[policy].mig_dialect});
+                if (!loaded) return loaded;
+                if (auto read = load_prices(config, *loaded); !read) loaded = unexpected(std::move(read).error());
+                return loaded;
             });
             if (!workload) return unexpected(workload.error());
             if (seed == 0) files[cell * policies + policy] = workload->files;

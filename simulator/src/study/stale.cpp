@@ -12,6 +12,7 @@
 #include "vgpuformats/json.hpp"
 #include "vgpusim/outputs/chrome_trace.hpp"
 #include "vgpusim/outputs/loss_study_files.hpp"
+#include "vgpusim/outputs/run_files.hpp"
 #include "vgpusim/outputs/study_files.hpp"
 #include "vgpusim/study/compare.hpp"
 
@@ -38,6 +39,9 @@ bool is_summary(const document& value) {
            config->is_map() && inputs != nullptr && inputs->is_list();
 }
 
+/// As write_prices() begins.
+constexpr std::string_view prices_beginning = "{\n  \"cpu_milli_per_gpu\": ";
+
 bool begins_with(const std::string& path, std::string_view beginning) {
     std::ifstream file{path, std::ios::binary};
     std::string read(beginning.size(), '\0');
@@ -62,6 +66,7 @@ void add_run(const std::string& base, const std::string& folder, std::vector<std
     if (begins_with(path + "pods.csv", "order,name,")) to.push_back(folder + "pods.csv");
     if (begins_with(path + "timeseries.csv", "event,time,")) to.push_back(folder + "timeseries.csv");
     if (begins_with(path + std::string{trace_name}, trace_beginning)) to.push_back(folder + std::string{trace_name});
+    if (begins_with(path + std::string{prices_name}, prices_beginning)) to.push_back(folder + std::string{prices_name});
     to.push_back(folder + "summary.json");
 }
 

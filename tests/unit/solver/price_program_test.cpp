@@ -145,6 +145,21 @@ TEST(price_program, a_kind_that_is_asked_for_less_than_others_has_prices_too) {
     for (const auto& device : prices.devices) EXPECT_GT(device.idle, 0) << device.model;
 }
 
+TEST(price_program, of_many_kinds_of_pods_the_most_wanted_are_priced) {
+    const cluster nodes = gpus_of({{"A", 4}});
+    std::vector<pod_request> pods;
+    for (std::int64_t milli = 1; milli <= 300; ++milli) pods.push_back(share_of(milli));
+    pods.push_back(share_of(600));
+    weighted_pods demand;
+    for (const pod_request& pod : pods) demand.emplace_back(&pod, &pod == &pods.back() ? 1e6 : 1.0);
+    const auto solver = solver::make_highs();
+    const auto prices = solve_prices(nodes, demand, *solver).value();
+    ASSERT_EQ(prices.devices.size(), 1U);
+    EXPECT_GT(prices.devices[0].idle, 0);
+    EXPECT_LE(prices.devices[0].parts.size(), 64U);
+    EXPECT_GT(worth_of_rest(nodes, prices.devices[0], 400), worth_of_rest(nodes, prices.devices[0], 401));
+}
+
 TEST(price_program, a_million_large_pods_overflow_nothing) {
     const cluster nodes = gpus_of({{"A", 4}});
     pod_request pod = share_of(500);

@@ -28,7 +28,8 @@ using weighted_pods = std::vector<std::pair<const pod_request*, double>>;
 /// Which models pods ask for is left out too: where few devices are wanted by name, the others would cost nothing, and
 /// any placement would do there (STUDY-price, V1). Where pods do name models, the program is solved once more with what
 /// they name, and the premium of a kind is how much more one of its devices is worth than one of the cheapest kind, as
-/// a part of what one of the dearest is worth. Errors: those of pack_cluster() and of the solver.
+/// a part of what one of the dearest is worth. Of more than 64 kinds of pods those that are asked for most count.
+/// Errors: those of pack_cluster() and of the solver; a program that it gives up on.
 [[nodiscard]] expected<price_table> solve_prices(const cluster& nodes, const weighted_pods& demand, lp_solver& solver);
 
 /// The same with a workload; its weights, or its frequencies where there are none.

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "../loss_models.hpp"
+#include "vgpualloc/mode/all.hpp"
 #include "vgpusim/study/run.hpp"
 #include "vgpusim/workload/kubernetes.hpp"
 
@@ -15,12 +16,20 @@ namespace {
 using vgpualloc::ticks;
 using vgputraces::device_parts;
 
+vgpualloc::device_request asking_for(std::int64_t memory_mib, std::int64_t percent) {
+    return {.count = 1, .memory = vgpualloc::mib{memory_mib}, .cores = vgpualloc::core_percent{percent}};
+}
+
 /// Two devices; half a device asked for by request 0, a whole one by request 1.
 vgpusim::simulation_input two_devices(const std::vector<vgpusim::arriving_pod>& pods) {
     vgpusim::simulation_input input;
     input.nodes.nodes.resize(1);
-    input.nodes.nodes.front().devices.resize(2);
-    input.requests.resize(2);
+    const auto kind = input.nodes.kind_of(
+        {.model = "A", .memory = vgpualloc::mib{1000}, .slots = 10, .mode = vgpualloc::find_mode("hami_core").value()});
+    input.nodes.nodes.front().devices.resize(2, {.uuid = "", .kind = kind});
+    for (const vgpualloc::device_request& wanted : {asking_for(500, 0), asking_for(1000, 100)}) {
+        input.requests.push_back({.cpu = {}, .memory = {}, .containers = {wanted}});
+    }
     input.pods = pods;
     input.measured = {.first_pod = 0,
                       .shares = {{.memory = device_parts::whole / 2, .compute = 0},
@@ -51,8 +60,8 @@ TEST(loss_figures, the_pool_gives_what_fits_in_all_devices_together) {
 
 TEST(loss_figures, compute_limits_the_pool_too) {
     auto input = two_devices({lossy_pod(1, 0, 10), lossy_pod(1, 1, 10), lossy_pod(0, 2, 10)});
-    input.measured->shares[1].memory = 1;
-    input.measured->shares[0].compute = 1;
+    input.requests[1].containers = {asking_for(10, 100)};
+    input.requests[0].containers = {asking_for(500, 1)};
     EXPECT_EQ(vgpusim::pool_figures_of(input).pods.accepted, 2);
 }
 

@@ -26,7 +26,7 @@ price_table some_prices() {
                               .cores = core_percent{100},
                               .idle = 810'000,
                               .premium = 250,
-                              .parts = {{share, 67'500}, {instance, 1}, {npu, 123'456'789}}});
+                              .parts = {{share, 67'500}, {instance, 1}, {npu, 98'765'432}}});
     prices.devices.push_back({.model = "", .mode = "mig", .memory = mib{0}, .cores = core_percent{0}});
     return prices;
 }
