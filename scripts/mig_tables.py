@@ -10,10 +10,11 @@ one of which none is there is left as it is. What follows "--" goes to every stu
 import argparse
 import json
 import pathlib
-import re
 import statistics
 import subprocess
 import sys
+
+from page_tables import table, with_table
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "mig.md"
@@ -48,12 +49,6 @@ def cell_of(study, load=None, model=0):
 def means(cell, measure):
     """By policy, in per cent."""
     return {policy["policy"]: 100 * policy[measure]["mean"] for policy in cell["policies"] if measure in policy}
-
-
-def table(header, rows):
-    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-    lines += ["| " + " | ".join(row) + " |" for row in rows]
-    return "\n".join(lines)
 
 
 def named(policy):
@@ -249,13 +244,8 @@ TABLES = {"runs": (what_was_run, []), "full-load": (at_full_load, MIXES), "by-lo
 def written(page, study_of):
     """The page with the tables whose scenarios are there."""
     for name, (make, needed) in TABLES.items():
-        if not study_of or any(scenario not in study_of for scenario in needed):
-            continue
-        begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
-        page, replaced = re.subn(re.escape(begin) + ".*?" + re.escape(end),
-                                 lambda _: f"{begin}\n{make(study_of)}\n{end}", page, flags=re.DOTALL)
-        if replaced != 1:
-            raise SystemExit(f"mig_tables: docs/mig.md has {replaced} places for table {name}, expected one")
+        if study_of and all(scenario in study_of for scenario in needed):
+            page = with_table(page, name, make(study_of))
     return page
 
 

@@ -12,11 +12,12 @@ import argparse
 import json
 import math
 import pathlib
-import re
 import shutil
 import statistics
 import subprocess
 import sys
+
+from page_tables import table, with_table
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "price-policy.md"
@@ -214,12 +215,6 @@ def paired(mine, theirs):
 # Tables.
 
 
-def table(header, rows):
-    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-    lines += ["| " + " | ".join(row) + " |" for row in rows]
-    return "\n".join(lines)
-
-
 def named(policy):
     if policy == LEARNED:
         return "**`dual_price`, learned**"
@@ -402,13 +397,8 @@ def are_there(results, files):
 def written(page, results):
     """The page with the tables whose results are there."""
     for name, (make, needed) in TABLES.items():
-        if not are_there(results, needed):
-            continue
-        begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
-        page, replaced = re.subn(re.escape(begin) + ".*?" + re.escape(end),
-                                 lambda _: f"{begin}\n{make(results)}\n{end}", page, flags=re.DOTALL)
-        if replaced != 1:
-            raise SystemExit(f"price_tables: the page has {replaced} places for table {name}, expected one")
+        if are_there(results, needed):
+            page = with_table(page, name, make(results))
     return page
 
 
