@@ -63,11 +63,13 @@ void add_part(const device_request& request, double worth, price_table::device_p
     if (std::ranges::find(into.parts, part) == into.parts.end()) into.parts.push_back(part);
 }
 
+/// Prices the kinds of device that are worth something and have no price yet.
 void add_prices(const cluster& nodes, const cluster_packing& packing, const packing_prices& prices, price_table& into) {
     for (std::size_t c = 0; c < packing.program.devices.size(); ++c) {
         const packing_devices& of_class = packing.program.devices[c];
         auto& entry = entry_of(nodes.kinds[packing.kind_of_class[c]], into);
-        entry.idle = std::max(entry.idle, thousandths(prices.theta[c]));
+        if (entry.idle > 0 || thousandths(prices.theta[c]) <= 0) continue;
+        entry.idle = thousandths(prices.theta[c]);
         for (std::size_t part = 0; part < of_class.type_of_part.size(); ++part) {
             const std::uint32_t type = of_class.type_of_part[part];
             device_request request = packing.part_of_type[type];

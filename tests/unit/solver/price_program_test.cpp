@@ -145,6 +145,33 @@ TEST(price_program, a_kind_that_is_asked_for_less_than_others_has_prices_too) {
     for (const auto& device : prices.devices) EXPECT_GT(device.idle, 0) << device.model;
 }
 
+TEST(price_program, what_makes_another_kind_scarce_says_nothing_of_one_that_is_scarce_already) {
+    // Ten of 600 milli for eight GPUs, and six of 400 beside them: a GPU more would take one of 600, and a rest of 400
+    // is worth nothing. With as much demand as makes the NPUs scarce too, no GPU would be left without 400.
+    cluster nodes = gpus_of({{"A", 8}});
+    node npus{.name = "npus", .cpu = milli_cpu{96000}, .memory = bytes{1}, .pods_max = 100};
+    const auto kind = nodes.kind_of({.model = "910B4",
+                                     .memory = mib{32768},
+                                     .cores = core_percent{20},
+                                     .slots = 7,
+                                     .mode = *find_mode("exclusive")});
+    for (const char* uuid : {"n0", "n1", "n2", "n3"}) npus.devices.push_back({.uuid = uuid, .kind = kind});
+    nodes.nodes.push_back(npus);
+    pod_request large = share_of(600);
+    pod_request small = share_of(400);
+    pod_request whole = share_of(1000);
+    large.containers[0].mode = small.containers[0].mode = "hami_core";
+    whole.containers[0].memory = {};
+    whole.containers[0].mode = "exclusive";
+    const auto solver = solver::make_highs();
+    const auto prices =
+        solve_prices(nodes, weighted_pods{{&large, 10.0}, {&small, 6.0}, {&whole, 3.0}}, *solver).value();
+    ASSERT_EQ(prices.devices.size(), 2U);
+    EXPECT_EQ(prices.devices[0].idle, 600'000);
+    EXPECT_EQ(worth_of_rest(nodes, prices.devices[0], 600), 0);
+    EXPECT_GT(prices.devices[1].idle, 0);
+}
+
 TEST(price_program, of_many_kinds_of_pods_the_most_wanted_are_priced) {
     const cluster nodes = gpus_of({{"A", 4}});
     std::vector<pod_request> pods;
