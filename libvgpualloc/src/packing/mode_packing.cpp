@@ -9,6 +9,7 @@
 #include <utility>
 #include <variant>
 
+#include "packing/next_states.hpp"
 #include "vgpualloc/core/config.hpp"
 
 namespace vgpualloc {
@@ -31,19 +32,6 @@ std::vector<partition> parts_for(const device_spec& device, const device_state& 
     return result;
 }
 
-/// The states that `state` leads to, each once, in order.
-std::vector<device_state> next_states(const device_spec& device, const device_state& state,
-                                      const device_request& request) {
-    std::vector<device_state> result;
-    for (const partition& part : parts_for(device, state, request)) {
-        result.push_back(device.mode->with(device, state, part));
-    }
-    std::ranges::sort(result);
-    const auto repeated = std::ranges::unique(result);
-    result.erase(repeated.begin(), repeated.end());
-    return result;
-}
-
 /// Steps of the first dimension, memory, so coarse that the table has at most that many cells.
 constexpr std::size_t cells_wanted = std::size_t{1} << 18U;
 
@@ -56,6 +44,18 @@ bool is_cut_in_slices(const device_spec& device, std::span<const device_request>
 }
 
 } // namespace
+
+std::vector<device_state> next_states(const device_spec& device, const device_state& state,
+                                      const device_request& request) {
+    std::vector<device_state> result;
+    for (const partition& part : parts_for(device, state, request)) {
+        result.push_back(device.mode->with(device, state, part));
+    }
+    std::ranges::sort(result);
+    const auto repeated = std::ranges::unique(result);
+    result.erase(repeated.begin(), repeated.end());
+    return result;
+}
 
 expected<state_packing> state_packing::make(const device_spec& device, std::span<const device_request> requests,
                                             std::size_t states_max) {

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "packing/next_states.hpp"
 #include "vgpualloc/packing/mode_packing.hpp"
 
 namespace vgpualloc::plan {
@@ -82,15 +83,9 @@ private:
         std::vector<std::uint32_t> types;
         for (const device_request& container : request.containers) {
             if (container.count == 0) continue;
-            form.part = container;
+            form.part = options_.any_model ? without_models(container) : container;
             form.part.uuids_allowed.clear();
             form.part.uuids_denied.clear();
-            if (options_.any_model) {
-                form.part.family.clear();
-                form.part.models.clear();
-                form.part.types_allowed.clear();
-                form.part.types_denied.clear();
-            }
             types.push_back(add_type(form, container.count, pods));
         }
         return types;
@@ -153,24 +148,13 @@ private:
     [[nodiscard]] std::optional<part_on_kind> part_of(const type_form& type, const device_spec& device) const {
         if (type.part.count == 0 || why_never(device, type.part) != rejection_code::none) return std::nullopt;
         part_on_kind result;
-        result.states = states_with(device, {}, type.part);
+        result.states = next_states(device, {}, type.part);
         if (result.states.empty()) return std::nullopt;
         for (const device_state& state : result.states) {
             const double value = value_on(device, state, static_cast<double>(type.parts));
             const bool counts = options_.least_value ? value < result.value : value > result.value;
             if (counts || &state == result.states.data()) result.value = value;
         }
-        return result;
-    }
-
-    /// The states of a device that a part more can lead to.
-    static std::vector<device_state> states_with(const device_spec& device, const device_state& state,
-                                                 const device_request& part) {
-        std::vector<partition> parts;
-        device.mode->candidates(device, state, part, parts);
-        if (!parts.empty()) device.mode->further_candidates(device, state, part, parts);
-        std::vector<device_state> result;
-        for (const partition& chosen : parts) result.push_back(device.mode->with(device, state, chosen));
         return result;
     }
 
@@ -181,7 +165,7 @@ private:
         for (const type_form& type : types_) parts.push_back(part_of(type, device));
         const auto goes_onto = [&](std::size_t t, const std::vector<device_state>& states) {
             return std::ranges::any_of(
-                states, [&](const device_state& state) { return !states_with(device, state, types_[t].part).empty(); });
+                states, [&](const device_state& state) { return !next_states(device, state, types_[t].part).empty(); });
         };
         for (std::size_t t = 0; t < parts.size(); ++t) {
             const bool all_used = parts[t] && std::ranges::all_of(parts[t]->states, [&](const device_state& state) {
@@ -307,6 +291,14 @@ private:
 };
 
 } // namespace
+
+device_request without_models(device_request request) {
+    request.family.clear();
+    request.models.clear();
+    request.types_allowed.clear();
+    request.types_denied.clear();
+    return request;
+}
 
 expected<cluster_packing> pack_cluster(const cluster& cluster, std::span<const packing_demand> demand,
                                        const cluster_packing_options& options) {

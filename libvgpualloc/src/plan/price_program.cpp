@@ -6,7 +6,7 @@
 #include <functional>
 #include <iterator>
 #include <optional>
-#include <set>
+#include <span>
 #include <string>
 
 #include "vgpualloc/plan/cluster_packing.hpp"
@@ -93,22 +93,18 @@ void add_premiums(const cluster& nodes, const cluster_packing& packing, const pa
 bool names_models(const weighted_pods& demand) {
     return std::ranges::any_of(demand, [](const auto& pods) {
         return std::ranges::any_of(pods.first->containers, [](const device_request& container) {
-            return !container.family.empty() || !container.models.empty() || !container.types_allowed.empty() ||
-                   !container.types_denied.empty();
+            return without_models(container) != container;
         });
     });
 }
 
 /// What a pod wants of devices, whatever their models.
 std::vector<device_request> without_names(const pod_request& request) {
-    std::vector<device_request> containers = request.containers;
-    for (device_request& container : containers) {
-        container.family.clear();
-        container.models.clear();
-        container.types_allowed.clear();
-        container.types_denied.clear();
-        container.uuids_allowed.clear();
-        container.uuids_denied.clear();
+    std::vector<device_request> containers;
+    for (const device_request& container : request.containers) {
+        containers.push_back(without_models(container));
+        containers.back().uuids_allowed.clear();
+        containers.back().uuids_denied.clear();
     }
     return containers;
 }
@@ -128,19 +124,12 @@ weighted_pods most_wanted(const weighted_pods& demand) {
     std::map<std::vector<device_request>, double> weight;
     for (const auto& [request, count] : demand) weight[without_names(*request)] += count;
     if (weight.size() <= kinds_max) return demand;
-    std::vector<double> weights;
-    for (const auto& [containers, sum] : weight) weights.push_back(sum);
-    std::ranges::nth_element(weights, weights.begin() + kinds_max - 1, std::greater{});
-    const double least = weights[kinds_max - 1];
+    std::vector<std::pair<std::vector<device_request>, double>> by_weight(weight.begin(), weight.end());
+    std::ranges::stable_sort(by_weight, std::greater{}, [](const auto& kind) { return kind.second; });
+    for (const auto& [containers, count] : std::span{by_weight}.subspan(kinds_max)) weight.erase(containers);
     weighted_pods result;
-    std::size_t equal = kinds_max - static_cast<std::size_t>(
-                                        std::ranges::count_if(weights, [least](double sum) { return sum > least; }));
-    std::set<std::vector<device_request>> kept;
-    for (const auto& [containers, sum] : weight) {
-        if (sum > least || (sum == least && equal > 0 && equal-- > 0)) kept.insert(containers);
-    }
     std::ranges::copy_if(demand, std::back_inserter(result),
-                         [&kept](const auto& pods) { return kept.contains(without_names(*pods.first)); });
+                         [&weight](const auto& pods) { return weight.contains(without_names(*pods.first)); });
     return result;
 }
 

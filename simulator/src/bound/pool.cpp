@@ -118,6 +118,17 @@ bool asks_for_devices(const pod_request& request) {
     return std::ranges::any_of(request.containers, [](const device_request& part) { return part.count > 0; });
 }
 
+pool_amounts sum_of(const simulation_input& input, const pools& all, const std::vector<bool>& placed) {
+    pool_amounts result;
+    for (std::size_t i = 0; i < input.pods.size(); ++i) {
+        const std::uint32_t request = input.pods[i].request;
+        if (!placed[i] || !asks_for_devices(input.requests[request])) continue;
+        ++result.pods;
+        result.memory_units += all.memory_of(request);
+    }
+    return result;
+}
+
 } // namespace
 
 pool_outcome replay_pool(const simulation_input& input) {
@@ -137,21 +148,13 @@ pool_outcome replay_pool(const simulation_input& input) {
         result.placed[i] = kind.has_value();
         if (kind && pod.duration) leaving.emplace(pod.arrival + *pod.duration, pod.request, *kind);
     }
-    result.arrived = amounts_of(input, std::vector<bool>(input.pods.size(), true));
-    result.accepted = amounts_of(input, result.placed);
+    result.arrived = sum_of(input, all, std::vector<bool>(input.pods.size(), true));
+    result.accepted = sum_of(input, all, result.placed);
     return result;
 }
 
 pool_amounts amounts_of(const simulation_input& input, const std::vector<bool>& placed) {
-    const pools all{input};
-    pool_amounts result;
-    for (std::size_t i = 0; i < input.pods.size(); ++i) {
-        const std::uint32_t request = input.pods[i].request;
-        if (!placed[i] || !asks_for_devices(input.requests[request])) continue;
-        ++result.pods;
-        result.memory_units += all.memory_of(request);
-    }
-    return result;
+    return sum_of(input, pools{input}, placed);
 }
 
 } // namespace vgpusim

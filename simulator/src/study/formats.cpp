@@ -100,12 +100,12 @@ std::string format_names() {
     return names;
 }
 
-expected<void> load_prices(const run_config& config, loaded_input& loaded) {
-    if (config.prices.empty()) return {};
-    auto prices = read_list(config.prices, read_prices, loaded.files);
+expected<std::optional<vgpualloc::price_table>> load_prices(const run_config& config,
+                                                            std::vector<input_file>& records) {
+    if (config.prices.empty()) return std::nullopt;
+    auto prices = read_list(config.prices, read_prices, records);
     if (!prices) return unexpected(std::move(prices).error());
-    loaded.prices = *std::move(prices);
-    return {};
+    return *std::move(prices);
 }
 
 expected<loaded_input> load_input(const run_config& config) {
@@ -120,7 +120,9 @@ expected<loaded_input> load_input(const run_config& config) {
     if (const auto checked = check_keys(config, *format); !checked) return unexpected(checked.error());
     auto loaded = format->load(config);
     if (!loaded) return loaded;
-    if (auto read = load_prices(config, *loaded); !read) return unexpected(std::move(read).error());
+    auto prices = load_prices(config, loaded->files);
+    if (!prices) return unexpected(std::move(prices).error());
+    loaded->prices = *std::move(prices);
     if (auto added = load_cluster_events(config, *loaded); !added) return unexpected(std::move(added).error());
     return loaded;
 }

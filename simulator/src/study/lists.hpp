@@ -1,6 +1,7 @@
 // Reading the lists that a configuration names.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,8 +24,9 @@ auto read_list(const std::string& path, const Read& read, std::vector<input_file
     return read(input->text, input->name);
 }
 
-/// Reads the prices that the configuration names, if any.
-[[nodiscard]] vgpualloc::expected<void> load_prices(const run_config& config, loaded_input& loaded);
+/// The prices that the configuration names; none if it names none.
+[[nodiscard]] vgpualloc::expected<std::optional<vgpualloc::price_table>> load_prices(const run_config& config,
+                                                                                     std::vector<input_file>& records);
 
 /// Keeps the rows that were passed over, and warns of them.
 void tell_skipped(const vgputraces::skipped_rows& skipped, const std::string& name, loaded_input& loaded);

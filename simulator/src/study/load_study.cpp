@@ -13,7 +13,6 @@
 #include "vgpusim/study/parallel.hpp"
 #include "vgpusim/study/run.hpp"
 #include "vgpusim/workload/openb.hpp"
-#include "vgpusim/workload/prices.hpp"
 
 namespace vgpusim {
 
@@ -118,11 +117,9 @@ expected<study_inputs> read_study(const load_study& study) {
         }
         inputs.pods.push_back(std::move(read->pods));
     }
-    if (!study.run.prices.empty()) {
-        auto prices = read_list(study.run.prices, read_prices, inputs.files);
-        if (!prices) return unexpected(std::move(prices).error());
-        inputs.prices = *std::move(prices);
-    }
+    auto prices = load_prices(study.run, inputs.files);
+    if (!prices) return unexpected(std::move(prices).error());
+    inputs.prices = *std::move(prices);
     return inputs;
 }
 

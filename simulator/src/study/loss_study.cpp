@@ -204,7 +204,12 @@ expected<loss_results> run_loss_study(const loss_study& study, std::size_t jobs,
                                                   .nodes = study.node_total,
                                                   .mig_dialect = study.policies[policy].mig_dialect});
                 if (!loaded) return loaded;
-                if (auto read = load_prices(config, *loaded); !read) loaded = unexpected(std::move(read).error());
+                auto prices = load_prices(config, loaded->files);
+                if (prices) {
+                    loaded->prices = *std::move(prices);
+                } else {
+                    loaded = unexpected(std::move(prices).error());
+                }
                 return loaded;
             });
             if (!workload) return unexpected(workload.error());

@@ -13,8 +13,6 @@ expected<void> run_prices::begin(const run_config& config, const loaded_input& l
                                  const vgpualloc::cluster& nodes) {
     used_ = uses_prices(config);
     if (!used_) return {};
-    const vgpualloc::workload& demand =
-        loaded.input.demand.typical.empty() ? loaded.input.typical : loaded.input.demand;
     if (loaded.prices) {
         book_->replace(*loaded.prices);
         if (config.price_demand == "known") return {};
@@ -32,6 +30,8 @@ expected<void> run_prices::begin(const run_config& config, const loaded_input& l
                                                          .every = config.price_every});
         return {};
     }
+    const vgpualloc::workload& demand =
+        loaded.input.demand.typical.empty() ? loaded.input.typical : loaded.input.demand;
     auto prices = vgpualloc::plan::solve_prices(devices_, demand, *solver_);
     if (!prices) return unexpected(std::move(prices.error()));
     book_->replace(*std::move(prices));

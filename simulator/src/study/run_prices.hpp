@@ -22,8 +22,8 @@ public:
     /// For policies to be made with.
     [[nodiscard]] std::shared_ptr<const vgpualloc::price_book> book() const { return book_; }
 
-    /// Puts prices into the book, if a policy goes by them. Errors: a solver that
-    /// is needed and not there; those of solve_prices().
+    /// Puts prices into the book, if a policy goes by them. Errors: a solver that is needed and not there; those of
+    /// solve_prices().
     [[nodiscard]] vgpualloc::expected<void> begin(const run_config& config, const loaded_input& loaded,
                                                   const vgpualloc::cluster& nodes);
     void note_arrival(const vgpualloc::pod_request& request) override;

@@ -15,6 +15,7 @@
 #include "vgpusim/outputs/run_files.hpp"
 #include "vgpusim/outputs/study_files.hpp"
 #include "vgpusim/study/compare.hpp"
+#include "vgpusim/workload/prices.hpp"
 
 namespace vgpusim {
 
@@ -38,9 +39,6 @@ bool is_summary(const document& value) {
     return value.find("version") != nullptr && policy != nullptr && policy->is_text() && config != nullptr &&
            config->is_map() && inputs != nullptr && inputs->is_list();
 }
-
-/// As write_prices() begins.
-constexpr std::string_view prices_beginning = "{\n  \"cpu_milli_per_gpu\": ";
 
 bool begins_with(const std::string& path, std::string_view beginning) {
     std::ifstream file{path, std::ios::binary};

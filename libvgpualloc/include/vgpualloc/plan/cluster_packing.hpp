@@ -26,8 +26,8 @@ struct cluster_packing_options {
     bool any_model = false;  ///< leaves out which families, models and types a request accepts
     bool by_node = false;    ///< every node is a group of its own
     bool pooled = false;     ///< all nodes are one group, without host amounts: only devices count
-    bool least_value =
-        false; ///< of the parts that may serve a request the least counts, for prices; a bound needs the most
+    /// Of the parts that may serve a request the one that is worth least counts, as for prices; a bound needs the most.
+    bool least_value = false;
     std::size_t states_max = 20'000; ///< of a device that is not cut in slices
 };
 
@@ -50,6 +50,9 @@ struct cluster_packing {
     /// Whether a pod is one block or one part: then, with by_node, the program is the placement problem itself.
     bool pods_are_whole = true;
 };
+
+/// The request as any family, model and type of device could serve it.
+[[nodiscard]] device_request without_models(device_request request);
 
 /// Sums up a cluster and what is to be placed on it, empty: devices that are out of service, and what runs, are left
 /// out. Nodes are alike if their host resources and the kinds of their devices are. A pod may go to a group whose nodes

@@ -15,6 +15,9 @@ namespace vgpusim {
 /// decimals, in milli-GPU. `name` is what errors call the text.
 [[nodiscard]] vgpualloc::expected<vgpualloc::price_table> read_prices(std::string_view text, const std::string& name);
 
+/// How the file begins, by which a later run knows it for one of ours.
+inline constexpr std::string_view prices_beginning = "{\n  \"cpu_milli_per_gpu\": ";
+
 /// The text of a prices.json, which read_prices() reads as the same.
 [[nodiscard]] std::string write_prices(const vgpualloc::price_table& prices);
 
