@@ -306,6 +306,15 @@ private:
     rng estimates_;
 };
 
+/// About how many rows there will be. Growing would copy the rows of a long warm-up.
+std::size_t expected_rows(const workload_model& model, ticks warm_up) {
+    const auto interval = static_cast<double>(model.arrivals.interval.count());
+    const double before = interval > 0.0 ? static_cast<double>(warm_up.count()) / interval : 0.0;
+    constexpr double spare = 1.02;
+    return static_cast<std::size_t>(model.pod_count) +
+           static_cast<std::size_t>(std::min(spare * before, static_cast<double>(limits::pods_max)));
+}
+
 expected<void> draw_rows(const workload_model& model, const std::string& where, drawn_workload& drawn) {
     arrival_table& table = drawn.arrivals;
     generated_workload& result = drawn.texts;
@@ -328,7 +337,7 @@ expected<void> draw_rows(const workload_model& model, const std::string& where, 
     result.rows_per_class.assign(model.classes.size(), 0);
     const auto memory_least = memory_to_ask_for(model, where);
     if (!memory_least) return unexpected(memory_least.error());
-    if (!*memory_least) table.rows.reserve(static_cast<std::size_t>(model.pod_count));
+    if (!*memory_least) table.rows.reserve(expected_rows(model, warm_up));
     std::int64_t memory = 0;
     for (std::int64_t measured = 0; measured < model.pod_count && !(*memory_least && memory >= **memory_least);) {
         arrival_row& row = table.rows.emplace_back();

@@ -214,12 +214,17 @@ std::span<const std::int32_t> slot_scarcity::counts_of(const device_view& device
     return std::span{rows_}.subspan(row * class_count(), class_count());
 }
 
-double slot_scarcity::offered(std::size_t number) const noexcept {
-    if (learned_.arrived <= 0.0) return 0.0;
+double slot_scarcity::share_of(std::size_t number) const noexcept {
+    return learned_.arrived > 0.0 ? learned_.counts[number] / learned_.arrived : 0.0;
+}
+
+double slot_scarcity::accepted_share() const noexcept {
     constexpr double accepted_min = 0.01; // nothing can be said of what a cluster offers that takes hardly anything
-    const double ratio = std::clamp(learned_.accepted / learned_.arrived, accepted_min, 1.0);
-    const double running = learned_.has_arrivals ? learned_.running_smoothed : static_cast<double>(learned_.running);
-    return learned_.counts[number] / learned_.arrived * running / ratio;
+    return learned_.arrived > 0.0 ? std::clamp(learned_.accepted / learned_.arrived, accepted_min, 1.0) : 1.0;
+}
+
+double slot_scarcity::offered(std::size_t number) const noexcept {
+    return share_of(number) * mean_running() / accepted_share();
 }
 
 std::span<const std::int64_t> slot_scarcity::stock() {
@@ -230,11 +235,12 @@ std::span<const std::int64_t> slot_scarcity::stock() {
 std::span<const double> slot_scarcity::prices() {
     if (priced_version_ == version_) return prices_;
     read_ledger();
+    const double running = mean_running();
+    const double accepted = accepted_share();
     for (std::size_t c = 0; c < class_count(); ++c) {
-        const double expected_arrivals = options_.stock_time * offered(c);
-        const double scarcity =
-            expected_arrivals > 0.0 ? exp_of_minus(static_cast<double>(stock_[c]) / expected_arrivals) : 0.0;
-        const double share = learned_.arrived > 0.0 ? learned_.counts[c] / learned_.arrived : 0.0;
+        const double share = share_of(c);
+        const double arrivals = options_.stock_time * (share * running / accepted); // offered(c)
+        const double scarcity = arrivals > 0.0 ? exp_of_minus(static_cast<double>(stock_[c]) / arrivals) : 0.0;
         prices_[c] = scarcity + options_.floor * share;
     }
     priced_version_ = version_;

@@ -13,12 +13,19 @@ bool is_same(const mig_instance& a, const mig_instance& b) { return a.profile ==
 
 } // namespace
 
+std::vector<mig_instance>& mig_instances::existing_on(vgpualloc::node_index node, vgpualloc::device_index device) {
+    if (node.at() >= existing_.size()) existing_.resize(node.at() + 1);
+    auto& devices = existing_[node.at()];
+    if (device.at() >= devices.size()) devices.resize(device.at() + 1);
+    return devices[device.at()];
+}
+
 std::int64_t mig_instances::provide(const vgpualloc::ledger& book, const vgpualloc::placement& where) {
     std::int64_t created = 0;
     for (const auto& share : where.shares) {
         const mig_instance* const wanted = std::get_if<mig_instance>(&share.part);
         if (wanted == nullptr) continue;
-        auto& instances = existing_[{where.node.value(), share.device.value()}];
+        auto& instances = existing_on(where.node, share.device);
         const auto is_wanted = [wanted](const mig_instance& there) { return is_same(there, *wanted); };
         if (std::ranges::any_of(instances, is_wanted)) continue;
         ++created;

@@ -51,67 +51,6 @@ simulation::simulation(const simulation_input& input, vgpualloc::ledger& book, v
 
 simulation::~simulation() = default;
 
-void simulation::update_node(node_index where) {
-    const vgpualloc::node_view view = allocator_->view_of(where);
-    if (allocator_->id_generation() != id_generation_) {
-        gauges_.forget_ids();
-        id_generation_ = allocator_->id_generation();
-    }
-    gauges_.update(view, service_.is_stopped(where));
-}
-
-sample simulation::state_at(ticks time) const {
-    return {.time = time,
-            .arrived_milli = arrived_milli_,
-            .allocated_milli = gauges_.allocated_milli,
-            .served_milli = served_milli(),
-            .unusable_micro = gauges_.unusable_micro,
-            .used_nodes = gauges_.used_nodes,
-            .used_gpus = gauges_.used_gpus,
-            .waiting = waiting_,
-            .running = running_,
-            .devices = gauges_.devices};
-}
-
-void simulation::record() {
-    if (options_.sample_interval == ticks{0}) add_sample(now_);
-    for (std::size_t i = 0; i < result_.stranded_max.size(); ++i) {
-        result_.stranded_max[i] = std::max(result_.stranded_max[i], gauges_.stranded[i]);
-    }
-}
-
-void simulation::add_sample(ticks time) {
-    result_.samples.push_back(state_at(time));
-    result_.stranded.insert(result_.stranded.end(), gauges_.stranded.begin(), gauges_.stranded.end());
-}
-
-void simulation::note_peak() {
-    if (gauges_.allocated_milli > result_.peak.state.allocated_milli) {
-        result_.peak = {.state = state_at(now_), .events = ledger_->next_event()};
-    }
-}
-
-void simulation::hold(ticks until) {
-    if (!result_.profiles.empty() && result_.usage.has_begun()) {
-        const std::int64_t span = (until - now_).count();
-        for (std::size_t i = 0; i < gauges_.stranded.size(); ++i) {
-            result_.stranded_sums[i].hold(gauges_.stranded[i], span);
-        }
-    }
-    result_.usage.hold({.allocated_milli = gauges_.allocated_milli,
-                        .served_milli = served_milli(),
-                        .unusable_micro = gauges_.unusable_micro,
-                        .used_nodes = gauges_.used_nodes,
-                        .used_gpus = gauges_.used_gpus,
-                        .running = running_,
-                        .waiting = waiting_,
-                        .memory_mib = gauges_.devices.memory_mib,
-                        .compute_milli = gauges_.devices.compute_milli,
-                        .watts = gauges_.devices.watts},
-                       until);
-    now_ = until;
-}
-
 // ---- arrivals and attempts
 
 void simulation::arrive() {
@@ -134,10 +73,9 @@ void simulation::enqueue(std::uint32_t job) {
 }
 
 std::optional<vgpualloc::placed_pod> simulation::place(std::uint32_t pod) {
-    const std::uint64_t begin = now_ns();
+    const std::uint64_t asked_ns = decision_begin();
     const auto finish = [&](auto placed, const auto& code_of) -> std::optional<vgpualloc::placed_pod> {
-        result_.decision_latency.add(now_ns() - begin);
-        ++result_.decisions;
+        count_decision(asked_ns);
         if (placed) return *std::move(placed);
         result_.pods[pod].reason = code_of(placed.error());
         return std::nullopt;
@@ -187,10 +125,9 @@ start_result simulation::start_single(std::uint32_t job, const approval* approve
 
 /// Starts one pod where it would be placed, if that is approved.
 start_result simulation::start_pod(std::uint32_t pod, const approval& approve) {
-    const std::uint64_t begin_ns = now_ns();
+    const std::uint64_t asked_ns = decision_begin();
     const auto decided = allocator_->decide(requests_[input_->pods[pod].request]);
-    result_.decision_latency.add(now_ns() - begin_ns);
-    ++result_.decisions;
+    count_decision(asked_ns);
     if (!decided) {
         result_.pods[pod].reason = decided.error().main_code();
         return start_result::does_not_fit;
@@ -212,10 +149,9 @@ start_result simulation::start_on(std::uint32_t job, std::span<const std::option
     for (std::uint32_t i = 0; i < jobs_.pod_count(job); ++i) {
         if (!nodes[i]) continue;
         const std::uint32_t pod = jobs_.pod(job, i);
-        const std::uint64_t begin_ns = now_ns();
+        const std::uint64_t asked_ns = decision_begin();
         const auto decision = allocator_->ask_node(*nodes[i], request_of(pod));
-        result_.decision_latency.add(now_ns() - begin_ns);
-        ++result_.decisions;
+        count_decision(asked_ns);
         if (decision.answer.code != rejection_code::none) {
             result_.pods[pod].reason = decision.answer.code;
             return start_result::does_not_fit;
@@ -291,7 +227,8 @@ void simulation::begin_job(std::uint32_t job, std::span<const member> members) {
 
 /// The MIG instances of a booking are there at the time that this returns.
 ticks simulation::provide_instances(const vgpualloc::placement& where) {
-    if (result_.times.empty()) return now_;
+    const bool takes_time = options_.layout_change > ticks{0};
+    if (result_.times.empty() || (!counts_amounts() && !takes_time)) return now_;
     const std::int64_t created = instances_.provide(*ledger_, where);
     result_.disturbed.layout_changes += created;
     return created > 0 ? now_ + options_.layout_change : now_;
@@ -305,7 +242,7 @@ void simulation::begin(const member& started, ticks time) {
     tokens_ = std::min(options_.moves.tokens_max, tokens_ + options_.moves.per_accepted);
     if (outcome.booking == no_booking) {
         ++result_.placed;
-    } else if (ledger_->bookings()[outcome.booking].where.node != where) {
+    } else if (result_.times[pod].node != where) { // without times no pod starts again
         ++result_.disturbed.migrations;
     }
     outcome.booking = started.booking;
@@ -322,6 +259,7 @@ void simulation::begin(const member& started, ticks time) {
     if (result_.times.empty()) return;
     pod_times& times = result_.times[pod];
     times.begun = time;
+    times.node = where;
     times.failed = false;
     ++times.starts;
     times.delayed = {};
@@ -479,7 +417,11 @@ simulation_result simulation::run(const progress& tell) {
     }
     std::uint64_t handled = 0;
     while (step()) {
-        result_.clock.note(ledger_->next_event(), now_);
+        if (counts_amounts()) {
+            result_.clock.note(ledger_->next_event(), now_);
+        } else {
+            forget_log();
+        }
         if (tell && ++handled % steps_between_marks == 0) tell(arrivals_);
     }
     count_outcomes();

@@ -235,6 +235,7 @@ void simulation::relocate(const vgpualloc::plan::pod_move& move) {
     if (move.to.node != move.from.node) update_node(move.to.node);
     ++result_.moves.done;
     pod_times& times = result_.times[pod];
+    times.node = move.to.node;
     if (times.moves++ == 0) ++result_.moves.pods_moved;
     times.delayed += options_.moves.downtime;
     result_.moves.downtime_s += in_seconds(options_.moves.downtime);

@@ -295,7 +295,8 @@ expected<run_record> replay(const run_config& config, const loaded_input& loaded
         alloc,
         *rules,
         fragmentation,
-        {.sample_interval =
+        {.kept = kept,
+         .sample_interval =
              kept == kept_of_run::pods ? no_samples : config.sample_interval_s * vgpualloc::ticks_per_second,
          .on_failure = config.after_failure == "lose" ? after_failure::lose : after_failure::requeue,
          .layout_change = config.layout_change_s * vgpualloc::ticks_per_second,

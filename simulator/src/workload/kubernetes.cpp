@@ -174,7 +174,8 @@ private:
         for (std::size_t t = 0; t < whole.templates.size(); ++t) {
             const pod_template& part = whole.templates[t];
             for (std::int64_t i = 0; i < part.pods; ++i) {
-                input_.names.push_back(whole.pods == 1 ? row.name : row.name + part.suffix + "-" + std::to_string(i));
+                input_.names.push_back(whole.pods == 1 ? std::move(row.name)
+                                                       : row.name + part.suffix + "-" + std::to_string(i));
                 input_.pods.push_back({.name = static_cast<std::uint32_t>(input_.pods.size()),
                                        .request = requests[t],
                                        .arrival = row.arrival,

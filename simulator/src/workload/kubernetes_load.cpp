@@ -193,24 +193,28 @@ expected<workload_of_model> make_of_model(const run_config& config, const vgpual
     return result;
 }
 
-/// What is measured of the pods of a model: those of the rows after the warm-up.
-measured_arrivals measured_of(const workload_of_model& made, const std::vector<std::int64_t>& pods_of_class,
-                              const simulation_input& input) {
+/// What is measured of the pods of a model, those of the rows after the warm-up, as far as the rows tell.
+measured_arrivals measured_of_rows(const workload_of_model& made) {
     measured_arrivals result;
     for (std::size_t row = 0; row < made.warm_up_rows; ++row) {
-        result.first_pod += static_cast<std::size_t>(pods_of_class[made.workload.arrivals.rows[row].pod_class]);
+        const std::uint32_t number = made.workload.arrivals.rows[row].pod_class;
+        result.first_pod += static_cast<std::size_t>(made.workload.classes[number].pods);
     }
     result.classes = made.workload.arrivals.classes;
-    result.shares.resize(input.requests.size());
-    for (std::size_t i = 0; i < input.requests.size(); ++i) {
-        const auto named = std::ranges::find(made.workload.arrivals.classes, input.request_names[i]);
-        const auto number = static_cast<std::size_t>(named - made.workload.arrivals.classes.begin());
-        result.class_of_request.push_back(static_cast<std::uint32_t>(number));
-        const auto& share = made.demands[number].share;
-        result.shares[i] = {.memory = share.memory / pods_of_class[number],
-                            .compute = share.compute / pods_of_class[number]};
-    }
     return result;
+}
+
+/// Adds what a pod of each request counts for. `demands` and `pods_of_class` are by class.
+void add_shares(std::span<const vgputraces::class_demand> demands, std::span<const std::int64_t> pods_of_class,
+                const simulation_input& input, measured_arrivals& measured) {
+    for (const std::string& name : input.request_names) {
+        const auto number =
+            static_cast<std::size_t>(std::ranges::find(measured.classes, name) - measured.classes.begin());
+        measured.class_of_request.push_back(static_cast<std::uint32_t>(number));
+        const auto& share = demands[number].share;
+        measured.shares.push_back(
+            {.memory = share.memory / pods_of_class[number], .compute = share.compute / pods_of_class[number]});
+    }
 }
 
 /// What volcano-scheduler.conf says of devices, where there is such a file. The policy of plugin vgpualloc is not taken
@@ -323,10 +327,11 @@ expected<loaded_input> load_model(const run_config& config, const model_changes&
     if (!drawn) return unexpected(std::move(drawn).error());
     std::vector<std::int64_t> pods_of_class;
     for (const pod_class& known : drawn->workload.classes) pods_of_class.push_back(known.pods);
-    if (auto built = build(drawn->state, drawn->objects, *std::move(setting), drawn->workload, loaded); !built) {
-        return unexpected(std::move(built).error());
-    }
-    loaded.input.measured = measured_of(*drawn, pods_of_class, loaded.input);
+    measured_arrivals measured = measured_of_rows(*drawn);
+    auto built = build(drawn->state, drawn->objects, *std::move(setting), std::move(drawn->workload), loaded);
+    if (!built) return unexpected(std::move(built).error());
+    add_shares(drawn->demands, pods_of_class, loaded.input, measured);
+    loaded.input.measured = std::move(measured);
     return loaded;
 }
 

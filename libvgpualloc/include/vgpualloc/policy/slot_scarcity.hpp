@@ -101,6 +101,12 @@ private:
     void put_class(std::size_t number, const device_request& request);
     void number_classes();
 
+    [[nodiscard]] double share_of(std::size_t number) const noexcept; ///< of the arrivals
+    [[nodiscard]] double accepted_share() const noexcept;             ///< of all arrivals
+    [[nodiscard]] double mean_running() const noexcept {
+        return learned_.has_arrivals ? learned_.running_smoothed : static_cast<double>(learned_.running);
+    }
+
     void read_ledger();
     void follow(const ledger& book);
     void read_node(const ledger& book, node_index where);

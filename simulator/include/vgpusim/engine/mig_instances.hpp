@@ -3,8 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
-#include <utility>
 #include <vector>
 
 #include "vgpualloc/model/ledger.hpp"
@@ -20,9 +18,10 @@ public:
     std::int64_t provide(const vgpualloc::ledger& book, const vgpualloc::placement& where);
 
 private:
-    using device = std::pair<std::uint32_t, std::uint32_t>; ///< node, device
+    using instance_list = std::vector<vgpualloc::mig_instance>;
+    [[nodiscard]] instance_list& existing_on(vgpualloc::node_index node, vgpualloc::device_index device);
 
-    std::map<device, std::vector<vgpualloc::mig_instance>> existing_;
+    std::vector<std::vector<instance_list>> existing_; ///< by node and device
 };
 
 } // namespace vgpusim

@@ -31,23 +31,25 @@ inline constexpr std::uint32_t no_booking = std::numeric_limits<std::uint32_t>::
 
 /// What became of one pod.
 struct pod_outcome {
-    std::uint32_t booking =
-        no_booking; ///< of the last start, position in ledger::bookings(); no_booking = never placed
+    /// Of the last start, position in ledger::bookings(); no_booking = never placed. Where the log is dropped it says
+    /// only whether the pod was placed.
+    std::uint32_t booking = no_booking;
     vgpualloc::rejection_code reason = vgpualloc::rejection_code::none; ///< of the last attempt that failed
 };
 
 /// When a pod ran.
 struct pod_times {
-    vgpualloc::ticks start;   ///< the first time that it ran, or will; meaningful if starts > 0
-    vgpualloc::ticks end;     ///< meaningful if ended
-    vgpualloc::ticks begun;   ///< of the latest start
-    std::uint32_t starts = 0; ///< more than one after preemptions and failures
-    bool ended = false;       ///< it has run to its end
-    bool given_up = false;    ///< it will not be tried again
-    bool has_run = false;     ///< it was not stopped before its MIG instances were there
-    bool failed = false;      ///< a failure has stopped it, and it has not started since
-    std::uint32_t moves = 0;  ///< of this and earlier runs
-    vgpualloc::ticks delayed; ///< by the downtime of the moves of this run
+    vgpualloc::ticks start;     ///< the first time that it ran, or will; meaningful if starts > 0
+    vgpualloc::ticks end;       ///< meaningful if ended
+    vgpualloc::ticks begun;     ///< of the latest start
+    std::uint32_t starts = 0;   ///< more than one after preemptions and failures
+    bool ended = false;         ///< it has run to its end
+    bool given_up = false;      ///< it will not be tried again
+    bool has_run = false;       ///< it was not stopped before its MIG instances were there
+    bool failed = false;        ///< a failure has stopped it, and it has not started since
+    std::uint32_t moves = 0;    ///< of this and earlier runs
+    vgpualloc::node_index node; ///< of the latest start, or where it was moved since
+    vgpualloc::ticks delayed;   ///< by the downtime of the moves of this run
 
     /// Tells the finish of this run, with the moves so far, from others.
     [[nodiscard]] std::uint32_t round() const noexcept { return starts + moves; }
@@ -101,7 +103,12 @@ struct move_figures {
     double copy_s = 0.0;
 };
 
+/// What of a run is kept: all that its files tell, or what became of the pods alone, which makes many runs of a study
+/// faster. Then no amounts are counted, no latencies measured, and the ledger's log is dropped as it is read.
+enum class kept_of_run : bool { everything, pods };
+
 struct simulation_options {
+    kept_of_run kept = kept_of_run::everything;
     /// Time between samples; 0 = a sample after every placement, failure and finish.
     vgpualloc::ticks sample_interval{};
     after_failure on_failure = after_failure::requeue;
@@ -287,6 +294,10 @@ private:
     [[nodiscard]] std::uint32_t book(std::uint32_t pod, const vgpualloc::placement& where);
     [[nodiscard]] vgpualloc::ticks provide_instances(const vgpualloc::placement& where);
     void begin(const member& started, vgpualloc::ticks time);
+    [[nodiscard]] bool counts_amounts() const noexcept { return options_.kept == kept_of_run::everything; }
+    [[nodiscard]] std::uint64_t decision_begin() const noexcept; ///< ns
+    void count_decision(std::uint64_t begin);
+    void forget_log();
     void update_node(vgpualloc::node_index where);
     /// What runs asks for, by the smallest kind of device that would serve it; never more than it has got on others.
     [[nodiscard]] std::int64_t served_milli() const noexcept {

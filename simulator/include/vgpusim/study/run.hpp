@@ -11,12 +11,9 @@ namespace vgpusim {
 /// values do not go together.
 [[nodiscard]] vgpualloc::expected<loaded_input> load_input(const run_config& config);
 
-/// What of a run is kept: all that its files tell, or what became of the pods alone, which makes many runs of a study
-/// faster. Then the record has its result, without samples, and nothing that is counted at the end.
-enum class kept_of_run : bool { everything, pods };
-
 /// Makes the policies and replays the workload on `nodes`: those of the input, moved out of it by the last replay, as
-/// nothing else looks at them there.
+/// nothing else looks at them there. Where the pods alone are kept, the record has its result and nothing that is
+/// counted at the end.
 [[nodiscard]] vgpualloc::expected<run_record> replay(const run_config& config, const loaded_input& loaded,
                                                      vgpualloc::cluster nodes, const simulation::progress& tell,
                                                      kept_of_run kept = kept_of_run::everything);

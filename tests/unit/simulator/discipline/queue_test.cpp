@@ -156,12 +156,15 @@ TEST(queue, what_starts_again_elsewhere_has_migrated) {
         workload_of({{.arrival = 0, .duration = 10, .gpus = 1}, {.arrival = 0, .duration = 10, .gpus = 1}}, 2, 1);
     jobs.cluster_events = {{.time = seconds(4), .what = cluster_change::stops, .node = node_index{0}, .device = {}},
                            {.time = seconds(90), .what = cluster_change::resumes, .node = node_index{0}, .device = {}}};
-    const ruled away{jobs, "fifo"};
-    EXPECT_EQ(away.result().disturbed.migrations, 1);
-    jobs.cluster_events[1].time = seconds(5);
-    const ruled back{jobs, "fifo"};
-    EXPECT_EQ(back.result().disturbed.pods_stopped, 1);
-    EXPECT_EQ(back.result().disturbed.migrations, 0) << "on the node that it was on";
+    auto at_once = jobs;
+    at_once.cluster_events[1].time = seconds(5);
+    for (const auto kept : {vgpusim::kept_of_run::everything, vgpusim::kept_of_run::pods}) {
+        const ruled away{jobs, "fifo", {.kept = kept}};
+        EXPECT_EQ(away.result().disturbed.migrations, 1);
+        const ruled back{at_once, "fifo", {.kept = kept}};
+        EXPECT_EQ(back.result().disturbed.pods_stopped, 1);
+        EXPECT_EQ(back.result().disturbed.migrations, 0) << "on the node that it was on";
+    }
 }
 
 TEST(queue, a_drained_node_ends_what_it_has_and_takes_nothing) {

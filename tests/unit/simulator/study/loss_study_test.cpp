@@ -8,6 +8,8 @@
 
 #include "../loss_models.hpp"
 #include "vgpusim/outputs/loss_study_files.hpp"
+#include "vgpusim/study/run.hpp"
+#include "vgpusim/workload/kubernetes.hpp"
 
 namespace {
 
@@ -75,6 +77,39 @@ TEST(loss_study, what_a_policy_sets_is_for_its_runs_alone) {
     EXPECT_EQ(results.runs[2].figures.pods.accepted, 200);
     EXPECT_EQ(results.runs[4].figures.pods.arrived, 200);
     EXPECT_LT(results.runs[4].figures.pods.accepted, results.runs[0].figures.pods.accepted); // at the higher load
+}
+
+/// A run of which everything is kept counts the same as one of which only the pods are, whose log is dropped.
+TEST(loss_study, what_is_not_kept_changes_nothing) {
+    const model_file model{mig_model(4, all_profiles, 3000)};
+    vgpusim::run_config plain;
+    plain.format = vgpusim::model_format;
+    plain.pods = model.path();
+    vgpusim::run_config moving = plain;
+    moving.policy = "ssp";
+    moving.defragment = "on_loss";
+    moving.defragment_moves_max = 1;
+    moving.move_copy_s_per_gib = 1;
+    moving.move_downtime_s = 5;
+    vgpusim::run_config waiting = plain;
+    waiting.discipline = "fifo";
+    waiting.layout_change_s = 10;
+    for (const vgpusim::run_config& config : {plain, moving, waiting}) {
+        const auto loaded = vgpusim::load_model(config).value();
+        const auto all = vgpusim::replay(config, loaded, loaded.input.nodes, {}).value().result;
+        const auto pods = vgpusim::replay(config, loaded, loaded.input.nodes, {}, vgpusim::kept_of_run::pods).value();
+        EXPECT_LT(pods.ledger->log().bookings.size(), 2000U) << "places of bookings are used again";
+        ASSERT_EQ(pods.result.times.size(), all.times.size());
+        for (std::size_t i = 0; i < all.pods.size(); ++i) {
+            EXPECT_EQ(pods.result.pods[i].booking == vgpusim::no_booking, all.pods[i].booking == vgpusim::no_booking);
+            EXPECT_EQ(pods.result.pods[i].reason, all.pods[i].reason);
+            EXPECT_EQ(pods.result.times[i].begun, all.times[i].begun);
+            EXPECT_EQ(pods.result.times[i].end, all.times[i].end);
+        }
+        EXPECT_EQ(pods.result.decisions, all.decisions);
+        EXPECT_EQ(pods.result.moves.done, all.moves.done);
+        EXPECT_EQ(all.moves.done > 0, config.defragment == "on_loss");
+    }
 }
 
 TEST(loss_study, arrivals_and_nodes_may_be_others_than_the_model_says) {
