@@ -90,14 +90,6 @@ void add_premiums(const cluster& nodes, const cluster_packing& packing, const pa
     }
 }
 
-bool names_models(const weighted_pods& demand) {
-    return std::ranges::any_of(demand, [](const auto& pods) {
-        return std::ranges::any_of(pods.first->containers, [](const device_request& container) {
-            return without_models(container) != container;
-        });
-    });
-}
-
 /// What a pod wants of devices, whatever their models.
 std::vector<device_request> without_names(const pod_request& request) {
     std::vector<device_request> containers;
@@ -171,7 +163,10 @@ expected<price_table> solve_prices(const cluster& nodes, const weighted_pods& de
         return std::ranges::all_of(result.devices, [](const auto& device) { return device.idle > 0; });
     });
     if (!solved) return unexpected(std::move(solved.error()));
-    if (!names_models(wanted)) return result;
+    const bool names_any = std::ranges::any_of(wanted, [](const auto& pods) {
+        return std::ranges::any_of(pods.first->containers, &device_request::names_models);
+    });
+    if (!names_any) return result;
     solved = solve_until_scarce(nodes, wanted, false, solver, [&](const auto& packing, const auto& prices) {
         add_premiums(nodes, packing, prices, result);
         return true;

@@ -9,6 +9,17 @@ namespace vgpualloc::policies {
 namespace {
 
 constexpr std::int64_t millionths = 1'000'000;
+constexpr std::int64_t rest_cpu_fifths = 7;
+constexpr std::int64_t cpu_max = 1'000'000'000'000; ///< milli-CPU, beyond any host
+constexpr double ties_per_point = 0x1p20;           ///< steps of a tie for one of the potential
+
+/// The part of a node's worth that its CPU can make use of. `cpu` is milli-CPU times a million.
+std::int64_t usable(std::int64_t worth, std::int64_t need, std::int64_t cpu, std::int64_t cpu_per_gpu) {
+    const std::int64_t served = cpu / cpu_per_gpu;
+    if (served >= need) return worth;
+    return static_cast<std::int64_t>(static_cast<double>(worth) *
+                                     (static_cast<double>(served) / static_cast<double>(need)));
+}
 
 } // namespace
 
@@ -37,6 +48,7 @@ dual_price::rest_sums dual_price::worth_of(const device_view& device) {
         result.worth = worth * millionths / prices.idle;
     }
     result.premium = result.worth * prices.premium / 1000;
+    result.need = device.is_idle() ? result.worth : result.worth * rest_cpu_fifths / 5;
     return result;
 }
 
@@ -47,6 +59,7 @@ dual_price::rest_sums dual_price::sum_of(const device_config& config) {
         const rest_sums rest = worth_of(*device);
         sum.worth += rest.worth;
         sum.premium += rest.premium;
+        sum.need += rest.need;
         sum.squares += rest.squares;
     }
     return sum;
@@ -66,19 +79,31 @@ dual_price::rest_sums dual_price::sums_of(const device_config& config) {
 /// Twice the potential, in millionths of a GPU.
 std::int64_t dual_price::potential(const node_view& node) {
     const rest_sums sum = sums_of(*node.config);
-    const std::int64_t uncapped = 2 * sum.premium + sum.squares / 10;
+    const std::int64_t uncapped = 2 * sum.premium + sum.squares * 2 / 5;
     const std::int64_t cpu_per_gpu = book_->table.cpu_per_gpu;
     if (cpu_per_gpu <= 0 || node.config->devices.empty()) return 2 * sum.worth + uncapped;
     const std::int64_t own = node.cpu_capacity.count() / static_cast<std::int64_t>(node.config->devices.size());
-    const std::int64_t low = std::max<std::int64_t>(cpu_per_gpu * 95 / 100, 1);
+    const std::int64_t low = std::max<std::int64_t>(cpu_per_gpu * 90 / 100, 1);
     const std::int64_t high = std::min(cpu_per_gpu * 130 / 100, std::max(own, low));
-    constexpr std::int64_t cpu_max = 1'000'000'000'000; // beyond any host
     const std::int64_t cpu = std::clamp<std::int64_t>(node.cpu_left.count(), 0, cpu_max) * millionths;
-    return std::min(sum.worth, cpu / low) + std::min(sum.worth, cpu / high) + uncapped;
+    return usable(sum.worth, sum.need, cpu, low) + usable(sum.worth, sum.need, cpu, high) + uncapped;
 }
 
-double dual_price::node_score(const request_view&, const node_view& before, const node_view& after) {
-    return static_cast<double>(potential(after) - potential(before)) / (2.0 * static_cast<double>(millionths));
+/// Steps by which a node comes after others that are as good: thousandths of a GPU's CPU that are left, less 200 for
+/// each of its devices.
+std::int64_t dual_price::tie(const node_view& node) const noexcept {
+    if (book_->table.cpu_per_gpu <= 0 || book_->table.models_named) return 0;
+    constexpr std::int64_t left_max = 500'000; // below half of what a point of the potential counts
+    constexpr std::int64_t devices_max = 2'000;
+    const std::int64_t left = std::clamp<std::int64_t>(node.cpu_left.count(), 0, cpu_max) * 1000;
+    const auto devices = std::min(static_cast<std::int64_t>(node.config->devices.size()), devices_max);
+    return std::min(left / book_->table.cpu_per_gpu, left_max) - 200 * devices;
+}
+
+double dual_price::node_score(const request_view& request, const node_view& before, const node_view& after) {
+    const auto gain = static_cast<double>(potential(after) - potential(before));
+    const double behind = request.devices > 0 ? static_cast<double>(tie(after)) / ties_per_point : 0.0;
+    return (gain - behind) / (2.0 * static_cast<double>(millionths));
 }
 
 } // namespace vgpualloc::policies

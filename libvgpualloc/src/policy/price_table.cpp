@@ -31,7 +31,9 @@ bool price_table::device_prices::is_of(const device_spec& device) const {
 price_table prices_by_size(const workload& demand, const cluster& nodes) {
     double cpu = 0.0;
     double milli = 0.0;
+    bool models_named = false;
     for (const typical_request& pod : demand.typical) {
+        models_named = models_named || std::ranges::any_of(pod.containers, &device_request::names_models);
         const double weight = pod.weight > 0 ? static_cast<double>(pod.weight) : pod.frequency;
         std::int64_t of_pod = 0;
         for (const device_request& container : pod.containers) of_pod += container.count * milli_of(container, nodes);
@@ -42,7 +44,7 @@ price_table prices_by_size(const workload& demand, const cluster& nodes) {
     constexpr double cpu_max = 1e12; // per GPU; beyond any host
     const double cpu_per_gpu =
         milli > 0.0 ? std::min(cpu * static_cast<double>(whole_gpu.count()) / milli, cpu_max) : 0.0;
-    return {.devices = {}, .cpu_per_gpu = static_cast<std::int64_t>(cpu_per_gpu)};
+    return {.devices = {}, .cpu_per_gpu = static_cast<std::int64_t>(cpu_per_gpu), .models_named = models_named};
 }
 
 std::shared_ptr<const price_book> book_by_size(const workload& demand, const cluster& nodes) {

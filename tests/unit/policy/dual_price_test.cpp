@@ -1,6 +1,7 @@
 #include "vgpualloc/policy/dual_price.hpp"
 
 #include <array>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -60,10 +61,10 @@ TEST(dual_price, counts_what_rests_were_worth_where_cpu_is_plenty) {
     const one_device_node before{0, 90000};
     const one_device_node half{500, 80000};
     const one_device_node sliver{600, 80000};
-    // Worth falls from 1 to 0.4 or to 0 GPU; 0.05 of the squares from 0.05 to 0.0125 or to 0.008.
-    EXPECT_EQ(scorer.node_score({}, before.view(), half.view()), -0.6375);
-    EXPECT_EQ(scorer.node_score({}, before.view(), sliver.view()), -1.042);
-    EXPECT_EQ(scorer.device_score({}, before.view(), half.view(), {}), -0.6375);
+    // Worth falls from 1 to 0.4 or to 0 GPU; 0.2 of the squares from 0.2 to 0.05 or to 0.032.
+    EXPECT_EQ(scorer.node_score({}, before.view(), half.view()), -0.75);
+    EXPECT_EQ(scorer.node_score({}, before.view(), sliver.view()), -1.168);
+    EXPECT_EQ(scorer.device_score({}, before.view(), half.view(), {}), -0.75);
 }
 
 TEST(dual_price, counts_no_rest_that_the_cpu_cannot_use) {
@@ -71,11 +72,42 @@ TEST(dual_price, counts_no_rest_that_the_cpu_cannot_use) {
     const one_device_node before{500, 0};
     const one_device_node after{1000, 0};
     // Nothing is left to lose but the square of 500.
-    EXPECT_EQ(scorer.node_score({}, before.view(), after.view()), -0.0125);
-    // 980 milli-CPU serve 0.104199 GPU at 0.95 of the workload's CPU per GPU and 0.076146 at 1.3 of it.
+    EXPECT_EQ(scorer.node_score({}, before.view(), after.view()), -0.05);
+    // 980 milli-CPU serve 0.109988 GPU at 0.9 of the workload's CPU per GPU and 0.076146 at 1.3 of it.
     const one_device_node some_cpu{0, 980};
     const one_device_node no_cpu{0, 0};
-    EXPECT_EQ(scorer.node_score({}, some_cpu.view(), no_cpu.view()), -(104'199.0 + 76'146.0) / 2e6);
+    EXPECT_EQ(scorer.node_score({}, some_cpu.view(), no_cpu.view()), -(109'988.0 + 76'146.0) / 2e6);
+}
+
+TEST(dual_price, rests_need_more_cpu_than_their_worth) {
+    policies::dual_price scorer = halves();
+    // Half a device is worth 0.4 GPU and needs the CPU of 0.56: 4,989.6 milli-CPU at 0.9 of the workload's, 7,207.2 at
+    // 1.3 times it.
+    const one_device_node all_used{500, 8'000};
+    const one_device_node half_short{500, 4'990};
+    EXPECT_NEAR(scorer.node_score({}, all_used.view(), half_short.view()), 0.4 * (4'990 / 7'207.2 - 1.0) / 2.0, 2e-6);
+    const one_device_node half_of_both{500, 2'495};
+    EXPECT_NEAR(scorer.node_score({}, half_short.view(), half_of_both.view()),
+                0.4 * (0.5 - 1.0 - 2'495 / 7'207.2) / 2.0, 1e-4);
+}
+
+TEST(dual_price, of_nodes_that_are_as_good_takes_the_one_with_the_least_cpu_left) {
+    const auto better_of = [](const request_view& request, bool models_named) {
+        const auto book = std::make_shared<price_book>();
+        book->replace({.devices = {}, .cpu_per_gpu = 1000, .models_named = models_named});
+        policies::dual_price scorer{policy_parameters{.target = {}, .prices = book}};
+        const one_device_node before{0, 60'000};
+        const one_device_node after{400, 59'000};
+        const one_device_node other_before{0, 50'000};
+        const one_device_node other_after{400, 49'000};
+        const double more = scorer.node_score(request, before.view(), after.view());
+        const double less = scorer.node_score(request, other_before.view(), other_after.view());
+        EXPECT_NEAR(more, less, 1e-7) << "less than anything else counts";
+        return more == less ? "none" : more > less ? "more" : "less";
+    };
+    EXPECT_EQ(std::string{better_of({.devices = 1}, false)}, "less");
+    EXPECT_EQ(std::string{better_of({.devices = 1}, true)}, "none") << "some kinds would run out first";
+    EXPECT_EQ(std::string{better_of({.devices = 0}, false)}, "none");
 }
 
 TEST(dual_price, asks_no_more_cpu_per_gpu_than_the_node_itself_has) {
@@ -85,7 +117,7 @@ TEST(dual_price, asks_no_more_cpu_per_gpu_than_the_node_itself_has) {
     one_device_node after{0, 9'500};
     before.set_cpu_capacity(10'000);
     after.set_cpu_capacity(10'000);
-    // At 0.95 times: all of the GPU before and after. At its own 10,000: all of it, then 0.95.
+    // At 0.9 times: all of the GPU before and after. At its own 10,000: all of it, then 0.95.
     EXPECT_EQ(scorer.node_score({}, before.view(), after.view()), -0.05 / 2);
 }
 
@@ -101,11 +133,11 @@ TEST(dual_price, adds_the_premium_of_a_kind_that_is_asked_for_by_name) {
     policies::dual_price scorer{policy_parameters{.target = {}, .prices = book}};
     const one_device_node before{0, 90000};
     const one_device_node half{500, 80000};
-    // Half a GPU by size, half as much again, and 0.0375 of the squares.
-    EXPECT_EQ(scorer.node_score({}, before.view(), half.view()), -(0.5 * 1.5 + 0.0375));
+    // Half a GPU by size, half as much again, and 0.15 of the squares.
+    EXPECT_EQ(scorer.node_score({}, before.view(), half.view()), -(0.5 * 1.5 + 0.15));
     EXPECT_EQ(scorer.epoch(), 1U);
     book->replace({});
-    EXPECT_EQ(scorer.node_score({}, before.view(), half.view()), -(0.5 + 0.0375)) << "without any prices: by size";
+    EXPECT_EQ(scorer.node_score({}, before.view(), half.view()), -(0.5 + 0.15)) << "without any prices: by size";
     EXPECT_EQ(scorer.epoch(), 2U);
 }
 

@@ -19,7 +19,9 @@ TEST(price_table, takes_the_cpu_per_gpu_from_requests_for_devices) {
     target.typical.push_back({.cpu = two.cpu, .containers = two.containers, .frequency = 0.4});
     target.typical.push_back({.cpu = milli_cpu{9000}, .containers = {}, .frequency = 0.1});
     target.typical.push_back({.cpu = elsewhere.cpu, .containers = elsewhere.containers, .frequency = 0.1});
-    EXPECT_EQ(prices_by_size(target, nodes), (price_table{.devices = {}, .cpu_per_gpu = 6000}));
+    EXPECT_EQ(prices_by_size(target, nodes), (price_table{.devices = {}, .cpu_per_gpu = 6000, .models_named = true}));
+    target.typical.pop_back();
+    EXPECT_EQ(prices_by_size(target, nodes), (price_table{.devices = {}, .cpu_per_gpu = 6000, .models_named = false}));
     EXPECT_EQ(prices_by_size({}, nodes), price_table{});
 }
 

@@ -36,6 +36,10 @@ struct device_request {
     bool high_level = false;            ///< 310P: prefers the larger of the templates for its cores
     bool pair = false;                  ///< `count` is 2, the dies of one module: asked for as one device
 
+    /// Whether it says which families, models or types of devices it accepts.
+    [[nodiscard]] bool names_models() const noexcept {
+        return !family.empty() || !models.empty() || !types_allowed.empty() || !types_denied.empty();
+    }
     std::strong_ordering operator<=>(const device_request&) const = default;
     bool operator==(const device_request&) const = default;
 };

@@ -14,11 +14,13 @@
 namespace vgpualloc::policies {
 
 /// A node's potential is the worth of its devices' rests, each as a part of what an idle device of its kind is worth
-/// (price_table), but no more than its CPU can make use of: the mean of that at 0.95 times the workload's CPU per GPU
-/// and at 1.3 times it, or at what the node itself has per GPU where that is less. To this come the premiums of scarce
-/// kinds and 0.05 times the sum of squares of the rests. The score is what the potential gains, in GPUs. Everything is
-/// counted in whole millionths of a GPU: equal states compare equal on every machine. Source: STUDY-price, "LPW"; its
-/// margin of comparison is the rounding here, premiums and the node's own CPU per GPU are ours (docs/price-policy.md).
+/// (price_table), but no more than its CPU can make use of: the mean of that at 0.9 times the workload's CPU per GPU
+/// and at 1.3 times it, or at what the node itself has per GPU where that is less; the rest of a device in use needs
+/// 1.4 times that. To this come the premiums of scarce kinds and 0.2 times the sum of squares of the rests. The score
+/// is what the potential gains, in GPUs. Everything is counted in whole millionths of a GPU: equal states compare equal
+/// on every machine. Of nodes that are as good a pod with devices goes to the one with the least CPU left, unless the
+/// workload's pods name models. Source: STUDY-price, "LPW"; premiums, the node's own CPU per GPU, the CPU of rests and
+/// the order among equals are ours (docs/price-policy.md).
 class dual_price final : public named<"dual_price", policy> {
 public:
     explicit dual_price(const policy_parameters& parameters)
@@ -42,6 +44,7 @@ private:
     struct rest_sums {
         std::int64_t worth = -1;  ///< millionths of a GPU; -1 = not known yet
         std::int64_t premium = 0; ///< likewise
+        std::int64_t need = 0;    ///< how much of an idle GPU's CPU the worth needs, in millionths
         std::int64_t squares = 0; ///< of the rests in milli-GPU
     };
     /// Of a kind of device.
@@ -57,6 +60,7 @@ private:
     [[nodiscard]] rest_sums sum_of(const device_config& config);
     [[nodiscard]] rest_sums sums_of(const device_config& config);
     [[nodiscard]] std::int64_t potential(const node_view& node);
+    [[nodiscard]] std::int64_t tie(const node_view& node) const noexcept;
 
     std::shared_ptr<const price_book> book_;
     std::uint64_t version_ = 0;

@@ -35,6 +35,7 @@ struct price_table {
     };
     std::vector<device_prices> devices{};
     std::int64_t cpu_per_gpu = 0; ///< milli-CPU that a GPU's worth of the workload asks for; 0 = CPU never runs out
+    bool models_named = false;    ///< pods of the workload name families, models or types of devices
 
     bool operator==(const price_table&) const = default;
 };

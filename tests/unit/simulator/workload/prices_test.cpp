@@ -10,7 +10,7 @@ using namespace vgpualloc;
 using namespace vgpusim;
 
 price_table some_prices() {
-    price_table prices{.devices = {}, .cpu_per_gpu = 10882};
+    price_table prices{.devices = {}, .cpu_per_gpu = 10882, .models_named = true};
     device_request share{.count = 1, .memory = mib{810}, .cores = core_percent{20}};
     share.memory_percent = 50;
     device_request instance{.count = 1, .memory = {}, .cores = {}, .profile = "3g.20gb"};
