@@ -29,7 +29,7 @@ LISTS = ["default", "gpushare40", "multigpu20", "gpuspec10", "cpu050", "cpu100"]
 BASELINE, OURS = "compat:fgd", "dual_price"
 LEARNED = "dual_price, learned"
 FILLING = ["compat:fgd", "fgd", "best_fit", OURS]
-TUNING, FRESH = "42..46", "47..51"  # seeds that parameters were chosen by, and seeds looked at once
+TUNING, FRESH = "42..46", "47..51"  # seeds that parameters were chosen by, and others
 KNOWN_FEEDS, LEARNED_FEEDS = "feeds", "feeds-learned"
 
 TUNES = ["1.5", "2"]

@@ -292,14 +292,6 @@ private:
 
 } // namespace
 
-device_request without_models(device_request request) {
-    request.family.clear();
-    request.models.clear();
-    request.types_allowed.clear();
-    request.types_denied.clear();
-    return request;
-}
-
 expected<cluster_packing> pack_cluster(const cluster& cluster, std::span<const packing_demand> demand,
                                        const cluster_packing_options& options) {
     return builder{cluster, demand, options}.build();

@@ -4,12 +4,14 @@
 #include <cstddef>
 #include <utility>
 
+#include "vgpualloc/model/limits.hpp"
+
 namespace vgpualloc::policies {
 
 namespace {
 
 constexpr std::int64_t millionths = 1'000'000;
-constexpr std::int64_t rest_cpu_fifths = 7;
+constexpr std::int64_t rest_cpu_fifths = 7;         ///< a rest of a device in use needs 1.4 times the CPU of its worth
 constexpr std::int64_t cpu_max = 1'000'000'000'000; ///< milli-CPU, beyond any host
 constexpr double ties_per_point = 0x1p20;           ///< steps of a tie for one of the potential
 
@@ -17,8 +19,7 @@ constexpr double ties_per_point = 0x1p20;           ///< steps of a tie for one 
 std::int64_t usable(std::int64_t worth, std::int64_t need, std::int64_t cpu, std::int64_t cpu_per_gpu) {
     const std::int64_t served = cpu / cpu_per_gpu;
     if (served >= need) return worth;
-    return static_cast<std::int64_t>(static_cast<double>(worth) *
-                                     (static_cast<double>(served) / static_cast<double>(need)));
+    return worth * served / need; // of 1,024 devices less than 2 x 10^18
 }
 
 } // namespace
@@ -90,14 +91,16 @@ std::int64_t dual_price::potential(const node_view& node) {
 }
 
 /// Steps by which a node comes after others that are as good: thousandths of a GPU's CPU that are left, less 200 for
-/// each of its devices.
+/// each of its devices, because of nodes with as much CPU the one with more devices has less of it to spare. Any two
+/// differ by less than one point of the potential.
 std::int64_t dual_price::tie(const node_view& node) const noexcept {
     if (book_->table.cpu_per_gpu <= 0 || book_->table.models_named) return 0;
-    constexpr std::int64_t left_max = 500'000; // below half of what a point of the potential counts
-    constexpr std::int64_t devices_max = 2'000;
+    constexpr std::int64_t left_max = 500'000;
+    constexpr std::int64_t per_device = 200;
+    static_assert(left_max + per_device * devices_per_node_max < static_cast<std::int64_t>(ties_per_point));
     const std::int64_t left = std::clamp<std::int64_t>(node.cpu_left.count(), 0, cpu_max) * 1000;
-    const auto devices = std::min(static_cast<std::int64_t>(node.config->devices.size()), devices_max);
-    return std::min(left / book_->table.cpu_per_gpu, left_max) - 200 * devices;
+    const auto devices = static_cast<std::int64_t>(node.config->devices.size());
+    return std::min(left / book_->table.cpu_per_gpu, left_max) - per_device * devices;
 }
 
 double dual_price::node_score(const request_view& request, const node_view& before, const node_view& after) {

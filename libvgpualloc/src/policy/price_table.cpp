@@ -10,12 +10,24 @@ namespace vgpualloc {
 
 namespace {
 
+bool is_served(const device_spec& device, const device_request& request) {
+    return why_not(device, {}, service_state::in_service, request).code == rejection_code::none;
+}
+
+/// Whether the models that a request names keep it from a kind of device in the cluster that would serve it.
+bool is_kept_away(const device_request& request, const cluster& nodes) {
+    if (!request.names_models()) return false;
+    const device_request any = without_models(request);
+    return std::ranges::any_of(
+        nodes.kinds, [&](const device_spec& device) { return is_served(device, any) && !is_served(device, request); });
+}
+
 /// Milli-GPU of one device that a request takes; 0 if no kind of device takes it.
 std::int64_t milli_of(const device_request& request, const cluster& nodes) {
     std::vector<partition> parts;
     for (std::size_t i = 0; i < nodes.kinds.size(); ++i) {
         const device_spec& spec = nodes.kinds[i];
-        if (why_not(spec, {}, service_state::in_service, request).code != rejection_code::none) continue;
+        if (!is_served(spec, request)) continue;
         spec.mode->candidates(spec, {}, request, parts);
         return spec.mode->used(spec, spec.mode->with(spec, {}, parts.front())).count();
     }
@@ -31,20 +43,27 @@ bool price_table::device_prices::is_of(const device_spec& device) const {
 price_table prices_by_size(const workload& demand, const cluster& nodes) {
     double cpu = 0.0;
     double milli = 0.0;
-    bool models_named = false;
+    double milli_kept_away = 0.0;
     for (const typical_request& pod : demand.typical) {
-        models_named = models_named || std::ranges::any_of(pod.containers, &device_request::names_models);
         const double weight = pod.weight > 0 ? static_cast<double>(pod.weight) : pod.frequency;
         std::int64_t of_pod = 0;
-        for (const device_request& container : pod.containers) of_pod += container.count * milli_of(container, nodes);
+        std::int64_t kept_away = 0;
+        for (const device_request& container : pod.containers) {
+            const std::int64_t taken = container.count * milli_of(container, nodes);
+            of_pod += taken;
+            if (is_kept_away(container, nodes)) kept_away += taken;
+        }
         if (of_pod == 0) continue;
         milli += weight * static_cast<double>(of_pod);
+        milli_kept_away += weight * static_cast<double>(kept_away);
         cpu += weight * static_cast<double>(pod.cpu.count());
     }
     constexpr double cpu_max = 1e12; // per GPU; beyond any host
     const double cpu_per_gpu =
         milli > 0.0 ? std::min(cpu * static_cast<double>(whole_gpu.count()) / milli, cpu_max) : 0.0;
-    return {.devices = {}, .cpu_per_gpu = static_cast<std::int64_t>(cpu_per_gpu), .models_named = models_named};
+    return {.devices = {},
+            .cpu_per_gpu = static_cast<std::int64_t>(cpu_per_gpu),
+            .models_named = milli_kept_away > 0.01 * milli};
 }
 
 std::shared_ptr<const price_book> book_by_size(const workload& demand, const cluster& nodes) {

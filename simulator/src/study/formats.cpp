@@ -108,6 +108,20 @@ expected<std::optional<vgpualloc::price_table>> load_prices(const run_config& co
     return *std::move(prices);
 }
 
+namespace {
+
+/// Adds what is read alike for every format.
+expected<loaded_input> with_other_files(const run_config& config, expected<loaded_input> loaded) {
+    if (!loaded) return loaded;
+    auto prices = load_prices(config, loaded->files);
+    if (!prices) return unexpected(std::move(prices).error());
+    loaded->prices = *std::move(prices);
+    if (auto added = load_cluster_events(config, *loaded); !added) return unexpected(std::move(added).error());
+    return loaded;
+}
+
+} // namespace
+
 expected<loaded_input> load_input(const run_config& config) {
     const auto* const format = std::ranges::find(formats, config.format, &input_format::name);
     if (format == formats.end()) {
@@ -118,13 +132,13 @@ expected<loaded_input> load_input(const run_config& config) {
                                 .expected = "one of " + format_names()});
     }
     if (const auto checked = check_keys(config, *format); !checked) return unexpected(checked.error());
-    auto loaded = format->load(config);
-    if (!loaded) return loaded;
-    auto prices = load_prices(config, loaded->files);
-    if (!prices) return unexpected(std::move(prices).error());
-    loaded->prices = *std::move(prices);
-    if (auto added = load_cluster_events(config, *loaded); !added) return unexpected(std::move(added).error());
-    return loaded;
+    return with_other_files(config, format->load(config));
+}
+
+expected<loaded_input> load_input(const run_config& config, const model_changes& changes) {
+    const auto* const format = std::ranges::find(formats, model_format, &input_format::name);
+    if (const auto checked = check_keys(config, *format); !checked) return unexpected(checked.error());
+    return with_other_files(config, load_model(config, changes));
 }
 
 } // namespace vgpusim

@@ -30,8 +30,10 @@ error bad_loss_study(error_code code, std::string field, std::string value, std:
             .expected = std::move(expectation)};
 }
 
+/// What a study says itself of every run.
+constexpr std::array<std::string_view, 5> set_by_study{"pods", "policy", "offered_load", "seed", "trace"};
+
 expected<void> check_loss_keys(const run_config& run) {
-    constexpr std::array<std::string_view, 5> set_by_study{"pods", "policy", "offered_load", "seed", "trace"};
     const auto defaults = effective(run_config{});
     const auto settings = effective(run);
     for (std::size_t i = 0; i < settings.size(); ++i) {
@@ -54,6 +56,24 @@ expected<std::size_t> position_of(const std::vector<studied_policy>& policies, c
     return unexpected(bad_loss_study(error_code::unknown_name, field, name, "one of the study's policies: " + names));
 }
 
+/// Keys that one policy sets for itself.
+expected<void> check_own_keys(const run_config& run, const studied_policy& policy) {
+    for (const auto& [key, value] : policy.settings) {
+        const bool is_of_study =
+            std::ranges::find(set_by_study, key) != set_by_study.end() || key == "out" || key == "format";
+        if (is_of_study) {
+            return unexpected(bad_loss_study(error_code::unsupported, "study.policies.set." + key, value,
+                                             "nothing: it is the same for all policies of a study"));
+        }
+        if (key.starts_with("price") && policy.policy != pool_reference) {
+            if (auto checked = check_prices(with_settings(run, policy.settings), {policy.policy}); !checked) {
+                return checked;
+            }
+        }
+    }
+    return {};
+}
+
 expected<void> check_loss_policies(const std::vector<studied_policy>& policies) {
     std::vector<std::string> names;
     std::vector<std::string> spellings;
@@ -70,6 +90,12 @@ expected<void> check_loss_policies(const std::vector<studied_policy>& policies) 
 expected<loss_study> check_loss_study(const run_config& run, const study_lists& lists) {
     if (auto checked = check_loss_keys(run); !checked) return unexpected(std::move(checked).error());
     if (auto checked = check_loss_policies(lists.policies); !checked) return unexpected(std::move(checked).error());
+    std::vector<std::string> spellings;
+    for (const studied_policy& entry : lists.policies) {
+        if (auto checked = check_own_keys(run, entry); !checked) return unexpected(std::move(checked).error());
+        spellings.push_back(entry.policy);
+    }
+    if (auto checked = check_prices(run, spellings); !checked) return unexpected(std::move(checked).error());
     if (auto checked = check_different(lists.pods, "--pods"); !checked) return unexpected(std::move(checked).error());
     loss_study study{.run = run,
                      .policies = lists.policies,
@@ -200,17 +226,9 @@ expected<loss_results> run_loss_study(const loss_study& study, std::size_t jobs,
             const run_config config = config_of(study, where, study.policies[policy]);
             shared_input& shared = *inputs[piece - policy + made_like[policy]];
             const auto& workload = shared.get([&] {
-                auto loaded = load_model(config, {.arrivals = study.arrivals,
-                                                  .nodes = study.node_total,
-                                                  .mig_dialect = study.policies[policy].mig_dialect});
-                if (!loaded) return loaded;
-                auto prices = load_prices(config, loaded->files);
-                if (prices) {
-                    loaded->prices = *std::move(prices);
-                } else {
-                    loaded = unexpected(std::move(prices).error());
-                }
-                return loaded;
+                return load_input(config, {.arrivals = study.arrivals,
+                                           .nodes = study.node_total,
+                                           .mig_dialect = study.policies[policy].mig_dialect});
             });
             if (!workload) return unexpected(workload.error());
             if (seed == 0) files[cell * policies + policy] = workload->files;

@@ -265,8 +265,9 @@ expected<run_record> replay(const run_config& config, const loaded_input& loaded
     }
     run_record record;
     record.config = config;
-    // Where nothing happens to nodes and devices, those of the ledger stay as they are.
-    const bool changes = !loaded.input.cluster_events.empty() || loaded.input.autoscaler;
+    // Where nothing happens to nodes and devices, those of the ledger stay as they are. Moves close devices to others.
+    const bool changes =
+        !loaded.input.cluster_events.empty() || loaded.input.autoscaler || config.defragment != "never";
     const std::optional<vgpualloc::cluster> start = changes ? std::optional{nodes} : std::nullopt;
     record.ledger = std::make_unique<vgpualloc::ledger>(std::move(nodes));
     record.ledger->expect_pods(loaded.input.pods.size());

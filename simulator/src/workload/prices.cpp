@@ -88,7 +88,7 @@ expected<price_table> read_prices(std::string_view text, const std::string& name
     from.only({"cpu_milli_per_gpu", "models_named", "devices"});
     price_table prices;
     prices.cpu_per_gpu = from.at("cpu_milli_per_gpu").integer({0, amount_max});
-    prices.models_named = from.has("models_named") && from.at("models_named").flag();
+    prices.models_named = !from.has("models_named") || from.at("models_named").flag();
     for (const cursor& device : from.at("devices").items(0, devices_max)) prices.devices.push_back(read_device(device));
     if (failure) return unexpected(*std::move(failure));
     return prices;

@@ -1,7 +1,8 @@
 #include "vgpualloc/policy/dual_price.hpp"
 
-#include <array>
+#include <cstddef>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -16,29 +17,33 @@ const device_spec& gpu_of_a() {
     return device;
 }
 
-/// A node of one device with some of it used, whose configuration is not interned.
-class one_device_node {
+/// A node of one device with some of it used, and of idle ones, whose configuration is not interned.
+class test_node {
 public:
-    one_device_node(std::int64_t used, std::int64_t cpu_left, service_state service = service_state::in_service)
+    test_node(std::int64_t used, std::int64_t cpu_left, service_state service = service_state::in_service,
+              std::size_t idle = 0)
         : device_{.spec = &gpu_of_a(),
                   .state = {.memory = mib{used}, .cores = {}, .slots = used > 0 ? 1 : 0},
                   .used = milli_gpu{used},
                   .service = service} {
+        devices_.push_back(&device_);
+        devices_.insert(devices_.end(), idle, &idle_);
         config_.devices = devices_;
-        add_to_totals(config_, device_);
+        for (const device_view* device : devices_) add_to_totals(config_, *device);
         view_.cpu_capacity = milli_cpu{96000};
         view_.cpu_left = milli_cpu{cpu_left};
         view_.config = &config_;
     }
-    one_device_node(const one_device_node&) = delete;
-    one_device_node& operator=(const one_device_node&) = delete;
+    test_node(const test_node&) = delete;
+    test_node& operator=(const test_node&) = delete;
 
     void set_cpu_capacity(std::int64_t milli) noexcept { view_.cpu_capacity = milli_cpu{milli}; }
     [[nodiscard]] const node_view& view() const noexcept { return view_; }
 
 private:
     device_view device_;
-    std::array<const device_view*, 1> devices_{&device_};
+    device_view idle_{.spec = &gpu_of_a(), .service = service_state::in_service};
+    std::vector<const device_view*> devices_;
     device_config config_;
     node_view view_;
 };
@@ -58,9 +63,9 @@ policies::dual_price halves() {
 
 TEST(dual_price, counts_what_rests_were_worth_where_cpu_is_plenty) {
     policies::dual_price scorer = halves();
-    const one_device_node before{0, 90000};
-    const one_device_node half{500, 80000};
-    const one_device_node sliver{600, 80000};
+    const test_node before{0, 90000};
+    const test_node half{500, 80000};
+    const test_node sliver{600, 80000};
     // Worth falls from 1 to 0.4 or to 0 GPU; 0.2 of the squares from 0.2 to 0.05 or to 0.032.
     EXPECT_EQ(scorer.node_score({}, before.view(), half.view()), -0.75);
     EXPECT_EQ(scorer.node_score({}, before.view(), sliver.view()), -1.168);
@@ -69,13 +74,13 @@ TEST(dual_price, counts_what_rests_were_worth_where_cpu_is_plenty) {
 
 TEST(dual_price, counts_no_rest_that_the_cpu_cannot_use) {
     policies::dual_price scorer = halves();
-    const one_device_node before{500, 0};
-    const one_device_node after{1000, 0};
+    const test_node before{500, 0};
+    const test_node after{1000, 0};
     // Nothing is left to lose but the square of 500.
     EXPECT_EQ(scorer.node_score({}, before.view(), after.view()), -0.05);
     // 980 milli-CPU serve 0.109988 GPU at 0.9 of the workload's CPU per GPU and 0.076146 at 1.3 of it.
-    const one_device_node some_cpu{0, 980};
-    const one_device_node no_cpu{0, 0};
+    const test_node some_cpu{0, 980};
+    const test_node no_cpu{0, 0};
     EXPECT_EQ(scorer.node_score({}, some_cpu.view(), no_cpu.view()), -(109'988.0 + 76'146.0) / 2e6);
 }
 
@@ -83,10 +88,10 @@ TEST(dual_price, rests_need_more_cpu_than_their_worth) {
     policies::dual_price scorer = halves();
     // Half a device is worth 0.4 GPU and needs the CPU of 0.56: 4,989.6 milli-CPU at 0.9 of the workload's, 7,207.2 at
     // 1.3 times it.
-    const one_device_node all_used{500, 8'000};
-    const one_device_node half_short{500, 4'990};
-    EXPECT_NEAR(scorer.node_score({}, all_used.view(), half_short.view()), 0.4 * (4'990 / 7'207.2 - 1.0) / 2.0, 2e-6);
-    const one_device_node half_of_both{500, 2'495};
+    const test_node usable{500, 8'000};
+    const test_node half_short{500, 4'990};
+    EXPECT_NEAR(scorer.node_score({}, usable.view(), half_short.view()), 0.4 * (4'990 / 7'207.2 - 1.0) / 2.0, 2e-6);
+    const test_node half_of_both{500, 2'495};
     EXPECT_NEAR(scorer.node_score({}, half_short.view(), half_of_both.view()),
                 0.4 * (0.5 - 1.0 - 2'495 / 7'207.2) / 2.0, 1e-4);
 }
@@ -96,10 +101,10 @@ TEST(dual_price, of_nodes_that_are_as_good_takes_the_one_with_the_least_cpu_left
         const auto book = std::make_shared<price_book>();
         book->replace({.devices = {}, .cpu_per_gpu = 1000, .models_named = models_named});
         policies::dual_price scorer{policy_parameters{.target = {}, .prices = book}};
-        const one_device_node before{0, 60'000};
-        const one_device_node after{400, 59'000};
-        const one_device_node other_before{0, 50'000};
-        const one_device_node other_after{400, 49'000};
+        const test_node before{0, 60'000};
+        const test_node after{400, 59'000};
+        const test_node other_before{0, 50'000};
+        const test_node other_after{400, 49'000};
         const double more = scorer.node_score(request, before.view(), after.view());
         const double less = scorer.node_score(request, other_before.view(), other_after.view());
         EXPECT_NEAR(more, less, 1e-7) << "less than anything else counts";
@@ -110,11 +115,27 @@ TEST(dual_price, of_nodes_that_are_as_good_takes_the_one_with_the_least_cpu_left
     EXPECT_EQ(std::string{better_of({.devices = 0}, false)}, "none");
 }
 
+TEST(dual_price, of_nodes_with_as_much_cpu_left_takes_the_one_with_more_devices) {
+    const auto book = std::make_shared<price_book>();
+    book->replace({.devices = {}, .cpu_per_gpu = 1000});
+    policies::dual_price scorer{policy_parameters{.target = {}, .prices = book}};
+    const request_view request{.devices = 1};
+    const auto with_idle = [&](std::size_t idle, std::int64_t cpu_more) {
+        const test_node before{0, 60'000 + cpu_more, service_state::in_service, idle};
+        const test_node after{400, 59'000 + cpu_more, service_state::in_service, idle};
+        return scorer.node_score(request, before.view(), after.view());
+    };
+    EXPECT_GT(with_idle(1, 0), with_idle(0, 0));
+    EXPECT_GT(with_idle(1, 199), with_idle(0, 0)) << "a device is as much as 0.2 GPUs' CPU";
+    EXPECT_EQ(with_idle(1, 200), with_idle(0, 0));
+    EXPECT_LT(with_idle(1, 201), with_idle(0, 0));
+}
+
 TEST(dual_price, asks_no_more_cpu_per_gpu_than_the_node_itself_has) {
     policies::dual_price scorer = halves();
     // A node with 10,000 milli-CPU for its GPU: idle it can serve all of it, at 1.3 times the 9,900 it could not.
-    one_device_node before{0, 10'000};
-    one_device_node after{0, 9'500};
+    test_node before{0, 10'000};
+    test_node after{0, 9'500};
     before.set_cpu_capacity(10'000);
     after.set_cpu_capacity(10'000);
     // At 0.9 times: all of the GPU before and after. At its own 10,000: all of it, then 0.95.
@@ -131,8 +152,8 @@ TEST(dual_price, adds_the_premium_of_a_kind_that_is_asked_for_by_name) {
                                 .premium = 500}},
                    .cpu_per_gpu = 0});
     policies::dual_price scorer{policy_parameters{.target = {}, .prices = book}};
-    const one_device_node before{0, 90000};
-    const one_device_node half{500, 80000};
+    const test_node before{0, 90000};
+    const test_node half{500, 80000};
     // Half a GPU by size, half as much again, and 0.15 of the squares.
     EXPECT_EQ(scorer.node_score({}, before.view(), half.view()), -(0.5 * 1.5 + 0.15));
     EXPECT_EQ(scorer.epoch(), 1U);
@@ -143,8 +164,8 @@ TEST(dual_price, adds_the_premium_of_a_kind_that_is_asked_for_by_name) {
 
 TEST(dual_price, counts_no_device_that_is_out_of_service) {
     policies::dual_price scorer = halves();
-    const one_device_node failed{0, 90000, service_state::failed};
-    const one_device_node draining{300, 90000, service_state::draining};
+    const test_node failed{0, 90000, service_state::failed};
+    const test_node draining{300, 90000, service_state::draining};
     EXPECT_EQ(scorer.node_score({}, failed.view(), draining.view()), 0.0);
 }
 

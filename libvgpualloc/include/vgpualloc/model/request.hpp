@@ -44,6 +44,15 @@ struct device_request {
     bool operator==(const device_request&) const = default;
 };
 
+/// The request as any family, model and type of device could serve it.
+[[nodiscard]] inline device_request without_models(device_request request) {
+    request.family.clear();
+    request.models.clear();
+    request.types_allowed.clear();
+    request.types_denied.clear();
+    return request;
+}
+
 /// A pod as the allocator sees it: host resources of the whole pod, devices per container.
 struct pod_request {
     milli_cpu cpu;

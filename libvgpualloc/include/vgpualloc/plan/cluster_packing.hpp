@@ -51,9 +51,6 @@ struct cluster_packing {
     bool pods_are_whole = true;
 };
 
-/// The request as any family, model and type of device could serve it.
-[[nodiscard]] device_request without_models(device_request request);
-
 /// Sums up a cluster and what is to be placed on it, empty: devices that are out of service, and what runs, are left
 /// out. Nodes are alike if their host resources and the kinds of their devices are. A pod may go to a group whose nodes
 /// have the host resources, and for each container the devices, that it wants. Everything that only narrows this down

@@ -35,7 +35,9 @@ struct price_table {
     };
     std::vector<device_prices> devices{};
     std::int64_t cpu_per_gpu = 0; ///< milli-CPU that a GPU's worth of the workload asks for; 0 = CPU never runs out
-    bool models_named = false;    ///< pods of the workload name families, models or types of devices
+    /// Whether more than a hundredth of what is asked for names models and so keeps away from kinds of device in the
+    /// cluster that would serve it.
+    bool models_named = false;
 
     bool operator==(const price_table&) const = default;
 };

@@ -151,17 +151,22 @@ TEST(queue, what_a_failure_stops_waits_at_its_old_place_and_is_lost_only_on_requ
 }
 
 TEST(queue, what_starts_again_elsewhere_has_migrated) {
-    // Two nodes of one device: the failure of the first one sends its job to the second one, once that is free.
-    auto jobs =
-        workload_of({{.arrival = 0, .duration = 10, .gpus = 1}, {.arrival = 0, .duration = 10, .gpus = 1}}, 2, 1);
+    // Two nodes of one device: the failure of the first one sends its job to the second one, once that is free. Until
+    // then jobs without devices come and go there, so many that a run which keeps the pods alone uses the place of the
+    // first booking again.
+    std::vector<vgpusim_test::test_job> lines(2, {.arrival = 0, .duration = 10, .gpus = 1});
+    for (const std::int64_t second : {5, 7}) {
+        lines.insert(lines.end(), 1000, {.arrival = second, .duration = 1, .gpus = 0, .estimate = 1, .cpu_milli = 1});
+    }
+    auto jobs = workload_of(lines, 2, 1);
     jobs.cluster_events = {{.time = seconds(4), .what = cluster_change::stops, .node = node_index{0}, .device = {}},
                            {.time = seconds(90), .what = cluster_change::resumes, .node = node_index{0}, .device = {}}};
     auto at_once = jobs;
     at_once.cluster_events[1].time = seconds(5);
     for (const auto kept : {vgpusim::kept_of_run::everything, vgpusim::kept_of_run::pods}) {
-        const ruled away{jobs, "fifo", {.kept = kept}};
+        const ruled away{jobs, "easy", {.kept = kept}};
         EXPECT_EQ(away.result().disturbed.migrations, 1);
-        const ruled back{at_once, "fifo", {.kept = kept}};
+        const ruled back{at_once, "easy", {.kept = kept}};
         EXPECT_EQ(back.result().disturbed.pods_stopped, 1);
         EXPECT_EQ(back.result().disturbed.migrations, 0) << "on the node that it was on";
     }

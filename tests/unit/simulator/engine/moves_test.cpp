@@ -333,4 +333,19 @@ TEST(moves, whatever_happens_no_pod_is_lost_and_none_is_counted_twice) {
     EXPECT_GT(dropped, 3);
 }
 
+/// The device that a move closes is open again when the run's ledger is made once more from its log.
+TEST(moves, a_run_may_end_while_one_is_under_way) {
+    vgpusim::run_config config;
+    config.departures = true;
+    config.policy = "worst_fit";
+    config.defragment = "periodic";
+    config.defragment_every_s = 10;
+    config.defragment_share = 1.0;
+    config.move_downtime_s = 5;
+    const auto record = vgpusim_test::run_of(2, {at(share("p0", 300), 0, 12), at(share("p1", 300), 0, 12)}, config);
+    EXPECT_GT(record.result.moves.planned, 0);
+    EXPECT_EQ(record.result.finished, 2);
+    EXPECT_EQ(record.result.peak.state.allocated_milli, 900) << "both, and the copy of one of them";
+}
+
 } // namespace

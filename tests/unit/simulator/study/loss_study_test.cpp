@@ -1,6 +1,7 @@
 #include "vgpusim/study/loss_study.hpp"
 
 #include <cstddef>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -98,7 +99,7 @@ TEST(loss_study, what_is_not_kept_changes_nothing) {
         const auto loaded = vgpusim::load_model(config).value();
         const auto all = vgpusim::replay(config, loaded, loaded.input.nodes, {}).value().result;
         const auto pods = vgpusim::replay(config, loaded, loaded.input.nodes, {}, vgpusim::kept_of_run::pods).value();
-        EXPECT_LT(pods.ledger->log().bookings.size(), 2000U) << "places of bookings are used again";
+        EXPECT_LT(pods.ledger->bookings().size(), 1000U) << "places of bookings are used again";
         ASSERT_EQ(pods.result.times.size(), all.times.size());
         for (std::size_t i = 0; i < all.pods.size(); ++i) {
             EXPECT_EQ(pods.result.pods[i].booking == vgpusim::no_booking, all.pods[i].booking == vgpusim::no_booking);
@@ -110,6 +111,25 @@ TEST(loss_study, what_is_not_kept_changes_nothing) {
         EXPECT_EQ(pods.result.moves.done, all.moves.done);
         EXPECT_EQ(all.moves.done > 0, config.defragment == "on_loss");
     }
+}
+
+TEST(loss_study, what_happens_to_nodes_happens_in_its_runs) {
+    const model_file model{mig_model(2, {"7g.40gb"}, 200)};
+    const vga_test::temporary_folder folder;
+    const std::string events = folder / "events.csv";
+    std::ofstream{events} << "time,what,node\n0,fails,gen-node-0000\n";
+    const auto accepted = [&](const std::string& file) {
+        vgpusim::run_config run;
+        run.events = file;
+        return finished(check_loss_study(run, loss_lists(model, {{.name = "best_fit", .policy = "best_fit"}})).value())
+            .runs[0]
+            .figures.pods.accepted;
+    };
+    EXPECT_LT(accepted(events), accepted("") * 9 / 10) << "one of two GPUs has failed";
+    vgpusim::run_config missing;
+    missing.events = folder / "none.csv";
+    const auto study = check_loss_study(missing, loss_lists(model, {{.name = "fgd", .policy = "fgd"}})).value();
+    EXPECT_FALSE(run_loss_study(study, 1, {}));
 }
 
 TEST(loss_study, arrivals_and_nodes_may_be_others_than_the_model_says) {
@@ -138,6 +158,15 @@ TEST(loss_study, refuses_what_does_not_go_together) {
     EXPECT_EQ(refused([](auto& lists, auto&) { lists.pods.clear(); }), "--pods");
     EXPECT_EQ(refused([](auto& lists, auto&) { lists.against = "mcc"; }), "study.against");
     EXPECT_EQ(refused([](auto& lists, auto&) { lists.baselines = {"mcc"}; }), "study.baselines");
+    const auto own = [&](const std::string& key, const std::string& value) {
+        return refused([&](auto& lists, auto&) { lists.policies.front().settings = {{key, value}}; });
+    };
+    EXPECT_EQ(own("seed", "4"), "study.policies.set.seed");
+    EXPECT_EQ(own("offered_load", "3"), "study.policies.set.offered_load");
+    EXPECT_EQ(own("policy", "fgd"), "study.policies.set.policy");
+    EXPECT_EQ(own("price_demand", "learned"), "price_demand");
+    EXPECT_EQ(own("discipline", "fifo"), "none");
+    EXPECT_EQ(refused([](auto&, auto& run) { run.price_every = 7; }), "price_every");
     EXPECT_EQ(refused([](auto&, auto& run) { run.seed = 5; }), "seed");
     EXPECT_EQ(refused([](auto&, auto& run) { run.offered_load = 0.5; }), "offered_load");
     EXPECT_EQ(refused([](auto&, auto& run) { run.out.clear(); }), "out");

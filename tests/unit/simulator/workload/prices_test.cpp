@@ -39,6 +39,12 @@ TEST(prices, are_read_as_they_were_written) {
     EXPECT_EQ(write_prices(*again), text);
 }
 
+TEST(prices, of_before_the_key_models_named_keep_the_order_of_nodes) {
+    EXPECT_TRUE(read_prices(R"({"cpu_milli_per_gpu": 1, "devices": []})", "p.json")->models_named);
+    EXPECT_FALSE(
+        read_prices(R"({"cpu_milli_per_gpu": 1, "models_named": false, "devices": []})", "p.json")->models_named);
+}
+
 TEST(prices, what_is_wrong_is_named_with_its_line) {
     const auto refusal_of = [](const std::string& text) {
         const auto prices = read_prices(text, "p.json");
