@@ -46,7 +46,7 @@ simulation::simulation(const simulation_input& input, vgpualloc::ledger& book, v
     result_.profiles = gauges_.profiles();
     result_.stranded_sums.resize(result_.profiles.size());
     result_.stranded_max = gauges_.stranded;
-    if (options_.sample_interval == ticks{0}) result_.samples.reserve(input.pods.size());
+    if (counts_amounts() && options_.sample_interval == ticks{0}) result_.samples.reserve(input.pods.size());
 }
 
 simulation::~simulation() = default;
@@ -406,7 +406,7 @@ simulation_result simulation::run(const progress& tell) {
     push_all(input_->cluster_events, event_class::cluster);
     push_all(input_->crashes, event_class::crash);
     result_.peak = {.state = state_at(first_arrival), .events = ledger_->next_event()};
-    const bool sampled = options_.sample_interval > ticks{0};
+    const bool sampled = counts_amounts() && options_.sample_interval > ticks{0};
     if (sampled && !input_->pods.empty()) {
         queue_.push(first_arrival, event_class::sample, 0);
         ++repeating_;

@@ -65,37 +65,36 @@ expected<void> check_own_keys(const run_config& run, const studied_policy& polic
             return unexpected(bad_loss_study(error_code::unsupported, "study.policies.set." + key, value,
                                              "nothing: it is the same for all policies of a study"));
         }
-        if (key.starts_with("price") && policy.policy != pool_reference) {
-            if (auto checked = check_prices(with_settings(run, policy.settings), {policy.policy}); !checked) {
-                return checked;
-            }
-        }
     }
-    return {};
+    const bool sets_prices =
+        std::ranges::any_of(policy.settings, [](const auto& setting) { return setting.first.starts_with("price"); });
+    if (!sets_prices || policy.policy == pool_reference) return {};
+    return check_prices(with_settings(run, policy.settings), {policy.policy});
 }
 
-expected<void> check_loss_policies(const std::vector<studied_policy>& policies) {
+expected<void> check_loss_policies(const run_config& run, const std::vector<studied_policy>& policies) {
     std::vector<std::string> names;
     std::vector<std::string> spellings;
+    std::vector<std::string> of_allocator; // those that are policies
     for (const studied_policy& entry : policies) {
         names.push_back(entry.name);
-        if (entry.policy != pool_reference) spellings.push_back(entry.policy);
+        spellings.push_back(entry.policy);
+        if (entry.policy != pool_reference) of_allocator.push_back(entry.policy);
     }
     if (auto checked = check_different(names, "--policy"); !checked) return checked;
-    return check_policy_names(spellings);
+    if (auto checked = check_policy_names(of_allocator); !checked) return checked;
+    for (const studied_policy& entry : policies) {
+        if (auto checked = check_own_keys(run, entry); !checked) return checked;
+    }
+    return check_prices(run, spellings);
 }
 
 } // namespace
 
 expected<loss_study> check_loss_study(const run_config& run, const study_lists& lists) {
     if (auto checked = check_loss_keys(run); !checked) return unexpected(std::move(checked).error());
-    if (auto checked = check_loss_policies(lists.policies); !checked) return unexpected(std::move(checked).error());
-    std::vector<std::string> spellings;
-    for (const studied_policy& entry : lists.policies) {
-        if (auto checked = check_own_keys(run, entry); !checked) return unexpected(std::move(checked).error());
-        spellings.push_back(entry.policy);
-    }
-    if (auto checked = check_prices(run, spellings); !checked) return unexpected(std::move(checked).error());
+    if (auto checked = check_loss_policies(run, lists.policies); !checked)
+        return unexpected(std::move(checked).error());
     if (auto checked = check_different(lists.pods, "--pods"); !checked) return unexpected(std::move(checked).error());
     loss_study study{.run = run,
                      .policies = lists.policies,

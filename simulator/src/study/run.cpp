@@ -110,9 +110,6 @@ void count_end_state(run_record& record, const simulation_input& input, const vg
     count_fault_domains(record);
 }
 
-/// Longer than any run takes, so that one sample is taken at its beginning and none after it.
-constexpr ticks no_samples{std::int64_t{1} << 61};
-
 /// What the cluster's devices have and draw.
 void count_devices(run_record& record, const simulation_input& input,
                    const std::vector<std::optional<power_draw>>& power) {
@@ -268,7 +265,8 @@ expected<run_record> replay(const run_config& config, const loaded_input& loaded
     // Where nothing happens to nodes and devices, those of the ledger stay as they are. Moves close devices to others.
     const bool changes =
         !loaded.input.cluster_events.empty() || loaded.input.autoscaler || config.defragment != "never";
-    const std::optional<vgpualloc::cluster> start = changes ? std::optional{nodes} : std::nullopt;
+    const bool is_counted = kept == kept_of_run::everything;
+    const std::optional<vgpualloc::cluster> start = changes && is_counted ? std::optional{nodes} : std::nullopt;
     record.ledger = std::make_unique<vgpualloc::ledger>(std::move(nodes));
     record.ledger->expect_pods(loaded.input.pods.size());
     vgpualloc::allocator alloc{
@@ -297,8 +295,7 @@ expected<run_record> replay(const run_config& config, const loaded_input& loaded
         *rules,
         fragmentation,
         {.kept = kept,
-         .sample_interval =
-             kept == kept_of_run::pods ? no_samples : config.sample_interval_s * vgpualloc::ticks_per_second,
+         .sample_interval = config.sample_interval_s * vgpualloc::ticks_per_second,
          .on_failure = config.after_failure == "lose" ? after_failure::lose : after_failure::requeue,
          .layout_change = config.layout_change_s * vgpualloc::ticks_per_second,
          .power = power,
@@ -315,7 +312,7 @@ expected<run_record> replay(const run_config& config, const loaded_input& loaded
     if (!learned) return unexpected(std::move(learned.error()));
     record.prices = *std::move(learned);
     record.has_queue = rules->keeps_waiting();
-    if (kept == kept_of_run::pods) return record;
+    if (!is_counted) return record;
     count_end_state(record, loaded.input, start ? *start : record.ledger->nodes(), alloc, sim.state());
     record.offered_load = offered_load_of(loaded.input, vgpualloc::milli_gpu{record.total_milli});
 #if VGA_VERIFY_ENABLED

@@ -126,7 +126,7 @@ TEST(price_program, prices_memory_and_compute_of_slices) {
     EXPECT_EQ(worths.of({.memory = mib{100}, .cores = {}, .slots = 10}), 0) << "no slot";
 }
 
-TEST(price_program, a_kind_that_is_asked_for_less_than_others_has_prices_too) {
+cluster eight_gpus_and_four_npus() {
     cluster nodes = gpus_of({{"A", 8}});
     node npus{.name = "npus", .cpu = milli_cpu{96000}, .memory = bytes{1}, .pods_max = 100};
     const auto kind = nodes.kind_of({.model = "910B4",
@@ -136,6 +136,11 @@ TEST(price_program, a_kind_that_is_asked_for_less_than_others_has_prices_too) {
                                      .mode = *find_mode("exclusive")});
     for (const char* uuid : {"n0", "n1", "n2", "n3"}) npus.devices.push_back({.uuid = uuid, .kind = kind});
     nodes.nodes.push_back(npus);
+    return nodes;
+}
+
+TEST(price_program, a_kind_that_is_asked_for_less_than_others_has_prices_too) {
+    const cluster nodes = eight_gpus_and_four_npus();
     const pod_request share = share_of(470, "A");
     pod_request whole{.cpu = milli_cpu{1000}, .memory = bytes{0}, .containers = {}};
     whole.containers.push_back({.count = 1, .memory = {}, .cores = {}, .mode = "exclusive"});
@@ -148,15 +153,7 @@ TEST(price_program, a_kind_that_is_asked_for_less_than_others_has_prices_too) {
 TEST(price_program, what_makes_another_kind_scarce_says_nothing_of_one_that_is_scarce_already) {
     // Ten of 600 milli for eight GPUs, and six of 400 beside them: a GPU more would take one of 600, and a rest of 400
     // is worth nothing. With as much demand as makes the NPUs scarce too, no GPU would be left without 400.
-    cluster nodes = gpus_of({{"A", 8}});
-    node npus{.name = "npus", .cpu = milli_cpu{96000}, .memory = bytes{1}, .pods_max = 100};
-    const auto kind = nodes.kind_of({.model = "910B4",
-                                     .memory = mib{32768},
-                                     .cores = core_percent{20},
-                                     .slots = 7,
-                                     .mode = *find_mode("exclusive")});
-    for (const char* uuid : {"n0", "n1", "n2", "n3"}) npus.devices.push_back({.uuid = uuid, .kind = kind});
-    nodes.nodes.push_back(npus);
+    const cluster nodes = eight_gpus_and_four_npus();
     pod_request large = share_of(600);
     pod_request small = share_of(400);
     pod_request whole = share_of(1000);
