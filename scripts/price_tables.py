@@ -4,13 +4,16 @@
     python3 scripts/price_tables.py [--vgpusim PROGRAM] [--results FOLDER] [--jobs N] [--run [PART …]]
 
 Without --run the results of an earlier run in FOLDER are taken. A table is made when all results that it needs are there;
-otherwise it is left as it is. PART is one or more of filling, bounds, departures, steady, modes, time; without any, all are run.
-openb's lists are looked for by vgpusim, in $VGPUALLOC_TRACES or in the folder of `vgpusim fetch`.
+otherwise it is left as it is. PART is one or more of filling, scarce, bounds, departures, steady, modes, time; without any, all are
+run. openb's lists are looked for by vgpusim, in $VGPUALLOC_TRACES or in the folder of `vgpusim fetch`; scarce makes lists of its own
+of the default list in $VGPUALLOC_TRACES.
 """
 
 import argparse
+import csv
 import json
 import math
+import os
 import pathlib
 import shutil
 import statistics
@@ -31,6 +34,10 @@ LEARNED = "dual_price, learned"
 FILLING = ["compat:fgd", "fgd", "best_fit", OURS]
 TUNING, FRESH = "42..46", "47..51"  # seeds that parameters were chosen by, and others
 KNOWN_FEEDS, LEARNED_FEEDS = "feeds", "feeds-learned"
+
+# Variants of the default list that want more CPU: the CPU of pods with GPUs times the first number, pods without GPUs times the second.
+SCARCE = {"gpu-pods-x1.2": (1.2, 1), "gpu-pods-x1.5": (1.5, 1), "gpu-pods-x2": (2, 1), "gpu-pods-x3": (3, 1), "cpu-pods-x2": (1, 2),
+          "cpu-pods-x3": (1, 3)}
 
 TUNES = ["1.5", "2"]
 STEADY = [OURS, "weighted:dual_price=0.5,fgd=0.5", BASELINE, "fgd", "best_fit"]
@@ -67,6 +74,13 @@ def loaded(path):
     return json.loads(path.read_text()) if path.exists() else None
 
 
+def default_list():
+    path = pathlib.Path(os.environ.get("VGPUALLOC_TRACES", "")).resolve() / pods_of("default")
+    if not path.exists():
+        raise SystemExit(f"price_tables: scarce makes its lists of {path.name}; set VGPUALLOC_TRACES to the folder that has it")
+    return path
+
+
 # Running.
 
 
@@ -101,6 +115,29 @@ class runner:
                 self.call("compare", "--nodes", NODES, "--pods", pods_of(name), "--tune", 1.3, "--seeds", seeds,
                           "--policy", BASELINE, "--policy", OURS, "--set", f"price_demand={demand}", "--jobs", self.jobs,
                           "--out", f"{folder}/{name}")
+
+    def scarce(self):
+        with open(default_list(), newline="") as file:
+            pods = list(csv.DictReader(file))
+        for name, (of_cpu, of_pods) in SCARCE.items():
+            with open(self.results / pods_of(name), "w", newline="") as file:
+                writer = csv.DictWriter(file, pods[0].keys())
+                writer.writeheader()
+                for pod in pods:
+                    if int(pod["num_gpu"]) > 0:
+                        writer.writerow(pod | {"cpu_milli": int(int(pod["cpu_milli"]) * of_cpu)})
+                        continue
+                    for copy in range(of_pods):
+                        writer.writerow(pod | {"name": f"{pod['name']}-{copy}"})
+        lists = [str(self.results / pods_of(name)) for name in SCARCE]
+        policies = [argument for policy in FILLING for argument in ("--policy", policy)]
+        scenario = {"nodes": NODES, "tune": 1.3, "price_demand": "learned", "study": {"policies": [OURS], "pods": lists}}
+        (self.results / "scarce.json").write_text(json.dumps(scenario, indent=2) + "\n")
+        paths = [argument for path in lists for argument in ("--pods", path)]
+        for seeds in (TUNING, FRESH):
+            self.call("study", "--nodes", NODES, *paths, *policies, "--tune", 1.3, "--seeds", seeds, "--jobs", self.jobs, "--out",
+                      f"scarce-{seeds}")
+            self.call("study", "scarce.json", "--seeds", seeds, "--jobs", self.jobs, "--out", f"scarce-learned-{seeds}")
 
     def bounds(self):
         for name in LISTS:
@@ -233,6 +270,16 @@ def filling_table(results):
             line = [values[name, policy] for name in LISTS]
             rows.append([seeds_named(seeds), named(policy), *(f"{v:.2f}" for v in [*line, statistics.fmean(line)])])
     return table(["seeds", "policy", *LISTS, "mean"], rows)
+
+
+def scarce_table(results):
+    rows = []
+    for seeds in (TUNING, FRESH):
+        values = at_end(results / f"scarce-{seeds}")
+        values |= {(name, LEARNED): value for (name, _), value in at_end(results / f"scarce-learned-{seeds}").items()}
+        for policy in [*FILLING, LEARNED]:
+            rows.append([seeds_named(seeds), named(policy), *(f"{values[name, policy]:.2f}" for name in SCARCE)])
+    return table(["seeds", "policy", *SCARCE], rows)
 
 
 def gains_table(results):
@@ -382,12 +429,13 @@ FILLING_FILES = [*(f"{kind}-{seeds}/study.json" for kind in ("filling", "learned
 BOUND_FILES = [*(f"{KNOWN_FEEDS}/{name}/compare.json" for name in LISTS),
                *(f"bounds/{name}-{seed}/bound.json" for name in LISTS for seed in seeds_of(TUNING))]
 # By name of the place in the page: what makes it, and of which results.
-TABLES = {"filling": (filling_table, FILLING_FILES), "gains": (gains_table, FILLING_FILES), "bounds": (bounds_table, BOUND_FILES),
+TABLES = {"filling": (filling_table, FILLING_FILES), "gains": (gains_table, FILLING_FILES),
+          "scarce": (scarce_table, [f"{kind}-{seeds}/study.json" for kind in ("scarce", "scarce-learned") for seeds in (TUNING, FRESH)]), "bounds": (bounds_table, BOUND_FILES),
           "departures": (departures_table, [f"departures-{tune}/compare.json" for tune in TUNES]),
           "steady": (steady_table, ["steady.json"]), "steady-against-fgd": (steady_against_fgd, ["steady.json"]),
           "modes": (modes_table, [f"modes/{mix}/study.json" for mix in MIXES]),
           "time": (time_table, ["time.json"]), "time-of-solver": (time_of_solver, ["time.json"])}
-PARTS = ["filling", "bounds", "departures", "steady", "modes", "time"]
+PARTS = ["filling", "scarce", "bounds", "departures", "steady", "modes", "time"]
 
 
 def are_there(results, files):
@@ -414,6 +462,8 @@ def main():
     results = chosen.results.resolve()
     if chosen.run is not None:
         results.mkdir(parents=True, exist_ok=True)
+        if "scarce" in (chosen.run or PARTS):
+            default_list()  # refuses before anything runs
         running = runner(str(pathlib.Path(chosen.vgpusim).resolve()), results, chosen.jobs)
         for part in chosen.run or PARTS:
             print(f"price_tables: {part}", file=sys.stderr)

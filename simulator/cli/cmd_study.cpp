@@ -23,6 +23,7 @@
 #include "vgpusim/study/load_study.hpp"
 #include "vgpusim/study/loss_study.hpp"
 #include "vgpusim/workload/kubernetes.hpp"
+#include "vgputraces/locate.hpp"
 
 namespace vgpusim::cli {
 
@@ -93,6 +94,7 @@ void print_table(const load_study& study, const study_results& results) {
     fmt::print("{:<28} {:>6} {:>20} {:>22} {:>12}  {}\n", "policy", "load %", "allocation %", "unusable % of GPUs",
                "pods failed", "list");
     for (const study_headline& headline : headlines_of(study, results)) {
+        const std::string policy = vgpualloc::printable(headline.policy);
         const auto shown = [&headline](std::size_t metric) {
             return fmt::format("{:.2f} +- {:.2f}", 100.0 * headline.mean[metric], 100.0 * headline.deviation[metric]);
         };
@@ -100,7 +102,7 @@ void print_table(const load_study& study, const study_results& results) {
         constexpr std::size_t fragmentation = 5;
         static_assert(load_metric_names[allocation] == "allocation_ratio");
         static_assert(load_metric_names[fragmentation] == "fragmentation_of_all_ratio");
-        fmt::print("{:<28} {:>6} {:>20} {:>22} {:>12.1f}  {}\n", headline.policy, headline.load_pct, shown(allocation),
+        fmt::print("{:<28} {:>6} {:>20} {:>22} {:>12.1f}  {}\n", policy, headline.load_pct, shown(allocation),
                    shown(fragmentation), headline.failed, vgpualloc::printable(headline.list));
     }
     fmt::print("\nMean and standard deviation over seeds {}. {} runs in {:.1f} s ({:.1f} CPU s, {} threads).\n",
@@ -152,14 +154,27 @@ void print_loss_table(const loss_study& study, const loss_results& results) {
                        (half ? fmt::format(" +- {:.2f}", 100.0 * *half) : std::string{});
             };
             fmt::print("{:>6}  {:<28} {:>18} {:>18} {:>9.2f}  {}\n",
-                       load > 0.0 ? fmt::format("{}", load) : std::string{"-"}, study.policies[policy].name, shown(0),
-                       shown(1), 100.0 * cell.policies[policy][2].mean(),
-                       vgpualloc::printable(study.models[cell.model]));
+                       load > 0.0 ? fmt::format("{}", load) : std::string{"-"},
+                       vgpualloc::printable(study.policies[policy].name), shown(0), shown(1),
+                       100.0 * cell.policies[policy][2].mean(), vgpualloc::printable(study.models[cell.model]));
         }
     }
     fmt::print("\nMean and 95 % interval over seeds {}. {} runs in {:.1f} s ({:.1f} CPU s, {} threads).\n",
                study.seeds.text(), results.runs.size(), results.wall_s, results.cpu_s, results.jobs);
     fmt::print("table          {}/{}\n", vgpualloc::printable(study.run.out), study_table_name);
+}
+
+/// What the study and its policies set, but for the folder of the output: some of it names files that are read, and the
+/// rest is no file that is written.
+std::vector<std::string> values_of(const loss_study& study) {
+    std::vector<std::string> values;
+    for (const auto& [key, value] : effective(study.run)) {
+        if (key != "out" && !value.empty()) values.push_back(vgputraces::resolve_trace_path(value));
+    }
+    for (const studied_policy& policy : study.policies) {
+        for (const auto& setting : policy.settings) values.push_back(vgputraces::resolve_trace_path(setting.second));
+    }
+    return values;
 }
 
 /// Replays workload models.
@@ -168,6 +183,7 @@ int run_loss_study_of(const options& chosen, const study_plan& plan) {
     if (!study) return report_error(study.error());
     loaded_input read;
     for (const std::string& model : study->models) read.files.push_back({.path = model, .sha256 = {}});
+    for (const std::string& value : values_of(*study)) read.files.push_back({.path = value, .sha256 = {}});
     const std::vector<std::string> names{study_table_name, study_summary_name};
     if (const auto kept = keep_inputs(*chosen.run, study->run, read, names); !kept) return report_error(kept.error());
     const auto results = run_loss_study(*study, chosen.several.jobs, progress_bar("study", study->runs(), "runs"));
@@ -175,6 +191,8 @@ int run_loss_study_of(const options& chosen, const study_plan& plan) {
     if (!results) return report_error(results.error());
     const named_texts files{{study_table_name, loss_study_csv(*study, *results)},
                             {study_summary_name, loss_study_json(*study, *results)}};
+    read.warnings = results->warnings;
+    print_warnings(read);
     return write_study(chosen, study->run.out, files, [&] { print_loss_table(*study, *results); });
 }
 

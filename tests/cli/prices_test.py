@@ -21,6 +21,17 @@ class PricesTest(CliTest):
             self.assertEqual((self.out / name).read_bytes(), (again / name).read_bytes(), name)
         self.assertIn("prices.json", (again / "summary.json").read_text())
 
+    def test_prices_of_other_devices_are_warned_of(self):
+        self.assert_done(self.run_quickstart(*DUAL, *TUNED))
+        prices = self.prices(self.out)
+        for device in prices["devices"]:
+            device["model"] = "other"
+        given = self.write("given.json", json.dumps(prices))
+        result = self.run_quickstart(*DUAL, *TUNED, "--prices", given)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("warning", result.stderr)
+        self.assertIn("given.json", result.stderr)
+
     def test_prices_decide(self):
         self.assert_done(self.run_quickstart(*DUAL, *TUNED))
         prices = self.prices(self.out)

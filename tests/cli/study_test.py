@@ -9,6 +9,7 @@ from support import NODES, NODES_HEADER, PODS, PODS_HEADER, QUICKSTART, SOURCE, 
 
 METRICS = ["allocation_ratio", "unallocated_ratio", "served_ratio", "fragmentation_milli", "fragmentation_ratio",
            "fragmentation_of_all_ratio", "active_nodes", "active_gpus"]
+MODEL = SOURCE / "scenarios" / "mig-models" / "a100-uniform.json"
 POLICIES = ["fgd", "random", "weighted:fgd=0.7,binpack=0.3"]
 
 
@@ -145,6 +146,35 @@ class StudyTest(CliTest):
                               self.root)
         self.assert_error_line(result, 2, "study.csv")
         self.assertEqual((self.root / "study.csv").read_text(), PODS)
+
+    def test_no_output_replaces_what_a_policy_of_a_study_of_models_reads(self):
+        self.write("study.csv", "{}")
+        policy = {"name": "dual_price", "policy": "dual_price", "set": {"prices": str(self.root / "study.csv")}}
+        scenario = {"format": "model", "study": {"policies": [policy], "pods": [str(MODEL)], "arrivals": 10}}
+        result = self.vgpusim("study", self.write("scenario.json", json.dumps(scenario)), "--seeds", "1..1", "--out", self.root)
+        self.assert_error_line(result, 2, "study.csv is not an input")
+        self.assertEqual((self.root / "study.csv").read_text(), "{}")
+
+    def test_prices_of_other_devices_are_warned_of_once(self):
+        device = {"model": "other", "mode": "hami_core", "memory_mib": 1, "compute": 100, "idle": 1, "premium": 0, "parts": []}
+        prices = self.write("given.json", json.dumps({"cpu_milli_per_gpu": 1, "devices": [device]}))
+        policies = [{"name": name, "policy": "dual_price"} for name in ("a", "b")]
+        models = {"format": "model", "prices": str(prices),
+                  "study": {"policies": policies, "pods": [str(MODEL)], "arrivals": 10, "loads": [0.5, 0.6]}}
+        lists = {"nodes": str(QUICKSTART / "nodes.csv"), "prices": str(prices),
+                 "study": {"policies": ["dual_price", "fgd"], "pods": [str(QUICKSTART / "pods.csv")]}}
+        for scenario in (models, lists):
+            result = self.vgpusim("study", self.write("scenario.json", json.dumps(scenario)), "--seeds", "1..2", "--out", self.out)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual(result.stderr.count("warning"), 1, result.stderr)
+            self.assertIn("given.json", result.stderr)
+
+    def test_names_of_policies_are_shown_as_printable_text(self):
+        scenario = {"format": "model", "study": {"policies": [{"name": "a\u001b[1mb", "policy": "best_fit"}],
+                                                 "pods": [str(MODEL)], "arrivals": 10}}
+        result = self.vgpusim("study", self.write("scenario.json", json.dumps(scenario)), "--seeds", "1..1", "--out", self.out)
+        self.assert_done(result)
+        self.assertNotIn("\x1b", result.stdout)
 
     def test_a_cluster_without_gpus_has_no_loads(self):
         nodes = self.write("nodes.csv", NODES_HEADER + "n,1000,1000,0,\n")

@@ -11,9 +11,18 @@ namespace vgpualloc::policies {
 namespace {
 
 constexpr std::int64_t millionths = 1'000'000;
-constexpr std::int64_t rest_cpu_fifths = 7;         ///< a rest of a device in use needs 1.4 times the CPU of its worth
 constexpr std::int64_t cpu_max = 1'000'000'000'000; ///< milli-CPU, beyond any host
 constexpr double ties_per_point = 0x1p20;           ///< steps of a tie for one of the potential
+
+/// How much CPU the worth of a node's devices needs, in hundredths.
+struct cpu_factors {
+    std::int64_t low, high; ///< of the workload's CPU per GPU: half of the worth needs low, the other half high
+    std::int64_t rest;      ///< of an idle device's need: the rest of a device in use, for the same worth
+};
+constexpr cpu_factors cpu_enough{.low = 90, .high = 130, .rest = 140};
+constexpr cpu_factors cpu_short{.low = 20, .high = 130, .rest = 100};
+
+const cpu_factors& factors_of(const price_table& table) { return table.cpu_scarce ? cpu_short : cpu_enough; }
 
 /// The part of a node's worth that its CPU can make use of. `cpu` is milli-CPU times a million.
 std::int64_t usable(std::int64_t worth, std::int64_t need, std::int64_t cpu, std::int64_t cpu_per_gpu) {
@@ -49,7 +58,7 @@ dual_price::rest_sums dual_price::worth_of(const device_view& device) {
         result.worth = worth * millionths / prices.idle;
     }
     result.premium = result.worth * prices.premium / 1000;
-    result.need = device.is_idle() ? result.worth : result.worth * rest_cpu_fifths / 5;
+    result.need = device.is_idle() ? result.worth : result.worth * factors_of(book_->table).rest / 100;
     return result;
 }
 
@@ -83,9 +92,12 @@ std::int64_t dual_price::potential(const node_view& node) {
     const std::int64_t uncapped = 2 * sum.premium + sum.squares * 2 / 5;
     const std::int64_t cpu_per_gpu = book_->table.cpu_per_gpu;
     if (cpu_per_gpu <= 0 || node.config->devices.empty()) return 2 * sum.worth + uncapped;
-    const std::int64_t own = node.cpu_capacity.count() / static_cast<std::int64_t>(node.config->devices.size());
-    const std::int64_t low = std::max<std::int64_t>(cpu_per_gpu * 90 / 100, 1);
-    const std::int64_t high = std::min(cpu_per_gpu * 130 / 100, std::max(own, low));
+    const std::int64_t low = std::max<std::int64_t>(cpu_per_gpu * factors_of(book_->table).low / 100, 1);
+    std::int64_t high = std::max(cpu_per_gpu * factors_of(book_->table).high / 100, low);
+    if (!book_->table.cpu_scarce) {
+        const std::int64_t own = node.cpu_capacity.count() / static_cast<std::int64_t>(node.config->devices.size());
+        high = std::min(high, std::max(own, low));
+    }
     const std::int64_t cpu = std::clamp<std::int64_t>(node.cpu_left.count(), 0, cpu_max) * millionths;
     return usable(sum.worth, sum.need, cpu, low) + usable(sum.worth, sum.need, cpu, high) + uncapped;
 }
@@ -94,7 +106,7 @@ std::int64_t dual_price::potential(const node_view& node) {
 /// each of its devices, because of nodes with as much CPU the one with more devices has less of it to spare. Any two
 /// differ by less than one point of the potential.
 std::int64_t dual_price::tie(const node_view& node) const noexcept {
-    if (book_->table.cpu_per_gpu <= 0 || book_->table.models_named) return 0;
+    if (book_->table.cpu_per_gpu <= 0 || book_->table.models_named || book_->table.cpu_scarce) return 0;
     constexpr std::int64_t left_max = 500'000;
     constexpr std::int64_t per_device = 200;
     static_assert(left_max + per_device * devices_per_node_max < static_cast<std::int64_t>(ties_per_point));

@@ -2,6 +2,7 @@
 #include "vgpualloc/policy/price_table.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 
 #include "vgpualloc/model/device.hpp"
@@ -34,6 +35,23 @@ std::int64_t milli_of(const device_request& request, const cluster& nodes) {
     return 0;
 }
 
+/// Whether devices are short of CPU: price_table::cpu_scarce. `without_devices` is the milli-CPU that pods without
+/// devices ask for, per device's worth of the others.
+bool is_cpu_scarce(const cluster& nodes, double cpu_per_gpu, double without_devices) {
+    if (cpu_per_gpu <= 0.0) return false;
+    double spare = 0.0;
+    double lacking = 0.0;
+    double devices = 0.0;
+    for (const node& node : nodes.nodes) {
+        const auto count = static_cast<double>(node.devices.size());
+        const double beyond = static_cast<double>(node.cpu.count()) - count * cpu_per_gpu;
+        (beyond > 0.0 ? spare : lacking) += std::abs(beyond);
+        devices += count;
+    }
+    lacking += std::max(without_devices * devices - spare, 0.0);
+    return lacking > 0.03 * cpu_per_gpu * devices;
+}
+
 } // namespace
 
 bool price_table::device_prices::is_of(const device_spec& device) const {
@@ -44,26 +62,32 @@ price_table prices_by_size(const workload& demand, const cluster& nodes) {
     double cpu = 0.0;
     double milli = 0.0;
     double milli_kept_away = 0.0;
+    double cpu_without_devices = 0.0;
     for (const typical_request& pod : demand.typical) {
         const double weight = pod.weight > 0 ? static_cast<double>(pod.weight) : pod.frequency;
         std::int64_t of_pod = 0;
         std::int64_t kept_away = 0;
+        std::int64_t devices = 0;
         for (const device_request& container : pod.containers) {
             const std::int64_t taken = container.count * milli_of(container, nodes);
             of_pod += taken;
+            devices += container.count;
             if (is_kept_away(container, nodes)) kept_away += taken;
         }
+        if (devices == 0) cpu_without_devices += weight * static_cast<double>(pod.cpu.count());
         if (of_pod == 0) continue;
         milli += weight * static_cast<double>(of_pod);
         milli_kept_away += weight * static_cast<double>(kept_away);
         cpu += weight * static_cast<double>(pod.cpu.count());
     }
     constexpr double cpu_max = 1e12; // per GPU; beyond any host
-    const double cpu_per_gpu =
-        milli > 0.0 ? std::min(cpu * static_cast<double>(whole_gpu.count()) / milli, cpu_max) : 0.0;
+    const auto per_gpu = [&](double amount) {
+        return milli > 0.0 ? std::min(amount * static_cast<double>(whole_gpu.count()) / milli, cpu_max) : 0.0;
+    };
     return {.devices = {},
-            .cpu_per_gpu = static_cast<std::int64_t>(cpu_per_gpu),
-            .models_named = milli_kept_away > 0.01 * milli};
+            .cpu_per_gpu = static_cast<std::int64_t>(per_gpu(cpu)),
+            .models_named = milli_kept_away > 0.01 * milli,
+            .cpu_scarce = is_cpu_scarce(nodes, per_gpu(cpu), per_gpu(cpu_without_devices))};
 }
 
 std::shared_ptr<const price_book> book_by_size(const workload& demand, const cluster& nodes) {

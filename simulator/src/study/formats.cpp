@@ -92,6 +92,19 @@ void tell_skipped(const vgputraces::skipped_rows& skipped, const std::string& na
     loaded.skipped = skipped;
 }
 
+void warn_of_other_prices(const run_config& config, const std::optional<vgpualloc::price_table>& prices,
+                          const vgpualloc::cluster& nodes, std::vector<error>& warnings) {
+    if (!prices || prices->devices.empty()) return;
+    for (const auto& of_kind : prices->devices) {
+        if (std::ranges::any_of(nodes.kinds, [&of_kind](const auto& kind) { return of_kind.is_of(kind); })) return;
+    }
+    warnings.push_back({.code = error_code::unsupported,
+                        .where = config.prices,
+                        .field = "devices",
+                        .value = prices->devices.front().model,
+                        .expected = "kinds of devices that the cluster has; these prices say nothing of its devices"});
+}
+
 std::span<const input_format> all_formats() { return formats; }
 
 std::string format_names() {
@@ -116,6 +129,7 @@ expected<loaded_input> with_other_files(const run_config& config, expected<loade
     auto prices = load_prices(config, loaded->files);
     if (!prices) return unexpected(std::move(prices).error());
     loaded->prices = *std::move(prices);
+    warn_of_other_prices(config, loaded->prices, loaded->input.nodes, loaded->warnings);
     if (auto added = load_cluster_events(config, *loaded); !added) return unexpected(std::move(added).error());
     return loaded;
 }

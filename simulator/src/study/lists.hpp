@@ -28,6 +28,10 @@ auto read_list(const std::string& path, const Read& read, std::vector<input_file
 [[nodiscard]] vgpualloc::expected<std::optional<vgpualloc::price_table>> load_prices(const run_config& config,
                                                                                      std::vector<input_file>& records);
 
+/// Warns of prices that list kinds of devices, but none of the cluster's.
+void warn_of_other_prices(const run_config& config, const std::optional<vgpualloc::price_table>& prices,
+                          const vgpualloc::cluster& nodes, std::vector<vgpualloc::error>& warnings);
+
 /// Keeps the rows that were passed over, and warns of them.
 void tell_skipped(const vgputraces::skipped_rows& skipped, const std::string& name, loaded_input& loaded);
 

@@ -120,6 +120,12 @@ expected<study_inputs> read_study(const load_study& study) {
     auto prices = load_prices(study.run, inputs.files);
     if (!prices) return unexpected(std::move(prices).error());
     inputs.prices = *std::move(prices);
+    if (!inputs.prices) return inputs;
+    auto mode = openb_mode(study.run);
+    if (!mode) return unexpected(std::move(mode).error());
+    const auto first = build_openb_workload(inputs.nodes, inputs.pods.front(), {.seed = 1, .mode = *mode});
+    if (first)
+        warn_of_other_prices(study.run, inputs.prices, first->nodes, inputs.warnings); // an error is told by runs
     return inputs;
 }
 

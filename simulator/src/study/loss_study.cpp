@@ -5,6 +5,8 @@
 #include <memory>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "lists.hpp"
 #include "vgpusim/engine/latency.hpp"
 #include "vgpusim/study/compare.hpp"
@@ -89,6 +91,17 @@ expected<void> check_loss_policies(const run_config& run, const std::vector<stud
     return check_prices(run, spellings);
 }
 
+/// That no load and no baseline is there twice.
+expected<void> check_once(const study_lists& lists) {
+    for (auto load = lists.loads.begin(); load != lists.loads.end(); ++load) {
+        if (std::find(lists.loads.begin(), load, *load) == load) continue;
+        return unexpected(
+            bad_loss_study(error_code::duplicate, "study.loads", fmt::format("{}", *load), "each only once"));
+    }
+    if (lists.baselines.empty()) return {};
+    return check_different(lists.baselines, "study.baselines");
+}
+
 } // namespace
 
 expected<loss_study> check_loss_study(const run_config& run, const study_lists& lists) {
@@ -110,6 +123,7 @@ expected<loss_study> check_loss_study(const run_config& run, const study_lists& 
         if (!position) return unexpected(position.error());
         study.against = *position;
     }
+    if (auto checked = check_once(lists); !checked) return unexpected(std::move(checked).error());
     for (const std::string& name : lists.baselines) {
         const auto position = position_of(lists.policies, name, "study.baselines");
         if (!position) return unexpected(position.error());
@@ -193,6 +207,12 @@ void note_files(const std::vector<input_file>& files, std::vector<input_file>& k
     }
 }
 
+void note_warnings(const std::vector<error>& warnings, std::vector<error>& known) {
+    for (const error& warning : warnings) {
+        if (std::ranges::find(known, warning.message(), &error::message) == known.end()) known.push_back(warning);
+    }
+}
+
 } // namespace
 
 expected<loss_results> run_loss_study(const loss_study& study, std::size_t jobs,
@@ -210,6 +230,7 @@ expected<loss_results> run_loss_study(const loss_study& study, std::size_t jobs,
         inputs.push_back(uses > 0 ? std::make_unique<shared_input>(static_cast<std::size_t>(uses)) : nullptr);
     }
     std::vector<std::vector<input_file>> files(study.cells() * policies); // that the first seed's workloads are made of
+    std::vector<std::vector<error>> warnings(study.cells() * policies);
     const std::uint64_t begin = now_ns();
     const double cpu_begin = cpu_seconds();
     // The policies of one workload come one after the other, so that about as many workloads live as there are threads.
@@ -230,7 +251,10 @@ expected<loss_results> run_loss_study(const loss_study& study, std::size_t jobs,
                                            .mig_dialect = study.policies[policy].mig_dialect});
             });
             if (!workload) return unexpected(workload.error());
-            if (seed == 0) files[cell * policies + policy] = workload->files;
+            if (seed == 0) {
+                files[cell * policies + policy] = workload->files;
+                warnings[cell * policies + policy] = workload->warnings;
+            }
             auto run = run_once_lossy(config, study.policies[policy], *workload);
             shared.done();
             if (!run) return unexpected(std::move(run).error());
@@ -240,6 +264,7 @@ expected<loss_results> run_loss_study(const loss_study& study, std::size_t jobs,
         tell);
     if (!done) return unexpected(done.error());
     for (const auto& of_runs : files) note_files(of_runs, results.files);
+    for (const auto& of_runs : warnings) note_warnings(of_runs, results.warnings);
     results.wall_s = static_cast<double>(now_ns() - begin) / 1e9;
     results.cpu_s = cpu_seconds() - cpu_begin;
     return results;

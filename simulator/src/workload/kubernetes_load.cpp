@@ -67,7 +67,9 @@ expected<void> check_kubernetes_keys(const run_config& config) {
                                 .where = "",
                                 .field = "tune",
                                 .value = std::to_string(config.tune),
-                                .expected = "0 with format kubernetes, whose arrivals are as the table has them"});
+                                .expected = is_model ? "0 with format model, whose load is set by offered_load"
+                                                     : "0 with format kubernetes, whose arrivals are as the table "
+                                                       "has them"});
     }
     return {};
 }

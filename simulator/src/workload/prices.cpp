@@ -85,10 +85,11 @@ expected<price_table> read_prices(std::string_view text, const std::string& name
     if (!value) return unexpected(value.error());
     std::optional<vgpualloc::error> failure;
     const cursor from{*value, name, failure, vgpuformats::place_style::line};
-    from.only({"cpu_milli_per_gpu", "models_named", "devices"});
+    from.only({"cpu_milli_per_gpu", "models_named", "cpu_scarce", "devices"});
     price_table prices;
     prices.cpu_per_gpu = from.at("cpu_milli_per_gpu").integer({0, amount_max});
     prices.models_named = !from.has("models_named") || from.at("models_named").flag();
+    prices.cpu_scarce = from.has("cpu_scarce") && from.at("cpu_scarce").flag();
     for (const cursor& device : from.at("devices").items(0, devices_max)) prices.devices.push_back(read_device(device));
     if (failure) return unexpected(*std::move(failure));
     return prices;
@@ -98,6 +99,7 @@ std::string write_prices(const price_table& prices) {
     document result = document::map();
     result["cpu_milli_per_gpu"] = prices.cpu_per_gpu;
     result["models_named"] = prices.models_named;
+    result["cpu_scarce"] = prices.cpu_scarce;
     document devices = document::list();
     for (const price_table::device_prices& device : prices.devices) {
         document parts = document::list();

@@ -96,10 +96,29 @@ TEST(dual_price, rests_need_more_cpu_than_their_worth) {
                 0.4 * (0.5 - 1.0 - 2'495 / 7'207.2) / 2.0, 1e-4);
 }
 
-TEST(dual_price, of_nodes_that_are_as_good_takes_the_one_with_the_least_cpu_left) {
-    const auto better_of = [](const request_view& request, bool models_named) {
+TEST(dual_price, where_cpu_is_scarce_half_of_the_worth_needs_little_and_the_other_half_more_than_the_node_has) {
+    // A node with a device and 96,000 milli-CPU, of which 90,000 are left, where the workload asks for 100,000 a GPU:
+    // half of the worth needs 20,000, the other half 130,000; where CPU is not scarce 90,000 and 96,000.
+    const auto loss = [](bool cpu_scarce, std::int64_t cpu_left, std::int64_t used = 0) {
         const auto book = std::make_shared<price_book>();
-        book->replace({.devices = {}, .cpu_per_gpu = 1000, .models_named = models_named});
+        book->replace({.devices = {}, .cpu_per_gpu = 100'000, .cpu_scarce = cpu_scarce});
+        policies::dual_price scorer{policy_parameters{.target = {}, .prices = book}};
+        const test_node before{used, 90'000};
+        const test_node after{used, cpu_left};
+        return -scorer.node_score({}, before.view(), after.view());
+    };
+    EXPECT_NEAR(loss(true, 20'000), 70.0 / 130.0 / 2.0, 1e-5);
+    EXPECT_NEAR(loss(true, 10'000), (0.5 + 80.0 / 130.0) / 2.0, 1e-5);
+    // Half a device in use needs half as much: 65,000, and 1.4 times as much where CPU is not scarce.
+    EXPECT_NEAR(loss(true, 32'500, 500), 0.25 / 2.0, 1e-5);
+    EXPECT_NEAR(loss(false, 33'600, 500), 0.25 / 2.0 + (63.0 - 33.6) / 63.0 / 4.0, 1e-5);
+    EXPECT_NEAR(loss(false, 20'000), 1.0 / 2.0 + 90.0 / 96.0 / 2.0 - 20.0 / 90.0 / 2.0 - 20.0 / 96.0 / 2.0, 1e-5);
+}
+
+TEST(dual_price, of_nodes_that_are_as_good_takes_the_one_with_the_least_cpu_left) {
+    const auto better_of = [](const request_view& request, bool models_named, bool cpu_scarce = false) {
+        const auto book = std::make_shared<price_book>();
+        book->replace({.devices = {}, .cpu_per_gpu = 1000, .models_named = models_named, .cpu_scarce = cpu_scarce});
         policies::dual_price scorer{policy_parameters{.target = {}, .prices = book}};
         const test_node before{0, 60'000};
         const test_node after{400, 59'000};
@@ -112,6 +131,7 @@ TEST(dual_price, of_nodes_that_are_as_good_takes_the_one_with_the_least_cpu_left
     };
     EXPECT_EQ(std::string{better_of({.devices = 1}, false)}, "less");
     EXPECT_EQ(std::string{better_of({.devices = 1}, true)}, "none") << "some kinds would run out first";
+    EXPECT_EQ(std::string{better_of({.devices = 1}, false, true)}, "none");
     EXPECT_EQ(std::string{better_of({.devices = 0}, false)}, "none");
 }
 

@@ -43,5 +43,27 @@ TEST(price_table, says_whether_pods_keep_away_from_devices_that_would_serve_them
     EXPECT_FALSE(named_of("C", 0.5)) << "no device would ever take them";
 }
 
+TEST(price_table, says_whether_the_devices_are_short_of_cpu) {
+    // 10,000 milli-CPU for each of two devices, and 10,000 more.
+    cluster nodes;
+    const sharing_mode& mode = *find_mode("hami_core").value();
+    openb::add_node(nodes, "a", milli_cpu{10000}, mib{1000}, 1, "A", mode);
+    openb::add_node(nodes, "b", milli_cpu{20000}, mib{1000}, 1, "A", mode);
+    const auto scarce_with = [&nodes](std::int64_t cpu, std::int64_t cpu_without_devices) {
+        const auto whole = openb::make_request(milli_cpu{cpu}, mib{0}, 1, milli_gpu{1000}, "");
+        workload target;
+        target.typical.push_back({.cpu = whole.cpu, .containers = whole.containers, .frequency = 0.5});
+        target.typical.push_back({.cpu = milli_cpu{cpu_without_devices}, .containers = {}, .frequency = 0.5});
+        return prices_by_size(target, nodes).cpu_scarce;
+    };
+    EXPECT_FALSE(scarce_with(10000, 0));
+    EXPECT_FALSE(scarce_with(10600, 0)) << "one of two devices lacks less than 6 %";
+    EXPECT_TRUE(scarce_with(10700, 0));
+    EXPECT_FALSE(scarce_with(10000, 5000)) << "a pod without devices for each device finds what is spare";
+    EXPECT_FALSE(scarce_with(10000, 5200));
+    EXPECT_TRUE(scarce_with(10000, 5400)) << "they take what devices need";
+    EXPECT_FALSE(scarce_with(0, 90000)) << "devices need none";
+}
+
 } // namespace
 } // namespace vgpualloc

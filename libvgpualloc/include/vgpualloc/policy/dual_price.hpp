@@ -19,8 +19,11 @@ namespace vgpualloc::policies {
 /// 1.4 times that. To this come the premiums of scarce kinds and 0.2 times the sum of squares of the rests. The score
 /// is what the potential gains, in GPUs. Everything is counted in whole millionths of a GPU: equal states compare equal
 /// on every machine. Of nodes that are as good a pod with devices goes to the one with the least CPU left, in GPUs'
-/// worth and less 0.2 for each of its devices, unless pods of the workload name models. Source: STUDY-price, "LPW";
-/// premiums, the node's own CPU per GPU, the CPU of rests and the order among equals are ours (docs/price-policy.md).
+/// worth and less 0.2 for each of its devices, unless pods of the workload name models. Where the cluster is short of
+/// CPU (price_table::cpu_scarce) the factors are 0.2 and 1.3 without regard to what the node itself has, rests need no
+/// more CPU than idle devices of that worth, and equals keep the order of nodes. Source: STUDY-price, "LPW"; premiums,
+/// the node's own CPU per GPU, the CPU of rests, the order among equals and all of scarce CPU are ours
+/// (docs/price-policy.md).
 class dual_price final : public named<"dual_price", policy> {
 public:
     explicit dual_price(const policy_parameters& parameters)

@@ -38,6 +38,11 @@ struct price_table {
     /// Whether more than a hundredth of what is asked for names models and so keeps away from kinds of device in the
     /// cluster that would serve it.
     bool models_named = false;
+    /// Whether devices are short of CPU. With every device full of the workload's average pods, and pods without
+    /// devices there in proportion, a node lacks what its devices need beyond its CPU, and the cluster besides what
+    /// pods without devices need beyond the spare CPU of all nodes; CPU is scarce if that is more than 3 % of what all
+    /// devices need.
+    bool cpu_scarce = false;
 
     bool operator==(const price_table&) const = default;
 };
@@ -53,9 +58,9 @@ struct price_book {
     }
 };
 
-/// A table that lists no device, made of a workload alone: rests are worth their size, capped by the CPU per GPU that
+/// A table that lists no device and needs no solver: rests are worth their size, capped by the CPU per GPU that
 /// requests ask for. A request's part of a GPU is that on the first kind of device in the cluster that takes it;
-/// requests that no kind takes, and those for no device, are left out.
+/// requests that no kind takes are left out, and those for no device count for cpu_scarce alone.
 [[nodiscard]] price_table prices_by_size(const workload& demand, const cluster& nodes);
 /// A book with these, for whoever has no solver.
 [[nodiscard]] std::shared_ptr<const price_book> book_by_size(const workload& demand, const cluster& nodes);

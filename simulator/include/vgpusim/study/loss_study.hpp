@@ -50,7 +50,8 @@ struct loss_run {
 /// By model, then load, then policy, then seed.
 struct loss_results {
     std::vector<loss_run> runs;
-    std::vector<input_file> files{}; ///< each once, in the order in which the first seed's runs read them
+    std::vector<input_file> files{};          ///< each once, in the order in which the first seed's runs read them
+    std::vector<vgpualloc::error> warnings{}; ///< likewise, of loaded_input
     double wall_s = 0.0;
     double cpu_s = 0.0;
     std::size_t jobs = 1;

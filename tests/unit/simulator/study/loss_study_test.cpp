@@ -158,6 +158,8 @@ TEST(loss_study, refuses_what_does_not_go_together) {
     EXPECT_EQ(refused([](auto& lists, auto&) { lists.pods.clear(); }), "--pods");
     EXPECT_EQ(refused([](auto& lists, auto&) { lists.against = "mcc"; }), "study.against");
     EXPECT_EQ(refused([](auto& lists, auto&) { lists.baselines = {"mcc"}; }), "study.baselines");
+    EXPECT_EQ(refused([](auto& lists, auto&) { lists.baselines = {"pool", "random", "pool"}; }), "study.baselines");
+    EXPECT_EQ(refused([](auto& lists, auto&) { lists.loads = {0.9, 1.0, 0.9}; }), "study.loads");
     const auto own = [&](const std::string& key, const std::string& value) {
         return refused([&](auto& lists, auto&) { lists.policies.front().settings = {{key, value}}; });
     };

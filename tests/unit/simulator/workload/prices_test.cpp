@@ -10,7 +10,7 @@ using namespace vgpualloc;
 using namespace vgpusim;
 
 price_table some_prices() {
-    price_table prices{.devices = {}, .cpu_per_gpu = 10882, .models_named = true};
+    price_table prices{.devices = {}, .cpu_per_gpu = 10882, .models_named = true, .cpu_scarce = true};
     device_request share{.count = 1, .memory = mib{810}, .cores = core_percent{20}};
     share.memory_percent = 50;
     device_request instance{.count = 1, .memory = {}, .cores = {}, .profile = "3g.20gb"};
@@ -39,7 +39,8 @@ TEST(prices, are_read_as_they_were_written) {
     EXPECT_EQ(write_prices(*again), text);
 }
 
-TEST(prices, of_before_the_key_models_named_keep_the_order_of_nodes) {
+TEST(prices, of_before_the_keys_models_named_and_cpu_scarce_keep_the_order_of_nodes) {
+    EXPECT_FALSE(read_prices(R"({"cpu_milli_per_gpu": 1, "devices": []})", "p.json")->cpu_scarce);
     EXPECT_TRUE(read_prices(R"({"cpu_milli_per_gpu": 1, "devices": []})", "p.json")->models_named);
     EXPECT_FALSE(
         read_prices(R"({"cpu_milli_per_gpu": 1, "models_named": false, "devices": []})", "p.json")->models_named);
