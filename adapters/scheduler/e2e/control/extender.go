@@ -77,12 +77,16 @@ func (plane *Plane) addUser(name string) (kubeconfig string, err error) {
 	return kubeconfig, os.WriteFile(kubeconfig, []byte(plane.kubeconfig(token)), 0o600)
 }
 
-// Untried counts the pods that kube-scheduler has yet to try: those of which it has said that they fit nowhere are not
-// among them, until something changes that may help them.
-func (plane *Plane) Untried() (int, error) {
+// Queues counts the pods without a node that kube-scheduler knows and is not trying at the moment, and those of them that it
+// has yet to try: of the others it has said that they fit nowhere, until something changes that may help them.
+func (plane *Plane) Queues() (known, untried int, err error) {
 	text, err := plane.get(plane.Scheduler, "/metrics")
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	return figure(text, "scheduler_pending_pods", `queue="active"`, `queue="backoff"`)
+	if known, err = figure(text, "scheduler_pending_pods"); err != nil {
+		return 0, 0, err
+	}
+	untried, err = figure(text, "scheduler_pending_pods", `queue="active"`, `queue="backoff"`)
+	return known, untried, err
 }

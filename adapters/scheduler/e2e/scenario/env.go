@@ -292,13 +292,15 @@ func (env *Env) Settle(ctx context.Context, quiet, patience time.Duration) error
 }
 
 // sessions counts how often the scheduler has tried all pods that wait: with Volcano its sessions; with a kube-scheduler,
-// which has none, the looks at it at which there was no pod that it had yet to try.
+// which has none, the looks at it at which there was no pod that it had yet to try. It must know of all that wait, too: after
+// the API server was away it asks again in ever longer intervals, and until then it has nothing to try.
 func (env *Env) sessions() (int, error) {
 	if env.Volcano != nil {
 		return env.Plane.Sessions()
 	}
-	untried, err := env.Plane.Untried()
-	if err == nil && untried == 0 {
+	waiting := env.Waiting()
+	known, untried, err := env.Plane.Queues()
+	if err == nil && untried == 0 && known >= waiting {
 		env.tried++
 	}
 	return env.tried, err
