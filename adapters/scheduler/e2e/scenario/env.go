@@ -292,15 +292,14 @@ func (env *Env) Settle(ctx context.Context, quiet, patience time.Duration) error
 }
 
 // sessions counts how often the scheduler has tried all pods that wait: with Volcano its sessions; with a kube-scheduler,
-// which has none, the looks at it at which there was no pod that it had yet to try. It must know of all that wait, too: after
-// the API server was away it asks again in ever longer intervals, and until then it has nothing to try.
+// which has none, the looks at it at which it knew all pods that wait and had none of them yet to try. After the API server was
+// away a kube-scheduler asks it again in ever longer intervals; until then it knows no new pods, so that its queues are empty.
 func (env *Env) sessions() (int, error) {
 	if env.Volcano != nil {
 		return env.Plane.Sessions()
 	}
-	waiting := env.Waiting()
 	known, untried, err := env.Plane.Queues()
-	if err == nil && untried == 0 && known >= waiting {
+	if err == nil && untried == 0 && known >= env.Waiting() {
 		env.tried++
 	}
 	return env.tried, err
