@@ -4,7 +4,8 @@
     python3 scripts/mig_tables.py [--vgpusim PROGRAM] [--results FOLDER] [--jobs N] [--run] [-- FLAGS OF vgpusim study]
 
 Without --run the results of an earlier run in FOLDER are taken. A table is made of the scenarios whose results are there;
-one of which none is there is left as it is. What follows "--" goes to every study, as "--seeds 21..22 --arrivals 2000".
+one of which none is there is left as it is, and so is the figure where there is one load only. What follows "--" goes to
+every study, as "--seeds 21..22 --arrivals 2000".
 """
 
 import argparse
@@ -64,8 +65,8 @@ def policies_of(study_of, names):
 
 def frozen(study_of, load, measure):
     """By mix, what Volcano's frozen layouts accept; a study of its own."""
-    cells = {cell["model"]: cell for cell in study_of["frozen"]["cells"] if cell["load"] == load}
-    return [means(cells[f"mig-models/a100-{mix}.json"], measure)["compat:volcano"] for mix in MIXES]
+    cells = {pathlib.PurePath(cell["model"]).name: cell for cell in study_of["frozen"]["cells"] if cell["load"] == load}
+    return [means(cells[f"a100-{mix}.json"], measure)["compat:volcano"] for mix in MIXES]
 
 
 def bound(mix, load, measure):
@@ -154,15 +155,16 @@ def against_best(study_of, measure="accepted_ratio"):
 def closed(study_of):
     """Which part of the distance from best_fit to the pool a policy closes, in pods and in memory."""
     rows = []
+    loads = [cell["load"] for cell in study_of["uniform"]["cells"] if 0.8 <= cell["load"] <= 1.0]
     for policy in [p for p in policies_of(study_of, MIXES) if p in OURS or p == "fgd_literal"]:
         row = [named(policy)]
         for measure in ("accepted_ratio", "accepted_memory_ratio"):
-            for load in (0.8, 0.9, 1.0):
+            for load in loads:
                 mean = {name: statistics.fmean(means(cell_of(study_of[mix], load), measure)[name] for mix in MIXES)
                         for name in (policy, "best_fit", POOL)}
                 row.append(f"{100 * (mean[policy] - mean['best_fit']) / (mean[POOL] - mean['best_fit']):.0f} %")
         rows.append(row)
-    return table(["policy", *(f"{what} {load}" for what in ("pods", "memory") for load in (0.8, 0.9, 1.0))], rows)
+    return table(["policy", *(f"{what} {load}" for what in ("pods", "memory") for load in loads)], rows)
 
 
 def other_clusters(study_of):
@@ -266,7 +268,7 @@ def main():
     if not study_of:
         raise SystemExit(f"mig_tables: no study.json of scenarios/mig-*.json in {results}")
     chosen.page.write_text(written(chosen.page.read_text(), study_of))
-    if all(mix in study_of for mix in MIXES):
+    if all(mix in study_of and len(study_of[mix]["cells"]) > 1 for mix in MIXES):
         chosen.figure.write_text(figure(study_of))
 
 

@@ -5,8 +5,12 @@ After a change that is meant to change results: VGPUSIM=build/release/bin/vgpusi
 
 import csv
 import json
+import pathlib
 import re
+import shutil
+import subprocess
 import sys
+import tempfile
 import unittest
 
 from support import OUTPUTS, QUICKSTART, SOURCE, CliTest, read_csv, untimed
@@ -50,6 +54,7 @@ class ScenariosTest(CliTest):
     def test_each_study_of_many_runs_gives_what_is_stored(self):
         """With two seeds and few arrivals. Placements that a change moves show in the means of some policy."""
         self.assertGreaterEqual(len(OF_MANY_RUNS), 11)
+        results = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         for study in OF_MANY_RUNS:
             with self.subTest(study=study.name):
                 fills = "arrival-only" in study.name  # its models say themselves when arrivals end
@@ -68,6 +73,23 @@ class ScenariosTest(CliTest):
                     stored.write_text(json.dumps(kept, indent=1) + "\n")
                 self.assertEqual(kept, json.loads(stored.read_text()))
                 self.assertEqual(self.present(self.out), ["study.csv", "study.json"])
+                (results / study.stem).mkdir()
+                shutil.copy(self.out / "study.json", results / study.stem)
+        self.check_tables_of_mig(results)
+
+    def check_tables_of_mig(self, results):
+        """The script of docs/mig.md reads what studies write: it makes every table of them. The figure takes more than one load."""
+        page = results / "mig.md"
+        text = (SOURCE / "docs" / "mig.md").read_text(encoding="utf-8")
+        names = re.findall(r"<!-- /([\w-]+) -->", text)
+        self.assertGreaterEqual(len(names), 8)
+        page.write_text("".join(f"<!-- {name} -->\n<!-- /{name} -->\n" for name in names), encoding="utf-8")
+        run = subprocess.run([sys.executable, SOURCE / "scripts" / "mig_tables.py", "--results", results, "--page", page,
+                              "--figure", results / "mig.svg"], capture_output=True, text=True, check=False)
+        self.assertEqual((run.returncode, run.stdout, run.stderr), (0, "", ""), run.stderr)
+        for name in names:
+            self.assertRegex(page.read_text(encoding="utf-8"), rf"<!-- {name} -->\n(\||Seeds )")
+        self.assertIn("| `compat:volcano` |", page.read_text(encoding="utf-8"))
 
     def test_each_is_named_after_its_question(self):
         for study in ALL:
