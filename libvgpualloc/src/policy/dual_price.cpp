@@ -14,15 +14,22 @@ constexpr std::int64_t millionths = 1'000'000;
 constexpr std::int64_t cpu_max = 1'000'000'000'000; ///< milli-CPU, beyond any host
 constexpr double ties_per_point = 0x1p20;           ///< steps of a tie for one of the potential
 
-/// How much CPU the worth of a node's devices needs, in hundredths.
-struct cpu_factors {
-    std::int64_t low, high; ///< of the workload's CPU per GPU: half of the worth needs low, the other half high
-    std::int64_t rest;      ///< of an idle device's need: the rest of a device in use, for the same worth
+/// How much CPU the worth of a node's devices needs, in hundredths. Factors are of the workload's CPU per GPU.
+struct cpu_rule {
+    std::int64_t low;        ///< what most of the worth needs
+    std::int64_t high;       ///< what the rest of the worth needs
+    std::int64_t high_share; ///< that part of the worth
+    std::int64_t rest;       ///< of an idle device's need: the rest of a device in use, for the same worth
+    bool own_at_most;        ///< no need exceeds what the node itself has for each device
 };
-constexpr cpu_factors cpu_enough{.low = 90, .high = 130, .rest = 140};
-constexpr cpu_factors cpu_short{.low = 20, .high = 130, .rest = 100};
+constexpr cpu_rule cpu_enough{.low = 95, .high = 150, .high_share = 1, .rest = 160, .own_at_most = true};
+constexpr cpu_rule names_asked{.low = 95, .high = 95, .high_share = 0, .rest = 160, .own_at_most = false};
+constexpr cpu_rule cpu_short{.low = 20, .high = 130, .high_share = 50, .rest = 100, .own_at_most = false};
 
-const cpu_factors& factors_of(const price_table& table) { return table.cpu_scarce ? cpu_short : cpu_enough; }
+const cpu_rule& rule_of(const price_table& table) {
+    if (table.cpu_scarce) return cpu_short;
+    return table.models_named ? names_asked : cpu_enough;
+}
 
 /// The part of a node's worth that its CPU can make use of. `cpu` is milli-CPU times a million.
 std::int64_t usable(std::int64_t worth, std::int64_t need, std::int64_t cpu, std::int64_t cpu_per_gpu) {
@@ -58,7 +65,7 @@ dual_price::rest_sums dual_price::worth_of(const device_view& device) {
         result.worth = worth * millionths / prices.idle;
     }
     result.premium = result.worth * prices.premium / 1000;
-    result.need = device.is_idle() ? result.worth : result.worth * factors_of(book_->table).rest / 100;
+    result.need = device.is_idle() ? result.worth : result.worth * rule_of(book_->table).rest / 100;
     return result;
 }
 
@@ -86,29 +93,32 @@ dual_price::rest_sums dual_price::sums_of(const device_config& config) {
     return sums_[config.id];
 }
 
-/// Twice the potential, in millionths of a GPU.
+/// A hundred times the potential, in millionths of a GPU.
 std::int64_t dual_price::potential(const node_view& node) {
     const rest_sums sum = sums_of(*node.config);
-    const std::int64_t uncapped = 2 * sum.premium + sum.squares * 2 / 5;
+    const std::int64_t uncapped = 100 * sum.premium + sum.squares * 20;
     const std::int64_t cpu_per_gpu = book_->table.cpu_per_gpu;
-    if (cpu_per_gpu <= 0 || node.config->devices.empty()) return 2 * sum.worth + uncapped;
-    const std::int64_t low = std::max<std::int64_t>(cpu_per_gpu * factors_of(book_->table).low / 100, 1);
-    std::int64_t high = std::max(cpu_per_gpu * factors_of(book_->table).high / 100, low);
-    if (!book_->table.cpu_scarce) {
-        const std::int64_t own = node.cpu_capacity.count() / static_cast<std::int64_t>(node.config->devices.size());
-        high = std::min(high, std::max(own, low));
-    }
+    if (cpu_per_gpu <= 0 || node.config->devices.empty()) return 100 * sum.worth + uncapped;
+    const cpu_rule& rule = rule_of(book_->table);
+    const std::int64_t own = node.cpu_capacity.count() / static_cast<std::int64_t>(node.config->devices.size());
+    const auto needed = [&](std::int64_t factor) {
+        const std::int64_t by_workload = cpu_per_gpu * factor / 100;
+        const std::int64_t need = rule.own_at_most ? std::min(by_workload, own) : by_workload;
+        return std::max<std::int64_t>(need, 1);
+    };
     const std::int64_t cpu = std::clamp<std::int64_t>(node.cpu_left.count(), 0, cpu_max) * millionths;
-    return usable(sum.worth, sum.need, cpu, low) + usable(sum.worth, sum.need, cpu, high) + uncapped;
+    const std::int64_t low = usable(sum.worth, sum.need, cpu, needed(rule.low));
+    const std::int64_t high = usable(sum.worth, sum.need, cpu, needed(rule.high));
+    return (100 - rule.high_share) * low + rule.high_share * high + uncapped;
 }
 
-/// Steps by which a node comes after others that are as good: thousandths of a GPU's CPU that are left, less 200 for
+/// Steps by which a node comes after others that are as good: thousandths of a GPU's CPU that are left, less 300 for
 /// each of its devices, because of nodes with as much CPU the one with more devices has less of it to spare. Any two
 /// differ by less than one point of the potential.
 std::int64_t dual_price::tie(const node_view& node) const noexcept {
-    if (book_->table.cpu_per_gpu <= 0 || book_->table.models_named || book_->table.cpu_scarce) return 0;
+    if (book_->table.cpu_per_gpu <= 0 || book_->table.cpu_scarce) return 0;
     constexpr std::int64_t left_max = 500'000;
-    constexpr std::int64_t per_device = 200;
+    constexpr std::int64_t per_device = 300;
     static_assert(left_max + per_device * devices_per_node_max < static_cast<std::int64_t>(ties_per_point));
     const std::int64_t left = std::clamp<std::int64_t>(node.cpu_left.count(), 0, cpu_max) * 1000;
     const auto devices = static_cast<std::int64_t>(node.config->devices.size());
@@ -118,7 +128,7 @@ std::int64_t dual_price::tie(const node_view& node) const noexcept {
 double dual_price::node_score(const request_view& request, const node_view& before, const node_view& after) {
     const auto gain = static_cast<double>(potential(after) - potential(before));
     const double behind = request.devices > 0 ? static_cast<double>(tie(after)) / ties_per_point : 0.0;
-    return (gain - behind) / (2.0 * static_cast<double>(millionths));
+    return (gain - behind) / (100.0 * static_cast<double>(millionths));
 }
 
 } // namespace vgpualloc::policies

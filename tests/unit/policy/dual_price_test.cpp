@@ -63,9 +63,9 @@ policies::dual_price halves() {
 
 TEST(dual_price, counts_what_rests_were_worth_where_cpu_is_plenty) {
     policies::dual_price scorer = halves();
-    const test_node before{0, 90000};
-    const test_node half{500, 80000};
-    const test_node sliver{600, 80000};
+    const test_node before{0, 96'000};
+    const test_node half{500, 80'000};
+    const test_node sliver{600, 80'000};
     // Worth falls from 1 to 0.4 or to 0 GPU; 0.2 of the squares from 0.2 to 0.05 or to 0.032.
     EXPECT_EQ(scorer.node_score({}, before.view(), half.view()), -0.75);
     EXPECT_EQ(scorer.node_score({}, before.view(), sliver.view()), -1.168);
@@ -78,27 +78,27 @@ TEST(dual_price, counts_no_rest_that_the_cpu_cannot_use) {
     const test_node after{1000, 0};
     // Nothing is left to lose but the square of 500.
     EXPECT_EQ(scorer.node_score({}, before.view(), after.view()), -0.05);
-    // 980 milli-CPU serve 0.109988 GPU at 0.9 of the workload's CPU per GPU and 0.076146 at 1.3 of it.
+    // 980 milli-CPU serve 0.104199 GPU at 0.95 of the workload's CPU per GPU and 0.065993 at 1.5 times it.
     const test_node some_cpu{0, 980};
     const test_node no_cpu{0, 0};
-    EXPECT_EQ(scorer.node_score({}, some_cpu.view(), no_cpu.view()), -(109'988.0 + 76'146.0) / 2e6);
+    EXPECT_EQ(scorer.node_score({}, some_cpu.view(), no_cpu.view()), -(99 * 104'199.0 + 65'993.0) / 1e8);
 }
 
 TEST(dual_price, rests_need_more_cpu_than_their_worth) {
     policies::dual_price scorer = halves();
-    // Half a device is worth 0.4 GPU and needs the CPU of 0.56: 4,989.6 milli-CPU at 0.9 of the workload's, 7,207.2 at
-    // 1.3 times it.
-    const test_node usable{500, 8'000};
-    const test_node half_short{500, 4'990};
-    EXPECT_NEAR(scorer.node_score({}, usable.view(), half_short.view()), 0.4 * (4'990 / 7'207.2 - 1.0) / 2.0, 2e-6);
-    const test_node half_of_both{500, 2'495};
-    EXPECT_NEAR(scorer.node_score({}, half_short.view(), half_of_both.view()),
-                0.4 * (0.5 - 1.0 - 2'495 / 7'207.2) / 2.0, 1e-4);
+    // Half a device is worth 0.4 GPU and needs the CPU of 0.64: 6,019.2 milli-CPU at 0.95 of the workload's, 9,504 at
+    // 1.5 times it.
+    const test_node usable{500, 10'000};
+    const test_node below_high{500, 6'100};
+    EXPECT_NEAR(scorer.node_score({}, usable.view(), below_high.view()), 0.01 * 0.4 * (6'100 / 9'504.0 - 1.0), 1e-6);
+    const test_node half_short{500, 3'050};
+    EXPECT_NEAR(scorer.node_score({}, below_high.view(), half_short.view()),
+                0.99 * 0.4 * (3'050 / 6'019.2 - 1.0) - 0.01 * 0.4 * 3'050 / 9'504.0, 2e-6);
 }
 
 TEST(dual_price, where_cpu_is_scarce_half_of_the_worth_needs_little_and_the_other_half_more_than_the_node_has) {
     // A node with a device and 96,000 milli-CPU, of which 90,000 are left, where the workload asks for 100,000 a GPU:
-    // half of the worth needs 20,000, the other half 130,000; where CPU is not scarce 90,000 and 96,000.
+    // half of the worth needs 20,000, the other half 130,000; where CPU is not scarce 95,000, and a hundredth 96,000.
     const auto loss = [](bool cpu_scarce, std::int64_t cpu_left, std::int64_t used = 0) {
         const auto book = std::make_shared<price_book>();
         book->replace({.devices = {}, .cpu_per_gpu = 100'000, .cpu_scarce = cpu_scarce});
@@ -109,10 +109,10 @@ TEST(dual_price, where_cpu_is_scarce_half_of_the_worth_needs_little_and_the_othe
     };
     EXPECT_NEAR(loss(true, 20'000), 70.0 / 130.0 / 2.0, 1e-5);
     EXPECT_NEAR(loss(true, 10'000), (0.5 + 80.0 / 130.0) / 2.0, 1e-5);
-    // Half a device in use needs half as much: 65,000, and 1.4 times as much where CPU is not scarce.
+    // Half a device in use needs half as much: 65,000, and 1.6 times as much where CPU is not scarce.
     EXPECT_NEAR(loss(true, 32'500, 500), 0.25 / 2.0, 1e-5);
-    EXPECT_NEAR(loss(false, 33'600, 500), 0.25 / 2.0 + (63.0 - 33.6) / 63.0 / 4.0, 1e-5);
-    EXPECT_NEAR(loss(false, 20'000), 1.0 / 2.0 + 90.0 / 96.0 / 2.0 - 20.0 / 90.0 / 2.0 - 20.0 / 96.0 / 2.0, 1e-5);
+    EXPECT_NEAR(loss(false, 33'600, 500), 0.5 * (1.0 - 0.99 * 33.6 / 76.0 - 0.01 * 33.6 / 76.8), 1e-5);
+    EXPECT_NEAR(loss(false, 20'000), 0.99 * 70.0 / 95.0 + 0.01 * 70.0 / 96.0, 1e-5);
 }
 
 TEST(dual_price, of_nodes_that_are_as_good_takes_the_one_with_the_least_cpu_left) {
@@ -120,17 +120,20 @@ TEST(dual_price, of_nodes_that_are_as_good_takes_the_one_with_the_least_cpu_left
         const auto book = std::make_shared<price_book>();
         book->replace({.devices = {}, .cpu_per_gpu = 1000, .models_named = models_named, .cpu_scarce = cpu_scarce});
         policies::dual_price scorer{policy_parameters{.target = {}, .prices = book}};
-        const test_node before{0, 60'000};
-        const test_node after{400, 59'000};
-        const test_node other_before{0, 50'000};
-        const test_node other_after{400, 49'000};
-        const double more = scorer.node_score(request, before.view(), after.view());
-        const double less = scorer.node_score(request, other_before.view(), other_after.view());
+        const auto score = [&](std::int64_t cpu_capacity) {
+            test_node before{0, cpu_capacity};
+            test_node after{900, cpu_capacity - 1'000};
+            before.set_cpu_capacity(cpu_capacity);
+            after.set_cpu_capacity(cpu_capacity);
+            return scorer.node_score(request, before.view(), after.view());
+        };
+        const double more = score(60'000);
+        const double less = score(50'000);
         EXPECT_NEAR(more, less, 1e-7) << "less than anything else counts";
         return more == less ? "none" : more > less ? "more" : "less";
     };
     EXPECT_EQ(std::string{better_of({.devices = 1}, false)}, "less");
-    EXPECT_EQ(std::string{better_of({.devices = 1}, true)}, "none") << "some kinds would run out first";
+    EXPECT_EQ(std::string{better_of({.devices = 1}, true)}, "less");
     EXPECT_EQ(std::string{better_of({.devices = 1}, false, true)}, "none");
     EXPECT_EQ(std::string{better_of({.devices = 0}, false)}, "none");
 }
@@ -141,25 +144,36 @@ TEST(dual_price, of_nodes_with_as_much_cpu_left_takes_the_one_with_more_devices)
     policies::dual_price scorer{policy_parameters{.target = {}, .prices = book}};
     const request_view request{.devices = 1};
     const auto with_idle = [&](std::size_t idle, std::int64_t cpu_more) {
-        const test_node before{0, 60'000 + cpu_more, service_state::in_service, idle};
-        const test_node after{400, 59'000 + cpu_more, service_state::in_service, idle};
+        test_node before{0, 60'000 + cpu_more, service_state::in_service, idle};
+        test_node after{900, 59'000 + cpu_more, service_state::in_service, idle};
+        before.set_cpu_capacity(60'000 + cpu_more);
+        after.set_cpu_capacity(60'000 + cpu_more);
         return scorer.node_score(request, before.view(), after.view());
     };
     EXPECT_GT(with_idle(1, 0), with_idle(0, 0));
-    EXPECT_GT(with_idle(1, 199), with_idle(0, 0)) << "a device is as much as 0.2 GPUs' CPU";
-    EXPECT_EQ(with_idle(1, 200), with_idle(0, 0));
-    EXPECT_LT(with_idle(1, 201), with_idle(0, 0));
+    EXPECT_GT(with_idle(1, 299), with_idle(0, 0)) << "a device is as much as 0.3 GPUs' CPU";
+    EXPECT_EQ(with_idle(1, 300), with_idle(0, 0));
+    EXPECT_LT(with_idle(1, 301), with_idle(0, 0));
 }
 
 TEST(dual_price, asks_no_more_cpu_per_gpu_than_the_node_itself_has) {
-    policies::dual_price scorer = halves();
-    // A node with 10,000 milli-CPU for its GPU: idle it can serve all of it, at 1.3 times the 9,900 it could not.
-    test_node before{0, 10'000};
-    test_node after{0, 9'500};
-    before.set_cpu_capacity(10'000);
-    after.set_cpu_capacity(10'000);
-    // At 0.9 times: all of the GPU before and after. At its own 10,000: all of it, then 0.95.
-    EXPECT_EQ(scorer.node_score({}, before.view(), after.view()), -0.05 / 2);
+    // What a pod costs that takes `taken` milli-CPU of a node with one GPU, where the workload asks for 9,900 a GPU.
+    const auto loss = [](std::int64_t cpu_capacity, std::int64_t taken, bool models_named) {
+        const auto book = std::make_shared<price_book>();
+        book->replace({.devices = {}, .cpu_per_gpu = 9'900, .models_named = models_named});
+        policies::dual_price scorer{policy_parameters{.target = {}, .prices = book}};
+        test_node before{0, cpu_capacity};
+        test_node after{0, cpu_capacity - taken};
+        before.set_cpu_capacity(cpu_capacity);
+        after.set_cpu_capacity(cpu_capacity);
+        return -scorer.node_score({}, before.view(), after.view());
+    };
+    // 0.95 times 9,900 is 9,405: with 9,500 of its 10,000 left only the hundredth for which it needs all of them falls.
+    EXPECT_NEAR(loss(10'000, 500, false), 0.01 * 0.05, 1e-9);
+    EXPECT_EQ(loss(10'000, 500, true), 0.0) << "nor that, where pods name models";
+    // With no more than 5,000 it is whole until some are taken, unless pods name models.
+    EXPECT_NEAR(loss(5'000, 2'500, false), 0.5, 1e-9);
+    EXPECT_NEAR(loss(5'000, 2'500, true), 2'500.0 / 9'405.0, 2e-6);
 }
 
 TEST(dual_price, adds_the_premium_of_a_kind_that_is_asked_for_by_name) {
@@ -172,8 +186,8 @@ TEST(dual_price, adds_the_premium_of_a_kind_that_is_asked_for_by_name) {
                                 .premium = 500}},
                    .cpu_per_gpu = 0});
     policies::dual_price scorer{policy_parameters{.target = {}, .prices = book}};
-    const test_node before{0, 90000};
-    const test_node half{500, 80000};
+    const test_node before{0, 90'000};
+    const test_node half{500, 80'000};
     // Half a GPU by size, half as much again, and 0.15 of the squares.
     EXPECT_EQ(scorer.node_score({}, before.view(), half.view()), -(0.5 * 1.5 + 0.15));
     EXPECT_EQ(scorer.epoch(), 1U);
