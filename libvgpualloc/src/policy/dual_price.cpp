@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t millionths = 1'000'000;
 constexpr std::int64_t cpu_max = 1'000'000'000'000; ///< milli-CPU, beyond any host
-constexpr double ties_per_point = 0x1p20;           ///< steps of a tie for one of the potential
+constexpr double ties_per_point = 0x1p20; ///< steps of a tie for one of the potential; exact for losses below 64 GPUs
 
 /// How much CPU the worth of a node's devices needs, in hundredths. Factors are of the workload's CPU per GPU.
 struct cpu_rule {

@@ -99,9 +99,9 @@ TEST(dual_price, rests_need_more_cpu_than_their_worth) {
 TEST(dual_price, where_cpu_is_scarce_half_of_the_worth_needs_little_and_the_other_half_more_than_the_node_has) {
     // A node with a device and 96,000 milli-CPU, of which 90,000 are left, where the workload asks for 100,000 a GPU:
     // half of the worth needs 20,000, the other half 130,000; where CPU is not scarce 95,000, and a hundredth 96,000.
-    const auto loss = [](bool cpu_scarce, std::int64_t cpu_left, std::int64_t used = 0) {
+    const auto loss = [](bool cpu_scarce, std::int64_t cpu_left, std::int64_t used = 0, bool models_named = false) {
         const auto book = std::make_shared<price_book>();
-        book->replace({.devices = {}, .cpu_per_gpu = 100'000, .cpu_scarce = cpu_scarce});
+        book->replace({.devices = {}, .cpu_per_gpu = 100'000, .models_named = models_named, .cpu_scarce = cpu_scarce});
         policies::dual_price scorer{policy_parameters{.target = {}, .prices = book}};
         const test_node before{used, 90'000};
         const test_node after{used, cpu_left};
@@ -109,6 +109,7 @@ TEST(dual_price, where_cpu_is_scarce_half_of_the_worth_needs_little_and_the_othe
     };
     EXPECT_NEAR(loss(true, 20'000), 70.0 / 130.0 / 2.0, 1e-5);
     EXPECT_NEAR(loss(true, 10'000), (0.5 + 80.0 / 130.0) / 2.0, 1e-5);
+    EXPECT_EQ(loss(true, 10'000, 0, true), loss(true, 10'000)) << "whether or not pods name models";
     // Half a device in use needs half as much: 65,000, and 1.6 times as much where CPU is not scarce.
     EXPECT_NEAR(loss(true, 32'500, 500), 0.25 / 2.0, 1e-5);
     EXPECT_NEAR(loss(false, 33'600, 500), 0.5 * (1.0 - 0.99 * 33.6 / 76.0 - 0.01 * 33.6 / 76.8), 1e-5);
@@ -129,7 +130,7 @@ TEST(dual_price, of_nodes_that_are_as_good_takes_the_one_with_the_least_cpu_left
         };
         const double more = score(60'000);
         const double less = score(50'000);
-        EXPECT_NEAR(more, less, 1e-7) << "less than anything else counts";
+        EXPECT_NEAR(more, less, 5e-9) << "less than anything else counts";
         return more == less ? "none" : more > less ? "more" : "less";
     };
     EXPECT_EQ(std::string{better_of({.devices = 1}, false)}, "less");
@@ -158,12 +159,13 @@ TEST(dual_price, of_nodes_with_as_much_cpu_left_takes_the_one_with_more_devices)
 
 TEST(dual_price, asks_no_more_cpu_per_gpu_than_the_node_itself_has) {
     // What a pod costs that takes `taken` milli-CPU of a node with one GPU, where the workload asks for 9,900 a GPU.
-    const auto loss = [](std::int64_t cpu_capacity, std::int64_t taken, bool models_named) {
+    const auto loss = [](std::int64_t cpu_capacity, std::int64_t taken, bool models_named, std::int64_t used = 0,
+                         std::size_t idle = 0) {
         const auto book = std::make_shared<price_book>();
         book->replace({.devices = {}, .cpu_per_gpu = 9'900, .models_named = models_named});
         policies::dual_price scorer{policy_parameters{.target = {}, .prices = book}};
-        test_node before{0, cpu_capacity};
-        test_node after{0, cpu_capacity - taken};
+        test_node before{used, cpu_capacity, service_state::in_service, idle};
+        test_node after{used, cpu_capacity - taken, service_state::in_service, idle};
         before.set_cpu_capacity(cpu_capacity);
         after.set_cpu_capacity(cpu_capacity);
         return -scorer.node_score({}, before.view(), after.view());
@@ -174,6 +176,10 @@ TEST(dual_price, asks_no_more_cpu_per_gpu_than_the_node_itself_has) {
     // With no more than 5,000 it is whole until some are taken, unless pods name models.
     EXPECT_NEAR(loss(5'000, 2'500, false), 0.5, 1e-9);
     EXPECT_NEAR(loss(5'000, 2'500, true), 2'500.0 / 9'405.0, 2e-6);
+    EXPECT_NEAR(loss(10'000, 5'000, false, 0, 1), 1.0, 1e-9) << "two GPUs have half of it each";
+    EXPECT_EQ(loss(0, 0, false), 0.0);
+    // Half a GPU in use needs 0.8 times 9,405.
+    EXPECT_NEAR(loss(10'000, 6'238, true, 500), 0.5 * (1.0 - 3'762.0 / 7'524.0), 2e-6);
 }
 
 TEST(dual_price, adds_the_premium_of_a_kind_that_is_asked_for_by_name) {

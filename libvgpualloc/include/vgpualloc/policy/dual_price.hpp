@@ -14,16 +14,18 @@
 namespace vgpualloc::policies {
 
 /// A node's potential is the worth of its devices' rests, each as a part of what an idle device of its kind is worth
-/// (price_table), but no more than its CPU can make use of, at 0.95 times the workload's CPU per GPU; the rest of a
-/// device in use needs 1.6 times that. Unless pods of the workload name models, no more is needed than what the node
-/// itself has per GPU, and a hundredth of the worth needs 1.5 times the workload's CPU per GPU, which decides among
-/// equals. To this come the premiums of scarce kinds and 0.2 times the sum of squares of the rests. The score is what
-/// the potential gains, in GPUs. Everything is counted in whole numbers: equal states compare equal on every machine.
-/// Of nodes that are still as good a pod with devices goes to the one with the least CPU left, in GPUs' worth and less
-/// 0.3 for each of its devices. Where the cluster is short of CPU (price_table::cpu_scarce) half of the worth needs 0.2
-/// times the workload's CPU per GPU and half 1.3 times it, whatever the node has, rests need no more than idle devices
-/// of that worth, and equals keep the order of nodes. Source: STUDY-price, "LPW"; premiums, the node's own CPU per GPU,
-/// the CPU of rests, the order among equals and all of scarce CPU are ours (docs/price-policy.md).
+/// (price_table), but no more than its CPU can make use of, at 0.95 times the workload's CPU per GPU; a hundredth of
+/// the worth needs 1.5 times the workload's, which decides between placements that are nearly as good. Neither counts
+/// for more than what the node itself has per GPU. The rest of a device in use needs 1.6 times as much as an idle
+/// device of the same worth. To this come the premiums of scarce kinds and 0.2 times the sum of squares of the rests.
+/// The score is what the potential gains, in GPUs. Everything is counted in whole numbers: equal states compare equal
+/// on every machine. Of nodes that are as good a pod with devices goes to the one with the least CPU left, in GPUs'
+/// worth and less 0.3 for each of its devices. Where pods of the workload name models all of the worth needs 0.95 times
+/// the workload's CPU per GPU, whatever the node has. Where the cluster is short of CPU (price_table::cpu_scarce),
+/// whether or not pods name models, half of the worth needs 0.2 times the workload's CPU per GPU and half 1.3 times it,
+/// whatever the node has, rests need no more than idle devices of that worth, and equals keep the order of nodes.
+/// Source: STUDY-price, "LPW"; premiums, the node's own CPU per GPU, the CPU of rests, the order among equals and all
+/// of scarce CPU are ours (docs/price-policy.md).
 class dual_price final : public named<"dual_price", policy> {
 public:
     explicit dual_price(const policy_parameters& parameters)

@@ -39,7 +39,7 @@ TEST(prices, are_read_as_they_were_written) {
     EXPECT_EQ(write_prices(*again), text);
 }
 
-TEST(prices, of_before_the_keys_models_named_and_cpu_scarce_keep_the_order_of_nodes) {
+TEST(prices, of_before_the_keys_count_as_naming_models_and_as_not_short_of_cpu) {
     EXPECT_FALSE(read_prices(R"({"cpu_milli_per_gpu": 1, "devices": []})", "p.json")->cpu_scarce);
     EXPECT_TRUE(read_prices(R"({"cpu_milli_per_gpu": 1, "devices": []})", "p.json")->models_named);
     EXPECT_FALSE(
