@@ -25,12 +25,12 @@ class PricesTest(CliTest):
         self.assert_done(self.run_quickstart(*DUAL, *TUNED))
         prices = self.prices(self.out)
         for device in prices["devices"]:
-            device["model"] = "other"
+            device["model"] = f"other {device['model']}"
         given = self.write("given.json", json.dumps(prices))
         result = self.run_quickstart(*DUAL, *TUNED, "--prices", given)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("warning", result.stderr)
-        self.assertIn("given.json", result.stderr)
+        self.assertIn("given.json: devices: got 'model 'other", result.stderr)
 
     def test_prices_decide(self):
         self.assert_done(self.run_quickstart(*DUAL, *TUNED))
@@ -82,7 +82,7 @@ class PricesTest(CliTest):
         odd = {"cpu_milli_per_gpu": 1000, "devices": [
             {"model": "A100", "mode": mode, "memory_mib": 1000, "compute": 100, "idle": 5, "premium": 0,
              "parts": [{"worth": 5, "request": {"memory_mib": 999999999}}, {"worth": 3, "request": {"profile": "9g.1gb"}}]}
-            for mode in ("hami_core", "mig", "no such mode")]}
+            for mode in ("hami_core", "mig", "cce")]}
         nodes, pods = NODES_HEADER + "a,9000,9000,1,A100\n", PODS_HEADER + "p,1000,10,1,700\n"
         self.assert_done(self.run_lists(*DUAL, "--prices", self.write("odd.json", json.dumps(odd)), nodes=nodes, pods=pods))
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <utility>
 
 #include "vgpualloc/model/limits.hpp"
@@ -29,6 +30,12 @@ constexpr cpu_rule cpu_short{.low = 20, .high = 130, .high_share = 50, .rest = 1
 const cpu_rule& rule_of(const price_table& table) {
     if (table.cpu_scarce) return cpu_short;
     return table.models_named ? names_asked : cpu_enough;
+}
+
+/// A worth as a part of that of an idle device, in millionths. Where the product would be too large it is rounded down.
+std::int64_t part_of_idle(std::int64_t worth, std::int64_t idle) {
+    constexpr std::int64_t worth_max = std::numeric_limits<std::int64_t>::max() / millionths;
+    return idle <= worth_max ? worth * millionths / idle : worth / (idle / millionths);
 }
 
 /// The part of a node's worth that its CPU can make use of. `cpu` is milli-CPU times a million.
@@ -62,7 +69,7 @@ dual_price::rest_sums dual_price::worth_of(const device_view& device) {
     rest_sums result{.worth = free * (millionths / whole_gpu.count()), .premium = 0, .squares = free * free};
     if (prices.idle > 0) {
         const std::int64_t worth = device.is_idle() ? prices.idle : prices.worths->of(device.state);
-        result.worth = worth * millionths / prices.idle;
+        result.worth = part_of_idle(worth, prices.idle);
     }
     result.premium = result.worth * prices.premium / 1000;
     result.need = device.is_idle() ? result.worth : result.worth * rule_of(book_->table).rest / 100;

@@ -98,10 +98,13 @@ void warn_of_other_prices(const run_config& config, const std::optional<vgpuallo
     for (const auto& of_kind : prices->devices) {
         if (std::ranges::any_of(nodes.kinds, [&of_kind](const auto& kind) { return of_kind.is_of(kind); })) return;
     }
+    const auto& first = prices->devices.front();
     warnings.push_back({.code = error_code::unsupported,
                         .where = config.prices,
                         .field = "devices",
-                        .value = prices->devices.front().model,
+                        .value = "model '" + first.model + "', mode " + first.mode + ", memory_mib " +
+                                 std::to_string(first.memory.count()) + ", compute " +
+                                 std::to_string(first.cores.count()),
                         .expected = "kinds of devices that the cluster has; these prices say nothing of its devices"});
 }
 

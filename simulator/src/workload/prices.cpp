@@ -2,8 +2,11 @@
 
 #include <cmath>
 #include <optional>
+#include <set>
+#include <tuple>
 #include <utility>
 
+#include "vgpualloc/mode/all.hpp"
 #include "vgpuformats/cursor.hpp"
 #include "vgpuformats/json.hpp"
 
@@ -71,6 +74,9 @@ price_table::device_prices read_device(const cursor& from) {
                                       .cores = core_percent{from.at("compute").integer({0, amount_max})},
                                       .idle = read_worth(from.at("idle")),
                                       .premium = std::llround(from.at("premium").real(0.0, 1.0) * per_unit)};
+    if (const auto mode = vgpualloc::find_mode(prices.mode); !mode) {
+        from.at("mode").fail(mode.error().code, mode.error().expected);
+    }
     for (const cursor& part : from.at("parts").items(0, parts_max)) {
         part.only({"worth", "request"});
         prices.parts.push_back({.request = read_request(part.at("request")), .worth = read_worth(part.at("worth"))});
@@ -90,7 +96,14 @@ expected<price_table> read_prices(std::string_view text, const std::string& name
     prices.cpu_per_gpu = from.at("cpu_milli_per_gpu").integer({0, amount_max});
     prices.models_named = !from.has("models_named") || from.at("models_named").flag();
     prices.cpu_scarce = from.has("cpu_scarce") && from.at("cpu_scarce").flag();
-    for (const cursor& device : from.at("devices").items(0, devices_max)) prices.devices.push_back(read_device(device));
+    std::set<std::tuple<std::string, std::string, mib, core_percent>> kinds;
+    for (const cursor& device : from.at("devices").items(0, devices_max)) {
+        const auto& of_kind = prices.devices.emplace_back(read_device(device));
+        if (!kinds.emplace(of_kind.model, of_kind.mode, of_kind.memory, of_kind.cores).second) {
+            device.at("model").fail(vgpualloc::error_code::duplicate,
+                                    "every kind of device (model, mode, memory_mib and compute) once");
+        }
+    }
     if (failure) return unexpected(*std::move(failure));
     return prices;
 }

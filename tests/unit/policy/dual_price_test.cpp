@@ -202,6 +202,26 @@ TEST(dual_price, adds_the_premium_of_a_kind_that_is_asked_for_by_name) {
     EXPECT_EQ(scorer.epoch(), 2U);
 }
 
+TEST(dual_price, scores_the_same_whatever_the_scale_of_worths) {
+    // A hundred parts of a GPU fit: at the greater worth of one an idle GPU is worth 10^17.
+    const auto loss = [](std::int64_t worth) {
+        const auto book = std::make_shared<price_book>();
+        book->replace({.devices = {{.model = "A",
+                                    .mode = "hami_core",
+                                    .memory = mib{1000},
+                                    .cores = whole_compute,
+                                    .idle = 1,
+                                    .parts = {{{.count = 1, .memory = mib{10}, .cores = {}}, worth}}}},
+                       .cpu_per_gpu = 0});
+        policies::dual_price scorer{policy_parameters{.target = {}, .prices = book}};
+        const test_node before{0, 90'000};
+        const test_node half{500, 80'000};
+        return -scorer.node_score({}, before.view(), half.view());
+    };
+    EXPECT_NEAR(loss(100'000), 0.5 + 0.15, 0.011);
+    EXPECT_NEAR(loss(1'000'000'000'000'000), loss(100'000), 1e-6);
+}
+
 TEST(dual_price, counts_no_device_that_is_out_of_service) {
     policies::dual_price scorer = halves();
     const test_node failed{0, 90000, service_state::failed};

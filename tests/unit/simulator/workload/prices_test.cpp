@@ -56,6 +56,14 @@ TEST(prices, what_is_wrong_is_named_with_its_line) {
     EXPECT_NE(refusal_of("{\"cpu_milli_per_gpu\": 1,\n\"devices\": [{\"model\": \"A\"}]}").find("p.json:2"),
               std::string::npos);
     EXPECT_NE(refusal_of("[]").find("p.json"), std::string::npos);
+    const std::string device = R"({"model": "A", "mode": "mig", "memory_mib": 1, "compute": 1, "idle": 1,)"
+                               R"( "premium": 0, "parts": []})";
+    const std::string twice = refusal_of(R"({"cpu_milli_per_gpu": 1, "devices": [)" + device + ",\n" + device + "]}");
+    EXPECT_NE(twice.find("p.json:2: devices[1].model: got 'A', expected every kind of device"), std::string::npos)
+        << twice;
+    const std::string other_mode = std::string{device}.replace(device.find("mig"), 3, "hami-core");
+    const std::string unknown = refusal_of(R"({"cpu_milli_per_gpu": 1, "devices": [)" + other_mode + "]}");
+    EXPECT_NE(unknown.find("devices[0].mode: got 'hami-core', expected one of"), std::string::npos) << unknown;
     EXPECT_NE(refusal_of("{\"cpu_milli_per_gpu\": 1, \"devices\": [], \"more\": 1}").find("more"), std::string::npos);
 }
 
