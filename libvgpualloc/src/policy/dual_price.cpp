@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::int64_t millionths = 1'000'000;
 constexpr std::int64_t cpu_max = 1'000'000'000'000; ///< milli-CPU, beyond any host
+constexpr std::int64_t points = 100; ///< of the potential for a millionth of a GPU: hundredths of a worth are whole
 constexpr double ties_per_point = 0x1p20; ///< steps of a tie for one of the potential; exact for losses below 64 GPUs
 
 /// How much CPU the worth of a node's devices needs, in hundredths. Factors are of the workload's CPU per GPU.
@@ -32,7 +33,7 @@ const cpu_rule& rule_of(const price_table& table) {
     return table.models_named ? names_asked : cpu_enough;
 }
 
-/// A worth as a part of that of an idle device, in millionths. Where the product would be too large it is rounded down.
+/// A worth as a part of that of an idle device, in millionths; where the product would overflow, to seven digits.
 std::int64_t part_of_idle(std::int64_t worth, std::int64_t idle) {
     constexpr std::int64_t worth_max = std::numeric_limits<std::int64_t>::max() / millionths;
     return idle <= worth_max ? worth * millionths / idle : worth / (idle / millionths);
@@ -100,12 +101,12 @@ dual_price::rest_sums dual_price::sums_of(const device_config& config) {
     return sums_[config.id];
 }
 
-/// A hundred times the potential, in millionths of a GPU.
+/// In points.
 std::int64_t dual_price::potential(const node_view& node) {
     const rest_sums sum = sums_of(*node.config);
-    const std::int64_t uncapped = 100 * sum.premium + sum.squares * 20;
+    const std::int64_t uncapped = points * sum.premium + sum.squares * points / 5;
     const std::int64_t cpu_per_gpu = book_->table.cpu_per_gpu;
-    if (cpu_per_gpu <= 0 || node.config->devices.empty()) return 100 * sum.worth + uncapped;
+    if (cpu_per_gpu <= 0 || node.config->devices.empty()) return points * sum.worth + uncapped;
     const cpu_rule& rule = rule_of(book_->table);
     const std::int64_t own = node.cpu_capacity.count() / static_cast<std::int64_t>(node.config->devices.size());
     const auto needed = [&](std::int64_t factor) {
@@ -116,7 +117,7 @@ std::int64_t dual_price::potential(const node_view& node) {
     const std::int64_t cpu = std::clamp<std::int64_t>(node.cpu_left.count(), 0, cpu_max) * millionths;
     const std::int64_t low = usable(sum.worth, sum.need, cpu, needed(rule.low));
     const std::int64_t high = usable(sum.worth, sum.need, cpu, needed(rule.high));
-    return (100 - rule.high_share) * low + rule.high_share * high + uncapped;
+    return (points - rule.high_share) * low + rule.high_share * high + uncapped;
 }
 
 /// Steps by which a node comes after others that are as good: thousandths of a GPU's CPU that are left, less 300 for
@@ -135,7 +136,7 @@ std::int64_t dual_price::tie(const node_view& node) const noexcept {
 double dual_price::node_score(const request_view& request, const node_view& before, const node_view& after) {
     const auto gain = static_cast<double>(potential(after) - potential(before));
     const double behind = request.devices > 0 ? static_cast<double>(tie(after)) / ties_per_point : 0.0;
-    return (gain - behind) / (100.0 * static_cast<double>(millionths));
+    return (gain - behind) / static_cast<double>(points * millionths);
 }
 
 } // namespace vgpualloc::policies

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -48,17 +49,21 @@ private:
     node_view view_;
 };
 
+policies::dual_price scorer_of(price_table table) {
+    const auto book = std::make_shared<price_book>();
+    book->replace(std::move(table));
+    return policies::dual_price{policy_parameters{.target = {}, .prices = book}};
+}
+
 /// Only halves of a GPU are wanted; one is worth 0.4 of an idle GPU.
 policies::dual_price halves() {
-    const auto book = std::make_shared<price_book>();
-    book->replace({.devices = {{.model = "A",
-                                .mode = "hami_core",
-                                .memory = mib{1000},
-                                .cores = whole_compute,
-                                .idle = 1'000'000,
-                                .parts = {{{.count = 1, .memory = mib{500}, .cores = {}}, 400'000}}}},
-                   .cpu_per_gpu = 9900});
-    return policies::dual_price{policy_parameters{.target = {}, .prices = book}};
+    return scorer_of({.devices = {{.model = "A",
+                                   .mode = "hami_core",
+                                   .memory = mib{1000},
+                                   .cores = whole_compute,
+                                   .idle = 1'000'000,
+                                   .parts = {{{.count = 1, .memory = mib{500}, .cores = {}}, 400'000}}}},
+                      .cpu_per_gpu = 9900});
 }
 
 TEST(dual_price, counts_what_rests_were_worth_where_cpu_is_plenty) {
@@ -100,9 +105,8 @@ TEST(dual_price, where_cpu_is_scarce_half_of_the_worth_needs_little_and_the_othe
     // A node with a device and 96,000 milli-CPU, of which 90,000 are left, where the workload asks for 100,000 a GPU:
     // half of the worth needs 20,000, the other half 130,000; where CPU is not scarce 95,000, and a hundredth 96,000.
     const auto loss = [](bool cpu_scarce, std::int64_t cpu_left, std::int64_t used = 0, bool models_named = false) {
-        const auto book = std::make_shared<price_book>();
-        book->replace({.devices = {}, .cpu_per_gpu = 100'000, .models_named = models_named, .cpu_scarce = cpu_scarce});
-        policies::dual_price scorer{policy_parameters{.target = {}, .prices = book}};
+        policies::dual_price scorer =
+            scorer_of({.devices = {}, .cpu_per_gpu = 100'000, .models_named = models_named, .cpu_scarce = cpu_scarce});
         const test_node before{used, 90'000};
         const test_node after{used, cpu_left};
         return -scorer.node_score({}, before.view(), after.view());
@@ -118,9 +122,8 @@ TEST(dual_price, where_cpu_is_scarce_half_of_the_worth_needs_little_and_the_othe
 
 TEST(dual_price, of_nodes_that_are_as_good_takes_the_one_with_the_least_cpu_left) {
     const auto better_of = [](const request_view& request, bool models_named, bool cpu_scarce = false) {
-        const auto book = std::make_shared<price_book>();
-        book->replace({.devices = {}, .cpu_per_gpu = 1000, .models_named = models_named, .cpu_scarce = cpu_scarce});
-        policies::dual_price scorer{policy_parameters{.target = {}, .prices = book}};
+        policies::dual_price scorer =
+            scorer_of({.devices = {}, .cpu_per_gpu = 1000, .models_named = models_named, .cpu_scarce = cpu_scarce});
         const auto score = [&](std::int64_t cpu_capacity) {
             test_node before{0, cpu_capacity};
             test_node after{900, cpu_capacity - 1'000};
@@ -140,9 +143,7 @@ TEST(dual_price, of_nodes_that_are_as_good_takes_the_one_with_the_least_cpu_left
 }
 
 TEST(dual_price, of_nodes_with_as_much_cpu_left_takes_the_one_with_more_devices) {
-    const auto book = std::make_shared<price_book>();
-    book->replace({.devices = {}, .cpu_per_gpu = 1000});
-    policies::dual_price scorer{policy_parameters{.target = {}, .prices = book}};
+    policies::dual_price scorer = scorer_of({.devices = {}, .cpu_per_gpu = 1000});
     const request_view request{.devices = 1};
     const auto with_idle = [&](std::size_t idle, std::int64_t cpu_more) {
         test_node before{0, 60'000 + cpu_more, service_state::in_service, idle};
@@ -161,9 +162,7 @@ TEST(dual_price, asks_no_more_cpu_per_gpu_than_the_node_itself_has) {
     // What a pod costs that takes `taken` milli-CPU of a node with one GPU, where the workload asks for 9,900 a GPU.
     const auto loss = [](std::int64_t cpu_capacity, std::int64_t taken, bool models_named, std::int64_t used = 0,
                          std::size_t idle = 0) {
-        const auto book = std::make_shared<price_book>();
-        book->replace({.devices = {}, .cpu_per_gpu = 9'900, .models_named = models_named});
-        policies::dual_price scorer{policy_parameters{.target = {}, .prices = book}};
+        policies::dual_price scorer = scorer_of({.devices = {}, .cpu_per_gpu = 9'900, .models_named = models_named});
         test_node before{used, cpu_capacity, service_state::in_service, idle};
         test_node after{used, cpu_capacity - taken, service_state::in_service, idle};
         before.set_cpu_capacity(cpu_capacity);
@@ -205,20 +204,19 @@ TEST(dual_price, adds_the_premium_of_a_kind_that_is_asked_for_by_name) {
 TEST(dual_price, scores_the_same_whatever_the_scale_of_worths) {
     // A hundred parts of a GPU fit: at the greater worth of one an idle GPU is worth 10^17.
     const auto loss = [](std::int64_t worth) {
-        const auto book = std::make_shared<price_book>();
-        book->replace({.devices = {{.model = "A",
+        policies::dual_price scorer =
+            scorer_of({.devices = {{.model = "A",
                                     .mode = "hami_core",
                                     .memory = mib{1000},
                                     .cores = whole_compute,
                                     .idle = 1,
                                     .parts = {{{.count = 1, .memory = mib{10}, .cores = {}}, worth}}}},
                        .cpu_per_gpu = 0});
-        policies::dual_price scorer{policy_parameters{.target = {}, .prices = book}};
         const test_node before{0, 90'000};
         const test_node half{500, 80'000};
         return -scorer.node_score({}, before.view(), half.view());
     };
-    EXPECT_NEAR(loss(100'000), 0.5 + 0.15, 0.011);
+    EXPECT_NEAR(loss(100'000), 0.5 + 0.15, 1e-9);
     EXPECT_NEAR(loss(1'000'000'000'000'000), loss(100'000), 1e-6);
 }
 
