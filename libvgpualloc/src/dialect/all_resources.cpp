@@ -37,10 +37,25 @@ void visit_resources(const kubernetes::pod& pod, const Visit& visit) {
 
 } // namespace
 
-const dialect* dialect_set::owner_of(std::string_view resource) const {
+const dialect* dialect_set::first_reader(std::string_view resource) const {
     const auto reads = [resource](const auto& candidate) { return candidate->reads_resource(resource); };
-    const auto owner = std::ranges::find_if(dialects_, reads);
-    return owner == dialects_.end() ? nullptr : owner->get();
+    const auto reader = std::ranges::find_if(dialects_, reads);
+    return reader == dialects_.end() ? nullptr : reader->get();
+}
+
+void dialect_set::list_owners() {
+    owners_.clear();
+    for (const auto& spoken : dialects_) {
+        for (std::string& resource : spoken->resources()) {
+            const dialect* const owner = first_reader(resource);
+            owners_.try_emplace(std::move(resource), owner);
+        }
+    }
+}
+
+const dialect* dialect_set::owner_of(std::string_view resource) const {
+    const auto listed = owners_.find(resource);
+    return listed == owners_.end() ? first_reader(resource) : listed->second;
 }
 
 /// Of a vendor whose resources a dialect reads. A name with a digit is that of a model, of which there are more than
@@ -60,10 +75,10 @@ std::string dialect_set::likely_meant(const std::string& resource) const {
 
 std::vector<error> dialect_set::mistaken_resources(const kubernetes::pod& pod) const {
     std::map<std::string, std::string> expected_texts; // by resource: what is wrong with it in this pod, if anything
-    const auto expected_of = [&](const std::string& resource) -> std::string {
-        if (const dialect* const owner = owner_of(resource)) {
+    const auto expected_of = [&](const std::string& resource, const dialect* owner) -> std::string {
+        if (owner != nullptr) {
             const auto asks = [&resource, &pod](const auto& candidate) {
-                return candidate->reads_resource(resource) && candidate->requests(pod);
+                return candidate->requests(pod) && candidate->reads_resource(resource);
             };
             return std::ranges::any_of(dialects_, asks) ? "" : owner->what_else_it_takes(resource);
         }
@@ -77,7 +92,7 @@ std::vector<error> dialect_set::mistaken_resources(const kubernetes::pod& pod) c
         const dialect* const owner = owner_of(resource);
         if (at_init && owner != nullptr && !owner->reads_init_containers()) return; // resources_not_read() tells
         auto known = expected_texts.find(resource);
-        if (known == expected_texts.end()) known = expected_texts.emplace(resource, expected_of(resource)).first;
+        if (known == expected_texts.end()) known = expected_texts.emplace(resource, expected_of(resource, owner)).first;
         if (known->second.empty()) return;
         problems.push_back({.code = error_code::unknown_name,
                             .where = "container " + container.name,

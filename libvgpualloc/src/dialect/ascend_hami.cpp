@@ -122,7 +122,7 @@ node_reading ascend_dialect::read_node(const node_source& source) const {
     node_reading result;
     const bool soft = soft_node(node, options_);
     for (const kind& npus : options_.kinds) {
-        const auto offered = node.allocatable.find(resource_of(npus));
+        const auto offered = node.allocatable.find(npus.resource);
         if (offered == node.allocatable.end()) continue;
         const auto amount = text::quantity(offered->second);
         if (!amount) {
@@ -141,8 +141,8 @@ node_reading ascend_dialect::read_node(const node_source& source) const {
 std::vector<std::string> ascend_dialect::resources_counted(const kubernetes::node& node) const {
     std::vector<std::string> names;
     for (const kind& npus : options_.kinds) {
-        if (!node.annotations.contains(register_key(npus)) || !text::offers(node, resource_of(npus))) continue;
-        names.insert(names.end(), {memory_resource_of(npus), core_resource_of(npus)});
+        if (!node.annotations.contains(register_key(npus)) || !text::offers(node, npus.resource)) continue;
+        names.insert(names.end(), {npus.resource_memory, npus.resource_core});
     }
     return names;
 }
@@ -173,15 +173,23 @@ void ascend_dialect::write_node(std::span<const device_registration> devices, ku
         if (list.size() == 0) continue;
         node.annotations[register_key(npus)] = vgpuformats::print_json(list);
         if (soft != options_.soft_by_default) node.annotations[soft_annotation] = soft ? "true" : "false";
-        node.allocatable[resource_of(npus)] = std::to_string(ids);
-        node.capacity[resource_of(npus)] = std::to_string(ids);
+        node.allocatable[npus.resource] = std::to_string(ids);
+        node.capacity[npus.resource] = std::to_string(ids);
+    }
+}
+
+ascend_dialect::ascend_dialect(options configured) : listed_dialect{std::move(configured)} {
+    for (kind& npus : options_.kinds) {
+        if (npus.resource.empty()) npus.resource = "huawei.com/" + npus.npu.name;
+        if (npus.resource_memory.empty()) npus.resource_memory = npus.resource + "-memory";
+        if (npus.resource_core.empty()) npus.resource_core = npus.resource + "-core";
     }
 }
 
 std::vector<std::string> ascend_dialect::resources() const {
     std::vector<std::string> names;
     for (const kind& npus : options_.kinds) {
-        names.insert(names.end(), {resource_of(npus), memory_resource_of(npus), core_resource_of(npus)});
+        names.insert(names.end(), {npus.resource, npus.resource_memory, npus.resource_core});
     }
     return names;
 }
@@ -191,7 +199,7 @@ std::string ascend_dialect::binding_node(const kubernetes::pod& pod) const { ret
 bool ascend_dialect::requests(const kubernetes::pod& pod) const {
     return std::ranges::any_of(options_.kinds, [&pod](const kind& npus) {
         const auto asks = [&npus](const kubernetes::container& container) {
-            return container.limits.contains(resource_of(npus)) || container.limits.contains(memory_resource_of(npus));
+            return container.limits.contains(npus.resource) || container.limits.contains(npus.resource_memory);
         };
         return std::ranges::any_of(pod.containers, asks) || std::ranges::any_of(pod.init_containers, asks);
     });
@@ -210,7 +218,7 @@ expected<std::int64_t> count_of(const kubernetes::pod& pod, const kubernetes::co
     if (written == 1) return 2;
     return unexpected(error{.code = error_code::out_of_range,
                             .where = hami_text::place(pod, "container", container.name),
-                            .field = resource_of(npus),
+                            .field = npus.resource,
                             .value = std::to_string(written),
                             .expected = "1, which is 2, or an even number: " + npus.npu.name + " comes in pairs"});
 }
@@ -220,13 +228,13 @@ expected<std::int64_t> count_of(const kubernetes::pod& pod, const kubernetes::co
 expected<std::optional<device_request>> read_container(const kubernetes::pod& pod,
                                                        const kubernetes::container& container, const kind& npus,
                                                        const options& configured) {
-    const bool counted = container.limits.contains(resource_of(npus));
-    if (!counted && !container.limits.contains(memory_resource_of(npus))) return std::nullopt;
-    const auto count = hami_text::amount(pod, container, resource_of(npus));
+    const bool counted = container.limits.contains(npus.resource);
+    if (!counted && !container.limits.contains(npus.resource_memory)) return std::nullopt;
+    const auto count = hami_text::amount(pod, container, npus.resource);
     if (!count) return unexpected(count.error());
-    const auto memory = hami_text::amount(pod, container, memory_resource_of(npus), mib{npus.memory_factor});
+    const auto memory = hami_text::amount(pod, container, npus.resource_memory, mib{npus.memory_factor});
     if (!memory) return unexpected(memory.error());
-    const auto cores = hami_text::amount(pod, container, core_resource_of(npus));
+    const auto cores = hami_text::amount(pod, container, npus.resource_core);
     if (!cores) return unexpected(cores.error());
     if (counted && *count == 0) return std::nullopt;
     const auto cards = count_of(pod, container, npus, counted ? **count : 1);
@@ -263,7 +271,7 @@ std::vector<std::string> ascend_dialect::resources_added(const kubernetes::pod& 
             const auto entry = read_container(pod, container, npus, options_);
             return entry && *entry;
         };
-        if (std::ranges::any_of(pod.containers, asks)) names.push_back(resource_of(npus));
+        if (std::ranges::any_of(pod.containers, asks)) names.push_back(npus.resource);
     }
     return names;
 }

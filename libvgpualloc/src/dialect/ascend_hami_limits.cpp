@@ -33,30 +33,30 @@ void check_kind(const kind& npus, const device_request& request, const std::stri
     };
     const auto at_best = answer_of(npus.npu, true, request, ask).code;
     if (at_best == rejection_code::insufficient_device_cores) {
-        text::check_percent(core_resource_of(npus), request.cores.count(), container, findings);
+        text::check_percent(npus.resource_core, request.cores.count(), container, findings);
         return;
     }
     if (request.memory > npus.npu.memory_capacity) {
-        refuse(memory_resource_of(npus), request.memory.count(),
+        refuse(npus.resource_memory, request.memory.count(),
                "at most " + std::to_string(npus.npu.memory_capacity.count()) + " MiB, what one " + npus.npu.name +
                    " has");
         return;
     }
     if (at_best == rejection_code::request_not_valid) {
-        refuse(resource_of(npus), request.count,
-               "1 where " + memory_resource_of(npus) + " asks for a part of a card (" +
+        refuse(npus.resource, request.count,
+               "1 where " + npus.resource_memory + " asks for a part of a card (" +
                    std::to_string(request.memory.count()) + " MiB); several are only given whole");
         return;
     }
     if (request.memory > npus.npu.memory_allocatable) {
-        findings.notes.push_back("container " + container + ": " + memory_resource_of(npus) + " asks for " +
+        findings.notes.push_back("container " + container + ": " + npus.resource_memory + " asks for " +
                                  std::to_string(request.memory.count()) + " MiB of each card; it gets a whole " +
                                  npus.npu.name + ", of which " + std::to_string(npus.npu.memory_allocatable.count()) +
                                  " MiB can be used");
     }
     const auto by_template = answer_of(npus.npu, false, request, ask);
     if (request.soft || by_template.code != rejection_code::insufficient_device_cores) return;
-    findings.notes.push_back("container " + container + ": " + core_resource_of(npus) + " " +
+    findings.notes.push_back("container " + container + ": " + npus.resource_core + " " +
                              std::to_string(request.cores.count()) +
                              ": only nodes that can limit in software (hami-vnpu-core) give it; on others a card has " +
                              std::to_string(by_template.available) + " AI cores");
@@ -77,7 +77,7 @@ request_findings ascend_dialect::check_pod(const kubernetes::pod& pod) const {
     request_findings findings;
     for (const kubernetes::container* container : text::all_containers(pod)) {
         for (const kind& npus : options_.kinds) {
-            text::check_amounts(*container, resource_of(npus), {}, mib{1}, findings);
+            text::check_amounts(*container, npus.resource, {}, mib{1}, findings);
         }
     }
     hami_text::check_privileged(pod, findings);

@@ -10,21 +10,12 @@
 
 namespace vgpualloc::dialects::ascend_hami {
 
-[[nodiscard]] inline std::string resource_of(const kind& npus) {
-    return npus.resource.empty() ? "huawei.com/" + npus.npu.name : npus.resource;
-}
-[[nodiscard]] inline std::string memory_resource_of(const kind& npus) {
-    return npus.resource_memory.empty() ? resource_of(npus) + "-memory" : npus.resource_memory;
-}
-[[nodiscard]] inline std::string core_resource_of(const kind& npus) {
-    return npus.resource_core.empty() ? resource_of(npus) + "-core" : npus.resource_core;
-}
 [[nodiscard]] inline std::string register_key(const kind& npus) { return "hami.io/node-register-" + npus.npu.name; }
 
 /// Whether the pod's NPUs are limited in software instead of by a template.
 [[nodiscard]] bool soft_pod(const kubernetes::pod& pod);
 
-/// What one container asks of one kind; none if it does not ask.
+/// What one container asks of one kind, whose resources are named; none if it does not ask.
 [[nodiscard]] expected<std::optional<device_request>> read_container(const kubernetes::pod& pod,
                                                                      const kubernetes::container& container,
                                                                      const kind& npus, const options& configured);
@@ -35,7 +26,7 @@ namespace vgpualloc::dialects::ascend_hami {
 
 class ascend_dialect final : public listed_dialect<list_entry, options> {
 public:
-    using listed_dialect::listed_dialect;
+    explicit ascend_dialect(options configured);
 
     [[nodiscard]] std::vector<std::string> resources() const override;
     [[nodiscard]] std::vector<std::string> resource_prefixes() const override { return {"huawei.com/"}; }

@@ -45,28 +45,46 @@ std::string place_at(const std::string& place, std::int32_t line) {
 
 } // namespace
 
+std::string value_path::text() const {
+    std::string words;
+    for (const auto& [key, position] : steps_) {
+        if (position) {
+            words += "[" + std::to_string(*position) + "]";
+        } else {
+            words += (words.empty() ? "" : ".") + std::string{key};
+        }
+    }
+    return words;
+}
+
 // Every field of every object is looked at, and few are wrong: a place becomes words only where it is told.
-object_cursor object_cursor::inner(const document* value, std::string_view path) const {
+object_cursor object_cursor::inner(const document* value) const {
     object_cursor cursor{*this};
     cursor.value_ = value;
     if (value != nullptr && value->place.line != 0) cursor.line_ = value->place.line;
-    if (!path_.empty() && !path.starts_with('[')) cursor.path_ += '.';
-    cursor.path_ += path;
+    return cursor;
+}
+
+object_cursor object_cursor::member(const document* value, std::string_view key) const {
+    object_cursor cursor = inner(value);
+    cursor.path_.add_member(key);
     return cursor;
 }
 
 object_cursor object_cursor::at(std::string_view key) const {
-    if (!present()) return inner(nullptr, key);
+    if (!present()) return member(nullptr, key);
     if (value_->kind != value_kind::map) fail(error_code::malformed, shown(*value_), "an object");
-    return inner(value_->find(key), key);
+    return member(value_->find(key), key);
 }
 
 std::vector<object_cursor> object_cursor::items() const {
     std::vector<object_cursor> list;
     if (!present()) return list;
     if (value_->kind != value_kind::list) fail(error_code::malformed, shown(*value_), "a list");
+    list.reserve(value_->items.size());
     for (const document& item : value_->items) {
-        list.push_back(inner(&item, "[" + std::to_string(list.size()) + "]"));
+        list.push_back(inner(&item));
+        list.back().path_.add_item(list.size() - 1);
         if (!list.back().present()) list.back().fail(error_code::malformed, "null", "an entry of the list");
     }
     return list;
@@ -76,7 +94,7 @@ std::vector<std::pair<std::string, object_cursor>> object_cursor::entries() cons
     std::vector<std::pair<std::string, object_cursor>> list;
     if (!present()) return list;
     if (value_->kind != value_kind::map) fail(error_code::malformed, shown(*value_), "an object");
-    for (const auto& [key, member] : value_->members) list.emplace_back(key, inner(&member, key));
+    for (const auto& [key, value] : value_->members) list.emplace_back(key, member(&value, key));
     return list;
 }
 
@@ -145,16 +163,17 @@ kubernetes::text_map object_cursor::scalars() const {
 void object_cursor::fail(error_code code, const std::string& value, const std::string& expected) const {
     constexpr std::size_t problems_max = 100; // of an object; and each is told once
     const std::string place = place_at(*object_, line_);
-    const auto is_known = [&](const error& known) { return known.where == place && known.field == path_; };
+    const std::string field = path_.text();
+    const auto is_known = [&](const error& known) { return known.where == place && known.field == field; };
     if (problems_->size() >= problems_max || std::ranges::any_of(*problems_, is_known)) return;
     if (is_helm_template(value)) { // what is wrong with it nobody can say before that
-        problems_->push_back({error_code::unsupported, place, path_, "", value + " " + template_expected});
+        problems_->push_back({error_code::unsupported, place, field, "", value + " " + template_expected});
         return;
     }
     // A value that is not there cannot be quoted: without the verb the sentence would read like a glossary.
     const bool absent = code == error_code::missing && value.empty();
     const bool is_empty_text = value.empty() && present() && value_->kind == value_kind::text;
-    problems_->push_back({code, place, path_, is_empty_text && !absent ? "\"\"" : value,
+    problems_->push_back({code, place, field, is_empty_text && !absent ? "\"\"" : value,
                           (absent ? "missing; expected " : "") + expected});
 }
 
@@ -205,6 +224,7 @@ public:
         if (const auto* items = object.find("items"); items != nullptr && is_list(object)) {
             const std::string kind = object.find("kind")->text;
             line_ = object.place.line;
+            manifests_.reserve(manifests_.size() + items->items.size());
             for (const document& item : items->items) read(item, kind.substr(0, kind.size() - 4));
             return;
         }

@@ -1,6 +1,8 @@
 // Reading Kubernetes objects: a cursor over a document that collects problems, and the parts of an object.
 #pragma once
 
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -9,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "vgpualloc/core/small_vector.hpp"
 #include "vgpualloc/dialect/quantity.hpp"
 #include "vgpualloc/kube/objects.hpp"
 #include "vgpuformats/document.hpp"
@@ -26,6 +29,25 @@ using vgpuformats::value_kind;
 /// The one YAML (or JSON) document of a text. Errors: those of yaml_to_json_text().
 [[nodiscard]] expected<document> one_document(std::string_view text, const std::string& name);
 
+/// The way to a value within an object. Every cursor has one and few are told, so it becomes words only where they are
+/// asked for. Keys are referred to.
+class value_path {
+public:
+    void add_member(std::string_view key) { steps_.push_back({.key = key, .position = {}}); }
+    void add_item(std::size_t position) { steps_.push_back({.key = {}, .position = position}); }
+    /// As in spec.containers[0].name.
+    [[nodiscard]] std::string text() const;
+
+private:
+    struct step {
+        std::string_view key;
+        std::optional<std::size_t> position; ///< of an item; none: a member of that key
+    };
+    static constexpr std::size_t usual_depth = 6; ///< of spec.containers[0].resources.limits.cpu
+
+    small_vector<step, usual_depth> steps_;
+};
+
 /// Points at one value of an object, or at nothing. What is wrong becomes a problem with place and path; what is absent
 /// is silently empty.
 class object_cursor {
@@ -34,8 +56,10 @@ public:
         : value_{value}, object_{std::make_shared<const std::string>(std::move(place))}, problems_{&problems} {}
 
     [[nodiscard]] bool present() const { return value_ != nullptr && value_->kind != value_kind::null; }
-    /// A member; a problem if this is there but no map.
+    /// A member; a problem if this is there but no map. The cursor refers to `key`.
     [[nodiscard]] object_cursor at(std::string_view key) const;
+    template <std::same_as<std::string> Temporary>
+    object_cursor at(Temporary&& key) const = delete;
     /// The entries of a list; a problem if this is there but no list.
     [[nodiscard]] std::vector<object_cursor> items() const;
     [[nodiscard]] std::vector<std::pair<std::string, object_cursor>> entries() const;
@@ -57,12 +81,14 @@ public:
     [[nodiscard]] std::int32_t line() const { return value_ == nullptr ? 0 : value_->place.line; }
 
 private:
-    [[nodiscard]] object_cursor inner(const document* value, std::string_view path) const;
+    /// To a value within this one; its path is still that of this one.
+    [[nodiscard]] object_cursor inner(const document* value) const;
+    [[nodiscard]] object_cursor member(const document* value, std::string_view key) const;
 
     const document* value_;
     std::shared_ptr<const std::string> object_; ///< its place
     std::int32_t line_ = 0;                     ///< of the value, or of what it would be in; 0: not known
-    std::string path_;
+    value_path path_;
     std::vector<error>* problems_;
 };
 

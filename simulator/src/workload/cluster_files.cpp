@@ -60,7 +60,7 @@ expected<std::vector<vgpualloc::kube::manifest>> load_objects(const std::vector<
         if (!input) return unexpected(input.error());
         auto objects = vgpualloc::kube::read_manifests(input->text, path);
         if (!objects) return objects;
-        std::ranges::move(*objects, std::back_inserter(all));
+        all.insert(all.end(), std::make_move_iterator(objects->begin()), std::make_move_iterator(objects->end()));
     }
     return all;
 }

@@ -226,6 +226,20 @@ TEST(manifests, what_the_api_server_refuses_of_rules_is_a_problem) {
     }
 }
 
+TEST(manifests, a_problem_names_the_whole_path_however_deep_it_lies) {
+    const manifest task =
+        read_one("apiVersion: batch.volcano.sh/v1alpha1\nkind: CronJob\nmetadata: {name: j}\nspec: {jobTemplate: "
+                 "{spec: {tasks: [{"
+                 "name: t, template: {spec: {containers: [{name: c}], affinity: {nodeAffinity: {"
+                 "requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{}, {matchExpressions: [{"
+                 "key: zone, operator: In, values: [a, b, 3]}]}]}}}}}}]}}}\n");
+    ASSERT_THAT(task.problems, SizeIs(1));
+    EXPECT_EQ(task.problems.front().field,
+              "spec.jobTemplate.spec.tasks[0].template.spec.affinity.nodeAffinity."
+              "requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[1].matchExpressions[0].values[2]");
+    EXPECT_EQ(task.problems.front().value, "3");
+}
+
 TEST(manifests, a_tainted_node_as_kubectl_prints_it) {
     const manifest node = read_one(R"(
 apiVersion: v1

@@ -2,6 +2,7 @@
 // direction.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -30,6 +31,7 @@ inline void append_hex(std::string& to, std::uint32_t value, int digits) {
 /// byte that is no UTF-8, \u202e for another character that is not seen. The result is one line, and a result is its
 /// own result.
 [[nodiscard]] inline std::string printable(std::string_view text) {
+    if (std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; })) return std::string{text};
     std::string result;
     result.reserve(text.size());
     while (!text.empty()) {

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
+#include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <span>
@@ -80,10 +83,15 @@ public:
                                               std::string_view name, const kubernetes::pod& pod) const;
 
 private:
+    [[nodiscard]] const dialect* first_reader(std::string_view resource) const;
+    /// To be called whenever dialects_ has changed.
+    void list_owners();
+    /// The first dialect that reads the resource; null: none does.
     [[nodiscard]] const dialect* owner_of(std::string_view resource) const;
     [[nodiscard]] std::string likely_meant(const std::string& resource) const;
 
     members dialects_;
+    std::map<std::string, const dialect*, std::less<>> owners_; ///< of the resources that dialects list
     std::shared_ptr<const dialect_config> config_;
 };
 
