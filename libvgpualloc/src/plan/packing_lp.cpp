@@ -6,11 +6,17 @@
 #include <string>
 #include <utility>
 
+#include <Eigen/Core>
+
 #include "vgpualloc/core/config.hpp"
 
 namespace vgpualloc::plan {
 
 namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
 
 error refused_program(std::string field, std::string what) {
     return {.code = error_code::malformed,
@@ -34,28 +40,69 @@ double value_of(const packing_program& program, const packing_block& block) {
     return block.value.value_or(program.types[block.type].value * block.pods);
 }
 
+/// A vector of what each entry of a list has.
+template <class Entry>
+VectorXd vector_of(const std::vector<Entry>& list, double Entry::* member) {
+    VectorXd values(static_cast<Index>(list.size()));
+    std::ranges::transform(list, values.begin(), member);
+    return values;
+}
+
+/// The host amounts of each entry of a list as columns: resource x entry.
+template <class Entry>
+MatrixXd host_of(const std::vector<Entry>& list, std::size_t resources) {
+    MatrixXd amounts(static_cast<Index>(resources), static_cast<Index>(list.size()));
+    for (Index i = 0; const Entry& entry : list) {
+        amounts.col(i++) = VectorXd::Map(entry.host.data(), static_cast<Index>(resources));
+    }
+    return amounts;
+}
+
+/// The amounts of a program as vectors and matrices.
+struct amounts {
+    explicit amounts(const packing_program& program)
+        : demand{vector_of(program.types, &packing_type::demand)},
+          forced{vector_of(program.types, &packing_type::forced)},
+          devices{vector_of(program.devices, &packing_devices::count)} {
+        // Without groups nothing can be placed, and types need not agree on the resources.
+        const std::size_t resources = program.groups.empty() ? 0 : program.groups.front().host.size();
+        taken = host_of(program.types, resources);
+        held = host_of(program.groups, resources);
+    }
+
+    VectorXd demand;
+    VectorXd forced;
+    VectorXd devices; ///< by class
+    MatrixXd taken;   ///< resource x type
+    MatrixXd held;    ///< resource x group; infinite where that is not to count
+};
+
 /// Prices as the solver or a caller has them, not rounded. At least 0, but for types of which pods are forced.
 struct raw_prices {
-    std::vector<double> type;
-    std::vector<double> theta;
-    std::vector<std::vector<double>> host;
+    VectorXd type;
+    VectorXd theta;
+    MatrixXd host; ///< resource x group
 };
+
+/// What placing a pod of the type in that group costs at these prices, apart from its devices.
+double cost_of(const amounts& of_program, const raw_prices& prices, std::uint32_t type, std::uint32_t group) {
+    return prices.type[type] + prices.host.col(group).dot(of_program.taken.col(type));
+}
 
 /// The program over the columns that there are so far. Rows: types, then host resources of every group, then classes.
 class master {
 public:
-    explicit master(const packing_program& program) : program_{program} {
+    explicit master(const packing_program& program)
+        : program_{program}, amounts_{program}, scale_{scale_of(amounts_.taken)} {
         lp_.sense = lp_sense::maximise;
         for (const packing_type& type : program.types) lp_.add_row({.lower = type.forced, .upper = type.demand});
-        scale_host();
-        for (const packing_group& group : program.groups) {
-            host_rows_.push_back(static_cast<std::uint32_t>(lp_.rows.size()));
-            for (std::size_t i = 0; i < group.host.size(); ++i) lp_.add_row({.upper = group.host[i] / scale_[i]});
-        }
+        const MatrixXd held = amounts_.held.array().colwise() / scale_.array();
+        for (const double most : held.reshaped()) lp_.add_row({.upper = most});
         device_rows_ = static_cast<std::uint32_t>(lp_.rows.size());
         for (const packing_devices& devices : program.devices) lp_.add_row({.upper = devices.count});
     }
 
+    [[nodiscard]] const amounts& of_program() const noexcept { return amounts_; }
     [[nodiscard]] linear_program& lp() noexcept { return lp_; }
 
     void add_pattern(std::uint32_t devices, const device_pattern& pattern, bool integer) {
@@ -103,24 +150,13 @@ public:
     }
 
     [[nodiscard]] raw_prices prices_of(const std::vector<double>& duals) const {
-        const auto at_least_zero = [](double dual) { return std::max(dual, 0.0); };
-        raw_prices result;
-        for (std::size_t t = 0; t < program_.types.size(); ++t) {
-            const bool forced = program_.types[t].forced > 0.0;
-            result.type.push_back(forced ? duals[t] : at_least_zero(duals[t]));
-        }
-        for (std::size_t g = 0; g < program_.groups.size(); ++g) {
-            std::vector<double> of_group;
-            for (std::size_t i = 0; i < program_.groups[g].host.size(); ++i) {
-                const std::size_t row = host_rows_[g] + i;
-                of_group.push_back(std::isfinite(lp_.rows[row].upper) ? at_least_zero(duals[row]) / scale_[i] : 0.0);
-            }
-            result.host.push_back(std::move(of_group));
-        }
-        for (std::size_t c = 0; c < program_.devices.size(); ++c) {
-            result.theta.push_back(at_least_zero(duals[device_rows_ + c]));
-        }
-        return result;
+        const auto types = amounts_.demand.size();
+        const auto all = VectorXd::Map(duals.data(), static_cast<Index>(duals.size()));
+        const auto host = all.segment(types, amounts_.held.size()).reshaped(amounts_.held.rows(), amounts_.held.cols());
+        const auto counts = amounts_.held.array().isFinite();
+        return {.type = (amounts_.forced.array() > 0.0).select(all.head(types), all.head(types).cwiseMax(0.0)),
+                .theta = all.tail(amounts_.devices.size()).cwiseMax(0.0),
+                .host = counts.select(host.cwiseMax(0.0).array().colwise() / scale_.array(), 0.0)};
     }
 
     [[nodiscard]] std::vector<double> placed(const std::vector<double>& values) const {
@@ -140,94 +176,73 @@ private:
 
     /// Rows of host resources are in units of the largest amount that one pod takes: bytes of memory beside counts of
     /// pods would be 10^11 times as large, which no solver's tolerances are made for.
-    void scale_host() {
-        for (const packing_type& type : program_.types) {
-            scale_.resize(std::max(scale_.size(), type.host.size()), 0.0);
-            for (std::size_t i = 0; i < type.host.size(); ++i) scale_[i] = std::max(scale_[i], type.host[i]);
-        }
-        for (const packing_group& group : program_.groups)
-            scale_.resize(std::max(scale_.size(), group.host.size()), 0.0);
-        for (double& scale : scale_) scale = scale > 0.0 ? scale : 1.0;
+    static VectorXd scale_of(const MatrixXd& taken) {
+        VectorXd most = VectorXd::Zero(taken.rows());
+        for (const auto& of_type : taken.colwise()) most = most.cwiseMax(of_type);
+        return (most.array() > 0.0).select(most, 1.0);
     }
 
     /// A column of pods that take `count` devices of the class, or of none where that is 0.
     void add_column(column_pods pods, std::uint32_t group, std::uint32_t devices, double count, bool integer) {
-        std::vector<double> host(program_.groups[group].host.size(), 0.0);
-        for (const auto& [type, number] : pods.counts) {
-            for (std::size_t i = 0; i < host.size(); ++i) host[i] += number * program_.types[type].host[i];
-        }
+        VectorXd host = VectorXd::Zero(scale_.size());
+        for (const auto& [type, number] : pods.counts) host += number * amounts_.taken.col(type);
         const std::uint32_t column = lp_.add_column({.cost = valued_ ? pods.value : 0.0, .integer = integer});
         for (const auto& [type, number] : pods.counts) lp_.add_entry(type, column, number);
-        for (std::size_t i = 0; i < host.size(); ++i) {
-            const auto row = host_rows_[group] + static_cast<std::uint32_t>(i);
-            if (host[i] > 0.0 && std::isfinite(lp_.rows[row].upper)) lp_.add_entry(row, column, host[i] / scale_[i]);
+        auto row = static_cast<std::uint32_t>(amounts_.demand.size() + group * host.size());
+        for (const double amount : host.cwiseQuotient(scale_).eval()) {
+            if (amount > 0.0 && std::isfinite(lp_.rows[row].upper)) lp_.add_entry(row, column, amount);
+            ++row;
         }
         if (count > 0.0) lp_.add_entry(device_rows_ + devices, column, count);
         columns_.push_back(std::move(pods));
     }
 
     const packing_program& program_;
+    amounts amounts_;
+    VectorXd scale_; ///< by host resource
     linear_program lp_;
     std::vector<column_pods> columns_;
     bool valued_ = false;
-    std::vector<std::uint32_t> host_rows_; ///< by group, the first of its rows
-    std::vector<double> scale_;            ///< by host resource
     std::uint32_t device_rows_ = 0;
 };
 
-/// What placing a pod of the type in that group costs at these prices, apart from its devices.
-double cost_of(const packing_program& program, const raw_prices& prices, std::uint32_t type, std::uint32_t group) {
-    const packing_type& of_type = program.types[type];
-    double result = prices.type[type];
-    for (std::size_t i = 0; i < of_type.host.size(); ++i) result += prices.host[group][i] * of_type.host[i];
-    return result;
-}
-
 /// The pattern that is worth the most beyond what its pods cost. In the first phase, which places forced pods, pods
 /// have no value.
-worthy_pattern best_pattern(const packing_program& program, const raw_prices& prices, const packing_devices& of_class,
-                            bool valued) {
+worthy_pattern best_pattern(const packing_program& program, const amounts& of_program, const raw_prices& prices,
+                            const packing_devices& of_class, bool valued) {
     if (!of_class.packing) return {};
     std::vector<double> worth;
     for (std::size_t part = 0; part < of_class.type_of_part.size(); ++part) {
         const double value = valued ? value_of(program, of_class, part) : 0.0;
-        worth.push_back(value - cost_of(program, prices, of_class.type_of_part[part], of_class.group));
+        worth.push_back(value - cost_of(of_program, prices, of_class.type_of_part[part], of_class.group));
     }
     return of_class.packing->best(worth);
 }
 
-double surplus(const packing_program& program, const raw_prices& prices, const packing_block& block) {
-    return value_of(program, block) - block.pods * cost_of(program, prices, block.type, block.group);
-}
-
 /// The upper bound that prices prove: theta is raised until no pattern and no block is worth more than it costs, and
 /// the price of a type likewise where its pods take no devices.
-double bound_of(const packing_program& program, raw_prices prices) {
+double bound_of(const packing_program& program, const amounts& of_program, raw_prices prices) {
+    const auto surplus = [&](const packing_block& block) {
+        return value_of(program, block) - block.pods * cost_of(of_program, prices, block.type, block.group);
+    };
     for (const packing_block& block : program.blocks) {
         if (block.count > 0.0) continue;
-        const double excess = surplus(program, prices, block);
+        const double excess = surplus(block);
         if (excess > 0.0) prices.type[block.type] += excess / block.pods;
     }
-    double bound = 0.0;
-    for (std::size_t c = 0; c < program.devices.size(); ++c) {
-        prices.theta[c] = std::max(prices.theta[c], best_pattern(program, prices, program.devices[c], true).worth);
+    for (Index c = 0; const packing_devices& of_class : program.devices) {
+        double& theta = prices.theta[c++];
+        theta = std::max(theta, best_pattern(program, of_program, prices, of_class, true).worth);
     }
     for (const packing_block& block : program.blocks) {
         if (block.count == 0.0) continue;
         double& theta = prices.theta[block.devices];
-        theta = std::max(theta, surplus(program, prices, block) / block.count);
+        theta = std::max(theta, surplus(block) / block.count);
     }
-    for (std::size_t c = 0; c < program.devices.size(); ++c) bound += program.devices[c].count * prices.theta[c];
-    for (std::size_t t = 0; t < program.types.size(); ++t) {
-        const double price = prices.type[t];
-        bound += price * (price >= 0.0 ? program.types[t].demand : program.types[t].forced);
-    }
-    for (std::size_t g = 0; g < program.groups.size(); ++g) {
-        for (std::size_t i = 0; i < prices.host[g].size(); ++i) {
-            if (prices.host[g][i] > 0.0) bound += prices.host[g][i] * program.groups[g].host[i];
-        }
-    }
-    return bound;
+    const VectorXd pods = (prices.type.array() >= 0.0).select(of_program.demand, of_program.forced);
+    // Where amounts do not count they are infinite, and their price is 0.
+    const MatrixXd held = (prices.host.array() > 0.0).select(of_program.held, 0.0);
+    return prices.theta.dot(of_program.devices) + prices.type.dot(pods) + prices.host.cwiseProduct(held).sum();
 }
 
 /// Column generation: one program that grows, solved from where the last solution stood.
@@ -259,7 +274,7 @@ public:
         }
         const raw_prices prices = master_.prices_of(solution_.row_duals);
         result.objective = solution_.objective;
-        result.bound = bound_of(program_, prices);
+        result.bound = bound_of(program_, master_.of_program(), prices);
         write_prices(prices, result);
         result.placed = master_.placed(solution_.values);
         return result;
@@ -315,24 +330,25 @@ private:
     bool add_patterns(bool valued) {
         const raw_prices prices = master_.prices_of(solution_.row_duals);
         bool added = false;
-        for (std::size_t c = 0; c < program_.devices.size(); ++c) {
-            const worthy_pattern pattern = best_pattern(program_, prices, program_.devices[c], valued);
+        for (std::uint32_t c = 0; c < program_.devices.size(); ++c) {
+            const worthy_pattern pattern =
+                best_pattern(program_, master_.of_program(), prices, program_.devices[c], valued);
             if (pattern.worth - prices.theta[c] <= gain_min) continue;
-            master_.add_pattern(static_cast<std::uint32_t>(c), pattern.parts, false);
+            master_.add_pattern(c, pattern.parts, false);
             added = true;
         }
         return added;
     }
 
     static void write_prices(const raw_prices& prices, packing_prices& into) {
-        const auto rounded = [](const std::vector<double>& all) {
+        const auto rounded = [](const auto& all) {
             std::vector<double> result;
             for (const double price : all) result.push_back(rounded_price(price));
             return result;
         };
         into.type = rounded(prices.type);
         into.theta = rounded(prices.theta);
-        for (const std::vector<double>& of_group : prices.host) into.host.push_back(rounded(of_group));
+        for (const auto& of_group : prices.host.colwise()) into.host.push_back(rounded(of_group));
     }
 
     const packing_program& program_;
