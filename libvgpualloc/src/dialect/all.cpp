@@ -33,9 +33,8 @@ bool dialect::reads_resource(std::string_view resource) const {
 dialect_set::dialect_set(dialect_config config) : dialect_set{made_of_list(config), config} {}
 
 dialect_set::dialect_set(members dialects, dialect_config config)
-    : dialects_{std::move(dialects)}, config_{std::make_shared<const dialect_config>(std::move(config))} {
-    list_owners();
-}
+    : dialects_{std::move(dialects)}, config_{std::make_shared<const dialect_config>(std::move(config))},
+      owners_{listed_owners()} {}
 
 const dialect* dialect_set::find(std::string_view name) const {
     const auto same = [name](const auto& candidate) { return candidate->name() == name; };
@@ -73,7 +72,6 @@ dialect_set dialect_set::for_traits(std::span<const std::set<std::string>> trait
     for (std::size_t i = 0; i < dialects_.size(); ++i) {
         if (auto own = dialects_[i]->for_traits(traits[i])) adapted.dialects_[i] = std::move(own);
     }
-    adapted.list_owners();
     return adapted;
 }
 

@@ -1,6 +1,7 @@
 // What the dialects of a cluster make of the names of resources.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "text.hpp"
@@ -37,25 +38,23 @@ void visit_resources(const kubernetes::pod& pod, const Visit& visit) {
 
 } // namespace
 
-const dialect* dialect_set::first_reader(std::string_view resource) const {
+std::size_t dialect_set::first_reader(std::string_view resource) const {
     const auto reads = [resource](const auto& candidate) { return candidate->reads_resource(resource); };
-    const auto reader = std::ranges::find_if(dialects_, reads);
-    return reader == dialects_.end() ? nullptr : reader->get();
+    return static_cast<std::size_t>(std::ranges::find_if(dialects_, reads) - dialects_.begin());
 }
 
-void dialect_set::list_owners() {
-    owners_.clear();
+std::map<std::string, std::size_t, std::less<>> dialect_set::listed_owners() const {
+    std::map<std::string, std::size_t, std::less<>> owners;
     for (const auto& spoken : dialects_) {
-        for (std::string& resource : spoken->resources()) {
-            const dialect* const owner = first_reader(resource);
-            owners_.try_emplace(std::move(resource), owner);
-        }
+        for (const std::string& resource : spoken->resources()) owners.try_emplace(resource, first_reader(resource));
     }
+    return owners;
 }
 
 const dialect* dialect_set::owner_of(std::string_view resource) const {
     const auto listed = owners_.find(resource);
-    return listed == owners_.end() ? first_reader(resource) : listed->second;
+    const std::size_t owner = listed == owners_.end() ? first_reader(resource) : listed->second;
+    return owner == dialects_.size() ? nullptr : dialects_[owner].get();
 }
 
 /// Of a vendor whose resources a dialect reads. A name with a digit is that of a model, of which there are more than
@@ -75,12 +74,12 @@ std::string dialect_set::likely_meant(const std::string& resource) const {
 
 std::vector<error> dialect_set::mistaken_resources(const kubernetes::pod& pod) const {
     std::map<std::string, std::string> expected_texts; // by resource: what is wrong with it in this pod, if anything
+    std::optional<std::vector<std::size_t>> asked;     // the dialects in which the pod asks, once they are needed
     const auto expected_of = [&](const std::string& resource, const dialect* owner) -> std::string {
         if (owner != nullptr) {
-            const auto asks = [&resource, &pod](const auto& candidate) {
-                return candidate->requests(pod) && candidate->reads_resource(resource);
-            };
-            return std::ranges::any_of(dialects_, asks) ? "" : owner->what_else_it_takes(resource);
+            if (!asked) asked = asked_by(pod);
+            const auto reads = [&](std::size_t position) { return dialects_[position]->reads_resource(resource); };
+            return std::ranges::any_of(*asked, reads) ? "" : owner->what_else_it_takes(resource);
         }
         if (!switched_off_by(*config_, resource).empty()) return ""; // resources_not_read() tells
         const std::string meant = likely_meant(resource);

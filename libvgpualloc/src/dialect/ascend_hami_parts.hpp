@@ -15,7 +15,8 @@ namespace vgpualloc::dialects::ascend_hami {
 /// Whether the pod's NPUs are limited in software instead of by a template.
 [[nodiscard]] bool soft_pod(const kubernetes::pod& pod);
 
-/// What one container asks of one kind, whose resources are named; none if it does not ask.
+/// What one container asks of one kind of the dialect's, which has the names of all its resources; none if it does not
+/// ask.
 [[nodiscard]] expected<std::optional<device_request>> read_container(const kubernetes::pod& pod,
                                                                      const kubernetes::container& container,
                                                                      const kind& npus, const options& configured);

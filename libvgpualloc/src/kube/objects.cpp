@@ -57,7 +57,6 @@ std::string value_path::text() const {
     return words;
 }
 
-// Every field of every object is looked at, and few are wrong: a place becomes words only where it is told.
 object_cursor object_cursor::inner(const document* value) const {
     object_cursor cursor{*this};
     cursor.value_ = value;
@@ -224,7 +223,7 @@ public:
         if (const auto* items = object.find("items"); items != nullptr && is_list(object)) {
             const std::string kind = object.find("kind")->text;
             line_ = object.place.line;
-            manifests_.reserve(manifests_.size() + items->items.size());
+            if (manifests_.empty()) manifests_.reserve(items->items.size());
             for (const document& item : items->items) read(item, kind.substr(0, kind.size() - 4));
             return;
         }

@@ -85,8 +85,8 @@ struct raw_prices {
 };
 
 /// What placing a pod of the type in that group costs at these prices, apart from its devices.
-double cost_of(const amounts& of_program, const raw_prices& prices, std::uint32_t type, std::uint32_t group) {
-    return prices.type[type] + prices.host.col(group).dot(of_program.taken.col(type));
+double cost_of(const amounts& all, const raw_prices& prices, std::uint32_t type, std::uint32_t group) {
+    return prices.type[type] + prices.host.col(group).dot(all.taken.col(type));
 }
 
 /// The program over the columns that there are so far. Rows: types, then host resources of every group, then classes.
@@ -96,13 +96,13 @@ public:
         : program_{program}, amounts_{program}, scale_{scale_of(amounts_.taken)} {
         lp_.sense = lp_sense::maximise;
         for (const packing_type& type : program.types) lp_.add_row({.lower = type.forced, .upper = type.demand});
-        const MatrixXd held = amounts_.held.array().colwise() / scale_.array();
-        for (const double most : held.reshaped()) lp_.add_row({.upper = most});
+        const MatrixXd held_scaled = amounts_.held.array().colwise() / scale_.array();
+        for (const double most : held_scaled.reshaped()) lp_.add_row({.upper = most});
         device_rows_ = static_cast<std::uint32_t>(lp_.rows.size());
         for (const packing_devices& devices : program.devices) lp_.add_row({.upper = devices.count});
     }
 
-    [[nodiscard]] const amounts& of_program() const noexcept { return amounts_; }
+    [[nodiscard]] const amounts& all_amounts() const noexcept { return amounts_; }
     [[nodiscard]] linear_program& lp() noexcept { return lp_; }
 
     void add_pattern(std::uint32_t devices, const device_pattern& pattern, bool integer) {
@@ -150,13 +150,15 @@ public:
     }
 
     [[nodiscard]] raw_prices prices_of(const std::vector<double>& duals) const {
-        const auto types = amounts_.demand.size();
-        const auto all = VectorXd::Map(duals.data(), static_cast<Index>(duals.size()));
-        const auto host = all.segment(types, amounts_.held.size()).reshaped(amounts_.held.rows(), amounts_.held.cols());
-        const auto counts = amounts_.held.array().isFinite();
-        return {.type = (amounts_.forced.array() > 0.0).select(all.head(types), all.head(types).cwiseMax(0.0)),
-                .theta = all.tail(amounts_.devices.size()).cwiseMax(0.0),
-                .host = counts.select(host.cwiseMax(0.0).array().colwise() / scale_.array(), 0.0)};
+        const Index types = amounts_.demand.size();
+        const MatrixXd& held = amounts_.held;
+        const auto of_row = VectorXd::Map(duals.data(), static_cast<Index>(duals.size()));
+        const auto of_type = of_row.head(types);
+        const auto of_host = of_row.segment(types, held.size()).reshaped(held.rows(), held.cols());
+        const auto is_counted = held.array().isFinite();
+        return {.type = (amounts_.forced.array() > 0.0).select(of_type, of_type.cwiseMax(0.0)),
+                .theta = of_row.tail(amounts_.devices.size()).cwiseMax(0.0),
+                .host = is_counted.select(of_host.cwiseMax(0.0).array().colwise() / scale_.array(), 0.0)};
     }
 
     [[nodiscard]] std::vector<double> placed(const std::vector<double>& values) const {
@@ -208,22 +210,22 @@ private:
 
 /// The pattern that is worth the most beyond what its pods cost. In the first phase, which places forced pods, pods
 /// have no value.
-worthy_pattern best_pattern(const packing_program& program, const amounts& of_program, const raw_prices& prices,
+worthy_pattern best_pattern(const packing_program& program, const amounts& all, const raw_prices& prices,
                             const packing_devices& of_class, bool valued) {
     if (!of_class.packing) return {};
     std::vector<double> worth;
     for (std::size_t part = 0; part < of_class.type_of_part.size(); ++part) {
         const double value = valued ? value_of(program, of_class, part) : 0.0;
-        worth.push_back(value - cost_of(of_program, prices, of_class.type_of_part[part], of_class.group));
+        worth.push_back(value - cost_of(all, prices, of_class.type_of_part[part], of_class.group));
     }
     return of_class.packing->best(worth);
 }
 
 /// The upper bound that prices prove: theta is raised until no pattern and no block is worth more than it costs, and
 /// the price of a type likewise where its pods take no devices.
-double bound_of(const packing_program& program, const amounts& of_program, raw_prices prices) {
+double bound_of(const packing_program& program, const amounts& all, raw_prices prices) {
     const auto surplus = [&](const packing_block& block) {
-        return value_of(program, block) - block.pods * cost_of(of_program, prices, block.type, block.group);
+        return value_of(program, block) - block.pods * cost_of(all, prices, block.type, block.group);
     };
     for (const packing_block& block : program.blocks) {
         if (block.count > 0.0) continue;
@@ -232,17 +234,17 @@ double bound_of(const packing_program& program, const amounts& of_program, raw_p
     }
     for (Index c = 0; const packing_devices& of_class : program.devices) {
         double& theta = prices.theta[c++];
-        theta = std::max(theta, best_pattern(program, of_program, prices, of_class, true).worth);
+        theta = std::max(theta, best_pattern(program, all, prices, of_class, true).worth);
     }
     for (const packing_block& block : program.blocks) {
         if (block.count == 0.0) continue;
         double& theta = prices.theta[block.devices];
         theta = std::max(theta, surplus(block) / block.count);
     }
-    const VectorXd pods = (prices.type.array() >= 0.0).select(of_program.demand, of_program.forced);
+    const VectorXd pods = (prices.type.array() >= 0.0).select(all.demand, all.forced);
     // Where amounts do not count they are infinite, and their price is 0.
-    const MatrixXd held = (prices.host.array() > 0.0).select(of_program.held, 0.0);
-    return prices.theta.dot(of_program.devices) + prices.type.dot(pods) + prices.host.cwiseProduct(held).sum();
+    const MatrixXd held_counted = (prices.host.array() > 0.0).select(all.held, 0.0);
+    return prices.theta.dot(all.devices) + prices.type.dot(pods) + prices.host.cwiseProduct(held_counted).sum();
 }
 
 /// Column generation: one program that grows, solved from where the last solution stood.
@@ -274,7 +276,7 @@ public:
         }
         const raw_prices prices = master_.prices_of(solution_.row_duals);
         result.objective = solution_.objective;
-        result.bound = bound_of(program_, master_.of_program(), prices);
+        result.bound = bound_of(program_, master_.all_amounts(), prices);
         write_prices(prices, result);
         result.placed = master_.placed(solution_.values);
         return result;
@@ -332,7 +334,7 @@ private:
         bool added = false;
         for (std::uint32_t c = 0; c < program_.devices.size(); ++c) {
             const worthy_pattern pattern =
-                best_pattern(program_, master_.of_program(), prices, program_.devices[c], valued);
+                best_pattern(program_, master_.all_amounts(), prices, program_.devices[c], valued);
             if (pattern.worth - prices.theta[c] <= gain_min) continue;
             master_.add_pattern(c, pattern.parts, false);
             added = true;
@@ -395,6 +397,9 @@ expected<void> check_lists(const packing_program& program) {
         const bool amounts =
             std::ranges::all_of(group.host, [](double host) { return is_amount(host) || host == lp_infinity; });
         if (!amounts) return unexpected(refused_program("groups", "amounts that are not negative"));
+        if (group.host.size() != program.groups.front().host.size()) {
+            return unexpected(refused_program("host", "the same resources for all groups"));
+        }
         for (const packing_type& type : program.types) {
             if (type.host.size() != group.host.size()) {
                 return unexpected(refused_program("host", "the same resources for types and groups"));

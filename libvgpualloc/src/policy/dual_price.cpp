@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::int64_t millionths = 1'000'000;
 constexpr std::int64_t cpu_max = 1'000'000'000'000; ///< milli-CPU, beyond any host
-constexpr std::int64_t points = 100; ///< of the potential for a millionth of a GPU: hundredths of a worth are whole
+/// Of the potential for a millionth of a GPU; 100, since cpu_rule::high_share is in hundredths.
+constexpr std::int64_t points_per_millionth = 100;
 constexpr double ties_per_point = 0x1p20; ///< steps of a tie for one of the potential; exact for losses below 64 GPUs
 
 /// How much CPU the worth of a node's devices needs, in hundredths. Factors are of the workload's CPU per GPU.
@@ -104,9 +105,9 @@ dual_price::rest_sums dual_price::sums_of(const device_config& config) {
 /// In points.
 std::int64_t dual_price::potential(const node_view& node) {
     const rest_sums sum = sums_of(*node.config);
-    const std::int64_t uncapped = points * sum.premium + sum.squares * points / 5;
+    const std::int64_t uncapped = points_per_millionth * sum.premium + sum.squares * points_per_millionth / 5;
     const std::int64_t cpu_per_gpu = book_->table.cpu_per_gpu;
-    if (cpu_per_gpu <= 0 || node.config->devices.empty()) return points * sum.worth + uncapped;
+    if (cpu_per_gpu <= 0 || node.config->devices.empty()) return points_per_millionth * sum.worth + uncapped;
     const cpu_rule& rule = rule_of(book_->table);
     const std::int64_t own = node.cpu_capacity.count() / static_cast<std::int64_t>(node.config->devices.size());
     const auto needed = [&](std::int64_t factor) {
@@ -117,7 +118,7 @@ std::int64_t dual_price::potential(const node_view& node) {
     const std::int64_t cpu = std::clamp<std::int64_t>(node.cpu_left.count(), 0, cpu_max) * millionths;
     const std::int64_t low = usable(sum.worth, sum.need, cpu, needed(rule.low));
     const std::int64_t high = usable(sum.worth, sum.need, cpu, needed(rule.high));
-    return (points - rule.high_share) * low + rule.high_share * high + uncapped;
+    return (points_per_millionth - rule.high_share) * low + rule.high_share * high + uncapped;
 }
 
 /// Steps by which a node comes after others that are as good: thousandths of a GPU's CPU that are left, less 300 for
@@ -136,7 +137,7 @@ std::int64_t dual_price::tie(const node_view& node) const noexcept {
 double dual_price::node_score(const request_view& request, const node_view& before, const node_view& after) {
     const auto gain = static_cast<double>(potential(after) - potential(before));
     const double behind = request.devices > 0 ? static_cast<double>(tie(after)) / ties_per_point : 0.0;
-    return (gain - behind) / static_cast<double>(points * millionths);
+    return (gain - behind) / static_cast<double>(points_per_millionth * millionths);
 }
 
 } // namespace vgpualloc::policies

@@ -49,6 +49,22 @@ TEST(packing_lp, prices_are_what_one_more_would_add) {
     EXPECT_DOUBLE_EQ(solve_packing_lp(program, *solver)->objective, 2000.0);
 }
 
+TEST(packing_lp, prices_host_resources_of_each_group) {
+    // Three quarters of a GPU are wanted. Memory ends those of the first node, CPU those of the second, where memory
+    // does not count.
+    packing_program program;
+    program.types = {{.demand = 9, .value = 750, .host = {1, 4000}}};
+    program.groups = {{.host = {5, 8000}}, {.host = {1, lp_infinity}}};
+    const auto packing = shares(1000, {750});
+    program.devices = {{.group = 0, .count = 4, .packing = packing, .type_of_part = {0}},
+                       {.group = 1, .count = 4, .packing = packing, .type_of_part = {0}}};
+    const auto prices = solve_packing_lp(program, *solver::make_highs()).value();
+    EXPECT_DOUBLE_EQ(prices.objective, 2250.0);
+    EXPECT_NEAR(prices.bound, 2250.0, 1e-6);
+    EXPECT_EQ(prices.host, (std::vector<std::vector<double>>{{0.0, 0.188}, {750.0, 0.0}})); // 750 / 4000, rounded
+    EXPECT_EQ(prices.theta, (std::vector<double>{0.0, 0.0}));
+}
+
 TEST(packing_lp, forced_pods_are_placed_first) {
     const auto solver = solver::make_highs();
     packing_program program = two_gpus();
@@ -90,24 +106,27 @@ TEST(packing_lp, rounds_prices) {
     EXPECT_FALSE(std::signbit(rounded_price(-1e-9)));
 }
 
-/// A program drawn at random: up to three node groups of one or two classes, shares, whole pods, CPU-only pods.
+/// A program drawn at random: up to three node groups of one or two classes, shares, whole pods, CPU-only pods. Of two
+/// host resources the second does not count in some groups.
 packing_program drawn(rng& stream, std::uint64_t groups, double devices_max, bool forced) {
     const auto amount = [&stream](std::uint64_t most) { return static_cast<double>(stream.below(most)); };
+    const auto host = [&amount](std::uint64_t most) { return std::vector{amount(most), 1000.0 * amount(most)}; };
     packing_program program;
     std::vector<std::int64_t> needs;
     std::vector<std::uint32_t> served;
     for (std::uint32_t t = 0; t < 3; ++t) {
         needs.push_back(2 + static_cast<std::int64_t>(stream.below(7)));
         served.push_back(t);
-        program.types.push_back({.demand = amount(4), .value = static_cast<double>(needs.back()), .host = {amount(4)}});
+        program.types.push_back({.demand = amount(4), .value = static_cast<double>(needs.back()), .host = host(4)});
     }
-    program.types.push_back({.demand = amount(3), .value = 10.0, .host = {amount(3)}});
-    program.types.push_back({.demand = amount(3), .value = 0.0, .host = {amount(3)}});
+    program.types.push_back({.demand = amount(3), .value = 10.0, .host = host(3)});
+    program.types.push_back({.demand = amount(3), .value = 0.0, .host = host(3)});
     if (forced) program.types[stream.below(5)].forced = 1.0;
     for (packing_type& type : program.types) type.demand = std::max(type.demand, type.forced);
     const auto packing = shares(10, needs);
     for (std::uint32_t g = 0; g < groups; ++g) {
-        program.groups.push_back({.host = {amount(9)}});
+        program.groups.push_back({.host = host(9)});
+        if (stream.below(3) == 0) program.groups.back().host[1] = lp_infinity;
         program.devices.push_back({.group = g,
                                    .count = 1.0 + amount(static_cast<std::uint64_t>(devices_max)),
                                    .packing = packing,
@@ -122,22 +141,27 @@ packing_program drawn(rng& stream, std::uint64_t groups, double devices_max, boo
 linear_program written_out(const packing_program& program) {
     linear_program lp{.sense = lp_sense::maximise};
     for (const packing_type& type : program.types) lp.add_row({.lower = type.forced, .upper = type.demand});
-    for (const packing_group& group : program.groups) lp.add_row({.upper = group.host[0]});
+    for (const packing_group& group : program.groups) {
+        for (const double most : group.host) lp.add_row({.upper = most});
+    }
     for (const packing_devices& devices : program.devices) lp.add_row({.upper = devices.count});
     const auto add = [&](const std::map<std::uint32_t, double>& pods, std::uint32_t group, std::uint32_t devices,
                          double count) {
         double cost = 0.0;
-        double cpu = 0.0;
+        std::vector<double> host(2, 0.0);
         const auto column = lp.add_column({});
         for (const auto& [type, number] : pods) {
             cost += number * program.types[type].value;
-            cpu += number * program.types[type].host[0];
+            for (std::size_t i = 0; i < host.size(); ++i) host[i] += number * program.types[type].host[i];
             lp.add_entry(type, column, number);
         }
         lp.columns[column].cost = cost;
-        if (cpu > 0.0) lp.add_entry(static_cast<std::uint32_t>(program.types.size()) + group, column, cpu);
+        const auto row_of_group = static_cast<std::uint32_t>(program.types.size()) + 2 * group;
+        for (std::uint32_t i = 0; i < host.size(); ++i) {
+            if (host[i] > 0.0) lp.add_entry(row_of_group + i, column, host[i]);
+        }
         if (count > 0.0) {
-            lp.add_entry(static_cast<std::uint32_t>(program.types.size() + program.groups.size()) + devices, column,
+            lp.add_entry(static_cast<std::uint32_t>(program.types.size() + 2 * program.groups.size()) + devices, column,
                          count);
         }
     };
@@ -185,7 +209,7 @@ public:
             patterns_.push_back(devices.packing->enumerate(many, 100'000).value());
             left_.push_back(static_cast<int>(devices.count));
         }
-        for (const packing_group& group : program.groups) cpu_.push_back(group.host[0]);
+        for (const packing_group& group : program.groups) host_.push_back(group.host);
         for (const packing_type& type : program.types) pods_.push_back(static_cast<int>(type.demand));
     }
 
@@ -199,8 +223,10 @@ public:
 private:
     bool take(std::uint32_t type, std::int64_t count, std::uint32_t group) {
         pods_[type] -= static_cast<int>(count);
-        cpu_[group] -= static_cast<double>(count) * program_.types[type].host[0];
-        return pods_[type] >= 0 && cpu_[group] >= 0.0;
+        for (std::size_t i = 0; i < host_[group].size(); ++i) {
+            host_[group][i] -= static_cast<double>(count) * program_.types[type].host[i];
+        }
+        return pods_[type] >= 0 && std::ranges::min(host_[group]) >= 0.0;
     }
 
     /// From that pattern on, so that the order of devices that are alike does not count.
@@ -211,7 +237,7 @@ private:
         const packing_devices& devices = program_.devices[c];
         for (std::size_t p = first; p < patterns_[c].size(); ++p) {
             const auto pods = pods_;
-            const auto cpu = cpu_;
+            const auto host = host_;
             bool fits = true;
             double added = 0.0;
             for (const auto& [part, count] : patterns_[c][p]) {
@@ -223,7 +249,7 @@ private:
             if (fits) fill_class(c, p, value + added);
             ++left_[c];
             pods_ = pods;
-            cpu_ = cpu;
+            host_ = host;
         }
     }
 
@@ -238,7 +264,7 @@ private:
         const packing_block& block = program_.blocks[b];
         place_block(b + 1, value);
         const auto pods = pods_;
-        const auto cpu = cpu_;
+        const auto host = host_;
         const auto left = left_;
         double sum = value;
         while (take(block.type, 1, block.group)) {
@@ -248,14 +274,14 @@ private:
             place_block(b + 1, sum);
         }
         pods_ = pods;
-        cpu_ = cpu;
+        host_ = host;
         left_ = left;
     }
 
     const packing_program& program_;
     std::vector<std::vector<device_pattern>> patterns_;
     std::vector<int> left_;
-    std::vector<double> cpu_;
+    std::vector<std::vector<double>> host_; ///< that is left, by group
     std::vector<int> pods_;
     double best_ = -1.0;
 };
@@ -302,6 +328,7 @@ TEST(packing_lp, refuses_what_is_no_program) {
     program = two_gpus();
     program.types[0].host = {1, 2};
     EXPECT_EQ(field_refused(program), "host");
+    EXPECT_EQ(field_refused({.groups = {{.host = {1, 2}}, {.host = {1}}}}), "host");
     program = two_gpus();
     program.devices[0].group = 1;
     EXPECT_EQ(field_refused(program), "devices");

@@ -83,16 +83,17 @@ public:
                                               std::string_view name, const kubernetes::pod& pod) const;
 
 private:
-    [[nodiscard]] const dialect* first_reader(std::string_view resource) const;
-    /// To be called whenever dialects_ has changed.
-    void list_owners();
+    /// The position of the first dialect that reads the resource; size(): none does.
+    [[nodiscard]] std::size_t first_reader(std::string_view resource) const;
+    /// first_reader() of what the dialects list.
+    [[nodiscard]] std::map<std::string, std::size_t, std::less<>> listed_owners() const;
     /// The first dialect that reads the resource; null: none does.
     [[nodiscard]] const dialect* owner_of(std::string_view resource) const;
     [[nodiscard]] std::string likely_meant(const std::string& resource) const;
 
     members dialects_;
-    std::map<std::string, const dialect*, std::less<>> owners_; ///< of the resources that dialects list
     std::shared_ptr<const dialect_config> config_;
+    std::map<std::string, std::size_t, std::less<>> owners_; ///< listed_owners(); for_traits() changes none of it
 };
 
 } // namespace vgpualloc
