@@ -23,15 +23,25 @@ namespace {
 
 void print_table(const std::vector<run_record>& records) {
     const bool leave = std::ranges::any_of(records, &run_record::pods_leave);
-    fmt::print("{:<28} {:>12} {:>13}{} {:>14} {:>9} {:>9} {:>14}\n", "policy", leave ? "mean served %" : "served %",
-               leave ? "mean alloc %" : "allocation %", leave ? "  peak alloc %" : "",
-               leave ? "mean unusable" : "unusable GPUs", "placed", "failed", "decisions/s");
-    for (const run_record& record : records) {
-        const run_figures figures = figures_of(record);
-        const std::string peak = leave ? fmt::format(" {:>13.2f}", 100.0 * figures.allocation_peak_ratio) : "";
-        fmt::print("{:<28} {:>{}.2f} {:>13.2f}{} {:>14.2f} {:>9} {:>9} {:>14.0f}\n", record.config.policy,
-                   100.0 * figures.served_ratio, leave ? 13 : 12, 100.0 * figures.allocation_mean_ratio, peak,
-                   figures.unusable_milli / 1000.0, record.rows.placed, record.rows.failed,
+    std::vector<run_figures> figures;
+    for (const run_record& record : records) figures.push_back(figures_of(record));
+    // Memory and compute apart where they differ.
+    const bool has_parts = std::ranges::any_of(
+        figures, [](const run_figures& of_run) { return of_run.served_memory_ratio != of_run.served_compute_ratio; });
+    fmt::print("{:<28} {:>12}{} {:>13}{} {:>14} {:>9} {:>9} {:>14}\n", "policy", leave ? "mean served %" : "served %",
+               has_parts ? "  memory %  compute %" : "", leave ? "mean alloc %" : "allocation %",
+               leave ? "  peak alloc %" : "", leave ? "mean unusable" : "unusable GPUs", "placed", "failed",
+               "decisions/s");
+    for (std::size_t i = 0; i < records.size(); ++i) {
+        const run_record& record = records[i];
+        const run_figures& of_run = figures[i];
+        const std::string parts = has_parts ? fmt::format(" {:>9.2f} {:>10.2f}", 100.0 * of_run.served_memory_ratio,
+                                                          100.0 * of_run.served_compute_ratio)
+                                            : "";
+        const std::string peak = leave ? fmt::format(" {:>13.2f}", 100.0 * of_run.allocation_peak_ratio) : "";
+        fmt::print("{:<28} {:>{}.2f}{} {:>13.2f}{} {:>14.2f} {:>9} {:>9} {:>14.0f}\n", record.config.policy,
+                   100.0 * of_run.served_ratio, leave ? 13 : 12, parts, 100.0 * of_run.allocation_mean_ratio, peak,
+                   of_run.unusable_milli / 1000.0, record.rows.placed, record.rows.failed,
                    record.result.decisions_per_s());
     }
     fmt::print("\n{}\n", verdict_of(records));
@@ -59,6 +69,7 @@ int run_compare(const run_flags& flags, const std::vector<std::string>& policies
     const named_texts files = comparison_files(*records, *loaded);
     if (const auto written = write_texts(config->out, files); !written) return report_write_failure(written.error());
     print_warnings(*loaded);
+    for (const run_record& record : *records) print_warnings(record);
     if (flags.json) {
         fmt::print("{}", text_of(files, "compare.json"));
     } else {
@@ -69,8 +80,19 @@ int run_compare(const run_flags& flags, const std::vector<std::string>& policies
     return exit_done;
 }
 
+/// Whether a measure has the values of the first one, what is served, in every run: memory and compute do where pods
+/// ask for as much of both.
+bool repeats_the_first(const seeds_comparison& comparison, const compared_figures& figures) {
+    const compared_figures& first = comparison.measures.front();
+    for (std::size_t i = 0; i < figures.policies.size(); ++i) {
+        if (figures.policies[i].values != first.policies[i].values) return false;
+    }
+    return &figures != &first;
+}
+
 void print_table(const seeds_comparison& comparison) {
     for (const compared_figures& figures : comparison.measures) {
+        if (repeats_the_first(comparison, figures)) continue;
         fmt::print("{}\n", figures.measure->words);
         for (const measured_policy& policy : figures.policies) {
             fmt::print("  {:<28} {:>12.3f} +- {:.3f}\n", policy.policy, figures.measure->scale * mean_of(policy.values),
@@ -79,6 +101,7 @@ void print_table(const seeds_comparison& comparison) {
     }
     fmt::print("\nMean and standard deviation over seeds {}; differences seed by seed:\n", comparison.seeds.text());
     for (const compared_figures& figures : comparison.measures) {
+        if (repeats_the_first(comparison, figures)) continue;
         for (std::size_t i = 1; i < figures.policies.size(); ++i) {
             fmt::print("  {}\n", difference_in_words(figures, i));
         }

@@ -40,6 +40,13 @@ void print_waits(const group_figures& all) {
                all.bounded_slowdown.p95);
 }
 
+/// Memory and compute apart where they differ.
+std::string served_parts_in_words(const run_figures& figures) {
+    if (figures.served_memory_ratio == figures.served_compute_ratio) return "";
+    return fmt::format(" ({:.2f} % of memory, {:.2f} % of compute)", 100.0 * figures.served_memory_ratio,
+                       100.0 * figures.served_compute_ratio);
+}
+
 void print_summary(const run_record& record, const loaded_input& loaded, const std::string& answer) {
     const auto& result = record.result;
     const run_figures figures = figures_of(record);
@@ -50,8 +57,8 @@ void print_summary(const run_record& record, const loaded_input& loaded, const s
     fmt::print("pods           {} arrived, {} placed, {} failed{}\n", rows.arrived, rows.placed, rows.failed,
                record.has_queue ? fmt::format(", {} still waiting", rows.waiting) : "");
     if (record.has_queue) print_waits(queue_figures_of(record, loaded.input).all);
-    fmt::print("served         {:.2f} % of {} GPUs were asked for by running pods{}\n", 100.0 * figures.served_ratio,
-               record.gpus, leave ? ", on average" : "");
+    fmt::print("served         {:.2f} % of {} GPUs were asked for by running pods{}{}\n", 100.0 * figures.served_ratio,
+               record.gpus, leave ? ", on average" : "", served_parts_in_words(figures));
     if (leave) {
         fmt::print(
             "allocation     {:.2f} % of {} GPUs on average, {:.2f} % at the peak, {:.2f} % on average until the last "
@@ -143,10 +150,14 @@ int run(const run_flags& flags, bool bound) {
     if (const auto kept = keep_inputs(flags, plan->run, *loaded, output_names(*plan)); !kept) {
         return report_error(kept.error());
     }
-    const auto finished = finish(plan->run, *std::move(loaded), bound);
+    auto finished = finish(plan->run, *std::move(loaded), bound);
     if (!finished) return report_error(finished.error());
-    const auto baseline = finish_baseline(plan->baseline);
+    auto baseline = finish_baseline(plan->baseline);
     if (!baseline) return report_error(baseline.error());
+    if (*baseline) {
+        run_record* const compared[] = {&finished->record, &(*baseline)->record};
+        share_span(compared);
+    }
     const run_record* held_against = *baseline ? &(*baseline)->record : nullptr;
     const std::string answer = answer_of(finished->record, held_against);
     // The report first: what it is made from takes as much memory as the other files, and is gone before they come.
@@ -159,6 +170,7 @@ int run(const run_flags& flags, bool bound) {
     files.emplace_back("report.html", std::move(report));
     if (const auto written = write_texts(plan->run.out, files); !written) return report_write_failure(written.error());
     print_warnings(finished->loaded);
+    print_warnings(finished->record);
     if (flags.json) {
         fmt::print("{}", text_of(files, "summary.json"));
     } else {

@@ -214,6 +214,20 @@ void print_offered_load(const run_record& record) {
 
 void print_warnings(const loaded_input& loaded) {
     for (const error& warning : loaded.warnings) fmt::print(stderr, "vgpusim: warning: {}\n", warning.message());
+    if (const std::int64_t requests = loaded.input.requested.uneven_requests(); requests > 0) {
+        fmt::print(stderr,
+                   "vgpusim: note: {} of {} different requests may get devices of which the largest has more than 1.5 "
+                   "times the mean memory; what they ask for counts by the largest\n",
+                   requests, loaded.input.requested.size());
+    }
+}
+
+void print_warnings(const run_record& record) {
+    if (!record.result.served_beyond_total) return;
+    fmt::print(stderr,
+               "vgpusim: warning: under {} pods ran that ask for more than all devices have: what was served counts as "
+               "100 % then\n",
+               vgpualloc::printable(record.config.policy));
 }
 
 std::string inputs_in_words(const loaded_input& loaded) {

@@ -11,6 +11,7 @@
 #include "vgpualloc/core/expected.hpp"
 #include "vgpuformats/files.hpp"
 #include "vgpusim/outputs/run_files.hpp"
+#include "vgpusim/study/record.hpp"
 #include "vgpusim/study/run.hpp"
 
 namespace CLI {
@@ -56,6 +57,8 @@ CLI::Option* add_keyed_flag(CLI::App& command, const std::shared_ptr<run_flags>&
 
 /// Prints the warnings of an input on standard error, one line for each.
 void print_warnings(const loaded_input& loaded);
+/// Likewise what of a run is most likely not what it seems.
+void print_warnings(const run_record& record);
 
 /// Prints how much the arrivals ask for, where pods leave.
 void print_offered_load(const run_record& record);

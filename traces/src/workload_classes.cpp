@@ -3,15 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <tuple>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "generator_limits.hpp"
 #include "model_parts.hpp"
 #include "vgpualloc/catalog/ascend.hpp"
 #include "vgpualloc/model/device.hpp"
+#include "vgpualloc/model/requested_amount.hpp"
 #include "vgpuformats/json.hpp"
 
 namespace vgputraces {
@@ -244,44 +243,14 @@ device_parts share_of(const vgpualloc::mig_model& gpu, const vgpualloc::mig_prof
             .compute = device_parts::parts_of(profile.compute_slices.count(), gpu.compute_slices.count())};
 }
 
-/// What a part takes of a device of that kind.
-device_parts share_of(const device_spec& spec, const vgpualloc::partition& part, const vgpualloc::mig_catalog& gpus) {
-    const auto described = spec.mode->describe(spec, part);
-    if (std::holds_alternative<vgpualloc::mig_instance>(part)) {
-        const auto gpu = vgpualloc::find_model(gpus, spec.model);
-        const auto profile =
-            gpu ? vgpualloc::find_profile(**gpu, described.name)
-                : vgpualloc::expected<const vgpualloc::mig_profile*>{vgpualloc::unexpected(std::move(gpu).error())};
-        if (profile) return share_of(**gpu, **profile);
-    }
-    return {.memory = device_parts::parts_of(described.memory.count(), spec.memory.count()),
-            .compute = device_parts::parts_of(described.cores.count(), spec.cores.count())};
-}
-
-/// What one device's worth of a request takes of the smallest kind of device that serves it when idle. A request that
-/// none serves counts as a whole device.
-device_parts share_on_smallest(const vgpualloc::device_request& request, const class_checker& checker) {
-    const device_spec* smallest = nullptr;
-    device_parts result{.memory = device_parts::whole, .compute = device_parts::whole};
-    for (const device_spec& spec : checker.sample.nodes().kinds) {
-        const bool is_smaller =
-            smallest == nullptr || std::tie(spec.memory, spec.cores) < std::tie(smallest->memory, smallest->cores);
-        const auto refusal = vgpualloc::why_not(spec, {}, vgpualloc::service_state::in_service, request);
-        if (!is_smaller || refusal.code != vgpualloc::rejection_code::none) continue;
-        std::vector<vgpualloc::partition> parts;
-        spec.mode->candidates(spec, {}, request, parts);
-        if (parts.empty()) continue;
-        smallest = &spec;
-        result = share_of(spec, parts.front(), checker.gpus);
-    }
-    return result;
-}
-
-/// What a pod for each of these requests takes.
+/// What a pod asks for, on the devices of the sample.
 device_parts shares_of(const vgpualloc::pod_request& pod, const class_checker& checker) {
     device_parts sum;
-    for (const auto& container : pod.containers) {
-        if (container.count > 0) sum += share_on_smallest(container, checker).times(container.count);
+    vgpualloc::requested_amounts requested_of{checker.sample.nodes()};
+    for (const auto& [count, share] : requested_of.of(pod).devices) {
+        sum += device_parts{.memory = device_parts::parts_of(share.memory.part, share.memory.whole),
+                            .compute = device_parts::parts_of(share.compute.part, share.compute.whole)}
+                   .times(count);
     }
     return sum;
 }

@@ -124,6 +124,16 @@ rejection_detail mig::why_unknown(std::size_t profile, const device_request& req
             .available = table_.profiles[profile].at_least.count()};
 }
 
+requested_share mig::requested(const device_spec& device, const device_request& request) const {
+    if (request.profile.empty()) {
+        return wants_all_memory(request) ? requested_share::all() : sharing_mode::requested(device, request);
+    }
+    const auto profile = std::ranges::find(table_.model.profiles, request.profile, &mig_profile::name);
+    if (profile == table_.model.profiles.end()) return requested_share::all();
+    return {.memory = fraction::of(profile->size.count(), table_.model.units.count()),
+            .compute = fraction::of(profile->compute_slices.count(), table_.model.compute_slices.count())};
+}
+
 /// No profile has the memory asked for, or none that has it has the compute.
 rejection_detail mig::why_never_enough(const device_spec& device, const device_request& request) const {
     if (request.memory_percent && *request.memory_percent > 100) {

@@ -27,6 +27,24 @@ part_description sharing_mode::describe(const device_spec& device, const partiti
     return {.name = {}, .group = {}, .memory = device.memory, .cores = device.cores};
 }
 
+milli_gpu sharing_mode::used_compute(const device_spec& device, const device_state& state) const {
+    const std::int64_t cores = device.cores.count();
+    if (cores <= 0) return milli_gpu{};
+    return milli_gpu{use(device, state).compute.count() * whole_gpu.count() / cores};
+}
+
+requested_share sharing_mode::requested(const device_spec& device, const device_request& request) const {
+    constexpr std::int64_t percent = 100;
+    requested_share share{.memory = {.part = 1, .whole = 1},
+                          .compute = fraction::of(request.cores.count(), device.cores.count())};
+    if (request.memory_percent) {
+        share.memory = fraction::of(*request.memory_percent, percent);
+    } else if (request.memory > mib{0}) {
+        share.memory = fraction::of(request.memory.count(), device.memory.count());
+    }
+    return share;
+}
+
 std::int64_t sharing_mode::further(const device_spec& device, const device_state& state, const device_request& request,
                                    std::int64_t most) const {
     std::vector<partition> parts;

@@ -31,6 +31,8 @@ struct type_form {
     device_request part;      ///< of one container; count 0 for pods without devices
     std::int64_t parts = 1;   ///< of the whole pod
     bool alone = true;        ///< the pod has no other container that wants devices
+    double value = 0.0;       ///< of one part, where the objective is given
+    host_rules rules{};       ///< where every node is a group
 
     auto operator<=>(const type_form&) const = default;
 };
@@ -76,6 +78,7 @@ private:
             containers += container.count > 0 ? 1 : 0;
         }
         form.alone = containers == 1;
+        if (options_.by_node) form.rules = request.rules;
         if (containers == 0) {
             form.parts = 1;
             return {add_type(form, 1, pods)};
@@ -86,6 +89,7 @@ private:
             form.part = options_.any_model ? without_models(container) : container;
             form.part.uuids_allowed.clear();
             form.part.uuids_denied.clear();
+            if (options_.objective == packing_objective::given) form.value = pods.value_of_part[types.size()];
             types.push_back(add_type(form, container.count, pods));
         }
         return types;
@@ -116,6 +120,7 @@ private:
         if (added) {
             forms_.push_back(form);
             nodes_of_.push_back(0);
+            first_node_of_.push_back(index);
         }
         ++nodes_of_[at->second];
     }
@@ -132,8 +137,10 @@ private:
         }
     }
 
-    [[nodiscard]] double value_on(const device_spec& device, const device_state& state, double parts) const {
+    [[nodiscard]] double value_on(const device_spec& device, const device_state& state, const type_form& type) const {
         switch (options_.objective) {
+        case packing_objective::given:
+            return type.value;
         case packing_objective::milli_gpu:
             return static_cast<double>(device.mode->used(device, state).count());
         case packing_objective::memory_mib:
@@ -141,7 +148,7 @@ private:
         case packing_objective::pods:
             break;
         }
-        return 1.0 / parts;
+        return 1.0 / static_cast<double>(type.parts);
     }
 
     /// What a part of the type is on an idle device of that kind; nothing if it does not fit.
@@ -151,7 +158,7 @@ private:
         result.states = next_states(device, {}, type.part);
         if (result.states.empty()) return std::nullopt;
         for (const device_state& state : result.states) {
-            const double value = value_on(device, state, static_cast<double>(type.parts));
+            const double value = value_on(device, state, type);
             const bool counts = options_.least_value ? value < result.value : value > result.value;
             if (counts || &state == result.states.data()) result.value = value;
         }
@@ -181,8 +188,13 @@ private:
         on_kind_.push_back(std::move(parts));
     }
 
-    /// Whether a node of that form has what a pod wants. Containers are asked one by one.
-    [[nodiscard]] bool takes(const node_form& form, std::size_t t) const {
+    /// Whether nodes of that group have what a pod wants. Containers are asked one by one.
+    [[nodiscard]] bool takes(std::uint32_t group, std::size_t t) const {
+        const node_form& form = forms_[group];
+        if (options_.by_node) {
+            const node& described = cluster_.nodes[first_node_of_[group]];
+            if (why_not_host(types_[t].rules, described.host, described.name) != rejection_code::none) return false;
+        }
         for (std::size_t i = 0; i < form.host.size(); ++i) {
             if (types_[t].host[i] > form.host[i]) return false;
         }
@@ -214,7 +226,7 @@ private:
         std::vector<std::uint32_t> blocks;
         std::vector<std::uint32_t> shared;
         for (std::uint32_t t = 0; t < types_.size(); ++t) {
-            if (!takes(form, t)) continue;
+            if (!takes(group, t)) continue;
             if (types_[t].part.count == 0) {
                 program.blocks.push_back({.type = t, .group = group, .value = 0.0});
             } else if (is_block(form, t)) {
@@ -285,6 +297,7 @@ private:
     std::map<type_form, std::uint32_t> type_of_;
     std::vector<node_form> forms_; ///< of the program's groups
     std::vector<std::int64_t> nodes_of_;
+    std::vector<std::size_t> first_node_of_; ///< position in cluster::nodes
     std::map<std::pair<std::size_t, node_form>, std::uint32_t> group_of_;
     std::vector<std::vector<std::optional<part_on_kind>>> on_kind_; ///< by kind and type
     std::map<std::pair<std::uint32_t, std::vector<std::uint32_t>>, std::shared_ptr<const device_packing>> packings_;

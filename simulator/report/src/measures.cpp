@@ -87,6 +87,10 @@ std::vector<measure> measures_of(const std::vector<report_run>& runs, const time
     };
     add(percentage("GPUs served", mean, better::higher, "served"),
         [](const report_run& run) { return percent(run, run.figures.served); });
+    add(percentage("Memory served", mean, better::neither, ""),
+        [](const report_run& run) { return percent(run, run.figures.served_memory); });
+    add(percentage("Compute served", mean, better::neither, ""),
+        [](const report_run& run) { return percent(run, run.figures.served_compute); });
     // What is allocated is taken from others, whether or not anybody asked for it: more of it is no merit.
     add(percentage("GPUs allocated", mean, better::neither, "allocation"),
         [](const report_run& run) { return percent(run, run.figures.allocated); });

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -19,43 +20,90 @@ using vgpualloc::error_code;
 using vgpualloc::expected;
 using vgpualloc::milli_gpu;
 using vgpualloc::unexpected;
-using vgpualloc::plan::cluster_packing;
-using vgpualloc::plan::cluster_packing_options;
 using vgpualloc::plan::lp_solver;
 using vgpualloc::plan::packing_demand;
 using vgpualloc::plan::packing_objective;
 
 namespace {
 
-std::vector<packing_demand> demand_of(const simulation_input& input, const forced_pods* forced) {
-    std::vector<packing_demand> demand;
-    for (std::size_t i = 0; i < input.requests.size(); ++i) {
-        demand.push_back({.request = &input.requests[i], .forced = forced == nullptr ? 0.0 : forced->of_request[i]});
-    }
-    for (const arriving_pod& pod : input.pods) demand[pod.request].count += 1.0;
-    return demand;
-}
+/// In which dimension what pods ask for is bounded.
+using dimension = std::int64_t requested_units::*;
+constexpr dimension dimensions[] = {&requested_units::memory, &requested_units::compute};
 
 class solving {
 public:
     solving(const simulation_input& input, lp_solver& solver) : input_{input}, solver_{solver} {}
 
-    expected<lp_bound> bound(packing_objective objective, const forced_pods* forced) const {
-        auto packing = pack_cluster(input_.nodes, demand_of(input_, forced), {.objective = objective});
+    /// On what running pods ask for: that is the larger of two sums, so the larger of their bounds.
+    [[nodiscard]] expected<lp_bound> served(const forced_pods* forced) const {
+        expected<lp_bound> result;
+        for (const dimension part : dimensions_that_differ()) {
+            auto bound = solve(packing_objective::given, demand_of(forced, part), forced);
+            if (!bound) return bound;
+            if (part == dimensions[0] || bound->amount > result->amount) result = std::move(bound);
+        }
+        return result;
+    }
+
+    [[nodiscard]] expected<lp_bound> on(packing_objective objective) const {
+        return solve(objective, demand_of(nullptr, dimensions[0]), nullptr);
+    }
+
+    [[nodiscard]] expected<exact_bound> exact(const bound_question& question) const {
+        expected<exact_bound> result;
+        for (const dimension part : dimensions_that_differ()) {
+            auto bound = exact(question, part);
+            if (!bound) return bound;
+            if (part == dimensions[0] || bound->milli > result->milli) result = std::move(bound);
+        }
+        return result;
+    }
+
+    [[nodiscard]] milli_gpu total() const { return vgpualloc::whole_gpu * device_count(input_.nodes); }
+
+private:
+    /// Only the memory where every request asks for as much compute.
+    [[nodiscard]] std::span<const dimension> dimensions_that_differ() const {
+        for (std::size_t i = 0; i < input_.requested.size(); ++i) {
+            if (input_.requested[i].memory != input_.requested[i].compute) return dimensions;
+        }
+        return std::span{dimensions}.first(1);
+    }
+
+    [[nodiscard]] std::vector<packing_demand> demand_of(const forced_pods* forced, dimension part) const {
+        const double milli_of_unit =
+            static_cast<double>(vgpualloc::whole_gpu.count()) / static_cast<double>(input_.requested.whole());
+        std::vector<packing_demand> demand;
+        for (std::size_t i = 0; i < input_.requests.size(); ++i) {
+            packing_demand& pods = demand.emplace_back();
+            pods.request = &input_.requests[i];
+            pods.forced = forced == nullptr ? 0.0 : forced->of_request[i];
+            for (const requested_units& units : input_.requested.parts(i)) {
+                pods.value_of_part.push_back(static_cast<double>(units.*part) * milli_of_unit);
+            }
+        }
+        for (const arriving_pod& pod : input_.pods) demand[pod.request].count += 1.0;
+        return demand;
+    }
+
+    [[nodiscard]] expected<lp_bound> solve(packing_objective objective, const std::vector<packing_demand>& demand,
+                                           const forced_pods* forced) const {
+        auto packing = pack_cluster(input_.nodes, demand, {.objective = objective});
         if (!packing) return unexpected(std::move(packing.error()));
         auto prices = solve_packing_lp(packing->program, solver_);
         if (!prices) return unexpected(std::move(prices.error()));
         return lp_bound{.status = prices->status,
                         .amount = std::min(prices->bound, packing->total),
                         .forced_pods = forced == nullptr ? 0 : forced->pods,
-                        .forced_load = forced == nullptr ? 0.0 : share(forced->milli),
+                        .forced_load = forced == nullptr ? 0.0 : share(*forced),
                         .shortage = prices->shortage,
                         .rounds = prices->rounds,
                         .columns = prices->columns};
     }
 
-    expected<exact_bound> exact(const bound_question& question) const {
-        auto packing = pack_cluster(input_.nodes, demand_of(input_, nullptr), {.by_node = true});
+    [[nodiscard]] expected<exact_bound> exact(const bound_question& question, dimension part) const {
+        auto packing = pack_cluster(input_.nodes, demand_of(nullptr, part),
+                                    {.objective = packing_objective::given, .by_node = true});
         if (!packing) return unexpected(std::move(packing.error()));
         if (!packing->pods_are_whole) {
             return unexpected(error{.code = error_code::unsupported,
@@ -84,18 +132,11 @@ public:
             .status = solved->status, .milli = std::min(solved->bound, packing->total), .columns = solved->columns};
     }
 
-    [[nodiscard]] milli_gpu total() const {
-        std::int64_t devices = 0;
-        for (const vgpualloc::node& node : input_.nodes.nodes)
-            devices += static_cast<std::int64_t>(node.devices.size());
-        return vgpualloc::whole_gpu * devices;
-    }
-    [[nodiscard]] double share(milli_gpu amount) const {
-        const milli_gpu all = total();
-        return all.count() == 0 ? 0.0 : static_cast<double>(amount.count()) / static_cast<double>(all.count());
+    [[nodiscard]] double share(const forced_pods& forced) const {
+        const std::int64_t all = device_count(input_.nodes) * input_.requested.whole();
+        return all == 0 ? 0.0 : static_cast<double>(forced.asked.larger()) / static_cast<double>(all);
     }
 
-private:
     const simulation_input& input_;
     lp_solver& solver_;
 };
@@ -134,32 +175,35 @@ expected<bound_figures> bounds_of(const loaded_input& loaded, const bound_questi
     const simulation_input& input = loaded.input;
     const solving solve{input, solver};
     bound_figures figures{.solver = std::string{solver.name()}, .total_milli = solve.total().count()};
-    for (const arriving_pod& pod : input.pods) figures.arrived_milli += input.requested[pod.request].count();
+    wide_requested_units arrived;
+    for (const arriving_pod& pod : input.pods) arrived += input.requested[pod.request];
+    figures.arrived_milli = static_cast<double>(arrived.larger()) * static_cast<double>(vgpualloc::whole_gpu.count()) /
+                            static_cast<double>(input.requested.whole());
     figures.pods_leave =
         std::ranges::any_of(input.pods, [](const arriving_pod& pod) { return pod.duration.has_value(); });
 
-    auto configuration = solve.bound(packing_objective::milli_gpu, nullptr);
+    auto configuration = solve.served(nullptr);
     if (!configuration) return unexpected(std::move(configuration.error()));
     figures.configuration = *configuration;
-    auto pods = solve.bound(packing_objective::pods, nullptr);
+    auto pods = solve.on(packing_objective::pods);
     if (!pods) return unexpected(std::move(pods.error()));
     figures.pods = pods->amount;
     if (input.has_device_memory) {
-        auto memory = solve.bound(packing_objective::memory_mib, nullptr);
+        auto memory = solve.on(packing_objective::memory_mib);
         if (!memory) return unexpected(std::move(memory.error()));
         figures.memory_mib = memory->amount;
         figures.memory_total_mib = memory_of(input);
     }
     if (const forced_pods sure = surely_placed(input); sure.pods > 0) {
-        auto bound = solve.bound(packing_objective::milli_gpu, &sure);
+        auto bound = solve.served(&sure);
         if (!bound) return unexpected(std::move(bound.error()));
         figures.work_conserving = *bound;
     }
     if (!figures.pods_leave && (question.forced_load || question.finished != nullptr)) {
-        const std::size_t count = question.forced_load ? arrivals_up_to(input, *question.forced_load, solve.total())
+        const std::size_t count = question.forced_load ? arrivals_up_to(input, *question.forced_load)
                                                        : placed_before_first_failure(*question.finished);
         const forced_pods prefix = first_arrivals(input, count);
-        auto bound = solve.bound(packing_objective::milli_gpu, &prefix);
+        auto bound = solve.served(&prefix);
         if (!bound) return unexpected(std::move(bound.error()));
         figures.prefix = *bound;
         if (!question.forced_load) figures.prefix_policy = question.finished->config.policy;
@@ -180,7 +224,10 @@ std::size_t placed_before_first_failure(const run_record& record) {
 }
 
 achieved_amount achieved_by(const run_record& record, const simulation_input& input) {
-    achieved_amount result{.policy = record.config.policy, .milli = record.shown_state().allocated_milli};
+    const std::int64_t units = record.pods_leave ? record.result.served_peak : record.last.served.larger();
+    const double milli = static_cast<double>(units) * static_cast<double>(vgpualloc::whole_gpu.count()) /
+                         static_cast<double>(record.requested_whole);
+    achieved_amount result{.policy = record.config.policy, .milli = milli};
     if (!record.pods_leave) return result;
     std::vector<bool> placed;
     for (const pod_outcome& outcome : record.result.pods) placed.push_back(outcome.booking != no_booking);
@@ -196,7 +243,7 @@ expected<achieved_amount> achieved_in(std::string_view text, const std::string& 
     if (policy == nullptr || !policy->is_text()) return unexpected(no_summary(path, "policy"));
     const std::tuple<const char*, const char*, std::int64_t> equal[] = {
         {"gpu", "total_milli", figures.total_milli},
-        {"gpu", "arrived_milli", figures.arrived_milli},
+        {"gpu", "arrived_milli", std::llround(figures.arrived_milli)},
         {"pods", "arrived", static_cast<std::int64_t>(loaded.input.pods.size())}};
     for (const auto& [group, key, wanted] : equal) {
         const auto value = number_in(*summary, path, group, key);
@@ -208,18 +255,11 @@ expected<achieved_amount> achieved_in(std::string_view text, const std::string& 
                                 .value = fmt::format("{}", *value),
                                 .expected = fmt::format("{}, as of the workload that bounds are asked for", wanted)});
     }
-    achieved_amount result{.policy = policy->text};
-    if (!figures.pods_leave) {
-        const auto allocated = number_in(*summary, path, "gpu", "allocated_milli");
-        if (!allocated) return unexpected(allocated.error());
-        result.milli = *allocated;
-        return result;
-    }
-    const auto* ratio = summary->find("gpu")->find("allocation_peak_ratio");
-    const auto peak = ratio == nullptr ? std::nullopt : ratio->real();
-    if (!peak) return unexpected(no_summary(path, "gpu.allocation_peak_ratio"));
-    result.milli = std::llround(*peak * static_cast<double>(figures.total_milli));
-    return result;
+    const char* const key = figures.pods_leave ? "served_peak_ratio" : "served_ratio";
+    const auto* const written = summary->find("gpu")->find(key);
+    const auto ratio = written == nullptr ? std::nullopt : written->real();
+    if (!ratio) return unexpected(no_summary(path, fmt::format("gpu.{}", key)));
+    return achieved_amount{.policy = policy->text, .milli = *ratio * static_cast<double>(figures.total_milli)};
 }
 
 } // namespace vgpusim

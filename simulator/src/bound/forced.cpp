@@ -161,19 +161,19 @@ forced_pods first_arrivals(const simulation_input& input, std::size_t count) {
     for (std::size_t i = 0; i < std::min(count, input.pods.size()); ++i) {
         const std::uint32_t request = input.pods[i].request;
         result.of_request[request] += 1.0;
-        result.milli += input.requested[request];
+        result.asked += input.requested[request];
         ++result.pods;
     }
     return result;
 }
 
-std::size_t arrivals_up_to(const simulation_input& input, double load, milli_gpu total) {
-    const double most = load * static_cast<double>(total.count());
-    double asked = 0.0;
+std::size_t arrivals_up_to(const simulation_input& input, double load) {
+    const double most = load * static_cast<double>(device_count(input.nodes) * input.requested.whole());
+    wide_requested_units asked;
     std::size_t count = 0;
     while (count < input.pods.size()) {
-        asked += static_cast<double>(input.requested[input.pods[count].request].count());
-        if (asked > most) break;
+        asked += input.requested[input.pods[count].request];
+        if (static_cast<double>(asked.larger()) > most) break;
         ++count;
     }
     return count;
@@ -194,7 +194,7 @@ forced_pods surely_placed(const simulation_input& input) {
     for (const arriving_pod& pod : input.pods) {
         if (sure[pod.request] && fits[pod.request].holds(before)) {
             result.of_request[pod.request] += 1.0;
-            result.milli += input.requested[pod.request];
+            result.asked += input.requested[pod.request];
             ++result.pods;
         } else {
             sure[pod.request] = false;

@@ -1,5 +1,6 @@
 #include "vgpusim/bound/words.hpp"
 
+#include <cmath>
 #include <iterator>
 #include <utility>
 
@@ -89,17 +90,19 @@ void add_pool(std::string& text, const bound_figures& figures) {
 
 double achieved_of(const bound_figures& figures, double bound_milli) noexcept {
     if (!figures.achieved || bound_milli <= 0.0) return 0.0;
-    return static_cast<double>(figures.achieved->milli) / bound_milli;
+    constexpr double rounding = 1e-9; // of the solver's sums
+    const double ratio = figures.achieved->milli / bound_milli;
+    return std::abs(ratio - 1.0) < rounding ? 1.0 : ratio;
 }
 
 document bound_document(const bound_figures& figures) {
-    document result = document::map(
-        {{"solver", figures.solver}, {"total_milli", figures.total_milli}, {"arrived_milli", figures.arrived_milli}});
+    document result = document::map({{"solver", figures.solver},
+                                     {"total_milli", figures.total_milli},
+                                     {"arrived_milli", std::llround(figures.arrived_milli)}});
     if (figures.achieved) {
-        const auto achieved = static_cast<double>(figures.achieved->milli);
         result["achieved"] = document::map({{"policy", figures.achieved->policy},
-                                            {"milli", figures.achieved->milli},
-                                            {"ratio", of_all(figures, achieved)}});
+                                            {"milli", std::llround(figures.achieved->milli)},
+                                            {"ratio", of_all(figures, figures.achieved->milli)}});
     }
     document& configuration = result["configuration"];
     configuration = json_of(figures, figures.configuration, false);
@@ -145,13 +148,11 @@ std::string bound_words(const bound_figures& figures) {
     const auto line = [&text](const char* name, const std::string& words) {
         fmt::format_to(std::back_inserter(text), "{:<16} {}\n", name, words);
     };
-    line("arrived", fmt::format("pods that ask for {} of all GPUs{}",
-                                percent(of_all(figures, static_cast<double>(figures.arrived_milli))),
+    line("arrived", fmt::format("pods that ask for {} of all GPUs{}", percent(of_all(figures, figures.arrived_milli)),
                                 figures.pods_leave ? "; they leave: amounts are those of any one moment" : ""));
     if (figures.achieved) {
         line("achieved",
-             fmt::format("{} of all GPUs by {}{}",
-                         percent(of_all(figures, static_cast<double>(figures.achieved->milli))),
+             fmt::format("{} of all GPUs by {}{}", percent(of_all(figures, figures.achieved->milli)),
                          vgpualloc::printable(figures.achieved->policy), figures.pods_leave ? ", at the peak" : ""));
     }
     line("any policy", amount_words(figures, figures.configuration.status, figures.configuration.amount));

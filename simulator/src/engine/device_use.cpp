@@ -23,9 +23,7 @@ const device_use& device_use_model::compute(const vgpualloc::device_config& conf
     for (const device_view* device : config.devices) {
         const vgpualloc::use_vector use = device->spec->mode->use(*device->spec, device->state);
         sum.memory_mib += use.memory.count();
-        if (const std::int64_t cores = device->spec->cores.count(); cores > 0) {
-            sum.compute_milli += use.compute.count() * 1000 / cores;
-        }
+        sum.compute_milli += device->spec->mode->used_compute(*device->spec, device->state).count();
         const bool is_off = device->service == vgpualloc::service_state::failed && device->is_idle();
         if (device->kind < power_.size() && power_[device->kind] && !is_off) {
             sum.watts += device->is_idle() ? power_[device->kind]->idle : power_[device->kind]->busy;

@@ -31,7 +31,8 @@ simulation::simulation(const simulation_input& input, vgpualloc::ledger& book, v
     : input_{&input}, ledger_{&book}, allocator_{&alloc}, discipline_{&rules}, options_{std::move(options)},
       jobs_{input}, quotas_{input.queues},
       gauges_{std::move(fragmentation), device_use_model{book.nodes(), options_.power}, book.nodes().nodes.size()},
-      service_{book}, id_generation_{alloc.id_generation()} {
+      service_{book}, units_total_{device_count(book.nodes()) * input.requested.whole()},
+      id_generation_{alloc.id_generation()} {
     requests_.reserve(input.requests.size());
     for (const auto& request : input.requests) {
         const auto known = alloc.intern(request);
@@ -57,7 +58,7 @@ void simulation::arrive() {
     const auto pod = static_cast<std::uint32_t>(arrivals_++);
     hold(input_->pods[pod].arrival);
     result_.usage_of_arrivals = result_.usage;
-    arrived_milli_ += input_->requested[input_->pods[pod].request].count();
+    arrived_ += input_->requested[input_->pods[pod].request];
     allocator_->note_arrival(request_id_of(pod));
     if (options_.listens != nullptr) options_.listens->note_arrival(request_of(pod));
     const std::uint32_t job = jobs_.job_of(pod);
@@ -248,7 +249,7 @@ void simulation::begin(const member& started, ticks time) {
     outcome.booking = started.booking;
     ++running_;
     outcome.reason = rejection_code::none;
-    served_milli_ += input_->requested[input_->pods[pod].request].count();
+    served_ += input_->requested[input_->pods[pod].request];
     if (!members_live_.empty()) {
         const std::uint32_t job = jobs_.job_of(pod);
         if (members_live_[job]++ == 0 && quotas_.limits()) quotas_.add(jobs_.queue(job), jobs_.amounts(job));
@@ -425,6 +426,9 @@ simulation_result simulation::run(const progress& tell) {
         if (tell && ++handled % steps_between_marks == 0) tell(arrivals_);
     }
     count_outcomes();
+    result_.at_end = amounts();
+    result_.ended = result_.usage.end();
+    result_.stranded_at_end = gauges_.stranded;
     if (options_.decides != nullptr) result_.given_beyond = options_.decides->given_beyond();
     result_.loop_ns = now_ns() - begin;
     result_.loop_cpu_s = thread_cpu_seconds() - cpu_begin;

@@ -18,17 +18,28 @@ void simulation::update_node(node_index where) {
     gauges_.update(view, service_.is_stopped(where));
 }
 
+requested_units simulation::served() const noexcept {
+    return {.memory = std::min(served_.memory, units_total_), .compute = std::min(served_.compute, units_total_)};
+}
+
 sample simulation::state_at(ticks time) const {
     return {.time = time,
-            .arrived_milli = arrived_milli_,
+            .arrived_milli = input_->requested.milli(arrived_.larger()),
             .allocated_milli = gauges_.allocated_milli,
-            .served_milli = served_milli(),
+            .served = served(),
             .unusable_micro = gauges_.unusable_micro,
             .used_nodes = gauges_.used_nodes,
             .used_gpus = gauges_.used_gpus,
             .waiting = waiting_,
             .running = running_,
             .devices = gauges_.devices};
+}
+
+void simulation_result::extend_to(ticks end) {
+    if (!usage.has_begun() || end <= usage.end()) return;
+    const std::int64_t span = (end - usage.end()).count();
+    for (std::size_t i = 0; i < stranded_at_end.size(); ++i) stranded_sums[i].hold(stranded_at_end[i], span);
+    usage.hold(at_end, end);
 }
 
 void simulation::record() {
@@ -46,6 +57,8 @@ void simulation::add_sample(ticks time) {
 
 void simulation::note_peak() {
     if (!counts_amounts()) return;
+    result_.served_peak = std::max(result_.served_peak, served().larger());
+    if (served_.larger() > units_total_) result_.served_beyond_total = true;
     if (gauges_.allocated_milli > result_.peak.state.allocated_milli) {
         result_.peak = {.state = state_at(now_), .events = ledger_->next_event()};
     }
@@ -62,18 +75,24 @@ void simulation::hold(ticks until) {
             result_.stranded_sums[i].hold(gauges_.stranded[i], span);
         }
     }
-    result_.usage.hold({.allocated_milli = gauges_.allocated_milli,
-                        .served_milli = served_milli(),
-                        .unusable_micro = gauges_.unusable_micro,
-                        .used_nodes = gauges_.used_nodes,
-                        .used_gpus = gauges_.used_gpus,
-                        .running = running_,
-                        .waiting = waiting_,
-                        .memory_mib = gauges_.devices.memory_mib,
-                        .compute_milli = gauges_.devices.compute_milli,
-                        .watts = gauges_.devices.watts},
-                       until);
+    result_.usage.hold(amounts(), until);
     now_ = until;
+}
+
+amounts_in_use simulation::amounts() const noexcept {
+    const requested_units now = served();
+    return {.allocated_milli = gauges_.allocated_milli,
+            .served = now.larger(),
+            .served_memory = now.memory,
+            .served_compute = now.compute,
+            .unusable_micro = gauges_.unusable_micro,
+            .used_nodes = gauges_.used_nodes,
+            .used_gpus = gauges_.used_gpus,
+            .running = running_,
+            .waiting = waiting_,
+            .memory_mib = gauges_.devices.memory_mib,
+            .compute_milli = gauges_.devices.compute_milli,
+            .watts = gauges_.devices.watts};
 }
 
 /// Reading the clock twice costs as much as a tenth of a decision.

@@ -17,7 +17,7 @@ void simulation::end_pod(std::uint32_t pod) {
     discipline_->on_end(pod, *this);
     if (options_.decides != nullptr) options_.decides->release(pod);
     ledger_->release(pod_id{pod});
-    served_milli_ -= input_->requested[input_->pods[pod].request].count();
+    served_ -= input_->requested[input_->pods[pod].request];
     --running_;
     update_node(where);
     if (!active_plans_.empty()) end_in_plans(pod);
@@ -45,9 +45,11 @@ void simulation::stop_job(std::uint32_t job, bool again) {
         const bool live = ledger_->is_live(pod_id{pod});
         if (live || times.ended) {
             const ticks ran = (times.ended ? times.end : std::max(now_, times.begun)) - times.begun;
-            const auto milli = static_cast<double>(input_->requested[input_->pods[pod].request].count());
-            result_.disturbed.milli_seconds_redone +=
-                milli * (static_cast<double>(ran.count()) / static_cast<double>(vgpualloc::ticks_per_second.count()));
+            const requested_units& units = input_->requested[input_->pods[pod].request];
+            const double seconds =
+                static_cast<double>(ran.count()) / static_cast<double>(vgpualloc::ticks_per_second.count());
+            result_.disturbed.unit_seconds_redone.memory += static_cast<double>(units.memory) * seconds;
+            result_.disturbed.unit_seconds_redone.compute += static_cast<double>(units.compute) * seconds;
         }
         if (live) {
             end_pod(pod);

@@ -264,7 +264,9 @@ trace_contents trace_of(const run_record& record, const simulation_input& input,
     trace_counter served{"GPUs served", {}};
     for (const sample& moment : record.result.samples) {
         allocated.values.emplace_back(moment.time, static_cast<double>(moment.allocated_milli) / 1000.0);
-        served.values.emplace_back(moment.time, static_cast<double>(moment.served_milli) / 1000.0);
+        served.values.emplace_back(moment.time, static_cast<double>(requested_table::milli_of_units(
+                                                    moment.served.larger(), record.requested_whole)) /
+                                                    1000.0);
     }
     contents.counters = {std::move(allocated), std::move(served)};
     if (record.result.times.empty()) return contents;

@@ -18,10 +18,16 @@ run_figures figures_of(const run_record& record) {
     const over_time& arrivals = record.result.usage_of_arrivals;
     const bool arrivals_take_time = means_over_time && arrivals.has_span();
     const double allocated_until = arrivals_take_time ? arrivals.mean<&amounts_in_use::allocated_milli>() : allocated;
-    const double served =
-        means_over_time ? usage.mean<&amounts_in_use::served_milli>() : static_cast<double>(record.last.served_milli);
+    const auto total_units = static_cast<double>(record.gpus * record.requested_whole);
+    const requested_units& served_end = record.last.served;
+    const auto served = [&]<std::int64_t amounts_in_use::* Amount>(std::int64_t at_end) {
+        return fraction(means_over_time ? usage.mean<Amount>() : static_cast<double>(at_end), total_units);
+    };
     const double unusable = means_over_time ? usage.unusable_milli() : unusable_end;
-    return {.served_ratio = fraction(served, total),
+    return {.served_ratio = served.operator()<&amounts_in_use::served>(served_end.larger()),
+            .served_memory_ratio = served.operator()<&amounts_in_use::served_memory>(served_end.memory),
+            .served_compute_ratio = served.operator()<&amounts_in_use::served_compute>(served_end.compute),
+            .served_peak_ratio = fraction(static_cast<double>(record.result.served_peak), total_units),
             .allocation_mean_ratio = fraction(allocated, total),
             .allocation_until_last_arrival_ratio = fraction(allocated_until, total),
             .allocation_peak_ratio = fraction(static_cast<double>(record.result.peak.state.allocated_milli), total),

@@ -215,7 +215,7 @@ std::string class_name(const simulation_input& input, std::uint32_t request) {
     if (!input.request_names.empty()) return input.request_names[request];
     std::int64_t gpus = 0;
     for (const auto& container : input.requests[request].containers) gpus += container.count;
-    if (gpus == 1 && input.requested[request] < vgpualloc::whole_gpu) return "a part of one";
+    if (gpus == 1 && input.requested[request].larger() < input.requested.whole()) return "a part of one";
     return gpus == 0 ? "none" : std::to_string(gpus);
 }
 

@@ -29,10 +29,10 @@ constexpr const char* unstarted_figure = "Jobs that never started";
 /// What a request asks for, in the order of the table: the number of GPUs, and whether it is but a part of one.
 using request_size = std::pair<std::int64_t, bool>;
 
-request_size size_of(const vgpualloc::pod_request& request, vgpualloc::milli_gpu requested) {
+request_size size_of(const vgpualloc::pod_request& request, bool is_whole) {
     std::int64_t gpus = 0;
     for (const auto& container : request.containers) gpus += container.count;
-    return {gpus, gpus != 1 || requested >= vgpualloc::whole_gpu};
+    return {gpus, gpus != 1 || is_whole};
 }
 
 /// Pods by the number of GPUs asked for: what a policy strands shows in which sizes fail.
@@ -40,8 +40,9 @@ std::vector<vgpureport::report_class> classes_of(const run_record& record, const
     std::map<std::pair<request_size, std::string>, vgpureport::report_class> classes;
     std::vector<vgpureport::report_class*> class_of_request;
     for (std::size_t i = 0; i < input.requests.size(); ++i) {
-        auto& kind = classes[{size_of(input.requests[i], input.requested[i]),
-                              input.request_names.empty() ? "" : input.request_names[i]}];
+        const bool is_whole = input.requested[i].larger() >= input.requested.whole();
+        auto& kind =
+            classes[{size_of(input.requests[i], is_whole), input.request_names.empty() ? "" : input.request_names[i]}];
         kind.name = class_name(input, static_cast<std::uint32_t>(i));
         class_of_request.push_back(&kind);
     }
@@ -166,7 +167,8 @@ void show_queue(vgpureport::report_run& shown, const run_record& record, const s
         add("Fairness over queues by slowdown (Jain)", "", 3, better::higher, figures.jain_slowdown);
     }
     const disturbances& disturbed = record.result.disturbed;
-    const double redone_gpu_hours = disturbed.milli_seconds_redone / 1000.0 / 3600.0;
+    const double redone_gpu_hours =
+        disturbed.unit_seconds_redone.larger() / static_cast<double>(input.requested.whole()) / 3600.0;
     add("Preemptions", "", 0, better::neither, static_cast<double>(disturbed.preemptions));
     add("Pods stopped by failures", "", 0, better::neither, static_cast<double>(disturbed.pods_stopped));
     add("Pods lost to failures", "", 0, better::lower, static_cast<double>(disturbed.pods_lost));
@@ -205,6 +207,8 @@ vgpureport::report_run describe(const run_record& record, const loaded_input& lo
     shown.peak_after = record.result.peak.state.time - record.first_arrival;
     const run_figures figures = figures_of(record);
     shown.figures = {.served = figures.served_ratio,
+                     .served_memory = figures.served_memory_ratio,
+                     .served_compute = figures.served_compute_ratio,
                      .allocated = figures.allocation_mean_ratio,
                      .allocated_peak = figures.allocation_peak_ratio,
                      .fragmentation = figures.unusable_of_all_ratio,
@@ -218,7 +222,7 @@ vgpureport::report_run describe(const run_record& record, const loaded_input& lo
         shown.samples.push_back({.time = moment.time,
                                  .arrived = vgpualloc::milli_gpu{moment.arrived_milli},
                                  .allocated = vgpualloc::milli_gpu{moment.allocated_milli},
-                                 .served = vgpualloc::milli_gpu{moment.served_milli},
+                                 .served = vgpualloc::milli_gpu{loaded.input.requested.milli(moment.served.larger())},
                                  .fragmentation_milli = static_cast<double>(moment.unusable_micro) / 1e6,
                                  .used_nodes = moment.used_nodes,
                                  .used_gpus = moment.used_gpus});

@@ -134,13 +134,14 @@ document json_of(const move_figures& moves) {
                           {"copy_s", moves.copy_s}});
 }
 
-document json_of(const disturbances& disturbed) {
-    return document::map({{"preemptions", disturbed.preemptions},
-                          {"migrations", disturbed.migrations},
-                          {"pods_stopped", disturbed.pods_stopped},
-                          {"pods_lost", disturbed.pods_lost},
-                          {"layout_changes", disturbed.layout_changes},
-                          {"gpu_seconds_redone", disturbed.milli_seconds_redone / 1000.0}});
+document json_of(const disturbances& disturbed, const requested_table& requested) {
+    return document::map(
+        {{"preemptions", disturbed.preemptions},
+         {"migrations", disturbed.migrations},
+         {"pods_stopped", disturbed.pods_stopped},
+         {"pods_lost", disturbed.pods_lost},
+         {"layout_changes", disturbed.layout_changes},
+         {"gpu_seconds_redone", disturbed.unit_seconds_redone.larger() / static_cast<double>(requested.whole())}});
 }
 
 } // namespace
@@ -175,9 +176,22 @@ std::string summary_json(const run_record& record, const loaded_input& loaded, c
                                   {"active", last.used_gpus},
                                   {"count", record.gpus},
                                   {"served_ratio", figures.served_ratio},
+                                  {"served_memory_ratio", figures.served_memory_ratio},
+                                  {"served_compute_ratio", figures.served_compute_ratio},
+                                  {"served_peak_ratio", figures.served_peak_ratio},
                                   {"allocation_mean_ratio", figures.allocation_mean_ratio},
                                   {"allocation_until_last_arrival_ratio", figures.allocation_until_last_arrival_ratio},
                                   {"allocation_peak_ratio", figures.allocation_peak_ratio}});
+    if (const auto means = time_figures_of(record)) {
+        const auto seconds = [&](vgpualloc::ticks time) {
+            return static_cast<double>((time - record.first_arrival).count()) /
+                   static_cast<double>(vgpualloc::ticks_per_second.count());
+        };
+        gpu["span_s"] = means->seconds;
+        gpu["end_s"] = seconds(record.result.ended);
+        gpu["served_gpu_s"] = figures.served_ratio * static_cast<double>(record.gpus) * means->seconds;
+        gpu["allocated_gpu_s"] = figures.allocation_mean_ratio * static_cast<double>(record.gpus) * means->seconds;
+    }
     if (record.offered_load) gpu["offered_load"] = *record.offered_load;
     const document nodes = document::map({{"active", last.used_nodes}, {"count", record.ledger->nodes().nodes.size()}});
     const document fragmentation = document::map({{"amount_milli", figures.unusable_end_milli},
@@ -210,7 +224,8 @@ std::string summary_json(const run_record& record, const loaded_input& loaded, c
                                                   {"pods_not_counted", beyond.not_counted.size()}});
     }
     if (record.has_queue) add_queue(summary, record, loaded.input);
-    if (!record.result.times.empty()) summary["disturbances"] = json_of(record.result.disturbed);
+    if (!record.result.times.empty())
+        summary["disturbances"] = json_of(record.result.disturbed, loaded.input.requested);
     if (record.config.defragment != "never") summary["moves"] = json_of(record.result.moves);
     if (record.config.skip_bad_rows) summary["skipped_rows"] = in_json(loaded.skipped);
     for (const auto& [reason, count] : loaded.left_out) {

@@ -26,12 +26,16 @@ std::string timeseries_csv(const run_record& record) {
     if (has_memory) out += ",memory_mib,compute_milli";
     if (has_power) out += ",power_w";
     for (const std::string& profile : profiles) out += ",stranded_" + profile;
+    out += ",served_memory_milli,served_compute_milli";
     out += '\n';
     out.reserve(record.result.samples.size() * (96 + 8 * profiles.size()));
     std::size_t stranded = 0;
     const auto add_cell = [&out](std::int64_t value) {
         out += ',';
         append_number(out, value);
+    };
+    const auto milli = [&record](std::int64_t units) {
+        return requested_table::milli_of_units(units, record.requested_whole);
     };
     std::int64_t number = 0;
     for (const sample& moment : record.result.samples) {
@@ -46,13 +50,16 @@ std::string timeseries_csv(const run_record& record) {
         append_fixed<4>(out, divide_rounded(moment.unusable_micro, 100));
         out += ',';
         append_fixed<4>(out, fragmentation_pct_e4(record, moment));
-        for (const std::int64_t value : {moment.served_milli, moment.waiting, moment.running}) add_cell(value);
+        for (const std::int64_t value : {milli(moment.served.larger()), moment.waiting, moment.running})
+            add_cell(value);
         if (has_memory) {
             add_cell(moment.devices.memory_mib);
             add_cell(moment.devices.compute_milli);
         }
         if (has_power) add_cell(moment.devices.watts);
         for (std::size_t i = 0; i < profiles.size(); ++i) add_cell(record.result.stranded[stranded++]);
+        add_cell(milli(moment.served.memory));
+        add_cell(milli(moment.served.compute));
         out += '\n';
     }
     return out;

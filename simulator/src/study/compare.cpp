@@ -73,6 +73,9 @@ expected<std::vector<run_record>> compare(const run_config& config, const loaded
         if (!record) return unexpected(std::move(record.error()));
         records.push_back(*std::move(record));
     }
+    std::vector<run_record*> runs;
+    for (run_record& record : records) runs.push_back(&record);
+    share_span(runs);
     return records;
 }
 

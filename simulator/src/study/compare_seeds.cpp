@@ -5,6 +5,7 @@
 #include <iterator>
 #include <memory>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -35,20 +36,43 @@ struct measured_value {
 };
 using measured_run = std::array<measured_value, std::size(compared_measures)>;
 
-/// In the order of compared_measures.
-measured_run measures_of(const run_record& record, const simulation_input& input) {
-    const run_figures figures = figures_of(record);
-    measured_run values{{{figures.served_ratio},
-                         {figures.allocation_mean_ratio},
-                         {figures.unusable_milli},
-                         {static_cast<double>(record.rows.placed)},
-                         {},
-                         {}}};
-    if (!record.has_queue) return values;
+/// What of a run is kept until all runs of its seed are done, as their means are over one span.
+struct kept_run {
+    run_record record; ///< without what is large
+    measured_value wait{};
+    measured_value slowdown{};
+};
+
+kept_run kept_of(const run_record& record, const simulation_input& input) {
+    kept_run kept;
+    kept.record.result.usage = record.result.usage;
+    kept.record.result.usage_of_arrivals = record.result.usage_of_arrivals;
+    kept.record.result.at_end = record.result.at_end;
+    kept.record.result.peak = record.result.peak;
+    kept.record.rows = record.rows;
+    kept.record.total_milli = record.total_milli;
+    kept.record.gpus = record.gpus;
+    kept.record.requested_whole = record.requested_whole;
+    kept.record.last = record.last;
+    kept.record.pods_leave = record.pods_leave;
+    if (!record.has_queue) return kept;
     const group_figures all = queue_figures_of(record, input).all;
-    values[4] = {.value = all.wait_s.mean, .jobs = all.wait_s.count};
-    values[5] = {.value = all.bounded_slowdown.mean, .jobs = all.bounded_slowdown.count};
-    return values;
+    kept.wait = {.value = all.wait_s.mean, .jobs = all.wait_s.count};
+    kept.slowdown = {.value = all.bounded_slowdown.mean, .jobs = all.bounded_slowdown.count};
+    return kept;
+}
+
+/// In the order of compared_measures.
+measured_run measures_of(const kept_run& kept) {
+    const run_figures figures = figures_of(kept.record);
+    return {{{figures.served_ratio},
+             {figures.allocation_mean_ratio},
+             {figures.unusable_milli},
+             {static_cast<double>(kept.record.rows.placed)},
+             kept.wait,
+             kept.slowdown,
+             {figures.served_memory_ratio},
+             {figures.served_compute_ratio}}};
 }
 
 } // namespace
@@ -82,7 +106,7 @@ expected<seeds_comparison> compare_seeds(const run_config& config, const seed_ra
         inputs.push_back(std::make_unique<shared_input>(policies.size() + (i == 0 ? 1 : 0)));
     }
     static_cast<void>(inputs.front()->get([&] { return expected<loaded_input>{std::move(first_input)}; }));
-    std::vector<measured_run> measured(runs); // by seed, then policy
+    std::vector<kept_run> kept(runs); // by seed, then policy
     std::vector<std::optional<run_record>> first_runs(policies.size());
     const std::uint64_t begin = now_ns();
     const double cpu_begin = cpu_seconds();
@@ -105,13 +129,24 @@ expected<seeds_comparison> compare_seeds(const run_config& config, const seed_ra
             one.seed = seeds.at(seed);
             auto record = replay(one, *loaded, loaded->input.nodes, {});
             if (!record) return unexpected(std::move(record).error());
-            measured[piece] = measures_of(*record, loaded->input);
+            kept[piece] = kept_of(*record, loaded->input);
             if (seed == 0) first_runs[policy] = *std::move(record);
             inputs[seed]->done();
             return {};
         },
         tell);
     if (!done) return unexpected(done.error());
+    std::vector<measured_run> measured; // as `kept`
+    for (std::size_t seed = 0; seed < seeds.count(); ++seed) {
+        const auto of_seed = std::span{kept}.subspan(seed * policies.size(), policies.size());
+        std::vector<run_record*> compared;
+        for (kept_run& run : of_seed) compared.push_back(&run.record);
+        if (seed == 0) {
+            for (auto& record : first_runs) compared.push_back(&*record);
+        }
+        share_span(compared);
+        for (const kept_run& run : of_seed) measured.push_back(measures_of(run));
+    }
     seeds_comparison result{.config = config,
                             .seeds = seeds,
                             .measures = {},

@@ -29,13 +29,13 @@ std::size_t percent_of(std::int64_t part, std::int64_t whole) {
     return static_cast<std::size_t>(quotient + (up ? 1 : 0));
 }
 
-load_point point_of(const sample& moment, double total_milli) {
+load_point point_of(const sample& moment, double total_milli, double total_units) {
     const auto allocated = static_cast<double>(moment.allocated_milli);
     const double idle = total_milli - allocated;
     const double unusable = static_cast<double>(moment.unusable_micro) / 1e6;
     return {allocated / total_milli,
             idle / total_milli,
-            static_cast<double>(moment.served_milli) / total_milli,
+            static_cast<double>(moment.served.larger()) / total_units,
             unusable,
             idle > 0.0 ? unusable / idle : 0.0,
             unusable / total_milli,
@@ -53,7 +53,8 @@ load_curve load_curve_of(const run_record& record) {
         const std::size_t pct = percent_of(moment.arrived_milli, record.total_milli);
         if (pct > load_pct_max) break; // loads only rise
         if (pct >= bins.size()) bins.resize(pct + 1);
-        bins[pct].add(point_of(moment, static_cast<double>(record.total_milli)));
+        bins[pct].add(point_of(moment, static_cast<double>(record.total_milli),
+                               static_cast<double>(record.gpus * record.requested_whole)));
     }
     curve.resize(bins.size());
     for (std::size_t pct = 0; pct < bins.size(); ++pct) {

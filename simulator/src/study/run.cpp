@@ -67,6 +67,10 @@ void count_rows(run_record& record, const simulation_input& input) {
             ++record.code_count[static_cast<std::size_t>(row.reason)];
         }
         if (row.end) ++record.rows.finished;
+        const auto wait = row.wait();
+        if (!wait) continue;
+        ++record.rows.started;
+        record.rows.waited_ticks += wait->count();
     }
 }
 
@@ -85,20 +89,25 @@ void count_end_state(run_record& record, const simulation_input& input, const vg
     record.last = {.time = {},
                    .arrived_milli = 0,
                    .allocated_milli = state.allocated_milli,
-                   .served_milli = 0,
+                   .served = {},
                    .unusable_micro = state.unusable_micro,
                    .used_nodes = state.used_nodes,
                    .used_gpus = state.used_gpus,
                    .devices = state.devices};
     record.code_count.assign(vgpualloc::rejection_code_count, 0);
+    record.requested_whole = input.requested.whole();
+    wide_requested_units arrived;
+    requested_units served;
     for (std::size_t i = 0; i < input.pods.size(); ++i) {
-        const std::int64_t requested = input.requested[input.pods[i].request].count();
-        record.last.arrived_milli += requested;
+        const requested_units& requested = input.requested[input.pods[i].request];
+        arrived += requested;
         if (!record.ledger->is_live(vgpualloc::pod_id{i})) continue;
-        record.last.served_milli += requested;
+        served += requested;
         ++record.last.running;
     }
-    record.last.served_milli = std::min(record.last.served_milli, record.last.allocated_milli);
+    record.last.arrived_milli = input.requested.milli(arrived.larger());
+    const std::int64_t units = record.gpus * record.requested_whole;
+    record.last.served = {.memory = std::min(served.memory, units), .compute = std::min(served.compute, units)};
     count_rows(record, input);
     if (!input.pods.empty()) {
         record.first_arrival = input.pods.front().arrival;

@@ -39,6 +39,7 @@ public:
                                  &workload_builder::add_pods, &workload_builder::check_names}) {
             if (auto done = (this->*step)(); !done) return unexpected(std::move(done).error());
         }
+        input_.requested = requested_table{amounts_, device_count(input_.nodes)};
         add_typical();
         if (has_jobs()) {
             if (auto joined = add_jobs(); !joined) return unexpected(std::move(joined).error());
@@ -145,7 +146,7 @@ private:
             if (same < input_.requests.size()) continue;
             input_.requests.push_back(part.request);
             pod_objects_.push_back(part.object);
-            input_.requested.push_back(requested_of(input_.nodes, part.request).milli);
+            amounts_.push_back(requested_of_.of(part.request));
             input_.request_names.push_back(workload_->classes[number].name);
         }
         return known;
@@ -293,6 +294,8 @@ private:
     const vgpualloc::kube::snapshot* state_;
     kubernetes_workload* workload_;
     simulation_input input_;
+    vgpualloc::requested_amounts requested_of_{input_.nodes};
+    std::vector<vgpualloc::requested_amount> amounts_;    ///< by request
     std::vector<std::uint32_t> class_of_;                 ///< by class of the table
     std::vector<std::uint32_t> queue_of_;                 ///< by queue of the table
     std::vector<std::uint32_t> first_pod_;                ///< by row

@@ -79,11 +79,12 @@ std::vector<error> classes_not_served(const kube::snapshot& state, const kuberne
     std::vector<std::int64_t> rows(workload.arrivals.classes.size());
     for (const auto& row : workload.arrivals.rows) ++rows[row.pod_class];
     std::vector<error> warnings;
+    vgpualloc::requested_amounts requested_of{state.nodes()};
     for (const pod_class& candidate : workload.classes) {
         const auto used = std::ranges::find(workload.arrivals.classes, candidate.name);
         if (used == workload.arrivals.classes.end()) continue;
-        const bool is_served = std::ranges::all_of(candidate.templates, [&state](const pod_template& part) {
-            return requested_of(state.nodes(), part.request).can_be_served;
+        const bool is_served = std::ranges::all_of(candidate.templates, [&requested_of](const pod_template& part) {
+            return requested_of.of(part.request).can_be_served;
         });
         if (is_served) continue;
         const auto count = rows[static_cast<std::size_t>(used - workload.arrivals.classes.begin())];

@@ -17,22 +17,30 @@ using vgpualloc::unexpected;
 
 namespace {
 
-__extension__ using wide = __int128;
+using wide = wide_integer;
 
 /// What the offered load is made of.
 struct demand {
-    wide milli_ticks = 0; ///< asked for by the pods that leave, times their durations
-    ticks span;           ///< from the first arrival to the last
+    wide unit_ticks = 0; ///< asked for by the pods that leave, times their durations: in the larger dimension
+    ticks span;          ///< from the first arrival to the last
 };
 
 demand demand_of(const simulation_input& input) {
     demand result;
+    wide_requested_units sum;
     for (const arriving_pod& pod : input.pods) {
         if (!pod.duration) continue;
-        result.milli_ticks += wide{input.requested[pod.request].count()} * pod.duration->count();
+        const requested_units& units = input.requested[pod.request];
+        sum += wide_requested_units{.memory = wide{units.memory} * pod.duration->count(),
+                                    .compute = wide{units.compute} * pod.duration->count()};
     }
+    result.unit_ticks = sum.larger();
     if (!input.pods.empty()) result.span = input.pods.back().arrival - input.pods.front().arrival;
     return result;
+}
+
+double units_of(const simulation_input& input, milli_gpu gpus) {
+    return static_cast<double>(gpus.count() / vgpualloc::whole_gpu.count() * input.requested.whole());
 }
 
 error impossible(const char* expectation) {
@@ -44,22 +52,21 @@ error impossible(const char* expectation) {
 
 std::optional<double> offered_load_of(const simulation_input& input, milli_gpu gpus) {
     const demand total = demand_of(input);
-    if (total.milli_ticks == 0 || gpus == milli_gpu{} || total.span <= ticks{0}) return std::nullopt;
-    return static_cast<double>(total.milli_ticks) / static_cast<double>(gpus.count()) /
-           static_cast<double>(total.span.count());
+    if (total.unit_ticks == 0 || gpus == milli_gpu{} || total.span <= ticks{0}) return std::nullopt;
+    return static_cast<double>(total.unit_ticks) / units_of(input, gpus) / static_cast<double>(total.span.count());
 }
 
 expected<void> set_offered_load(simulation_input& input, milli_gpu gpus, double target) {
     const demand total = demand_of(input);
     if (gpus == milli_gpu{}) return unexpected(impossible("the cluster has no GPUs to load"));
-    if (total.milli_ticks == 0) {
+    if (total.unit_ticks == 0) {
         return unexpected(impossible("no pod that asks for a GPU leaves, so that there is no load to set"));
     }
     if (total.span <= ticks{0}) {
         return unexpected(impossible("all pods arrive at one instant, which nothing can move apart"));
     }
     constexpr double span_max = 1e18; // 10^12 seconds
-    const double exact = static_cast<double>(total.milli_ticks) / static_cast<double>(gpus.count()) / target;
+    const double exact = static_cast<double>(total.unit_ticks) / units_of(input, gpus) / target;
     if (!(exact >= 0.5 && exact <= span_max)) {
         error failure = impossible("a load at which the arrivals span between a microsecond and 10^12 seconds");
         failure.value = fmt::format("{}", target);

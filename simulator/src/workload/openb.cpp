@@ -157,6 +157,7 @@ std::vector<std::uint32_t> add_requests(simulation_input& input, const std::vect
     using key = std::tuple<std::int64_t, std::int64_t, int, std::int64_t, std::string_view>;
     std::map<key, std::uint32_t> numbers;
     std::vector<std::uint32_t> request_of;
+    std::vector<vgpualloc::requested_amount> amounts;
     request_of.reserve(by_name.size());
     for (const openb_pod& pod : by_name) {
         const auto [number, added] =
@@ -165,10 +166,11 @@ std::vector<std::uint32_t> add_requests(simulation_input& input, const std::vect
         if (added) {
             input.requests.push_back(
                 vgpualloc::openb::make_request(pod.cpu, pod.memory, pod.num_gpu, pod.gpu_milli, pod.gpu_spec));
-            input.requested.push_back(gpus_requested(pod));
+            amounts.push_back(requested_milli(pod.num_gpu, pod.gpu_milli));
         }
         request_of.push_back(number->second);
     }
+    input.requested = requested_table{amounts, device_count(input.nodes)};
     return request_of;
 }
 

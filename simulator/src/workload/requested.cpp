@@ -1,55 +1,69 @@
 #include "vgpusim/workload/requested.hpp"
 
+#include <numeric>
 #include <optional>
-#include <tuple>
-#include <vector>
-
-#include "vgpualloc/model/device.hpp"
 
 namespace vgpusim {
 
-using vgpualloc::device_request;
-using vgpualloc::device_spec;
-using vgpualloc::milli_gpu;
+using vgpualloc::fraction;
+using vgpualloc::requested_amount;
+using vgpualloc::requested_devices;
 
 namespace {
 
-/// What one device's worth of the request takes of an idle device of that kind; nothing if it cannot serve it.
-std::optional<milli_gpu> taken_of(const device_spec& spec, const device_request& request) {
-    const auto refusal = vgpualloc::why_not(spec, {}, vgpualloc::service_state::in_service, request);
-    if (refusal.code != vgpualloc::rejection_code::none) return std::nullopt;
-    std::vector<vgpualloc::partition> parts;
-    spec.mode->candidates(spec, {}, request, parts);
-    if (parts.empty()) return std::nullopt;
-    return spec.mode->used(spec, spec.mode->with(spec, {}, parts.front()));
-}
+/// Every share of up to sixteenths is a whole number of it.
+constexpr std::int64_t fixed_whole = 720'720'000'000;
 
-std::optional<milli_gpu> taken_of_smallest(const vgpualloc::device_kinds& kinds, const device_request& request) {
-    const device_spec* smallest = nullptr;
-    std::optional<milli_gpu> taken;
-    for (const device_spec& spec : kinds.kinds) {
-        const bool is_smaller =
-            smallest == nullptr || std::tie(spec.memory, spec.cores) < std::tie(smallest->memory, smallest->cores);
-        if (!is_smaller) continue;
-        if (const auto of_this = taken_of(spec, request)) {
-            smallest = &spec;
-            taken = of_this;
+/// The least common multiple of what shares are parts of and of a thousand; none where it passes `most`.
+std::optional<std::int64_t> common_whole(std::span<const requested_amount> amounts, std::int64_t most) {
+    std::int64_t whole = vgpualloc::whole_gpu.count();
+    for (const requested_amount& amount : amounts) {
+        for (const requested_devices& part : amount.devices) {
+            for (const fraction& share : {part.share.memory, part.share.compute}) {
+                const wide_integer multiple = wide_integer{whole} / std::gcd(whole, share.whole) * share.whole;
+                if (multiple > most) return std::nullopt;
+                whole = static_cast<std::int64_t>(multiple);
+            }
         }
     }
-    return taken;
+    return whole;
+}
+
+std::int64_t units_of(const fraction& share, std::int64_t whole) {
+    const wide_integer twice = wide_integer{share.part} * whole * 2;
+    return static_cast<std::int64_t>((twice + share.whole) / (wide_integer{share.whole} * 2));
 }
 
 } // namespace
 
-requested_amount requested_of(const vgpualloc::device_kinds& kinds, const vgpualloc::pod_request& request) {
-    requested_amount result;
-    for (const device_request& container : request.containers) {
-        if (container.count == 0) continue;
-        const auto per_device = taken_of_smallest(kinds, container);
-        if (!per_device) result.can_be_served = false;
-        result.milli += per_device.value_or(vgpualloc::whole_gpu) * container.count;
+requested_table::requested_table(std::span<const requested_amount> amounts, std::int64_t devices) {
+    constexpr std::int64_t units_max = 4'000'000'000'000'000'000;
+    const std::int64_t most = std::min(fixed_whole, units_max / std::max<std::int64_t>(devices, 1));
+    whole_ = common_whole(amounts, most).value_or(most);
+    of_request_.reserve(amounts.size());
+    for (const requested_amount& amount : amounts) add(amount);
+}
+
+void requested_table::add(const requested_amount& amount) {
+    requested_units& sum = of_request_.emplace_back();
+    std::vector<requested_units>& parts = parts_.emplace_back();
+    if (amount.has_uneven_devices) ++uneven_requests_;
+    for (const auto& [count, share] : amount.devices) {
+        parts.push_back({.memory = units_of(share.memory, whole_), .compute = units_of(share.compute, whole_)});
+        sum += parts.back().times(count);
     }
-    return result;
+}
+
+requested_amount requested_milli(std::int64_t devices, vgpualloc::milli_gpu each) {
+    if (devices == 0 || each == vgpualloc::milli_gpu{}) return {};
+    const fraction share = fraction::of(each.count(), vgpualloc::whole_gpu.count());
+    return {.devices = {{.count = devices, .share = {.memory = share, .compute = share}}}};
+}
+
+std::int64_t device_count(const vgpualloc::cluster& nodes) {
+    std::int64_t devices = 0;
+    for (const vgpualloc::node& described : nodes.nodes) devices += static_cast<std::int64_t>(described.devices.size());
+    return devices;
 }
 
 } // namespace vgpusim

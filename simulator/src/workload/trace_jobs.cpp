@@ -110,6 +110,7 @@ public:
 
     expected<simulation_input> finish() && {
         if (!some_name_queues_) input_.queues.clear();
+        input_.requested = requested_table{amounts_, device_count(input_.nodes)};
         if (options_.offered_load > 0.0) {
             if (const auto set = set_offered_load(input_, milli_, options_.offered_load); !set) {
                 return unexpected(set.error());
@@ -147,7 +148,8 @@ private:
                                                    : part_of(job.memory.count(), devices, job.devices)};
             const auto [known, is_new] =
                 whole_numbers_.try_emplace({cpu, memory, devices}, static_cast<std::uint32_t>(input_.requests.size()));
-            if (is_new) add_request(whole_devices(cpu, memory, devices), vgpualloc::whole_gpu * devices);
+            if (is_new)
+                add_request(whole_devices(cpu, memory, devices), requested_milli(devices, vgpualloc::whole_gpu));
             add_pod(job, known->second);
         }
     }
@@ -157,7 +159,7 @@ private:
             rule_numbers_.try_emplace(&rule, static_cast<std::uint32_t>(input_.requests.size()));
         if (is_new) {
             for (const pod_template& part : rule.request.templates) {
-                add_request(part.request, requested_of(input_.nodes, part.request).milli);
+                add_request(part.request, requested_of_.of(part.request));
             }
         }
         for (std::int64_t i = 0; i < times; ++i) {
@@ -169,9 +171,9 @@ private:
         }
     }
 
-    void add_request(vgpualloc::pod_request request, milli_gpu requested) {
+    void add_request(vgpualloc::pod_request request, vgpualloc::requested_amount amount) {
         input_.requests.push_back(std::move(request));
-        input_.requested.push_back(requested);
+        amounts_.push_back(std::move(amount));
         counts_.push_back(0);
     }
 
@@ -223,6 +225,8 @@ private:
     simulation_input input_{};
     std::int64_t devices_per_node_ = 0; ///< of the largest node
     milli_gpu milli_;                   ///< of the whole cluster
+    vgpualloc::requested_amounts requested_of_{input_.nodes};
+    std::vector<vgpualloc::requested_amount> amounts_; ///< by request
     std::map<std::tuple<vgpualloc::milli_cpu, vgpualloc::bytes, std::int64_t>, std::uint32_t> whole_numbers_;
     std::map<const mapping_rule*, std::uint32_t> rule_numbers_; ///< of the first template; only looked up
     std::vector<std::int64_t> counts_;                          ///< per request, pods that ask so

@@ -41,7 +41,7 @@ inline vgpusim::simulation_input workload_of(const std::vector<test_job>& jobs, 
         while (number < input.requests.size() && input.requests[number] != request) ++number;
         if (number == input.requests.size()) {
             input.requests.push_back(std::move(request));
-            input.requested.push_back(wanted.gpus * share);
+            input.requested.add(vgpusim::requested_milli(wanted.gpus, share));
         }
         vgpusim::job added{.first = static_cast<std::uint32_t>(input.members.size()),
                            .pods = wanted.pods,

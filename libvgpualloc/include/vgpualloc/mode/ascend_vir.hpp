@@ -99,15 +99,31 @@ public:
                 .layout = state.layout - unit_of(part)};
     }
 
-    /// Compute is the larger of the limits given out and of the templates' AI cores.
+    /// The larger of the shares of memory and compute.
     [[nodiscard]] milli_gpu used(const device_spec& device, const device_state& state) const override {
-        const auto share = [](auto part, auto whole) {
-            return whole.count() > 0 ? share_of(part, whole) : milli_gpu{};
-        };
-        milli_gpu result = std::max(share(state.memory, device.memory), share(state.cores, compute_of(device)));
-        const core_percent ai_cores{sum(state, &npu_template::ai_core, kind_.ai_core)};
-        result = std::max(result, share(ai_cores, core_percent{kind_.ai_core}));
+        const milli_gpu memory = device.memory > mib{0} ? share_of(state.memory, device.memory) : milli_gpu{};
+        return std::min(std::max(memory, used_compute(device, state)), whole_gpu);
+    }
+
+    /// The larger of the limits given out and of the templates' AI cores.
+    [[nodiscard]] milli_gpu used_compute(const device_spec& device, const device_state& state) const override {
+        milli_gpu result;
+        if (compute_of(device) > core_percent{0}) result = share_of(state.cores, compute_of(device));
+        if (kind_.ai_core > 0) {
+            const core_percent ai_cores{sum(state, &npu_template::ai_core, kind_.ai_core)};
+            result = std::max(result, share_of(ai_cores, core_percent{kind_.ai_core}));
+        }
         return std::min(result, whole_gpu);
+    }
+
+    /// Without an amount of memory a whole card is asked for. Compute is measured as it is limited: in percent of the
+    /// card in software, else in the card's own cores.
+    [[nodiscard]] requested_share requested(const device_spec& device, const device_request& request) const override {
+        if (wants_all_memory(request) && !request.soft) return requested_share::all();
+        requested_share share = sharing_mode::requested(device, request);
+        const core_percent total = request.soft ? whole_compute : device.cores;
+        share.compute = fraction::of(request.cores.count(), total.count());
+        return share;
     }
 
     [[nodiscard]] use_vector use(const device_spec&, const device_state& state) const override {

@@ -83,6 +83,11 @@ public:
         return std::max(share_of(state.memory, device.memory), share_of(state.cores, device.cores));
     }
 
+    /// Without an amount of memory a whole device is asked for.
+    [[nodiscard]] requested_share requested(const device_spec& device, const device_request& request) const override {
+        return wants_all_memory(request) ? requested_share::all() : sharing_mode::requested(device, request);
+    }
+
     /// A request that is not valid may ask for odd memory, odd compute or a percentage: its numbers have no one unit.
     [[nodiscard]] amount_unit unit_of(rejection_code code, const device_request& request) const override {
         return code == rejection_code::request_not_valid ? amount_unit::none : sharing_mode::unit_of(code, request);

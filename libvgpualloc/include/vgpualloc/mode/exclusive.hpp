@@ -48,6 +48,11 @@ public:
     [[nodiscard]] milli_gpu used(const device_spec&, const device_state& state) const override {
         return state.slots > 0 ? whole_gpu : milli_gpu{0};
     }
+
+    /// Without an amount of memory a whole device is asked for.
+    [[nodiscard]] requested_share requested(const device_spec& device, const device_request& request) const override {
+        return wants_all_memory(request) ? requested_share::all() : sharing_mode::requested(device, request);
+    }
 };
 
 } // namespace vgpualloc::modes

@@ -113,6 +113,10 @@ public:
     [[nodiscard]] std::vector<std::string> placed_profiles() const override;
     [[nodiscard]] std::int64_t stranded_slices(const device_state& state, std::size_t profile) const override;
 
+    /// A profile that is named asks for its memory slices and compute slices, and without memory or profile the whole
+    /// GPU is asked for.
+    [[nodiscard]] requested_share requested(const device_spec& device, const device_request& request) const override;
+
     [[nodiscard]] part_description describe(const device_spec& device, const partition& part) const override;
     /// Memory in percent is counted in percent.
     [[nodiscard]] amount_unit unit_of(rejection_code code, const device_request& request) const override;

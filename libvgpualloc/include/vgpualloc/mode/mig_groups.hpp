@@ -138,6 +138,15 @@ public:
         return larger_share(device, state);
     }
 
+    /// A profile that is named asks for its instance, and without memory or profile the whole GPU is asked for.
+    [[nodiscard]] requested_share requested(const device_spec& device, const device_request& request) const override {
+        if (!wants_all_memory(request)) return sharing_mode::requested(device, request);
+        const auto cut = std::ranges::find(kinds_, request.profile, &kind::name);
+        if (request.profile.empty() || cut == kinds_.end()) return requested_share::all();
+        return {.memory = fraction::of(cut->memory.count(), device.memory.count() * factor_),
+                .compute = fraction::of(cut->cores.count(), whole_compute.count())};
+    }
+
     [[nodiscard]] part_description describe(const device_spec&, const partition& part) const override {
         const auto& instance = std::get<mig_instance>(part);
         const kind& cut = kinds_[instance.profile];

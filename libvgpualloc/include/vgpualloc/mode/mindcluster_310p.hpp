@@ -128,6 +128,12 @@ public:
         return std::min(whole_gpu, std::max(cpu, core));
     }
 
+    /// AI cores are asked for, and no memory; all of them are a whole chip.
+    [[nodiscard]] requested_share requested(const device_spec& device, const device_request& request) const override {
+        if (request.cores == device.cores) return requested_share::all();
+        return {.memory = {}, .compute = fraction::of(request.cores.count(), device.cores.count())};
+    }
+
     [[nodiscard]] use_vector use(const device_spec&, const device_state& state) const override {
         const std::int64_t of_whole_chips = count_of(state, rows.size()) * ai_cpu_;
         return {.memory = state.memory,

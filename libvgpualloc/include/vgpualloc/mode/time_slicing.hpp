@@ -34,6 +34,12 @@ public:
         return why_no_slot(device, state);
     }
 
+    /// A replica, whatever else is asked for.
+    [[nodiscard]] requested_share requested(const device_spec& device, const device_request&) const override {
+        const fraction replica = fraction::of(1, device.slots);
+        return {.memory = replica, .compute = replica};
+    }
+
     /// The share of the replicas that is given out: of memory and compute there is nothing to count.
     [[nodiscard]] milli_gpu used(const device_spec& device, const device_state& state) const override {
         const std::int64_t share = (whole_gpu.count() * state.slots + device.slots - 1) / device.slots;

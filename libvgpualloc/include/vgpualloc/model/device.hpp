@@ -11,6 +11,7 @@
 #include "vgpualloc/model/partition.hpp"
 #include "vgpualloc/model/rejection.hpp"
 #include "vgpualloc/model/request.hpp"
+#include "vgpualloc/model/requested_share.hpp"
 
 namespace vgpualloc {
 
@@ -171,6 +172,14 @@ public:
         return {.memory = state.memory, .compute = state.cores, .slots = state.slots};
     }
 
+    /// The used part of the compute alone, 0 to 1000.
+    [[nodiscard]] virtual milli_gpu used_compute(const device_spec& device, const device_state& state) const;
+
+    /// What one device's worth of `request`, which `device` can hold, asks for of it as it is written; what the mode
+    /// rounds that up to is allocation. By default an amount of memory is counted against the registered memory, no
+    /// amount is all of it, and cores are counted against the registered ones; no cores are no compute.
+    [[nodiscard]] virtual requested_share requested(const device_spec& device, const device_request& request) const;
+
     /// `part`, one that the mode gives out, in its names. By default a slice or a whole device.
     [[nodiscard]] virtual part_description describe(const device_spec& device, const partition& part) const;
 
@@ -219,6 +228,11 @@ public:
     if (const auto code = why_never(device, request); code != rejection_code::none) return {.code = code};
     if (const auto code = why_closed(service); code != rejection_code::none) return {.code = code};
     return device.mode->why_not(device, state, request);
+}
+
+/// Whether a request names no amount of memory and so asks for all of it.
+[[nodiscard]] constexpr bool wants_all_memory(const device_request& request) noexcept {
+    return !request.memory_percent && request.memory <= mib{0};
 }
 
 /// Device memory in MiB that a request takes of `device`: its percentage of the device (rounded down, as HAMi and

@@ -1,4 +1,4 @@
-// Upper bounds on what any policy could have allocated in a run, and what a policy achieved of them.
+// Upper bounds on what any policy could have served in a run, and what a policy achieved of them.
 #pragma once
 
 #include <cstddef>

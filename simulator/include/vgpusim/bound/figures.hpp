@@ -1,4 +1,4 @@
-// Upper bounds on what any policy could have allocated in a run, as values.
+// Upper bounds on what any policy could have served in a run, as values.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace vgpusim {
 /// A bound by the configuration LP (plan/packing_lp.hpp) with some pods forced.
 struct lp_bound {
     vgpualloc::plan::lp_status status = vgpualloc::plan::lp_status::optimal; ///< infeasible: the forced pods do not fit
-    double amount = 0.0; ///< milli-GPU of all devices (or what else is bounded) at any one time
+    double amount = 0.0; ///< milli-GPU that pods which run at one time ask for, or what else is bounded
     std::int64_t forced_pods = 0;
     double forced_load = 0.0; ///< what they ask for, of all devices
     double shortage = 0.0;    ///< infeasible: how many of them stay out at least, at fractions
@@ -25,20 +25,20 @@ struct lp_bound {
 /// Of the integer program in which every node is on its own.
 struct exact_bound {
     vgpualloc::plan::lp_status status = vgpualloc::plan::lp_status::optimal;
-    double milli = 0.0; ///< the most that any placement allocates; where the status is a limit, a bound on it
+    double milli = 0.0; ///< the most that any placement serves; where the status is a limit, a bound on it
     std::size_t columns = 0;
 };
 
 struct achieved_amount {
     std::string policy;
-    std::int64_t milli = 0;                 ///< at the end, at the peak where pods leave
+    double milli = 0.0;                     ///< served at the end, at the peak where pods leave
     std::optional<pool_amounts> accepted{}; ///< of a workload that a pool was replayed for
 };
 
 struct bound_figures {
     std::string solver;
     std::int64_t total_milli = 0;
-    std::int64_t arrived_milli = 0;
+    double arrived_milli = 0.0;
     bool pods_leave = false;
     lp_bound configuration{}; ///< sound for every policy, online or offline
     double pods = 0.0;        ///< likewise, on the number of pods with devices that are placed at one time

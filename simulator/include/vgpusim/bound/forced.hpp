@@ -14,14 +14,14 @@ namespace vgpusim {
 struct forced_pods {
     std::vector<double> of_request{};
     std::int64_t pods = 0;
-    vgpualloc::milli_gpu milli{}; ///< that they ask for
+    wide_requested_units asked{}; ///< by all of them
 };
 
 /// The first `count` arrivals: what every policy places that fails no pod before.
 [[nodiscard]] forced_pods first_arrivals(const simulation_input& input, std::size_t count);
 
-/// How many arrivals, from the first on, ask together for at most that much of `total`, which a load of 1 is.
-[[nodiscard]] std::size_t arrivals_up_to(const simulation_input& input, double load, vgpualloc::milli_gpu total);
+/// How many arrivals, from the first on, ask together for at most that much of all devices, in either dimension.
+[[nodiscard]] std::size_t arrivals_up_to(const simulation_input& input, double load);
 
 /// Pods that fit on arrival whatever a work-conserving policy (one that places every pod that fits somewhere) has done
 /// before, shown by counting: on the nodes that could take the pod, the devices that earlier pods can have touched, and

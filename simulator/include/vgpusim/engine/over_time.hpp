@@ -13,8 +13,10 @@ namespace vgpusim {
 /// Amounts that are in use at one moment.
 struct amounts_in_use {
     std::int64_t allocated_milli = 0; ///< milli-GPU that nobody else can have
-    std::int64_t served_milli = 0;    ///< milli-GPU that the running pods asked for
-    std::int64_t unusable_micro = 0;  ///< fragmentation F, millionths of a milli-GPU
+    std::int64_t served = 0;          ///< requested_units that the running pods ask for: the larger of the next two
+    std::int64_t served_memory = 0;
+    std::int64_t served_compute = 0;
+    std::int64_t unusable_micro = 0; ///< fragmentation F, millionths of a milli-GPU
     std::int64_t used_nodes = 0;
     std::int64_t used_gpus = 0;
     std::int64_t running = 0; ///< pods
@@ -55,6 +57,7 @@ public:
     }
 
     [[nodiscard]] bool has_begun() const noexcept { return begun_; }
+    [[nodiscard]] vgpualloc::ticks end() const noexcept { return last_; } ///< of the last call of hold()
     /// Whether any time has passed; without it there are no means.
     [[nodiscard]] bool has_span() const noexcept { return span_ > 0; }
     [[nodiscard]] std::int64_t span() const noexcept { return span_; } ///< ticks that have passed
@@ -68,11 +71,11 @@ public:
     [[nodiscard]] double unusable_milli() const noexcept { return mean<&amounts_in_use::unusable_micro>() / 1e6; }
 
 private:
-    static constexpr std::array fields{&amounts_in_use::allocated_milli, &amounts_in_use::served_milli,
-                                       &amounts_in_use::unusable_micro,  &amounts_in_use::used_nodes,
-                                       &amounts_in_use::used_gpus,       &amounts_in_use::running,
-                                       &amounts_in_use::waiting,         &amounts_in_use::memory_mib,
-                                       &amounts_in_use::compute_milli,   &amounts_in_use::watts};
+    static constexpr std::array fields{
+        &amounts_in_use::allocated_milli, &amounts_in_use::served,         &amounts_in_use::served_memory,
+        &amounts_in_use::served_compute,  &amounts_in_use::unusable_micro, &amounts_in_use::used_nodes,
+        &amounts_in_use::used_gpus,       &amounts_in_use::running,        &amounts_in_use::waiting,
+        &amounts_in_use::memory_mib,      &amounts_in_use::compute_milli,  &amounts_in_use::watts};
 
     std::array<amount_over_time, fields.size()> sums_;
     std::int64_t span_ = 0; ///< in ticks

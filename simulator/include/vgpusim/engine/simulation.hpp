@@ -60,7 +60,7 @@ struct sample {
     vgpualloc::ticks time;
     std::int64_t arrived_milli = 0; ///< asked for by all pods that have arrived, failed ones too
     std::int64_t allocated_milli = 0;
-    std::int64_t served_milli = 0;   ///< asked for by the pods that run
+    requested_units served{};        ///< asked for by the pods that run, in each dimension at most what devices have
     std::int64_t unusable_micro = 0; ///< fragmentation F, millionths of a milli-GPU
     std::int64_t used_nodes = 0;
     std::int64_t used_gpus = 0;
@@ -134,12 +134,13 @@ struct allocation_peak {
 
 /// What went otherwise than planned.
 struct disturbances {
-    std::int64_t preemptions = 0;      ///< jobs that were stopped for others
-    std::int64_t migrations = 0;       ///< pods that started again on another node than before
-    std::int64_t pods_stopped = 0;     ///< by failures of what they ran on, and by crashes
-    std::int64_t pods_lost = 0;        ///< of these, those that never ran again
-    std::int64_t layout_changes = 0;   ///< MIG instances that were made
-    double milli_seconds_redone = 0.0; ///< milli-GPU x seconds of runs that were stopped, for whatever reason
+    std::int64_t preemptions = 0;    ///< jobs that were stopped for others
+    std::int64_t migrations = 0;     ///< pods that started again on another node than before
+    std::int64_t pods_stopped = 0;   ///< by failures of what they ran on, and by crashes
+    std::int64_t pods_lost = 0;      ///< of these, those that never ran again
+    std::int64_t layout_changes = 0; ///< MIG instances that were made
+    /// requested_units x seconds of runs that were stopped, for whatever reason.
+    basic_requested_units<double> unit_seconds_redone{};
 };
 
 struct simulation_result {
@@ -151,10 +152,15 @@ struct simulation_result {
     std::vector<std::int64_t> stranded;          ///< for each sample, memory slices by profile
     std::vector<amount_over_time> stranded_sums; ///< by profile, over usage.span()
     std::vector<std::int64_t> stranded_max;      ///< by profile, after any event
-    over_time usage;                             ///< from the first arrival to the last event
+    over_time usage;                             ///< from the first arrival to the last event, or further (extend_to)
+    amounts_in_use at_end;                       ///< after the last event
+    vgpualloc::ticks ended;                      ///< when that was
+    std::vector<std::int64_t> stranded_at_end;   ///< by profile
     over_time usage_of_arrivals;                 ///< from the first arrival to the last one
     allocation_peak peak;
-    event_clock clock; ///< of the ledger's events
+    std::int64_t served_peak = 0;     ///< requested_units, the larger dimension, after any event
+    bool served_beyond_total = false; ///< at some moment pods ran that asked for more than all devices have
+    event_clock clock;                ///< of the ledger's events
     disturbances disturbed;
     move_figures moves;
     overcommitment given_beyond; ///< by a placer
@@ -165,6 +171,9 @@ struct simulation_result {
     std::uint64_t loop_ns = 0; ///< wall time of the loop
     double loop_cpu_s = 0.0;   ///< CPU time of the loop's thread, which nothing beside it lengthens
     latency_histogram decision_latency;
+
+    /// Lets the state at the end last until `end`: the means of runs that are compared are over one span of time.
+    void extend_to(vgpualloc::ticks end);
 
     /// Decisions per CPU second: the loop is one thread, so on an idle machine this is the rate by the wall clock too.
     [[nodiscard]] double decisions_per_s() const noexcept {
@@ -300,11 +309,10 @@ private:
     void count_decision(std::uint64_t begin);
     void forget_log();
     void update_node(vgpualloc::node_index where);
-    /// What runs asks for, by the smallest kind of device that would serve it; never more than it has got on others.
-    [[nodiscard]] std::int64_t served_milli() const noexcept {
-        return std::min(served_milli_, gauges_.allocated_milli);
-    }
+    /// What the running pods ask for, at most what devices have.
+    [[nodiscard]] requested_units served() const noexcept;
     [[nodiscard]] sample state_at(vgpualloc::ticks time) const;
+    [[nodiscard]] amounts_in_use amounts() const noexcept;
     void record();
     void add_sample(vgpualloc::ticks time);
     void note_peak();
@@ -321,6 +329,7 @@ private:
     cluster_service service_;
     mig_instances instances_;
     event_queue queue_;
+    std::int64_t units_total_ = 0;                ///< requested_units of all devices, in each dimension
     std::vector<vgpualloc::request_id> requests_; ///< by position in simulation_input::requests
     simulation_result result_;
     vgpualloc::ticks now_;
@@ -331,8 +340,8 @@ private:
     std::vector<vgpualloc::placement> places_; ///< of the gang that is being tried
     std::vector<std::optional<vgpualloc::rejection_code>> never_; ///< why_never() by class
     std::unique_ptr<class empty_cluster> empty_;                  ///< made when first asked
-    std::int64_t arrived_milli_ = 0;
-    std::int64_t served_milli_ = 0;
+    wide_requested_units arrived_{};
+    requested_units served_{};
     std::int64_t waiting_ = 0;
     std::int64_t running_ = 0;
     std::uint64_t id_generation_ = 0;

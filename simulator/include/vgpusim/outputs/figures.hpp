@@ -9,10 +9,14 @@
 namespace vgpusim {
 
 /// Ratios are fractions of all GPUs, 0 to 1, unless they say otherwise; 0 where the cluster has no GPUs. Where pods
-/// leave, means are over the time from the first arrival to the last event. Where they stay, or no time passes, the
+/// leave, means are over the time from the first arrival to the last event, or to that of the last one of the runs that
+/// are compared (simulation_result::extend_to()). Where they stay, or no time passes, the
 /// state at the end stands in for a mean: the times of such a run are nothing but an order.
 struct run_figures {
-    double served_ratio = 0.0; ///< what running pods asked for: mean
+    double served_ratio = 0.0;         ///< what running pods ask for, per instant the larger of the next two: mean
+    double served_memory_ratio = 0.0;  ///< of device memory
+    double served_compute_ratio = 0.0; ///< of compute
+    double served_peak_ratio = 0.0;    ///< after any event
     double allocation_mean_ratio = 0.0;
     /// The same mean, but only until the last pod has arrived: long pods that outlast the others do not thin it out.
     double allocation_until_last_arrival_ratio = 0.0;

@@ -26,7 +26,8 @@ inline constexpr const char* summaries_name = "compare.json";
 /// Makes the progress display of one policy's replay; may be empty.
 using progress_maker = std::function<simulation::progress(const std::string& policy)>;
 
-/// Replays the workload under each of the policies. The first replay that fails ends it.
+/// Replays the workload under each of the policies; means are over one span (share_span()). The first replay that fails
+/// ends it.
 [[nodiscard]] vgpualloc::expected<std::vector<run_record>> compare(const run_config& config, const loaded_input& loaded,
                                                                    const std::vector<std::string>& policies,
                                                                    const progress_maker& make_progress);

@@ -31,6 +31,8 @@ inline constexpr compared_measure compared_measures[] = {
     {.name = "pods_placed", .words = "pods placed"},
     {.name = "wait_mean_s", .words = "mean wait, s", .more_is_better = false, .of_queues = true},
     {.name = "bounded_slowdown_mean", .words = "mean slowdown", .more_is_better = false, .of_queues = true},
+    {.name = "served_memory_ratio", .words = "memory served, % of GPUs", .scale = 100.0},
+    {.name = "served_compute_ratio", .words = "compute served, % of GPUs", .scale = 100.0},
 };
 
 /// A measure of one policy, by seed.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,13 @@ struct row_counts {
     std::int64_t failed = 0;  ///< given up
     std::int64_t waiting = 0; ///< neither, when the run ended
     std::int64_t finished = 0;
+    std::int64_t started = 0;      ///< at least once
+    wide_integer waited_ticks = 0; ///< those, until their first start
+
+    [[nodiscard]] double wait_mean_s() const noexcept {
+        constexpr auto ticks_per_second = static_cast<double>(vgpualloc::ticks_per_second.count());
+        return started == 0 ? 0.0 : static_cast<double>(waited_ticks) / static_cast<double>(started) / ticks_per_second;
+    }
 };
 
 /// A finished replay with what is needed to describe it.
@@ -69,6 +77,7 @@ struct run_record {
     std::vector<std::int64_t> code_count; ///< rows that were not placed, by rejection code
     std::int64_t total_milli = 0;
     std::int64_t gpus = 0;
+    std::int64_t requested_whole = 1000;     ///< requested_table::whole()
     std::int64_t memory_total_mib = 0;       ///< of all devices; 0 where the lists do not say it
     std::int64_t gpus_of_unknown_power = 0;  ///< whose energy is not counted
     std::int64_t idle_watts = 0;             ///< of the others, with nothing running on any
@@ -86,9 +95,24 @@ struct run_record {
     /// What policies that price rests of devices went by, at the end where it was learned.
     std::optional<vgpualloc::price_table> prices{};
 
+    /// Whether every row ran to the end that it has.
+    [[nodiscard]] bool runs_all() const noexcept {
+        return rows.placed == rows.arrived && result.disturbed.pods_lost == 0;
+    }
+
     /// The state to show of the cluster: at the peak where pods leave, else at the end.
     [[nodiscard]] const vgpualloc::ledger& shown_ledger() const noexcept { return at_peak ? *at_peak : *ledger; }
     [[nodiscard]] const sample& shown_state() const noexcept { return pods_leave ? result.peak.state : last; }
 };
+
+/// Lets the means of runs whose pods leave be over one span, up to the latest end of any of them: else the run that
+/// places a long pod would have the longest span and the smallest means.
+inline void share_span(std::span<run_record* const> runs) {
+    vgpualloc::ticks end{};
+    for (const run_record* run : runs) end = std::max(end, run->result.usage.end());
+    for (run_record* run : runs) {
+        if (run->pods_leave) run->result.extend_to(end);
+    }
+}
 
 } // namespace vgpusim

@@ -1,23 +1,85 @@
-// What a request takes of a cluster as one number, before anybody decides where it goes.
+// What the pods of a run ask for, in units in which their sums are exact.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
 #include "vgpualloc/core/units.hpp"
-#include "vgpualloc/model/cluster.hpp"
-#include "vgpualloc/model/request.hpp"
+#include "vgpualloc/model/requested_amount.hpp"
 
 namespace vgpusim {
 
-/// What a request asks for on the devices of a cluster.
-struct requested_amount {
-    vgpualloc::milli_gpu milli; ///< over all its devices
-    bool can_be_served = true;  ///< of each of its containers there is a kind of device that serves it when idle
+/// Memory and compute of devices. A whole device has requested_table::whole() units of each.
+template <class Integer>
+struct basic_requested_units {
+    Integer memory = 0;
+    Integer compute = 0;
+
+    /// What counts where one number is wanted: the dimension of which more is asked for.
+    [[nodiscard]] constexpr Integer larger() const noexcept { return std::max(memory, compute); }
+    template <class Other>
+    constexpr basic_requested_units& operator+=(const basic_requested_units<Other>& more) noexcept {
+        memory += more.memory;
+        compute += more.compute;
+        return *this;
+    }
+    constexpr basic_requested_units& operator-=(const basic_requested_units& less) noexcept {
+        memory -= less.memory;
+        compute -= less.compute;
+        return *this;
+    }
+    [[nodiscard]] constexpr basic_requested_units times(std::int64_t count) const noexcept {
+        return {.memory = memory * count, .compute = compute * count};
+    }
+    bool operator==(const basic_requested_units&) const = default;
 };
 
-/// Per device 1000 x the larger of the memory share and the compute share that the request takes of the smallest kind
-/// of device that serves it when idle: the kind with the least memory, of equal memory the one with the least compute,
-/// then the one that comes first. The part is the first that the kind's sharing mode offers. A device that no kind
-/// serves counts as a whole one.
-[[nodiscard]] requested_amount requested_of(const vgpualloc::device_kinds& kinds,
-                                            const vgpualloc::pod_request& request);
+__extension__ using wide_integer = __int128;
+using requested_units = basic_requested_units<std::int64_t>;      ///< of pods that run at one time
+using wide_requested_units = basic_requested_units<wide_integer>; ///< of all pods that arrive, or over time
+
+/// What every request of a workload asks for (vgpualloc::requested_amount), over all its devices. The unit is the
+/// common part of all shares that occur and of a thousandth of a device. If it were so small that the units of all
+/// devices pass 64 bits, it is a fixed one, and every share is rounded to it.
+class requested_table {
+public:
+    requested_table() = default;
+    /// `devices`: that the cluster has.
+    requested_table(std::span<const vgpualloc::requested_amount> amounts, std::int64_t devices);
+
+    /// Units of each dimension that a device has.
+    [[nodiscard]] std::int64_t whole() const noexcept { return whole_; }
+    [[nodiscard]] const requested_units& operator[](std::size_t request) const noexcept { return of_request_[request]; }
+    [[nodiscard]] std::size_t size() const noexcept { return of_request_.size(); }
+    /// By container of a request that wants devices, what it asks for of one device.
+    [[nodiscard]] const std::vector<requested_units>& parts(std::size_t request) const noexcept {
+        return parts_[request];
+    }
+    /// Requests of which vgpualloc::requested_amount::has_uneven_devices holds.
+    [[nodiscard]] std::int64_t uneven_requests() const noexcept { return uneven_requests_; }
+    /// Another request, rounded to the unit.
+    void add(const vgpualloc::requested_amount& amount);
+
+    /// Rounded half up.
+    [[nodiscard]] std::int64_t milli(wide_integer units) const noexcept { return milli_of_units(units, whole_); }
+    [[nodiscard]] static std::int64_t milli_of_units(wide_integer units, std::int64_t whole) noexcept {
+        return static_cast<std::int64_t>((units * vgpualloc::whole_gpu.count() * 2 + whole) /
+                                         (wide_integer{whole} * 2));
+    }
+
+private:
+    std::int64_t whole_ = vgpualloc::whole_gpu.count();
+    std::vector<requested_units> of_request_;
+    std::vector<std::vector<requested_units>> parts_;
+    std::int64_t uneven_requests_ = 0;
+};
+
+/// What a pod asks for whose devices are each asked for by so many thousandths, as openb says them.
+[[nodiscard]] vgpualloc::requested_amount requested_milli(std::int64_t devices, vgpualloc::milli_gpu each);
+
+/// The devices of all nodes.
+[[nodiscard]] std::int64_t device_count(const vgpualloc::cluster& nodes);
 
 } // namespace vgpusim

@@ -15,6 +15,7 @@
 #include "vgpualloc/model/cluster.hpp"
 #include "vgpualloc/model/rejection.hpp"
 #include "vgpualloc/model/request.hpp"
+#include "vgpusim/workload/requested.hpp"
 #include "vgputraces/device_parts.hpp"
 
 namespace vgpusim {
@@ -93,10 +94,9 @@ struct pod_crash {
 /// The arrivals that count where pods that do not fit are lost, and what is counted of them.
 struct measured_arrivals {
     std::size_t first_pod = 0; ///< position in simulation_input::pods; those before it fill the cluster
-    /// Per request, what a pod asks for, on the smallest kind of device that serves it.
-    std::vector<vgputraces::device_parts> shares{};
-    std::vector<std::string> classes{};            ///< in the order of the model
-    std::vector<std::uint32_t> class_of_request{}; ///< position in classes
+    std::vector<vgputraces::device_parts> shares{}; ///< per request, what a pod asks for
+    std::vector<std::string> classes{};             ///< in the order of the model
+    std::vector<std::uint32_t> class_of_request{};  ///< position in classes
 };
 
 struct simulation_input {
@@ -104,7 +104,7 @@ struct simulation_input {
     std::vector<std::uint32_t> node_list_order; ///< per line of the node list, position in `nodes`
     std::vector<std::string> names;
     std::vector<vgpualloc::pod_request> requests; ///< distinct ones
-    std::vector<vgpualloc::milli_gpu> requested;  ///< per request, milli-GPU over all its devices
+    requested_table requested;                    ///< per request, what it asks for
     std::vector<arriving_pod> pods;               ///< in order of arrival
     vgpualloc::workload typical;
     /// All pods of the list as it is given, by how many ask for the same; empty: `typical` is that already.

@@ -38,6 +38,8 @@ struct report_node {
 /// the peak; where pods stay they are those of the end.
 struct report_figures {
     double served = 0.0;
+    double served_memory = 0.0;
+    double served_compute = 0.0;
     double allocated = 0.0;
     double allocated_peak = 0.0;
     double fragmentation = 0.0;         ///< idle but of no use

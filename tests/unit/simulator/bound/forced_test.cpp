@@ -21,9 +21,9 @@ TEST(forced, the_first_arrivals) {
     double all = 0.0;
     for (const double count : forced.of_request) all += count;
     EXPECT_EQ(all, 2.0);
-    EXPECT_EQ(vgpusim::first_arrivals(input, 100).milli.count(), 3000);
-    EXPECT_EQ(vgpusim::arrivals_up_to(input, 10.0, vgpualloc::milli_gpu{4000}), 3U);
-    EXPECT_EQ(vgpusim::arrivals_up_to(input, 0.0, vgpualloc::milli_gpu{4000}), 0U);
+    EXPECT_EQ(vgpusim::first_arrivals(input, 100).asked.memory, 3000);
+    EXPECT_EQ(vgpusim::arrivals_up_to(input, 10.0), 3U);
+    EXPECT_EQ(vgpusim::arrivals_up_to(input, 0.0), 0U);
 }
 
 TEST(forced, as_many_shares_as_devices_surely_fit) {

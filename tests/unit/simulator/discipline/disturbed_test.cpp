@@ -175,7 +175,7 @@ TEST(disturbed_runs, lose_no_pod_count_none_twice_keep_quotas_and_start_gangs_wh
             ASSERT_EQ(run.result.placed + run.result.failed, static_cast<std::int64_t>(run.input.pods.size()));
             ASSERT_EQ(run.result.finished, run.result.placed);
             ASSERT_EQ(run.result.samples.back().waiting, 0);
-            ASSERT_EQ(run.result.samples.back().served_milli, 0);
+            ASSERT_EQ(run.result.samples.back().served, vgpusim::requested_units{});
         }
     }
 }

@@ -28,7 +28,7 @@ vgpusim::simulation_input input_of(const std::vector<pool_job>& jobs, int nodes,
     for (int gpus = 0; gpus <= units; ++gpus) {
         input.requests.push_back(
             vgpualloc::openb::make_request({}, {}, gpus, vgpualloc::milli_gpu{gpus > 0 ? 1000 : 0}, ""));
-        input.requested.push_back(gpus * vgpualloc::whole_gpu);
+        input.requested.add(vgpusim::requested_milli(gpus, vgpualloc::whole_gpu));
     }
     for (const pool_job& job : jobs) {
         const auto number = static_cast<std::uint32_t>(input.pods.size());

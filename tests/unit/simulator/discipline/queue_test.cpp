@@ -116,7 +116,7 @@ TEST(queue, higher_priority_goes_first_and_stops_lower_which_runs_again_from_its
     EXPECT_THAT(run.ends(), ElementsAre(19, 11, 9, 24)) << "the first one waits for three GPUs until second 9";
     EXPECT_EQ(run.result().disturbed.preemptions, 1);
     EXPECT_EQ(run.result().times[0].starts, 2U);
-    EXPECT_DOUBLE_EQ(run.result().disturbed.milli_seconds_redone, 3000.0 * 4.0);
+    EXPECT_DOUBLE_EQ(run.result().disturbed.unit_seconds_redone.larger(), 3000.0 * 4.0);
     EXPECT_EQ(run.result().placed, 4);
     EXPECT_EQ(run.result().finished, 4);
 }
@@ -246,7 +246,7 @@ TEST(queue, easy_counts_the_time_that_mig_instances_take) {
 TEST(queue, a_gang_that_some_order_of_packing_takes_is_not_given_up) {
     auto jobs = workload_of({{.arrival = 0, .duration = 10, .gpus = 3, .pods = 4}}, 2, 8);
     jobs.requests.push_back(vgpualloc::openb::make_request({}, {}, 5, vgpualloc::milli_gpu{1000}, ""));
-    jobs.requested.push_back(vgpualloc::milli_gpu{5000});
+    jobs.requested.add(vgpusim::requested_milli(5, vgpualloc::whole_gpu));
     jobs.pods[2].request = jobs.pods[3].request = 1; // 3, 3, 5, 5
     EXPECT_THAT(ruled(jobs, "fifo", {}, "spread").starts(), ElementsAre(0, 0, 0, 0));
 }

@@ -112,7 +112,7 @@ TEST(crash, the_pods_of_its_fault_domain_begin_again) {
     EXPECT_THAT(ends_of(mps.result), ElementsAre(110, 110, 102)) << "a and b share a GPU, c is on the other one";
     EXPECT_EQ(mps.result.disturbed.pods_stopped, 2);
     EXPECT_EQ(mps.result.disturbed.pods_lost, 0);
-    EXPECT_EQ(mps.result.disturbed.milli_seconds_redone, 500.0 * (10 + 9));
+    EXPECT_EQ(mps.result.disturbed.unit_seconds_redone.larger(), 500.0 * (10 + 9));
     const auto again = vgpusim::find_discipline("fifo").value()->make();
     const vgpusim_test::replayed apart{crashing("hami_core"), *again};
     EXPECT_THAT(ends_of(apart.result), ElementsAre(110, 101, 102));

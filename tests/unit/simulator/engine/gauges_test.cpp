@@ -50,7 +50,7 @@ TEST_F(gauges_test, placed_and_released_again_leaves_no_trace) {
     std::int64_t requested = 0;
     for (std::size_t pod = 0; pod < input_.pods.size(); ++pod) {
         where.push_back(place(pod));
-        requested += input_.requested[input_.pods[pod].request].count();
+        requested += input_.requested[input_.pods[pod].request].memory;
         EXPECT_EQ(gauges_.allocated_milli, requested);
     }
     EXPECT_EQ(requested, 1300);

@@ -74,7 +74,7 @@ vgpusim::simulation_input instance_pods(const vgpualloc::cluster& nodes, const s
     wanted.count = 1;
     wanted.profile = "7g.40gb";
     input.requests = {{.cpu = {}, .memory = {}, .containers = {wanted}}};
-    input.requested = {vgpualloc::whole_gpu};
+    input.requested.add(vgpusim::requested_milli(1, vgpualloc::whole_gpu));
     for (std::uint32_t i = 0; i < arrivals.size(); ++i) {
         input.names.push_back("p" + std::to_string(i));
         input.pods.push_back({.name = i, .request = 0, .arrival = seconds(arrivals[i]), .duration = seconds(10)});

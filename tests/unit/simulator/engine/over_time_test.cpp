@@ -20,11 +20,11 @@ TEST(over_time, without_time_there_is_no_mean) {
 TEST(over_time, a_state_counts_as_long_as_it_lasts) {
     over_time usage;
     usage.hold({.allocated_milli = 999}, ticks{100}); // the run begins here: what was before does not count
-    usage.hold({.allocated_milli = 4, .served_milli = 2, .unusable_micro = 8'000'000}, ticks{101});
-    usage.hold({.allocated_milli = 0, .served_milli = 0, .unusable_micro = 0}, ticks{104});
+    usage.hold({.allocated_milli = 4, .served = 2, .unusable_micro = 8'000'000}, ticks{101});
+    usage.hold({.allocated_milli = 0, .served = 0, .unusable_micro = 0}, ticks{104});
     EXPECT_TRUE(usage.has_span());
     EXPECT_EQ(usage.mean<&amounts_in_use::allocated_milli>(), 1.0);
-    EXPECT_EQ(usage.mean<&amounts_in_use::served_milli>(), 0.5);
+    EXPECT_EQ(usage.mean<&amounts_in_use::served>(), 0.5);
     EXPECT_EQ(usage.unusable_milli(), 2.0);
 }
 

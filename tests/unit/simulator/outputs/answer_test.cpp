@@ -25,11 +25,12 @@ vgpusim::run_config with(const std::string& policy, const std::string& mode, boo
     return config;
 }
 
-/// Two runs of which the first serves that many tenths of a percent of 1000 GPUs more than the other.
+/// Two runs, with a pod that neither places, of which the first serves that many tenths of a percent of 1000 GPUs more
+/// than the other.
 std::string verdict_at(int lead) {
     std::vector<vgpusim::run_record> records;
-    records.push_back(run_of(1000, {whole("a", 100 + lead)}, with("fgd", "hami_core")));
-    records.push_back(run_of(1000, {whole("a", 100)}, with("best_fit", "hami_core")));
+    records.push_back(run_of(1000, {whole("a", 100 + lead), whole("b", 1001)}, with("fgd", "hami_core")));
+    records.push_back(run_of(1000, {whole("a", 100), whole("b", 1001)}, with("best_fit", "hami_core")));
     return vgpusim::verdict_of(records);
 }
 
@@ -46,6 +47,29 @@ TEST(verdict, a_lead_that_may_be_chance_is_no_win) {
               "fgd serves 0.90 percentage points of all GPUs more than best_fit (9.0 GPUs). That is from "
               "one seed, where a lead below 1 point may be chance: no winner.");
     EXPECT_EQ(verdict_at(0), "fgd and best_fit serve the same share of all GPUs.");
+}
+
+std::string verdict_of_waits(int first_gpus, int second_gpus) {
+    std::vector<vgpusim::run_record> records;
+    for (const int gpus : {first_gpus, second_gpus}) {
+        auto config = with(gpus == first_gpus ? "fgd" : "best_fit", "hami_core", true);
+        config.discipline = "fifo";
+        records.push_back(run_of(gpus, {at(whole("a", 2), 0, 10), at(whole("b", 2), 4, 14)}, config));
+    }
+    return vgpusim::verdict_of(records);
+}
+
+TEST(verdict, where_every_policy_runs_all_pods_waits_decide) {
+    EXPECT_EQ(verdict_of_waits(2, 3),
+              "All pods run under every policy, and wait 3.0 s on average under each: no winner.");
+    EXPECT_EQ(verdict_of_waits(2, 4),
+              "All pods run under every policy. best_fit wins by waits: 0.0 s on average, 3.0 s "
+              "under fgd, on this one seed.");
+    std::vector<vgpusim::run_record> records;
+    for (const char* policy : {"binpack", "spread"}) {
+        records.push_back(run_of(4, {whole("a", 1)}, with(policy, "hami_core")));
+    }
+    EXPECT_EQ(vgpusim::verdict_of(records), "All pods run under every policy, and none waits: no winner.");
 }
 
 TEST(answer, how_full_the_cluster_is_where_pods_leave) {

@@ -31,7 +31,7 @@ struct mig_run {
         record.ledger->expect_pods(8);
         input.node_list_order = {0};
         input.requests.emplace_back();
-        input.requested.emplace_back(1000);
+        input.requested.add(vgpusim::requested_milli(1, vgpualloc::whole_gpu));
         input.request_names = {"training"};
         input.names = {"a", "b", "c"};
         for (std::uint32_t i = 0; i < 3; ++i)

@@ -59,10 +59,10 @@ TEST_F(output, timeseries_csv_has_a_row_per_event) {
     const auto lines = lines_of(vgpusim::timeseries_csv(record_));
     ASSERT_THAT(lines, SizeIs(5));
     EXPECT_EQ(lines[0], "event,time,arrived_milli,allocated_milli,used_nodes,used_gpus,fragmentation_milli,"
-                        "fragmentation_pct,served_milli,waiting,running");
+                        "fragmentation_pct,served_milli,waiting,running,served_memory_milli,served_compute_milli");
     EXPECT_THAT(lines[1], testing::StartsWith("0,1,4000,4000,1,4,"));
-    EXPECT_EQ(lines[2], "1,2,6000,6000,1,6,0.0000,0.0000,6000,0,2"); // nothing is idle
-    EXPECT_EQ(lines[3], "2,3,9000,6000,1,6,0.0000,0.0000,6000,0,2");
+    EXPECT_EQ(lines[2], "1,2,6000,6000,1,6,0.0000,0.0000,6000,0,2,6000,6000"); // nothing is idle
+    EXPECT_EQ(lines[3], "2,3,9000,6000,1,6,0.0000,0.0000,6000,0,2,6000,6000");
     EXPECT_THAT(lines[4], testing::StartsWith("3,5,9000,4000,1,4,"));
 }
 
@@ -74,9 +74,10 @@ TEST_F(output, timeseries_csv_has_more_columns_where_more_is_known) {
     record_.result.samples[1].devices = {.memory_mib = 11, .compute_milli = 12, .watts = 13};
     record_.result.stranded = {0, 1, 2, 3};
     const auto lines = lines_of(vgpusim::timeseries_csv(record_));
-    EXPECT_THAT(lines[0], testing::EndsWith(
-                              ",waiting,running,memory_mib,compute_milli,power_w,stranded_1g.5gb,stranded_2g.10gb"));
-    EXPECT_THAT(lines[2], testing::EndsWith(",0,2,11,12,13,2,3"));
+    EXPECT_THAT(lines[0],
+                testing::EndsWith(",waiting,running,memory_mib,compute_milli,power_w,stranded_1g.5gb,stranded_2g.10gb,"
+                                  "served_memory_milli,served_compute_milli"));
+    EXPECT_THAT(lines[2], testing::EndsWith(",0,2,11,12,13,2,3,6000,6000"));
 }
 
 TEST_F(output, times_show_a_fraction_only_where_there_is_one) {

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "../workloads.hpp"
+#include "vgpusim/outputs/figures.hpp"
 
 namespace {
 
@@ -50,6 +51,30 @@ TEST(compare, replays_each_policy_and_tells_each_its_own_progress) {
     EXPECT_EQ((*records)[0].config.policy, "best_fit");
     EXPECT_EQ((*records)[1].config.policy, "spread");
     EXPECT_GT((*records)[1].result.placed, 0);
+}
+
+TEST(compare, means_are_over_one_span_however_early_a_policy_is_done) {
+    // Two nodes of five GPUs: spread leaves no room for the pod of five, which would run for 100 s.
+    vgpusim::loaded_input input{
+        .input = built({gpu_node("n", 5), gpu_node("m", 5)},
+                       {at(whole("a", 1), 0, 10), at(whole("b", 1), 0, 10), at(whole("c", 5), 1, 101)}, 0.0, true),
+        .files = {}};
+    const auto runs = vgpusim::compare({}, input, {"binpack", "spread"}, {}).value();
+    ASSERT_EQ(runs[0].rows.placed, 3);
+    ASSERT_EQ(runs[1].rows.placed, 2);
+    for (const auto& run : runs) EXPECT_EQ(vgpusim::time_figures_of(run)->seconds, 101.0);
+    EXPECT_DOUBLE_EQ(vgpusim::figures_of(runs[0]).served_ratio, (2 * 10 + 5 * 100) / 10.0 / 101.0);
+    EXPECT_DOUBLE_EQ(vgpusim::figures_of(runs[1]).served_ratio, 2 * 10 / 10.0 / 101.0);
+    EXPECT_EQ(runs[1].result.ended.count(), 10'000'000);
+}
+
+TEST(compare, pods_that_stay_are_counted_until_the_end_of_the_span) {
+    vgpusim::loaded_input input{.input =
+                                    built({gpu_node("n", 5), gpu_node("m", 5)},
+                                          {at(whole("a", 1), 0), at(whole("b", 1), 0, 10), at(whole("c", 5), 1, 101)}, 0.0, true),
+                                .files = {}};
+    const auto runs = vgpusim::compare({}, input, {"binpack", "spread"}, {}).value();
+    EXPECT_DOUBLE_EQ(vgpusim::figures_of(runs[1]).served_ratio, (1 * 101 + 1 * 10) / 10.0 / 101.0);
 }
 
 TEST(compare, leaves_the_files_that_it_names) {

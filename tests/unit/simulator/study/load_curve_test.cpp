@@ -18,7 +18,7 @@ sample at(std::int64_t arrived, std::int64_t allocated, std::int64_t served = 0,
     return {.time = {},
             .arrived_milli = arrived,
             .allocated_milli = allocated,
-            .served_milli = served,
+            .served = {.memory = served, .compute = 0},
             .unusable_micro = unusable_micro,
             .used_nodes = nodes,
             .used_gpus = gpus};
@@ -27,6 +27,7 @@ sample at(std::int64_t arrived, std::int64_t allocated, std::int64_t served = 0,
 run_record record_of(std::int64_t total, const std::vector<sample>& samples) {
     run_record record;
     record.total_milli = total;
+    record.gpus = total / 1000;
     record.result.samples = samples;
     return record;
 }

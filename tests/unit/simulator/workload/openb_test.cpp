@@ -32,7 +32,7 @@ std::vector<std::string> names(const simulation_input& input) {
 
 std::int64_t requested_milli(const simulation_input& input) {
     std::int64_t sum = 0;
-    for (const auto& pod : input.pods) sum += input.requested[pod.request].count();
+    for (const auto& pod : input.pods) sum += input.requested[pod.request].larger();
     return sum;
 }
 

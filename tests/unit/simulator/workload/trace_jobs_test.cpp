@@ -47,7 +47,7 @@ std::vector<std::int64_t> devices_of(const vgpusim::simulation_input& input, std
         const auto& pod = input.pods[input.members[input.jobs[job].first + i]];
         const auto& containers = input.requests[pod.request].containers;
         counts.push_back(containers.empty() ? 0 : containers.front().count);
-        EXPECT_EQ(input.requested[pod.request].count(), counts.back() * 1000);
+        EXPECT_EQ(input.requested[pod.request].memory, counts.back() * 1000);
         EXPECT_EQ(input.name_of(pod), input.names[job]);
     }
     return counts;
@@ -145,7 +145,7 @@ TEST(trace_jobs, are_the_pods_of_the_rule_that_is_for_them) {
     EXPECT_EQ(input.jobs[1].pods, 6U);
     EXPECT_EQ(input.jobs[1].minimum, 4U);
     ASSERT_THAT(input.requests, SizeIs(2));
-    EXPECT_EQ(input.requested[1].count(), 500);
+    EXPECT_EQ(input.requested.milli(input.requested[1].larger()), 500);
     EXPECT_EQ(input.pods.back().request, 1U);
     EXPECT_EQ(input.pods.back().duration, ticks{10});
 }

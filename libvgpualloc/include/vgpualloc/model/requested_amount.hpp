@@ -1,0 +1,68 @@
+// What pods ask for of a cluster, whoever decides and wherever they run.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "vgpualloc/model/cluster.hpp"
+#include "vgpualloc/model/request.hpp"
+#include "vgpualloc/model/requested_share.hpp"
+
+namespace vgpualloc {
+
+/// One container's devices: `count` times `share`.
+struct requested_devices {
+    std::int64_t count = 0;
+    requested_share share;
+
+    bool operator==(const requested_devices&) const = default;
+};
+
+/// What a pod asks for in GPUs: the sums over its containers, of memory and of compute.
+struct requested_amount {
+    std::vector<requested_devices> devices{}; ///< by container, those without devices left out
+    /// Whether a kind of device can serve every container when it is idle.
+    bool can_be_served = true;
+    /// Whether the largest memory among the devices that a container may get is more than 1.5 times their mean: a pod
+    /// that could go to any of them counts by the largest.
+    bool has_uneven_devices = false;
+
+    bool operator==(const requested_amount&) const = default;
+};
+
+/// Works out what pods ask for of one cluster. A request is taken as it is written: what it is rounded up to (a MIG
+/// instance, a template, a whole device) is allocation. Memory and compute of a container are each the smallest share
+/// (sharing_mode::requested) over the devices that it *admits*, so that no pod counts more than it takes of any device
+/// that it may get, and placements change nothing.
+///
+/// A container admits a device, in service or not, if node selector, required affinity, tolerations, resources,
+/// families, models, types, uuids and mode allow it, and if the device could hold one device's worth when it is empty.
+/// If there is no such device, tolerations are left out, then selectors and affinity; if there still is none, each
+/// device asked for counts as a whole one. Taints that tell of a node's state, cordons and readiness do not count.
+class requested_amounts {
+public:
+    /// The cluster must outlive this and keep its nodes meanwhile.
+    explicit requested_amounts(const cluster& nodes) : nodes_{&nodes} {}
+
+    [[nodiscard]] requested_amount of(const pod_request& request);
+
+private:
+    /// Which of a pod's rules are looked at.
+    enum class rules_kept : std::uint8_t { all, without_tolerations, resources_only };
+
+    /// By kind, how many devices there are; of nodes that certain rules allow.
+    using device_counts = std::vector<std::int64_t>;
+
+    [[nodiscard]] const device_counts& counts_for(const host_rules& rules, rules_kept kept);
+    [[nodiscard]] device_counts counts_by_uuid(const pod_request& request, const device_request& container,
+                                               rules_kept kept) const;
+    [[nodiscard]] requested_devices share_of_container(const pod_request& request, const device_request& container,
+                                                       requested_amount& result);
+
+    const cluster* nodes_;
+    std::map<std::tuple<host_rules, rules_kept>, device_counts> counts_;
+};
+
+} // namespace vgpualloc
