@@ -11,7 +11,8 @@ from support import NODES, OUTPUTS, PODS, QUICKSTART, TIMED_HEADER, VGPUSIM, Cli
 PODS_COLUMNS = ["order", "name", "node", "gpus", "placed", "reason", "arrival_s", "start_s", "end_s",
                 "attempts"]
 SERIES_COLUMNS = ["event", "time", "arrived_milli", "allocated_milli", "used_nodes", "used_gpus",
-                  "fragmentation_milli", "fragmentation_pct", "served_milli", "waiting", "running", "power_w"]
+                  "fragmentation_milli", "fragmentation_pct", "served_milli", "waiting", "running", "power_w",
+                  "served_memory_milli", "served_compute_milli"]
 
 
 class OutputTest(CliTest):
@@ -78,7 +79,8 @@ class OutputTest(CliTest):
                           "failed_by_reason": dict},
                  "gpu": {"total_milli": whole, "arrived_milli": whole, "allocated_milli": whole,
                          "allocation_ratio": number, "active": whole, "count": whole,
-                         "served_ratio": number, "allocation_mean_ratio": number,
+                         "served_ratio": number, "served_memory_ratio": number, "served_compute_ratio": number,
+                         "served_peak_ratio": number, "allocation_mean_ratio": number,
                          "allocation_until_last_arrival_ratio": number, "allocation_peak_ratio": number},
                  "nodes": {"active": whole, "count": whole},
                  "fragmentation": {"amount_milli": number, "ratio": number, "buckets_milli": dict,

@@ -1,0 +1,163 @@
+"""What is served: a property of the pods that run, whoever places them; means of compared runs; bounds on it."""
+
+import json
+import unittest
+from fractions import Fraction
+
+from clusters import cluster, gpu_node, node, pod, vgpu
+from support import CliTest, read_csv
+
+GIB_40 = 40960
+
+
+def whole(count, **spec):
+    return pod("whole", {"nvidia.com/gpu": str(count), "cpu": "1"}, ns="t", **spec)
+
+
+def nvidia_node(name, count, memory, labels=None):
+    return node(name, cpu="256", labels={"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB", "nvidia.com/gpu.memory": str(memory),
+                                         **(labels or {})}, nvidia_com__gpu=str(count))
+
+
+class ServedTest(CliTest):
+    def flags(self, nodes, classes, rows, header="name,class,arrival"):
+        for number, entry in enumerate(classes):
+            del entry["metadata"]["namespace"]
+            entry["metadata"]["name"] = f"c{number}"
+        table = header + "\n" + "".join(",".join(map(str, row)) + "\n" for row in rows)
+        return ["--format", "kubernetes", "--nodes", self.write("nodes.json", json.dumps(cluster(*nodes))),
+                "--classes", self.write("classes.json", json.dumps(cluster(*classes))), "--pods", self.write("pods.csv", table)]
+
+    def compared(self, flags, *policies, more=()):
+        result = self.vgpusim("compare", *flags, *[word for name in policies for word in ("--policy", name)], *more, "--out", self.out)
+        self.assertEqual(result.returncode, 0, result)
+        return {summary["policy"]: summary for summary in json.loads((self.out / "compare.json").read_text())}, result.stdout
+
+    def complements(self):
+        """F1: four pods of 90 % memory and 10 % cores, and four of the opposite, on eight GPUs."""
+        classes = [pod("m", vgpu(GIB_40 * 9 // 10, cores=10)), pod("c", vgpu(GIB_40 // 10, cores=90))]
+        return self.flags([gpu_node("a", 8)], classes, [(f"p{i}", f"c{i // 4}", i) for i in range(8)])
+
+    def test_pods_that_complement_each_other_count_the_same_on_one_gpu_and_on_two(self):
+        summaries, text = self.compared(self.complements(), "binpack", "spread")
+        gpus = {name: summary["gpu"] for name, summary in summaries.items()}
+        self.assertEqual([gpus[name]["allocation_ratio"] for name in ("binpack", "spread")], [0.5, 0.9])
+        for figures in gpus.values():
+            self.assertEqual((figures["served_ratio"], figures["served_memory_ratio"], figures["served_compute_ratio"]),
+                             (0.5, 0.5, 0.5))
+        self.assertIn("All pods run under every policy, and none waits: no winner.", text)
+
+    def test_both_sums_are_in_every_output(self):
+        flags = self.flags([gpu_node("a", 2)], [pod("m", vgpu(GIB_40 // 2, cores=10))], [("p0", "c0", 0), ("p1", "c0", 1)])
+        result = self.vgpusim("run", *flags, "--policy", "binpack", "--out", self.out)
+        self.assertIn("served         50.00 % of 2 GPUs were asked for by running pods (50.00 % of memory, 10.00 % of compute)", result.stdout)
+        last = self.series()[-1]
+        self.assertEqual((last["served_milli"], last["served_memory_milli"], last["served_compute_milli"]), ("1000", "1000", "200"))
+        _, text = self.compared(flags, "binpack", "spread")
+        self.assertRegex(text.splitlines()[0], r"served % +memory % +compute % +allocation %")
+        report = (self.out / "report.html").read_text()
+        self.assertIn("Memory served", report)
+        self.assertIn("Compute served", report)
+
+    def test_an_instance_counts_what_was_asked_for(self):
+        nodes = [gpu_node(f"g{i}", 1, mode="mig") for i in range(2)]
+        flags = self.flags(nodes, [pod("s", vgpu(3000)), pod("l", vgpu(9000))],
+                           [(f"p{i}", f"c{c}", i) for i, c in enumerate((0, 1, 0, 1, 0))])
+        summaries, _ = self.compared(flags, "binpack", "spread")
+        for summary in summaries.values():
+            self.assertEqual(summary["gpu"]["served_ratio"], float(Fraction(3 * 3000 + 2 * 9000, 2 * GIB_40)))
+
+    def test_means_of_compared_runs_are_over_one_span(self):
+        """F2: spread loses the long pod and is done early."""
+        rows = [(f"s{i}", "c0", i, 100) for i in range(6)] + [("long", "c1", 10, 10000)]
+        flags = self.flags([nvidia_node(f"n{i}", 5, 81920) for i in range(2)], [whole(1), whole(4)], rows, "name,class,arrival,duration")
+        summaries, _ = self.compared(flags, "binpack", "spread")
+        self.assertEqual(summaries["spread"]["pods"]["failed"], 1)
+        for name, gpu_seconds, end in (("binpack", 600 + 40000, 10010), ("spread", 600, 105)):
+            gpu = summaries[name]["gpu"]
+            self.assertEqual((gpu["span_s"], gpu["end_s"]), (10010, end))
+            self.assertAlmostEqual(gpu["served_gpu_s"], gpu_seconds, 6)
+            self.assertAlmostEqual(gpu["served_ratio"], gpu_seconds / 10 / 10010, 12)
+
+    def test_seeds_share_the_span_too(self):
+        lists = self.inputs(nodes="sn,cpu_milli,memory_mib,gpu,model\na,64000,262144,5,A\nb,64000,262144,5,A\n",
+                            pods="name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,creation_time,deletion_time\n" +
+                            "".join(f"s{i},1,1,1,1000,,{i},{i + 100}\n" for i in range(6)) + "long,1,1,4,1000,,10,10010\n")
+        result = self.vgpusim("compare", *lists, "--departures", "--seeds", "1..2", "--policy", "binpack", "--policy", "spread",
+                              "--out", self.out)
+        self.assert_done(result)
+        measured = {entry["policy"]: entry["served_ratio"]["by_seed"] for entry in json.loads((self.out / "compare.json").read_text())["policies"]}
+        self.assertAlmostEqual(measured["spread"][0], 600 / 10 / 10010, 12)
+        self.assertAlmostEqual(measured["binpack"][0], 40600 / 10 / 10010, 12)
+
+    def test_where_all_pods_run_waits_decide(self):
+        rows = [("a", "c0", 0, 100), ("b", "c1", 1, 100), ("c", "c0", 2, 100)]
+        classes = [pod("m", vgpu(GIB_40 * 6 // 10)), pod("l", vgpu(GIB_40 * 9 // 10))]
+        flags = self.flags([gpu_node("a", 2)], classes, rows, "name,class,arrival,duration")
+        _, text = self.compared(flags, "binpack", "spread", more=["--discipline", "fifo"])
+        self.assertRegex(text, r"All pods run under every policy, and wait \d+\.\d s on average under each: no winner\.")
+
+    def test_a_time_sliced_node_that_nobody_may_use_changes_nothing(self):
+        """F3: what a pod asks for is measured on devices that its rules admit."""
+        slices = {"nvidia.com/gpu.replicas": "4", "nvidia.com/gpu.sharing-strategy": "time-slicing", "pool": "dev"}
+        train = nvidia_node("a", 8, 81920, {"pool": "train"})
+        for nodes, gpus in (([train], 8), ([train, nvidia_node("t", 16, 15360, slices)], 12)):
+            flags = self.flags(nodes, [whole(8, nodeSelector={"pool": "train"})], [("j", "c0", 0)])
+            self.vgpusim("run", *flags, "--policy", "binpack", "--out", self.out)
+            summary = self.summary()["gpu"]
+            self.assertEqual((summary["count"], summary["arrived_milli"], summary["served_ratio"]), (gpus, 8000, 8 / gpus))
+
+    def test_offered_load_is_of_the_same_quantity(self):
+        slices = {"nvidia.com/gpu.replicas": "4", "nvidia.com/gpu.sharing-strategy": "time-slicing", "pool": "dev"}
+        nodes = [nvidia_node("a", 8, 81920, {"pool": "train"}), nvidia_node("t", 4, 15360, slices)]
+        rows = [(f"j{i}", "c0", i, 90) for i in range(201)]
+        flags = self.flags(nodes, [whole(8, nodeSelector={"pool": "train"})], rows, "name,class,arrival,duration")
+        self.vgpusim("run", *flags, "--policy", "binpack", "--offered-load", "0.8", "--discipline", "fifo", "--out", self.out)
+        last = float(self.pods()[-1]["arrival_s"])  # 201 jobs x 8 GPUs x 90 s are 0.8 of nine GPUs for so long
+        self.assertAlmostEqual(last, 201 * 8 * 90 / 0.8 / 9, 3)
+
+    def test_uneven_devices_are_noted(self):
+        flags = self.flags([gpu_node("a", 3), gpu_node("b", 1)], [pod("m", vgpu(1000))], [("p", "c0", 0)])
+        self.assert_done(self.vgpusim("run", *flags, "--policy", "binpack", "--out", self.out))
+        register = f"GPU-l-0,10,{4 * GIB_40},NVIDIA B200,true,hami-core:"
+        large = gpu_node("l", 1)
+        large["metadata"]["annotations"]["volcano.sh/node-vgpu-register"] = register
+        flags = self.flags([gpu_node("a", 3), large], [pod("m", vgpu(1000))], [("p", "c0", 0)])
+        result = self.vgpusim("run", *flags, "--policy", "binpack", "--out", self.out)
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("note: 1 of 1 different requests may get devices of which the largest has more than 1.5 times the mean memory", result.stderr)
+        self.assertEqual(self.summary()["gpu"]["arrived_milli"], round(1000 * 1000 / (4 * GIB_40)))
+
+    def test_bounds_are_on_what_is_served(self):
+        """F12: where every pod runs, all of the bound is achieved."""
+        def instances():
+            return self.flags([gpu_node("g", 1, mode="mig")], [pod("s", vgpu(3000)), pod("l", vgpu(9000))],
+                              [(f"p{i}", f"c{c}", i) for i, c in enumerate((0, 0, 0, 0, 1))])
+        for flags, milli in ((instances, 21000 * 1000 / GIB_40), (self.complements, 4000)):
+            result = self.vgpusim("bound", *flags(), "--policy", "binpack", "--exact", "--json")
+            if result.returncode == 2 and "HiGHS" in result.stderr:
+                self.skipTest("no solver in this build")
+            self.assertEqual(result.returncode, 0, result)
+            bound = json.loads(result.stdout)
+            for key in ("configuration", "exact"):
+                self.assertAlmostEqual(bound[key]["milli"], milli, 6)
+                self.assertEqual(bound[key]["achieved_ratio"], 1.0)
+
+    def test_compute_of_npus_in_hamis_mode_is_given_out(self):
+        """F13: a template has its AI cores of all, a whole card has all of them."""
+        model = {"format": "kubernetes", "prefix": "t", "arrivals": {"process": "batch"},
+                 "nodes": {"kinds": [{"count": 1, "devices": 2, "cpu_milli": 64000, "memory_mib": 65536, "kind": "Ascend910B3",
+                                      "mode": "ascend_vir"}]},
+                 "pods": {"count": 1, "classes": [{"name": "part", "weight": 1, "request": {"template": "vir05_1c_16g"}},
+                                                  {"name": "card", "weight": 1, "request": {"count": 1}}]}}
+        folder = self.root / "generated"
+        self.assert_done(self.vgpusim("generate", self.write("model.json", json.dumps(model)), "--out", folder))
+        pods = self.write("rows.csv", "name,class,arrival\na,part,0\nb,card,1\n")
+        self.vgpusim("run", "--format", "kubernetes", "--nodes", folder / "nodes.json", "--classes", folder / "classes.yaml",
+                     "--pods", pods, "--policy", "binpack", "--out", self.out)
+        self.assertEqual([row["compute_milli"] for row in read_csv(self.out / "timeseries.csv")], ["250", "1250"])
+        self.assertEqual(self.summary()["compute"]["allocated_milli"], 1250)
+
+
+if __name__ == "__main__":
+    unittest.main()
