@@ -1,6 +1,7 @@
 #include "vgpuformats/files.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -9,6 +10,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "temporary_folder.hpp"
@@ -121,14 +126,6 @@ TEST_F(files, replaces_old_files_and_leaves_others_alone) {
     EXPECT_THAT(present(), ElementsAre("other", "x.csv", "y.csv"));
 }
 
-TEST_F(files, replacing_a_link_leaves_what_it_names) {
-    put("real", "old");
-    fs::create_symlink("real", at("x.csv"));
-    ASSERT_TRUE(write_files(folder_.path(), {{"x.csv", "new"}}));
-    EXPECT_EQ(read_file(at("real")), "old");
-    EXPECT_EQ(read_file(at("x.csv")), "new");
-}
-
 TEST_F(files, a_folder_that_is_a_file_is_refused) {
     put("taken", "a file");
     for (const std::string folder : {"taken", "taken/below"}) {
@@ -204,6 +201,132 @@ TEST_F(files, two_writers_at_once_do_not_mix) {
     ASSERT_TRUE(content);
     EXPECT_TRUE(*content == first || *content == second);
     EXPECT_THAT(present(), ElementsAre("out", "out/x.csv"));
+}
+
+std::string content_of(const std::string& path) { return read_file(path).value(); }
+
+TEST_F(files, a_link_stays_and_what_it_names_is_replaced) {
+    fs::create_directory(at("there"));
+    put("there/real.csv", "old");
+    fs::create_symlink("there/real.csv", at("pods.csv"));
+    fs::create_symlink("new.csv", at("dangling.csv"));
+    ASSERT_TRUE(write_files(at("."), {{"pods.csv", "new"}, {"dangling.csv", "made"}}));
+    EXPECT_TRUE(fs::is_symlink(at("pods.csv")));
+    EXPECT_EQ(content_of(at("there/real.csv")), "new");
+    EXPECT_TRUE(fs::is_symlink(at("dangling.csv")));
+    EXPECT_EQ(content_of(at("new.csv")), "made");
+    fs::create_symlink("loop", at("loop"));
+    EXPECT_FALSE(write_files(at("."), {{"loop", "x"}}));
+}
+
+TEST_F(files, pipes_and_devices_are_written_into) {
+    ASSERT_EQ(::mkfifo(at("pipe").c_str(), 0600), 0);
+    std::string received;
+    std::thread reader{[&] { received = content_of(at("pipe")); }};
+    ASSERT_TRUE(write_files(at("."), {{"pipe", "into the pipe"}, {"file", "x"}}));
+    reader.join();
+    EXPECT_EQ(received, "into the pipe");
+    EXPECT_TRUE(fs::is_fifo(at("pipe")));
+    fs::create_symlink("/dev/null", at("nowhere"));
+    ASSERT_TRUE(write_files(at("."), {{"nowhere", "lost"}}));
+    EXPECT_TRUE(fs::is_character_file("/dev/null"));
+    EXPECT_TRUE(fs::is_symlink(at("nowhere")));
+}
+
+TEST_F(files, sockets_and_folders_are_refused_and_nothing_is_written) {
+    const int endpoint = ::socket(AF_UNIX, SOCK_STREAM, 0);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    at("socket").copy(address.sun_path, sizeof address.sun_path - 1);
+    ASSERT_EQ(::bind(endpoint, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    const auto written = write_files(at("."), {{"file", "x"}, {"socket", "x"}});
+    ASSERT_FALSE(written);
+    EXPECT_THAT(written.error().message(), HasSubstr("cannot write: it is a socket"));
+    EXPECT_THAT(present(), ElementsAre("socket"));
+    ::close(endpoint);
+}
+
+TEST_F(files, a_file_that_is_replaced_keeps_its_permissions) {
+    put("file", "old");
+    fs::permissions(at("file"), fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read);
+    ASSERT_TRUE(write_files(at("."), {{"file", "new"}}));
+    EXPECT_EQ(fs::status(at("file")).permissions(),
+              fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read);
+}
+
+/// A process that replaces the same six files for ever, all with one content, until a signal ends it after `wait`.
+void replace_until(const std::string& folder, int signal, std::chrono::microseconds wait) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        for (char content = 'a';; content = content == 'z' ? 'a' : static_cast<char>(content + 1)) {
+            const std::string text(1000, content);
+            std::vector<output_file> all;
+            for (const char* name : {"1", "2", "3", "4", "sub/5", "sub/6"}) all.push_back({name, text});
+            static_cast<void>(write_files(folder, all));
+        }
+    }
+    std::this_thread::sleep_for(wait);
+    ::kill(child, signal);
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFSIGNALED(status));
+}
+
+/// The first character of each of the files.
+std::string contents_in(const std::string& folder) {
+    std::string contents;
+    for (const char* name : {"1", "2", "3", "4", "sub/5", "sub/6"}) contents += content_of(folder + "/" + name)[0];
+    return contents;
+}
+
+TEST_F(files, an_interrupt_leaves_all_files_of_one_run) {
+    for (int round = 0; round < 60; ++round) {
+        replace_until(at("out"), SIGINT, std::chrono::milliseconds{20} + std::chrono::microseconds{37 * round});
+        const std::string contents = contents_in(at("out"));
+        EXPECT_EQ(contents, std::string(6, contents[0])) << round;
+    }
+    ASSERT_TRUE(
+        write_files(at("out"), {{"1", "x"}, {"2", "x"}, {"3", "x"}, {"4", "x"}, {"sub/5", "x"}, {"sub/6", "x"}}));
+    EXPECT_THAT(present(), ElementsAre("out", "out/1", "out/2", "out/3", "out/4", "out/sub", "out/sub/5", "out/sub/6"))
+        << "what killed runs left is gone";
+}
+
+TEST_F(files, a_replacement_that_was_killed_is_completed_by_the_next_run) {
+    for (int round = 0; round < 60; ++round) {
+        replace_until(at("out"), SIGKILL, std::chrono::milliseconds{20} + std::chrono::microseconds{37 * round});
+        ASSERT_TRUE(write_files(at("out"), {{"other", "x"}}));
+        const std::string contents = contents_in(at("out"));
+        EXPECT_EQ(contents, std::string(6, contents[0])) << round;
+    }
+    ASSERT_TRUE(
+        write_files(at("out"), {{"1", "x"}, {"2", "x"}, {"3", "x"}, {"4", "x"}, {"sub/5", "x"}, {"sub/6", "x"}}));
+    EXPECT_THAT(present(), ElementsAre("out", "out/1", "out/2", "out/3", "out/4", "out/other", "out/sub", "out/sub/5",
+                                       "out/sub/6"));
+}
+
+TEST_F(files, what_others_write_now_is_not_swept) {
+    const std::string running = ".file." + std::to_string(::getppid()) + "-1.tmp";
+    put(running, "of a process that is still there");
+    put(".file.notes.tmp", "of nobody's replacement");
+    ASSERT_TRUE(write_files(at("."), {{"file", "x"}}));
+    EXPECT_THAT(present(), ElementsAre(running, ".file.notes.tmp", "file"));
+}
+
+TEST_F(files, runs_that_replace_the_same_files_at_once_leave_those_of_one) {
+    std::vector<std::thread> runs;
+    for (const char content : {'a', 'b', 'c', 'd'}) {
+        runs.emplace_back([this, content] {
+            const std::string text(1000, content);
+            for (int i = 0; i < 30; ++i) {
+                std::vector<output_file> all;
+                for (const char* name : {"1", "2", "3", "4", "sub/5", "sub/6"}) all.push_back({name, text});
+                EXPECT_TRUE(write_files(at("out"), all));
+            }
+        });
+    }
+    for (std::thread& run : runs) run.join();
+    const std::string contents = contents_in(at("out"));
+    EXPECT_EQ(contents, std::string(6, contents[0]));
 }
 
 } // namespace

@@ -69,10 +69,10 @@ TEST(compare, means_are_over_one_span_however_early_a_policy_is_done) {
 }
 
 TEST(compare, pods_that_stay_are_counted_until_the_end_of_the_span) {
-    vgpusim::loaded_input input{.input =
-                                    built({gpu_node("n", 5), gpu_node("m", 5)},
-                                          {at(whole("a", 1), 0), at(whole("b", 1), 0, 10), at(whole("c", 5), 1, 101)}, 0.0, true),
-                                .files = {}};
+    vgpusim::loaded_input input{
+        .input = built({gpu_node("n", 5), gpu_node("m", 5)},
+                       {at(whole("a", 1), 0), at(whole("b", 1), 0, 10), at(whole("c", 5), 1, 101)}, 0.0, true),
+        .files = {}};
     const auto runs = vgpusim::compare({}, input, {"binpack", "spread"}, {}).value();
     EXPECT_DOUBLE_EQ(vgpusim::figures_of(runs[1]).served_ratio, (1 * 101 + 1 * 10) / 10.0 / 101.0);
 }
