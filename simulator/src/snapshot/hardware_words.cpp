@@ -218,10 +218,16 @@ bool is_label_read(std::string_view key, const pseudonyms& names) {
 }
 
 bool is_amount(std::string_view text) {
-    const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || c == '.' || c == '+' || c == '-'; };
-    const auto unit = std::ranges::find_if_not(text, is_digit);
-    return unit != text.begin() && text.end() - unit <= 4 && std::all_of(unit, text.end(), [&](char c) {
-               return is_digit(c) || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+    constexpr std::ptrdiff_t digits_max = 18; // bytes of the largest host
+    constexpr std::ptrdiff_t unit_max = 4;
+    if (text.starts_with('+') || text.starts_with('-')) text.remove_prefix(1);
+    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+    const auto unit = std::ranges::find_if_not(text, [&](char c) { return is_digit(c) || c == '.'; });
+    const std::string_view number{text.begin(), unit};
+    const auto digits = std::ranges::count_if(number, is_digit);
+    return digits > 0 && digits <= digits_max && std::ranges::count(number, '.') <= 1 && text.end() - unit <= unit_max &&
+           std::all_of(unit, text.end(), [&](char c) {
+               return is_digit(c) || c == '+' || c == '-' || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
            });
 }
 

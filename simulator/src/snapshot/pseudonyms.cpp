@@ -25,9 +25,30 @@ bool is_token_character(char c) {
            c == '.' || c == '+' || (static_cast<unsigned char>(c) & 0x80U) != 0;
 }
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// An amount or an index as annotations have them: "81920", "+1", "0.5", "1_0". Whatever has more digits, or parts, may
+/// be an address or a serial number.
 bool is_number(std::string_view text) {
-    return !text.empty() &&
-           std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || c == '.' || c == '+' || c == '_'; });
+    constexpr std::ptrdiff_t digits_max = 7;
+    if (text.starts_with('+')) text.remove_prefix(1);
+    const auto digits = std::ranges::count_if(text, is_digit);
+    const auto parts = std::ranges::count_if(text, [](char c) { return c == '.' || c == '_'; });
+    return digits > 0 && digits <= digits_max && parts <= 1 && digits + parts == std::ssize(text);
+}
+
+/// The position of a device in its node.
+bool is_index(std::string_view text) {
+    constexpr std::size_t digits_max = 3;
+    return text.size() <= digits_max && std::ranges::all_of(text, is_digit);
+}
+
+/// Whether it reads like the id of a device, which may be one that no node registers any more.
+bool is_device_id(std::string_view token) {
+    constexpr std::array<std::string_view, 3> prefixes{"GPU-", "MIG-", "NPU-"};
+    return std::ranges::any_of(prefixes, [token](std::string_view prefix) {
+        return token.size() > prefix.size() && token.starts_with(prefix);
+    });
 }
 
 /// Whether a name is one that Kubernetes takes, where it looks.
@@ -46,6 +67,20 @@ std::string moment_of(std::size_t place) {
 }
 
 } // namespace
+
+bool pseudonyms::looks_secret(std::string_view text) noexcept {
+    constexpr int digits_max = 7;
+    int digits = 0;
+    int dots = 0; // with nothing but digits between
+    int colons = 0;
+    for (const char c : text) {
+        digits = is_digit(c) ? digits + 1 : 0;
+        dots = c == '.' ? dots + 1 : is_digit(c) ? dots : 0;
+        colons += c == ':' ? 1 : 0;
+        if (digits > digits_max || dots >= 3 || colons >= 2 || c == '@') return true;
+    }
+    return false;
+}
 
 std::string pseudonyms::of(name_class kind, const std::string& name) {
     if (name.empty()) return name;
@@ -97,7 +132,10 @@ std::string pseudonyms::value_of(const std::string& label, const std::string& va
 }
 
 void pseudonyms::keep_word(std::string_view word) {
-    if (word.empty()) return;
+    if (word.empty() || looks_secret(word) || word.find('/') != word.npos) return; // a path has names in it
+    for (std::size_t begin = 0; begin < word.size(); ++begin) {
+        if ((begin == 0 || word[begin - 1] == ' ') && is_device_id(word.substr(begin))) return;
+    }
     words_.emplace(word);
     std::size_t begin = 0;
     for (std::size_t i = 0; i <= word.size(); ++i) {
@@ -124,34 +162,34 @@ bool pseudonyms::occurs_in_word(std::string_view text) const {
         words_, [text](const std::string& word) { return vgpualloc::contains_ignoring_case(word, text); });
 }
 
-namespace {
-
-/// Whether it reads like the id of a device, which may be one that no node registers any more.
-bool is_device_id(std::string_view token) {
-    constexpr std::array<std::string_view, 3> prefixes{"GPU-", "MIG-", "NPU-"};
-    return std::ranges::any_of(prefixes, [token](std::string_view prefix) {
-        return token.size() > prefix.size() && token.starts_with(prefix);
-    });
-}
-
-} // namespace
-
 std::string pseudonyms::token_of(const std::string& token) {
     if (!devices_.contains(token) && !is_device_id(token) && is_plain(token)) return token;
     return of(name_class::device, token);
 }
 
 std::string pseudonyms::text_of(std::string_view text) {
+    // Records end with ':' or ';' and have fields between commas, the first of which is an id. A record that is only a
+    // number beside other records belongs to no format that is read: it is a part of an address.
+    const auto ends_record = [](char c) { return c == ':' || c == ';'; };
+    const bool has_records = std::ranges::any_of(text, ends_record);
     std::string result;
+    bool begins_record = true;
     std::size_t i = 0;
     while (i < text.size()) {
         std::size_t end = i;
         while (end < text.size() && is_token_character(text[end])) ++end;
         if (end == i) {
+            begins_record = ends_record(text[i]) || (begins_record && text[i] == ' ');
             result += text[i++];
             continue;
         }
-        result += token_of(std::string{text.substr(i, end - i)});
+        const std::string token{text.substr(i, end - i)};
+        const bool is_first = begins_record && (has_records || (end < text.size() && text[end] == ','));
+        result += is_first && is_number(token) && !is_index(token) ? of(name_class::device, token)
+                  : is_first && has_records && is_number(token) && (end == text.size() || ends_record(text[end]))
+                      ? of(name_class::device, token)
+                      : token_of(token);
+        begins_record = false;
         i = end;
     }
     return result;

@@ -2,6 +2,7 @@
 #include "renamer.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "vgpualloc/model/host_rules.hpp"
@@ -78,6 +79,11 @@ std::string renamer::annotation_text(const std::string& text) {
 }
 
 void renamer::change_json(document& value) {
+    constexpr std::int64_t number_max = 9'999'999; // amounts and indices; longer ones may be serial numbers
+    if (value.kind == value_kind::number) {
+        const auto number = value.integer();
+        if (!number || *number > number_max || *number < -number_max) value = document{std::int64_t{0}};
+    }
     if (value.is_text()) value.text = annotation_text(value.text);
     for (document& item : value.items) change_json(item);
     for (auto& [key, member] : value.members) {
@@ -102,6 +108,16 @@ std::string renamer::types_text(const std::string& text) {
     return result;
 }
 
+std::string renamer::keys_alone(const std::string& text) {
+    auto value = vgpuformats::parse_json(text, "", vgpuformats::repeated_keys::kept);
+    if (!value || !value->is_map()) return names_.text_of(text);
+    for (auto& [key, member] : value->members) {
+        key = names_.text_of(key);
+        member = document::map();
+    }
+    return vgpuformats::print_json(*value);
+}
+
 void renamer::change_annotations(document& metadata) {
     if (metadata.find("annotations") == nullptr) return;
     document& annotations = metadata["annotations"];
@@ -112,6 +128,8 @@ void renamer::change_annotations(document& metadata) {
             hide(value);
         } else if (names_node(key)) {
             value.text = name(name_class::node, value.text);
+        } else if (key == "baseDeviceInfos") {
+            value.text = keys_alone(value.text);
         } else if (names_group(key)) {
             value.text = name(name_class::group, value.text);
         } else if (names_types(key)) {
@@ -126,11 +144,26 @@ void renamer::hide_text(document& object, std::string_view member) {
     if (object.find(member) != nullptr && object.find(member)->kind != value_kind::boolean) hide(object[member]);
 }
 
+std::string renamer::resource_name(const std::string& resource) {
+    constexpr std::array<std::string_view, 4> of_kubernetes{"cpu", "memory", "pods", "ephemeral-storage"};
+    constexpr std::array<std::string_view, 2> begins{"hugepages-", "attachable-volumes-"};
+    const auto starts = [&resource](std::string_view begin) { return resource.starts_with(begin); };
+    if (std::ranges::find(of_kubernetes, resource) != of_kubernetes.end()) return resource;
+    const bool is_plain = std::ranges::any_of(begins, starts) && is_amount(resource.substr(resource.rfind('-') + 1));
+    const bool is_known = std::ranges::any_of(*dialects_, [&](const auto& spoken) {
+        return spoken->reads_resource(resource) || std::ranges::any_of(spoken->resource_prefixes(), starts);
+    });
+    if (is_plain || (is_known && !pseudonyms::looks_secret(resource))) return resource;
+    const std::string hidden = name(name_class::word, resource);
+    return resource.find('/') == std::string::npos ? hidden : "example.com/" + hidden;
+}
+
 void renamer::change_amounts(document& object, std::string_view member) {
     if (object.find(member) == nullptr) return;
     document& amounts = object[member];
     if (!amounts.is_map()) return hide(amounts);
     for (auto& [resource, amount] : amounts.members) {
+        resource = resource_name(resource);
         if (amount.kind == value_kind::number || (amount.is_text() && is_amount(amount.text))) continue;
         hide(amount);
     }

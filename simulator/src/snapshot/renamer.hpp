@@ -17,7 +17,8 @@ using vgpuformats::document;
 /// A member that is not there stays away; one of a shape that nothing reads is hidden.
 class renamer {
 protected:
-    explicit renamer(const vgpualloc::kube::snapshot& state) : npus_{keep_hardware_words(state, names_)} {}
+    explicit renamer(const vgpualloc::kube::snapshot& state)
+        : dialects_{&state.dialects}, npus_{keep_hardware_words(state, names_)} {}
 
     std::string name(name_class kind, const std::string& text);
     void rename(document& object, std::string_view member, name_class kind);
@@ -32,6 +33,10 @@ protected:
     /// JSON by its values, other texts by their tokens.
     std::string annotation_text(const std::string& text);
     void change_json(document& value);
+    /// A map of which the keys alone are read.
+    std::string keys_alone(const std::string& text);
+    /// Resources of Kubernetes and of vendors whose dialects are read stay.
+    std::string resource_name(const std::string& resource);
     std::string types_text(const std::string& text);
     void change_annotations(document& metadata);
     void hide_text(document& object, std::string_view member);
@@ -43,6 +48,7 @@ protected:
     pseudonyms names_;
 
 private:
+    const vgpualloc::dialect_set* dialects_;
     npu_words npus_;
 };
 
