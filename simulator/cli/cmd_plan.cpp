@@ -33,6 +33,7 @@ struct options {
     std::string pod;
     std::string added_pod;
     std::string consolidated;
+    bool steps_given = false;
     std::vector<std::string> labels;
     double downtime_s = -1.0;
     double move_s = 0.0;
@@ -66,6 +67,8 @@ expected<void> read_options(options& chosen) {
         chosen.asked.movable.labels.emplace_back(text.substr(0, equals), text.substr(equals + 1));
     }
     if (chosen.downtime_s >= 0.0) chosen.asked.budget.downtime_max = ticks_of(chosen.downtime_s);
+    constexpr std::int64_t consolidation_steps = 50; // times as many: it looks at every node and tries several orders
+    if (!chosen.steps_given && !chosen.consolidated.empty()) chosen.asked.budget.steps_max *= consolidation_steps;
     chosen.asked.costs.downtime_per_move = ticks_of(chosen.move_s);
     chosen.asked.costs.copy_per_mib = ticks_of(chosen.gib_s, 1024.0);
     return {};
@@ -187,9 +190,12 @@ void add_costs(CLI::App& command, options& chosen) {
         ->check(no_nan)
         ->capture_default_str();
     command
-        .add_option("--steps", chosen.asked.budget.steps_max,
-                    "Steps that the search may take; it says so where they are not enough")
+        .add_option(
+            "--steps", chosen.asked.budget.steps_max,
+            "Steps that the search may take, 50 times as many by default with --consolidate; it says so where they are "
+            "not enough")
         ->type_name("N")
+        ->each([&chosen](const std::string&) { chosen.steps_given = true; })
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}))
         ->capture_default_str();
 }

@@ -90,10 +90,10 @@ class Plan(CliTest):
     def test_consolidation(self):
         spread = (gpu_node("a"), gpu_node("b"), *(owned(f"r{i}", "ab"[i // 2], i % 2, 10000) for i in range(4)))
         devices = self.ask(spread, "--consolidate", "devices")
-        self.assertEqual(devices["emptied"], {"unit": "device", "count": 3})
+        self.assertEqual(devices["emptied"], {"unit": "device", "count": 3, "used": 4, "used_min": 1})
         self.assertEqual(len(devices["moves"]), 3)
         nodes = self.ask(spread, "--consolidate", "nodes")
-        self.assertEqual(nodes["emptied"], {"unit": "node", "count": 1})
+        self.assertEqual(nodes["emptied"], {"unit": "node", "count": 1, "used": 2, "used_min": 1})
         self.assertEqual(len({move["to"]["node"] for move in nodes["moves"]}), 1)
         self.assertEqual(self.ask(spread, "--consolidate", "devices", "--moves", "1")["emptied"]["count"], 1)
 

@@ -64,6 +64,7 @@ public:
     [[nodiscard]] node_index node_of(std::size_t place) const noexcept { return node_index{owner_[place]}; }
     [[nodiscard]] const device_spec& spec_of(std::size_t place) const noexcept { return *specs_[place]; }
     [[nodiscard]] device_state& state_of(std::size_t place) noexcept { return states_[place]; }
+    [[nodiscard]] const device_state& state_of(std::size_t place) const noexcept { return states_[place]; }
     [[nodiscard]] std::span<const std::uint32_t> residents(std::size_t place) const noexcept {
         return {residents_[place].data(), residents_[place].size()};
     }

@@ -1,11 +1,16 @@
 // Devices and nodes emptied one after the other, the cheapest first.
 #include <algorithm>
 #include <deque>
+#include <functional>
 #include <optional>
+#include <span>
+#include <tuple>
 #include <utility>
 
 #include "board.hpp"
 #include "leaving_flow.hpp"
+#include "vgpualloc/core/rng.hpp"
+#include "vgpualloc/model/requested_amount.hpp"
 #include "vgpualloc/plan/defragment.hpp"
 
 namespace vgpualloc::plan {
@@ -18,24 +23,33 @@ struct unit_of_devices {
     std::size_t end = 0;
     std::vector<std::uint32_t> pods;
     ticks downtime;
+    milli_gpu used; ///< of all its devices
 };
+
+/// Which units are emptied first. No order is the best for all clusters, and a search is cheap: by pods, by use, and by
+/// use that is changed by up to a half at random (from a fixed seed).
+enum class source_order : std::uint8_t { fewest_pods, least_used, about_least_used };
+constexpr int orders_tried = 8;
 
 class consolidator {
 public:
     consolidator(const ledger& book, std::span<const movable_pod> movable, const move_budget& budget,
                  const move_costs& costs)
-        : budget_{&budget}, on_{book, nullptr, movable, costs} {
+        : budget_{&budget}, movable_{movable}, on_{book, nullptr, movable, costs} {
         on_.steps_left = budget.steps_max;
     }
 
-    consolidation run(emptied_unit unit) {
+    consolidation run(emptied_unit unit, source_order order, std::uint64_t seed) {
+        stream_ = rng{seed};
         const std::int64_t used_before = used_units(unit);
-        for (const unit_of_devices& source : units(unit)) {
-            if (!on_.step()) break;
-            // Pods may have come to it, or left it, with units before it.
-            const auto now = unit_at(source.first, source.end);
-            if (now && is_within_budget(*now)) empty(*now);
+        const std::int64_t used_min = least_used_units(unit);
+        opens_idle_ = unit == emptied_unit::node;
+        if (opens_idle_) shut_idle_nodes(); // a node for a node gains nothing; an idle device of a used one does
+        // What one unit leaves may be what another one lacked before.
+        while (empty_some(units(unit, order))) {
         }
+        result_.used = used_before;
+        result_.used_min = used_min;
         result_.emptied = used_before - used_units(unit); // a pod that goes may have been the only one of others too
         result_.steps = budget_->steps_max - std::max<std::int64_t>(on_.steps_left, 0);
         result_.step_limit = on_.steps_left < 0;
@@ -43,6 +57,79 @@ public:
     }
 
 private:
+    /// Units that stay in use whatever moves: those with a pod that stays, and as many as it takes to hold the memory
+    /// and the compute that the others ask for. That parts have to fit on single devices is left out.
+    [[nodiscard]] std::int64_t least_used_units(emptied_unit unit) const {
+        std::int64_t held = 0;           // by pods that stay
+        std::vector<std::int64_t> sizes; // of units, in devices
+        const auto add = [&](std::size_t first, std::size_t end) {
+            bool stays = false;
+            for (std::size_t place = first; place < end; ++place) {
+                for (const std::uint32_t pod : on_.residents(place)) stays = stays || !on_.pod(pod).movable;
+            }
+            if (stays) ++held;
+            sizes.push_back(static_cast<std::int64_t>(end - first));
+        };
+        for (std::size_t n = 0; n < on_.node_count(); ++n) {
+            const node_index where{n};
+            if (unit == emptied_unit::node) {
+                add(on_.first_of(where), on_.end_of(where));
+                continue;
+            }
+            for (std::size_t place = on_.first_of(where); place < on_.end_of(where); ++place) add(place, place + 1);
+        }
+        std::ranges::sort(sizes, std::greater{});
+        constexpr double rounding = 1e-6; // of the sum
+        double left = devices_asked_for() - rounding;
+        std::int64_t least = 0;
+        for (; left > 0.0 && least < std::ssize(sizes); ++least) {
+            left -= static_cast<double>(sizes[static_cast<std::size_t>(least)]);
+        }
+        return std::max(held, least);
+    }
+
+    /// By the pods that may move: the larger of the sums of memory and of compute.
+    [[nodiscard]] double devices_asked_for() const {
+        requested_amounts requested_of{on_.book().nodes()};
+        double memory = 0.0;
+        double compute = 0.0;
+        for (const movable_pod& pod : movable_) {
+            for (const auto& [count, share] : requested_of.of(*pod.request).devices) {
+                const auto part = [count = count](const fraction& of_device) {
+                    return static_cast<double>(count) * static_cast<double>(of_device.part) /
+                           static_cast<double>(of_device.whole);
+                };
+                memory += part(share.memory);
+                compute += part(share.compute);
+            }
+        }
+        return std::max(memory, compute);
+    }
+
+    void shut_idle_nodes() {
+        for (std::size_t n = 0; n < on_.node_count(); ++n) {
+            const node_index where{n};
+            bool is_idle = true;
+            for (std::size_t place = on_.first_of(where); place < on_.end_of(where); ++place) {
+                is_idle = is_idle && on_.residents(place).empty();
+            }
+            if (!is_idle) continue;
+            for (std::size_t place = on_.first_of(where); place < on_.end_of(where); ++place) on_.shut(place);
+        }
+    }
+
+    /// One pass through the units; whether any was emptied.
+    bool empty_some(const std::vector<unit_of_devices>& sources) {
+        bool any = false;
+        for (const unit_of_devices& source : sources) {
+            if (!on_.step()) return false;
+            // Pods may have come to it, or left it, with units before it.
+            const auto now = unit_at(source.first, source.end);
+            if (now && is_within_budget(*now) && empty(*now)) any = true;
+        }
+        return any;
+    }
+
     [[nodiscard]] std::int64_t used_units(emptied_unit unit) const {
         std::int64_t used = 0;
         for (std::size_t n = 0; n < on_.node_count(); ++n) {
@@ -57,7 +144,7 @@ private:
         return used;
     }
 
-    [[nodiscard]] std::vector<unit_of_devices> units(emptied_unit unit) const {
+    [[nodiscard]] std::vector<unit_of_devices> units(emptied_unit unit, source_order order) {
         std::vector<unit_of_devices> result;
         const auto add = [&](std::size_t first, std::size_t end) {
             if (auto source = unit_at(first, end)) result.push_back(*std::move(source));
@@ -69,62 +156,87 @@ private:
                 add(on_.first_of(node_index{n}), on_.end_of(node_index{n}));
             }
         }
-        std::ranges::stable_sort(result, [](const unit_of_devices& a, const unit_of_devices& b) {
-            return std::pair{a.pods.size(), a.downtime} < std::pair{b.pods.size(), b.downtime};
-        });
+        if (order == source_order::about_least_used) {
+            constexpr std::uint64_t percent = 100;
+            for (unit_of_devices& source : result) {
+                const auto factor = static_cast<std::int64_t>(percent / 2 + stream_.below(percent + 1));
+                source.used = milli_gpu{source.used.count() * factor};
+            }
+        }
+        const auto key = [order](const unit_of_devices& source) {
+            const auto pods = static_cast<std::int64_t>(source.pods.size());
+            const std::int64_t used = source.used.count();
+            return order == source_order::fewest_pods ? std::tuple{pods, source.downtime, used}
+                                                      : std::tuple{used, source.downtime, pods};
+        };
+        std::ranges::stable_sort(result, {}, key);
         return result;
     }
 
     /// None if the devices have no pods, or one that stays.
     [[nodiscard]] std::optional<unit_of_devices> unit_at(std::size_t first, std::size_t end) const {
-        unit_of_devices result{.first = first, .end = end, .pods = {}, .downtime = {}};
+        unit_of_devices result{.first = first, .end = end, .pods = {}, .downtime = {}, .used = {}};
         for (std::size_t place = first; place < end; ++place) {
+            result.used += on_.spec_of(place).mode->used(on_.spec_of(place), on_.state_of(place));
             for (const std::uint32_t pod : on_.residents(place)) {
-                // A pod that was moved already is not moved again: its new place was the better one.
-                if (!on_.pod(pod).movable || on_.pod(pod).where != on_.pod(pod).from) return std::nullopt;
+                if (!on_.pod(pod).movable) return std::nullopt;
                 if (std::ranges::find(result.pods, pod) != result.pods.end()) continue;
                 result.pods.push_back(pod);
-                result.downtime += on_.pod(pod).cost.downtime;
+                if (!is_moved(pod)) result.downtime += on_.pod(pod).cost.downtime;
             }
         }
         if (result.pods.empty()) return std::nullopt;
         return result;
     }
 
+    [[nodiscard]] bool is_moved(std::uint32_t pod) const { return on_.pod(pod).where != on_.pod(pod).from; }
+
     [[nodiscard]] bool is_within_budget(const unit_of_devices& source) const {
-        const auto moves = std::ssize(result_.planned.moves) + std::ssize(source.pods);
-        return moves <= budget_->moves_max && result_.cost.downtime + source.downtime <= budget_->downtime_max;
+        const auto more = std::ranges::count_if(source.pods, [this](std::uint32_t pod) { return !is_moved(pod); });
+        return std::ssize(result_.planned.moves) + more <= budget_->moves_max &&
+               result_.cost.downtime + source.downtime <= budget_->downtime_max;
     }
 
     /// Pods keep their old places while they are copied, so they go to places that are free beside these.
-    void empty(const unit_of_devices& source) {
+    bool empty(const unit_of_devices& source) {
         for (std::size_t place = source.first; place < source.end; ++place) on_.shut(place);
         // What a pod leaves elsewhere than in the unit is not free yet either.
         std::vector<std::uint32_t> copies;
         for (const std::uint32_t pod : source.pods) copies.push_back(on_.add_copy(pod));
         std::deque<placement> places;
-        const bool done = place_by_flow(on_, copies, false, places);
+        const bool done = place_by_flow(on_, copies, opens_idle_, places);
         if (done) {
             for (std::size_t i = copies.size(); i-- > 0;) on_.undo_put(copies[i]);
         }
         for (std::size_t i = 0; i < copies.size(); ++i) on_.drop_copy();
         if (!done) {
             for (std::size_t place = source.first; place < source.end; ++place) on_.open(place);
-            return;
+            return false;
         }
-        for (std::size_t i = 0; i < source.pods.size(); ++i) {
-            const std::uint32_t pod = source.pods[i];
-            result_.planned.moves.push_back({.pod = on_.pod(pod).id, .from = *on_.pod(pod).from, .to = places[i]});
+        for (std::size_t i = 0; i < source.pods.size(); ++i) move(source.pods[i], places[i]);
+        return true;
+    }
+
+    /// A pod that has moved before goes straight to its last place instead, later: what it leaves belongs to a unit
+    /// that was emptied, so that nobody was to come there, and the place between stays free.
+    void move(std::uint32_t pod, const placement& to) {
+        if (is_moved(pod)) {
+            std::erase_if(result_.planned.moves, [&](const pod_move& move) { return move.pod == on_.pod(pod).id; });
+        } else {
             result_.cost.copy += on_.pod(pod).cost.copy;
             result_.cost.downtime += on_.pod(pod).cost.downtime;
-            places_.push_back(places[i]);
-            on_.lift(pod);
-            on_.put(pod, &places_.back());
         }
+        result_.planned.moves.push_back({.pod = on_.pod(pod).id, .from = *on_.pod(pod).from, .to = to});
+        places_.push_back(to);
+        on_.lift(pod);
+        on_.put(pod, &places_.back());
     }
 
     const move_budget* budget_;
+    std::span<const movable_pod> movable_;
     board on_;
+    bool opens_idle_ = false;
+    rng stream_{0};
     std::deque<placement> places_; ///< of the pods that were moved
     consolidation result_;
 };
@@ -133,7 +245,26 @@ private:
 
 consolidation consolidate(const ledger& book, std::span<const movable_pod> movable, emptied_unit unit,
                           const move_budget& budget, const move_costs& costs) {
-    return consolidator{book, movable, budget, costs}.run(unit);
+    const auto rank = [](const consolidation& plan) {
+        return std::tuple{-plan.emptied, std::ssize(plan.planned.moves), plan.cost.downtime};
+    };
+    consolidation best;
+    std::int64_t steps = 0;
+    bool step_limit = false;
+    for (int attempt = 0; attempt < orders_tried && !step_limit; ++attempt) {
+        move_budget left = budget;
+        left.steps_max = budget.steps_max - steps;
+        const auto order = static_cast<source_order>(std::min(attempt, 2));
+        consolidation plan =
+            consolidator{book, movable, left, costs}.run(unit, order, static_cast<std::uint64_t>(attempt));
+        steps += plan.steps;
+        step_limit = plan.step_limit;
+        if (attempt == 0 || rank(plan) < rank(best)) best = std::move(plan);
+        if (best.used - best.emptied <= best.used_min) break;
+    }
+    best.steps = steps;
+    best.step_limit = step_limit;
+    return best;
 }
 
 } // namespace vgpualloc::plan

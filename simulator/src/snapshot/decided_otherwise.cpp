@@ -27,8 +27,14 @@ std::string node_difference(const kube::snapshot& before, const kube::snapshot& 
     const auto& new_node = after.nodes().nodes[where.at()];
     const std::string words = "node " + std::to_string(where.at());
     const auto host = [](const vgpualloc::node& of) {
-        return std::tuple{of.cpu,        of.memory,         of.pods_max,        of.host.unschedulable,
-                          of.host.ready, of.host.resources.size(), of.host.unreadable, of.devices.size()};
+        return std::tuple{of.cpu,
+                          of.memory,
+                          of.pods_max,
+                          of.host.unschedulable,
+                          of.host.ready,
+                          of.host.resources.size(),
+                          of.host.unreadable,
+                          of.devices.size()};
     };
     if (host(old_node) != host(new_node)) return words;
     if (before.book->host(where) != after.book->host(where)) return words + ": what its pods have of the host";

@@ -225,8 +225,8 @@ bool is_amount(std::string_view text) {
     const auto unit = std::ranges::find_if_not(text, [&](char c) { return is_digit(c) || c == '.'; });
     const std::string_view number{text.begin(), unit};
     const auto digits = std::ranges::count_if(number, is_digit);
-    return digits > 0 && digits <= digits_max && std::ranges::count(number, '.') <= 1 && text.end() - unit <= unit_max &&
-           std::all_of(unit, text.end(), [&](char c) {
+    return digits > 0 && digits <= digits_max && std::ranges::count(number, '.') <= 1 &&
+           text.end() - unit <= unit_max && std::all_of(unit, text.end(), [&](char c) {
                return is_digit(c) || c == '+' || c == '-' || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
            });
 }

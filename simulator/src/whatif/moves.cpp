@@ -107,6 +107,8 @@ moves_answer plan_emptying(kube::snapshot& state, const std::vector<kube::manife
     result.found = emptying.emptied > 0;
     result.emptied_unit = unit;
     result.emptied = emptying.emptied;
+    result.used = emptying.used;
+    result.used_min = emptying.used_min;
     result.steps = emptying.steps;
     result.step_limit = emptying.step_limit;
     tell_moves(state, emptying.planned, asked.costs, nullptr, result);

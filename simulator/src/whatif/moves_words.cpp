@@ -49,6 +49,12 @@ void add_headline(const moves_answer& answered, std::string& text) {
                                    counted(answered.emptied, unit_name(answered)),
                                    counted(std::ssize(answered.moves), "move"), counted(answered.movable, "pod"),
                                    answered.step_limit ? "; more might, the search came to its limit" : ""));
+        const std::int64_t left = answered.used - answered.emptied;
+        add_line(text, fmt::format("{} of {} in use stay so; by what pods ask for at least {} {}: {}", left,
+                                   counted(answered.used, unit_name(answered)), answered.used_min,
+                                   answered.used_min == 1 ? "does" : "do",
+                                   left <= answered.used_min ? "no plan leaves fewer"
+                                                             : fmt::format("a gap of {}", left - answered.used_min)));
     } else if (answered.none) {
         add_line(text, fmt::format("{}: no plan of moves: {} ({} may move)", answered.pod, none_words(answered),
                                    counted(answered.movable, "pod")));
@@ -123,7 +129,10 @@ std::string moves_json(const moves_answer& answered) {
         result["moves_ruled_out"] = answered.none->moves_ruled_out;
     }
     if (answered.emptied_unit) {
-        result["emptied"] = document::map({{"unit", unit_name(answered)}, {"count", answered.emptied}});
+        result["emptied"] = document::map({{"unit", unit_name(answered)},
+                                           {"count", answered.emptied},
+                                           {"used", answered.used},
+                                           {"used_min", answered.used_min}});
     }
     for (const auto& problem : answered.warnings) result["warnings"].push_back(problem.message());
     return vgpuformats::print_json(result, 2) + "\n";

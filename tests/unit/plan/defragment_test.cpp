@@ -1,7 +1,12 @@
 // Room by moves, told from small clusters whose plans can be seen at a glance.
 #include "vgpualloc/plan/defragment.hpp"
 
+#include <algorithm>
+#include <array>
+#include <functional>
+
 #include "unit/support.hpp"
+#include "vgpualloc/core/rng.hpp"
 #include "vgpualloc/plan/move_plan.hpp"
 
 namespace vgpualloc::plan {
@@ -51,7 +56,7 @@ pod_request in_zones(pod_request request, std::vector<std::string> zones) {
     return request;
 }
 
-cluster zones(std::initializer_list<std::vector<device_spec>> devices_by_zone) {
+cluster zones(const std::vector<std::vector<device_spec>>& devices_by_zone) {
     cluster result;
     for (const auto& devices : devices_by_zone) {
         const node_index where = add_node(result, devices);
@@ -241,6 +246,116 @@ TEST(consolidate, pods_share_devices_so_that_others_are_empty) {
     EXPECT_EQ(consolidate(on.book, on.movable, emptied_unit::node, {.moves_max = 1}).emptied, 0);
     EXPECT_EQ(consolidate(on.book, {}, emptied_unit::device).emptied, 0);
     EXPECT_TRUE(consolidate(on.book, on.movable, emptied_unit::device, {.steps_max = 0}).step_limit);
+}
+
+// F6
+TEST(consolidate, a_node_is_emptied_onto_idle_devices_of_nodes_in_use) {
+    moving_cluster on{zones({test::many(8), test::many(8), test::many(8)})};
+    on.run(test::pod({want(4, 0, 100)}), 0, {0, 1, 2, 3});
+    on.run(test::pod({want(4, 0, 100)}), 1, {0, 1, 2, 3});
+    const auto nodes = consolidate(on.book, on.movable, emptied_unit::node);
+    EXPECT_EQ(nodes.emptied, 1);
+    EXPECT_EQ(nodes.used, 2);
+    EXPECT_EQ(nodes.used_min, 1);
+    ASSERT_EQ(nodes.planned.moves.size(), 1U);
+    EXPECT_NE(nodes.planned.moves[0].to.node, node_index{2U}) << "an idle node for a node in use gains nothing";
+    EXPECT_TRUE(try_moves(on.book, nodes.planned, nullptr, pod_id{901}).has_value());
+    EXPECT_EQ(consolidate(on.book, on.movable, emptied_unit::device).emptied, 0)
+        << "an idle device gains nothing either";
+}
+
+TEST(consolidate, a_pod_that_is_moved_twice_goes_straight_to_its_last_place) {
+    // Three nodes of two devices, each with one pod of 5000: two go where the third one is, whichever that is.
+    moving_cluster on{zones({test::many(2), test::many(2), test::many(2)})};
+    for (std::size_t node = 0; node < 3; ++node) on.run(test::pod({want(1, 5000)}), node, {0});
+    const auto nodes = consolidate(on.book, on.movable, emptied_unit::node, {.moves_max = 10});
+    EXPECT_EQ(nodes.emptied, 2);
+    EXPECT_EQ(nodes.planned.moves.size(), 2U);
+    EXPECT_TRUE(try_moves(on.book, nodes.planned, nullptr, pod_id{901}).has_value());
+}
+
+/// The fewest nodes of `devices` devices that hold so many MiB each, over all packings.
+class every_packing {
+public:
+    every_packing(std::vector<std::int64_t> sizes, std::size_t devices) : sizes_{std::move(sizes)}, devices_{devices} {
+        std::ranges::sort(sizes_, std::greater{});
+    }
+    [[nodiscard]] std::int64_t fewest() {
+        for (std::size_t nodes = 0;; ++nodes) {
+            used_.assign(nodes * devices_, 0);
+            if (place(0)) return static_cast<std::int64_t>(nodes);
+        }
+    }
+
+private:
+    bool place(std::size_t pod) {
+        if (pod == sizes_.size()) return true;
+        for (std::size_t d = 0; d < used_.size(); ++d) {
+            if (used_[d] + sizes_[pod] > 10000 || (d > 0 && used_[d] == used_[d - 1])) continue;
+            used_[d] += sizes_[pod];
+            const bool fits = place(pod + 1);
+            used_[d] -= sizes_[pod];
+            if (fits) return true;
+        }
+        return false;
+    }
+
+    std::vector<std::int64_t> sizes_;
+    std::size_t devices_;
+    std::vector<std::int64_t> used_;
+};
+
+TEST(consolidate, leaves_at_most_one_node_more_than_the_best_packing) {
+    rng stream{20261126};
+    for (int round = 0; round < 100; ++round) {
+        const std::size_t devices = 1 + stream.below(3);
+        const std::size_t count = 3 + stream.below(3);
+        moving_cluster on{zones(std::vector(count, test::many(devices)))};
+        std::vector<std::int64_t> sizes;
+        std::vector<std::int64_t> used(count * devices, 0);
+        const std::uint64_t pods = 2 + stream.below(8);
+        for (std::uint64_t i = 0; i < pods; ++i) {
+            const auto size = static_cast<std::int64_t>(1 + stream.below(10)) * 1000;
+            const std::size_t place = stream.below(count * devices);
+            if (used[place] + size > 10000) continue;
+            used[place] += size;
+            sizes.push_back(size);
+            on.run(test::pod({want(1, size)}, 0), place / devices, {place % devices});
+        }
+        const auto nodes = consolidate(on.book, on.movable, emptied_unit::node, {.moves_max = 100});
+        EXPECT_TRUE(try_moves(on.book, nodes.planned, nullptr, pod_id{901}).has_value()) << round;
+        const std::int64_t fewest = every_packing{sizes, devices}.fewest();
+        EXPECT_LE(nodes.used - nodes.emptied, fewest + 1) << round;
+        EXPECT_LE(nodes.used_min, fewest) << round;
+    }
+}
+
+TEST(consolidate, is_no_worse_than_first_fit_decreasing_on_a_large_cluster) {
+    rng stream{7};
+    constexpr std::size_t count = 60;
+    constexpr std::size_t devices = 4;
+    moving_cluster on{zones(std::vector(count, test::many(devices)))};
+    std::vector<std::int64_t> sizes;
+    std::vector<std::int64_t> used(count * devices, 0);
+    for (int i = 0; i < 300; ++i) {
+        const std::int64_t size = std::array<std::int64_t, 4>{1000, 2000, 2500, 4000}[stream.below(4)];
+        const std::size_t place = stream.below(count * devices);
+        if (used[place] + size > 10000) continue;
+        used[place] += size;
+        sizes.push_back(size);
+        on.run(test::pod({want(1, size)}, 0), place / devices, {place % devices});
+    }
+    std::ranges::sort(sizes, std::greater{});
+    std::vector<std::int64_t> packed(count * devices, 0);
+    for (const std::int64_t size : sizes) {
+        *std::ranges::find_if(packed, [size](std::int64_t device) { return device + size <= 10000; }) += size;
+    }
+    std::int64_t first_fit = 0;
+    for (std::size_t n = 0; n < count; ++n) first_fit += packed[n * devices] > 0 ? 1 : 0;
+    const auto nodes =
+        consolidate(on.book, on.movable, emptied_unit::node, {.moves_max = 1000, .steps_max = 20'000'000});
+    EXPECT_LE(nodes.used - nodes.emptied, first_fit);
+    EXPECT_TRUE(try_moves(on.book, nodes.planned, nullptr, pod_id{901}).has_value());
 }
 
 TEST(try_moves, a_plan_that_does_not_fit_is_refused_with_the_ledgers_reason_and_leaves_nothing_behind) {

@@ -106,15 +106,20 @@ enum class emptied_unit : std::uint8_t { device, node };
 struct consolidation {
     move_plan planned; ///< `where` is empty: no pod waits
     plan_cost cost;
-    std::int64_t emptied = 0; ///< devices, or nodes, that had pods with devices and have none after the moves
+    std::int64_t used = 0;     ///< devices, or nodes, that had pods with devices
+    std::int64_t used_min = 0; ///< no moves leave fewer in use: a bound by amounts
+    std::int64_t emptied = 0;  ///< of these, those that have none after the moves
     std::int64_t steps = 0;
     bool step_limit = false; ///< more might have been found
 
     bool operator==(const consolidation&) const = default;
 };
 
-/// Moves that empty as many devices (or nodes) as the budget allows, cheapest first: pods of a unit go to devices of
-/// other units that are in use already, matched by min-cost flow. A greedy order of units, so more may be possible.
+/// Moves that empty as many devices (or nodes) as the budget allows: pods of a unit go to other units that are in use
+/// already, matched by min-cost flow. A device's pods go to devices in use; a node's also to idle devices of nodes in
+/// use. Units are emptied greedily, in passes until nothing more is, those with the fewest pods or those with the least
+/// in use first, whichever empties more; a pod that is moved twice goes straight to its last place. More may be
+/// possible.
 [[nodiscard]] consolidation consolidate(const ledger& book, std::span<const movable_pod> movable, emptied_unit unit,
                                         const move_budget& budget = {}, const move_costs& costs = {});
 

@@ -43,8 +43,8 @@ public:
     void compare_as_numbers(const std::string& label) { numeric_labels_.insert(label); }
     [[nodiscard]] std::string value_of(const std::string& label, const std::string& value);
 
-    /// Whether a text that calls itself a model, a kind or a resource holds what is none: an address, or a number that is
-    /// too long for an amount.
+    /// Whether a text that calls itself a model, a kind or a resource holds what is none: an address, or a number that
+    /// is too long for an amount.
     [[nodiscard]] static bool looks_secret(std::string_view text) noexcept;
     /// Words that are no names: models, profiles, modes. Their parts between '-' and ' ' are none either. A word that
     /// looks secret, or is a path, stays a name.
