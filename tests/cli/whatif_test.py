@@ -3,7 +3,7 @@
 import json
 import unittest
 
-from clusters import A100, cluster, gpu_node, on_card, pod, vgpu
+from clusters import A100, cluster, gpu_node, node, on_card, pod, vgpu
 from support import SOURCE, CliTest
 
 MANIFESTS = SOURCE / "scenarios" / "manifests"
@@ -42,6 +42,34 @@ class WhatIf(CliTest):
         self.assertEqual(sum(entry["nodes"] for entry in refused["refusals"]), 3)
         self.assertEqual(max(entry["available"] for entry in refused["refusals"]), 20960)
         self.assertIn("0/3 nodes are available: 3 insufficient_device_memory.", refused["why"])
+
+    def test_a_scheduling_gate_is_the_answer(self):
+        """F8: no scheduler looks at a pod that has a gate, in a cluster and among those that are added."""
+        gate = {"schedulingGates": [{"name": "example.com/data-ready"}]}
+        file = self.write("gated.json", json.dumps(cluster(gpu_node("a"), pod("held", vgpu(1000), **gate))))
+        done = self.vgpusim("explain", file, "--pod", "team/held", "--json")
+        choice = json.loads(done.stdout)["choice"]
+        self.assertEqual((choice["node"], choice["gates"], choice["node_without_gates"]), (None, ["example.com/data-ready"], "a"))
+        words = self.vgpusim("explain", file, "--pod", "team/held").stdout
+        self.assertIn("held back by scheduling gate example.com/data-ready: no scheduler looks at the pod; without it it fits\n", words)
+        self.assertNotIn("\nchosen:", words)
+        added = self.write("added.json", json.dumps(cluster(pod("new", vgpu(1000), **gate))))
+        answer = self.ask("--add-pods", added, file=file)
+        self.assertEqual((answer["placed"], answer["refused"], answer["after"]["pods"]), (0, 2, 0))
+        for entry in answer["pods"]:
+            self.assertIn("spec.schedulingGates: got 'example.com/data-ready'", entry["why"])
+
+    def test_nodes_are_added_in_the_words_of_the_cluster_or_refused(self):
+        """F7: pods of NVIDIA's plugin cannot ask for what HAMi registers."""
+        whole = node("n", nvidia_com__gpu="8", labels={"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB", "nvidia.com/gpu.memory": "81920"})
+        file = self.write("nvidia.json", json.dumps(cluster(whole, pod("p", {"nvidia.com/gpu": "8", "cpu": "1"}),
+                                                            pod("q", {"nvidia.com/gpu": "8", "cpu": "1"}))))
+        done = self.vgpusim("whatif", file, "--add-nodes", "A100-80GB:mig:8=1")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("got 'A100-80GB:mig:8', expected a node as this cluster's device plugin registers it (dialect nvidia): of mode exclusive",
+                      done.stderr)
+        answer = self.ask("--add-nodes", "A100-80GB:exclusive:8=1", file=file)
+        self.assertEqual((answer["placed"], answer["refused"]), (2, 0))
 
     def test_drained_and_failed_nodes_move_their_pods(self):
         answer = self.ask("--drain", "a", "--fail", "c")

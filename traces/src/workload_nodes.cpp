@@ -148,6 +148,14 @@ std::vector<std::string_view> dialects_of_mode(std::string_view mode) {
     return possible;
 }
 
+std::vector<std::string_view> modes_of_dialect(std::string_view dialect) {
+    std::vector<std::string_view> possible;
+    for (const mode_spelling& spelling : spellings) {
+        if (std::ranges::find(spelling.dialects, dialect) != spelling.dialects.end()) possible.push_back(spelling.mode);
+    }
+    return possible;
+}
+
 workload_node_kind read_workload_node_kind(const cursor& object, const hardware_catalog& catalog,
                                            const std::string& mig_dialect) {
     object.only({"count", "weight", "prefix", "kind", "mode", "dialect", "devices", "device_memory_mib", "slots",

@@ -364,6 +364,7 @@ std::vector<std::string> not_considered(std::span<const manifest> manifests) {
     };
     for (const manifest& object : manifests) {
         for (const std::string& rule : object.rules_ignored) count(rule);
+        if (!object.gates.empty()) count("scheduling gates (spec.schedulingGates)");
         if (kube::is_rule_kind(object.kind)) count("kind " + object.kind);
         if (object.min_available > 0) count("how many pods of a job have to start together (spec.minAvailable)");
     }

@@ -136,13 +136,18 @@ document choice_json(const explanation& explained) {
     const auto name = [&explained](const std::optional<std::size_t>& node) {
         return node ? document{explained.nodes[*node].name} : document{};
     };
-    document object = document::map({{"node", name(explained.chosen)},
+    document gates = document::list();
+    for (const std::string& gate : explained.pod.gates) gates.push_back(gate);
+    const bool is_gated = !explained.pod.gates.empty();
+    document object = document::map({{"node", is_gated ? document{} : name(explained.chosen)},
                                      {"reason", reason_word(explained.reason)},
                                      {"nodes_fitting", explained.fitting},
                                      {"nodes_tied", explained.tied},
                                      {"runner_up", name(explained.runner_up)},
                                      {"margin", explained.runner_up ? document{explained.margin} : document{}},
                                      {"message", scheduling_message(explained)},
+                                     {"gates", gates},
+                                     {"node_without_gates", name(explained.chosen)},
                                      {"shares", document::list()}});
     if (explained.chosen) {
         for (const explained_share& share : explained.nodes[*explained.chosen].shares)

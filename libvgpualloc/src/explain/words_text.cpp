@@ -91,10 +91,22 @@ std::string header(const explanation& explained) {
     return text + fmt::format("policy {}: {}\n", printable(explained.policy), explained.policy_summary);
 }
 
+/// Of a pod that a gate holds back: no scheduler looks at it. What follows says what would be without the gate.
+std::string gate_words(const explanation& explained) {
+    const auto& gates = explained.pod.gates;
+    std::string names;
+    for (const std::string& gate : gates) names += (names.empty() ? "" : ", ") + printable(gate);
+    return fmt::format("held back by {} {}: no scheduler looks at the pod; without {} it {}\n",
+                       gates.size() == 1 ? "scheduling gate" : "scheduling gates", names,
+                       gates.size() == 1 ? "it" : "them", explained.chosen ? "fits" : "does not fit either");
+}
+
 std::string choice_words(const explanation& explained) {
-    if (!explained.chosen) return scheduling_message(explained) + "\n";
+    const bool is_gated = !explained.pod.gates.empty();
+    std::string text = is_gated ? gate_words(explained) : "";
+    if (!explained.chosen) return text + scheduling_message(explained) + "\n";
     const std::string node = printable(explained.nodes[*explained.chosen].name);
-    std::string text = fmt::format("chosen: {}, ", node);
+    text += fmt::format("{}: {}, ", is_gated ? "would be chosen" : "chosen", node);
     switch (explained.reason) {
     case choice_reason::only_one_fits:
         text += "the only node that fits";
@@ -134,7 +146,7 @@ std::string node_table(const explanation& explained, const std::vector<std::size
     for (const std::size_t n : shown) {
         const explained_node& node = explained.nodes[n];
         if (node.refused.fits()) {
-            table.add({node.name, explained.chosen == n ? "chosen" : "fits", score_words(node.score),
+            table.add({node.name, explained.chosen == n && explained.pod.gates.empty() ? "chosen" : "fits", score_words(node.score),
                        shares_words(explained, node)});
         } else {
             table.add({node.name, "no", "", refusal_words(explained, node.refused)});

@@ -178,7 +178,10 @@ void name_what_is_ignored(const object_cursor& spec, manifest& target) {
         names.emplace_back("topology spread (spec.topologySpreadConstraints)");
     }
     if (has_entries(spec, {"resourceClaims"})) names.emplace_back("resource claims (spec.resourceClaims)");
-    if (has_entries(spec, {"schedulingGates"})) names.emplace_back("scheduling gates (spec.schedulingGates)");
+    for (const object_cursor& gate : spec.at("schedulingGates").items()) {
+        const std::string name = gate.at("name").present() ? gate.at("name").text() : std::string{};
+        target.gates.push_back(name.empty() ? "gate" : name);
+    }
     if (spec.at("priorityClassName").present() || spec.at("priority").present()) {
         names.emplace_back("priority (spec.priorityClassName)");
     }

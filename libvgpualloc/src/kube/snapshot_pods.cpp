@@ -106,6 +106,7 @@ expected<snapshot_pod> read_request(const manifest& object, const dialect_set& d
                      .request = {},
                      .container_names = {},
                      .rules_ignored = object.rules_ignored,
+                     .gates = object.gates,
                      .scheduler_name = object.scheduler_name,
                      .terminating = object.terminating};
     const auto asked_in = dialects.asked_by(*object.pod);
@@ -147,6 +148,7 @@ snapshot_pod read_request_or_failure(const manifest& object, const dialect_set& 
             .request = {.cpu = object.cpu, .memory = object.memory, .containers = {}, .rules = object.rules},
             .container_names = {},
             .rules_ignored = object.rules_ignored,
+            .gates = object.gates,
             .scheduler_name = object.scheduler_name,
             .terminating = object.terminating,
             .failure = std::move(pod).error()};

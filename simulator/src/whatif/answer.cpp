@@ -274,10 +274,16 @@ private:
     void add_devices(node_index where, cluster_figures& to) const {
         const auto states = state_->book->devices(where);
         const auto services = state_->book->services(where);
+        const vgpualloc::host_facts& host = state_->nodes().nodes[where.at()].host;
         for (std::size_t d = 0; d < states.size(); ++d) {
             const auto& spec = state_->nodes().spec_of(where, vgpualloc::device_index{d});
             ++to.devices;
-            if (services[d] != vgpualloc::service_state::in_service) ++to.out_of_service;
+            if (services[d] != vgpualloc::service_state::in_service || !host.ready || host.unschedulable) ++to.out_of_service;
+            if (!host.ready) {
+                ++to.on_nodes_not_ready;
+            } else if (host.unschedulable) {
+                ++to.on_cordoned_nodes;
+            }
             if (states[d] != vgpualloc::device_state{}) ++to.devices_used;
             to.allocated_milli += spec.mode->used(spec, states[d]).count();
             to.memory_mib += spec.memory.count();

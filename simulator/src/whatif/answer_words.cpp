@@ -58,6 +58,11 @@ void add_figures(const answer& answered, std::string& text) {
     count("nodes", &cluster_figures::nodes);
     count("devices", &cluster_figures::devices);
     count("  out of service", &cluster_figures::out_of_service);
+    const auto count_if_any = [&](const char* name, std::int64_t cluster_figures::* figure) {
+        if (answered.before.*figure > 0 || answered.after.*figure > 0) count(name, figure);
+    };
+    count_if_any("    on nodes not ready", &cluster_figures::on_nodes_not_ready);
+    count_if_any("    on cordoned nodes", &cluster_figures::on_cordoned_nodes);
     count("  with anything used", &cluster_figures::devices_used);
     count("pods that run", &cluster_figures::pods);
     using figures = cluster_figures;
@@ -160,6 +165,8 @@ document figures_json(const cluster_figures& of) {
     return document::map({{"nodes", of.nodes},
                           {"devices", of.devices},
                           {"devices_out_of_service", of.out_of_service},
+                          {"devices_on_nodes_not_ready", of.on_nodes_not_ready},
+                          {"devices_on_cordoned_nodes", of.on_cordoned_nodes},
                           {"devices_used", of.devices_used},
                           {"pods", of.pods},
                           {"total_milli", of.total_milli()},

@@ -1,6 +1,7 @@
 #include "vgpusim/whatif/catalog_kinds.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdint>
 #include <optional>
@@ -59,8 +60,51 @@ expected<document> long_form(const std::string& kind, const std::string& option)
     return result;
 }
 
+/// The dialects that the cluster's devices are registered in, in order of first appearance.
+std::vector<std::string> dialects_spoken(const kube::snapshot& cluster) {
+    std::vector<std::string> spoken;
+    for (const auto& devices : cluster.devices) {
+        for (const auto& device : devices) {
+            if (std::ranges::find(spoken, device.dialect) == spoken.end()) spoken.emplace_back(device.dialect);
+        }
+    }
+    return spoken;
+}
+
+/// The dialect of the cluster's devices in which nodes of that mode register. Error: the cluster has devices, and none in
+/// such a dialect; pods would ask for them in vain.
+expected<std::optional<std::string>> dialect_for(const std::string& mode, const kube::snapshot& cluster,
+                                                 const std::string& option, const std::string& kind) {
+    const auto possible = vgputraces::dialects_of_mode(mode);
+    const std::vector<std::string> spoken = dialects_spoken(cluster);
+    for (const std::string_view dialect : possible) {
+        if (std::ranges::find(spoken, dialect) != spoken.end()) return std::string{dialect};
+    }
+    if (spoken.empty() || possible.empty()) return std::nullopt; // what is wrong with the mode is said when it is read
+    // GPUs and NPUs in HAMi's words stand in one cluster, for HAMi and for Volcano.
+    constexpr std::array<std::string_view, 3> of_hami{"hami", "volcano_vgpu", "ascend_hami"};
+    const auto is_of_hami = [&](std::string_view dialect) { return std::ranges::find(of_hami, dialect) != of_hami.end(); };
+    if (std::ranges::any_of(possible, is_of_hami) && std::ranges::any_of(spoken, is_of_hami)) return std::nullopt;
+    std::string names;
+    for (const std::string& dialect : spoken) names += (names.empty() ? "" : ", ") + dialect;
+    std::string modes;
+    for (const std::string& dialect : spoken) {
+        for (const std::string_view known : vgputraces::modes_of_dialect(dialect)) {
+            if (modes.find(known) == std::string::npos) modes += (modes.empty() ? "" : ", ") + std::string{known};
+        }
+    }
+    return unexpected(error{.code = error_code::unsupported,
+                            .where = option,
+                            .field = {},
+                            .value = kind,
+                            .expected = "a node as this cluster's device plugin registers it (dialect " + names + "): " +
+                                        (modes.empty() ? "" : "of mode " + modes + ", or ") +
+                                        "one like a node that is there, by its name"});
+}
+
 /// Adds what the description leaves open: amounts of the host, and the dialect that the cluster's devices have.
-void complete(document& description, const kube::snapshot& cluster) {
+expected<void> complete(document& description, const kube::snapshot& cluster, const std::string& option,
+                        const std::string& kind) {
     constexpr std::int64_t amount_max = 1'000'000'000; // that a description may name
     std::int64_t cpu_milli = 0;
     std::int64_t memory_mib = 0;
@@ -71,15 +115,11 @@ void complete(document& description, const kube::snapshot& cluster) {
     if (description.find("cpu_milli") == nullptr) description["cpu_milli"] = std::min(cpu_milli, amount_max);
     if (description.find("memory_mib") == nullptr) description["memory_mib"] = std::min(memory_mib, amount_max);
     const document* const mode = description.find("mode");
-    if (mode == nullptr || !mode->is_text() || description.find("dialect") != nullptr) return;
-    for (const std::string_view dialect : vgputraces::dialects_of_mode(mode->text)) {
-        const bool is_spoken = std::ranges::any_of(cluster.devices, [dialect](const auto& devices) {
-            return std::ranges::any_of(devices, [dialect](const auto& device) { return device.dialect == dialect; });
-        });
-        if (!is_spoken) continue;
-        description["dialect"] = std::string{dialect};
-        return;
-    }
+    if (mode == nullptr || !mode->is_text() || description.find("dialect") != nullptr) return {};
+    auto dialect = dialect_for(mode->text, cluster, option, kind);
+    if (!dialect) return unexpected(std::move(dialect.error()));
+    if (*dialect) description["dialect"] = **dialect;
+    return {};
 }
 
 /// The kind as the name of a node: lower-case letters, digits, '-' and '.'.
@@ -143,7 +183,9 @@ expected<std::string> catalog_kinds::node_for(const std::string& kind, const std
     if (known != known_.end()) return known->second;
     auto description = kind.starts_with('{') ? vgpuformats::parse_json(kind, option) : long_form(kind, option);
     if (!description) return unexpected(std::move(description.error()));
-    complete(*description, *cluster_);
+    if (auto completed = complete(*description, *cluster_, option, kind); !completed) {
+        return unexpected(std::move(completed.error()));
+    }
     std::optional<error> failure;
     const vgpuformats::cursor at{*description, option, failure};
     for (const std::string_view key : {"count", "weight"}) {

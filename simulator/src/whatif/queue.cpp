@@ -42,6 +42,15 @@ std::string gang_of(const kube::snapshot_pod& pod) {
 /// Why no scheduler would place the pod, whatever is free.
 std::optional<error> why_unreadable(const kube::snapshot& state, const kube::snapshot_pod& pod) {
     if (pod.failure) return pod.failure;
+    if (!pod.gates.empty()) {
+        std::string names;
+        for (const std::string& gate : pod.gates) names += (names.empty() ? "" : ", ") + gate;
+        return error{.code = vgpualloc::error_code::unsupported,
+                     .where = pod.place,
+                     .field = "spec.schedulingGates",
+                     .value = names,
+                     .expected = "none: no scheduler looks at a pod that has a gate"};
+    }
     auto mistaken = state.dialects.mistaken_resources(pod.object);
     if (!mistaken.empty()) {
         mistaken.front().where = pod.place + ": " + mistaken.front().where;

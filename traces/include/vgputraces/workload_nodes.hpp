@@ -34,6 +34,8 @@ struct workload_node_kind {
 /// The dialects in which devices of a mode can register, the one first that a kind has where it names none. Empty for
 /// what is no mode.
 [[nodiscard]] std::vector<std::string_view> dialects_of_mode(std::string_view mode);
+/// The modes whose devices can be registered in a dialect.
+[[nodiscard]] std::vector<std::string_view> modes_of_dialect(std::string_view dialect);
 
 /// Reads one entry of nodes.kinds but for its share. What it says is checked against the catalog. `mig_dialect`, one of
 /// dialects_of_mode("mig"), is taken in place of the dialect of devices of that mode; empty: theirs.

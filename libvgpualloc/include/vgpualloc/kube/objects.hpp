@@ -39,6 +39,8 @@ struct manifest {
     host_rules rules; ///< of a pod; of a DaemonSet's with the tolerations that its controller adds
     /// What the pod also says of where and when it is to run, and nothing here looks at: "pod anti-affinity (spec.…)".
     std::vector<std::string> rules_ignored;
+    /// Names in spec.schedulingGates; no scheduler looks at a pod as long as it has one. "gate" where one has no name.
+    std::vector<std::string> gates{};
     std::string node_name;     ///< a bound pod's
     std::int64_t priority = 0; ///< of a pod as spec.priority has it, or else of its class; of a PriorityClass its value
     std::string priority_class;  ///< of a pod: spec.priorityClassName

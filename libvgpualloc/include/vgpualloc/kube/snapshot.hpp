@@ -57,6 +57,7 @@ struct snapshot_pod {
     std::vector<own_request> own_requests{};
     bool counts_at_once = false;
     std::vector<std::string> rules_ignored{}; ///< see manifest::rules_ignored
+    std::vector<std::string> gates{};         ///< see manifest::gates
     std::string scheduler_name{};             ///< spec.schedulerName
     bool terminating = false;                 ///< it is being deleted
     std::optional<error> failure{};           ///< why the request cannot be read; it then asks for the host part only
