@@ -24,7 +24,7 @@ std::span<const quirk> quirks_of(const std::string& family) {
                                           quirk::q24, quirk::q30, quirk::q31};
     static constexpr quirk gpushare[] = {quirk::q13, quirk::q25};
     static constexpr quirk ascend[] = {quirk::q2b, quirk::q4,  quirk::q5,  quirk::q7b, quirk::q8,
-                                       quirk::q11, quirk::q13, quirk::q15, quirk::q31};
+                                       quirk::q11, quirk::q13, quirk::q15, quirk::q31, quirk::q32};
     static constexpr quirk npu_310p[] = {quirk::q3,  quirk::q13, quirk::q16, quirk::q17, quirk::q18,
                                          quirk::q19, quirk::q26, quirk::q28, quirk::q29, quirk::q31};
     if (family == "gpushare") return gpushare;

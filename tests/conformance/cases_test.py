@@ -43,7 +43,8 @@ class CasesTest(CliTest):
         for name in ("Q1-same-instance-twice", "Q1a-group-is-never-reset", "Q2-two-containers-on-one-card",
                      "Q5-unhealthy-card", "Q11-more-than-a-card", "Q18-one-template-per-node",
                      "Q25-memory-first-in-number-mode", "Q26-no-base-device-infos",
-                     "Q29-first-container-stands-for-the-pod", "Q30-mps-is-hami-core"):
+                     "Q29-first-container-stands-for-the-pod", "Q30-mps-is-hami-core",
+                     "Q32-ai-cpus-of-a-card", "Q32-ai-cores-of-a-card"):
             self.assertIn(name.split("-")[0], explained[name], name)
         self.assertEqual(explained["template-table"], ["Q28"])
         text = self.conformance(*CASES, impl="native").stdout.splitlines()[-3:]

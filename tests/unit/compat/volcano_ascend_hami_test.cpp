@@ -328,5 +328,49 @@ TEST_F(volcano_ascend_hami, q11_off_more_memory_than_a_card_has_does_not_fit) {
     EXPECT_TRUE(with({{}})->filter(pod_of("a", {asks(1, 32768)}), "").fits);
 }
 
+/// A quarter needs 5 AI cores and 1 AI CPU, a half 10 and 3.
+TEST_F(volcano_ascend_hami, q32_off_templates_share_the_ai_cores_and_ai_cpus_of_a_card) {
+    struct budget {
+        std::int64_t ai_core;
+        std::int64_t ai_cpu;
+        bool fits;
+    };
+    for (const budget& card : {budget{.ai_core = 15, .ai_cpu = 4, .fits = true},
+                               {.ai_core = 14, .ai_cpu = 4, .fits = false},
+                               {.ai_core = 15, .ai_cpu = 3, .fits = false},
+                               {.ai_core = 0, .ai_cpu = 0, .fits = true}}) {
+        options = {};
+        options.ascend_hami = true;
+        kind.ai_core = card.ai_core;
+        kind.ai_cpu = card.ai_cpu;
+        const auto upstream = with({{}});
+        ASSERT_TRUE(upstream->allocate(pod_of("a", {asks(1, 8192)}), "").ok);
+        EXPECT_TRUE(upstream->filter(pod_of("b", {asks(1, 16384)}), "").fits);
+
+        turn_off(quirk::q32);
+        const auto fresh = with({{}});
+        const auto first = fresh->allocate(pod_of("a", {asks(1, 8192)}), "");
+        ASSERT_TRUE(first.ok);
+        EXPECT_EQ(fresh->filter(pod_of("b", {asks(1, 16384)}), "").fits, card.fits) << card.ai_core << card.ai_cpu;
+        fresh->sub_resource(bound("a", devices(first)));
+        EXPECT_TRUE(fresh->filter(pod_of("b", {asks(1, 16384)}), "").fits) << "what a pod frees is there again";
+    }
+}
+
+TEST_F(volcano_ascend_hami, q32_off_a_soft_slice_has_no_ai_cores) {
+    kind.ai_core = 10;
+    kind.ai_cpu = 3;
+    config.hami_vnpu_core = true;
+    turn_off(quirk::q32);
+    const auto fresh = with({{}});
+    pod soft = pod_of("a", {asks(1, 8192)});
+    soft.annotations["huawei.com/vnpu-mode"] = "hami-core";
+    ASSERT_TRUE(fresh->allocate(soft, "").ok);
+    EXPECT_TRUE(fresh->filter(pod_of("b", {asks(1, 16384)}), "").fits) << "all AI cores are left";
+    ASSERT_TRUE(fresh->allocate(pod_of("b", {asks(1, 16384)}), "").ok);
+    soft.uid = "c";
+    EXPECT_TRUE(fresh->filter(soft, "").fits) << "nor does it need any";
+}
+
 } // namespace
 } // namespace vgpualloc::compat::volcano

@@ -65,21 +65,11 @@ public:
         pod bound;
         bound.uid = pending.uid;
         bound.annotations = answer.annotations;
-        add_resource(bound);
+        book(bound, ascend::asks_core_mode(pending));
         return answer;
     }
 
-    void add_resource(const pod& bound) override {
-        const auto text = bound.annotations.find(allocated_key());
-        if (text == bound.annotations.end()) return;
-        for (const auto& entry : ascend::decode_devices(text->second, options_->quirks)) {
-            ascend::card* const card = find(entry.uuid);
-            if (card == nullptr || !card->pods.try_emplace(bound.uid, entry.memory, entry.cores).second) continue;
-            ++card->used;
-            card->used_memory += entry.memory;
-            card->used_cores += entry.cores;
-        }
-    }
+    void add_resource(const pod& bound) override { book(bound, ascend::asks_core_mode(bound)); }
 
     void sub_resource(const pod& bound) override {
         const auto text = bound.annotations.find(allocated_key());
@@ -131,6 +121,25 @@ private:
         return card == cards_.end() ? nullptr : &*card;
     }
 
+    void book(const pod& bound, bool core_mode) {
+        const auto text = bound.annotations.find(allocated_key());
+        if (text == bound.annotations.end()) return;
+        for (const auto& entry : ascend::decode_devices(text->second, options_->quirks)) {
+            ascend::card* const card = find(entry.uuid);
+            if (card == nullptr || !card->pods.try_emplace(bound.uid, entry.memory, entry.cores).second) continue;
+            ++card->used;
+            card->used_memory += entry.memory;
+            card->used_cores += entry.cores;
+            if (!core_mode) add_units(*card, bound.uid, ascend::units_of(*kind_, entry.memory));
+        }
+    }
+
+    static void add_units(ascend::card& card, const std::string& uid, const ascend::ai_units& units) {
+        card.units.emplace(uid, units);
+        card.used_units.cores += units.cores;
+        card.used_units.cpus += units.cpus;
+    }
+
     static void remove(ascend::card& card, const std::string& uid) {
         const auto entry = card.pods.find(uid);
         if (entry == card.pods.end()) return;
@@ -138,6 +147,10 @@ private:
         card.used_memory -= entry->second.first;
         card.used_cores -= entry->second.second;
         card.pods.erase(entry);
+        const auto units = card.units.extract(uid);
+        if (units.empty()) return;
+        card.used_units.cores -= units.mapped().cores;
+        card.used_units.cpus -= units.mapped().cpus;
     }
 
     [[nodiscard]] std::vector<std::vector<picked_card>> containers_of(const ascend::selection& chosen) const {

@@ -22,6 +22,12 @@ struct network {
     std::optional<std::int64_t> id; ///< none: the key is there, but its value is no number
 };
 
+/// AI cores and AI CPUs of a template or of a whole card.
+struct ai_units {
+    std::int64_t cores = 0;
+    std::int64_t cpus = 0;
+};
+
 struct card {
     std::int64_t index = 0;
     std::string uuid;
@@ -34,7 +40,9 @@ struct card {
     std::int64_t used = 0;
     std::int64_t used_memory = 0;
     std::int64_t used_cores = 0;
+    ai_units used_units;                                               ///< of the templates on it; Q32 off
     std::map<std::string, std::pair<std::int64_t, std::int64_t>> pods; ///< uid -> memory, cores
+    std::map<std::string, ai_units> units;                             ///< by uid; none for soft slices; Q32 off
 };
 
 /// The cards of a node's register annotation by index; none where upstream makes no object of it. A null among them,
@@ -49,6 +57,9 @@ struct trimmed_memory {
 };
 /// The memory of the smallest template that is large enough, else the whole card, else 0 (Q11).
 [[nodiscard]] trimmed_memory trim_memory(const vnpu_kind& kind, std::int64_t memory);
+
+/// Those of the template with just that memory, or of the whole card; none of what is neither.
+[[nodiscard]] ai_units units_of(const vnpu_kind& kind, std::int64_t memory);
 
 struct record {
     std::int64_t number = 0;

@@ -40,11 +40,21 @@ std::vector<std::size_t> by_score(const node_view& where, const std::string& pol
     return order;
 }
 
+/// Does a template with that memory need more AI cores or AI CPUs than the others leave? A kind without them has no
+/// such limit.
+bool exceeds_units(const vnpu_kind& kind, const card& device, std::int64_t memory) {
+    const ai_units needed = units_of(kind, memory);
+    return (kind.ai_core != 0 && needed.cores > kind.ai_core - device.used_units.cores) ||
+           (kind.ai_cpu != 0 && needed.cpus > kind.ai_cpu - device.used_units.cpus);
+}
+
 bool card_fits(const node_view& where, const card& device, const record& wish, bool core_mode) {
     // Q5: upstream registers the health of a card and never looks at it.
     if (!where.quirks.has(quirk::q5) && !device.health) return false;
     if (wish.oversized || (core_mode && !where.core_capable)) return false;
     if (device.count <= device.used || device.memory - device.used_memory < wish.memory) return false;
+    // Q32: upstream counts a template's memory and never its AI cores and AI CPUs.
+    if (!where.quirks.has(quirk::q32) && !core_mode && exceeds_units(where.kind, device, wish.memory)) return false;
     const std::int64_t total = core_mode ? whole_percent : device.cores;
     if (total - device.used_cores < wish.cores) return false;
     if (total == whole_percent && wish.cores == whole_percent && device.used > 0) return false;
@@ -99,6 +109,12 @@ trimmed_memory trim_memory(const vnpu_kind& kind, std::int64_t memory) {
     if (smallest != nullptr) return {.memory = smallest->memory, .template_name = smallest->name};
     // Q11: more than the whole card becomes nothing, which fits anywhere.
     return {.memory = memory <= kind.memory_capacity ? kind.memory_allocatable : 0, .template_name = {}};
+}
+
+ai_units units_of(const vnpu_kind& kind, std::int64_t memory) {
+    const auto cut = std::ranges::find(kind.templates, memory, &vnpu_template::memory);
+    if (cut != kind.templates.end()) return {.cores = cut->ai_core, .cpus = cut->ai_cpu};
+    return memory == kind.memory_allocatable ? ai_units{.cores = kind.ai_core, .cpus = kind.ai_cpu} : ai_units{};
 }
 
 std::vector<record> records_of(const kubernetes::pod& pending, const vnpu_kind& kind, std::int64_t whole,

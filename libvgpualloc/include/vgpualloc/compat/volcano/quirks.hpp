@@ -48,14 +48,15 @@ enum class quirk : std::uint8_t {
     q29,
     q30,
     q31,
+    q32,
 };
-inline constexpr std::size_t quirk_count = 38;
+inline constexpr std::size_t quirk_count = 39;
 
 /// Spellings as in docs/compat.md, in the order of the enumeration.
 inline constexpr std::array<std::string_view, quirk_count> quirk_names{
     "Q1",  "Q1a", "Q1b", "Q1c", "Q1d", "Q1e", "Q2",  "Q2b", "Q3",  "Q4",  "Q5",  "Q6",  "Q7",
     "Q7b", "Q8",  "Q9",  "Q10", "Q11", "Q12", "Q13", "Q14", "Q15", "Q16", "Q17", "Q18", "Q19",
-    "Q20", "Q21", "Q22", "Q23", "Q24", "Q25", "Q26", "Q27", "Q28", "Q29", "Q30", "Q31"};
+    "Q20", "Q21", "Q22", "Q23", "Q24", "Q25", "Q26", "Q27", "Q28", "Q29", "Q30", "Q31", "Q32"};
 
 class quirk_set {
 public:
