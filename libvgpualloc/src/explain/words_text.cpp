@@ -146,8 +146,8 @@ std::string node_table(const explanation& explained, const std::vector<std::size
     for (const std::size_t n : shown) {
         const explained_node& node = explained.nodes[n];
         if (node.refused.fits()) {
-            table.add({node.name, explained.chosen == n && explained.pod.gates.empty() ? "chosen" : "fits", score_words(node.score),
-                       shares_words(explained, node)});
+            table.add({node.name, explained.chosen == n && explained.pod.gates.empty() ? "chosen" : "fits",
+                       score_words(node.score), shares_words(explained, node)});
         } else {
             table.add({node.name, "no", "", refusal_words(explained, node.refused)});
         }

@@ -388,9 +388,9 @@ bool manifest::says_the_same_as(const manifest& other) const {
     const auto facts = [](const manifest& object) {
         return std::tie(object.api_version, object.kind, object.name, object.ns, object.replicas, object.one_per_node,
                         object.min_available, object.pod, object.node, object.data, object.cpu, object.memory,
-                        object.host, object.rules, object.rules_ignored, object.gates, object.scheduler_name, object.node_name,
-                        object.priority, object.priority_class, object.created, object.controller, object.terminating,
-                        object.phase);
+                        object.host, object.rules, object.rules_ignored, object.gates, object.scheduler_name,
+                        object.node_name, object.priority, object.priority_class, object.created, object.controller,
+                        object.terminating, object.phase);
     };
     const auto same_problem = [](const error& one, const error& another) {
         return std::tie(one.code, one.field, one.value) == std::tie(another.code, another.field, another.value);

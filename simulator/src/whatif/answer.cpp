@@ -278,7 +278,8 @@ private:
         for (std::size_t d = 0; d < states.size(); ++d) {
             const auto& spec = state_->nodes().spec_of(where, vgpualloc::device_index{d});
             ++to.devices;
-            if (services[d] != vgpualloc::service_state::in_service || !host.ready || host.unschedulable) ++to.out_of_service;
+            if (services[d] != vgpualloc::service_state::in_service || !host.ready || host.unschedulable)
+                ++to.out_of_service;
             if (!host.ready) {
                 ++to.on_nodes_not_ready;
             } else if (host.unschedulable) {

@@ -71,8 +71,8 @@ std::vector<std::string> dialects_spoken(const kube::snapshot& cluster) {
     return spoken;
 }
 
-/// The dialect of the cluster's devices in which nodes of that mode register. Error: the cluster has devices, and none in
-/// such a dialect; pods would ask for them in vain.
+/// The dialect of the cluster's devices in which nodes of that mode register. Error: the cluster has devices, and none
+/// in such a dialect; pods would ask for them in vain.
 expected<std::optional<std::string>> dialect_for(const std::string& mode, const kube::snapshot& cluster,
                                                  const std::string& option, const std::string& kind) {
     const auto possible = vgputraces::dialects_of_mode(mode);
@@ -83,7 +83,9 @@ expected<std::optional<std::string>> dialect_for(const std::string& mode, const 
     if (spoken.empty() || possible.empty()) return std::nullopt; // what is wrong with the mode is said when it is read
     // GPUs and NPUs in HAMi's words stand in one cluster, for HAMi and for Volcano.
     constexpr std::array<std::string_view, 3> of_hami{"hami", "volcano_vgpu", "ascend_hami"};
-    const auto is_of_hami = [&](std::string_view dialect) { return std::ranges::find(of_hami, dialect) != of_hami.end(); };
+    const auto is_of_hami = [&](std::string_view dialect) {
+        return std::ranges::find(of_hami, dialect) != of_hami.end();
+    };
     if (std::ranges::any_of(possible, is_of_hami) && std::ranges::any_of(spoken, is_of_hami)) return std::nullopt;
     std::string names;
     for (const std::string& dialect : spoken) names += (names.empty() ? "" : ", ") + dialect;
@@ -97,8 +99,8 @@ expected<std::optional<std::string>> dialect_for(const std::string& mode, const 
                             .where = option,
                             .field = {},
                             .value = kind,
-                            .expected = "a node as this cluster's device plugin registers it (dialect " + names + "): " +
-                                        (modes.empty() ? "" : "of mode " + modes + ", or ") +
+                            .expected = "a node as this cluster's device plugin registers it (dialect " + names +
+                                        "): " + (modes.empty() ? "" : "of mode " + modes + ", or ") +
                                         "one like a node that is there, by its name"});
 }
 

@@ -35,8 +35,8 @@ struct cluster_figures {
     std::int64_t out_of_service = 0;     ///< devices that take nobody new: by themselves, or with their nodes
     std::int64_t on_nodes_not_ready = 0; ///< of these
     std::int64_t on_cordoned_nodes = 0;  ///< of these, on nodes that are ready
-    std::int64_t devices_used = 0; ///< with anything used
-    std::int64_t pods = 0;         ///< that run
+    std::int64_t devices_used = 0;       ///< with anything used
+    std::int64_t pods = 0;               ///< that run
     std::int64_t allocated_milli = 0;
     std::int64_t memory_mib = 0;
     std::int64_t memory_used_mib = 0;
