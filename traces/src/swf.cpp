@@ -83,9 +83,9 @@ public:
 
     [[nodiscard]] expected<swf_line> read(std::int64_t row) const {
         if (count_ != field_count) {
-            return unexpected(
-                failure_at("", "", error_code::malformed,
-                           "expected 18 fields, found " + std::to_string(count_) + " (a truncated line?)"));
+            return unexpected(failure_at("", "", error_code::malformed,
+                                         "expected 18 fields, found " + std::to_string(count_) +
+                                             (count_ < field_count ? " (a truncated line?)" : "")));
         }
         const auto number = whole(job_number, 0, seconds_max);
         if (!number) return unexpected(number.error());

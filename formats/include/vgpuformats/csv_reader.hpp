@@ -55,9 +55,10 @@ public:
                 line_error(vgpualloc::error_code::unsupported, "fields without quotes; this format has no quoting"));
         }
         if (fields_.size() != header_.size()) {
-            return vgpualloc::unexpected(line_error(vgpualloc::error_code::malformed,
-                                                    "expected " + std::to_string(header_.size()) + " fields, found " +
-                                                        std::to_string(fields_.size()) + " (a truncated line?)"));
+            return vgpualloc::unexpected(line_error(
+                vgpualloc::error_code::malformed, "expected " + std::to_string(header_.size()) + " fields, found " +
+                                                      std::to_string(fields_.size()) +
+                                                      (fields_.size() < header_.size() ? " (a truncated line?)" : "")));
         }
         return true;
     }

@@ -68,7 +68,7 @@ TEST(csv_reader, a_column_may_occur_once_only) {
 
 TEST(csv_reader, lines_of_another_length_are_named) {
     EXPECT_EQ(parse("a,b\n1,2\n1\n", 2).failure, "f.csv:3: expected 2 fields, found 1 (a truncated line?)");
-    EXPECT_EQ(parse("a,b\n1,2,3\n", 2).failure, "f.csv:2: expected 2 fields, found 3 (a truncated line?)");
+    EXPECT_EQ(parse("a,b\n1,2,3\n", 2).failure, "f.csv:2: expected 2 fields, found 3");
     EXPECT_EQ(parse("a,b\n\n1,2\n", 2).failure, "f.csv:2: expected 2 fields, found 1 (a truncated line?)");
 }
 

@@ -65,8 +65,11 @@ public:
     /// Rounded half up.
     [[nodiscard]] std::int64_t milli(wide_integer units) const noexcept { return milli_of_units(units, whole_); }
     [[nodiscard]] static std::int64_t milli_of_units(wide_integer units, std::int64_t whole) noexcept {
-        return static_cast<std::int64_t>((units * vgpualloc::whole_gpu.count() * 2 + whole) /
-                                         (wide_integer{whole} * 2));
+        constexpr std::int64_t milli = vgpualloc::whole_gpu.count();
+        if (whole == milli) return static_cast<std::int64_t>(units);
+        constexpr std::int64_t units_max = 1'000'000'000'000'000; // times 2,000 they fit in 64 bits
+        if (units < units_max) return (static_cast<std::int64_t>(units) * milli * 2 + whole) / (whole * 2);
+        return static_cast<std::int64_t>((units * milli * 2 + whole) / (wide_integer{whole} * 2));
     }
 
 private:
