@@ -53,6 +53,9 @@ class WhatIf(CliTest):
         words = self.vgpusim("explain", file, "--pod", "team/held").stdout
         self.assertIn("held back by scheduling gate example.com/data-ready: no scheduler looks at the pod; without it it fits\n", words)
         self.assertNotIn("\nchosen:", words)
+        planned = self.vgpusim("plan", file, "--pod", "held")
+        self.assertEqual((planned.returncode, planned.stdout), (2, ""))
+        self.assertIn("spec.schedulingGates: got 'example.com/data-ready'", planned.stderr)
         added = self.write("added.json", json.dumps(cluster(pod("new", vgpu(1000), **gate))))
         answer = self.ask("--add-pods", added, file=file)
         self.assertEqual((answer["placed"], answer["refused"], answer["after"]["pods"]), (0, 2, 0))
@@ -68,6 +71,8 @@ class WhatIf(CliTest):
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn("got 'A100-80GB:mig:8', expected a node as this cluster's device plugin registers it (dialect nvidia): of mode exclusive",
                       done.stderr)
+        of_hami = json.dumps({"kind": "A100-80GB", "mode": "hami_core", "dialect": "hami", "devices": 8})
+        self.assertEqual(self.vgpusim("whatif", file, "--add-nodes", of_hami + "=1").returncode, 2, "whoever names the dialect")
         answer = self.ask("--add-nodes", "A100-80GB:exclusive:8=1", file=file)
         self.assertEqual((answer["placed"], answer["refused"]), (2, 0))
 

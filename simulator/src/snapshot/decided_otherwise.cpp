@@ -109,10 +109,10 @@ std::string decided_otherwise(kube::snapshot& before, kube::snapshot& after) {
         for (std::size_t i = 0; i < before.pending.size(); ++i) {
             const auto& old_pod = before.pending[i];
             const auto& new_pod = after.pending[i];
-            const bool same = old_pod.dialect == new_pod.dialect &&
-                              old_pod.failure.has_value() == new_pod.failure.has_value() &&
-                              old_pod.rules_ignored == new_pod.rules_ignored &&
-                              (old_pod.failure || same_answers(old_cluster, old_pod, new_cluster, new_pod));
+            const bool same =
+                old_pod.dialect == new_pod.dialect && old_pod.failure.has_value() == new_pod.failure.has_value() &&
+                old_pod.rules_ignored == new_pod.rules_ignored && old_pod.gates.size() == new_pod.gates.size() &&
+                (old_pod.failure || same_answers(old_cluster, old_pod, new_cluster, new_pod));
             if (!same) return "what becomes of pod " + std::to_string(i) + " of those that wait (" + policy + ")";
         }
     }

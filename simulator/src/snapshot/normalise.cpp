@@ -244,8 +244,9 @@ vgpualloc::kubernetes::pod without_copy(vgpualloc::kubernetes::pod object) {
 bool same_pod(const kube::snapshot_pod& left, const kube::snapshot_pod& right) {
     return left.full_name() == right.full_name() && left.dialect == right.dialect &&
            without_copy(left.object) == without_copy(right.object) && left.request == right.request &&
-           left.rules_ignored == right.rules_ignored && left.scheduler_name == right.scheduler_name &&
-           left.terminating == right.terminating && left.failure.has_value() == right.failure.has_value();
+           left.rules_ignored == right.rules_ignored && left.gates == right.gates &&
+           left.scheduler_name == right.scheduler_name && left.terminating == right.terminating &&
+           left.failure.has_value() == right.failure.has_value();
 }
 
 } // namespace

@@ -117,10 +117,10 @@ expected<void> complete(document& description, const kube::snapshot& cluster, co
     if (description.find("cpu_milli") == nullptr) description["cpu_milli"] = std::min(cpu_milli, amount_max);
     if (description.find("memory_mib") == nullptr) description["memory_mib"] = std::min(memory_mib, amount_max);
     const document* const mode = description.find("mode");
-    if (mode == nullptr || !mode->is_text() || description.find("dialect") != nullptr) return {};
+    if (mode == nullptr || !mode->is_text()) return {};
     auto dialect = dialect_for(mode->text, cluster, option, kind);
     if (!dialect) return unexpected(std::move(dialect.error()));
-    if (*dialect) description["dialect"] = **dialect;
+    if (*dialect && description.find("dialect") == nullptr) description["dialect"] = **dialect;
     return {};
 }
 

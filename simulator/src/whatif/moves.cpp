@@ -74,6 +74,7 @@ std::vector<plan::movable_pod> movable_pods(const kube::snapshot& state, const s
 expected<moves_answer> plan_room(kube::snapshot& state, const std::vector<kube::manifest>& objects,
                                  const kube::snapshot_pod& pod, const moves_question& asked) {
     if (pod.failure) return unexpected(*pod.failure);
+    if (auto held = why_held_back(pod)) return unexpected(*std::move(held));
     if (auto served = state.dialects.check_scheduler(pod.dialect, pod.scheduler_name); !served) {
         served.error().where = pod.place;
         return unexpected(served.error());

@@ -28,6 +28,17 @@ bool belongs_to_its_node(const kube::manifest& pod) noexcept {
     return pod.controller == "DaemonSet" || pod.controller == "Node";
 }
 
+std::optional<error> why_held_back(const kube::snapshot_pod& pod) {
+    if (pod.gates.empty()) return std::nullopt;
+    std::string names;
+    for (const std::string& gate : pod.gates) names += (names.empty() ? "" : ", ") + gate;
+    return error{.code = vgpualloc::error_code::unsupported,
+                 .where = pod.place,
+                 .field = "spec.schedulingGates",
+                 .value = names,
+                 .expected = "none: no scheduler looks at a pod that has a gate"};
+}
+
 namespace {
 
 /// The group of pods that a pod says it belongs to.
@@ -42,15 +53,7 @@ std::string gang_of(const kube::snapshot_pod& pod) {
 /// Why no scheduler would place the pod, whatever is free.
 std::optional<error> why_unreadable(const kube::snapshot& state, const kube::snapshot_pod& pod) {
     if (pod.failure) return pod.failure;
-    if (!pod.gates.empty()) {
-        std::string names;
-        for (const std::string& gate : pod.gates) names += (names.empty() ? "" : ", ") + gate;
-        return error{.code = vgpualloc::error_code::unsupported,
-                     .where = pod.place,
-                     .field = "spec.schedulingGates",
-                     .value = names,
-                     .expected = "none: no scheduler looks at a pod that has a gate"};
-    }
+    if (auto held = why_held_back(pod)) return held;
     auto mistaken = state.dialects.mistaken_resources(pod.object);
     if (!mistaken.empty()) {
         mistaken.front().where = pod.place + ": " + mistaken.front().where;
