@@ -1,7 +1,6 @@
 #include "vgpusim/whatif/catalog_kinds.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstdint>
 #include <optional>
@@ -81,12 +80,13 @@ expected<std::optional<std::string>> dialect_for(const std::string& mode, const 
         if (std::ranges::find(spoken, dialect) != spoken.end()) return std::string{dialect};
     }
     if (spoken.empty() || possible.empty()) return std::nullopt; // what is wrong with the mode is said when it is read
-    // GPUs and NPUs in HAMi's words stand in one cluster, for HAMi and for Volcano.
-    constexpr std::array<std::string_view, 3> of_hami{"hami", "volcano_vgpu", "ascend_hami"};
-    const auto is_of_hami = [&](std::string_view dialect) {
-        return std::ranges::find(of_hami, dialect) != of_hami.end();
+    // Other schedulers serve several dialects in one cluster. Where the kubelet alone gives devices out, pods ask for
+    // them in the words of its device plugins and in no others.
+    const auto is_of_kubelet = [&](const std::string& dialect) {
+        const vgpualloc::dialect* const known = cluster.dialects.find(dialect);
+        return known != nullptr && known->assigned_by_kubelet();
     };
-    if (std::ranges::any_of(possible, is_of_hami) && std::ranges::any_of(spoken, is_of_hami)) return std::nullopt;
+    if (!std::ranges::all_of(spoken, is_of_kubelet)) return std::nullopt;
     std::string names;
     for (const std::string& dialect : spoken) names += (names.empty() ? "" : ", ") + dialect;
     std::string modes;
