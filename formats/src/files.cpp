@@ -68,7 +68,10 @@ tl::expected<void, write_failure> write_files(const std::string& folder, const s
         replacement_journal journal;
         if (auto written = journal.write(folder, staged); !written) return written;
         for (staged_file& file : staged) {
-            if (auto swapped = file.swap_in(); !swapped) return swapped;
+            if (auto swapped = file.swap_in(); !swapped) {
+                staged.clear(); // undone while nothing can come in between
+                return swapped;
+            }
         }
         for (staged_file& file : staged) file.finish();
         folders.keep();

@@ -95,7 +95,7 @@ class Snapshot(CliTest):
 
 SECRETS = ["10.20.30.41", "2001:db8:85a3::8a2e:370:7334", "00:1b:44:11:3a:b7", "00:11:22:33:44:55", "0123456789012", "1650823456789",
            "gpu17.corp.example.org", "alice@example.org", "9f1b2c3d-0a1b-4c2d-8e9f-001122334455", "c2VjcmV0LWtleS0wMQ==", "/home/alice/keys",
-           "GPU-9f1b2c3d-0a1b", "0000:3b:00.0", "alice-laptop"]
+           "GPU-9f1b2c3d-0a1b", "0000:3b:00.0", "alice-laptop", "10-20-30-41", "1325-0210-1234"]
 
 
 class NothingLeaksTest(CliTest):

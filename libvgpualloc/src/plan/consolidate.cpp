@@ -179,7 +179,8 @@ private:
         for (std::size_t place = first; place < end; ++place) {
             result.used += on_.spec_of(place).mode->used(on_.spec_of(place), on_.state_of(place));
             for (const std::uint32_t pod : on_.residents(place)) {
-                if (!on_.pod(pod).movable) return std::nullopt;
+                // Of a device's pods one that was moved stays: what it left beside the device, others may have got.
+                if (!on_.pod(pod).movable || (is_moved(pod) && !opens_idle_)) return std::nullopt;
                 if (std::ranges::find(result.pods, pod) != result.pods.end()) continue;
                 result.pods.push_back(pod);
                 if (!is_moved(pod)) result.downtime += on_.pod(pod).cost.downtime;
@@ -217,8 +218,8 @@ private:
         return true;
     }
 
-    /// A pod that has moved before goes straight to its last place instead, later: what it leaves belongs to a unit
-    /// that was emptied, so that nobody was to come there, and the place between stays free.
+    /// A pod that has moved before goes straight to its last place instead, later: all that it leaves is of a node that
+    /// was emptied, so that nobody was to come there, and the place between stays free.
     void move(std::uint32_t pod, const placement& to) {
         if (is_moved(pod)) {
             std::erase_if(result_.planned.moves, [&](const pod_move& move) { return move.pod == on_.pod(pod).id; });

@@ -147,14 +147,19 @@ void pseudonyms::keep_word(std::string_view word) {
 
 bool pseudonyms::is_plain(std::string_view text) const {
     if (text.empty() || words_.contains(text)) return true;
+    constexpr int numbers_max = 2; // more of them and nothing else are an address, or a serial number
+    int numbers = 0;
+    bool has_words = false;
     std::size_t begin = 0;
     for (std::size_t i = 0; i <= text.size(); ++i) {
         if (i < text.size() && text[i] != '-' && is_token_character(text[i])) continue;
         const auto part = text.substr(begin, i - begin);
         if (!part.empty() && !is_number(part) && !words_.contains(part)) return false;
+        numbers += is_number(part) ? 1 : 0;
+        has_words = has_words || words_.contains(part);
         begin = i + 1;
     }
-    return true;
+    return has_words || numbers <= numbers_max;
 }
 
 bool pseudonyms::occurs_in_word(std::string_view text) const {

@@ -150,10 +150,14 @@ std::string renamer::resource_name(const std::string& resource) {
     const auto starts = [&resource](std::string_view begin) { return resource.starts_with(begin); };
     if (std::ranges::find(of_kubernetes, resource) != of_kubernetes.end()) return resource;
     const bool is_plain = std::ranges::any_of(begins, starts) && is_amount(resource.substr(resource.rfind('-') + 1));
-    const bool is_known = std::ranges::any_of(*dialects_, [&](const auto& spoken) {
-        return spoken->reads_resource(resource) || std::ranges::any_of(spoken->resource_prefixes(), starts);
-    });
-    if (is_plain || (is_known && !pseudonyms::looks_secret(resource))) return resource;
+    const auto reads = [&](const auto& spoken) { return spoken->reads_resource(resource); };
+    if (is_plain || (std::ranges::any_of(*dialects_, reads) && !pseudonyms::looks_secret(resource))) return resource;
+    // A resource of a vendor whose others are read is most likely a mistake, and stays one.
+    for (const auto& spoken : *dialects_) {
+        for (const std::string& begin : spoken->resource_prefixes()) {
+            if (starts(begin)) return begin + name(name_class::word, resource.substr(begin.size()));
+        }
+    }
     const std::string hidden = name(name_class::word, resource);
     return resource.find('/') == std::string::npos ? hidden : "example.com/" + hidden;
 }
