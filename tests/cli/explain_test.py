@@ -28,7 +28,8 @@ REQUEST = {"container": str, "count": int, "memory_percent?": int, "memory_mib?"
 POD = {"namespace": str, "name": str, "place": str, "dialect": str, "cpu_milli": int, "memory_mib": int, "tags": [str],
        "avoids": [str], "requests": [REQUEST]}
 CHOICE = {"node": (str, None), "reason": str, "nodes_fitting": int, "nodes_tied": int, "runner_up": (str, None),
-          "margin": (float, None), "message": str, "shares": [SHARE], "annotations": dict}
+          "margin": (float, None), "message": str, "gates": [str], "node_without_gates": (str, None), "shares": [SHARE],
+          "annotations": dict}
 REPLICAS = {"kind": str, "wanted": (int, None), "one_per_node": bool, "min_available": int, "placed": int, "message": str,
             "placements": [{"node": str, "shares": [SHARE]}]}
 DOCUMENT = {"pod": POD, "policy": str, "ranking": str, "choice": CHOICE, "replicas": REPLICAS, "nodes": [NODE],
