@@ -51,6 +51,21 @@ bool is_device_id(std::string_view token) {
     });
 }
 
+/// Whether there is a host's name in it: three words or more with dots between. Of MIG's profiles, `1g.5gb.me` has so
+/// many too.
+bool has_host_name(std::string_view text) {
+    constexpr int dots_of_a_host = 2;
+    int dots = 0;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i];
+        const bool is_profile = c == '.' && i > 1 && text[i - 1] == 'g' && is_digit(text[i - 2]);
+        if (c == '.' && !is_profile) ++dots;
+        if (c == ' ' || c == '/') dots = 0;
+        if (dots >= dots_of_a_host) return true;
+    }
+    return false;
+}
+
 /// Whether a name is one that Kubernetes takes, where it looks.
 bool is_as_wanted(name_class kind, const std::string& name) {
     if (kind == name_class::node || kind == name_class::pod) return vgpualloc::kube::is_subdomain(name);
@@ -132,7 +147,8 @@ std::string pseudonyms::value_of(const std::string& label, const std::string& va
 }
 
 void pseudonyms::keep_word(std::string_view word) {
-    if (word.empty() || looks_secret(word) || word.find('/') != word.npos) return; // a path has names in it
+    if (word.empty() || looks_secret(word) || has_host_name(word)) return;
+    if (word.find('/') != word.npos) return; // a path has names in it
     for (std::size_t begin = 0; begin < word.size(); ++begin) {
         if ((begin == 0 || word[begin - 1] == ' ') && is_device_id(word.substr(begin))) return;
     }

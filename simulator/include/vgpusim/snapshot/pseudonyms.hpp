@@ -47,7 +47,7 @@ public:
     /// is too long for an amount.
     [[nodiscard]] static bool looks_secret(std::string_view text) noexcept;
     /// Words that are no names: models, profiles, modes. Their parts between '-' and ' ' are none either. A word that
-    /// looks secret, or is a path, stays a name.
+    /// looks secret, has a host's name in it, or is a path, stays a name.
     void keep_word(std::string_view word);
     /// Whether a text is made of words that are no names and of numbers.
     [[nodiscard]] bool is_plain(std::string_view text) const;
