@@ -66,42 +66,34 @@ private:
 
 } // namespace
 
-const requested_amounts::device_counts& requested_amounts::counts_for(const host_rules& rules, rules_kept kept) {
-    host_rules looked_at = kept == rules_kept::resources_only ? host_rules{} : rules;
-    if (kept != rules_kept::all) looked_at.tolerations.clear();
-    looked_at.resources = rules.resources;
-    auto [known, is_new] = counts_.try_emplace({std::move(looked_at), kept});
-    device_counts& counts = known->second;
-    if (!is_new) return counts;
-    counts.resize(nodes_->kinds.size());
-    for (const node& described : nodes_->nodes) {
-        if (described.devices.empty()) continue;
-        if (!allows(std::get<host_rules>(known->first), described, kept == rules_kept::all)) continue;
-        for (const device& board : described.devices) ++counts[board.kind];
-    }
-    return counts;
-}
-
-requested_amounts::device_counts
-requested_amounts::counts_by_uuid(const pod_request& request, const device_request& container, rules_kept kept) const {
-    host_rules rules = kept == rules_kept::resources_only ? host_rules{} : request.rules;
-    rules.resources = request.rules.resources;
+/// By rules of which those that are not kept are left out; of `container`, if any, the uuids count.
+requested_amounts::device_counts requested_amounts::count_devices(const host_rules& rules, rules_kept kept,
+                                                                  const device_request* container) const {
     device_counts counts(nodes_->kinds.size());
     for (const node& described : nodes_->nodes) {
+        if (described.devices.empty() || !allows(rules, described, kept == rules_kept::all)) continue;
         for (const device& board : described.devices) {
-            if (!accepts_uuid(container, board.uuid)) continue;
-            if (!allows(rules, described, kept == rules_kept::all)) break;
-            ++counts[board.kind];
+            if (container == nullptr || accepts_uuid(*container, board.uuid)) ++counts[board.kind];
         }
     }
     return counts;
 }
 
+requested_amounts::device_counts requested_amounts::counts_for(const host_rules& rules, const device_request& container,
+                                                               rules_kept kept) {
+    host_rules looked_at = kept == rules_kept::resources_only ? host_rules{} : rules;
+    if (kept != rules_kept::all) looked_at.tolerations.clear();
+    looked_at.resources = rules.resources;
+    if (names_uuids(container)) return count_devices(looked_at, kept, &container);
+    const auto [known, is_new] = counts_.try_emplace({std::move(looked_at), kept});
+    if (is_new) known->second = count_devices(std::get<host_rules>(known->first), kept, nullptr);
+    return known->second;
+}
+
 requested_devices requested_amounts::share_of_container(const pod_request& request, const device_request& container,
                                                         requested_amount& result) {
     for (const rules_kept kept : {rules_kept::all, rules_kept::without_tolerations, rules_kept::resources_only}) {
-        const device_counts counts =
-            names_uuids(container) ? counts_by_uuid(request, container, kept) : counts_for(request.rules, kept);
+        const device_counts counts = counts_for(request.rules, container, kept);
         smallest_share smallest;
         for (std::size_t kind = 0; kind < counts.size(); ++kind) {
             smallest.add(nodes_->kinds[kind], counts[kind], container);

@@ -5,6 +5,9 @@
 #include <cstdint>
 #include <optional>
 #include <utility>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "vgpualloc/core/config.hpp"
 #include "vgpuformats/cursor.hpp"
@@ -87,21 +90,20 @@ expected<std::optional<std::string>> dialect_for(const std::string& mode, const 
         return known != nullptr && known->assigned_by_kubelet();
     };
     if (!std::ranges::all_of(spoken, is_of_kubelet)) return std::nullopt;
-    std::string names;
-    for (const std::string& dialect : spoken) names += (names.empty() ? "" : ", ") + dialect;
-    std::string modes;
+    std::vector<std::string_view> modes;
     for (const std::string& dialect : spoken) {
         for (const std::string_view known : vgputraces::modes_of_dialect(dialect)) {
-            if (modes.find(known) == std::string::npos) modes += (modes.empty() ? "" : ", ") + std::string{known};
+            if (std::ranges::find(modes, known) == modes.end()) modes.push_back(known);
         }
     }
+    const std::string or_of_modes = modes.empty() ? "" : fmt::format("of mode {}, or ", fmt::join(modes, ", "));
     return unexpected(error{.code = error_code::unsupported,
                             .where = option,
                             .field = {},
                             .value = kind,
-                            .expected = "a node as this cluster's device plugin registers it (dialect " + names +
-                                        "): " + (modes.empty() ? "" : "of mode " + modes + ", or ") +
-                                        "one like a node that is there, by its name"});
+                            .expected = fmt::format("a node as this cluster's device plugin registers it (dialect {}): "
+                                                    "{}one like a node that is there, by its name",
+                                                    fmt::join(spoken, ", "), or_of_modes)});
 }
 
 /// Adds what the description leaves open: amounts of the host, and the dialect that the cluster's devices have.

@@ -8,6 +8,8 @@
 #include <tuple>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "vgpualloc/core/config.hpp"
 #include "vgpualloc/kube/cluster_objects.hpp"
 #include "vgpualloc/model/trial.hpp"
@@ -30,12 +32,10 @@ bool belongs_to_its_node(const kube::manifest& pod) noexcept {
 
 std::optional<error> why_held_back(const kube::snapshot_pod& pod) {
     if (pod.gates.empty()) return std::nullopt;
-    std::string names;
-    for (const std::string& gate : pod.gates) names += (names.empty() ? "" : ", ") + gate;
     return error{.code = vgpualloc::error_code::unsupported,
                  .where = pod.place,
                  .field = "spec.schedulingGates",
-                 .value = names,
+                 .value = fmt::format("{}", fmt::join(pod.gates, ", ")),
                  .expected = "none: no scheduler looks at a pod that has a gate"};
 }
 

@@ -55,9 +55,9 @@ private:
     /// By kind, how many devices there are; of nodes that certain rules allow.
     using device_counts = std::vector<std::int64_t>;
 
-    [[nodiscard]] const device_counts& counts_for(const host_rules& rules, rules_kept kept);
-    [[nodiscard]] device_counts counts_by_uuid(const pod_request& request, const device_request& container,
-                                               rules_kept kept) const;
+    [[nodiscard]] device_counts count_devices(const host_rules& rules, rules_kept kept,
+                                              const device_request* container) const;
+    [[nodiscard]] device_counts counts_for(const host_rules& rules, const device_request& container, rules_kept kept);
     [[nodiscard]] requested_devices share_of_container(const pod_request& request, const device_request& container,
                                                        requested_amount& result);
 

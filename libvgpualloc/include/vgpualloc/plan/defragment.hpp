@@ -118,8 +118,8 @@ struct consolidation {
 /// Moves that empty as many devices (or nodes) as the budget allows: pods of a unit go to other units that are in use
 /// already, matched by min-cost flow. A device's pods go to devices in use; a node's also to idle devices of nodes in
 /// use. Units are emptied greedily, in passes until nothing more is, those with the fewest pods or those with the least
-/// in use first, whichever empties more; a pod that is moved twice goes straight to its last place. More may be
-/// possible.
+/// in use first, whichever empties more. A pod moves once: where nodes are emptied, one that would move twice goes
+/// straight to its last place. More may be possible.
 [[nodiscard]] consolidation consolidate(const ledger& book, std::span<const movable_pod> movable, emptied_unit unit,
                                         const move_budget& budget = {}, const move_costs& costs = {});
 
