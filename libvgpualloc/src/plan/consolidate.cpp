@@ -39,45 +39,35 @@ public:
         on_.steps_left = budget.steps_max;
     }
 
+    /// `seed` is of the random order.
     consolidation run(emptied_unit unit, source_order order, std::uint64_t seed) {
         stream_ = rng{seed};
         const std::int64_t used_before = used_units(unit);
-        const std::int64_t used_min = least_used_units(unit);
         opens_idle_ = unit == emptied_unit::node;
         if (opens_idle_) shut_idle_nodes(); // a node for a node gains nothing; an idle device of a used one does
         // What one unit leaves may be what another one lacked before.
         while (empty_some(units(unit, order))) {
         }
         result_.used = used_before;
-        result_.used_min = used_min;
         result_.emptied = used_before - used_units(unit); // a pod that goes may have been the only one of others too
         result_.steps = budget_->steps_max - std::max<std::int64_t>(on_.steps_left, 0);
         result_.step_limit = on_.steps_left < 0;
         return std::move(result_);
     }
 
-private:
     /// Units that stay in use whatever moves: those with a pod that stays, and as many as it takes to hold the memory
     /// and the compute that the others ask for. That parts have to fit on single devices is left out.
     [[nodiscard]] std::int64_t least_used_units(emptied_unit unit) const {
         std::int64_t held = 0;           // by pods that stay
         std::vector<std::int64_t> sizes; // of units, in devices
-        const auto add = [&](std::size_t first, std::size_t end) {
+        for_each_unit(unit, [&](std::size_t first, std::size_t end) {
             bool stays = false;
             for (std::size_t place = first; place < end; ++place) {
                 for (const std::uint32_t pod : on_.residents(place)) stays = stays || !on_.pod(pod).movable;
             }
             if (stays) ++held;
             sizes.push_back(static_cast<std::int64_t>(end - first));
-        };
-        for (std::size_t n = 0; n < on_.node_count(); ++n) {
-            const node_index where{n};
-            if (unit == emptied_unit::node) {
-                add(on_.first_of(where), on_.end_of(where));
-                continue;
-            }
-            for (std::size_t place = on_.first_of(where); place < on_.end_of(where); ++place) add(place, place + 1);
-        }
+        });
         std::ranges::sort(sizes, std::greater{});
         constexpr double rounding = 1e-6; // of the sum
         double left = devices_asked_for() - rounding;
@@ -86,6 +76,27 @@ private:
             left -= static_cast<double>(sizes[static_cast<std::size_t>(least)]);
         }
         return std::max(held, least);
+    }
+
+private:
+    /// Calls `visit` with the first place of each unit and the one after its last.
+    template <class Visitor>
+    void for_each_unit(emptied_unit unit, Visitor visit) const {
+        for (std::size_t n = 0; n < on_.node_count(); ++n) {
+            const std::size_t first = on_.first_of(node_index{n});
+            const std::size_t end = on_.end_of(node_index{n});
+            if (unit == emptied_unit::node) visit(first, end);
+            for (std::size_t place = first; unit == emptied_unit::device && place < end; ++place) {
+                visit(place, place + 1);
+            }
+        }
+    }
+
+    [[nodiscard]] bool is_idle(std::size_t first, std::size_t end) const {
+        for (std::size_t place = first; place < end; ++place) {
+            if (!on_.residents(place).empty()) return false;
+        }
+        return true;
     }
 
     /// By the pods that may move: the larger of the sums of memory and of compute.
@@ -107,15 +118,10 @@ private:
     }
 
     void shut_idle_nodes() {
-        for (std::size_t n = 0; n < on_.node_count(); ++n) {
-            const node_index where{n};
-            bool is_idle = true;
-            for (std::size_t place = on_.first_of(where); place < on_.end_of(where); ++place) {
-                is_idle = is_idle && on_.residents(place).empty();
-            }
-            if (!is_idle) continue;
-            for (std::size_t place = on_.first_of(where); place < on_.end_of(where); ++place) on_.shut(place);
-        }
+        for_each_unit(emptied_unit::node, [this](std::size_t first, std::size_t end) {
+            if (!is_idle(first, end)) return;
+            for (std::size_t place = first; place < end; ++place) on_.shut(place);
+        });
     }
 
     /// One pass through the units; whether any was emptied.
@@ -132,30 +138,15 @@ private:
 
     [[nodiscard]] std::int64_t used_units(emptied_unit unit) const {
         std::int64_t used = 0;
-        for (std::size_t n = 0; n < on_.node_count(); ++n) {
-            bool node_is_used = false;
-            for (std::size_t place = on_.first_of(node_index{n}); place < on_.end_of(node_index{n}); ++place) {
-                if (on_.residents(place).empty()) continue;
-                if (unit == emptied_unit::device) ++used;
-                node_is_used = true;
-            }
-            if (unit == emptied_unit::node && node_is_used) ++used;
-        }
+        for_each_unit(unit, [&](std::size_t first, std::size_t end) { used += is_idle(first, end) ? 0 : 1; });
         return used;
     }
 
     [[nodiscard]] std::vector<unit_of_devices> units(emptied_unit unit, source_order order) {
         std::vector<unit_of_devices> result;
-        const auto add = [&](std::size_t first, std::size_t end) {
+        for_each_unit(unit, [&](std::size_t first, std::size_t end) {
             if (auto source = unit_at(first, end)) result.push_back(*std::move(source));
-        };
-        if (unit == emptied_unit::device) {
-            for (std::size_t place = 0; place < on_.device_count(); ++place) add(place, place + 1);
-        } else {
-            for (std::size_t n = 0; n < on_.node_count(); ++n) {
-                add(on_.first_of(node_index{n}), on_.end_of(node_index{n}));
-            }
-        }
+        });
         if (order == source_order::about_least_used) {
             constexpr std::uint64_t percent = 100;
             for (unit_of_devices& source : result) {
@@ -250,19 +241,22 @@ consolidation consolidate(const ledger& book, std::span<const movable_pod> movab
         return std::tuple{-plan.emptied, std::ssize(plan.planned.moves), plan.cost.downtime};
     };
     consolidation best;
+    std::int64_t used_min = 0;
     std::int64_t steps = 0;
     bool step_limit = false;
     for (int attempt = 0; attempt < orders_tried && !step_limit; ++attempt) {
         move_budget left = budget;
         left.steps_max = budget.steps_max - steps;
         const auto order = static_cast<source_order>(std::min(attempt, 2));
-        consolidation plan =
-            consolidator{book, movable, left, costs}.run(unit, order, static_cast<std::uint64_t>(attempt));
+        consolidator consolidating{book, movable, left, costs};
+        if (attempt == 0) used_min = consolidating.least_used_units(unit); // of every attempt
+        consolidation plan = consolidating.run(unit, order, static_cast<std::uint64_t>(attempt));
         steps += plan.steps;
         step_limit = plan.step_limit;
         if (attempt == 0 || rank(plan) < rank(best)) best = std::move(plan);
-        if (best.used - best.emptied <= best.used_min) break;
+        if (best.used - best.emptied <= used_min) break;
     }
+    best.used_min = used_min;
     best.steps = steps;
     best.step_limit = step_limit;
     return best;

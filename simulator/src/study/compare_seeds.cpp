@@ -36,30 +36,32 @@ struct measured_value {
 };
 using measured_run = std::array<measured_value, std::size(compared_measures)>;
 
-/// What of a run is kept until all runs of its seed are done, as their means are over one span.
+/// A run until all runs of its seed are done, as their means are over one span.
 struct kept_run {
-    run_record record; ///< without what is large
+    run_record record;
     measured_value wait{};
     measured_value slowdown{};
 };
 
-kept_run kept_of(const run_record& record, const simulation_input& input) {
+kept_run kept_of(run_record record, const simulation_input& input) {
     kept_run kept;
-    kept.record.result.usage = record.result.usage;
-    kept.record.result.usage_of_arrivals = record.result.usage_of_arrivals;
-    kept.record.result.at_end = record.result.at_end;
-    kept.record.result.peak = record.result.peak;
-    kept.record.rows = record.rows;
-    kept.record.total_milli = record.total_milli;
-    kept.record.gpus = record.gpus;
-    kept.record.requested_whole = record.requested_whole;
-    kept.record.last = record.last;
-    kept.record.pods_leave = record.pods_leave;
-    if (!record.has_queue) return kept;
-    const group_figures all = queue_figures_of(record, input).all;
-    kept.wait = {.value = all.wait_s.mean, .jobs = all.wait_s.count};
-    kept.slowdown = {.value = all.bounded_slowdown.mean, .jobs = all.bounded_slowdown.count};
+    if (record.has_queue) {
+        const group_figures all = queue_figures_of(record, input).all;
+        kept.wait = {.value = all.wait_s.mean, .jobs = all.wait_s.count};
+        kept.slowdown = {.value = all.bounded_slowdown.mean, .jobs = all.bounded_slowdown.count};
+    }
+    kept.record = std::move(record);
     return kept;
+}
+
+/// Gives back what is large or of the input, and what no measure is made of.
+void strip(run_record& record) {
+    record.ledger.reset();
+    record.at_peak.reset();
+    record.result.pods = {};
+    record.result.times = {};
+    record.result.samples = {};
+    record.result.stranded = {};
 }
 
 /// In the order of compared_measures.
@@ -107,7 +109,6 @@ expected<seeds_comparison> compare_seeds(const run_config& config, const seed_ra
     }
     static_cast<void>(inputs.front()->get([&] { return expected<loaded_input>{std::move(first_input)}; }));
     std::vector<kept_run> kept(runs); // by seed, then policy
-    std::vector<std::optional<run_record>> first_runs(policies.size());
     const std::uint64_t begin = now_ns();
     const double cpu_begin = cpu_seconds();
     const auto load = [&](std::size_t seed) -> const expected<loaded_input>& {
@@ -129,8 +130,8 @@ expected<seeds_comparison> compare_seeds(const run_config& config, const seed_ra
             one.seed = seeds.at(seed);
             auto record = replay(one, *loaded, loaded->input.nodes, {});
             if (!record) return unexpected(std::move(record).error());
-            kept[piece] = kept_of(*record, loaded->input);
-            if (seed == 0) first_runs[policy] = *std::move(record);
+            kept[piece] = kept_of(*std::move(record), loaded->input);
+            if (seed > 0) strip(kept[piece].record); // those of the first seed are shown
             inputs[seed]->done();
             return {};
         },
@@ -141,9 +142,6 @@ expected<seeds_comparison> compare_seeds(const run_config& config, const seed_ra
         const auto of_seed = std::span{kept}.subspan(seed * policies.size(), policies.size());
         std::vector<run_record*> compared;
         for (kept_run& run : of_seed) compared.push_back(&run.record);
-        if (seed == 0) {
-            for (auto& record : first_runs) compared.push_back(&*record);
-        }
         share_span(compared);
         for (const kept_run& run : of_seed) measured.push_back(measures_of(run));
     }
@@ -155,7 +153,9 @@ expected<seeds_comparison> compare_seeds(const run_config& config, const seed_ra
                             .wall_s = static_cast<double>(now_ns() - begin) / 1e9,
                             .cpu_s = cpu_seconds() - cpu_begin,
                             .jobs = jobs};
-    for (auto& record : first_runs) result.first_runs.push_back(*std::move(record));
+    for (std::size_t policy = 0; policy < policies.size(); ++policy) {
+        result.first_runs.push_back(std::move(kept[policy].record));
+    }
     for (std::size_t m = 0; m < std::size(compared_measures); ++m) {
         if (compared_measures[m].of_queues && !result.first_runs.front().has_queue) continue;
         compared_figures figures{.measure = &compared_measures[m], .policies = {}};
