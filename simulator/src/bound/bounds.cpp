@@ -71,15 +71,13 @@ private:
     }
 
     [[nodiscard]] std::vector<packing_demand> demand_of(const forced_pods* forced, dimension part) const {
-        const double milli_of_unit =
-            static_cast<double>(vgpualloc::whole_gpu.count()) / static_cast<double>(input_.requested.whole());
         std::vector<packing_demand> demand;
         for (std::size_t i = 0; i < input_.requests.size(); ++i) {
             packing_demand& pods = demand.emplace_back();
             pods.request = &input_.requests[i];
             pods.forced = forced == nullptr ? 0.0 : forced->of_request[i];
             for (const requested_units& units : input_.requested.parts(i)) {
-                pods.value_of_part.push_back(static_cast<double>(units.*part) * milli_of_unit);
+                pods.value_of_part.push_back(static_cast<double>(units.*part) * input_.requested.milli_of_unit());
             }
         }
         for (const arriving_pod& pod : input_.pods) demand[pod.request].count += 1.0;

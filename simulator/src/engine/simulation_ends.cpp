@@ -48,8 +48,7 @@ void simulation::stop_job(std::uint32_t job, bool again) {
             const requested_units& units = input_->requested[input_->pods[pod].request];
             const double seconds =
                 static_cast<double>(ran.count()) / static_cast<double>(vgpualloc::ticks_per_second.count());
-            result_.disturbed.unit_seconds_redone.memory += static_cast<double>(units.memory) * seconds;
-            result_.disturbed.unit_seconds_redone.compute += static_cast<double>(units.compute) * seconds;
+            result_.disturbed.unit_seconds_redone += units.as<double>().times(seconds);
         }
         if (live) {
             end_pod(pod);

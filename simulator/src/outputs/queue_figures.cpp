@@ -18,10 +18,6 @@ double seconds(ticks time) {
     return static_cast<double>(time.count()) / static_cast<double>(vgpualloc::ticks_per_second.count());
 }
 
-basic_requested_units<double> times(const basic_requested_units<double>& milli, double seconds_of_run) {
-    return {.memory = milli.memory * seconds_of_run, .compute = milli.compute * seconds_of_run};
-}
-
 /// The values of a group while its rows are read.
 struct group_values {
     group_figures figures;
@@ -34,7 +30,7 @@ struct group_values {
     void add(const outcome_row& row, const basic_requested_units<double>& milli, double duration_s) {
         constexpr double run_least_s = 10.0; // so that very short jobs do not decide the mean (Feitelson, JSSPP 2001)
         ++figures.arrived;
-        demanded += times(milli, duration_s);
+        demanded += milli.times(duration_s);
         if (const auto wait = row.wait()) {
             ++figures.started;
             waits.push_back(seconds(*wait));
@@ -43,7 +39,7 @@ struct group_values {
             completions.push_back(seconds(*completion));
             const double run = seconds(*row.end - row.begun); // the last run, not those that were stopped
             slowdowns.push_back(std::max(1.0, completions.back() / std::max(run, run_least_s)));
-            served += times(milli, duration_s);
+            served += milli.times(duration_s);
         }
     }
     [[nodiscard]] group_figures finished() && {
@@ -114,9 +110,7 @@ queue_figures queue_figures_of(const run_record& record, const simulation_input&
             longest = std::max(longest, input.pods[pod].duration.value_or(ticks{}));
         }
         const double duration_s = seconds(longest);
-        const double milli_of_unit = 1000.0 / static_cast<double>(input.requested.whole());
-        const basic_requested_units<double> milli{.memory = static_cast<double>(units.memory) * milli_of_unit,
-                                                  .compute = static_cast<double>(units.compute) * milli_of_unit};
+        const auto milli = units.as<double>().times(input.requested.milli_of_unit());
         all.add(row, milli, duration_s);
         classes[class_name(row, input)].add(row, milli, duration_s);
         if (!queues.empty()) queues[rows.queue_of(i)].add(row, milli, duration_s);

@@ -30,9 +30,7 @@ demand demand_of(const simulation_input& input) {
     wide_requested_units sum;
     for (const arriving_pod& pod : input.pods) {
         if (!pod.duration) continue;
-        const requested_units& units = input.requested[pod.request];
-        sum += wide_requested_units{.memory = wide{units.memory} * pod.duration->count(),
-                                    .compute = wide{units.compute} * pod.duration->count()};
+        sum += input.requested[pod.request].as<wide>().times(pod.duration->count());
     }
     result.unit_ticks = sum.larger();
     if (!input.pods.empty()) result.span = input.pods.back().arrival - input.pods.front().arrival;

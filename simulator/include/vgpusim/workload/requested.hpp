@@ -30,8 +30,12 @@ struct basic_requested_units {
         compute -= less.compute;
         return *this;
     }
-    [[nodiscard]] constexpr basic_requested_units times(std::int64_t count) const noexcept {
-        return {.memory = memory * count, .compute = compute * count};
+    [[nodiscard]] constexpr basic_requested_units times(Integer factor) const noexcept {
+        return {.memory = memory * factor, .compute = compute * factor};
+    }
+    template <class Other>
+    [[nodiscard]] constexpr basic_requested_units<Other> as() const noexcept {
+        return {.memory = static_cast<Other>(memory), .compute = static_cast<Other>(compute)};
     }
     bool operator==(const basic_requested_units&) const = default;
 };
@@ -53,6 +57,9 @@ public:
     [[nodiscard]] std::int64_t whole() const noexcept { return whole_; }
     [[nodiscard]] const requested_units& operator[](std::size_t request) const noexcept { return of_request_[request]; }
     [[nodiscard]] std::size_t size() const noexcept { return of_request_.size(); }
+    [[nodiscard]] double milli_of_unit() const noexcept {
+        return static_cast<double>(vgpualloc::whole_gpu.count()) / static_cast<double>(whole_);
+    }
     /// By container of a request that wants devices, what it asks for of one device.
     [[nodiscard]] const std::vector<requested_units>& parts(std::size_t request) const noexcept {
         return parts_[request];
