@@ -147,9 +147,10 @@ class NodesTest(CliTest):
                      labels={resource + ".memory": "19968", "nvidia.com/mig.strategy": "mixed"})
         objects = [mixed, pod("runs", {resource: "1"}, where="n")]
         document = self.explain(*objects, pod("w", {resource: "1"}))
-        self.assertEqual([share["uuid"] for share in document["choice"]["shares"]], ["n/mig-3g.20gb/1"])
-        self.assertEqual({device["memory_mib"] for device in document["nodes"][0]["devices"]
-                          if device["family"] == resource}, {19968})
+        [share] = document["choice"]["shares"]
+        self.assertEqual((share["uuid"], share["part"]["memory_mib"], share["part"]["words"]),
+                         ("n/mig/0", 19968, "mig 3g.20gb, instance 1"))
+        self.assertEqual([(device["family"], device["slots"]) for device in document["nodes"][0]["devices"]], [("nvidia.com/mig", 3)])
         self.assertIsNone(self.explain(*objects, pod("w", {resource: "2"}))["choice"]["node"])
         self.assertIsNone(self.explain(*objects, pod("w", WHOLE))["choice"]["node"])
         validated = self.vgpusim("validate", self.cluster(pod("w", {resource: "1"})))
@@ -157,16 +158,15 @@ class NodesTest(CliTest):
         self.assertIn("nvidia: container c: 1 device", validated.stdout)
         single = node("n", {"nvidia.com/gpu": "7"}, labels={
             "nvidia.com/mig.strategy": "single", "nvidia.com/gpu.product": "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb"})
-        self.assertIn("these are MIG instances (nvidia.com/mig.strategy is single), each NVIDIA-A100-SXM4-40GB-MIG-1g.5gb",
-                      self.text(single, pod("w", WHOLE)))
+        self.assertIn("c gets of device 0 (n/gpu/0): mig 1g.5gb, instance 0", self.text(single, pod("w", WHOLE)))
 
-    def test_shared_gpus_are_called_shared(self):  # FINDINGS 3
-        labels = {"nvidia.com/gpu.product": "Tesla-T4-SHARED", "nvidia.com/gpu.replicas": "4",
+    def test_shared_gpus_that_are_no_whole_ones_are_called_shared(self):  # FINDINGS 3
+        labels = {"nvidia.com/gpu.product": "Tesla-T4-SHARED", "nvidia.com/gpu.replicas": "3",
                   "nvidia.com/gpu.sharing-strategy": "mps"}
         for resource in "nvidia.com/gpu", "nvidia.com/gpu.shared":
             shared = node("n", {resource: "8"}, labels=labels)
             text = self.text(shared, pod("w", {resource: "1"}))
-            self.assertIn("these are shared by mps, 4 containers on each", text)
+            self.assertIn("these are shared by mps, 3 containers on each", text)
             self.assertIn("chosen: n", text)
 
     def test_gpus_that_take_turns_are_gpus(self):
@@ -179,7 +179,7 @@ class NodesTest(CliTest):
                              [("time_slicing", True)] * 2)
             [share] = document["choice"]["shares"]
             self.assertEqual((share["device"], share["part"]["words"]), (1, "neither memory nor compute limited"),
-                             "four of the five that run fill the first GPU")
+                             "the plugin gives of the GPU with the fewest given out")
             full = [*objects, *(pod(f"q{i}", {resource: "1"}, where="n") for i in range(3))]
             self.assertIsNone(self.explain(*full, pod("w", {resource: "1"}))["choice"]["node"])
 

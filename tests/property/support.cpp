@@ -109,13 +109,13 @@ npu_kind npu_of(std::string_view chip_name) {
 namespace {
 
 std::vector<mig_group> groups_of_an_a100() {
-    return with_compute(built_in_mig_catalog(), "A100-40GB",
-                        {{.name = "small", .kinds = {{.name = "1g.5gb", .memory = mib{5120}, .count = 7}}},
-                         {.name = "mixed",
-                          .kinds = {{.name = "3g.20gb", .memory = mib{20480}, .count = 1},
-                                    {.name = "1g.5gb", .memory = mib{5120}, .count = 1},
-                                    {.name = "2g.10gb", .memory = mib{10240}, .count = 1}}},
-                         {.name = "whole", .kinds = {{.name = "7g.40gb", .memory = mib{40960}, .count = 1}}}});
+    return with_slices(built_in_mig_catalog(), "A100-40GB",
+                       {{.name = "small", .kinds = {{.name = "1g.5gb", .memory = mib{5120}, .count = 7}}},
+                        {.name = "mixed",
+                         .kinds = {{.name = "3g.20gb", .memory = mib{20480}, .count = 1},
+                                   {.name = "1g.5gb", .memory = mib{5120}, .count = 1},
+                                   {.name = "2g.10gb", .memory = mib{10240}, .count = 1}}},
+                        {.name = "whole", .kinds = {{.name = "7g.40gb", .memory = mib{40960}, .count = 1}}}});
 }
 
 /// Facts from the data that modes are made from, never from what modes compute.

@@ -223,8 +223,10 @@ reference_allocator::possible_steps(const question& attempt, const node_state& n
         parts.clear();
         device.spec->mode->candidates(*device.spec, device.state, container, parts);
         for (const partition& part : parts) {
-            step candidate{
-                .index = d, .part = part, .compromise = device.spec->mode->compromise(*device.spec, container, part)};
+            step candidate{.index = d,
+                           .part = part,
+                           .compromise = device.spec->mode->compromise(*device.spec, container, part),
+                           .unit_rank = unit_rank(*device.spec->mode, device.state, part)};
             score(attempt, start, current, now, candidate);
             possible.push_back(candidate);
         }
@@ -235,7 +237,9 @@ reference_allocator::possible_steps(const question& attempt, const node_state& n
 
 const reference_allocator::step& reference_allocator::best_step(const question& attempt, const node_state& now,
                                                                 std::vector<step>& possible) const {
-    const auto rank = [](const step& s) { return std::tuple{-s.compromise, s.device_score, s.node_score}; };
+    const auto rank = [](const step& s) {
+        return std::tuple{-s.compromise, -s.unit_rank, s.device_score, s.node_score};
+    };
     const auto best = rank(*std::ranges::max_element(possible, {}, rank));
     std::vector<step>& tied = possible; // by device index
     std::erase_if(tied, [&](const step& s) { return rank(s) != best; });

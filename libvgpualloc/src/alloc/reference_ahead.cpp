@@ -37,8 +37,10 @@ std::vector<reference_allocator::step> reference_allocator::steps_ahead(const qu
         device.spec->mode->further_candidates(*device.spec, device.state, container, parts);
         const auto part = std::ranges::find_if(parts, [&](const partition& way) { return leaves_room(index, way); });
         if (part == parts.end()) continue;
-        step candidate{
-            .index = index, .part = *part, .compromise = device.spec->mode->compromise(*device.spec, container, *part)};
+        step candidate{.index = index,
+                       .part = *part,
+                       .compromise = device.spec->mode->compromise(*device.spec, container, *part),
+                       .unit_rank = unit_rank(*device.spec->mode, device.state, *part)};
         score(attempt, start, current, chosen.state, candidate);
         possible.push_back(candidate);
     }

@@ -34,6 +34,7 @@ struct reference_allocator::step {
     std::size_t index = 0;
     partition part;
     int compromise = 0;
+    std::int64_t unit_rank = 0; ///< vgpualloc::unit_rank()
     double device_score = 0.0;
     double node_score = 0.0;
 };

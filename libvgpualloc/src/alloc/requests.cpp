@@ -61,11 +61,12 @@ rejection_code filter_by_kinds(device_request& container, const std::vector<std:
 
 } // namespace
 
-bool request_table::may_compromise(const pod_request& request, const node_group& group) const {
+bool request_table::modes_choose_first(const pod_request& request, const node_group& group) const {
     const cluster& owned = mirror_->book().nodes();
     return std::ranges::any_of(group.kinds, [&](std::uint32_t kind) {
+        const sharing_mode& mode = *owned.kinds[kind].mode;
         return std::ranges::any_of(request.containers, [&](const device_request& container) {
-            return owned.kinds[kind].mode->may_compromise(container);
+            return mode.may_compromise(container) || (container.count > 0 && mode.units().in_units());
         });
     });
 }
@@ -79,7 +80,7 @@ request_part request_table::part_for(const pod_request& request, std::uint32_t g
         if (part.refused != rejection_code::none) return part;
     }
     const bool always_named =
-        traits_.positional != nullptr || names_always_matter(request) || may_compromise(request, group);
+        traits_.positional != nullptr || names_always_matter(request) || modes_choose_first(request, group);
     if (always_named || request.names_devices()) {
         set_class(part, group_number, request, true, always_named);
     } else {

@@ -63,6 +63,8 @@ std::int64_t slices_side_by_side(const mig_offer& offer) {
     return instances * offer.compute_slices;
 }
 
+constexpr std::int64_t slices_max = 7; ///< of compute, of any MIG GPU so far
+
 core_percent share_of_compute(std::int64_t slices, std::int64_t all) {
     return core_percent{whole_compute.count() * slices / all};
 }
@@ -73,11 +75,19 @@ core_percent compute_in(const mig_model& model, std::string_view name) {
     return share_of_compute(profile->compute_slices.count(), model.compute_slices.count());
 }
 
-core_percent compute_by_name(std::string_view name) {
-    constexpr std::int64_t slices_max = 7;
-    if (name.size() < 3 || name.substr(1, 2) != "g.") return {};
+/// Compute slices of the 7 that no MIG GPU has more of, by a name like "<n>g.10gb"; 0 where it says nothing.
+std::int64_t slices_by_name(std::string_view name) {
+    if (name.size() < 3 || name.substr(1, 2) != "g.") return 0;
     const std::int64_t slices = name.front() - '0';
-    return slices >= 1 && slices <= slices_max ? share_of_compute(slices, slices_max) : core_percent{0};
+    return slices >= 1 && slices <= slices_max ? slices : 0;
+}
+
+requested_share slices_of_instance(const mig_catalog& catalog, std::string_view model, std::string_view profile) {
+    const auto known = find_model(catalog, model);
+    if (!known) return {};
+    const auto cut = std::ranges::find((*known)->profiles, profile, &mig_profile::name);
+    if (cut == (*known)->profiles.end()) return {};
+    return slices_of(**known, *cut);
 }
 
 } // namespace
@@ -134,13 +144,19 @@ expected<std::vector<mig_offer>> offers_of(const mig_model& model, std::span<con
 core_percent compute_of_instance(const mig_catalog& catalog, std::string_view model, std::string_view profile) {
     const auto match = find_model(catalog, model);
     const core_percent known = match ? compute_in(**match, profile) : core_percent{0};
-    return known == core_percent{0} ? compute_by_name(profile) : known;
+    return known == core_percent{0} ? share_of_compute(slices_by_name(profile), slices_max) : known;
 }
 
-std::vector<mig_group> with_compute(const mig_catalog& catalog, std::string_view model, std::vector<mig_group> groups) {
+requested_share slices_of(const mig_model& model, const mig_profile& profile) {
+    return {.memory = fraction::of(profile.size.count(), model.units.count()),
+            .compute = fraction::of(profile.compute_slices.count(), model.compute_slices.count())};
+}
+
+std::vector<mig_group> with_slices(const mig_catalog& catalog, std::string_view model, std::vector<mig_group> groups) {
     for (mig_group& group : groups) {
         for (mig_kind& kind : group.kinds) {
             if (kind.cores == core_percent{0}) kind.cores = compute_of_instance(catalog, model, kind.name);
+            if (kind.slices == requested_share{}) kind.slices = slices_of_instance(catalog, model, kind.name);
         }
     }
     return groups;

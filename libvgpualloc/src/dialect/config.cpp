@@ -70,6 +70,13 @@ public:
         }
         if (more.names_vgpu || more.hami) sum_.devices.nvidia = std::move(more.nvidia);
         if (more.names_npus && !add_npus(more)) return refusal();
+        if (more.nvidia_plugin) {
+            const auto& known = sum_.devices.nvidia_plugin;
+            const bool same = known && known->allocation == more.nvidia_plugin->allocation &&
+                              known->one_replica_only == more.nvidia_plugin->one_replica_only;
+            if (differs(configured_system::nvidia_plugin, same, "sharing", "")) return refusal();
+            sum_.devices.nvidia_plugin = std::move(more.nvidia_plugin);
+        }
         std::ranges::move(more.warnings, std::back_inserter(sum_.devices.warnings));
         note_what_is_off(before);
         return std::move(sum_);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <utility>
 
 namespace vgpualloc::dialects {
 
@@ -40,6 +41,11 @@ kubernetes::amount_map needed_at_init(const kubernetes::pod& pod,
         if (own.most_at_init > own.running) needed.emplace(resource, own.most_at_init - own.running);
     }
     return needed;
+}
+
+void split_units(device_request entry, std::vector<device_request>& to) {
+    entry.units = std::exchange(entry.count, 1);
+    to.insert(to.end(), static_cast<std::size_t>(entry.units), entry);
 }
 
 } // namespace vgpualloc::dialects

@@ -3,8 +3,10 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "vgpualloc/dialect/kubernetes.hpp"
+#include "vgpualloc/model/request.hpp"
 
 namespace vgpualloc::dialects {
 
@@ -14,5 +16,8 @@ namespace vgpualloc::dialects {
 /// enough to be added. Source: k8s.io/component-helpers/resource, AggregateContainerRequests.
 [[nodiscard]] kubernetes::amount_map needed_at_init(const kubernetes::pod& pod,
                                                     const std::function<bool(const std::string& resource)>& counts);
+
+/// Appends `entry`, which asks for `count` units of a resource, as an entry for each unit (device_request::units).
+void split_units(device_request entry, std::vector<device_request>& to);
 
 } // namespace vgpualloc::dialects

@@ -178,19 +178,24 @@ expected<pod_request> hami_dialect::read_pod(const kubernetes::pod& pod) const {
         request.containers = std::move(containers->entries);
         return request;
     }
+    const auto add = [&](device_request entry) {
+        if (options_.counts_units) return split_units(std::move(entry), request.containers);
+        request.containers.push_back(std::move(entry));
+    };
     const device_request* at_init = nullptr;
     for (std::size_t i = 0; i < containers->own.size(); ++i) {
         if (!containers->own[i]) continue;
         if (containers->at_init[i])
             at_init = &*containers->own[i];
         else
-            request.containers.push_back(*containers->own[i]);
+            add(*containers->own[i]);
     }
     const auto counts = [this](const std::string& resource) { return resource == options_.count_name; };
     const auto more = needed_at_init(pod, counts);
     if (at_init == nullptr || more.empty()) return request;
-    request.containers.push_back(*at_init);
-    request.containers.back().count = more.at(options_.count_name);
+    device_request beyond = *at_init;
+    beyond.count = more.at(options_.count_name);
+    add(std::move(beyond));
     return request;
 }
 

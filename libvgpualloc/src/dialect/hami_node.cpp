@@ -12,6 +12,7 @@
 #include "hami_parts.hpp"
 #include "text.hpp"
 #include "vgpualloc/catalog/mig_offers.hpp"
+#include "vgpualloc/dialect/nvidia.hpp"
 #include "vgpuformats/cursor.hpp"
 #include "vgpuformats/json.hpp"
 
@@ -23,6 +24,7 @@ using hami_text::amount_max;
 using vgpuformats::cursor;
 using vgpuformats::document;
 
+constexpr std::string_view registered_trait = "registered";
 constexpr const char* cordon_key = "hami.io/device-cordon";
 constexpr vgpuformats::number_range any_amount{0, amount_max};
 constexpr vgpuformats::number_range some_amount{1, amount_max};
@@ -264,13 +266,16 @@ node_reading hami_dialect::read_node(const node_source& source) const {
 }
 
 std::string hami_dialect::trait_of(const kubernetes::node& node) const {
-    return node.annotations.contains(register_annotation) ? "registered" : "";
+    if (node.annotations.contains(register_annotation)) return std::string{registered_trait};
+    const bool in_units = options_.count_name == nvidia::gpu_resource && nvidia::offers_gpus_in_units(node);
+    return in_units ? "units" : "";
 }
 
 std::shared_ptr<const dialect> hami_dialect::for_traits(const std::set<std::string>& traits) const {
-    if (!traits.empty()) return nullptr;
+    if (traits.contains(std::string{registered_trait})) return nullptr;
     options adapted = options_;
     adapted.counted_by_kubernetes = true;
+    adapted.counts_units = !traits.empty();
     return make(std::move(adapted));
 }
 

@@ -30,6 +30,8 @@ constexpr std::string_view hami_resources = "nvidia.com/";
 
 using key_list = std::span<const std::string_view>;
 
+/// Sections of NVIDIA's own device plugin.
+constexpr auto plugin_root_keys = std::to_array<std::string_view>({"version", "flags", "resources", "sharing", "imex"});
 constexpr auto root_keys = std::to_array<std::string_view>({"nvidia", "vnpus"});
 /// Vendors that HAMi serves and this library does not.
 constexpr auto other_vendors =
@@ -340,12 +342,39 @@ std::optional<error> read_own_weight(const std::string& name, const std::string&
 
 } // namespace
 
+namespace {
+
+/// The configuration of NVIDIA's own device plugin: of it only what decides which devices containers get.
+void read_own_plugin(const cursor& root, device_config& config) {
+    check_keys(root, plugin_root_keys, {}, config.warnings);
+    dialects::nvidia::options plugin;
+    if (root.has("flags") && root.at("flags").has("plugin")) {
+        const cursor flags = root.at("flags").at("plugin");
+        constexpr std::string_view key = "sharedDevicesAllocationPolicy";
+        if (flags.has(key)) {
+            constexpr std::array<std::string_view, 2> policies{"distributed", "packed"};
+            plugin.allocation = flags.at(key).one_of(policies) == 0 ? unit_order::distributed : unit_order::packed;
+        }
+    }
+    if (root.has("sharing") && root.at("sharing").has("timeSlicing")) {
+        plugin.one_replica_only = read_flag(root.at("sharing").at("timeSlicing"), "failRequestsGreaterThanOne");
+    }
+    config.nvidia_plugin = plugin;
+}
+
+} // namespace
+
 expected<device_config> parse_device_config(std::string_view json, std::string_view name) {
     const auto document = vgpuformats::parse_json(json, name);
     if (!document) return unexpected(document.error());
     std::optional<error> failure;
     const cursor root{*document, name, failure};
     device_config config;
+    if (root.has("flags") || root.has("sharing")) {
+        read_own_plugin(root, config);
+        if (failure) return unexpected(*failure);
+        return config;
+    }
     check_keys(root, root_keys, other_vendors, config.warnings);
     // Some other file, whose keys would all be passed over with a warning.
     if (document->size() > 0 && config.warnings.size() == document->size()) {

@@ -7,6 +7,7 @@ using vgpuformats::document;
 
 void add_request(const device_request& request, document& to) {
     to["count"] = request.count;
+    if (request.units > 1) to["units"] = request.units;
     if (request.memory_percent)
         to["memory_percent"] = *request.memory_percent;
     else if (request.memory.count() > 0)

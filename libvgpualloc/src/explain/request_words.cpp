@@ -10,14 +10,16 @@ namespace vgpualloc::explaining {
 std::string request_words(const device_request& request) {
     const bool several = request.count != 1;
     const char* each_word = several ? " each" : "";
-    std::string text = fmt::format("{} {}", request.count, several ? "devices" : "device");
+    const bool in_units = request.units > 1;
+    std::string text = in_units ? fmt::format("{} units, of one device or several", request.units)
+                                : fmt::format("{} {}", request.count, several ? "devices" : "device");
     if (request.memory_percent)
         text += fmt::format(", {} % of the memory{}", *request.memory_percent, several ? " of each" : "");
     else if (request.memory.count() > 0)
         text += fmt::format(", {} MiB{}", request.memory.count(), each_word);
-    else
-        text += ", all of the memory";
-    if (request.cores.count() > 0) text += fmt::format(", cores {}", request.cores.count());
+    else if (request.profile.empty())
+        text += in_units ? "" : ", all of the memory";
+    if (request.cores.count() > 0 && !in_units) text += fmt::format(", cores {}", request.cores.count());
     const auto word = [&text](const char* name, const std::string& value) {
         if (!value.empty()) text += fmt::format(", {} {}", name, value);
     };

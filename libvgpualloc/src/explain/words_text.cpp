@@ -35,11 +35,28 @@ std::string container_name(const explanation& explained, std::size_t container) 
     return name.empty() ? "the pod" : printable(name);
 }
 
+/// Whether an entry of the request is a further unit of what the entry before it asks for.
+bool is_further_unit(const explanation& explained, std::size_t entry) {
+    const auto& entries = explained.pod.request.containers;
+    const auto& names = explained.pod.container_names;
+    return entry > 0 && entries[entry].units > 1 && entries[entry] == entries[entry - 1] &&
+           names[entry] == names[entry - 1];
+}
+
+/// Whether entries of the request need the name of their container.
+bool has_several_entries(const explanation& explained) {
+    const auto& entries = explained.pod.request.containers;
+    std::size_t count = 0;
+    for (std::size_t c = 0; c < entries.size(); ++c) {
+        if (!is_further_unit(explained, c)) ++count;
+    }
+    return count > 1;
+}
+
 std::string refusal_words(const explanation& explained, const refusal& why) {
     std::string text = words_of(why);
     if (!why.device.empty() && (why.wanted != 0 || why.available != 0)) text += fmt::format(" ({})", why.device);
-    const bool several = explained.pod.request.containers.size() > 1;
-    if (why.container && several) {
+    if (why.container && has_several_entries(explained)) {
         text += fmt::format(", container {}{}", container_name(explained, *why.container),
                             *why.container > 0 ? ", those before it placed" : "");
     }
@@ -54,10 +71,10 @@ std::string refusal_words(const explanation& explained, const refusal& why) {
 
 std::string shares_words(const explanation& explained, const explained_node& node) {
     std::string text;
-    for (const explained_share& share : node.shares) {
-        const bool several = explained.pod.request.containers.size() > 1;
-        text += (text.empty() ? "" : "; ") + (several ? container_name(explained, share.container) + ": " : "");
-        text += fmt::format("{}: {}", share.uuid, share.part.words);
+    const bool several = has_several_entries(explained);
+    for (const counted_share& alike : count_alike(node.shares, explained.pod.container_names)) {
+        text += (text.empty() ? "" : "; ") + (several ? container_name(explained, alike.share->container) + ": " : "");
+        text += fmt::format("{}: {}", alike.share->uuid, words_of(alike));
     }
     return text;
 }
@@ -72,7 +89,12 @@ std::string header(const explanation& explained) {
                                    printable(explained.pod.full_name()), printable(explained.pod.place),
                                    explained.pod.request.cpu.count(), mib_up(explained.pod.request.memory));
     const snapshot_pod& pod = explained.pod;
+    const kube::own_request* last = nullptr;
     for (const kube::own_request& own : pod.own_requests) {
+        const bool is_further = last != nullptr && own.request.units > 1 && own.request == last->request &&
+                                own.container == last->container;
+        last = &own;
+        if (is_further) continue;
         text += fmt::format("  {}: {} (dialect {})\n", printable(own.container), printable(request_words(own.request)),
                             pod.dialect);
     }
@@ -80,6 +102,7 @@ std::string header(const explanation& explained) {
     if (!is_told && !pod.own_requests.empty())
         text += "  counted, because init containers end before the others run:\n";
     for (std::size_t c = 0; c < pod.request.containers.size() && !is_told; ++c) {
+        if (is_further_unit(explained, c)) continue;
         const std::string& name = pod.container_names[c];
         text += pod.own_requests.empty() ? "  the pod as a whole: "
                 : name.empty()           ? "    at init, beyond that: "
@@ -132,9 +155,11 @@ std::string choice_words(const explanation& explained) {
     const bool only_one = explained.nodes.size() == 1;
     text += fmt::format(" ({} of {} {} {})\n", explained.fitting, explained.nodes.size(), only_one ? "node" : "nodes",
                         only_one ? "fits" : "fit");
-    for (const explained_share& share : explained.nodes[*explained.chosen].shares) {
+    const auto& shares = explained.nodes[*explained.chosen].shares;
+    for (const counted_share& alike : count_alike(shares, explained.pod.container_names)) {
+        const explained_share& share = *alike.share;
         text += fmt::format("  {} gets of device {} ({}): {}\n", container_name(explained, share.container),
-                            share.device, printable(share.uuid), share.part.words);
+                            share.device, printable(share.uuid), words_of(alike));
     }
     for (const auto& [key, value] : explained.annotations)
         text += fmt::format("  annotation {}: {}\n", key, printable(value));
@@ -201,7 +226,7 @@ std::string parts_words(const explained_answer& answer) {
 }
 
 std::string device_table(const explanation& explained, const std::vector<std::size_t>& shown) {
-    const bool several = explained.pod.request.containers.size() > 1;
+    const bool several = has_several_entries(explained);
     std::vector<std::string> headings{"NODE", "DEVICE", "MODEL", "MODE", "USED"};
     if (several) headings.emplace_back("CONTAINER");
     headings.insert(headings.end(), {"ANSWER", "SCORE", "PART OR REASON"});
@@ -209,6 +234,7 @@ std::string device_table(const explanation& explained, const std::vector<std::si
     for (const std::size_t n : shown) {
         for (const explained_device& device : explained.nodes[n].devices) {
             for (std::size_t c = 0; c < device.containers.size(); ++c) {
+                if (is_further_unit(explained, c)) continue;
                 const explained_answer& answer = device.containers[c];
                 std::vector<std::string> row{explained.nodes[n].name, device.uuid, device.model, device.mode,
                                              used_words(device)};

@@ -1,6 +1,7 @@
 // The pods of a snapshot: what they ask for, where they are and what they have.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -194,21 +195,64 @@ std::vector<device_share> read_shares(const manifest& object, const described_no
     return shares;
 }
 
-/// What the kubelet gives of a device: all of it, or one of its replicas.
-partition unit_of(const device_spec& spec) {
-    if (spec.mode->why_not(spec, {}, whole_device{}).code == rejection_code::none) return whole_device{};
-    return slice{};
-}
+/// The devices of a node as the kubelet gives them out to one pod.
+class kubelet_units {
+public:
+    kubelet_units(const bound_place& at, const dialect_set& dialects) : at_{&at}, picked_(at.node.devices.size(), 0) {
+        for (std::size_t d = 0; d < picked_.size(); ++d) {
+            const dialect* const spoken = dialects.find(at.node.devices[d].dialect);
+            serves_.push_back(spoken != nullptr && spoken->assigned_by_kubelet());
+            states_.push_back(at.book.devices(at.where)[d]);
+        }
+    }
+
+    /// Whether some device is of the kind that the entry asks for, whatever runs on it.
+    [[nodiscard]] bool has_kind(const device_request& entry) const {
+        for (std::size_t d = 0; d < picked_.size(); ++d) {
+            if (serves_[d] && why_never(spec(d), entry) == rejection_code::none) return true;
+        }
+        return false;
+    }
+
+    /// The next device's worth of the entry: of the device that the plugin prefers, then of the one that the pod has
+    /// least of, then of the first. None: nothing is left.
+    [[nodiscard]] std::optional<device_share> next(std::size_t container, const device_request& entry) {
+        std::optional<std::size_t> best;
+        std::pair<std::int64_t, std::int64_t> best_rank;
+        partition best_part;
+        std::vector<partition> parts;
+        for (std::size_t d = 0; d < picked_.size(); ++d) {
+            if (!serves_[d] || why_never(spec(d), entry) != rejection_code::none) continue;
+            parts.clear();
+            spec(d).mode->candidates(spec(d), states_[d], entry, parts);
+            if (parts.empty()) continue;
+            const std::pair rank{unit_rank(*spec(d).mode, states_[d], parts.front()), picked_[d]};
+            if (best && best_rank <= rank) continue;
+            best = d;
+            best_rank = rank;
+            best_part = parts.front();
+        }
+        if (!best) return std::nullopt;
+        states_[*best] = spec(*best).mode->with(spec(*best), states_[*best], best_part);
+        ++picked_[*best];
+        return device_share{
+            .container = static_cast<std::uint32_t>(container), .device = device_index{*best}, .part = best_part};
+    }
+
+private:
+    [[nodiscard]] const device_spec& spec(std::size_t d) const {
+        return at_->book.nodes().kinds[at_->node.described.devices[d].kind];
+    }
+
+    const bound_place* at_;
+    std::vector<std::int64_t> picked_; ///< by device: of the pod
+    std::vector<bool> serves_;         ///< by device: the kubelet chooses it
+    std::vector<device_state> states_; ///< by device: with what the pod has so far
+};
 
 /// Whether the node has devices for the pod of which the kubelet chooses; the pod's shares are then some of them.
 bool count_by_amount(const manifest& object, const snapshot_pod& pod, const bound_place& at,
                      const dialect_set& dialects, std::vector<device_share>& shares, std::vector<error>& warnings) {
-    const auto& kinds = at.book.nodes().kinds;
-    const auto serves = [&](std::size_t d, const device_request& entry) {
-        const dialect* const spoken = dialects.find(at.node.devices[d].dialect);
-        return spoken != nullptr && spoken->assigned_by_kubelet() &&
-               kinds[at.node.described.devices[d].kind].family == entry.family;
-    };
     std::vector<device_request> entries = pod.request.containers;
     if (const dialect* const asked_in = dialects.find(pod.dialect)) {
         // Who else registers GPUs may count pods in another way; here it is kube-scheduler that has counted this one.
@@ -224,28 +268,26 @@ bool count_by_amount(const manifest& object, const snapshot_pod& pod, const boun
         shares.assign(own->where.shares.begin(), own->where.shares.end());
         return true;
     }
+    kubelet_units units{at, dialects};
     bool has_such = false;
-    std::vector<std::int64_t> taken(at.node.devices.size()); // units of the pod's own
+    std::int64_t given = 0;
     for (std::size_t c = 0; c < entries.size(); ++c) {
         const device_request& entry = entries[c];
-        std::int64_t left = entry.count;
-        for (std::size_t d = 0; d < taken.size() && left > 0; ++d) {
-            if (!serves(d, entry)) continue;
-            has_such = true;
-            const device_spec& spec = kinds[at.node.described.devices[d].kind];
-            if (at.book.devices(at.where)[d].slots + taken[d] >= spec.slots) continue;
-            ++taken[d];
-            --left;
-            shares.push_back(
-                {.container = static_cast<std::uint32_t>(c), .device = device_index{d}, .part = unit_of(spec)});
+        has_such = has_such || units.has_kind(entry);
+        for (std::int64_t n = 0; n < entry.count; ++n) {
+            const auto share = units.next(c, entry);
+            if (!share) break;
+            shares.push_back(*share);
+            ++given;
         }
-        if (!has_such || left == 0) continue;
+    }
+    if (has_such && given < asked) {
         warnings.push_back({.code = error_code::mismatch,
                             .where = label_of(object),
                             .field = "devices",
-                            .value = std::to_string(entry.count),
+                            .value = std::to_string(asked),
                             .expected = "no more than node " + at.node.described.name + " has beside its other pods, " +
-                                        std::to_string(entry.count - left)});
+                                        std::to_string(given)});
     }
     return has_such;
 }

@@ -19,7 +19,7 @@ namespace vgpualloc::modes {
 
 expected<shared_mode> mig::make(const device_registration& device, const mig_catalog& catalog) {
     if (!device.geometry.empty()) {
-        return make_mig_groups(with_compute(catalog, device.model, device.geometry), device.memory_factor);
+        return make_mig_groups(with_slices(catalog, device.model, device.geometry), device.memory_factor, device.units);
     }
     for (const mig_offer& offer : device.offers) {
         if (offer.memory >= mib{0} && offer.memory <= device_memory_max) continue;

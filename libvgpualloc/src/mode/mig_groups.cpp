@@ -8,7 +8,8 @@
 
 namespace vgpualloc::modes {
 
-expected<std::shared_ptr<const mig_groups>> make_mig_groups(const std::vector<mig_group>& groups, std::int64_t factor) {
+expected<std::shared_ptr<const mig_groups>> make_mig_groups(const std::vector<mig_group>& groups, std::int64_t factor,
+                                                            unit_rules units) {
     if (factor < 1 || factor > memory_factor_max) {
         return unexpected(out_of_range("memory_factor", factor, "1 to 2^20 MiB"));
     }
@@ -29,7 +30,7 @@ expected<std::shared_ptr<const mig_groups>> make_mig_groups(const std::vector<mi
                                 .value = std::to_string(slots) + " instances or more",
                                 .expected = "at most 64 over all groups of a GPU"});
     }
-    return std::make_shared<const mig_groups>(groups, factor);
+    return std::make_shared<const mig_groups>(groups, factor, units);
 }
 
 } // namespace vgpualloc::modes

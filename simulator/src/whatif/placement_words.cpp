@@ -28,9 +28,11 @@ placed_pods describe_placement(const vgpualloc::kube::snapshot& state, const vgp
 
 std::string share_words(const std::vector<explaining::explained_share>& shares) {
     std::string words;
-    for (const auto& share : shares) {
-        words += fmt::format("{}{} {}", words.empty() ? "" : "; ",
-                             share.uuid.empty() ? std::to_string(share.device) : share.uuid, share.part.words);
+    for (const explaining::counted_share& alike : explaining::count_alike(shares)) {
+        const auto& share = *alike.share;
+        words +=
+            fmt::format("{}{} {}", words.empty() ? "" : "; ",
+                        share.uuid.empty() ? std::to_string(share.device) : share.uuid, explaining::words_of(alike));
     }
     return words.empty() ? "no device" : words;
 }

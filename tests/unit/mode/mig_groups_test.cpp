@@ -113,7 +113,7 @@ TEST(mig_groups, what_is_asked_for_is_no_more_than_the_registered_memory_leaves)
 }
 
 TEST(mig_groups, a_named_profile_gets_its_own_kind) {
-    gpu_in_groups gpu{with_compute(built_in_mig_catalog(), "NVIDIA A100-SXM4-40GB", a100_groups())};
+    gpu_in_groups gpu{with_slices(built_in_mig_catalog(), "NVIDIA A100-SXM4-40GB", a100_groups())};
     device_request named;
     named.count = 1;
     named.profile = "1g.5gb";
@@ -183,7 +183,7 @@ TEST(mig_groups, the_factor_scales_requests_and_charges) {
 // SEED-REQUIREMENTS (b); upstream's way is quirk Q27.
 TEST(mig_groups, the_compute_asked_for_chooses_the_instance_and_nothing_is_charged_beside_it) {
     covers({"R037"});
-    gpu_in_groups gpu{with_compute(built_in_mig_catalog(), "NVIDIA A100-SXM4-40GB", a100_groups())};
+    gpu_in_groups gpu{with_slices(built_in_mig_catalog(), "NVIDIA A100-SXM4-40GB", a100_groups())};
     EXPECT_EQ(gpu.take(3000, 14), 5120) << "one slice of seven";
     EXPECT_EQ(gpu.state.cores, core_percent{14});
     EXPECT_EQ(gpu.take(3000, 14), 5120) << "14 + 14 asked, six more instances are free";

@@ -94,7 +94,9 @@ public:
 private:
     void enter(request_record& request, std::uint64_t epoch);
     [[nodiscard]] request_part part_for(const pod_request& request, std::uint32_t group);
-    [[nodiscard]] bool may_compromise(const pod_request& request, const node_group& group) const;
+    /// Whether some mode there has a say before the policies: parts that fall short, or units that a device plugin
+    /// gives out in an order of its own.
+    [[nodiscard]] bool modes_choose_first(const pod_request& request, const node_group& group) const;
     void set_class(request_part& part, std::uint32_t group, pod_request seen, bool named, bool always_named);
     void leave_class(const request_part& part);
     [[nodiscard]] std::uint32_t new_class(pod_request seen, bool named, bool always_named);

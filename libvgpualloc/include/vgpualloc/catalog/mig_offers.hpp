@@ -30,8 +30,12 @@ namespace vgpualloc {
 [[nodiscard]] core_percent compute_of_instance(const mig_catalog& catalog, std::string_view model,
                                                std::string_view profile);
 
-/// `groups` with the compute of every kind that they do not say it of.
-[[nodiscard]] std::vector<mig_group> with_compute(const mig_catalog& catalog, std::string_view model,
-                                                  std::vector<mig_group> groups);
+/// The slices of an instance, of all of the GPU's: memory and compute.
+[[nodiscard]] requested_share slices_of(const mig_model& model, const mig_profile& profile);
+
+/// `groups` with the compute and the slices of every kind that they do not say them of; slices only of models and
+/// profiles of the catalog.
+[[nodiscard]] std::vector<mig_group> with_slices(const mig_catalog& catalog, std::string_view model,
+                                                 std::vector<mig_group> groups);
 
 } // namespace vgpualloc

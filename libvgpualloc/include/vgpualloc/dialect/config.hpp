@@ -16,7 +16,7 @@
 namespace vgpualloc {
 
 /// A system that device configurations configure, each by a section of its own.
-enum class configured_system : std::uint8_t { vgpu, hami, npus };
+enum class configured_system : std::uint8_t { vgpu, hami, npus, nvidia_plugin };
 
 /// A resource that pods could ask for without device configurations, and that the one of this name does not have.
 struct switched_off {
@@ -49,10 +49,10 @@ void apply_arguments(const dialects::volcano::plugin_arguments& arguments, diale
 [[nodiscard]] dialect_config make_dialect_config(); ///< with the catalog that is built in
 
 /// `base` with what a device configuration, as JSON, says; `name` is the file's. A configuration says how Volcano's
-/// vGPUs are named and cut, or HAMi's GPUs (whichever its section `nvidia` is of), and which NPUs there are (`vnpus`).
-/// What is built in holds for the systems that no configuration names; several of them add up. Errors: those of
-/// parse_device_config(); duplicate, which names both files, where two of them say different things of one system, NPU
-/// or resource.
+/// vGPUs are named and cut, or HAMi's GPUs (whichever its section `nvidia` is of), and which NPUs there are (`vnpus`);
+/// that of NVIDIA's own device plugin says how it gives out what containers share. What is built in holds for the
+/// systems that no configuration names; several of them add up. Errors: those of parse_device_config(); duplicate,
+/// which names both files, where two of them say different things of one system, NPU or resource.
 [[nodiscard]] expected<dialect_config> with_device_config(dialect_config base, std::string_view json,
                                                           std::string_view name);
 

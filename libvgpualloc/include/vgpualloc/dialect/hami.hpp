@@ -40,6 +40,9 @@ struct options {
     /// Pods are as written by people: what HAMi's webhook adds at admission (count_default, and cores 100 for a whole
     /// GPU) is added on reading. It adds nothing to a pod that has passed the webhook.
     bool admission = true;
+    /// Some node of NVIDIA's own plugin offers count_name in units that several may be had of on one GPU, so that what
+    /// a container asks for is an entry for each unit. Only with counted_by_kubernetes.
+    bool counts_units = false;
     /// No node registers GPUs with HAMi: kube-scheduler counts those that pods ask for by count_name alone.
     bool counted_by_kubernetes = false;
     /// HAMi's device plugin registers what the first entry that names a GPU's type allows. Where a node does not say
@@ -62,7 +65,8 @@ struct options {
 ///   are 100. With counted_by_kubernetes, a pod that asks for whole GPUs asks for as many as kube-scheduler counts: an
 ///   entry for each container and sidecar, and one for what init containers need beyond. Errors: out_of_range for
 ///   amounts, unknown_name and unsupported for nvidia.com/vgpu-mode.
-/// - trait_of, for_traits: whether a node registers GPUs with HAMi; where none does, Kubernetes counts.
+/// - trait_of, for_traits: whether a node registers GPUs with HAMi, or offers them in units
+///   (nvidia::offers_gpus_in_units); where none does the former, Kubernetes counts.
 /// - read_assignment: by annotations hami.io/vgpu-devices-allocated and hami.io/vgpu-mig-allocations. What init
 ///   containers have beyond the others counts until they have ended (pod::initialized).
 /// - write_assignment: the time is in seconds of Unix time; every share is a slice, or a mig_instance of the GPU's

@@ -13,36 +13,51 @@ namespace vgpualloc::dialects::nvidia {
 
 /// What pods ask for whole GPUs with. HAMi's pods name it too, so dialect hami reads it where both are configured.
 inline constexpr const char* gpu_resource = "nvidia.com/gpu";
-/// Families: whole GPUs have that of the other dialects of NVIDIA's GPUs, every other resource is a family of its own.
+/// Families: whole GPUs, and GPUs of which nvidia.com/gpu counts parts, have that of the other dialects of NVIDIA's
+/// GPUs; GPUs whose MIG instances are counted by profile (strategy mixed) are a family of their own, and so is every
+/// other resource.
 inline constexpr std::string_view gpu_family = "NVIDIA";
-/// The sharing modes of these devices (mode/all.hpp): of those that a container has for itself, and of those whose
-/// labels say that containers take turns.
-inline constexpr const char* mode_name = "exclusive";
-inline constexpr const char* time_slicing_mode_name = "time_slicing";
+inline constexpr std::string_view mig_family = "nvidia.com/mig";
 
 struct options {
     bool reads_gpu = false; ///< this dialect reads gpu_resource in pods, because no other one does
-    /// Where the memory of GPUs is looked up that no label says; not null. The one that is built in has no owner.
+    /// Some node offers gpu_resource in units that several may be had of on one GPU, so that what a container asks for
+    /// is one entry for each unit.
+    bool counts_units = false;
+    /// How the device plugin gives out replicas and MIG instances (flags.plugin.sharedDevicesAllocationPolicy).
+    unit_order allocation = unit_order::distributed;
+    /// It turns away containers that ask for several replicas of time-sliced devices
+    /// (sharing.timeSlicing.failRequestsGreaterThanOne).
+    bool one_replica_only = false;
+    /// Where models are looked up; not null. The one that is built in has no owner.
     std::shared_ptr<const mig_catalog> catalog{std::shared_ptr<void>{}, &built_in_mig_catalog()};
 };
 
+/// Whether a unit of nvidia.com/gpu is less than a GPU on this node, and this dialect the one that reads it: a replica,
+/// or a MIG instance.
+[[nodiscard]] bool offers_gpus_in_units(const kubernetes::node& node);
+
 /// The dialect with these options. What its functions do beside what dialect.hpp says of them:
 ///
-/// - read_node: one device for each unit of nvidia.com/gpu, nvidia.com/gpu.shared and nvidia.com/mig-<profile> that the
-///   node has allocatable, and a device that is not healthy for each that it has only as capacity. None for
-///   nvidia.com/gpu where HAMi, Volcano or CCE say what the node's GPUs are. Their uuids are
-///   "<node>/<word>/<position>", with the resource without its domain as word. Model and memory are those of labels
-///   nvidia.com/gpu.product and .memory, and of an instance nvidia.com/mig-<profile>.product and .memory; a
-///   GPU without it has what the catalog knows of its model, any other device 1 MiB, which nobody asks for. Where
-///   labels nvidia.com/gpu.sharing-strategy and .replicas say time-slicing, and the units are a multiple of the
-///   replicas, a device is a GPU with so many slots. Other time-slicing, MPS and the strategy `single` of MIG are
-///   warnings, as a unit of nvidia.com/gpu is then no GPU of its own.
+/// - read_node: the physical GPUs behind nvidia.com/gpu, nvidia.com/gpu.shared and nvidia.com/mig-<profile>, as labels
+/// of
+///   GPU feature discovery say what their units are: whole GPUs (mode exclusive), replicas of time-slicing or MPS (a
+///   GPU with so many slots, where the units are a multiple of nvidia.com/gpu.replicas), or MIG instances (mode mig
+///   with one geometry group, dealt to GPUs by deal_instances()). None for nvidia.com/gpu where HAMi, Volcano or CCE
+///   say what the node's GPUs are. What the node has as capacity and not as allocatable is not healthy; instances that
+///   are missing are those of whole GPUs, the last first, and then single ones, which are left out. Uuids are
+///   "<node>/<word>/<position>", with the resource without its domain as word, and "mig" for instances by profile.
+///   Memory is that of the label of whole GPUs, or of the catalog, or 1 MiB, which nobody asks for. A warning says what
+///   of the labels and amounts does not go together.
 /// - requests, read_pod: whether, and how many units of one of these resources containers name, as kube-scheduler
-///   counts them: an entry for each container and sidecar, and one for what init containers that end need beyond that.
+///   counts them: an entry for each container and sidecar, and one for what init containers that end need beyond that;
+///   of units that may share a GPU, an entry for each unit (device_request::units).
+/// - trait_of, for_traits: offers_gpus_in_units().
 /// - read_assignment, write_assignment: nothing, as no annotation says which device it is (assigned_by_kubelet).
 [[nodiscard]] std::shared_ptr<const dialect> make(options configured);
 
-/// This dialect reads nvidia.com/gpu where the device configuration has HAMi's pods ask by another name.
+/// What the device plugin's configuration says. This dialect reads nvidia.com/gpu where the device configuration has
+/// HAMi's pods ask by another name.
 [[nodiscard]] options options_of(const dialect_config& config);
 
 inline constexpr dialect_entry list_entry = make_dialect_entry<make, options_of>(

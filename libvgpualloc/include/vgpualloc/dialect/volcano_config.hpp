@@ -13,6 +13,7 @@
 #include "vgpualloc/core/units.hpp"
 #include "vgpualloc/dialect/hami.hpp"
 #include "vgpualloc/dialect/kubernetes.hpp"
+#include "vgpualloc/dialect/nvidia.hpp"
 #include "vgpualloc/dialect/volcano_vgpu.hpp"
 #include "vgpualloc/model/registration.hpp"
 
@@ -52,6 +53,8 @@ struct device_config {
     volcano_vgpu::options vgpu;
     std::optional<hami::options> hami; ///< where the section `nvidia` is HAMi's, what it says
     nvidia_plugin_config nvidia;
+    /// What the configuration of NVIDIA's own device plugin says; the file is that and nothing else.
+    std::optional<nvidia::options> nvidia_plugin;
     std::vector<vnpu_config> vnpus; ///< in the order given
     bool hami_vnpu_core = false;    ///< NPUs may be limited in software where the node does not say
     bool names_vgpu = false;        ///< it has a section `nvidia`, which is Volcano's
@@ -66,6 +69,7 @@ struct device_config {
 ///
 /// The section `nvidia` is HAMi's if it has a key that only HAMi has (memoryFactor, migProfileAllowlist, …), and
 /// Volcano's if it has gpuMemoryFactor; without either, it is HAMi's if resourceCountName begins with "nvidia.com/".
+/// A file with `flags` or `sharing` is the configuration of NVIDIA's own device plugin (version: v1).
 [[nodiscard]] expected<device_config> parse_device_config(std::string_view json, std::string_view name);
 
 /// Arguments of the deviceshare plugin.

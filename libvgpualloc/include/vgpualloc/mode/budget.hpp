@@ -5,10 +5,14 @@
 #include <algorithm>
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <variant>
 #include <vector>
 
+#include "vgpualloc/catalog/mig.hpp"
+#include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/model/device.hpp"
+#include "vgpualloc/model/registration.hpp"
 
 namespace vgpualloc::modes {
 
@@ -80,6 +84,18 @@ namespace vgpualloc::modes {
                           why_no_cores(device, state, cut->cores)});
 }
 
+/// Why a container that asks for so many units of a device in all gets none.
+[[nodiscard]] inline rejection_detail why_too_many_units(const unit_rules& rules, const device_request& request) {
+    if (!rules.one_per_container || request.units <= 1) return {};
+    return {.code = rejection_code::request_not_valid, .wanted = request.units, .available = 1};
+}
+
+/// The share of the slots that is given out. Of adopted parts there can be more than it has.
+[[nodiscard]] inline milli_gpu share_of_slots(const device_spec& device, const device_state& state) {
+    const std::int64_t share = (whole_gpu.count() * state.slots + device.slots - 1) / device.slots;
+    return std::min(whole_gpu, milli_gpu{share});
+}
+
 /// Memory share or compute share of the device, whichever is larger. Of adopted parts there can be more than it has.
 [[nodiscard]] inline milli_gpu larger_share(const device_spec& device, const device_state& state) {
     return std::min(whole_gpu, std::max(share_of(state.memory, device.memory), share_of(state.cores, device.cores)));
@@ -101,10 +117,47 @@ public:
     }
 };
 
+/// The same of GPUs that a device plugin may offer as replicas, each the same share of the GPU: its slots.
+template <class Mode>
+class replica_mode : public slice_mode {
+public:
+    /// The rules of the registration: each one has an object of its own, and the scheduler's choice the one of all.
+    [[nodiscard]] static expected<std::shared_ptr<const sharing_mode>> make(const device_registration& device,
+                                                                            const mig_catalog& /*catalog*/) {
+        static const Mode chosen_by_scheduler{unit_rules{}};
+        if (device.units == unit_rules{})
+            return std::shared_ptr<const sharing_mode>{std::shared_ptr<void>{}, &chosen_by_scheduler};
+        return std::make_shared<const Mode>(device.units);
+    }
+    [[nodiscard]] static bool key(const device_registration& a, const device_registration& b) {
+        return a.units == b.units;
+    }
+    [[nodiscard]] static device_registration example() {
+        device_registration device;
+        device.mode = Mode::id;
+        device.memory = mib{40960};
+        device.slots = 10;
+        return device;
+    }
+
+    explicit replica_mode(unit_rules rules) noexcept : rules_{rules} {}
+
+    [[nodiscard]] unit_rules units() const noexcept final { return rules_; }
+    [[nodiscard]] amount_unit unit_of(rejection_code code, const device_request& request) const final {
+        const bool counts_replicas = code == rejection_code::request_not_valid;
+        return counts_replicas ? amount_unit::replicas : sharing_mode::unit_of(code, request);
+    }
+
+private:
+    unit_rules rules_;
+};
+
 /// A mode that can serve a request with one part only, Mode::part_for(device, request).
 template <class Mode, class Base = sharing_mode>
 class one_part_mode : public Base {
 public:
+    using Base::Base;
+
     void candidates(const device_spec& device, const device_state& state, const device_request& request,
                     std::vector<partition>& out) const final {
         const auto& mode = static_cast<const Mode&>(*this);

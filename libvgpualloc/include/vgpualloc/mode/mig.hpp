@@ -70,8 +70,9 @@ class mig final : public named<"mig", sharing_mode> {
 public:
     /// By the registered groups if there are any (mode/mig_groups.hpp), else by the places of the model.
     [[nodiscard]] static expected<shared_mode> make(const device_registration& device, const mig_catalog& catalog);
-    static constexpr auto key = &made_from<&device_registration::model, &device_registration::offers,
-                                           &device_registration::geometry, &device_registration::memory_factor>;
+    static constexpr auto key =
+        &made_from<&device_registration::model, &device_registration::offers, &device_registration::geometry,
+                   &device_registration::memory_factor, &device_registration::units>;
     [[nodiscard]] static device_registration example(); ///< an A100 of 40 GB, as the catalog has it
 
     explicit mig(mig_table table) : table_{std::move(table)} {} ///< of make_mig

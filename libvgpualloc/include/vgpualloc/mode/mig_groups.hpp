@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,9 +28,10 @@ namespace vgpualloc::modes {
 /// seeds 000-003: 3000 MiB asked, the 5 GB instance given). Large enough is one that has the memory and, where a share
 /// of compute is asked for, at least that share. So every free instance of a mixed group is reached: 3000 MiB get the
 /// 2g.10gb once all 1g.5gb are taken, and then the 3g.20gb. A request that names a profile gets an instance of this
-/// kind and no other, of the first group that has one free. An instance is charged the compute that it has, and nothing
-/// beside it. As upstream has it, a request may not be larger than what the instances in use leave of the registered
-/// memory.
+/// kind and no other, of the first group that has one free. Where a device plugin offers the instances as units, a
+/// request without memory or profile is for one unit, and not for all of the GPU. An instance is charged the compute
+/// that it has, and nothing beside it. As upstream has it, a request may not be larger than what the instances in use
+/// leave of the registered memory.
 ///
 /// mig_instance::profile is the position of the kind among all kinds of all groups, `start` the slot of that kind.
 /// device_state::layout has one bit per slot of every kind.
@@ -39,7 +41,8 @@ public:
 
     /// `factor`: MiB per unit of device memory and requests, at least 1; an instance is charged its memory / factor,
     /// rounded down. At most slots_max slots; counts and memories are not negative.
-    explicit mig_groups(const std::vector<mig_group>& groups, std::int64_t factor = 1) : factor_{factor} {
+    explicit mig_groups(const std::vector<mig_group>& groups, std::int64_t factor = 1, unit_rules units = {})
+        : factor_{factor}, rules_{units} {
         std::uint32_t slot = 0;
         for (std::size_t g = 0; g < groups.size(); ++g) {
             groups_.push_back({.first = kinds_.size(), .end = kinds_.size() + groups[g].kinds.size()});
@@ -50,12 +53,25 @@ public:
                                   .group_name = groups[g].name,
                                   .memory = source.memory,
                                   .cores = source.cores,
+                                  .slices = source.slices,
                                   .first_slot = slot,
                                   .count = static_cast<std::uint32_t>(source.count)});
                 groups_[g].mask |= mask_of(kinds_.back());
                 slot += static_cast<std::uint32_t>(source.count);
             }
         }
+        has_slices_ = std::ranges::none_of(
+            kinds_, [](const kind& cut) { return cut.slices.memory.part == 0 || cut.slices.compute.part == 0; });
+        for (const kind& cut : kinds_) {
+            memory_slices_ = std::lcm(memory_slices_, cut.slices.memory.whole);
+            compute_slices_ = std::lcm(compute_slices_, cut.slices.compute.whole);
+        }
+    }
+
+    [[nodiscard]] unit_rules units() const noexcept override { return rules_; }
+    /// Instances of that profile.
+    [[nodiscard]] std::int64_t units_given(const device_state& state, const partition& part) const override {
+        return std::popcount(state.layout & mask_of(kinds_[std::get<mig_instance>(part).profile]));
     }
 
     /// Compute is counted in shares of the GPU's.
@@ -89,7 +105,8 @@ public:
         wish wanted = wish_of(device, request);
         const bool says_memory = wanted.memory > mib{0};
         const mib memory = says_memory ? memory_wanted(device, request) : mib{0};
-        const auto refused = first_refusal({why_no_slot(device, state), why_no_memory(device, state, memory)});
+        const auto refused = first_refusal(
+            {why_too_many_units(rules_, request), why_no_slot(device, state), why_no_memory(device, state, memory)});
         if (refused.code != rejection_code::none || find(state, wanted)) return refused;
         if (!wanted.profile.empty()) return why_none_of(wanted);
         wanted.cores = core_percent{0};
@@ -134,17 +151,30 @@ public:
                 .layout = state.layout & ~bit_of(instance)};
     }
 
+    /// 1000 x the larger of the shares of memory slices and compute slices, where they are known, as mode mig by
+    /// placements counts; percent that were rounded down would leave a full GPU below 1000.
     [[nodiscard]] milli_gpu used(const device_spec& device, const device_state& state) const override {
-        return larger_share(device, state);
+        if (!has_slices_) return larger_share(device, state);
+        return std::max(share_of_slices(state, &requested_share::memory, memory_slices_),
+                        share_of_slices(state, &requested_share::compute, compute_slices_));
+    }
+    [[nodiscard]] milli_gpu used_compute(const device_spec& device, const device_state& state) const override {
+        if (!has_slices_) return sharing_mode::used_compute(device, state);
+        return share_of_slices(state, &requested_share::compute, compute_slices_);
     }
 
-    /// A profile that is named asks for its instance, and without memory or profile the whole GPU is asked for.
+    /// A profile that is named asks for its slices, and without memory or profile the whole GPU is asked for, or one of
+    /// the units that it is offered as.
     [[nodiscard]] requested_share requested(const device_spec& device, const device_request& request) const override {
         if (!wants_all_memory(request)) return sharing_mode::requested(device, request);
-        const auto cut = std::ranges::find(kinds_, request.profile, &kind::name);
-        if (request.profile.empty() || cut == kinds_.end()) return requested_share::all();
-        return {.memory = fraction::of(cut->memory.count(), device.memory.count() * factor_),
-                .compute = fraction::of(cut->cores.count(), whole_compute.count())};
+        auto cut = std::ranges::find(kinds_, request.profile, &kind::name);
+        if (request.profile.empty() && rules_.in_units()) cut = std::ranges::min_element(kinds_, {}, &kind::memory);
+        if (cut == kinds_.end() || (request.profile.empty() && !rules_.in_units())) return requested_share::all();
+        const auto known = [](const fraction& slices, fraction otherwise) {
+            return slices.part > 0 ? slices : otherwise;
+        };
+        return {.memory = known(cut->slices.memory, fraction::of(cut->memory.count(), device.memory.count() * factor_)),
+                .compute = known(cut->slices.compute, fraction::of(cut->cores.count(), whole_compute.count()))};
     }
 
     [[nodiscard]] part_description describe(const device_spec&, const partition& part) const override {
@@ -160,6 +190,7 @@ private:
         std::string group_name;
         mib memory;         ///< of one instance
         core_percent cores; ///< of one instance
+        requested_share slices;
         std::uint32_t first_slot = 0;
         std::uint32_t count = 0;
     };
@@ -181,6 +212,17 @@ private:
         return mib{kinds_[instance.profile].memory.count() / factor_};
     }
 
+    /// `whole`: a multiple of what the kinds' fractions are of.
+    [[nodiscard]] milli_gpu share_of_slices(const device_state& state, fraction requested_share::* dimension,
+                                            std::int64_t whole) const {
+        std::int64_t taken = 0;
+        for (const kind& cut : kinds_) {
+            const fraction& slices = cut.slices.*dimension;
+            taken += std::popcount(state.layout & mask_of(cut)) * (whole / slices.whole) * slices.part;
+        }
+        return std::min(whole_gpu, milli_gpu{whole_gpu.count() * taken / whole});
+    }
+
     [[nodiscard]] bool has_free_slot(const device_state& state, std::size_t kind_number) const noexcept {
         return (mask_of(kinds_[kind_number]) & ~state.layout) != 0;
     }
@@ -200,10 +242,11 @@ private:
         std::string_view profile; ///< empty: any
     };
     [[nodiscard]] wish wish_of(const device_spec& device, const device_request& request) const noexcept {
-        const bool says_memory = request.memory_percent || request.memory > mib{0}; // else a name says it all
-        const bool by_name = !request.profile.empty() && !says_memory;
-        return {.memory = by_name ? mib{0} : memory_wanted(device, request) * factor_,
-                .cores = request.cores,
+        const bool says_memory = request.memory_percent || request.memory > mib{0};
+        const bool one_unit = rules_.in_units() && !says_memory; // whatever compute is asked for with all of a GPU
+        const bool by_name = !request.profile.empty() && !says_memory; // the name says it all
+        return {.memory = by_name || one_unit ? mib{0} : memory_wanted(device, request) * factor_,
+                .cores = one_unit ? core_percent{0} : request.cores,
                 .profile = request.profile};
     }
     [[nodiscard]] static bool serves(const kind& cut, const wish& wanted) noexcept {
@@ -253,11 +296,15 @@ private:
     std::vector<kind> kinds_; ///< group by group
     std::vector<span_of_kinds> groups_;
     std::int64_t factor_;
+    unit_rules rules_;
+    bool has_slices_ = false; ///< of every kind
+    std::int64_t memory_slices_ = 1;
+    std::int64_t compute_slices_ = 1;
 };
 
 /// The mode of GPUs that are cut by these groups. Errors with the field of the registration: out_of_range (a factor,
 /// count or memory), unsupported (more than mig_groups::slots_max instances).
 [[nodiscard]] expected<std::shared_ptr<const mig_groups>> make_mig_groups(const std::vector<mig_group>& groups,
-                                                                          std::int64_t factor);
+                                                                          std::int64_t factor, unit_rules units = {});
 
 } // namespace vgpualloc::modes

@@ -15,8 +15,15 @@ namespace vgpualloc::modes {
 /// Limits of either kind add up to at most the device; MPS itself takes any thread limits. Source: NVIDIA's
 /// "Multi-Process Service" (docs.nvidia.com/deploy/mps: client limits, execution resource provisioning, memory
 /// protection and error containment).
-class mps final : public named<"mps", one_part_mode<mps, slice_mode>> {
+///
+/// NVIDIA's device plugin offers a GPU as replicas, its slots, and gives every client the same limits: the memory of
+/// the GPU and 100 % of its threads, divided by the replicas and rounded down. It turns away a container that asks for
+/// several. Source: k8s-device-plugin, sharing.mps (limits: mps-control-daemon; failRequestsGreaterThanOne is always
+/// true).
+class mps final : public named<"mps", one_part_mode<mps, replica_mode<mps>>> {
 public:
+    using named::named;
+
     static constexpr std::int64_t clients_max = 48; ///< of one GPU since Volta; 16 before, which the slots say
 
     /// A fatal fault ends all clients on the GPU (seed 002, R050).
@@ -27,9 +34,22 @@ public:
         return spec;
     }
 
+    [[nodiscard]] slice part_for(const device_spec& device, const device_request& request) const {
+        if (!units().in_units()) return slice_mode::part_for(device, request);
+        return {.memory = mib{device.memory.count() / device.slots},
+                .cores = core_percent{device.cores.count() / device.slots}};
+    }
+
     [[nodiscard]] rejection_detail why_not(const device_spec& device, const device_state& state,
                                            const device_request& request) const override {
-        return why_not(device, state, partition{part_for(device, request)});
+        const slice part = part_for(device, request);
+        const bool asks_for_memory = !wants_all_memory(request); // all of it is what every unit is of
+        if (units().in_units() && asks_for_memory && memory_wanted(device, request) > part.memory) {
+            return {.code = rejection_code::insufficient_device_memory,
+                    .wanted = memory_wanted(device, request).count(),
+                    .available = part.memory.count()};
+        }
+        return first_refusal({why_too_many_units(units(), request), why_not(device, state, partition{part})});
     }
 
     [[nodiscard]] rejection_detail why_not(const device_spec& device, const device_state& state,
@@ -38,7 +58,14 @@ public:
     }
 
     [[nodiscard]] milli_gpu used(const device_spec& device, const device_state& state) const override {
-        return larger_share(device, state);
+        return units().in_units() ? share_of_slots(device, state) : larger_share(device, state);
+    }
+
+    /// A replica, whatever else is asked for, where they are what is offered.
+    [[nodiscard]] requested_share requested(const device_spec& device, const device_request& request) const override {
+        if (!units().in_units()) return sharing_mode::requested(device, request);
+        const fraction replica = fraction::of(1, device.slots);
+        return {.memory = replica, .compute = replica};
     }
 };
 

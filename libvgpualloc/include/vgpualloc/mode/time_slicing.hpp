@@ -15,15 +15,18 @@ namespace vgpualloc::modes {
 /// turn: neither its memory nor its compute is limited, so a part has none of either, and an amount that is asked for
 /// is only held against what the GPU has. Source: NVIDIA's k8s-device-plugin, sharing.timeSlicing, whose replicas have
 /// no memory or fault isolation.
-class time_slicing final : public named<"time_slicing", one_part_mode<time_slicing, slice_mode>> {
+class time_slicing final : public named<"time_slicing", one_part_mode<time_slicing, replica_mode<time_slicing>>> {
 public:
+    using named::named;
+
     /// A crash of one container hits all of the GPU (seed 002, R049).
     [[nodiscard]] bool shares_faults() const noexcept override { return true; }
     [[nodiscard]] static slice part_for(const device_spec&, const device_request&) { return {}; }
 
     [[nodiscard]] rejection_detail why_not(const device_spec& device, const device_state& state,
                                            const device_request& request) const override {
-        return first_refusal({why_no_memory(device, {}, memory_wanted(device, request)),
+        return first_refusal({why_too_many_units(units(), request),
+                              why_no_memory(device, {}, memory_wanted(device, request)),
                               why_no_cores(device, {}, request.cores), why_no_slot(device, state)});
     }
 
@@ -42,8 +45,7 @@ public:
 
     /// The share of the replicas that is given out: of memory and compute there is nothing to count.
     [[nodiscard]] milli_gpu used(const device_spec& device, const device_state& state) const override {
-        const std::int64_t share = (whole_gpu.count() * state.slots + device.slots - 1) / device.slots;
-        return std::min(whole_gpu, milli_gpu{share});
+        return share_of_slots(device, state);
     }
 };
 

@@ -110,8 +110,26 @@ struct free_slots {
     std::int64_t free_units = 0;
 };
 
+/// Which device of a node gives the next unit, where a device plugin offers devices as units of a resource (replicas,
+/// MPS clients, MIG instances that exist) and the kubelet, not the scheduler, chooses among them. Source: NVIDIA's
+/// k8s-device-plugin 0.20, sharedDevicesAllocationPolicy.
+enum class unit_order : std::uint8_t {
+    none,        ///< not offered as units: the scheduler chooses
+    distributed, ///< the one with the fewest units given out
+    packed,      ///< the one with the most
+};
+
+/// How a device plugin offers a device as units.
+struct unit_rules {
+    unit_order order = unit_order::none;
+    bool one_per_container = false; ///< it turns away a container that asks for more
+
+    [[nodiscard]] constexpr bool in_units() const noexcept { return order != unit_order::none; }
+    bool operator==(const unit_rules&) const = default;
+};
+
 /// What the numbers of a refusal count.
-enum class amount_unit : std::uint8_t { none, memory_mib, percent, ai_cores };
+enum class amount_unit : std::uint8_t { none, memory_mib, percent, ai_cores, replicas };
 
 /// How one device may be cut. Stateless: all state is in device_state. Implementations are in mode/, one header each.
 class sharing_mode {
@@ -125,6 +143,13 @@ public:
 
     /// The spec with what the mode's hardware fixes: memory, compute, slots.
     [[nodiscard]] virtual device_spec adapted(device_spec spec) const { return spec; }
+
+    /// How the device plugin offers devices of this mode as units; order none where the scheduler chooses.
+    [[nodiscard]] virtual unit_rules units() const noexcept { return {}; }
+    /// How many units of the kind of `part` are given out of the device.
+    [[nodiscard]] virtual std::int64_t units_given(const device_state& state, const partition& /*part*/) const {
+        return state.slots;
+    }
 
     /// Appends every way in which `device` could serve one device's worth of `request`, best first if the mode has an
     /// order of its own. Appends nothing exactly when why_not() gives a code other than none. The caller has checked
@@ -228,6 +253,16 @@ public:
     if (const auto code = why_never(device, request); code != rejection_code::none) return {.code = code};
     if (const auto code = why_closed(service); code != rejection_code::none) return {.code = code};
     return device.mode->why_not(device, state, request);
+}
+
+/// A rank of the device among those of its node that can give `part`: the device plugin gives it of the lowest. 0 where
+/// the scheduler chooses.
+[[nodiscard]] inline std::int64_t unit_rank(const sharing_mode& mode, const device_state& state,
+                                            const partition& part) {
+    const unit_order order = mode.units().order;
+    if (order == unit_order::none) return 0;
+    const std::int64_t given = mode.units_given(state, part);
+    return order == unit_order::distributed ? given : -given;
 }
 
 /// Whether a request names no amount of memory and so asks for all of it.

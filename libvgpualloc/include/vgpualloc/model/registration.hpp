@@ -7,6 +7,8 @@
 
 #include "vgpualloc/core/units.hpp"
 #include "vgpualloc/model/cluster.hpp"
+#include "vgpualloc/model/device.hpp"
+#include "vgpualloc/model/requested_share.hpp"
 
 namespace vgpualloc {
 
@@ -16,6 +18,8 @@ struct mig_kind {
     mib memory;       ///< of one instance
     std::int64_t count = 0;
     core_percent cores{}; ///< of one instance, share of the GPU's compute; 0 = not known
+    /// Of one instance, exactly: its memory slices and compute slices of the GPU's; 0 = not known.
+    requested_share slices{};
 
     bool operator==(const mig_kind&) const = default;
 };
@@ -74,6 +78,7 @@ struct device_registration {
     std::vector<mig_group> geometry; ///< mig: allowed groups; empty = every placement of the model
     std::vector<mig_offer> offers{}; ///< mig without groups: the profiles that there are; empty = those of the catalog
     std::int64_t memory_factor = 1;  ///< mig with groups: MiB per unit of `memory` and of requests
+    unit_rules units{};              ///< mig with groups, mps, time_slicing: how a device plugin gives them out
     npu_kind npu;                    ///< ascend_vir
     bool soft = false;               ///< ascend_vir: may be limited in software as well
 

@@ -35,6 +35,9 @@ struct device_request {
     dvpp_use dvpp = dvpp_use::unstated; ///< 310P
     bool high_level = false;            ///< 310P: prefers the larger of the templates for its cores
     bool pair = false;                  ///< `count` is 2, the dies of one module: asked for as one device
+    /// Units of a counted resource that its container asks for in all, of which this entry is one. They may be of one
+    /// device, where the device plugin offers devices as units (sharing_mode::units).
+    std::int64_t units = 1;
 
     /// Whether it says which families, models or types of devices it accepts.
     [[nodiscard]] bool names_models() const noexcept {

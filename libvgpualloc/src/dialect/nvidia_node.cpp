@@ -1,0 +1,385 @@
+// The nvidia dialect: the physical GPUs behind the units of a node.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "nvidia_boards.hpp"
+#include "nvidia_parts.hpp"
+#include "text.hpp"
+#include "vgpualloc/catalog/mig_offers.hpp"
+#include "vgpualloc/dialect/cce.hpp"
+#include "vgpualloc/dialect/gpushare.hpp"
+#include "vgpualloc/dialect/hami.hpp"
+#include "vgpualloc/dialect/volcano_vgpu.hpp"
+#include "vgpualloc/model/limits.hpp"
+
+namespace vgpualloc::dialects::nvidia {
+
+using kubernetes::value_of;
+
+std::string stem_of(const std::string& resource) { return resource == shared_gpu_resource ? gpu_resource : resource; }
+
+namespace {
+
+/// Whether a node has beside NVIDIA's plugin another system that says what its GPUs are.
+bool is_served_by_another(const kubernetes::node& node) {
+    constexpr std::array annotations{hami::register_annotation, volcano_vgpu::register_annotation,
+                                     cce::register_annotation};
+    static const std::array resources{volcano_vgpu::options{}.count_name, gpushare::options{}.number_name,
+                                      gpushare::options{}.memory_name, cce::options{}.memory_name};
+    return std::ranges::any_of(annotations, [&](const char* key) { return node.annotations.contains(key); }) ||
+           std::ranges::any_of(resources, [&](const std::string& name) { return text::offers(node, name); });
+}
+
+/// What feature discovery labels the devices of a resource with: "nvidia.com/gpu.memory",
+/// "nvidia.com/mig-1g.5gb.memory".
+const std::string& label_of(const kubernetes::node& node, const std::string& resource, const char* word) {
+    return value_of(node.labels, stem_of(resource) + "." + word);
+}
+
+std::optional<std::int64_t> number_of(const kubernetes::node& node, const std::string& resource, const char* word,
+                                      std::int64_t most) {
+    return text::whole_number(label_of(node, resource, word), most);
+}
+
+/// A product label without what feature discovery puts behind the GPU's name.
+std::string_view gpu_of(std::string_view product) {
+    if (product.ends_with(shared_ending)) product.remove_suffix(shared_ending.size());
+    return product.substr(0, product.find(mig_words));
+}
+
+/// The MIG profile behind a product label; empty: it names whole GPUs.
+std::string profile_of(std::string_view product) {
+    if (product.ends_with(shared_ending)) product.remove_suffix(shared_ending.size());
+    const std::size_t at = product.find(mig_words);
+    return at == std::string_view::npos ? std::string{} : profile_of_words(product.substr(at + mig_words.size()));
+}
+
+/// The units of a resource: those that are healthy, and all.
+struct unit_counts {
+    std::int64_t healthy = 0;
+    std::int64_t all = 0;
+};
+
+/// How the units of a resource share what is counted.
+struct sharing {
+    std::int64_t replicas = 1;
+    bool by_mps = false;
+};
+
+/// Reads the devices of one node.
+class node_reader {
+public:
+    node_reader(const kubernetes::node& node, const options& configured) : node_{&node}, options_{&configured} {}
+
+    node_reading read() {
+        const bool has_gpus = !is_served_by_another(*node_);
+        std::map<std::string, unit_counts> instances; // by resource
+        for (const auto& [resource, amount] : node_->allocatable) {
+            if (!counts_devices(resource) || (resource == gpu_resource && !has_gpus)) continue;
+            const auto units = units_of(resource);
+            if (!units) continue;
+            if (resource.starts_with(mig_prefix)) {
+                instances.emplace(resource, *units);
+            } else if (!profile_of(label_of(*node_, resource, "product")).empty()) {
+                read_single(resource, *units);
+            } else {
+                read_gpus(resource, *units);
+            }
+        }
+        if (!instances.empty()) read_mixed(instances);
+        return std::move(reading_);
+    }
+
+private:
+    std::optional<unit_counts> units_of(const std::string& resource) {
+        const auto healthy = amount(resource, node_->allocatable, "allocatable ");
+        if (!healthy) return std::nullopt;
+        const auto all = node_->capacity.contains(resource) ? amount(resource, node_->capacity, "capacity ") : healthy;
+        if (!all) return std::nullopt;
+        return unit_counts{.healthy = *healthy, .all = std::max(*healthy, *all)};
+    }
+
+    /// None, and a problem, for an amount that no node has.
+    std::optional<std::int64_t> amount(const std::string& resource, const kubernetes::text_map& amounts,
+                                       const char* field) {
+        const std::string& written = value_of(amounts, resource);
+        const auto units = written.empty() ? std::optional<std::int64_t>{0} : text::quantity(written);
+        if (units && *units <= devices_per_node_max) return units;
+        reading_.problems.push_back({.code = units ? error_code::out_of_range : error_code::malformed,
+                                     .where = "node " + node_->name,
+                                     .field = field + resource,
+                                     .value = written,
+                                     .expected = "a whole number up to " + std::to_string(devices_per_node_max)});
+        return std::nullopt;
+    }
+
+    /// One replica where nothing says more, or the units are not those of whole devices, which is a warning. Where a
+    /// plugin before 0.15 says no strategy, replicas are of time-slicing.
+    [[nodiscard]] sharing sharing_of(const std::string& resource, const unit_counts& units) {
+        const std::string& strategy = label_of(*node_, resource, "sharing-strategy");
+        const std::string& product = label_of(*node_, resource, "product");
+        const bool is_shared = product.ends_with(shared_ending) || resource.ends_with(".shared");
+        const std::optional<std::int64_t> labelled = number_of(*node_, resource, "replicas", devices_per_node_max);
+        const std::optional<std::int64_t> devices = number_of(*node_, resource, "count", devices_per_node_max);
+        std::int64_t replicas = labelled.value_or(0);
+        if (replicas == 0 && is_shared && devices.value_or(0) > 0) replicas = units.all / *devices;
+        if (replicas <= 1 && !is_shared) return {};
+        const bool fits = replicas > 0 && units.healthy % replicas == 0 && units.all % replicas == 0;
+        if (!fits || strategy == "none") {
+            if (units.healthy > 0) warn_of_sharing(resource, strategy, labelled);
+            return {};
+        }
+        return {.replicas = replicas, .by_mps = strategy == "mps"};
+    }
+
+    void read_gpus(const std::string& resource, const unit_counts& units) {
+        const sharing shared = sharing_of(resource, units);
+        const std::string& product = label_of(*node_, resource, "product");
+        for (std::int64_t i = 0; i < units.all / shared.replicas; ++i) {
+            device_registration device;
+            device.uuid = uuid_of(resource.substr(domain.size()), i);
+            device.model = product;
+            device.family = resource == gpu_resource ? gpu_family : std::string_view{resource};
+            device.mode = shared.by_mps ? mps_mode : shared.replicas > 1 ? time_slicing_mode : exclusive_mode;
+            device.slots = shared.replicas;
+            if (shared.replicas > 1) device.units = rules_of(shared);
+            device.memory = memory_of(resource, product);
+            device.healthy = i < units.healthy / shared.replicas;
+            add(std::move(device), i);
+        }
+    }
+
+    /// Strategy single: every GPU is cut into instances of one profile, which nvidia.com/gpu counts.
+    void read_single(const std::string& resource, const unit_counts& units) {
+        const std::string& product = label_of(*node_, resource, "product");
+        const std::string profile = profile_of(product);
+        if (units.all == 0 || profile == "INVALID") return;
+        const mig_model* const model = model_of(product);
+        const sharing shared = sharing_of(resource, units);
+        const std::int64_t each = instances_per_board(model, profile);
+        const std::int64_t instances = units.all / shared.replicas;
+        read_boards({.resources = {{resource, units}},
+                     .replicas = {shared},
+                     .profiles = {{.profile = profile, .instances = instances}},
+                     .gpu = std::string{gpu_of(product)},
+                     .family = std::string{resource == gpu_resource ? gpu_family : std::string_view{resource}},
+                     .word = resource.substr(domain.size()),
+                     .boards = (instances + each - 1) / each,
+                     .memory = memory_of_model(gpu_of(product)).value_or(mib{0})});
+    }
+
+    /// Strategy mixed: the instances of each profile are a resource.
+    void read_mixed(const std::map<std::string, unit_counts>& resources) {
+        cut_boards cut{.family = std::string{mig_family}, .word = "mig"};
+        const std::string gpu_name{gpu_of(label_of(*node_, gpu_resource, "product"))};
+        cut.gpu = gpu_name;
+        for (const auto& [resource, units] : resources) {
+            if (units.all == 0) continue;
+            cut.resources.emplace_back(resource, units);
+            cut.replicas.push_back(sharing_of(resource, units));
+            cut.profiles.push_back({.profile = profile_of_words(resource.substr(mig_prefix.size())),
+                                    .instances = units.all / cut.replicas.back().replicas});
+            if (cut.gpu.empty()) cut.gpu = gpu_of(label_of(*node_, resource, "product"));
+        }
+        if (cut.resources.empty()) return;
+        cut.boards = boards_beside_whole_gpus();
+        cut.memory = memory_of(gpu_resource, cut.gpu);
+        read_boards(cut);
+    }
+
+    /// GPUs with instances: feature discovery counts all GPUs of the node.
+    [[nodiscard]] std::optional<std::int64_t> boards_beside_whole_gpus() const {
+        const auto all = number_of(*node_, gpu_resource, "count", devices_per_node_max);
+        if (!all) return std::nullopt;
+        const auto is_whole = [](const device_registration& device) { return device.mode != mig_mode; };
+        const auto whole = static_cast<std::int64_t>(std::ranges::count_if(reading_.devices, is_whole));
+        return *all > whole ? std::optional{*all - whole} : std::nullopt;
+    }
+
+    /// GPUs that are cut, by the resources that count their instances.
+    struct cut_boards {
+        std::vector<std::pair<std::string, unit_counts>> resources{};
+        std::vector<sharing> replicas{};        ///< by resource
+        std::vector<instance_count> profiles{}; ///< by resource
+        std::string gpu{};                      ///< the GPU's name
+        std::string family{};
+        std::string word{};                   ///< of their uuids
+        std::optional<std::int64_t> boards{}; ///< that there are
+        mib memory{};                         ///< of one; 0: nothing says it
+    };
+
+    void read_boards(const cut_boards& cut) {
+        const mig_model* const model = model_of(cut.gpu);
+        const auto boards = deal_instances(model, cut.profiles, cut.boards);
+        if (cut.boards && std::cmp_not_equal(boards.size(), *cut.boards)) {
+            warn(std::string{gpu_resource} + ".count", std::to_string(*cut.boards),
+                 "as many GPUs as the instances of the node need, " + std::to_string(boards.size()) + "; counted so");
+        }
+        std::vector<std::int64_t> missing; // instances that are not allocatable, by resource
+        for (std::size_t i = 0; i < cut.resources.size(); ++i) {
+            const unit_counts& units = cut.resources[i].second;
+            missing.push_back((units.all - units.healthy) / cut.replicas[i].replicas);
+        }
+        std::vector<device_registration> devices;
+        for (std::size_t b = boards.size(); b-- > 0;) {
+            std::vector<instance_count> instances = boards[b];
+            const bool is_lost = std::ranges::any_of(missing, [](std::int64_t count) { return count > 0; }) &&
+                                 has_only(instances, missing);
+            for (std::size_t i = 0; i < instances.size(); ++i) {
+                const std::int64_t gone = is_lost ? instances[i].instances : 0;
+                missing[i] -= gone;
+            }
+            devices.push_back(board_of(cut, model, instances));
+            devices.back().uuid = uuid_of(cut.word, static_cast<std::int64_t>(b));
+            devices.back().healthy = !is_lost;
+        }
+        leave_out(missing, cut, devices);
+        for (std::size_t b = 0; b < boards.size(); ++b) add(std::move(devices[boards.size() - 1 - b]), std::int64_t(b));
+    }
+
+    /// Whether all that the board has is missing.
+    static bool has_only(const std::vector<instance_count>& instances, const std::vector<std::int64_t>& missing) {
+        for (std::size_t i = 0; i < instances.size(); ++i) {
+            if (instances[i].instances > missing[i]) return false;
+        }
+        return true;
+    }
+
+    /// Takes single instances away that are missing where no whole GPU is.
+    static void leave_out(std::vector<std::int64_t> missing, const cut_boards& cut,
+                          std::vector<device_registration>& devices) {
+        for (std::size_t i = 0; i < missing.size(); ++i) {
+            for (device_registration& device : devices) {
+                if (!device.healthy || missing[i] == 0) continue;
+                std::int64_t& count = device.geometry.front().kinds[i].count;
+                const std::int64_t gone = std::min(missing[i], count / cut.replicas[i].replicas);
+                count -= gone * cut.replicas[i].replicas;
+                missing[i] -= gone;
+            }
+        }
+    }
+
+    [[nodiscard]] device_registration board_of(const cut_boards& cut, const mig_model* model,
+                                               const std::vector<instance_count>& instances) const {
+        device_registration device;
+        device.model = cut.gpu;
+        device.family = cut.family;
+        device.mode = mig_mode;
+        device.slots = 0;
+        device.units = {.order = options_->allocation, .one_per_container = false};
+        mig_group group;
+        mib sum;
+        for (std::size_t i = 0; i < instances.size(); ++i) {
+            const sharing& shared = cut.replicas[i];
+            mig_kind kind = kind_of(cut.resources[i].first, instances[i].profile, model);
+            sum = sum + mib{kind.memory.count() * instances[i].instances};
+            kind.count = instances[i].instances * shared.replicas;
+            if (shared.replicas > 1) {
+                device.units.one_per_container = options_->one_replica_only;
+                share(kind, shared.replicas);
+            }
+            device.slots += kind.count;
+            group.kinds.push_back(std::move(kind));
+        }
+        device.slots = std::max<std::int64_t>(device.slots, 1);
+        device.memory = std::max(cut.memory, std::max(sum, mib{1}));
+        device.geometry.push_back(std::move(group));
+        return device;
+    }
+
+    [[nodiscard]] mig_kind kind_of(const std::string& resource, const std::string& profile,
+                                   const mig_model* model) const {
+        mig_kind kind{.name = profile, .memory = mib{1}};
+        const auto known = model == nullptr ? expected<const mig_profile*>{nullptr} : find_profile(*model, profile);
+        if (known && *known != nullptr) {
+            kind.memory = charged_memory(*model, **known, model->memory.value_or(mib{0}));
+            kind.slices = slices_of(*model, **known);
+        }
+        kind.cores = compute_of_instance(*options_->catalog, model == nullptr ? "" : model->name, profile);
+        const auto labelled = number_of(*node_, resource, "memory", device_memory_max.count());
+        if (labelled.value_or(0) > 0) kind.memory = mib{*labelled};
+        return kind;
+    }
+
+    /// A replica of an instance: as much of it, as nothing keeps replicas apart.
+    static void share(mig_kind& kind, std::int64_t replicas) {
+        kind.memory = mib{kind.memory.count() / replicas};
+        kind.cores = core_percent{kind.cores.count() / replicas};
+        for (fraction* const slices : {&kind.slices.memory, &kind.slices.compute}) {
+            *slices = fraction::of(slices->part, slices->whole * replicas);
+        }
+    }
+
+    [[nodiscard]] unit_rules rules_of(const sharing& shared) const {
+        return {.order = options_->allocation, .one_per_container = shared.by_mps || options_->one_replica_only};
+    }
+
+    [[nodiscard]] std::string uuid_of(const std::string& word, std::int64_t position) const {
+        return node_->name + "/" + word + "/" + std::to_string(position);
+    }
+
+    void add(device_registration device, std::int64_t position) {
+        reading_.devices.push_back(std::move(device));
+        reading_.indices.push_back(position);
+    }
+
+    /// Null where the catalog does not know the GPU.
+    [[nodiscard]] const mig_model* model_of(std::string_view product) const {
+        const auto model = find_model(*options_->catalog, gpu_of(product));
+        return model ? *model : nullptr;
+    }
+    [[nodiscard]] std::optional<mib> memory_of_model(std::string_view product) const {
+        const mig_model* const model = model_of(product);
+        return model == nullptr ? std::nullopt : model->memory;
+    }
+
+    /// Of whole GPUs: by the label, or else the catalog.
+    [[nodiscard]] mib memory_of(const std::string& resource, std::string_view product) const {
+        constexpr mib unknown{1};
+        const auto labelled = number_of(*node_, resource, "memory", device_memory_max.count());
+        if (labelled.value_or(0) > 0) return mib{*labelled};
+        return memory_of_model(product).value_or(unknown);
+    }
+
+    void warn(const std::string& field, const std::string& value, std::string expected) {
+        reading_.warnings.push_back({.code = error_code::mismatch,
+                                     .where = "node " + node_->name,
+                                     .field = field,
+                                     .value = value,
+                                     .expected = std::move(expected)});
+    }
+
+    /// Says of units that are no device of their own what they are.
+    void warn_of_sharing(const std::string& resource, const std::string& strategy,
+                         const std::optional<std::int64_t>& replicas) {
+        warn(resource, value_of(node_->allocatable, resource),
+             "units that are a device of their own; these are shared" +
+                 (strategy.empty() ? std::string{} : " by " + strategy) +
+                 (replicas ? ", " + std::to_string(*replicas) + " containers on each" : std::string{}) +
+                 ", and no memory is set apart for any of them");
+    }
+
+    const kubernetes::node* node_;
+    const options* options_;
+    node_reading reading_;
+};
+
+} // namespace
+
+node_reading read_devices(const kubernetes::node& node, const options& configured) {
+    return node_reader{node, configured}.read();
+}
+
+bool offers_gpus_in_units(const kubernetes::node& node) {
+    if (!text::offers(node, gpu_resource) || is_served_by_another(node)) return false;
+    const std::string& product = label_of(node, gpu_resource, "product");
+    return number_of(node, gpu_resource, "replicas", devices_per_node_max).value_or(1) > 1 ||
+           product.ends_with(shared_ending) || !profile_of(product).empty();
+}
+
+} // namespace vgpualloc::dialects::nvidia

@@ -1,0 +1,127 @@
+"""The physical GPUs behind NVIDIA's own plugin: MIG instances, time-slicing and MPS."""
+
+import json
+import unittest
+
+from clusters import cluster, node, pod
+from support import CliTest, read_csv
+
+A100 = "NVIDIA-A100-SXM4-80GB"
+
+
+def gpu_labels(product, count, memory, replicas=1, strategy=""):
+    labels = {"product": product, "count": count, "memory": memory, "replicas": replicas}
+    if strategy:
+        labels["sharing-strategy"] = strategy
+    return {f"nvidia.com/gpu.{word}": str(value) for word, value in labels.items()}
+
+
+def mixed_node(name="m", gpus=8):
+    """A100s that are each cut into seven instances."""
+    labels = {**gpu_labels(A100, gpus, 81920, 0), "nvidia.com/mig.strategy": "mixed", "nvidia.com/mig-1g.10gb.memory": "9728",
+              "nvidia.com/mig-1g.10gb.count": str(7 * gpus), "nvidia.com/mig-1g.10gb.product": A100 + "-MIG-1g.10gb"}
+    result = node(name, cpu="256", labels=labels)
+    for amounts in (result["status"]["allocatable"], result["status"]["capacity"]):
+        amounts["nvidia.com/mig-1g.10gb"] = str(7 * gpus)
+    return result
+
+
+def single_node(name="s", gpus=8):
+    labels = {**gpu_labels(A100 + "-MIG-1g.10gb", 7 * gpus, 9728), "nvidia.com/mig.strategy": "single"}
+    return node(name, cpu="256", labels=labels, nvidia_com__gpu=str(7 * gpus))
+
+
+def shared_node(strategy, name="t", gpus=4, replicas=4, product="Tesla-T4", memory=15360):
+    labels = gpu_labels(product + "-SHARED", gpus, memory, replicas, strategy)
+    return node(name, cpu="256", labels=labels, nvidia_com__gpu=str(gpus * replicas))
+
+
+def asking(amount, resource="nvidia.com/gpu"):
+    return {resource: str(amount), "cpu": "1"}
+
+
+class NvidiaNodesTest(CliTest):
+    def replayed(self, nodes, limits, rows, *more, events=""):
+        """Pods of one class; `rows`: arrivals and durations."""
+        entry = pod("c", limits)
+        del entry["metadata"]["namespace"]
+        table = "name,class,arrival,duration\n" + "".join(f"p{i},c,{arrival},{duration}\n" for i, (arrival, duration) in enumerate(rows))
+        flags = ["--format", "kubernetes", "--nodes", self.write("nodes.json", json.dumps(cluster(*nodes))),
+                 "--classes", self.write("classes.json", json.dumps(entry)), "--pods", self.write("pods.csv", table)]
+        if events:
+            flags += ["--events", self.write("events.csv", "time,what,node,device,pod\n" + events)]
+        self.assert_done(self.vgpusim("run", *flags, *more, "--out", self.out))
+        return {row["name"]: row for row in read_csv(self.out / "pods.csv")}
+
+    def snapshot(self, *objects):
+        return self.write("cluster.json", json.dumps(cluster(*objects)))
+
+    def whatif(self, *objects, more=()):
+        done = self.vgpusim("whatif", self.snapshot(*objects), *more, "--json")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return json.loads(done.stdout)
+
+    def test_instances_are_counted_and_powered_as_their_gpus(self):
+        """F4: 56 instances of 8 A100 drew 3528 W idle and 22,400 W busy."""
+        for strategy, resource, where in (("mixed", "nvidia.com/mig-1g.10gb", mixed_node()), ("single", "nvidia.com/gpu", single_node())):
+            with self.subTest(strategy=strategy):
+                rows = self.replayed([where], asking(1, resource), [(i, 100) for i in range(56)])
+                summary = self.summary()
+                self.assertEqual({row["placed"] for row in rows.values()}, {"1"})
+                self.assertEqual((summary["gpu"]["count"], summary["power"]["idle_w"], summary["power"]["busy_w"]), (8, 504, 3200))
+                self.assertEqual(max(float(row["served_milli"]) for row in self.series()), 8000, "seven sevenths of each")
+                self.assertEqual(max(float(row["allocated_milli"]) for row in self.series()), 8000)
+
+    def test_a_gpu_is_lost_with_all_instances_and_a_crash_takes_one(self):
+        rows = self.replayed([mixed_node(gpus=2)], asking(1, "nvidia.com/mig-1g.10gb"), [(0, 1000)] * 14, "--set", "after_failure=lose",
+                             events="500,fails,m,m/mig/1,\n600,crashes,,,p0\n")
+        lost = {name for name, row in rows.items() if row["end_s"] == ""}
+        self.assertEqual(lost, {f"p{i}" for i in range(1, 14, 2)} | {"p0"}, "the seven of the GPU, and the one that crashed")
+
+    def test_mps_gives_every_client_the_same_part_and_one_fault_takes_all(self):
+        """F5: two A30 with four replicas were eight GPUs of 24 GiB."""
+        where = shared_node("mps", gpus=2, product="NVIDIA-A30", memory=24576)
+        rows = self.replayed([where], asking(1), [(0, 1000)] * 6, "--set", "after_failure=lose", events="500,crashes,,,p0\n")
+        summary = self.summary()
+        self.assertEqual((summary["gpu"]["count"], summary["power"]["busy_w"]), (2, 330))
+        self.assertEqual({name for name, row in rows.items() if row["end_s"] == ""}, {"p0", "p2", "p4"}, "all on its GPU")
+        self.assertEqual(max(float(row["served_milli"]) for row in self.series()), 1500, "six of eight quarters")
+        answer = self.whatif(where, *(pod(f"r{i}", asking(1), on="t") for i in range(3)), pod("two", asking(2)))
+        self.assertEqual((answer["before"]["devices"], answer["before"]["device_memory_mib"] if "device_memory_mib" in answer["before"] else 49152),
+                         (2, 49152))
+        self.assertIn("request_not_valid", answer["pods"][0]["why"])
+
+    def test_replicas_are_spread_or_packed_as_the_plugin_does(self):
+        """F10: four pods of one replica were all on the first GPU, and a pod of four was refused beside them."""
+        running = [pod(f"r{i}", asking(1), on="t") for i in range(4)]
+        answer = self.whatif(shared_node("time-slicing"), *running, pod("four", asking(4)), pod("eight", asking(8)), pod("none", asking(1)))
+        self.assertEqual(answer["before"]["devices_used"], 4)
+        self.assertEqual((answer["placed"], answer["refused"]), (2, 1), "16 units are what there is")
+        devices = [share["device"] for share in answer["pods"][0]["placed"][0]["shares"]]
+        self.assertEqual(sorted(devices), [0, 1, 2, 3])
+        packed = self.write("plugin.yaml", "version: v1\nflags:\n  plugin:\n    sharedDevicesAllocationPolicy: packed\n")
+        answer = self.whatif(shared_node("time-slicing"), *running, pod("four", asking(4)), more=("--config", packed))
+        self.assertEqual(answer["before"]["devices_used"], 1)
+        self.assertEqual({share["device"] for share in answer["pods"][0]["placed"][0]["shares"]}, {1})
+        refusing = self.write("refusing.yaml", "version: v1\nsharing:\n  timeSlicing:\n    failRequestsGreaterThanOne: true\n")
+        answer = self.whatif(shared_node("time-slicing"), pod("four", asking(4)), more=("--config", refusing))
+        self.assertEqual((answer["placed"], answer["refused"]), (0, 1))
+
+    def test_every_policy_leaves_the_choice_of_a_replica_to_the_plugin(self):
+        for policy in ("binpack", "fgd", "spread", "first_fit"):
+            rows = self.replayed([shared_node("time-slicing", gpus=2)], asking(1), [(i, 100) for i in range(4)], "--policy", policy)
+            self.assertEqual([row["gpus"] for row in rows.values()], ["0", "1", "0", "1"], policy)
+
+    def test_whole_gpus_beside_shared_ones_are_asked_for_as_before(self):
+        whole = node("a", cpu="256", labels=gpu_labels(A100, 8, 81920), nvidia_com__gpu="8")
+        answer = self.whatif(whole, shared_node("time-slicing"), pod("p", asking(8), nodeSelector={"kubernetes.io/hostname": "a"}),
+                             pod("q", asking(9)))
+        self.assertEqual([entry["placed"][0]["node"] for entry in answer["pods"]], ["a", "t"])
+        words = self.vgpusim("explain", self.snapshot(shared_node("time-slicing"), pod("q", asking(9))), "--pod", "team/q").stdout
+        self.assertIn("container main: 9 units, of one device or several, any mode, family NVIDIA", words)
+        self.assertIn("main gets of device 0 (t/gpu/0): 3 x neither memory nor compute limited", words)
+        self.assertEqual(words.count("\nt  "), 5, "one row of the node, and one of each device")
+
+
+if __name__ == "__main__":
+    unittest.main()
