@@ -67,7 +67,7 @@ expected<void> read_options(options& chosen) {
         chosen.asked.movable.labels.emplace_back(text.substr(0, equals), text.substr(equals + 1));
     }
     if (chosen.downtime_s >= 0.0) chosen.asked.budget.downtime_max = ticks_of(chosen.downtime_s);
-    constexpr std::int64_t consolidation_steps = 50; // times as many: it looks at every node and tries several orders
+    constexpr std::int64_t consolidation_steps = 250; // times as many: it looks at every node and packs all pods anew
     if (!chosen.steps_given && !chosen.consolidated.empty()) chosen.asked.budget.steps_max *= consolidation_steps;
     chosen.asked.costs.downtime_per_move = ticks_of(chosen.move_s);
     chosen.asked.costs.copy_per_mib = ticks_of(chosen.gib_s, 1024.0);
@@ -190,10 +190,10 @@ void add_costs(CLI::App& command, options& chosen) {
         ->check(no_nan)
         ->capture_default_str();
     command
-        .add_option(
-            "--steps", chosen.asked.budget.steps_max,
-            "Steps that the search may take, 50 times as many by default with --consolidate; it says so where they are "
-            "not enough")
+        .add_option("--steps", chosen.asked.budget.steps_max,
+                    "Steps that the search may take, 250 times as many by default with --consolidate; it says so where "
+                    "they are "
+                    "not enough")
         ->type_name("N")
         ->each([&chosen](const std::string&) { chosen.steps_given = true; })
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}))

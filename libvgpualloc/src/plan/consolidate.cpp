@@ -1,5 +1,6 @@
 // Devices and nodes emptied one after the other, the cheapest first.
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <functional>
 #include <optional>
@@ -8,6 +9,7 @@
 #include <utility>
 
 #include "board.hpp"
+#include "first_fit_packing.hpp"
 #include "leaving_flow.hpp"
 #include "vgpualloc/core/rng.hpp"
 #include "vgpualloc/model/requested_amount.hpp"
@@ -30,6 +32,17 @@ struct unit_of_devices {
 /// use that is changed by up to a half at random (from a fixed seed).
 enum class source_order : std::uint8_t { fewest_pods, least_used, about_least_used };
 constexpr int orders_tried = 8;
+
+/// Calls `visit` with the first place of each unit and the one after its last.
+template <class Visitor>
+void for_each_unit(const board& on, emptied_unit unit, Visitor visit) {
+    for (std::size_t n = 0; n < on.node_count(); ++n) {
+        const std::size_t first = on.first_of(node_index{n});
+        const std::size_t end = on.end_of(node_index{n});
+        if (unit == emptied_unit::node) visit(first, end);
+        for (std::size_t place = first; unit == emptied_unit::device && place < end; ++place) visit(place, place + 1);
+    }
+}
 
 class consolidator {
 public:
@@ -60,7 +73,7 @@ public:
     [[nodiscard]] std::int64_t least_used_units(emptied_unit unit) const {
         std::int64_t held = 0;           // by pods that stay
         std::vector<std::int64_t> sizes; // of units, in devices
-        for_each_unit(unit, [&](std::size_t first, std::size_t end) {
+        for_each_unit(on_, unit, [&](std::size_t first, std::size_t end) {
             bool stays = false;
             for (std::size_t place = first; place < end; ++place) {
                 for (const std::uint32_t pod : on_.residents(place)) stays = stays || !on_.pod(pod).movable;
@@ -79,19 +92,6 @@ public:
     }
 
 private:
-    /// Calls `visit` with the first place of each unit and the one after its last.
-    template <class Visitor>
-    void for_each_unit(emptied_unit unit, Visitor visit) const {
-        for (std::size_t n = 0; n < on_.node_count(); ++n) {
-            const std::size_t first = on_.first_of(node_index{n});
-            const std::size_t end = on_.end_of(node_index{n});
-            if (unit == emptied_unit::node) visit(first, end);
-            for (std::size_t place = first; unit == emptied_unit::device && place < end; ++place) {
-                visit(place, place + 1);
-            }
-        }
-    }
-
     [[nodiscard]] bool is_idle(std::size_t first, std::size_t end) const {
         for (std::size_t place = first; place < end; ++place) {
             if (!on_.residents(place).empty()) return false;
@@ -118,7 +118,7 @@ private:
     }
 
     void shut_idle_nodes() {
-        for_each_unit(emptied_unit::node, [this](std::size_t first, std::size_t end) {
+        for_each_unit(on_, emptied_unit::node, [this](std::size_t first, std::size_t end) {
             if (!is_idle(first, end)) return;
             for (std::size_t place = first; place < end; ++place) on_.shut(place);
         });
@@ -138,13 +138,13 @@ private:
 
     [[nodiscard]] std::int64_t used_units(emptied_unit unit) const {
         std::int64_t used = 0;
-        for_each_unit(unit, [&](std::size_t first, std::size_t end) { used += is_idle(first, end) ? 0 : 1; });
+        for_each_unit(on_, unit, [&](std::size_t first, std::size_t end) { used += is_idle(first, end) ? 0 : 1; });
         return used;
     }
 
     [[nodiscard]] std::vector<unit_of_devices> units(emptied_unit unit, source_order order) {
         std::vector<unit_of_devices> result;
-        for_each_unit(unit, [&](std::size_t first, std::size_t end) {
+        for_each_unit(on_, unit, [&](std::size_t first, std::size_t end) {
             if (auto source = unit_at(first, end)) result.push_back(*std::move(source));
         });
         if (order == source_order::about_least_used) {
@@ -233,6 +233,158 @@ private:
     consolidation result_;
 };
 
+/// All pods packed anew by first fit decreasing, and brought there: pods may move twice.
+class repacker {
+public:
+    repacker(const ledger& book, std::span<const movable_pod> movable, emptied_unit unit, const move_budget& budget,
+             const move_costs& costs)
+        : book_{&book}, movable_{movable}, unit_{unit}, budget_{&budget}, costs_{&costs},
+          steps_left_{budget.steps_max} {
+        const board now = fresh_board();
+        for_each_unit(now, unit, [&](std::size_t first, std::size_t end) {
+            used_unit entry{.places = {.first = first, .end = end}};
+            for (std::size_t place = first; place < end; ++place) {
+                entry.used += now.spec_of(place).mode->used(now.spec_of(place), now.state_of(place));
+                for (const std::uint32_t pod : now.residents(place)) {
+                    entry.is_idle = false;
+                    entry.stays = entry.stays || !now.pod(pod).movable;
+                }
+            }
+            if (!entry.is_idle) units_.push_back(entry);
+        });
+    }
+
+    /// One that leaves fewer units in use than `used_max`, the fewest that are found, and of these with few moves.
+    std::optional<consolidation> find(std::int64_t used_max) {
+        std::int64_t fewest = used_max;
+        std::vector<packing> packings;
+        for (const unit_ranking units : unit_rankings) {
+            for_each_order([&](const packing_order& order) {
+                auto packed = pack(sorted_units(units), order);
+                if (!packed || packed->used >= used_max) return;
+                fewest = std::min(fewest, packed->used);
+                packings.push_back(*std::move(packed));
+            });
+        }
+        for (std::int64_t used = fewest; used < used_max && steps_left_ > 0; ++used) {
+            std::vector<packing> tries = packings;
+            std::erase_if(tries, [used](const packing& packed) { return packed.used != used; });
+            std::vector<used_unit> filled = sorted_units(unit_ranking::most_used);
+            filled.resize(static_cast<std::size_t>(used));
+            for_each_order([&](packing_order order) {
+                for (std::size_t anew = 0; anew < filled.size(); anew = 2 * anew + 2) { // of them packed anew
+                    order.units_kept = filled.size() - anew;
+                    auto packed = pack(filled, order);
+                    if (!packed) continue;
+                    tries.push_back(*std::move(packed));
+                    break;
+                }
+            });
+            if (auto found = carry_out(std::move(tries))) return found;
+        }
+        return std::nullopt;
+    }
+
+    [[nodiscard]] std::int64_t steps() const { return budget_->steps_max - std::max<std::int64_t>(steps_left_, 0); }
+
+private:
+    enum class unit_ranking : std::uint8_t { as_they_are, most_used, largest };
+    static constexpr std::array unit_rankings{unit_ranking::as_they_are, unit_ranking::most_used,
+                                              unit_ranking::largest};
+
+    struct used_unit {
+        device_unit places;
+        milli_gpu used{};
+        bool is_idle = true;
+        bool stays = false; ///< a pod of it may not move
+    };
+    struct packing {
+        final_places finals;
+        std::int64_t used = 0; ///< units
+        std::int64_t moves = 0;
+    };
+
+    [[nodiscard]] board fresh_board() const {
+        board on{*book_, nullptr, movable_, *costs_};
+        on.steps_left = steps_left_;
+        return on;
+    }
+
+    /// Units that stay in use anyhow come first.
+    [[nodiscard]] std::vector<used_unit> sorted_units(unit_ranking order) const {
+        std::vector<used_unit> units = units_;
+        std::ranges::stable_sort(units, {}, [order](const used_unit& unit) {
+            const auto devices = static_cast<std::int64_t>(unit.places.end - unit.places.first);
+            const std::int64_t rank = order == unit_ranking::as_they_are ? 0
+                                      : order == unit_ranking::most_used ? -unit.used.count()
+                                                                         : -devices;
+            return std::pair{unit.stays ? 0 : 1, rank};
+        });
+        return units;
+    }
+
+    template <class Visitor>
+    static void for_each_order(Visitor visit) {
+        for (const pod_size size : pod_sizes) {
+            for (const bool fullest : {false, true}) visit({.size = size, .fullest_device = fullest, .units_kept = 0});
+        }
+    }
+
+    [[nodiscard]] std::optional<packing> pack(const std::vector<used_unit>& units, const packing_order& order) {
+        if (steps_left_ <= 0) return std::nullopt;
+        std::vector<device_unit> places;
+        for (const used_unit& unit : units) places.push_back(unit.places);
+        board on = fresh_board();
+        auto finals = pack_first_fit(on, places, order);
+        steps_left_ = on.steps_left;
+        if (!finals) return std::nullopt;
+        packing result{.finals = *std::move(finals)};
+        std::vector<bool> used(on.device_count(), false);
+        for (std::size_t place = 0; place < used.size(); ++place) {
+            for (const std::uint32_t pod : on.residents(place)) used[place] = used[place] || !on.pod(pod).movable;
+        }
+        for (const auto& [pod, where] : result.finals) {
+            for (const device_share& share : where.shares) used[on.first_of(where.node) + share.device.at()] = true;
+            if (where != *on.pod(pod).from) ++result.moves;
+        }
+        for_each_unit(on, unit_, [&](std::size_t first, std::size_t end) {
+            bool any = false;
+            for (std::size_t place = first; place < end; ++place) any = any || used[place];
+            result.used += any ? 1 : 0;
+        });
+        return result;
+    }
+
+    /// The first of the packings, those with the fewest moves first, that moves within the budget lead to.
+    [[nodiscard]] std::optional<consolidation> carry_out(std::vector<packing> packings) {
+        constexpr std::size_t tries_max = 48;
+        std::ranges::stable_sort(packings, {}, &packing::moves);
+        if (packings.size() > tries_max) packings.resize(tries_max);
+        for (const packing& packed : packings) {
+            if (packed.moves > budget_->moves_max || steps_left_ <= 0) return std::nullopt;
+            board on = fresh_board();
+            auto moves = order_many_moves(on, packed.finals, budget_->moves_max - packed.moves);
+            steps_left_ = on.steps_left;
+            if (!moves) continue;
+            consolidation result;
+            result.planned.moves = *std::move(moves);
+            result.cost = cost_of_moves(book_->nodes(), result.planned, *costs_);
+            result.used = std::ssize(units_);
+            result.emptied = result.used - packed.used;
+            if (result.cost.downtime <= budget_->downtime_max) return result;
+        }
+        return std::nullopt;
+    }
+
+    const ledger* book_;
+    std::span<const movable_pod> movable_;
+    emptied_unit unit_;
+    const move_budget* budget_;
+    const move_costs* costs_;
+    std::int64_t steps_left_;
+    std::vector<used_unit> units_; ///< in use
+};
+
 } // namespace
 
 consolidation consolidate(const ledger& book, std::span<const movable_pod> movable, emptied_unit unit,
@@ -255,6 +407,13 @@ consolidation consolidate(const ledger& book, std::span<const movable_pod> movab
         step_limit = plan.step_limit;
         if (attempt == 0 || rank(plan) < rank(best)) best = std::move(plan);
         if (best.used - best.emptied <= used_min) break;
+    }
+    if (!step_limit && best.used - best.emptied > used_min) {
+        move_budget left = budget;
+        left.steps_max = budget.steps_max - steps;
+        repacker packing{book, movable, unit, left, costs};
+        if (auto anew = packing.find(best.used - best.emptied)) best = *std::move(anew);
+        steps += packing.steps();
     }
     best.used_min = used_min;
     best.steps = steps;

@@ -358,6 +358,68 @@ TEST(consolidate, is_no_worse_than_first_fit_decreasing_on_a_large_cluster) {
     EXPECT_TRUE(try_moves(on.book, nodes.planned, nullptr, pod_id{901}).has_value());
 }
 
+/// Slices of memory and compute at random, as pods came and went.
+struct scattered_slices {
+    moving_cluster on;
+    std::vector<slice> slices;
+
+    scattered_slices(rng& stream, std::size_t nodes, std::size_t devices, std::uint64_t pods)
+        : on{zones(std::vector(nodes, test::many(devices)))} {
+        std::vector<slice> used(nodes * devices);
+        for (std::uint64_t i = 0; i < pods; ++i) {
+            const slice part{.memory = mib{static_cast<std::int64_t>(500 + stream.below(7000))},
+                             .cores = core_percent{static_cast<std::int64_t>(5 + stream.below(65))}};
+            const std::size_t place = stream.below(used.size());
+            if (!joins(part, used[place])) continue;
+            slices.push_back(part);
+            const pod_id pod{on.requests.size()};
+            auto request = test::pod({want(1, part.memory.count(), part.cores.count())}, 0);
+            booking entry{
+                .pod = pod, .cpu = {}, .memory = {}, .where = {.node = node_index{place / devices}, .shares = {}}};
+            entry.where.shares.push_back(test::share_of_device(place % devices, part));
+            EXPECT_TRUE(on.book.reserve(entry) && on.book.commit(pod));
+            on.requests.push_back(std::make_unique<pod_request>(std::move(request)));
+            on.movable.push_back({.pod = pod, .request = on.requests.back().get()});
+        }
+    }
+
+    /// Adds the part if it fits.
+    static bool joins(const slice& part, slice& used) {
+        const slice sum{.memory = used.memory + part.memory, .cores = used.cores + part.cores};
+        if (sum.memory > mib{10000} || sum.cores > whole_compute) return false;
+        used = sum;
+        return true;
+    }
+
+    /// Nodes that first fit decreasing fills, by the larger share.
+    [[nodiscard]] std::int64_t first_fit_decreasing(std::size_t devices) const {
+        std::vector<slice> parts = slices;
+        const auto share = [](const slice& part) { return std::max(part.memory.count(), part.cores.count() * 100); };
+        std::ranges::stable_sort(parts, std::greater{}, share);
+        std::vector<slice> used(parts.size() + devices);
+        std::size_t end = 0;
+        for (const slice& part : parts) {
+            std::size_t device = 0;
+            while (!joins(part, used[device])) ++device;
+            end = std::max(end, device + 1);
+        }
+        return static_cast<std::int64_t>((end + devices - 1) / devices);
+    }
+};
+
+TEST(consolidate, is_no_worse_than_first_fit_decreasing_of_memory_and_compute) {
+    rng stream{11};
+    for (int round = 0; round < 12; ++round) {
+        const std::size_t nodes = 15 + stream.below(10);
+        constexpr std::size_t devices = 4;
+        scattered_slices in{stream, nodes, devices, nodes * devices * (1 + stream.below(6))};
+        const auto emptied =
+            consolidate(in.on.book, in.on.movable, emptied_unit::node, {.moves_max = 10'000, .steps_max = 100'000'000});
+        EXPECT_LE(emptied.used - emptied.emptied, in.first_fit_decreasing(devices)) << round;
+        EXPECT_TRUE(try_moves(in.on.book, emptied.planned, nullptr, pod_id{50'000}).has_value()) << round;
+    }
+}
+
 TEST(try_moves, a_plan_that_does_not_fit_is_refused_with_the_ledgers_reason_and_leaves_nothing_behind) {
     moving_cluster on{zones({{gpu()}, {gpu()}})};
     const pod_id moving = on.run(test::pod({want(1, 6000)}), 0, {0});

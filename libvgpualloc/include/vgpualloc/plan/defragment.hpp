@@ -118,8 +118,12 @@ struct consolidation {
 /// Moves that empty as many devices (or nodes) as the budget allows: pods of a unit go to other units that are in use
 /// already, matched by min-cost flow. A device's pods go to devices in use; a node's also to idle devices of nodes in
 /// use. Units are emptied greedily, in passes until nothing more is, those with the fewest pods or those with the least
-/// in use first, whichever empties more. A pod moves once: where nodes are emptied, one that would move twice goes
-/// straight to its last place. More may be possible.
+/// in use first, whichever empties more; a pod moves once.
+///
+/// Where that leaves more than used_min, all pods that may move are packed anew into units in use by first fit
+/// decreasing, in several orders, and as few units as possible are packed anew for what the best of them needs. If
+/// moves within the budget lead there and more is emptied, that is the plan. Its pods go through a spare place, also on
+/// an idle node, where they stand in each other's way: such a pod moves twice. More may be possible.
 [[nodiscard]] consolidation consolidate(const ledger& book, std::span<const movable_pod> movable, emptied_unit unit,
                                         const move_budget& budget = {}, const move_costs& costs = {});
 
