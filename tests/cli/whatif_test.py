@@ -76,6 +76,25 @@ class WhatIf(CliTest):
         answer = self.ask("--add-nodes", "A100-80GB:exclusive:8=1", file=file)
         self.assertEqual((answer["placed"], answer["refused"]), (2, 0))
 
+    def test_idle_devices_are_split_by_cause(self):
+        """F11: an A100 node and a MIG node without a pod showed 50 % fragmentation, and what was added changed what was before."""
+        label = {"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB", "nvidia.com/gpu.count": "1"}
+        mig = node("m", labels={**label, "nvidia.com/mig.strategy": "mixed"})
+        mig["status"]["allocatable"]["nvidia.com/mig-1g.10gb"] = mig["status"]["capacity"]["nvidia.com/mig-1g.10gb"] = "7"
+        objects = [node("a", nvidia_com__gpu="1", labels=label), mig, pod("w", {"nvidia.com/gpu": "1", "cpu": "1"}),
+                   pod("i", {"nvidia.com/mig-1g.10gb": "1", "cpu": "1"})]
+        file = self.write("pair.json", json.dumps(cluster(*objects)))
+        before = self.ask(file=file)["before"]
+        self.assertEqual(before["idle"], {"of_use_milli": 1000, "host_full_milli": 0, "scattered_milli": 0, "wrong_kind_milli": 1000,
+                                          "out_of_service_milli": 0})
+        self.assertEqual(sum(before["idle"].values()), before["free_milli"])
+        added = self.write("more.json", json.dumps(cluster(*(pod(f"x{i}", {"nvidia.com/gpu": "1", "cpu": "1"}) for i in range(5)))))
+        answer = self.ask("--add-pods", added, file=file)
+        self.assertEqual(answer["before"]["idle"], before["idle"])
+        self.assertEqual(sum(answer["after"]["idle"].values()), answer["after"]["free_milli"])
+        words = self.vgpusim("whatif", file).stdout
+        self.assertRegex(words, r"idle devices +2\.0 +0\.9\n +of use to more pods +1\.0 ")
+
     def test_drained_and_failed_nodes_move_their_pods(self):
         answer = self.ask("--drain", "a", "--fail", "c")
         self.assertEqual([pod["from"] for pod in answer["pods"][:2]], ["a", "a"])

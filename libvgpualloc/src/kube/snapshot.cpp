@@ -152,6 +152,19 @@ workload snapshot::typical() const {
     return typical_of(counts);
 }
 
+std::vector<counted_request> snapshot::requests() const {
+    std::map<pod_request, std::int64_t> counts;
+    for (const bound_pod& runs : bound) {
+        if (!runs.pod.failure) ++counts[runs.pod.request];
+    }
+    for (const snapshot_pod& waits : pending) {
+        if (!waits.failure) ++counts[waits.request];
+    }
+    std::vector<counted_request> result;
+    for (auto& [request, pods] : counts) result.push_back({.request = request, .pods = pods});
+    return result;
+}
+
 expected<snapshot> make_snapshot(std::span<const manifest> objects, const dialect_set& dialects) {
     std::vector<error> warnings = dialects.config().devices.warnings;
     for (const manifest& object : objects) {

@@ -91,7 +91,14 @@ public:
     questioner(kube::snapshot& state, const std::vector<kube::manifest>& objects, const question& asked,
                std::map<std::string, node_kind> templates, policies scorers)
         : state_{&state}, objects_{&objects}, asked_{&asked}, templates_{std::move(templates)},
-          scorers_{std::move(scorers)}, decider_{*state.book, scorers_.pair()} {}
+          scorers_{std::move(scorers)}, decider_{*state.book, scorers_.pair()}, requests_{state.requests()} {
+        if (!requests_.empty()) return; // what is added changes nothing of what is idle before
+        for (const kube::manifest& object : asked.wanted.added_pods) {
+            if (!object.pod) continue;
+            const auto pod = kube::read_snapshot_pod(object, state.dialects);
+            if (pod) requests_.push_back({.request = pod->request, .pods = object.one_per_node ? 1 : object.replicas});
+        }
+    }
 
     expected<answer> run() {
         result_.policy = asked_->policy;
@@ -268,6 +275,7 @@ private:
             result.fragmentation_milli = static_cast<std::int64_t>(unusable);
             result.stranded_milli = static_cast<std::int64_t>(stranded);
         }
+        result.idle = vgpualloc::idle_splitter{*state_->book}.mean_over(requests_);
         return result;
     }
 
@@ -298,6 +306,7 @@ private:
     std::map<std::string, node_kind> templates_;
     policies scorers_;
     vgpualloc::allocator decider_;
+    std::vector<vgpualloc::counted_request> requests_; ///< of the cluster as it was given
     pod_queue queue_;
     std::map<vgpualloc::pod_request, refusal_words> refusals_;
     answer result_;

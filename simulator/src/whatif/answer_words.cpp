@@ -1,6 +1,8 @@
 // Answers in words.
 #include <algorithm>
+#include <array>
 #include <map>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -42,6 +44,22 @@ std::string why_words(const pod_answer& entry) {
     return words;
 }
 
+/// Idle GPUs by cause, in tenths that add up.
+template <class Row>
+void add_idle(const answer& answered, const Row& row) {
+    constexpr std::int64_t tenth = 100; // milli-GPU
+    constexpr std::array<const char*, vgpualloc::idle_cause_count> words{
+        "  of use to more pods", "  host full", "  scattered", "  wrong kind", "  out of service"};
+    const auto before = vgpualloc::rounded_to(answered.before.idle, tenth);
+    const auto after = vgpualloc::rounded_to(answered.after.idle, tenth);
+    const auto gpus = [](std::int64_t milli) { return fmt::format("{:.1f}", static_cast<double>(milli) / 1000.0); };
+    const auto sum = [](const vgpualloc::idle_parts& parts) {
+        return std::accumulate(parts.begin(), parts.end(), std::int64_t{0});
+    };
+    row("idle devices", gpus(sum(before)), gpus(sum(after)));
+    for (std::size_t i = 0; i < words.size(); ++i) row(words[i], gpus(before[i]), gpus(after[i]));
+}
+
 void add_figures(const answer& answered, std::string& text) {
     const auto row = [&text](const char* name, const std::string& before, const std::string& after) {
         add_line(text, fmt::format("  {:<24}{:>16}{:>16}", name, before, after));
@@ -81,6 +99,7 @@ void add_figures(const answer& answered, std::string& text) {
     share(
         "  for want of host CPU", [](const figures& of) { return of.stranded_milli; },
         [](const figures& of) { return of.idle_milli(); });
+    add_idle(answered, row);
 }
 
 void add_kind(const answer& answered, std::string& text) {
@@ -161,6 +180,14 @@ void add_pods(const answer& answered, pod_origin origin, const char* title, told
     }
 }
 
+document idle_json(const vgpualloc::idle_parts& parts) {
+    document result = document::map({});
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        result[std::string{to_string(static_cast<vgpualloc::idle_cause>(i))} + "_milli"] = parts[i];
+    }
+    return result;
+}
+
 document figures_json(const cluster_figures& of) {
     return document::map({{"nodes", of.nodes},
                           {"devices", of.devices},
@@ -177,7 +204,8 @@ document figures_json(const cluster_figures& of) {
                           {"cpu_milli", of.cpu_milli},
                           {"cpu_used_milli", of.cpu_used_milli},
                           {"fragmentation_milli", of.fragmentation_milli},
-                          {"stranded_milli", of.stranded_milli}});
+                          {"stranded_milli", of.stranded_milli},
+                          {"idle", idle_json(of.idle)}});
 }
 
 document pod_json(const pod_answer& entry) {

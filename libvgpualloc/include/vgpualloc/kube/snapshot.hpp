@@ -16,6 +16,7 @@
 #include "vgpualloc/core/ids.hpp"
 #include "vgpualloc/dialect/all.hpp"
 #include "vgpualloc/kube/objects.hpp"
+#include "vgpualloc/metrics/idle_split.hpp"
 #include "vgpualloc/model/cluster.hpp"
 #include "vgpualloc/model/ledger.hpp"
 #include "vgpualloc/model/registration.hpp"
@@ -103,6 +104,8 @@ struct snapshot {
     }
     /// The requests of all pods, bound and pending, each as often as it occurs: what policies take for typical.
     [[nodiscard]] workload typical() const;
+    /// The same with all rules, for idle_splitter.
+    [[nodiscard]] std::vector<counted_request> requests() const;
 };
 
 /// The snapshot that objects of any files make together. Kinds other than Node, Pod and ConfigMap are passed over. A

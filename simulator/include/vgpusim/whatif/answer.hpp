@@ -11,6 +11,7 @@
 #include "vgpualloc/dialect/all.hpp"
 #include "vgpualloc/explain/answers.hpp"
 #include "vgpualloc/kube/objects.hpp"
+#include "vgpualloc/metrics/idle_split.hpp"
 #include "vgpusim/whatif/changes.hpp"
 #include "vgpusim/whatif/find_nodes.hpp"
 #include "vgpusim/whatif/queue.hpp"
@@ -46,6 +47,8 @@ struct cluster_figures {
     /// what is idle because host CPU is short.
     std::int64_t fragmentation_milli = 0;
     std::int64_t stranded_milli = 0;
+    /// What is idle, by why more pods like those of the cluster as it was given cannot use it: the mean over them.
+    vgpualloc::idle_parts idle{};
 
     [[nodiscard]] std::int64_t total_milli() const noexcept { return devices * 1000; }
     [[nodiscard]] std::int64_t idle_milli() const noexcept { return total_milli() - allocated_milli; }

@@ -1,0 +1,92 @@
+// Idle device capacity by why more pods of a kind cannot use it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "vgpualloc/core/ids.hpp"
+#include "vgpualloc/model/ledger.hpp"
+#include "vgpualloc/model/request.hpp"
+
+namespace vgpualloc {
+
+/// What more pods of one request would find of what is idle. Every part of it counts once, under the first of these
+/// that holds, from the last one to the first.
+enum class idle_cause : std::uint8_t {
+    of_use,         ///< what they would take, placed by best fit
+    host_full,      ///< what they would take besides if CPU, memory and the limit of pods were endless
+    scattered,      ///< of the right kind, but not enough in one place
+    wrong_kind,     ///< rules, families, models, modes or layouts exclude it
+    out_of_service, ///< nobody can have it: the node is cordoned or not ready, or the device is not in service
+};
+inline constexpr std::size_t idle_cause_count = 5;
+[[nodiscard]] constexpr std::string_view to_string(idle_cause cause) noexcept {
+    constexpr std::array<std::string_view, idle_cause_count> names{"of_use", "host_full", "scattered", "wrong_kind",
+                                                                   "out_of_service"};
+    return names[static_cast<std::size_t>(cause)];
+}
+
+/// Milli-GPU by cause; they add up to what is idle.
+using idle_parts = std::array<std::int64_t, idle_cause_count>;
+
+/// A request and how many pods ask for it.
+struct counted_request {
+    pod_request request;
+    std::int64_t pods = 0;
+};
+
+/// Splits what is idle in a ledger as it is now: milli-GPU of the devices of its nodes that sharing_mode::used leaves.
+/// A device that is offered in units (sharing_mode::units) is of the wrong kind but for its free units of the kind that
+/// is asked for. Tags are not looked at.
+class idle_splitter {
+public:
+    explicit idle_splitter(const ledger& book);
+
+    [[nodiscard]] std::int64_t idle() const noexcept { return idle_; }
+
+    /// Of one request, which asks for devices.
+    [[nodiscard]] idle_parts of(const pod_request& request);
+
+    /// The mean over pods, those without devices left out, rounded so that the parts add up to idle() (the largest
+    /// remainders up). Zeros, but for what is out of service, if no pod asks for devices; the rest is then `of_use`.
+    [[nodiscard]] idle_parts mean_over(const std::vector<counted_request>& requests);
+
+private:
+    struct device_now {
+        std::uint32_t kind = 0;
+        device_state state;
+        bool open = false;
+        auto operator<=>(const device_now&) const = default;
+    };
+    struct node_now {
+        node_index where;
+        std::uint32_t devices = 0; ///< position in configs_
+        bool takes_pods = true;    ///< not cordoned, and ready
+        std::int64_t idle = 0;
+    };
+
+    [[nodiscard]] const device_spec& spec_of(const device_now& device) const {
+        return book_->nodes().kinds[device.kind];
+    }
+    /// `pods_max`: as many as the host holds.
+    [[nodiscard]] idle_parts of_node(const pod_request& request, const std::vector<device_now>& devices,
+                                     std::int64_t pods_max) const;
+    [[nodiscard]] std::int64_t pods_that_the_host_holds(const pod_request& request, node_index where) const;
+
+    const ledger* book_;
+    std::vector<node_now> nodes_;
+    std::vector<std::vector<device_now>> configs_; ///< different ones
+    std::int64_t idle_ = 0;
+};
+
+/// `parts` in multiples of `step`, which add up to their sum rounded to one: the largest remainders are rounded up, of
+/// equal ones the first.
+[[nodiscard]] idle_parts rounded_to(const idle_parts& parts, std::int64_t step);
+
+} // namespace vgpualloc
