@@ -76,6 +76,31 @@ class WhatIf(CliTest):
         answer = self.ask("--add-nodes", "A100-80GB:exclusive:8=1", file=file)
         self.assertEqual((answer["placed"], answer["refused"]), (2, 0))
 
+    def test_whatif_and_plan_end_with_what_they_did_not_look_at(self):
+        """F9: explain said it, and these did not."""
+        quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "gpus", "namespace": "team"}, "spec": {"hard": {"pods": "1"}}}
+        other = json.loads(json.dumps(quota).replace("team", "elsewhere"))
+        apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+            {"labelSelector": {"matchLabels": {"a": "b"}}, "topologyKey": "zone"}]}}
+        volume = [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]
+        runs = on_card("r", "a", 0, 30000, affinity=apart)
+        runs["metadata"]["ownerReferences"] = [{"apiVersion": "batch/v1", "kind": "Job", "name": "r", "controller": True}]
+        waits = pod("w", vgpu(20000), volumes=volume)
+        file = self.write("rules.json", json.dumps(cluster(gpu_node("a", cards=1), gpu_node("b", cards=1), quota, other, runs, waits)))
+        whatif = self.ask(file=file)["not_considered"]
+        self.assertEqual([rule for rule in whatif if rule.startswith("ResourceQuota")], ["ResourceQuota: gpus"])
+        self.assertTrue(any("volume" in rule and rule.endswith("(team/w)") for rule in whatif), whatif)
+        self.assertTrue(any("anti-affinity of pods that run: team/r" in rule for rule in whatif), whatif)
+        words = self.vgpusim("whatif", file).stdout
+        self.assertIn("\nnot considered, although it is there:\n", words)
+        self.assertTrue(words.endswith("  ResourceQuota: gpus\n"), words[-300:])
+        for arguments in (["--add-pod", self.write("big.json", json.dumps(pod("big", vgpu(40960))))], ["--consolidate", "nodes"]):
+            planned = json.loads(self.vgpusim("plan", file, *arguments, "--json").stdout)
+            self.assertTrue(any("anti-affinity" in rule for rule in planned["not_considered"]), planned["not_considered"])
+            self.assertIn("not considered, although it is there:\n", self.vgpusim("plan", file, *arguments).stdout)
+        plain = self.write("plain.json", json.dumps(cluster(gpu_node("a"), pod("w", vgpu(20000)))))
+        self.assertTrue(self.vgpusim("whatif", plain).stdout.endswith("\nnot considered: nothing that is there\n"))
+
     def test_idle_devices_are_split_by_cause(self):
         """F11: an A100 node and a MIG node without a pod showed 50 % fragmentation, and what was added changed what was before."""
         label = {"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB", "nvidia.com/gpu.count": "1"}

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
+#include <iterator>
 #include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -23,15 +26,42 @@ std::string some_of(const std::vector<std::string>& names) {
     return list;
 }
 
+bool prefers_others(const node& described, const snapshot_pod& pod) {
+    const auto& tolerations = pod.request.rules.tolerations;
+    return std::ranges::any_of(described.host.taints, [&](const taint& repelling) {
+        const auto tolerates = [&](const toleration& tolerated) { return tolerated.tolerates(repelling); };
+        return repelling.effect == taint_effect::prefer_no_schedule && std::ranges::none_of(tolerations, tolerates);
+    });
+}
+
+/// What is of the pod alone.
+std::vector<std::string> rules_of_pod(const snapshot& state, const snapshot_pod& pod) {
+    std::vector<std::string> list = pod.rules_ignored;
+    if (pod.terminating) list.emplace_back("that the pod is being deleted (metadata.deletionTimestamp)");
+    for (const char* const key : {"scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name"}) {
+        const std::string& group = kubernetes::value_of(pod.object.annotations, key);
+        if (!group.empty()) list.push_back(fmt::format("that the pods of group {} start together ({})", group, key));
+    }
+    std::vector<std::string> uncounted;
+    for (const std::string& resource : pod.request.rules.resources) {
+        const auto reads = [&](const auto& spoken) { return spoken->reads_resource(resource); };
+        if (std::ranges::none_of(state.dialects, reads)) uncounted.push_back(resource);
+    }
+    if (!uncounted.empty()) {
+        list.push_back("how much of a resource is left, only whether a node offers it: " + some_of(uncounted));
+    }
+    return list;
+}
+
+/// What is of the cluster, in so far as it concerns the pods.
 class lister {
 public:
-    lister(const snapshot& state, const explanation& explained) : state_{&state}, explained_{&explained} {}
+    lister(const snapshot& state, std::span<const snapshot_pod* const> pods) : state_{&state}, pods_{pods} {}
 
-    [[nodiscard]] std::vector<std::string> take() {
-        list_ = explained_->pod.rules_ignored;
-        add_of_the_pod();
+    /// `is_open`: by node, whether a pod could go there.
+    [[nodiscard]] std::vector<std::string> take(const std::function<bool(std::size_t)>& is_open) {
         add_running_pods();
-        add_nodes();
+        add_nodes(is_open);
         add_objects();
         return std::move(list_);
     }
@@ -39,23 +69,6 @@ public:
 private:
     void add_names(const char* what, const std::vector<std::string>& names) {
         if (!names.empty()) list_.push_back(fmt::format("{}: {}", what, some_of(names)));
-    }
-
-    void add_of_the_pod() {
-        const snapshot_pod& pod = explained_->pod;
-        if (pod.terminating) list_.emplace_back("that the pod is being deleted (metadata.deletionTimestamp)");
-        for (const char* const key : {"scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name"}) {
-            const std::string& group = kubernetes::value_of(pod.object.annotations, key);
-            if (!group.empty()) {
-                list_.push_back(fmt::format("that the pods of group {} start together ({})", group, key));
-            }
-        }
-        std::vector<std::string> uncounted;
-        for (const std::string& resource : pod.request.rules.resources) {
-            const auto reads = [&](const auto& spoken) { return spoken->reads_resource(resource); };
-            if (std::ranges::none_of(state_->dialects, reads)) uncounted.push_back(resource);
-        }
-        add_names("how much of a resource is left, only whether a node offers it", uncounted);
     }
 
     void add_running_pods() {
@@ -72,42 +85,56 @@ private:
         add_names("that pods are being deleted; they count until they are gone", leaving);
     }
 
-    void add_nodes() {
+    void add_nodes(const std::function<bool(std::size_t)>& is_open) {
         std::vector<std::string> unwelcoming;
         const auto& nodes = state_->nodes().nodes;
         for (std::size_t n = 0; n < nodes.size(); ++n) {
-            if (explained_->nodes[n].refused.fits() && prefers_others(nodes[n])) unwelcoming.push_back(nodes[n].name);
+            const auto repels = [&](const snapshot_pod* pod) { return prefers_others(nodes[n], *pod); };
+            if (is_open(n) && std::ranges::any_of(pods_, repels)) unwelcoming.push_back(nodes[n].name);
         }
         add_names("taints with effect PreferNoSchedule", unwelcoming);
         add_names("that nodes are being deleted", state_->leaving_nodes);
     }
 
-    [[nodiscard]] bool prefers_others(const node& described) const {
-        const auto& tolerations = explained_->pod.request.rules.tolerations;
-        return std::ranges::any_of(described.host.taints, [&](const taint& repelling) {
-            const auto tolerates = [&](const toleration& tolerated) { return tolerated.tolerates(repelling); };
-            return repelling.effect == taint_effect::prefer_no_schedule && std::ranges::none_of(tolerations, tolerates);
-        });
-    }
-
-    /// Quotas and the like: of the pod's namespace, or of the cluster.
+    /// Quotas and the like: of the pods' namespaces, or of the cluster.
     void add_objects() {
         std::map<std::string, std::vector<std::string>> names; // by kind
         for (const kube::rule_object& object : state_->rule_objects) {
-            if (object.ns.empty() || object.ns == explained_->pod.ns) names[object.kind].push_back(object.name);
+            const auto is_in = [&](const snapshot_pod* pod) { return pod->ns == object.ns; };
+            if (object.ns.empty() || std::ranges::any_of(pods_, is_in)) names[object.kind].push_back(object.name);
         }
         for (const auto& [kind, of_kind] : names) add_names(kind.c_str(), of_kind);
     }
 
     const snapshot* state_;
-    const explanation* explained_;
+    std::span<const snapshot_pod* const> pods_;
     std::vector<std::string> list_;
 };
 
 } // namespace
 
 std::vector<std::string> not_considered(const snapshot& state, const explanation& explained) {
-    return lister{state, explained}.take();
+    std::vector<std::string> list = rules_of_pod(state, explained.pod);
+    const snapshot_pod* const pod = &explained.pod;
+    const auto is_open = [&](std::size_t n) { return explained.nodes[n].refused.fits(); };
+    std::ranges::move(lister{state, {&pod, 1}}.take(is_open), std::back_inserter(list));
+    return list;
+}
+
+std::vector<std::string> not_considered(const snapshot& state, std::span<const snapshot_pod* const> pods) {
+    std::vector<std::pair<std::string, std::vector<std::string>>> rules; // with the pods that they are of
+    for (const snapshot_pod* const pod : pods) {
+        for (std::string& rule : rules_of_pod(state, *pod)) {
+            auto known = std::ranges::find(rules, rule, &std::pair<std::string, std::vector<std::string>>::first);
+            if (known == rules.end()) known = rules.insert(known, {std::move(rule), {}});
+            known->second.push_back(pod->full_name());
+        }
+    }
+    std::vector<std::string> list;
+    for (const auto& [rule, names] : rules) list.push_back(fmt::format("{} ({})", rule, some_of(names)));
+    const auto is_open = [&](std::size_t n) { return state.book->is_present(node_index{n}); };
+    std::ranges::move(lister{state, pods}.take(is_open), std::back_inserter(list));
+    return list;
 }
 
 } // namespace vgpualloc::explaining

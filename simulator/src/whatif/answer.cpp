@@ -14,6 +14,7 @@
 #include "placement_words.hpp"
 #include "vgpualloc/compat/all.hpp"
 #include "vgpualloc/core/config.hpp"
+#include "vgpualloc/explain/not_considered.hpp"
 #include "vgpualloc/explain/words.hpp"
 #include "vgpualloc/metrics/fragmentation.hpp"
 #include "vgpualloc/model/trial.hpp"
@@ -129,6 +130,9 @@ public:
         if (!asked_->find_kind.empty()) find(looked_for);
         place();
         result_.after = figures();
+        std::vector<const kube::snapshot_pod*> pods;
+        for (const queued_pods& entry : queue_.pods) pods.push_back(&entry.pod);
+        result_.not_considered = explaining::not_considered(*state_, pods);
         return std::move(result_);
     }
 

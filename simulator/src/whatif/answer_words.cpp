@@ -283,6 +283,7 @@ std::string answer_text(const answer& answered) {
         add_line(text, fmt::format("warnings of the cluster ({}):", answered.warnings.size()));
     }
     for (const auto& problem : answered.warnings) add_line(text, "  " + problem.message());
+    add_not_considered(answered.not_considered, text);
     return text;
 }
 
@@ -299,6 +300,7 @@ std::string answer_json(const answer& answered) {
                                      {"warnings", document::list()}});
     for (const pod_answer& entry : answered.pods) result["pods"].push_back(pod_json(entry));
     for (const auto& problem : answered.warnings) result["warnings"].push_back(problem.message());
+    result["not_considered"] = document::list_of(answered.not_considered);
     return vgpuformats::print_json(result, 2) + "\n";
 }
 

@@ -3,14 +3,17 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "placement_words.hpp"
 #include "vgpualloc/core/config.hpp"
+#include "vgpualloc/explain/not_considered.hpp"
 #include "vgpualloc/kube/cluster_objects.hpp"
 #include "vgpusim/whatif/queue.hpp"
 
 namespace vgpusim::whatif {
 
+namespace explaining = vgpualloc::explaining;
 namespace kube = vgpualloc::kube;
 namespace plan = vgpualloc::plan;
 using vgpualloc::expected;
@@ -43,6 +46,18 @@ void tell_moves(kube::snapshot& state, const plan::move_plan& planned, const pla
                                 .cost = plan::cost_of_move(state.nodes(), move.from, costs)});
     }
     result.cost = plan::cost_of_moves(state.nodes(), planned, costs);
+}
+
+/// Those that move, and the one that they make room for, if any.
+std::vector<const kube::snapshot_pod*> pods_of(const kube::snapshot& state, const plan::move_plan& planned,
+                                               const kube::snapshot_pod* blocked) {
+    std::vector<const kube::snapshot_pod*> pods;
+    if (blocked != nullptr) pods.push_back(blocked);
+    std::set<pod_id> moving; // one may move twice
+    for (const plan::pod_move& move : planned.moves) {
+        if (moving.insert(move.pod).second) pods.push_back(&state.bound[move.pod.at()].pod);
+    }
+    return pods;
 }
 
 moves_answer begin_answer(const kube::snapshot& state, const moves_question& asked, std::size_t movable) {
@@ -86,6 +101,7 @@ expected<moves_answer> plan_room(kube::snapshot& state, const std::vector<kube::
     result.steps = room ? room->steps : room.error().steps;
     if (!room) {
         result.none = room.error();
+        result.not_considered = explaining::not_considered(state, pods_of(state, {}, &pod));
         return result;
     }
     result.found = true;
@@ -97,6 +113,7 @@ expected<moves_answer> plan_room(kube::snapshot& state, const std::vector<kube::
                                      .where = {},
                                      .tags = pod.request.tags};
     tell_moves(state, room->planned, asked.costs, &waiting, result);
+    result.not_considered = explaining::not_considered(state, pods_of(state, room->planned, &pod));
     return result;
 }
 
@@ -113,6 +130,7 @@ moves_answer plan_emptying(kube::snapshot& state, const std::vector<kube::manife
     result.steps = emptying.steps;
     result.step_limit = emptying.step_limit;
     tell_moves(state, emptying.planned, asked.costs, nullptr, result);
+    result.not_considered = explaining::not_considered(state, pods_of(state, emptying.planned, nullptr));
     return result;
 }
 

@@ -100,6 +100,7 @@ std::string moves_text(const moves_answer& answered) {
         add_line(text, fmt::format("warnings of the cluster ({}):", answered.warnings.size()));
     }
     for (const auto& problem : answered.warnings) add_line(text, "  " + problem.message());
+    add_not_considered(answered.not_considered, text);
     return text;
 }
 
@@ -135,6 +136,7 @@ std::string moves_json(const moves_answer& answered) {
                                            {"used_min", answered.used_min}});
     }
     for (const auto& problem : answered.warnings) result["warnings"].push_back(problem.message());
+    result["not_considered"] = document::list_of(answered.not_considered);
     return vgpuformats::print_json(result, 2) + "\n";
 }
 

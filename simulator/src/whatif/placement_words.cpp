@@ -13,6 +13,12 @@ namespace explaining = vgpualloc::explaining;
 
 void add_line(std::string& text, std::string_view line) { text += vgpualloc::printable(line) + "\n"; }
 
+void add_not_considered(const std::vector<std::string>& rules, std::string& text) {
+    text += "\n";
+    add_line(text, rules.empty() ? "not considered: nothing that is there" : "not considered, although it is there:");
+    for (const std::string& rule : rules) add_line(text, "  " + rule);
+}
+
 placed_pods describe_placement(const vgpualloc::kube::snapshot& state, const vgpualloc::placement& where) {
     placed_pods result{.node = state.nodes().nodes[where.node.at()].name};
     for (const auto& share : where.shares) {

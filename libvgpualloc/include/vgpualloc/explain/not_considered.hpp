@@ -1,6 +1,7 @@
 // What of a cluster's objects Kubernetes decides by and an explanation did not look at.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,5 +12,9 @@ namespace vgpualloc::explaining {
 /// One sentence for each thing that is there and was not looked at, in a fixed order; none for what is not there.
 /// `explained` has its nodes.
 [[nodiscard]] std::vector<std::string> not_considered(const kube::snapshot& state, const explanation& explained);
+
+/// The same of an answer about several pods. What is of pods names them.
+[[nodiscard]] std::vector<std::string> not_considered(const kube::snapshot& state,
+                                                      std::span<const kube::snapshot_pod* const> pods);
 
 } // namespace vgpualloc::explaining

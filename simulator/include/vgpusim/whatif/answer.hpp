@@ -89,7 +89,8 @@ struct answer {
     std::int64_t placed = 0;
     std::int64_t refused = 0;
     std::optional<kind_answer> kind{};
-    std::vector<vgpualloc::error> warnings{}; ///< of the snapshot
+    std::vector<std::string> not_considered{}; ///< of what is there (explain/not_considered.hpp)
+    std::vector<vgpualloc::error> warnings{};  ///< of the snapshot
 };
 
 /// Answers a question about the cluster of these objects. With question::find_kind and an answer to it, the pods are

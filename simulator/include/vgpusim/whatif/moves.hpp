@@ -54,7 +54,8 @@ struct moves_answer {
     std::int64_t used_min = 0; ///< consolidation::used_min
     bool step_limit = false;   ///< consolidation::step_limit
     std::int64_t steps = 0;
-    double plan_s = 0.0; ///< the time that planning took; filled in by the caller
+    double plan_s = 0.0;                       ///< the time that planning took; filled in by the caller
+    std::vector<std::string> not_considered{}; ///< of what is there (explain/not_considered.hpp)
     std::vector<vgpualloc::error> warnings{};
 };
 
