@@ -122,7 +122,7 @@ class NodesTest(CliTest):
         # A full node is full, and the kubelet's plugin knows no parts.
         full = [plain, pod("a", {"nvidia.com/gpu": "3"}, where="plain"), pod("b", WHOLE, where="plain")]
         self.assertEqual(self.reasons(self.explain(*full, pod("w", WHOLE)))["plain"],
-                         "device_taken_whole")
+                         "device_taken_whole: wanted 1 device, available 0 devices")
         self.assertIn("wants nvidia.com/gpumem", self.reasons(self.explain(plain, pod("w", PART)))["plain"])
         # More than there is: what there is counts.
         document = self.explain(*full, pod("c", {"nvidia.com/gpu": "2"}, where="plain"), pod("w", WHOLE))
@@ -140,6 +140,24 @@ class NodesTest(CliTest):
         wrong = self.vgpusim("validate", self.cluster(node("n", {"nvidia.com/gpu": "1025"})))
         self.assertEqual(wrong.returncode, 2)
         self.assertIn("allocatable nvidia.com/gpu: got '1025', expected a whole number up to 1024", wrong.stdout)
+
+    def test_a_node_has_all_its_reasons_with_numbers(self):
+        """F17: only the first was told, and whole GPUs that are taken had no numbers."""
+        full = node("full", {"nvidia.com/gpu": "8", "cpu": "16"}, labels={"zone": "a"})
+        objects = [full, pod("r", {"nvidia.com/gpu": "8", "cpu": "15"}, where="full")]
+        wanted = {"nvidia.com/gpu": "4", "cpu": "4"}
+        [entry] = self.explain(*objects, pod("w", wanted))["nodes"]
+        self.assertEqual((entry["reason"]["code"], [reason["text"] for reason in entry["also"]]),
+                         ("insufficient_cpu", ["device_taken_whole: wanted 4 devices, available 0 devices"]))
+        self.assertIn("; also device_taken_whole: wanted 4 devices, available 0 devices\n", self.text(*objects, pod("w", wanted)))
+        elsewhere = pod("w", wanted)
+        elsewhere["spec"]["nodeSelector"] = {"zone": "b"}
+        [entry] = self.explain(*objects, elsewhere)["nodes"]
+        self.assertEqual((entry["reason"]["code"], [reason["code"] for reason in entry["also"]]),
+                         ("node_selector_differs", ["insufficient_cpu", "device_taken_whole"]))
+        some = [full, pod("r", {"nvidia.com/gpu": "5", "cpu": "1"}, where="full")]
+        [entry] = self.explain(*some, pod("w", wanted))["nodes"]
+        self.assertEqual((entry["reason"]["text"], entry["also"]), ("too_few_devices: wanted 4 devices, available 3 devices", []))
 
     def test_mig_instances_of_nvidias_plugin(self):  # FINDINGS 3
         resource = "nvidia.com/mig-3g.20gb"

@@ -21,7 +21,7 @@ DEVICE = {"index": int, "uuid": str, "model": str, "family": str, "mode": str, "
           "memory_mib": int, "memory_used_mib": int, "cores": int, "cores_used": int, "slots": int, "slots_used": int,
           "used_milli": int, "containers": [ANSWER]}
 TERM = {"policy": str, "weight": float, "score": float}
-NODE = {"name": str, "fits": bool, "reason": (REASON, None), "score?": float, "compromise?": int, "terms?": [TERM],
+NODE = {"name": str, "fits": bool, "reason": (REASON, None), "also": [REASON], "score?": float, "compromise?": int, "terms?": [TERM],
         "shares?": [SHARE], "devices": [DEVICE]}
 REQUEST = {"container": str, "count": int, "memory_percent?": int, "memory_mib?": int, "cores?": int, "family?": str,
            "mode?": str}

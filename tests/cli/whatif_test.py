@@ -76,6 +76,15 @@ class WhatIf(CliTest):
         answer = self.ask("--add-nodes", "A100-80GB:exclusive:8=1", file=file)
         self.assertEqual((answer["placed"], answer["refused"]), (2, 0))
 
+    def test_reasons_are_those_of_the_pods_turn(self):
+        """F17: the first pod was refused for its memory, and the reason was told of the cluster that the later pod filled."""
+        node_a = gpu_node("a", cards=1)
+        file = self.write("turns.json", json.dumps(cluster(node_a, on_card("r", "a", 0, 10960), pod("big", vgpu(40000), created="2026-01-01T00:00:00Z"),
+                                                           pod("small", vgpu(30000), created="2026-01-02T00:00:00Z"))))
+        answer = self.ask(file=file)
+        self.assertEqual(self.nodes_of(answer), {"big": [], "small": ["a"]})
+        self.assertEqual(answer["pods"][0]["refusals"][0]["available"], 30000)
+
     def test_whatif_and_plan_end_with_what_they_did_not_look_at(self):
         """F9: explain said it, and these did not."""
         quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "gpus", "namespace": "team"}, "spec": {"hard": {"pods": "1"}}}

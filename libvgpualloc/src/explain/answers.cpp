@@ -118,6 +118,7 @@ private:
         const node_decision decision = decider_.ask_node(where, pod_->request);
         explained_node result{.name = state_->nodes().nodes[where.at()].name,
                               .refused = {},
+                              .also = {},
                               .score = decision.answer.score,
                               .compromise = decision.answer.compromise,
                               .terms = {},
@@ -125,6 +126,7 @@ private:
                               .devices = devices(where, decision)};
         if (decision.answer.code != rejection_code::none) {
             result.refused = refusal_of(state_->nodes(), where, pod_->request, decision);
+            result.also = further_refusals(decider_, *state_->book, where, pod_->request, result.refused);
             return result;
         }
         result.terms = terms_of(decider_, *scorer_, pod_->request, decision);

@@ -1,6 +1,8 @@
 // A node's refusal and its score in detail.
 #include "node.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 
 #include "rule_words.hpp"
@@ -53,13 +55,110 @@ refusal refusal_of(const cluster& nodes, node_index where, const pod_request& re
     for (const auto& answer : decision.stopped_by) {
         if (answer) ++result.devices[answer->refusal.code];
     }
-    if (code != rejection_code::too_few_devices) {
+    // Devices that are taken and devices that are too few are one shortage: it is told in devices.
+    if (code != rejection_code::too_few_devices && code != rejection_code::device_taken_whole) {
         note_closest_device(nodes, where, container, decision, result);
         return result;
     }
+    result.unit = "devices";
     result.wanted = container.count;
     const auto fitting = result.devices.find(rejection_code::none);
     if (fitting != result.devices.end()) result.available = fitting->second;
+    return result;
+}
+
+namespace {
+
+/// `rules` and `host` without what refuses with that code; false where nothing is left out.
+bool leave_out(rejection_code code, host_rules& rules, host_facts& host) {
+    switch (code) {
+    case rejection_code::node_unschedulable:
+        host.unreadable.clear();
+        host.unschedulable = false;
+        return true;
+    case rejection_code::node_not_ready:
+        host.ready = true;
+        return true;
+    case rejection_code::taint_not_tolerated:
+        host.taints.clear();
+        return true;
+    case rejection_code::node_selector_differs:
+        rules.node_selector.clear();
+        return true;
+    case rejection_code::node_affinity_differs:
+        rules.has_affinity = false;
+        return true;
+    case rejection_code::resource_not_offered:
+        rules.resources.clear();
+        return true;
+    default:
+        return false;
+    }
+}
+
+/// What the rules of the pod and the facts of the node refuse.
+std::vector<refusal> refusals_of_rules(const pod_request& request, const node& described) {
+    std::vector<refusal> result;
+    host_rules rules = request.rules;
+    host_facts host = described.host;
+    while (true) {
+        const rejection_code code = why_not_host(rules, host, described.name);
+        if (code == rejection_code::none) return result;
+        refusal refused;
+        refused.code = code;
+        refused.rule = rule_words(code, rules, host, described.name);
+        result.push_back(std::move(refused));
+        if (!leave_out(code, rules, host)) return result;
+    }
+}
+
+/// Pods, CPU and memory of the host, each asked for alone.
+std::vector<refusal> refusals_of_amounts(const ledger& book, node_index where, const pod_request& request) {
+    std::vector<refusal> result;
+    const auto add = [&](rejection_detail detail) {
+        if (detail.code == rejection_code::none) return;
+        if (std::ranges::find(result, detail.code, &refusal::code) != result.end()) return; // the limit of pods
+        refusal refused;
+        refused.code = detail.code;
+        refused.wanted = detail.wanted;
+        refused.available = detail.available;
+        refused.unit = unit_of(detail.code, nullptr, nullptr);
+        if (detail.code == rejection_code::insufficient_memory) {
+            refused.wanted = mib_up(bytes{detail.wanted});
+            refused.available = mib_down(bytes{detail.available});
+        }
+        result.push_back(std::move(refused));
+    };
+    add(book.why_not_host(where, {}, {}));
+    add(book.why_not_host(where, request.cpu, {}));
+    add(book.why_not_host(where, {}, request.memory));
+    return result;
+}
+
+} // namespace
+
+std::vector<refusal> further_refusals(allocator& decider, const ledger& book, node_index where,
+                                      const pod_request& request, const refusal& first) {
+    const node& described = book.nodes().nodes[where.at()];
+    std::vector<refusal> result = refusals_of_rules(request, described);
+    std::ranges::move(refusals_of_amounts(book, where, request), std::back_inserter(result));
+    pod_request devices = request;
+    devices.rules = {};
+    devices.cpu = {};
+    devices.memory = {};
+    if (const node_decision decision = decider.ask_node(where, devices);
+        decision.answer.code != rejection_code::none && decision.stopped_at) {
+        result.push_back(refusal_of(book.nodes(), where, devices, decision));
+    }
+    // A node without the wanted devices does not offer their resource either: that is told once.
+    const auto lacks_the_kind = [&](rejection_code code) {
+        return code == rejection_code::resource_not_offered || code == rejection_code::family_not_offered ||
+               (code == rejection_code::too_few_devices && described.devices.empty());
+    };
+    std::erase_if(result, [&](const refusal& refused) {
+        return refused.code == first.code || (lacks_the_kind(refused.code) && lacks_the_kind(first.code));
+    });
+    std::ranges::stable_sort(result, {}, &refusal::code);
     return result;
 }
 

@@ -28,7 +28,8 @@ std::string words_of(const refusal& refused) {
     if (refused.code == rejection_code::device_in_use) {
         return fmt::format("{}: {} {} on it", code, available, available == 1 ? "container" : "containers");
     }
-    if (refused.code == rejection_code::device_taken_whole || (wanted == 0 && available == 0)) return code;
+    const bool is_of_one_device = refused.code == rejection_code::device_taken_whole && refused.unit.empty();
+    if (is_of_one_device || (wanted == 0 && available == 0)) return code;
     const std::string wanted_words = amount_words(wanted, refused.unit);
     if (refused.code == rejection_code::no_free_instance) return fmt::format("{}: wanted {}", code, wanted_words);
     const auto* const has = refused.code == rejection_code::instance_memory_unknown ? "known to have" : "available";

@@ -98,6 +98,8 @@ document share_json(const explained_share& from) {
 document node_json(const explained_node& from) {
     document object =
         document::map({{"name", from.name}, {"fits", from.refused.fits()}, {"reason", refusal_json(from.refused)}});
+    object["also"] = document::list();
+    for (const refusal& further : from.also) object["also"].push_back(refusal_json(further));
     if (from.refused.fits()) {
         object["score"] = from.score;
         object["compromise"] = from.compromise;

@@ -174,7 +174,9 @@ std::string node_table(const explanation& explained, const std::vector<std::size
             table.add({node.name, explained.chosen == n && explained.pod.gates.empty() ? "chosen" : "fits",
                        score_words(node.score), shares_words(explained, node)});
         } else {
-            table.add({node.name, "no", "", refusal_words(explained, node.refused)});
+            std::string words = refusal_words(explained, node.refused);
+            for (const refusal& further : node.also) words += "; also " + words_of(further);
+            table.add({node.name, "no", "", std::move(words)});
         }
     }
     return table.text();

@@ -80,12 +80,6 @@ expected<policies> make_policies(const kube::snapshot& state, const question& as
                                         " does, and one that does not where it does not"});
 }
 
-/// Why a request fits nowhere once all pods are placed.
-struct refusal_words {
-    std::vector<class_refusal> classes;
-    vgpualloc::rejection reasons; ///< none where it would fit
-};
-
 /// One cluster that a question is about.
 class questioner {
 public:
@@ -171,7 +165,12 @@ private:
     }
 
     void place() {
-        const queue_outcome outcome = place_all(*state_, decider_, queue_, first_id());
+        const queue_outcome outcome = place_all(*state_, decider_, queue_, first_id(), [this](std::size_t position) {
+            const kube::snapshot_pod& pod = queue_.pods[position].pod;
+            if (refusals_.contains(pod.request)) return;
+            const auto words = answers_to(pod);
+            refusals_.emplace(pod.request, words ? classes_of(*words) : std::vector<class_refusal>{});
+        });
         result_.placed = outcome.placed;
         result_.refused = outcome.refused;
         for (std::size_t i = 0; i < queue_.pods.size(); ++i) {
@@ -195,19 +194,11 @@ private:
             answered.why = entry.unreadable->message();
             return;
         }
-        auto known = refusals_.find(entry.pod.request);
-        if (known == refusals_.end()) {
-            const auto words = answers_to(entry.pod);
-            refusal_words result{.classes = words ? classes_of(*words) : std::vector<class_refusal>{}, .reasons = {}};
-            if (words && !words->chosen) result.reasons = words->reasons;
-            known = refusals_.emplace(entry.pod.request, std::move(result)).first;
+        if (outcome.reasons == vgpualloc::rejection{}) return; // its gang is why: alone it would fit
+        if (const auto known = refusals_.find(entry.pod.request); known != refusals_.end()) {
+            answered.classes = known->second;
         }
-        answered.classes = known->second.classes;
-        // What a gang gave back may have room for it: then what was answered at its turn is the reason.
-        const bool fits_nowhere = known->second.reasons != vgpualloc::rejection{};
-        const vgpualloc::rejection& reasons = fits_nowhere ? known->second.reasons : outcome.reasons;
-        if (reasons == vgpualloc::rejection{}) return; // its gang is why: alone it would fit
-        answered.why = explaining::scheduling_message(reasons, present_nodes());
+        answered.why = explaining::scheduling_message(outcome.reasons, present_nodes());
     }
 
     [[nodiscard]] std::size_t present_nodes() const {
@@ -234,15 +225,18 @@ private:
 
     /// The refusals of all nodes, those of nodes that are alike as one.
     [[nodiscard]] std::vector<class_refusal> classes_of(const explaining::explanation& explained) const {
-        std::map<std::pair<std::string, vgpualloc::rejection_code>, class_refusal> by_class;
+        std::map<std::pair<std::string, std::vector<vgpualloc::rejection_code>>, class_refusal> by_class;
         for (std::size_t n = 0; n < explained.nodes.size(); ++n) {
             const auto& refused = explained.nodes[n].refused;
             if (refused.fits() || !state_->book->is_present(node_index{n})) continue;
             const std::string words = class_of(node_index{n});
-            class_refusal& entry = by_class[{words, refused.code}];
+            std::vector<vgpualloc::rejection_code> codes{refused.code};
+            for (const auto& further : explained.nodes[n].also) codes.push_back(further.code);
+            class_refusal& entry = by_class[{words, codes}];
             if (entry.nodes++ > 0 && refused.available <= entry.closest.available) continue;
             entry.nodes_are = words;
             entry.closest = refused;
+            entry.also = explained.nodes[n].also;
             entry.node = explained.nodes[n].name;
         }
         std::vector<class_refusal> result;
@@ -312,7 +306,8 @@ private:
     vgpualloc::allocator decider_;
     std::vector<vgpualloc::counted_request> requests_; ///< of the cluster as it was given
     pod_queue queue_;
-    std::map<vgpualloc::pod_request, refusal_words> refusals_;
+    /// By request: what nodes answered to the first pod that found no place.
+    std::map<vgpualloc::pod_request, std::vector<class_refusal>> refusals_;
     answer result_;
 };
 

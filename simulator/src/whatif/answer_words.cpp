@@ -142,11 +142,17 @@ void add_kind(const answer& answered, std::string& text) {
     text += "\n";
 }
 
+std::string also_words(const std::vector<explaining::refusal>& also) {
+    std::string words;
+    for (const explaining::refusal& further : also) words += "; also " + explaining::words_of(further);
+    return words;
+}
+
 std::string class_lines(const std::vector<class_refusal>& classes) {
     std::string lines;
     for (const class_refusal& refused : classes) {
         add_line(lines, fmt::format("    {} of {}: {}{}", nodes_words(refused.nodes), refused.nodes_are,
-                                    explaining::words_of(refused.closest),
+                                    explaining::words_of(refused.closest) + also_words(refused.also),
                                     refused.nodes > 1 && refused.closest.wanted > 0
                                         ? " (" + refused.node + ", which comes closest)"
                                         : ""));
@@ -208,6 +214,18 @@ document figures_json(const cluster_figures& of) {
                           {"idle", idle_json(of.idle)}});
 }
 
+document also_json(const std::vector<explaining::refusal>& also) {
+    document list = document::list();
+    for (const explaining::refusal& further : also) {
+        list.push_back(document::map({{"code", vgpualloc::to_string(further.code)},
+                                      {"wanted", further.wanted},
+                                      {"available", further.available},
+                                      {"unit", further.unit},
+                                      {"text", explaining::words_of(further)}}));
+    }
+    return list;
+}
+
 document pod_json(const pod_answer& entry) {
     const auto& asked = entry.asked;
     document result =
@@ -235,7 +253,8 @@ document pod_json(const pod_answer& entry) {
                                                     {"wanted", refused.closest.wanted},
                                                     {"available", refused.closest.available},
                                                     {"unit", refused.closest.unit},
-                                                    {"text", explaining::words_of(refused.closest)}}));
+                                                    {"text", explaining::words_of(refused.closest)},
+                                                    {"also", also_json(refused.also)}}));
     }
     return result;
 }

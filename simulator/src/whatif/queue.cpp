@@ -200,8 +200,9 @@ private:
 /// Places a queue, unit by unit.
 class placer {
 public:
-    placer(kube::snapshot& state, vgpualloc::allocator& decider, const pod_queue& queue, pod_id first_id)
-        : state_{&state}, decider_{&decider}, queue_{&queue}, next_id_{first_id.value()} {
+    placer(kube::snapshot& state, vgpualloc::allocator& decider, const pod_queue& queue, pod_id first_id,
+           const std::function<void(std::size_t)>& on_refusal)
+        : state_{&state}, decider_{&decider}, queue_{&queue}, on_refusal_{&on_refusal}, next_id_{first_id.value()} {
         result_.entries.resize(queue.pods.size());
     }
 
@@ -253,6 +254,7 @@ private:
             if (!where) { // and so it is for all that are like this one
                 outcome.refused = entry.count - i;
                 outcome.reasons = where.error();
+                if (*on_refusal_) (*on_refusal_)(position);
                 return;
             }
             book(entry, *where, outcome);
@@ -281,6 +283,7 @@ private:
     kube::snapshot* state_;
     vgpualloc::allocator* decider_;
     const pod_queue* queue_;
+    const std::function<void(std::size_t)>* on_refusal_;
     std::uint32_t next_id_;
     queue_outcome result_;
 };
@@ -296,8 +299,9 @@ pod_queue make_queue(const kube::snapshot& state, const std::vector<kube::manife
     return maker.take();
 }
 
-queue_outcome place_all(kube::snapshot& state, vgpualloc::allocator& decider, const pod_queue& queue, pod_id first_id) {
-    return placer{state, decider, queue, first_id}.run();
+queue_outcome place_all(kube::snapshot& state, vgpualloc::allocator& decider, const pod_queue& queue, pod_id first_id,
+                        const std::function<void(std::size_t)>& on_refusal) {
+    return placer{state, decider, queue, first_id, on_refusal}.run();
 }
 
 } // namespace vgpusim::whatif

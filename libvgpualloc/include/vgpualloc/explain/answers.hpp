@@ -98,7 +98,8 @@ struct explained_share {
 
 struct explained_node {
     std::string name;
-    refusal refused;
+    refusal refused;           ///< the first
+    std::vector<refusal> also; ///< what else would refuse, were the first one not there
     double score = 0.0;
     int compromise = 0; ///< how far the best placement there falls short of what was asked
     std::vector<score_term> terms;

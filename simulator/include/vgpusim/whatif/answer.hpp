@@ -58,8 +58,9 @@ struct cluster_figures {
 struct class_refusal {
     std::string nodes_are{}; ///< what they have in common: "8 x NVIDIA A100-SXM4-40GB (mig), 64000 mCPU, 512000 MiB"
     std::int64_t nodes = 0;
-    vgpualloc::explaining::refusal closest{}; ///< of the node that has the most of what is wanted
-    std::string node{};                       ///< its name
+    vgpualloc::explaining::refusal closest{};           ///< of the node that has the most of what is wanted
+    std::vector<vgpualloc::explaining::refusal> also{}; ///< what else would refuse there
+    std::string node{};                                 ///< its name
 };
 struct placed_pods {
     std::string node;
@@ -70,9 +71,10 @@ struct pod_answer {
     std::vector<placed_pods> placed{};
     std::int64_t refused = 0;
     std::int64_t gang_fitting = -1; ///< entry_outcome::gang_fitting
-    /// "0/5 nodes are available: …", of the cluster with all pods placed that are; empty where nothing is refused.
+    /// "0/5 nodes are available: …", of the cluster at the turn of the first pod of the entry that is refused; empty
+    /// where nothing is refused.
     std::string why{};
-    std::vector<class_refusal> classes{};
+    std::vector<class_refusal> classes{}; ///< at the turn of the first pod that asks for the same and is refused
 };
 struct kind_answer {
     std::string kind{};

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -75,8 +76,10 @@ struct queue_outcome {
 };
 
 /// Places all of the queue on the ledger of `state` with `decider`, which reads that ledger. What is placed stays
-/// booked. Numbers of pods from `first_id` on are given to them.
+/// booked. Numbers of pods from `first_id` on are given to them. `on_refusal` is called with the position of an entry
+/// when its first pod finds no place, the ledger being as that pod found it.
 [[nodiscard]] queue_outcome place_all(vgpualloc::kube::snapshot& state, vgpualloc::allocator& decider,
-                                      const pod_queue& queue, vgpualloc::pod_id first_id);
+                                      const pod_queue& queue, vgpualloc::pod_id first_id,
+                                      const std::function<void(std::size_t)>& on_refusal = {});
 
 } // namespace vgpusim::whatif
