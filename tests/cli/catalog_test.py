@@ -47,7 +47,7 @@ class ShowTest(CliTest):
         for name in ("A100-40GB", "RTX-PRO-6000-96GB", "Ascend910B4", "Ascend310P"):
             self.assertIn(name, both)
         models, chips = self.shown("mig"), self.shown("ascend")
-        self.assertEqual(len(models.splitlines()), 1 + 15)
+        self.assertEqual(len(models.splitlines()), 1 + 18)
         self.assertNotIn("Ascend", models)
         self.assertNotIn("A100", chips)
         self.assertIn("vir04_4c_dvpp", chips)
@@ -112,7 +112,7 @@ class ShowTest(CliTest):
                 path = self.write("printed.json", printed)
                 self.assertEqual(self.shown(*arguments, "--json", "--file", path), printed)
         whole = json.loads(self.shown("--json"))
-        self.assertEqual(len(whole["mig"]), 15)
+        self.assertEqual(len(whole["mig"]), 18)
         self.assertEqual(whole["mig"][0]["profiles"][0]["memory_gib_shown"], 4.75)
         self.assertIsNone(whole["mig"][6]["profiles"][0]["sm"])
         one = json.loads(self.shown("mig", "A30", "--json"))
@@ -121,7 +121,7 @@ class ShowTest(CliTest):
 
     def test_a_file_adds_a_model_and_a_chip(self):
         path = self.write("mine.json", catalog([MODEL], ascend={"chips": [CHIP]}))
-        self.assertEqual(len(self.shown("mig", "--file", path).splitlines()), 1 + 16)
+        self.assertEqual(len(self.shown("mig", "--file", path).splitlines()), 1 + 19)
         text = self.shown("mig", "a NEW-1 card", "--file", path)
         self.assertRegex(text, r"\n2g\.8gb +0 +###\n")
         self.assertRegex(text, r"\n1g\.2gb +1 +\.#\.\n")
@@ -137,7 +137,7 @@ class ShowTest(CliTest):
 
     def test_a_file_replaces_a_model(self):
         path = self.write("mine.json", catalog([changed(key="A30-24GB")]))
-        self.assertEqual(len(self.shown("mig", "--file", path).splitlines()), 1 + 15)
+        self.assertEqual(len(self.shown("mig", "--file", path).splitlines()), 1 + 18)
         self.assertRegex(self.shown("mig", "A30-24GB", "--file", path), r"grid +3 units, 2 compute slices\n")
 
     def test_a_grid_with_too_many_layouts_ends(self):

@@ -80,11 +80,11 @@ void read_mig_offers(const cursor& object, const hardware_catalog& catalog, devi
             if (object.failed()) return;
         }
     }
-    const auto offers = vgpualloc::offers_of(gpu, names);
-    if (!offers || offers->empty()) {
+    auto offers = vgpualloc::offers_of(gpu, names);
+    if (offers.empty()) {
         return object.at("kind").fail(error_code::missing, "a GPU of whose profiles the catalog knows the memory");
     }
-    device.offers = *offers;
+    device.offers = std::move(offers);
 }
 
 void read_npu(const cursor& object, const hardware_catalog& catalog, workload_node_kind& kind) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -35,7 +36,7 @@ mig_profile profile_of(const mig_offer& offer, const mig_model* known) {
         }
     }
     result.name = offer.name;
-    result.memory = offer.memory;
+    result.memory = offer.memory > mib{0} ? std::optional{offer.memory} : std::nullopt;
     result.compute_slices = mig_compute{offer.compute_slices};
     result.size = mig_units{offer.size};
     result.starts.clear();
@@ -122,15 +123,13 @@ expected<mig_model> model_of(const mig_catalog& catalog, const device_registrati
     return result;
 }
 
-expected<std::vector<mig_offer>> offers_of(const mig_model& model, std::span<const std::string> names) {
+std::vector<mig_offer> offers_of(const mig_model& model, std::span<const std::string> names) {
     std::vector<mig_offer> offers;
     for (const mig_profile& profile : model.profiles) {
         if (std::ranges::find(names, profile.name) == names.end()) continue;
-        const auto memory = require(profile.memory, model, profile, "memory_mib");
-        if (!memory) return unexpected(memory.error());
         const std::int64_t slices = profile.compute_slices.count();
         mig_offer offer{.name = profile.name,
-                        .memory = *memory,
+                        .memory = profile.memory.value_or(mib{0}),
                         .cores = share_of_compute(slices, model.compute_slices.count()),
                         .compute_slices = slices,
                         .size = profile.size.count(),

@@ -192,11 +192,10 @@ expected<void> allow_profiles(device_registration& gpu, const options& configure
     const auto model = find_model(*configured.catalog, gpu.model);
     if (!model) return refuse(model.error().code, gpu.model, "profiles, or a model that the catalog knows");
     auto offers = offers_of(**model, allowed->profiles);
-    if (!offers) return unexpected(std::move(offers).error());
-    if (offers->empty()) {
+    if (offers.empty()) {
         return refuse(error_code::mismatch, gpu.model, "one of the profiles of " + (*model)->name + " to be allowed");
     }
-    gpu.offers = *std::move(offers);
+    gpu.offers = std::move(offers);
     return {};
 }
 
@@ -297,7 +296,9 @@ void hami_dialect::write_node(std::span<const device_registration> devices, kube
         if (gpu.numa != 0) entry["numa"] = gpu.numa;
         entry["mode"] = spelled->written;
         entry["health"] = gpu.healthy;
-        if (!gpu.offers.empty()) entry["migProfiles"] = offers_json(gpu.offers);
+        const bool all_known =
+            std::ranges::none_of(gpu.offers, [](const mig_offer& of) { return of.memory == mib{0}; });
+        if (!gpu.offers.empty() && all_known) entry["migProfiles"] = offers_json(gpu.offers); // else not of a driver
         list.push_back(std::move(entry));
         ids += gpu.slots;
     }

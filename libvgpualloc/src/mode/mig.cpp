@@ -110,7 +110,7 @@ mig::answer mig::has_memory(const device_spec& device, std::size_t profile, cons
 }
 
 mib mig::memory_at_most(const device_spec& device, std::size_t profile) const {
-    return table_.profiles[profile].at_most.value_or(device.memory);
+    return std::min(table_.profiles[profile].at_most.value_or(device.memory), device.memory);
 }
 
 mib mig::charge(const device_spec& device, std::size_t profile) const {

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "vgpualloc/catalog/mig_memory.hpp"
 #include "vgpualloc/core/bits.hpp"
 
 namespace vgpualloc::modes {
@@ -83,19 +84,6 @@ private:
     std::int64_t left_ = 50'000; ///< today's models have at most some thousands
 };
 
-/// Between which amounts the memory of a profile is. Units are memory slices, so more of them are no less memory.
-std::pair<mib, std::optional<mib>> known_of_memory(const mig_model& model, const mig_profile& profile) {
-    if (profile.memory) return {*profile.memory, profile.memory};
-    mib at_least{0};
-    std::optional<mib> at_most;
-    for (const mig_profile& other : model.profiles) {
-        if (!other.memory) continue;
-        if (other.size <= profile.size) at_least = std::max(at_least, *other.memory);
-        if (other.size >= profile.size) at_most = std::min(at_most.value_or(*other.memory), *other.memory);
-    }
-    return {at_least, at_most};
-}
-
 expected<void> add_profiles(mig_table& table) {
     std::size_t places = 0;
     for (const mig_profile& profile : table.model.profiles) places += profile.starts.size();
@@ -108,7 +96,7 @@ expected<void> add_profiles(mig_table& table) {
     }
     std::uint32_t next = 0;
     for (const mig_profile& source : table.model.profiles) {
-        const auto [at_least, at_most] = known_of_memory(table.model, source);
+        const auto [at_least, at_most] = memory_bounds(table.model, source);
         mig_table::profile profile{
             .memory = source.memory,
             .at_least = at_least,

@@ -144,7 +144,7 @@ TEST(merge_file, takes_gpus_and_npus) {
     const auto base = built_in_catalog();
     const auto both = merge_file(base, small_file(), "f.json");
     ASSERT_TRUE(both.has_value()) << both.error().message();
-    EXPECT_EQ(both->mig.models.size(), 16U);
+    EXPECT_EQ(both->mig.models.size(), 19U);
     EXPECT_EQ(both->ascend.chips.size(), 8U);
     EXPECT_EQ((*find_chip(both->ascend, "NewP"))->templates.at(1).ai_cpu, std::nullopt);
     EXPECT_EQ(both->ascend.mindcluster.selection.size(), 12U); // what a file does not say stays

@@ -62,6 +62,12 @@ TEST(mig_layouts, other_grids) {
     EXPECT_EQ(count(model("A30-24GB"), mig_profile_set::all), (counts{76, 17}));
     EXPECT_EQ(count(model("RTX-PRO-6000-96GB"), mig_profile_set::core), (counts{26, 5}));
     EXPECT_EQ(count(model("RTX-PRO-6000-96GB"), mig_profile_set::all), (counts{717, 302}));
+    // Two halves, each empty or a 1g, and the 2g; of all kinds as far as engines and counts of instances go.
+    EXPECT_EQ(count(model("RTX-PRO-5000-48GB"), mig_profile_set::core), (counts{5, 2}));
+    EXPECT_EQ(count(model("RTX-PRO-4500-32GB"), mig_profile_set::core), (counts{5, 2}));
+    // 1g with 2g, each there or not, and the 3g; of all kinds three 1g, two 2g and two 3g: 4 * 3 + 2.
+    EXPECT_EQ(count(model("THOR-IGPU"), mig_profile_set::core), (counts{5, 2}));
+    EXPECT_EQ(count(model("THOR-IGPU"), mig_profile_set::all), (counts{14, 8}));
 }
 
 TEST(mig_layouts, each_is_legal_distinct_and_in_order) {

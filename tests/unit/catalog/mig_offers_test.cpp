@@ -69,6 +69,21 @@ TEST(mig_offers, an_unknown_model_is_as_large_as_its_offers) {
     EXPECT_EQ(model->profiles[2].kind, mig_profile_kind::media);
 }
 
+TEST(mig_offers, what_the_catalog_does_not_know_of_a_profile_stays_unknown) {
+    const auto& catalog = built_in_mig_catalog();
+    const mig_model& b200 = **find_model(catalog, "B200");
+    const std::vector<std::string> names{"1g.23gb", "3g.90gb", "9g.99gb"};
+    const auto offers = offers_of(b200, names);
+    ASSERT_THAT(offers, SizeIs(2));
+    EXPECT_EQ(offers[0].memory, mib{20992});
+    EXPECT_EQ(offers[1].memory, mib{0});
+    EXPECT_EQ(offers[1].starts, (std::vector<std::int64_t>{0, 4}));
+    const auto model = model_of(catalog, gpu("NVIDIA B200", offers));
+    ASSERT_TRUE(model);
+    EXPECT_EQ(model->profiles[0].memory, mib{20992});
+    EXPECT_EQ(model->profiles[1].memory, std::nullopt);
+}
+
 TEST(mig_offers, offers_without_places_are_errors) {
     for (const mig_offer& wrong : {offer("1g", 1, 1, {}), offer("1g", 1, 0, {0}), offer("1g", 0, 1, {0}),
                                    offer("1g", 1, 2, {63}), offer("1g", 1, 1, {-1}), offer("1g", 1, 1, {3, 2})}) {

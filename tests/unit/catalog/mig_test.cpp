@@ -18,10 +18,10 @@ using test::small_file;
 const mig_profile& profile(std::string_view of, std::string_view name) { return **find_profile(model(of), name); }
 
 TEST(mig_catalog, has_the_models_with_their_own_grids) {
-    EXPECT_EQ(built_in_mig_catalog().models.size(), 15U);
+    EXPECT_EQ(built_in_mig_catalog().models.size(), 18U);
     std::size_t profiles = 0;
     for (const mig_model& model : built_in_mig_catalog().models) profiles += model.profiles.size();
-    EXPECT_EQ(profiles, 107U);
+    EXPECT_EQ(profiles, 127U);
     EXPECT_EQ(model("H100-80GB").units, mig_units{8});
     EXPECT_EQ(model("A30-24GB").units, mig_units{4});
     EXPECT_EQ(model("RTX-PRO-6000-96GB").units, mig_units{12});
@@ -75,6 +75,28 @@ TEST(mig_catalog, where_drivers_print_two_sizes_the_smaller_one_decides_and_both
                 << any.name << " " << part.name;
         }
     }
+}
+
+/// The guide says shares and counts of these and no memory, so that only what nobody could say is absent.
+TEST(mig_catalog, has_the_small_blackwell_boards) {
+    const mig_model& rtx = model("RTX-PRO-5000-48GB");
+    EXPECT_EQ(rtx.compute_slices, mig_compute{2});
+    EXPECT_EQ(rtx.engines, (mig_engines{.copy = 4, .decoder = 3, .encoder = 3, .jpeg = 1, .ofa = 1}));
+    EXPECT_EQ(rtx.profiles.size(), 7U);
+    const mig_profile& half = profile("RTX-PRO-5000-48GB", "1g.24gb+me.all");
+    EXPECT_EQ(half.kind, mig_profile_kind::all_media);
+    EXPECT_EQ(half.max_instances, 1);
+    EXPECT_FALSE(half.memory);
+    EXPECT_FALSE(half.sm);
+    EXPECT_EQ(provenance_of(half.from, "decoder"), "S:GUIDE610");
+    EXPECT_EQ(provenance_of(half.from, "starts"), "D:RULE_HALVES");
+    EXPECT_EQ(profile("RTX-PRO-5000-48GB", "1g.24gb").max_instances, 2);
+    EXPECT_EQ(model("RTX-PRO-4500-32GB").profiles.size(), 6U);
+    EXPECT_FALSE(find_profile(model("RTX-PRO-4500-32GB"), "1g.16gb+me"));
+    EXPECT_EQ(model("THOR-IGPU").units, mig_units{3});
+    EXPECT_EQ(profile("THOR-IGPU", "1g.0gb").starts, std::vector{mig_units{2}});
+    EXPECT_FALSE(model("THOR-IGPU").memory);
+    EXPECT_FALSE(model("THOR-IGPU").memory_gb);
 }
 
 TEST(mig_catalog, does_not_take_the_figures_of_the_wrong_mock) {
@@ -139,6 +161,16 @@ TEST(find_model, knows_what_the_driver_prints) {
         {"NVIDIA A30", "A30-24GB"},
         {"NVIDIA RTX PRO 6000 Blackwell Server Edition", "RTX-PRO-6000-96GB"},
         {"0x20B710DE", "A30-24GB"},
+        {"NVIDIA RTX PRO 5000 Blackwell", "RTX-PRO-5000-48GB"},
+        {"NVIDIA-RTX-PRO-4500-Blackwell-Server-Edition", "RTX-PRO-4500-32GB"},
+        {"NVIDIA Thor", "THOR-IGPU"},
+        // as HAMi's configuration spells them
+        {"H100-PCIE-80GB", "H100-80GB"},
+        {"NVIDIA-H100-SXM5-80GB", "H100-80GB"},
+        {"H100-PCIE-94GB", "H100-94GB"},
+        {"H100-SXM5-94GB", "H100-94GB"},
+        {"H100 on GH200", "H100-96GB"},
+        {"H200-SXM5", "H200-141GB"},
     };
     for (const auto& [text, name] : rows) {
         const auto match = find_model(catalog, text);
@@ -207,7 +239,7 @@ TEST(merge, adds_and_replaces) {
     ASSERT_TRUE(added.has_value()) << added.error().message();
     const auto with = merge(built_in_mig_catalog(), *added);
     ASSERT_TRUE(with.has_value());
-    EXPECT_EQ(with->models.size(), 16U);
+    EXPECT_EQ(with->models.size(), 19U);
     EXPECT_EQ((*find_model(*with, "a NEW-1 card"))->name, "NEW-1-8GB");
     EXPECT_EQ(with->sources.at("ME"), "measured here");
     EXPECT_TRUE(with->sources.contains("A100_40_LGIP"));
@@ -216,7 +248,7 @@ TEST(merge, adds_and_replaces) {
     changed.models.front().name = "A30-24GB";
     const auto replacing = merge(built_in_mig_catalog(), changed);
     ASSERT_TRUE(replacing.has_value());
-    EXPECT_EQ(replacing->models.size(), 15U);
+    EXPECT_EQ(replacing->models.size(), 18U);
     EXPECT_EQ(replacing->models[13], changed.models.front()); // in the place of the old one
 }
 

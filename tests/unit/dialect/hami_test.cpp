@@ -399,6 +399,24 @@ TEST(hami, an_allowlist_is_for_gpus_that_do_not_say_their_profiles) {
     EXPECT_THAT(parts_for(gpu, 5000), SizeIs(2)) << "3g.20gb, as 2g.10gb is not allowed";
 }
 
+/// HAMi ships this entry; nobody says what a 3g.90gb and a 7g.180gb have.
+TEST(hami, an_allowlist_keeps_profiles_of_unknown_memory) {
+    const options with{
+        .mig_allowlist = {{.models = {"B200"}, .profiles = {"1g.23gb", "2g.45gb", "3g.90gb", "7g.180gb"}}}};
+    const auto read = spoken::read_node(node_with_mig("NVIDIA B200", R"("numa":0)"), with);
+    EXPECT_THAT(read.problems, IsEmpty());
+    ASSERT_THAT(read.devices, SizeIs(1));
+    const device_registration& gpu = read.devices[0];
+    ASSERT_THAT(gpu.offers, SizeIs(4));
+    EXPECT_THAT(parts_for(gpu, 3000), SizeIs(7)) << "1g.23gb";
+    ASSERT_THAT(parts_for(gpu, 79'210), SizeIs(2)) << "3g.90gb has at least that";
+    EXPECT_EQ(std::get<mig_instance>(parts_for(gpu, 79'210)[0]).profile, 2U);
+    EXPECT_THAT(parts_for(gpu, 79'211), IsEmpty()) << "it may have less";
+    kubernetes::node to;
+    spoken::write_node(read.devices, {}, to);
+    EXPECT_EQ(spoken::read_node(to, with).devices, read.devices) << "no driver told these profiles, so none is written";
+}
+
 TEST(hami, profiles_that_cannot_be_read_leave_the_gpu_out) {
     const auto with_placements = [](const std::string& list) {
         return R"({"name":"2g","memoryMB":1,"sliceCount":2,"placements":)" + list + "}";

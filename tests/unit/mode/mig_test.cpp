@@ -309,26 +309,54 @@ TEST(mig, agrees_with_the_catalog_about_every_layout_of_every_model) {
 }
 
 TEST(mig, memory_asked_for_is_served_as_far_as_the_catalog_knows_it) {
-    gpu_of b200{"B200-180GB"}; // 1g.23gb 22528 MiB, 1g.45gb and 2g.45gb 45312 MiB, larger ones unknown
+    gpu_of b200{"B200-180GB"}; // 1g.23gb 20992 MiB, 1g.45gb and 2g.45gb 45312 MiB, larger ones unknown
     EXPECT_EQ(b200.ways(want(1, 3000)).front(), "1g.23gb@0");
     EXPECT_EQ(b200.ways(want(1, 22529)).front(), "1g.45gb@0");
     EXPECT_EQ(b200.ways(want(1, 3000, 40)), (names{"3g.90gb@0", "3g.90gb@4"}))
         << "of four memory slices, so no less than the 45312 MiB of two";
+    EXPECT_EQ(b200.ways(want(1, 45'313)), (names{"3g.90gb@0", "3g.90gb@4"})) << "86.4 % of a half, 79210 MiB";
+    EXPECT_EQ(b200.ways(want(1, 79'210)), (names{"3g.90gb@0", "3g.90gb@4"}));
+    EXPECT_EQ(b200.ways(want(1, 91'680)), (names{"7g.180gb@0"})) << "more than a half";
+    EXPECT_EQ(b200.ways(want(1, 158'422)), (names{"7g.180gb@0"}));
     EXPECT_EQ(b200.ways(want(1, 0)), (names{"7g.180gb@0"})) << "the largest, whatever it has";
     EXPECT_EQ(b200.mode->why_not(b200.spec, {}, want(1, 200'000)),
               (rejection_detail{insufficient_device_memory, 200'000, 183'359}))
         << "more than the GPU has, so nothing unknown decides";
     gpu_of gh200{"GH200-144GB"};
     EXPECT_EQ(gh200.ways(want(1, 36096)).front(), "1g.36gb@0");
+    EXPECT_EQ(gh200.ways(want(1, 59'325)).front(), "3g.72gb@0") << "only the product's name says its memory, 144 GB";
+}
+
+/// Of these the catalog knows the memory of no instance, only that of the GPU.
+TEST(mig, a_gpu_whose_profiles_are_all_unknown_serves_what_they_have_at_least) {
+    gpu_of b300{"B300-269GB"}; // 275040 MiB: 34380 MiB a slice, at least 29704
+    EXPECT_EQ(b300.ways(want(1, 3000)).front().substr(0, 7), "1g.34gb");
+    EXPECT_EQ(b300.ways(want(1, 29'704)).front().substr(0, 7), "1g.34gb");
+    EXPECT_EQ(b300.mode->why_not(b300.spec, {}, want(1, 29'705)),
+              (rejection_detail{instance_memory_unknown, 29'705, 29'704}));
+    EXPECT_EQ(b300.mode->why_not(b300.spec, {}, want(1, 34'380)).code, instance_memory_unknown);
+    EXPECT_EQ(b300.ways(want(1, 34'381)).front().substr(0, 7), "1g.67gb") << "more than any 1g.34gb can have";
+    EXPECT_EQ(b300.ways(want(1, 100'000)).front().substr(0, 8), "3g.135gb");
+    gpu_of h20{"H20-96GB"}; // 97871 MiB
+    EXPECT_EQ(h20.ways(want(1, 10'569)).front().substr(0, 7), "1g.12gb");
+    EXPECT_EQ(h20.ways(want(1, 42'279)).front().substr(0, 7), "3g.48gb");
+    EXPECT_EQ(h20.mode->why_not(h20.spec, {}, want(1, 42'280)).code, instance_memory_unknown);
+    gpu_of gb300{"GB300-278GB"};
+    EXPECT_EQ(gb300.ways(want(1, 30'000)).front().substr(0, 7), "1g.35gb");
+    gpu_of h20_141{"H20-141GB"};
+    EXPECT_EQ(h20_141.ways(want(1, 14'000)).front().substr(0, 7), "1g.18gb");
+    gpu_of thor{"THOR-IGPU"}; // its memory is the host's
+    EXPECT_EQ(thor.mode->why_not(thor.spec, {}, want(1, 1)).code, instance_memory_unknown);
 }
 
 TEST(mig, an_instance_that_may_be_too_small_is_never_given) {
     gpu_of b200{"B200-180GB"};
-    const rejection_detail in_doubt{instance_memory_unknown, 45313, 45312};
-    EXPECT_EQ(b200.mode->why_not(b200.spec, {}, want(1, 45313)), in_doubt) << "3g.90gb might do, and be the best fit";
-    EXPECT_EQ(b200.ways(want(1, 45313)), names{});
+    const rejection_detail in_doubt{instance_memory_unknown, 79'211, 79'210};
+    EXPECT_EQ(b200.mode->why_not(b200.spec, {}, want(1, 79'211)), in_doubt) << "3g.90gb might do, and be the best fit";
+    EXPECT_EQ(b200.ways(want(1, 79'211)), names{});
     gpu_of h20{"H20-96GB"}; // nothing known but the whole GPU, 97871 MiB
-    EXPECT_EQ(h20.mode->why_not(h20.spec, {}, want(1, 3000)), (rejection_detail{instance_memory_unknown, 3000, 0}));
+    EXPECT_EQ(h20.mode->why_not(h20.spec, {}, want(1, 11'000)),
+              (rejection_detail{instance_memory_unknown, 11'000, 10'569}));
     EXPECT_EQ(h20.mode->why_not(h20.spec, {}, want(1, 97'872)),
               (rejection_detail{insufficient_device_memory, 97'872, 97'871}));
 }
@@ -341,15 +369,17 @@ TEST(mig, one_unknown_profile_stops_only_what_it_decides) {
     }
     gpu_of a100{model};
     EXPECT_EQ(a100.ways(want(1, 9851)).front(), "1g.10gb@0");
-    EXPECT_EQ(a100.mode->why_not(a100.spec, {}, want(1, 9852)),
-              (rejection_detail{instance_memory_unknown, 9852, 9851}));
-    EXPECT_EQ(a100.mode->why_not(a100.spec, {}, want(1, 40'192)).code, instance_memory_unknown);
+    EXPECT_EQ(a100.ways(want(1, 17'694)).front().substr(0, 7), "3g.20gb") << "86.4 % of 20480 MiB";
+    EXPECT_EQ(a100.mode->why_not(a100.spec, {}, want(1, 17'695)),
+              (rejection_detail{instance_memory_unknown, 17'695, 17'694}));
+    EXPECT_EQ(a100.mode->why_not(a100.spec, {}, want(1, 20'480)).code, instance_memory_unknown);
+    EXPECT_EQ(a100.ways(want(1, 20'481)), (names{"7g.40gb@0"})) << "more than a half can have";
     EXPECT_EQ(a100.mode->why_not(a100.spec, {}, want(1, 40'193)),
               (rejection_detail{insufficient_device_memory, 40'193, 40'192}));
-    EXPECT_EQ(a100.ways(want(1, 9852, 60)), (names{"7g.40gb@0"})) << "4g.20gb has too little compute anyway";
+    EXPECT_EQ(a100.ways(want(1, 17'695, 60)), (names{"7g.40gb@0"})) << "4g.20gb has too little compute anyway";
     a100.add("1g.5gb", 0);
     a100.add("1g.5gb", 4);
-    EXPECT_EQ(a100.mode->why_not(a100.spec, a100.state, want(1, 9852)).code, no_free_instance)
+    EXPECT_EQ(a100.mode->why_not(a100.spec, a100.state, want(1, 17'695)).code, no_free_instance)
         << "7g.40gb has enough, but neither it nor what is in doubt is free";
 }
 
@@ -367,8 +397,10 @@ TEST(mig, a_name_or_a_percentage_needs_no_memory) {
     EXPECT_EQ(h20.mode->used(h20.spec, h20.state), milli_gpu{500});
     h20.state = h20.mode->without(h20.spec, h20.state, h20.at("3g.48gb", 0));
     EXPECT_EQ(h20.state, device_state{});
-    named.memory = mib{40'000}; // both a name and an amount: the amount has to be known
-    EXPECT_EQ(h20.mode->why_not(h20.spec, {}, named), (rejection_detail{instance_memory_unknown, 40'000, 0}));
+    named.memory = mib{45'000}; // both a name and an amount: the amount has to be known
+    EXPECT_EQ(h20.mode->why_not(h20.spec, {}, named), (rejection_detail{instance_memory_unknown, 45'000, 42'279}));
+    named.memory = mib{48'936}; // more than the share of the slices
+    EXPECT_EQ(h20.mode->why_not(h20.spec, {}, named).code, request_not_valid);
 }
 
 TEST(mig, a_model_with_more_places_than_bits_is_refused) {

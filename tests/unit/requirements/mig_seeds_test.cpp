@@ -254,7 +254,8 @@ TEST(seeds_mig, a_gpu_has_at_most_seven_instances) {
             most = std::max(most, layout.size());
         }
         EXPECT_LE(most, 7U) << model.name;
-        EXPECT_EQ(most, static_cast<std::size_t>(model.compute_slices.count())) << model.name;
+        const bool is_thor = model.name == "THOR-IGPU"; // all its 1g have the same place
+        EXPECT_EQ(most, is_thor ? 2U : static_cast<std::size_t>(model.compute_slices.count())) << model.name;
     }
     site here;
     here.add("n", by_catalog("NVIDIA A100-SXM4-40GB"));

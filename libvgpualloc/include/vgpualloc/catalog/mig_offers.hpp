@@ -21,8 +21,8 @@ namespace vgpualloc {
 [[nodiscard]] expected<mig_model> model_of(const mig_catalog& catalog, const device_registration& from);
 
 /// What a GPU of this model would say of those of its profiles that are among `names`, in the model's order; compute is
-/// the share of the compute slices. Error missing, if the catalog does not know the memory of one of them.
-[[nodiscard]] expected<std::vector<mig_offer>> offers_of(const mig_model& model, std::span<const std::string> names);
+/// the share of the compute slices. Memory that the catalog does not know is 0.
+[[nodiscard]] std::vector<mig_offer> offers_of(const mig_model& model, std::span<const std::string> names);
 
 /// The share of the GPU's compute that an instance has, rounded down: that of the profile of this name in the catalog;
 /// of a model or profile that is not there, n of 7 slices for a name like "<n>g.10gb", as no MIG GPU has more slices; 0

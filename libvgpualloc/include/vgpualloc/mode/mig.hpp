@@ -26,8 +26,8 @@ struct mig_table {
 
     struct profile {
         std::optional<mib> memory;  ///< usable in an instance; empty where the catalog does not know it
-        mib at_least;               ///< what is known of it: no less than a profile of no more units has,
-        std::optional<mib> at_most; ///< and no more than one of no fewer units; both are the memory where it is known
+        mib at_least;               ///< memory_bounds(): what is known of it, and the memory where that is known
+        std::optional<mib> at_most; ///< likewise
         mig_units units;
         mig_compute compute;
         core_percent cores;       ///< charged: the share of the compute slices, rounded down so that all add up
@@ -62,10 +62,10 @@ struct mig_table {
 /// percent is of the GPU's memory slices. Profiles with or without video or graphics engines are given only if the
 /// request names them.
 ///
-/// Where the catalog does not know the memory of a profile, it is between that of the profiles with fewer and with more
-/// memory slices. A request that this does not decide for is refused with instance_memory_unknown, if a free instance
-/// of that profile would be the smallest; a request by name, in percent or for the largest instance needs no memory.
-/// An instance of unknown memory is charged its share of the memory slices.
+/// Where the catalog does not know the memory of a profile, it is within memory_bounds() (catalog/mig_memory.hpp). A
+/// request that this does not decide for is refused with instance_memory_unknown, if a free instance of that profile
+/// would be the smallest; a request by name, in percent or for the largest instance needs no memory. An instance of
+/// unknown memory is charged its share of the memory slices.
 class mig final : public named<"mig", sharing_mode> {
 public:
     /// By the registered groups if there are any (mode/mig_groups.hpp), else by the places of the model.

@@ -34,7 +34,7 @@ struct mig_group {
 /// One GPU instance profile as the GPU's driver told it on the node.
 struct mig_offer {
     std::string name; ///< "2g.10gb"
-    mib memory;       ///< usable in an instance
+    mib memory;       ///< usable in an instance; 0 = not known, where an allowlist alone names the profile
     core_percent cores;
     std::int64_t compute_slices = 0;
     std::int64_t size = 0;            ///< units of the placement grid
