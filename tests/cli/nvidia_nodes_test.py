@@ -2,6 +2,7 @@
 
 import json
 import unittest
+from pathlib import Path
 
 from clusters import cluster, node, pod
 from support import CliTest, read_csv
@@ -121,6 +122,23 @@ class NvidiaNodesTest(CliTest):
         self.assertIn("container main: 9 units, of one device or several, any mode, family NVIDIA", words)
         self.assertIn("main gets of device 0 (t/gpu/0): 3 x neither memory nor compute limited", words)
         self.assertEqual(words.count("\nt  "), 5, "one row of the node, and one of each device")
+
+    def test_a_gpu_of_mps_has_as_many_clients_as_its_driver_takes(self):
+        shared = shared_node("mps", gpus=1, replicas=64)
+        out = self.root / "nameless.json"
+        for labels, clients in (({}, 48), ({"gpu.compute.major": "7", "cuda.runtime-version.major": "13",
+                                            "cuda.runtime-version.minor": "1"}, 60),
+                                ({"gpu.compute.major": "6"}, 16)):
+            with self.subTest(labels=labels):
+                shared["metadata"]["labels"].update({f"nvidia.com/{word}": value for word, value in labels.items()})
+                file = self.snapshot(shared, pod("w", asking(1)))
+                self.assert_done(self.vgpusim("snapshot", file, "--anonymise", "--out", out))
+                for cluster_file in file, out:
+                    items = json.loads(Path(cluster_file).read_text())["items"]
+                    waiting = next(item["metadata"] for item in items if item["kind"] == "Pod")
+                    done = self.vgpusim("explain", cluster_file, "--pod", f"{waiting['namespace']}/{waiting['name']}")
+                    self.assert_done(done)
+                    self.assertIn(f" 0 of {clients} slots", done.stdout)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@
 
 #include "hami_annotation.hpp"
 #include "hami_parts.hpp"
+#include "mps_labels.hpp"
 #include "text.hpp"
 #include "vgpualloc/catalog/mig_offers.hpp"
 #include "vgpualloc/dialect/nvidia.hpp"
@@ -24,6 +25,7 @@ using hami_text::amount_max;
 using vgpuformats::cursor;
 using vgpuformats::document;
 
+constexpr std::string_view mps_mode = "mps";
 constexpr std::string_view registered_trait = "registered";
 constexpr const char* cordon_key = "hami.io/device-cordon";
 constexpr vgpuformats::number_range any_amount{0, amount_max};
@@ -37,7 +39,7 @@ struct mode_spelling {
 constexpr std::array<mode_spelling, 4> mode_spellings{{{.written = "hami-core", .mode = "hami_core"},
                                                        {.written = "", .mode = "hami_core"},
                                                        {.written = "mig", .mode = "mig"},
-                                                       {.written = "mps", .mode = "mps"}}};
+                                                       {.written = "mps", .mode = mps_mode}}};
 
 /// A GPU, and where it is among those that the node counts.
 struct registered {
@@ -257,6 +259,7 @@ node_reading hami_dialect::read_node(const node_source& source) const {
         } else {
             if (std::ranges::find(cordoned, gpu->device.uuid) != cordoned.end()) gpu->device.healthy = false;
             result.indices.push_back(gpu->index);
+            if (gpu->device.mode == mps_mode) gpu->device.clients_max = mps_clients_of(node);
             warn_of_catalog(gpu->device, *options_.catalog, where, result.warnings);
             result.devices.push_back(std::move(gpu->device));
         }

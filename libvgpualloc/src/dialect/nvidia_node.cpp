@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "mps_labels.hpp"
 #include "nvidia_boards.hpp"
 #include "nvidia_parts.hpp"
 #include "text.hpp"
@@ -148,6 +149,7 @@ private:
             device.mode = shared.by_mps ? mps_mode : shared.replicas > 1 ? time_slicing_mode : exclusive_mode;
             device.slots = shared.replicas;
             if (shared.replicas > 1) device.units = rules_of(shared);
+            if (shared.by_mps) device.clients_max = mps_clients_of(*node_);
             device.memory = memory_of(resource, product);
             device.healthy = i < units.healthy / shared.replicas;
             add(std::move(device), i);

@@ -1,5 +1,7 @@
 // The hami dialect: what HAMi's webhook refuses, what no GPU serves, what does not count.
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -48,6 +50,27 @@ TEST(hami, a_container_that_asks_for_no_gpu_gets_no_memory_either) {
     EXPECT_THAT(findings.errors, IsEmpty());
     EXPECT_THAT(findings.notes, testing::ElementsAre("container c: nvidia.com/gpumem 3000 does not count beside "
                                                      "nvidia.com/gpu 0, which asks for no device"));
+}
+
+/// HAMi registers how many containers a GPU is split among, and feature discovery what its driver takes.
+TEST(hami, labels_say_how_many_clients_a_gpu_of_mps_takes) {
+    kubernetes::node node;
+    node.name = "n0";
+    const std::string gpu = R"("count":100,"devmem":40960,"devcore":100,"health":true,"mode":)";
+    node.annotations["hami.io/node-nvidia-register"] =
+        R"([{"id":"A",)" + gpu + R"("mps"},{"id":"B",)" + gpu + R"("hami-core"}])";
+    const auto clients = [&node] {
+        std::vector<std::int64_t> list;
+        for (const auto& device : make({})->read_node({.object = node}).devices) list.push_back(device.clients_max);
+        return list;
+    };
+    EXPECT_THAT(clients(), testing::ElementsAre(0, 0)) << "nothing says it";
+    node.labels = {{"nvidia.com/gpu.compute.major", "9"},
+                   {"nvidia.com/cuda.runtime-version.major", "13"},
+                   {"nvidia.com/cuda.runtime-version.minor", "1"}};
+    EXPECT_THAT(clients(), testing::ElementsAre(60, 0));
+    node.labels["nvidia.com/gpu.compute.major"] = "6";
+    EXPECT_THAT(clients(), testing::ElementsAre(16, 0));
 }
 
 } // namespace

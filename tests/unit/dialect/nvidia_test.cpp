@@ -222,6 +222,32 @@ TEST(nvidia_dialect, replicas_of_mps_are_clients_of_a_gpu) {
     EXPECT_EQ(read_again(*spoken, reading.devices), reading.devices);
 }
 
+/// A GPU takes as many clients as its driver and generation do: 60 from CUDA 13.1 on, 48 before, 16 before Volta.
+TEST(nvidia_dialect, labels_say_how_many_clients_mps_takes) {
+    const auto spoken = dialects::nvidia::make({});
+    const auto clients = [&](const kubernetes::text_map& more) {
+        kubernetes::text_map labels{{"nvidia.com/gpu.product", "NVIDIA-A30-SHARED"},
+                                    {"nvidia.com/gpu.sharing-strategy", "mps"},
+                                    {"nvidia.com/gpu.replicas", "60"}};
+        labels.insert(more.begin(), more.end());
+        const auto reading = spoken->read_node({.object = node_of({{"nvidia.com/gpu", "60"}}, labels)});
+        EXPECT_THAT(reading.devices, SizeIs(1));
+        return reading.devices.at(0).clients_max;
+    };
+    const std::pair<const std::string, std::string> ampere{"nvidia.com/gpu.compute.major", "8"};
+    const std::pair<const std::string, std::string> cuda_13{"nvidia.com/cuda.runtime-version.major", "13"};
+    EXPECT_EQ(clients({ampere, cuda_13, {"nvidia.com/cuda.runtime-version.minor", "1"}}), 60);
+    EXPECT_EQ(clients({ampere, cuda_13, {"nvidia.com/cuda.runtime-version.minor", "0"}}), 48);
+    EXPECT_EQ(clients({ampere, cuda_13}), 48) << "13.0, for all that it says";
+    EXPECT_EQ(clients({ampere, {"nvidia.com/cuda.runtime.major", "13"}, {"nvidia.com/cuda.runtime.minor", "1"}}), 60);
+    EXPECT_EQ(clients({{"nvidia.com/gpu.compute.major", "6"}, cuda_13}), 16);
+    EXPECT_EQ(clients({cuda_13}), 0) << "no label says the GPU's generation";
+    EXPECT_EQ(clients({{"nvidia.com/gpu.compute.major", "eight"}}), 0);
+    const kubernetes::text_map turns{{"nvidia.com/gpu.replicas", "4"}, ampere};
+    EXPECT_EQ(spoken->read_node({.object = node_of({{"nvidia.com/gpu", "4"}}, turns)}).devices.at(0).clients_max, 0)
+        << "they take turns";
+}
+
 TEST(nvidia_dialect, replicas_of_instances_are_parts_of_them) {
     const auto spoken = dialects::nvidia::make({});
     const auto reading = spoken->read_node(

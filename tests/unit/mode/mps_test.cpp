@@ -29,6 +29,42 @@ TEST(mps, a_client_without_a_thread_limit_joins_anybody) {
     EXPECT_EQ(device.mode->with(device, {}, part(1000)), used(1000, 0, 1));
 }
 
+/// The driver and the GPU say it where their node's labels are read; the registration carries it.
+TEST(mps, a_gpu_has_as_many_clients_as_its_driver_takes) {
+    const auto with_limit = [](std::int64_t clients) {
+        device_registration from;
+        from.mode = "mps";
+        from.memory = mib{40960};
+        from.slots = 100;
+        from.clients_max = clients;
+        return from;
+    };
+    cluster owner;
+    node where;
+    for (const std::int64_t clients : {60, 16, 0, 48, 60}) {
+        ASSERT_TRUE(add_device(owner, where, with_limit(clients), built_in_mig_catalog()));
+    }
+    const auto spec_of = [&](std::size_t device) -> const device_spec& {
+        return owner.kinds[where.devices[device].kind];
+    };
+    EXPECT_EQ(spec_of(0).slots, 60);
+    EXPECT_EQ(refusal_of(spec_of(0), used(0, 0, 59), want(1, 1)), rejection_detail{});
+    EXPECT_EQ(refusal_of(spec_of(0), used(0, 0, 60), want(1, 1)), (rejection_detail{insufficient_device_slots, 1, 0}));
+    EXPECT_EQ(spec_of(1).slots, 16);
+    EXPECT_EQ(refusal_of(spec_of(1), used(0, 0, 16), want(1, 1)).code, insufficient_device_slots);
+    EXPECT_EQ(spec_of(2).slots, 48) << "nothing says it";
+    EXPECT_NE(spec_of(0).mode, spec_of(1).mode);
+    EXPECT_EQ(spec_of(2).mode, spec_of(3).mode);
+    EXPECT_EQ(spec_of(0).mode, spec_of(4).mode);
+    auto fewer = with_limit(60);
+    fewer.slots = 8;
+    fewer.units.one_per_container = true;
+    ASSERT_TRUE(add_device(owner, where, fewer, built_in_mig_catalog()));
+    EXPECT_EQ(spec_of(5).slots, 8);
+    EXPECT_NE(spec_of(5).mode, spec_of(0).mode);
+    EXPECT_TRUE(spec_of(5).mode->units().one_per_container);
+}
+
 TEST(mps, a_gpu_has_at_most_48_clients_and_16_before_volta) {
     const device_spec many = device_spec{gpu("A", 100, "mps")};
     EXPECT_EQ(refusal_of(many, used(0, 0, 47), want(1, 1)), rejection_detail{});

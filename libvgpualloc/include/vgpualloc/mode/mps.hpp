@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 
+#include "vgpualloc/catalog/mps.hpp"
 #include "vgpualloc/core/named.hpp"
 #include "vgpualloc/mode/budget.hpp"
 #include "vgpualloc/model/device.hpp"
@@ -20,17 +22,31 @@ namespace vgpualloc::modes {
 /// the GPU and 100 % of its threads, divided by the replicas and rounded down. It turns away a container that asks for
 /// several. Source: k8s-device-plugin, sharing.mps (limits: mps-control-daemon; failRequestsGreaterThanOne is always
 /// true).
+///
+/// A GPU has no more clients than device_registration::clients_max, or where nothing says that, as many as
+/// mps_limits::clients_unsaid of the built-in limits (catalog/mps.hpp).
 class mps final : public named<"mps", one_part_mode<mps, replica_mode<mps>>> {
 public:
     using named::named;
+    mps(unit_rules rules, std::int64_t clients) : named{rules}, clients_{clients} {}
 
-    static constexpr std::int64_t clients_max = 48; ///< of one GPU since Volta; 16 before, which the slots say
+    /// One object for each limit and rules; the scheduler's choice under the limit that holds where nothing says one is
+    /// the one of all.
+    [[nodiscard]] static expected<std::shared_ptr<const sharing_mode>> make(const device_registration& device,
+                                                                            const mig_catalog& catalog) {
+        const std::int64_t clients = clients_of(device);
+        if (clients == built_in_mps_limits().clients_unsaid) return replica_mode::make(device, catalog);
+        return std::make_shared<const mps>(device.units, clients);
+    }
+    [[nodiscard]] static bool key(const device_registration& a, const device_registration& b) {
+        return replica_mode::key(a, b) && clients_of(a) == clients_of(b);
+    }
 
     /// A fatal fault ends all clients on the GPU (seed 002, R050).
     [[nodiscard]] bool shares_faults() const noexcept override { return true; }
     [[nodiscard]] device_spec adapted(device_spec spec) const override {
         spec.cores = whole_compute;
-        spec.slots = std::min(spec.slots, clients_max);
+        spec.slots = std::min(spec.slots, clients_);
         return spec;
     }
 
@@ -54,7 +70,7 @@ public:
 
     [[nodiscard]] rejection_detail why_not(const device_spec& device, const device_state& state,
                                            const partition& part) const override {
-        return why_no_slice(device, std::min(device.slots, clients_max), state, part);
+        return why_no_slice(device, std::min(device.slots, clients_), state, part);
     }
 
     [[nodiscard]] milli_gpu used(const device_spec& device, const device_state& state) const override {
@@ -67,6 +83,13 @@ public:
         const fraction replica = fraction::of(1, device.slots);
         return {.memory = replica, .compute = replica};
     }
+
+private:
+    [[nodiscard]] static std::int64_t clients_of(const device_registration& device) {
+        return device.clients_max > 0 ? device.clients_max : built_in_mps_limits().clients_unsaid;
+    }
+
+    std::int64_t clients_ = built_in_mps_limits().clients_unsaid;
 };
 
 } // namespace vgpualloc::modes

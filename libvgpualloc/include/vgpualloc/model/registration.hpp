@@ -79,6 +79,7 @@ struct device_registration {
     std::vector<mig_offer> offers{}; ///< mig without groups: the profiles that there are; empty = those of the catalog
     std::int64_t memory_factor = 1;  ///< mig with groups: MiB per unit of `memory` and of requests
     unit_rules units{};              ///< mig with groups, mps, time_slicing: how a device plugin gives them out
+    std::int64_t clients_max = 0;    ///< mps: clients that the GPU and its driver take; 0 = nothing says it
     npu_kind npu;                    ///< ascend_vir
     bool soft = false;               ///< ascend_vir: may be limited in software as well
 
