@@ -308,6 +308,12 @@ TEST(mig, agrees_with_the_catalog_about_every_layout_of_every_model) {
     }
 }
 
+/// The profile that an empty GPU gives; empty where it gives none.
+std::string profile_for(const gpu_of& gpu, const device_request& request) {
+    const names ways = gpu.ways(request);
+    return ways.empty() ? std::string{} : ways.front().substr(0, ways.front().find('@'));
+}
+
 TEST(mig, memory_asked_for_is_served_as_far_as_the_catalog_knows_it) {
     gpu_of b200{"B200-180GB"}; // 1g.23gb 20992 MiB, 1g.45gb and 2g.45gb 45312 MiB, larger ones unknown
     EXPECT_EQ(b200.ways(want(1, 3000)).front(), "1g.23gb@0");
@@ -330,21 +336,21 @@ TEST(mig, memory_asked_for_is_served_as_far_as_the_catalog_knows_it) {
 /// Of these the catalog knows the memory of no instance, only that of the GPU.
 TEST(mig, a_gpu_whose_profiles_are_all_unknown_serves_what_they_have_at_least) {
     gpu_of b300{"B300-269GB"}; // 275040 MiB: 34380 MiB a slice, at least 29704
-    EXPECT_EQ(b300.ways(want(1, 3000)).front().substr(0, 7), "1g.34gb");
-    EXPECT_EQ(b300.ways(want(1, 29'704)).front().substr(0, 7), "1g.34gb");
+    EXPECT_EQ(profile_for(b300, want(1, 3000)), "1g.34gb");
+    EXPECT_EQ(profile_for(b300, want(1, 29'704)), "1g.34gb");
     EXPECT_EQ(b300.mode->why_not(b300.spec, {}, want(1, 29'705)),
               (rejection_detail{instance_memory_unknown, 29'705, 29'704}));
     EXPECT_EQ(b300.mode->why_not(b300.spec, {}, want(1, 34'380)).code, instance_memory_unknown);
-    EXPECT_EQ(b300.ways(want(1, 34'381)).front().substr(0, 7), "1g.67gb") << "more than any 1g.34gb can have";
-    EXPECT_EQ(b300.ways(want(1, 100'000)).front().substr(0, 8), "3g.135gb");
+    EXPECT_EQ(profile_for(b300, want(1, 34'381)), "1g.67gb") << "more than any 1g.34gb can have";
+    EXPECT_EQ(profile_for(b300, want(1, 100'000)), "3g.135gb");
     gpu_of h20{"H20-96GB"}; // 97871 MiB
-    EXPECT_EQ(h20.ways(want(1, 10'569)).front().substr(0, 7), "1g.12gb");
-    EXPECT_EQ(h20.ways(want(1, 42'279)).front().substr(0, 7), "3g.48gb");
+    EXPECT_EQ(profile_for(h20, want(1, 10'569)), "1g.12gb");
+    EXPECT_EQ(profile_for(h20, want(1, 42'279)), "3g.48gb");
     EXPECT_EQ(h20.mode->why_not(h20.spec, {}, want(1, 42'280)).code, instance_memory_unknown);
     gpu_of gb300{"GB300-278GB"};
-    EXPECT_EQ(gb300.ways(want(1, 30'000)).front().substr(0, 7), "1g.35gb");
+    EXPECT_EQ(profile_for(gb300, want(1, 30'000)), "1g.35gb");
     gpu_of h20_141{"H20-141GB"};
-    EXPECT_EQ(h20_141.ways(want(1, 14'000)).front().substr(0, 7), "1g.18gb");
+    EXPECT_EQ(profile_for(h20_141, want(1, 14'000)), "1g.18gb");
     gpu_of thor{"THOR-IGPU"}; // its memory is the host's
     EXPECT_EQ(thor.mode->why_not(thor.spec, {}, want(1, 1)).code, instance_memory_unknown);
 }
@@ -369,7 +375,7 @@ TEST(mig, one_unknown_profile_stops_only_what_it_decides) {
     }
     gpu_of a100{model};
     EXPECT_EQ(a100.ways(want(1, 9851)).front(), "1g.10gb@0");
-    EXPECT_EQ(a100.ways(want(1, 17'694)).front().substr(0, 7), "3g.20gb") << "86.4 % of 20480 MiB";
+    EXPECT_EQ(profile_for(a100, want(1, 17'694)), "3g.20gb") << "86.4 % of 20480 MiB";
     EXPECT_EQ(a100.mode->why_not(a100.spec, {}, want(1, 17'695)),
               (rejection_detail{instance_memory_unknown, 17'695, 17'694}));
     EXPECT_EQ(a100.mode->why_not(a100.spec, {}, want(1, 20'480)).code, instance_memory_unknown);
