@@ -1,4 +1,4 @@
-// vgpusim bound: the most that any policy could have allocated in a run.
+// vgpusim bound: the most that any policy could have served in a run.
 #include <memory>
 #include <optional>
 #include <string>
@@ -103,7 +103,7 @@ int run(const bound_flags& flags) {
 
 void add_bound(CLI::App& app, int& exit_code) {
     auto flags = std::make_shared<bound_flags>();
-    CLI::App* command = app.add_subcommand("bound", "Bound what any policy could have allocated in a run");
+    CLI::App* command = app.add_subcommand("bound", "Bound what any policy could have served in a run");
     add_run_flags(*command, flags->run);
     command
         ->add_option_function<std::string>(

@@ -95,7 +95,7 @@ vgpualloc::expected<finished_run> finish(const run_config& config, loaded_input 
     return finished_run{.loaded = std::move(loaded), .record = *std::move(record)};
 }
 
-/// The run, with bounds on what it could have allocated where these are asked for.
+/// The run, with bounds on what it could have served where these are asked for.
 vgpualloc::expected<finished_run> finish(const run_config& config, loaded_input loaded, bool bound) {
     vgpualloc::cluster nodes = bound ? loaded.input.nodes : std::move(loaded.input.nodes);
     auto finished = finish(config, std::move(loaded), std::move(nodes), config.policy);
@@ -188,7 +188,7 @@ void add_run(CLI::App& app, int& exit_code) {
     add_keyed_flag(*command, flags, "--policy", "policy", "POLICY",
                    "Policy (vgpusim policies), or weighted:NAME=WEIGHT,…");
     auto bound = std::make_shared<bool>(false);
-    command->add_flag("--bound", *bound, "Also say how near the run comes to what any policy could have allocated");
+    command->add_flag("--bound", *bound, "Also say how near the run comes to what any policy could have served");
     command->callback([flags, bound, &exit_code] { exit_code = run(*flags, *bound); });
 }
 

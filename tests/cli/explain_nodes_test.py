@@ -141,6 +141,30 @@ class NodesTest(CliTest):
         self.assertEqual(wrong.returncode, 2)
         self.assertIn("allocatable nvidia.com/gpu: got '1025', expected a whole number up to 1024", wrong.stdout)
 
+    def test_what_dra_gives_is_named(self):
+        """F14: a pod whose resource a DeviceClass stands for was told too_few_devices, and nothing of DRA."""
+        by_dra = [{"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu.nvidia.com"},
+                   "spec": {"extendedResourceName": "nvidia.com/gpu"}},
+                  {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "n-gpu.nvidia.com-x"},
+                   "spec": {"driver": "gpu.nvidia.com", "nodeName": "n", "devices": [{"name": "gpu-0"}]}}]
+        objects = [node("n", {}), *by_dra, pod("w", WHOLE)]
+        told = self.explain(*objects)["not_considered"]
+        self.assertEqual(told, ["that DRA gives nvidia.com/gpu (DeviceClass gpu.nvidia.com): devices of ResourceSlices are not read",
+                                "DeviceClass: gpu.nvidia.com", "ResourceSlice: n-gpu.nvidia.com-x"])
+        implicit = pod("w", {"deviceclass.resource.kubernetes.io/gpu.nvidia.com": "1"})
+        self.assertIn("that DRA gives deviceclass.resource.kubernetes.io/gpu.nvidia.com (DeviceClass gpu.nvidia.com): "
+                      "devices of ResourceSlices are not read", self.explain(node("n", {}), *by_dra, implicit)["not_considered"])
+        self.assertEqual(self.explain(node("n", {"nvidia.com/gpu": "1"}), pod("w", WHOLE))["not_considered"], [])
+
+    def test_another_scheduler_is_named(self):
+        """F16: only CCE's pods were looked at."""
+        limits = {"volcano.sh/vgpu-number": "1", "volcano.sh/vgpu-memory": "1000", "volcano.sh/vgpu-cores": "10"}
+        objects = [volcano_node("n", f"GPU-t,10,81920,{A100},true,hami-core:")]
+        other = "spec.schedulerName: got 'default-scheduler', and of dialect volcano_vgpu only volcano, or a scheduler that asks vgpualloc, chooses devices"
+        self.assertEqual(self.explain(*objects, pod("w", limits, spec={"schedulerName": "default-scheduler"}))["not_considered"], [other])
+        for spec in ({"schedulerName": "volcano"}, {}):
+            self.assertEqual(self.explain(*objects, pod("w", limits, spec=spec))["not_considered"], [])
+
     def test_a_node_has_all_its_reasons_with_numbers(self):
         """F17: only the first was told, and whole GPUs that are taken had no numbers."""
         full = node("full", {"nvidia.com/gpu": "8", "cpu": "16"}, labels={"zone": "a"})

@@ -59,6 +59,8 @@ class gpushare_dialect final : public listed_dialect<list_entry, options> {
 public:
     using listed_dialect::listed_dialect;
 
+    [[nodiscard]] std::string_view usual_scheduler() const noexcept override { return "volcano"; }
+
     [[nodiscard]] std::vector<std::string> resources() const override {
         return {options_.memory_name, options_.number_name};
     }

@@ -22,6 +22,8 @@ class chip_dialect final : public listed_dialect<list_entry, options> {
 public:
     using listed_dialect::listed_dialect;
 
+    [[nodiscard]] std::string_view usual_scheduler() const noexcept override { return "volcano"; }
+
     [[nodiscard]] std::vector<std::string> resources() const override { return {core_resource}; }
     [[nodiscard]] std::vector<std::string> resource_prefixes() const override { return {"huawei.com/"}; }
     [[nodiscard]] std::string what_else_it_takes(const std::string&) const override {

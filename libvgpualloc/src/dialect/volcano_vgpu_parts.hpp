@@ -24,6 +24,8 @@ class vgpu_dialect final : public listed_dialect<list_entry, options> {
 public:
     using listed_dialect::listed_dialect;
 
+    [[nodiscard]] std::string_view usual_scheduler() const noexcept override { return "volcano"; }
+
     [[nodiscard]] std::vector<std::string> resources() const override;
     [[nodiscard]] std::vector<std::string> resource_prefixes() const override { return {"volcano.sh/"}; }
     [[nodiscard]] std::string what_else_it_takes(const std::string& resource) const override;

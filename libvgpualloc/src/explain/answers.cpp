@@ -303,7 +303,8 @@ expected<explanation> explain_first(const snapshot& state, ledger_pods& pods, co
     for (const auto& spoken : state.dialects) {
         for (std::string& note : spoken->notes()) result.notes.push_back(std::move(note));
     }
-    for (std::string& rule : not_considered(state, result)) result.not_considered.push_back(std::move(rule));
+    for (std::string& rule : not_considered(state, result, options.is_scheduler))
+        result.not_considered.push_back(std::move(rule));
     if (all == nullptr) return result;
     result.replicas = {.kind = all->kind,
                        .wanted = all->count,

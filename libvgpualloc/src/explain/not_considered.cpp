@@ -35,8 +35,15 @@ bool prefers_others(const node& described, const snapshot_pod& pod) {
 }
 
 /// What is of the pod alone.
-std::vector<std::string> rules_of_pod(const snapshot& state, const snapshot_pod& pod) {
+std::vector<std::string> rules_of_pod(const snapshot& state, const snapshot_pod& pod, bool by_its_scheduler) {
     std::vector<std::string> list = pod.rules_ignored;
+    const dialect* const spoken = state.dialects.find(pod.dialect);
+    const std::string_view usual = spoken == nullptr ? std::string_view{} : spoken->usual_scheduler();
+    if (!by_its_scheduler && !usual.empty() && !pod.scheduler_name.empty() && pod.scheduler_name != usual) {
+        list.push_back(fmt::format("spec.schedulerName: got '{}', and of dialect {} only {}, or a scheduler that asks "
+                                   "vgpualloc, chooses devices",
+                                   pod.scheduler_name, pod.dialect, usual));
+    }
     if (pod.terminating) list.emplace_back("that the pod is being deleted (metadata.deletionTimestamp)");
     for (const char* const key : {"scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name"}) {
         const std::string& group = kubernetes::value_of(pod.object.annotations, key);
@@ -44,8 +51,18 @@ std::vector<std::string> rules_of_pod(const snapshot& state, const snapshot_pod&
     }
     std::vector<std::string> uncounted;
     for (const std::string& resource : pod.request.rules.resources) {
-        const auto reads = [&](const auto& spoken) { return spoken->reads_resource(resource); };
+        const auto reads = [&](const auto& reader) { return reader->reads_resource(resource); };
         if (std::ranges::none_of(state.dialects, reads)) uncounted.push_back(resource);
+    }
+    // Kubernetes 1.34 and newer: a claim is made for such a pod, and no node has the resource allocatable.
+    for (const kube::rule_object& object : state.rule_objects) {
+        const auto& wanted = pod.request.rules.resources;
+        const std::string of_class = "deviceclass.resource.kubernetes.io/" + object.name;
+        for (const std::string& resource : {object.extended_resource, of_class}) {
+            if (object.kind != "DeviceClass" || std::ranges::find(wanted, resource) == wanted.end()) continue;
+            list.push_back(fmt::format("that DRA gives {} (DeviceClass {}): devices of ResourceSlices are not read",
+                                       resource, object.name));
+        }
     }
     if (!uncounted.empty()) {
         list.push_back("how much of a resource is left, only whether a node offers it: " + some_of(uncounted));
@@ -113,8 +130,8 @@ private:
 
 } // namespace
 
-std::vector<std::string> not_considered(const snapshot& state, const explanation& explained) {
-    std::vector<std::string> list = rules_of_pod(state, explained.pod);
+std::vector<std::string> not_considered(const snapshot& state, const explanation& explained, bool by_its_scheduler) {
+    std::vector<std::string> list = rules_of_pod(state, explained.pod, by_its_scheduler);
     const snapshot_pod* const pod = &explained.pod;
     const auto is_open = [&](std::size_t n) { return explained.nodes[n].refused.fits(); };
     std::ranges::move(lister{state, {&pod, 1}}.take(is_open), std::back_inserter(list));
@@ -124,7 +141,7 @@ std::vector<std::string> not_considered(const snapshot& state, const explanation
 std::vector<std::string> not_considered(const snapshot& state, std::span<const snapshot_pod* const> pods) {
     std::vector<std::pair<std::string, std::vector<std::string>>> rules; // with the pods that they are of
     for (const snapshot_pod* const pod : pods) {
-        for (std::string& rule : rules_of_pod(state, *pod)) {
+        for (std::string& rule : rules_of_pod(state, *pod, false)) {
             auto known = std::ranges::find(rules, rule, &std::pair<std::string, std::vector<std::string>>::first);
             if (known == rules.end()) known = rules.insert(known, {std::move(rule), {}});
             known->second.push_back(pod->full_name());

@@ -243,6 +243,8 @@ public:
             read_host_facts(cursor(object, result), result);
         } else if (result.kind == "ConfigMap") {
             result.data = cursor(object, result).at("data").texts();
+        } else if (result.kind == "DeviceClass") {
+            result.extended_resource = spec.at("extendedResourceName").text();
         } else if (result.kind == "PodGroup") {
             result.min_available = spec.at("minMember").integer(0, replicas_max, 0);
         } else if (result.kind == "PriorityClass") {
@@ -390,7 +392,7 @@ bool manifest::says_the_same_as(const manifest& other) const {
                         object.min_available, object.pod, object.node, object.data, object.cpu, object.memory,
                         object.host, object.rules, object.rules_ignored, object.gates, object.scheduler_name,
                         object.node_name, object.priority, object.priority_class, object.created, object.controller,
-                        object.terminating, object.phase);
+                        object.terminating, object.phase, object.extended_resource);
     };
     const auto same_problem = [](const error& one, const error& another) {
         return std::tie(one.code, one.field, one.value) == std::tie(another.code, another.field, another.value);
@@ -411,9 +413,15 @@ expected<std::vector<document>> documents_of(std::string_view text, const std::s
 } // namespace
 
 bool is_rule_kind(std::string_view kind) {
-    constexpr std::array<std::string_view, 6> kinds{"LimitRange", "PodDisruptionBudget", "PodGroup", "PriorityClass",
-                                                    "Queue",      "ResourceQuota"};
+    constexpr std::array<std::string_view, 8> kinds{"DeviceClass",   "LimitRange",    "PodDisruptionBudget",
+                                                    "PodGroup",      "PriorityClass", "Queue",
+                                                    "ResourceQuota", "ResourceSlice"};
     return std::ranges::find(kinds, kind) != kinds.end();
+}
+
+bool is_of_the_cluster(std::string_view rule_kind) {
+    constexpr std::array<std::string_view, 4> kinds{"DeviceClass", "PriorityClass", "Queue", "ResourceSlice"};
+    return std::ranges::find(kinds, rule_kind) != kinds.end();
 }
 
 expected<std::vector<manifest>> read_manifests(std::string_view text, const std::string& name) {

@@ -183,9 +183,10 @@ expected<snapshot> make_snapshot(std::span<const manifest> objects, const dialec
     for (const manifest* pod : sorted.pods) reader.read(*pod);
     for (const manifest& object : objects) {
         if (!is_rule_kind(object.kind)) continue;
-        const bool of_the_cluster = object.kind == "Queue" || object.kind == "PriorityClass";
-        state.rule_objects.push_back(
-            {.kind = object.kind, .ns = of_the_cluster ? std::string{} : namespace_of(object), .name = object.name});
+        state.rule_objects.push_back({.kind = object.kind,
+                                      .ns = is_of_the_cluster(object.kind) ? std::string{} : namespace_of(object),
+                                      .name = object.name,
+                                      .extended_resource = object.extended_resource});
     }
     for (const manifest* node : sorted.nodes) {
         if (node->terminating) state.leaving_nodes.push_back(node->name);

@@ -25,12 +25,15 @@ constexpr std::array<std::array<double, lanes>, lanes> one_hot = [] {
 
 constexpr std::size_t bucket(fragmentation_bucket which) noexcept { return static_cast<std::size_t>(which); }
 
-/// The first of each: containers that ask for the same lack devices together.
+/// The first of each: containers that ask for the same lack devices together. Units of one container, which have an
+/// entry each, are devices here: where several may be of one device, that is more than is needed.
 std::vector<device_request> without_repetitions(const std::vector<device_request>& containers) {
     std::set<device_request> known;
     std::vector<device_request> distinct;
     for (const device_request& container : containers) {
-        if (known.insert(container).second) distinct.push_back(container);
+        device_request wanted = container;
+        if (wanted.units > 1) wanted.count = wanted.units;
+        if (known.insert(wanted).second) distinct.push_back(wanted);
     }
     return distinct;
 }

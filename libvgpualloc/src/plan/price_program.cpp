@@ -74,6 +74,7 @@ void add_prices(const cluster& nodes, const cluster_packing& packing, const pack
             const std::uint32_t type = of_class.type_of_part[part];
             device_request request = packing.part_of_type[type];
             request.count = 1;
+            request.units = 1;
             request.memory_of_first = false; // of one device that is nothing to ask for
             add_part(request, of_class.value_of_part[part] - prices.type[type], entry);
         }

@@ -73,7 +73,12 @@ private:
         const document* const spec = object.find("spec");
         if (spec == nullptr) return;
         if (!spec->is_map()) return hide(object["spec"]);
-        for (auto& [field, value] : object["spec"].members) hide(value);
+        for (auto& [field, value] : object["spec"].members) {
+            if (field == "extendedResourceName" && value.is_text())
+                value.text = resource_name(value.text);
+            else
+                hide(value);
+        }
     }
 
     /// The namespace that objects without one are in keeps its name.

@@ -61,7 +61,8 @@ constexpr std::array container_fields{
     "name",          "resources", "resource", "resouces", "ressources", "restartPolicy", "securityContext/privileged",
     "ports/hostPort"};
 constexpr std::array config_map_fields{"metadata/name", "metadata/namespace", "data"};
-constexpr std::array rule_fields{"metadata/name", "metadata/namespace", "spec/minMember", "value"};
+constexpr std::array rule_fields{"metadata/name", "metadata/namespace", "spec/minMember", "spec/extendedResourceName",
+                                 "value"};
 
 /// The fields that a path leads to, copied from one object to another.
 void keep(const document& from, std::string_view path, document& to) {
@@ -196,7 +197,7 @@ document normalised(std::span<const document> objects, const vgpualloc::dialect_
     const auto is_new = [&seen](const document& object, const std::string& kind) {
         const std::string ns = text_at(object, {"metadata", "namespace"});
         const std::string name = name_of(object);
-        const bool of_the_cluster = kind == "Node" || kind == "PriorityClass" || kind == "Queue";
+        const bool of_the_cluster = kind == "Node" || kube::is_of_the_cluster(kind);
         // Objects without a name are told one by one.
         return name.empty() ||
                seen.insert(kind + " " + (of_the_cluster || !ns.empty() ? ns : "default") + "/" + name).second;

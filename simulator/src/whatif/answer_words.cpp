@@ -131,9 +131,9 @@ void add_kind(const answer& answered, std::string& text) {
         add_line(text, fmt::format("no more nodes like {} are needed: all fit", kind.kind));
     } else {
         text += "\n";
-        add_line(text,
-                 fmt::format("{} like {} will do; with {} these find no place: {}", nodes_words(*kind.found.nodes),
-                             kind.kind, *kind.found.nodes - 1, names(kind.found.one_less)));
+        add_line(text, fmt::format("{} like {} will do; with {}, this policy's pass leaves without a place: {}",
+                                   nodes_words(*kind.found.nodes), kind.kind, *kind.found.nodes - 1,
+                                   names(kind.found.one_less)));
     }
     text += "  tried:";
     for (const nodes_try& entry : kind.found.tries) {

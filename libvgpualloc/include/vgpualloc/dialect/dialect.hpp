@@ -110,6 +110,9 @@ public:
     }
     /// The only scheduler that serves its pods; empty: not said.
     [[nodiscard]] virtual std::string_view scheduler() const noexcept { return {}; }
+    /// The scheduler of its system, without which only one that asks this library knows which devices a pod gets;
+    /// empty: not said.
+    [[nodiscard]] virtual std::string_view usual_scheduler() const noexcept { return {}; }
     /// What a reader of its amounts has to know, such as their unit where that is configured.
     [[nodiscard]] virtual std::vector<std::string> notes() const { return {}; }
 

@@ -10,8 +10,9 @@
 namespace vgpualloc::explaining {
 
 /// One sentence for each thing that is there and was not looked at, in a fixed order; none for what is not there.
-/// `explained` has its nodes.
-[[nodiscard]] std::vector<std::string> not_considered(const kube::snapshot& state, const explanation& explained);
+/// `explained` has its nodes. `by_its_scheduler`: who asks schedules the pod, whatever spec.schedulerName says.
+[[nodiscard]] std::vector<std::string> not_considered(const kube::snapshot& state, const explanation& explained,
+                                                      bool by_its_scheduler = false);
 
 /// The same of an answer about several pods. What is of pods names them.
 [[nodiscard]] std::vector<std::string> not_considered(const kube::snapshot& state,

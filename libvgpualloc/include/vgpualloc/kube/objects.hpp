@@ -32,8 +32,10 @@ struct manifest {
     std::optional<kubernetes::pod> pod; ///< of the object, or its template
     std::optional<kubernetes::node> node;
     kubernetes::text_map data; ///< of a ConfigMap
-    milli_cpu cpu;             ///< one pod's request, rounded up (init containers as Kubernetes counts them), or what a
-    bytes memory;              ///< node has allocatable, rounded down
+    /// Of a DeviceClass: spec.extendedResourceName, for which DRA gives its devices.
+    std::string extended_resource;
+    milli_cpu cpu; ///< one pod's request, rounded up (init containers as Kubernetes counts them), or what a
+    bytes memory;  ///< node has allocatable, rounded down
     std::string scheduler_name;
     host_facts host;  ///< of a node, without the labels, which `node` has; ready if no condition says so
     host_rules rules; ///< of a pod; of a DaemonSet's with the tolerations that its controller adds
@@ -66,6 +68,8 @@ struct manifest {
 /// Whether Kubernetes or Volcano decide by objects of that kind, which are not looked at here: quotas, queues and the
 /// like.
 [[nodiscard]] bool is_rule_kind(std::string_view kind);
+/// Whether objects of such a kind are in no namespace.
+[[nodiscard]] bool is_of_the_cluster(std::string_view rule_kind);
 
 /// The objects of a file, in its order: YAML documents or JSON values, lists (kind List, PodList, …) taken apart.
 /// Amounts of resources with a '/' in their name have to be whole numbers (Kubernetes: extended resources). Requests

@@ -83,6 +83,7 @@ struct rule_object {
     std::string kind;
     std::string ns; ///< empty: of the whole cluster
     std::string name;
+    std::string extended_resource{}; ///< manifest::extended_resource
 };
 
 /// Allocators keep the ledger's address, so it has one of its own and a snapshot may be moved.

@@ -17,6 +17,7 @@ inline constexpr std::int64_t further_max = 1024;
 /// One device's worth of a request: equal ones are asked once, whatever pods they are in.
 [[nodiscard]] inline device_request one_device_of(device_request request) {
     request.count = 1;
+    request.units = 1;
     request.uuids_allowed.clear();
     request.uuids_denied.clear();
     request.memory_of_first = false;
