@@ -242,12 +242,20 @@ void add_fetch(CLI::App& app, int& exit_code) {
                      "Folder for the files (default: $VGPUALLOC_TRACES, else $XDG_CACHE_HOME/vgpualloc/traces, "
                      "else ~/.cache/vgpualloc/traces)")
         ->type_name("FOLDER");
-    command->add_option("--list", chosen->list_path, "Read the list of traces from this JSON file")->type_name("FILE");
+    CLI::Option* list =
+        command
+            ->add_option("--list", chosen->list_path,
+                         "Read the list of traces from this JSON file; without FILE the known traces are listed")
+            ->type_name("FILE")
+            ->expected(0, 1);
     command->add_option("--file", chosen->file_names, "Only this file of the trace; may be repeated")
         ->type_name("NAME")
         ->allow_extra_args(false);
     command->add_flag("--json", chosen->json, "Print the result as JSON");
-    command->callback([chosen, &exit_code] { exit_code = run_fetch(*chosen); });
+    command->callback([chosen, list, &exit_code] {
+        if (list->count() > 0 && chosen->list_path.empty()) chosen->trace.clear(); // a name beside it changes nothing
+        exit_code = run_fetch(*chosen);
+    });
 }
 
 } // namespace vgpusim::cli

@@ -319,6 +319,9 @@ class FetchTest(CliTest):
         result = self.run_vgpusim()
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         self.assertIn("openb", result.stdout)
+        for arguments in (["--list"], ["openb", "--list"]):  # F39
+            listed = self.run_vgpusim(*arguments)
+            self.assertEqual((listed.returncode, listed.stdout, listed.stderr), (0, result.stdout, ""))
         [openb] = json.loads(self.run_vgpusim("--json").stdout)["traces"]
         self.assertEqual((openb["name"], len(openb["files"])), ("openb", 8))
         self.assertIn("could not be tried", openb["note"])
