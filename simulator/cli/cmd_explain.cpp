@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
-#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -170,7 +169,7 @@ expected<void> rank_as(const kube::scheduler_config& scheduler, options& chosen)
 /// Prints what is said of each pod as soon as it is known. Returns the errors of those that cannot be explained.
 std::vector<error> print_each(const snapshot& cluster, pods_asked_for wanted, const options& chosen) {
     explaining::explain_layout layout{.node = chosen.node, .warnings = cluster.warnings};
-    if (chosen.all) layout.nodes_max = std::numeric_limits<std::size_t>::max();
+    layout.all_nodes = chosen.all;
     const bool is_list = chosen.json && wanted.pods.size() + wanted.errors.size() > 1;
     if (is_list) layout.warnings.clear(); // told once, beside the pods
     explaining::explanation_list list;
@@ -261,8 +260,9 @@ void add_explain(CLI::App& app, int& exit_code) {
                      "says")
         ->type_name("FILE")
         ->check(filled());
-    command->add_option("--node", chosen->node, "Show this node only")->type_name("NODE");
-    command->add_flag("--all", chosen->all, "Show all nodes; as text only the first 20 are shown");
+    command->add_option("--node", chosen->node, "Show this node only, with its devices")->type_name("NODE");
+    command->add_flag("--all", chosen->all,
+                      "Show every node and its devices in rows of their own, also those that refuse");
     command->add_flag("--json", chosen->json, "As JSON, with everything");
     command->callback([chosen, &exit_code] {
         const auto failures = run(*chosen);

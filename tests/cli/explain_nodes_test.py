@@ -2,6 +2,7 @@
 geometry, HAMi's ranking, and what was not considered."""
 
 import json
+import re
 import time
 import unittest
 
@@ -299,12 +300,51 @@ class NodesTest(CliTest):
         result = self.vgpusim("explain", self.cluster(hami_node("n"), pod("w", PART, where="n9")), "--pod", "w")
         self.assert_refused(result, "bound to n9, which is not among the nodes")
 
+    def test_the_answer_comes_first_and_nodes_that_are_alike_are_one_line(self):  # F36
+        """What refuses 30 nodes is a line; devices are those of the nodes between which is chosen."""
+        full = [hami_node(f"full-{i:02}", [f"GPU-{i:02}"]) for i in range(30)]
+        users = [pod(f"r{i:02}", PART, has(f"GPU-{i:02}", 80000 - i), where=f"full-{i:02}") for i in range(30)]
+        text = self.text(*full, *users, hami_node("free", ["GPU-f"]), hami_node("next", ["GPU-n"]), pod("w", PART))
+        self.assertRegex(text, r"(?m)^chosen: free, .*\(2 of 32 nodes fit\)$")
+        self.assertIn(f"\n  30 nodes of 1 x {A100} (hami_core), 64000 mCPU, 262144 MiB (full-29 comes closest): "
+                      "insufficient_device_memory: wanted 3000 MiB, available 1949 MiB (GPU-29)\n", text)
+        self.assertEqual([word for word in ("GPU-f", "GPU-n", "GPU-00", "GPU-28") if re.search(rf" {word} +NVIDIA", text)], ["GPU-f", "GPU-n"])
+        self.assertNotRegex(text, r"(?m)^full-")
+        everything = self.text(*full, *users, hami_node("free", ["GPU-f"]), pod("w", PART), flags=["--all"])
+        self.assertEqual(len(re.findall(r"(?m)^full-", everything)), 60)
+        self.assertNotIn(" nodes of ", everything)
+        one = self.text(*full, *users, pod("w", PART), flags=["--node", "full-03"])
+        self.assertEqual(len(re.findall(r"(?m)^full-03 ", one)), 2)
+        self.assertEqual(len(re.findall(r"(?m)^full-", one)), 2)
+
+    def test_where_nothing_fits_the_devices_are_those_of_the_closest_node(self):  # F36
+        """Neither a node without a GPU nor one that lacks several things, but the one with the most of what is wanted."""
+        picky = hami_node("picky", ["GPU-p"], spec={"taints": [{"key": "team", "value": "a", "effect": "NoSchedule"}]})
+        nodes = [node("cpu", {}), picky, hami_node("a", ["GPU-a"]), hami_node("b", ["GPU-b"])]
+        users = [pod("ra", PART, has("GPU-a", 80000), where="a"), pod("rb", PART, has("GPU-b", 79500), where="b"),
+                 pod("rp", PART, has("GPU-p", 79500), where="picky")]
+        lines = self.text(*nodes, *users, pod("w", PART)).splitlines()
+        answer = next(i for i, line in enumerate(lines) if line.startswith("0/4 nodes are available: "))
+        self.assertTrue(all(line.startswith(("pod ", "  ", "policy ")) or not line for line in lines[:answer]), lines)
+        self.assertEqual([line.split()[0] for line in lines if line.startswith(("cpu ", "picky ", "a ", "b "))], ["b"])
+        self.assertTrue(any("(b comes closest): insufficient_device_memory: wanted 3000 MiB, available 2420 MiB" in line
+                            for line in lines), lines)
+
     def test_warnings_are_few(self):  # FINDINGS 21
         objects = [hami_node("n"), pod("w", PART)] + [pod(f"b{i:03}", PART, where="n") for i in range(50)]
         text = self.text(*objects)
         self.assertEqual(text.count("warning: "), 21)
         self.assertIn("warning: 30 more like these of annotations (--json has all)", text)
         self.assertEqual(len(self.explain(*objects)["warnings"]), 50)
+        file = self.cluster(*objects)
+        for command, *flags in (["whatif"], ["plan", "--pod", "d/w"], ["snapshot"]):  # F37
+            with self.subTest(command=command):
+                done = self.vgpusim(command, file, *flags)
+                self.assert_done(done)
+                self.assertEqual(sum("what it has of the devices" in line for line in done.stdout.splitlines()), 20, done.stdout)
+                self.assertIn("\n  30 more like these of annotations (--json has all)\n", done.stdout)
+                told = json.loads(self.vgpusim(command, file, *flags, "--json").stdout)
+                self.assertEqual(len(told.get("warnings", told.get("differences"))), 50)
 
     def test_pods_whose_use_is_not_known(self):  # FINDINGS section 5
         cce = node("n", {"volcano.sh/gpu-mem.128Mi": "128", "volcano.sh/gpu-core.percentage": "100"})

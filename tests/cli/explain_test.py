@@ -168,9 +168,11 @@ class ExplainTest(CliTest):
                      "  main gets of device 0 (GPU-m0): mig 1g.5gb at slot 1 of group group1"):
             self.assertIn(line, text.splitlines())
         self.assertRegex(text, r"(?m)^chosen: mig-0, the highest score; next core-0, [0-9.]+ less \(2 of 6 nodes fit\)$")
-        self.assertRegex(text, r"(?m)^core-1 +no +insufficient_device_memory: wanted 3000 MiB, available 2048 MiB \(GPU-b0\)$")
+        refusal = r"insufficient_device_memory: wanted 3000 MiB, available 2048 MiB \(GPU-b0\)$"
+        self.assertRegex(text, r"(?m)^  1 node of 1 x NVIDIA A100-SXM4-40GB \(hami_core\), 32000 mCPU, 131072 MiB \(core-1\): " + refusal)
+        self.assertRegex(self.explain("default/waits", "--policy", "best_fit", "--all"), r"(?m)^core-1 +no +" + refusal)
         one = self.explain("default/waits", "--policy", "best_fit", "--node", "core-1")
-        self.assertRegex(one, r"(?m)^core-1 ")
+        self.assertRegex(one, r"(?m)^core-1 +no +" + refusal)
         self.assertNotRegex(one, r"(?m)^core-0 ")
 
     def test_one_of_something_has_no_plural(self):  # FINDINGS 41

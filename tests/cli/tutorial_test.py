@@ -34,7 +34,7 @@ class TutorialTest(CliTest):
         return (result.stdout + result.stderr).splitlines()
 
     def test_every_command_prints_what_the_page_shows(self):
-        for page, least in (("tutorial.md", 10), ("snapshot.md", 3), ("whatif.md", 3), ("defragmentation.md", 1), ("decision-log.md", 3)):
+        for page, least in (("tutorial.md", 10), ("explain.md", 2), ("snapshot.md", 3), ("whatif.md", 3), ("defragmentation.md", 1), ("decision-log.md", 3)):
             commands = list(steps((SOURCE / "docs" / page).read_text(encoding="utf-8")))
             self.assertGreaterEqual(len(commands), least, page)
             for command, shown in commands:

@@ -134,6 +134,7 @@ class WhatIf(CliTest):
         self.assertEqual([pod["from"] for pod in answer["pods"][:2]], ["a", "a"])
         self.assertEqual({node for pod in answer["pods"] for node in self.nodes_of(answer)[pod["name"]]}, {"b"})
         self.assertEqual(answer["after"]["nodes"], 2)
+        self.assertEqual([pod["from"] for pod in self.ask("--fail", "a")["pods"] if pod["origin"] == "evicted"], ["a", "a"])  # F39
         answer = self.ask("--fail", "a/GPU-a-1")
         self.assertEqual([pod["name"] for pod in answer["pods"] if pod["origin"] == "evicted"], ["r1"])
         self.assertEqual(answer["after"]["devices_out_of_service"], 1)

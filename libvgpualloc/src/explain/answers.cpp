@@ -116,7 +116,10 @@ private:
 
     [[nodiscard]] explained_node node(node_index where) {
         const node_decision decision = decider_.ask_node(where, pod_->request);
-        explained_node result{.name = state_->nodes().nodes[where.at()].name,
+        const auto& described = state_->nodes().nodes[where.at()];
+        explained_node result{.name = described.name,
+                              .cpu = described.cpu,
+                              .memory = described.memory,
                               .refused = {},
                               .also = {},
                               .score = decision.answer.score,

@@ -1,8 +1,9 @@
-// Refusals in words.
+// Refusals and warnings in words.
 #include "vgpualloc/explain/words.hpp"
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -18,7 +19,57 @@ std::string amount_words(std::int64_t amount, std::string_view unit) {
     return fmt::format("{} {}", amount, drops_plural ? unit.substr(0, unit.size() - 1) : unit);
 }
 
+/// What nodes have in common that are alike.
+std::string nature_of(const explained_node& node) {
+    std::map<std::pair<std::string, std::string>, std::int64_t> devices; // by model and mode
+    for (const explained_device& device : node.devices) ++devices[{device.model, device.mode}];
+    std::string words;
+    for (const auto& [device, count] : devices) {
+        words += fmt::format("{} x {} ({}), ", count, device.first, device.second);
+    }
+    return fmt::format("{}{} mCPU, {} MiB", words, node.cpu.count(), mib_down(node.memory));
+}
+
 } // namespace
+
+std::vector<std::string> warning_lines(const std::vector<error>& warnings) {
+    constexpr std::size_t shown_max = 20;
+    std::map<std::pair<error_code, std::string>, std::size_t> counts;
+    std::vector<std::string> lines;
+    for (const error& warning : warnings) {
+        std::string field = warning.field;
+        std::erase_if(field, [](char c) { return c >= '0' && c <= '9'; }); // positions
+        if (++counts[{warning.code, field}] <= shown_max) lines.push_back(warning.message());
+    }
+    for (const auto& [kind, count] : counts) {
+        if (count <= shown_max) continue;
+        const std::string of = kind.second.empty() ? "" : " of " + printable(kind.second);
+        lines.push_back(fmt::format("{} more like these{} (--json has all)", count - shown_max, of));
+    }
+    return lines;
+}
+
+std::vector<refusing_nodes> groups_of_refusals(const explanation& explained,
+                                               const std::function<bool(std::size_t)>& counts) {
+    std::map<std::pair<std::string, std::vector<rejection_code>>, refusing_nodes> by_kind;
+    for (std::size_t n = 0; n < explained.nodes.size(); ++n) {
+        const explained_node& node = explained.nodes[n];
+        if (node.refused.fits() || (counts && !counts(n))) continue;
+        const std::string nature = nature_of(node);
+        std::vector<rejection_code> codes{node.refused.code};
+        for (const refusal& further : node.also) codes.push_back(further.code);
+        refusing_nodes& entry = by_kind[{nature, codes}];
+        if (entry.nodes++ > 0 && node.refused.available <= entry.closest.available) continue;
+        entry.nodes_are = nature;
+        entry.closest = node.refused;
+        entry.also = node.also;
+        entry.node = node.name;
+    }
+    std::vector<refusing_nodes> result;
+    for (auto& [kind, entry] : by_kind) result.push_back(std::move(entry));
+    std::ranges::stable_sort(result, std::ranges::greater{}, &refusing_nodes::nodes);
+    return result;
+}
 
 std::string words_of(const refusal& refused) {
     const std::string code{to_string(refused.code)};

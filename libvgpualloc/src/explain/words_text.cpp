@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -19,14 +21,58 @@ namespace {
 
 using kube::snapshot_pod;
 
-/// Nodes that get rows: the first ones, the chosen one and the runner-up.
-std::vector<std::size_t> shown_nodes(const explanation& explained, const explain_layout& layout) {
+/// Nodes that get rows in the table of nodes.
+std::vector<std::size_t> nodes_in_rows(const explanation& explained, const explain_layout& layout) {
     std::set<std::size_t> shown;
+    std::size_t fitting = 0;
     for (std::size_t n = 0; n < explained.nodes.size(); ++n) {
-        if (layout.node.empty() ? n < layout.nodes_max : explained.nodes[n].name == layout.node) shown.insert(n);
+        const explained_node& node = explained.nodes[n];
+        if (!layout.node.empty()) {
+            if (node.name == layout.node) shown.insert(n);
+        } else if (layout.all_nodes || (node.refused.fits() && fitting++ < layout.nodes_max)) {
+            shown.insert(n);
+        }
     }
     if (layout.node.empty() && explained.chosen) shown.insert(*explained.chosen);
     if (layout.node.empty() && explained.runner_up) shown.insert(*explained.runner_up);
+    return {shown.begin(), shown.end()};
+}
+
+/// Whether such a node could not serve the pod if it were empty, or is not meant to.
+bool is_of_another_kind(rejection_code code) {
+    return code <= rejection_code::resource_not_offered || code == rejection_code::too_few_devices ||
+           (code >= rejection_code::family_not_offered && code <= rejection_code::mode_not_offered) ||
+           code == rejection_code::request_not_valid;
+}
+
+/// Of nodes that all refuse, the one that lacks the least: none of the kind where others are, then few reasons, then a
+/// check that comes late, then much of the amount that is wanted.
+std::optional<std::size_t> closest_node(const explanation& explained) {
+    const auto distance = [&](std::size_t n) {
+        const explained_node& node = explained.nodes[n];
+        int others = is_of_another_kind(node.refused.code) ? 1 : 0;
+        for (const refusal& further : node.also) others += is_of_another_kind(further.code) ? 1 : 0;
+        const double wanted = std::max(1.0, static_cast<double>(node.refused.wanted));
+        return std::tuple{others, node.also.size(), -static_cast<int>(node.refused.code),
+                          -static_cast<double>(node.refused.available) / wanted};
+    };
+    std::optional<std::size_t> closest;
+    for (std::size_t n = 0; n < explained.nodes.size(); ++n) {
+        if (explained.nodes[n].devices.empty()) continue;
+        if (!closest || distance(n) < distance(*closest)) closest = n;
+    }
+    return closest;
+}
+
+/// Nodes whose devices get rows: those between which was chosen or, where nothing fits, the one that comes closest.
+std::vector<std::size_t> nodes_with_devices(const explanation& explained, const explain_layout& layout) {
+    if (layout.all_nodes || !layout.node.empty()) return nodes_in_rows(explained, layout);
+    std::set<std::size_t> shown;
+    if (explained.chosen) shown.insert(*explained.chosen);
+    if (explained.runner_up) shown.insert(*explained.runner_up);
+    if (!explained.chosen) {
+        if (const auto closest = closest_node(explained)) shown.insert(*closest);
+    }
     return {shown.begin(), shown.end()};
 }
 
@@ -166,7 +212,14 @@ std::string choice_words(const explanation& explained) {
     return text;
 }
 
+std::string all_words(const explanation& explained, const refusal& first, const std::vector<refusal>& also) {
+    std::string words = refusal_words(explained, first);
+    for (const refusal& further : also) words += "; also " + words_of(further);
+    return words;
+}
+
 std::string node_table(const explanation& explained, const std::vector<std::size_t>& shown) {
+    if (shown.empty()) return {};
     text_table table{{"NODE", "ANSWER", "SCORE", "DEVICES OR REASON"}};
     for (const std::size_t n : shown) {
         const explained_node& node = explained.nodes[n];
@@ -174,12 +227,36 @@ std::string node_table(const explanation& explained, const std::vector<std::size
             table.add({node.name, explained.chosen == n && explained.pod.gates.empty() ? "chosen" : "fits",
                        score_words(node.score), shares_words(explained, node)});
         } else {
-            std::string words = refusal_words(explained, node.refused);
-            for (const refusal& further : node.also) words += "; also " + words_of(further);
-            table.add({node.name, "no", "", std::move(words)});
+            table.add({node.name, "no", "", all_words(explained, node.refused, node.also)});
         }
     }
-    return table.text();
+    return "\n" + table.text();
+}
+
+std::string counted_nodes(std::size_t nodes) { return fmt::format("{} {}", nodes, nodes == 1 ? "node" : "nodes"); }
+
+/// Nodes that refuse, those that are alike and refuse for one reason in one line.
+std::string refusing_words(const explanation& explained, const explain_layout& layout) {
+    const auto groups = groups_of_refusals(explained);
+    if (groups.empty()) return {};
+    std::string text = "\nnodes that do not fit, alike and for one reason in a line:\n";
+    std::size_t left = 0;
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+        const refusing_nodes& group = groups[i];
+        const auto nodes = static_cast<std::size_t>(group.nodes);
+        if (i >= layout.nodes_max) {
+            left += nodes;
+            continue;
+        }
+        const std::string which = nodes == 1                 ? group.node
+                                  : group.closest.wanted > 0 ? group.node + " comes closest"
+                                                             : "such as " + group.node;
+        text += printable(fmt::format("  {} of {} ({}): {}", counted_nodes(nodes), group.nodes_are, which,
+                                      all_words(explained, group.closest, group.also))) +
+                "\n";
+    }
+    if (left > 0) text += fmt::format("  … and {} more (--all shows them, --node one)\n", counted_nodes(left));
+    return text;
 }
 
 /// How the scores add up. A policy with one term has its score in the table of nodes already.
@@ -251,25 +328,6 @@ std::string device_table(const explanation& explained, const std::vector<std::si
     return table.empty() ? "" : "\n" + table.text();
 }
 
-/// Of warnings of one kind only the first ones: what is wrong, but not with which object, makes a kind.
-std::string warning_lines(const std::vector<error>& warnings) {
-    constexpr std::size_t shown_max = 20;
-    std::map<std::pair<error_code, std::string>, std::size_t> counts;
-    std::string text;
-    for (const error& warning : warnings) {
-        std::string field = warning.field;
-        std::erase_if(field, [](char c) { return c >= '0' && c <= '9'; }); // positions
-        if (++counts[{warning.code, field}] <= shown_max) text += "warning: " + warning.message() + "\n";
-    }
-    for (const auto& [kind, count] : counts) {
-        if (count <= shown_max) continue;
-        const std::string& field = kind.second;
-        text += fmt::format("warning: {} more like these{} (--json has all)\n", count - shown_max,
-                            field.empty() ? "" : " of " + field);
-    }
-    return text;
-}
-
 /// The node, how many pods it gets and on which devices.
 std::string node_of_replicas(const std::string& name, std::size_t pods,
                              const std::map<std::string, std::size_t>& parts_by_device) {
@@ -321,16 +379,21 @@ std::string replica_words(const explanation& explained) {
 } // namespace
 
 std::string explanation_text(const explanation& explained, const explain_layout& layout) {
-    const auto shown = shown_nodes(explained, layout);
+    const auto shown = nodes_in_rows(explained, layout);
+    const auto with_devices = nodes_with_devices(explained, layout);
     std::string text = header(explained);
     for (const std::string& note : explained.notes) text += "note: " + printable(note) + "\n";
-    text += warning_lines(layout.warnings);
-    text += "\n" + replica_words(explained) + choice_words(explained) + "\n" + node_table(explained, shown);
-    if (layout.node.empty() && shown.size() < explained.nodes.size()) {
-        text +=
-            fmt::format("… and {} more nodes (--all shows them, --node one)\n", explained.nodes.size() - shown.size());
+    text += "\n" + replica_words(explained) + choice_words(explained) + node_table(explained, shown);
+    if (layout.node.empty() && !layout.all_nodes) {
+        if (shown.size() < explained.fitting) {
+            text += fmt::format("… and {} more that fit (--all shows them, --node one)\n",
+                                counted_nodes(explained.fitting - shown.size()));
+        }
+        text += refusing_words(explained, layout);
     }
-    text += term_table(explained, shown) + device_table(explained, shown);
+    text += term_table(explained, shown) + device_table(explained, with_devices);
+    if (!layout.warnings.empty()) text += "\n";
+    for (const std::string& line : warning_lines(layout.warnings)) text += "warning: " + line + "\n";
     if (!explained.not_considered.empty()) text += "\nnot considered, although it is there:\n";
     for (const std::string& rule : explained.not_considered) text += "  " + rule + "\n";
     return text;

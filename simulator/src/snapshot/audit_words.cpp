@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "vgpualloc/core/printable.hpp"
+#include "vgpualloc/explain/words.hpp"
 #include "vgpuformats/document.hpp"
 #include "vgpuformats/json.hpp"
 #include "vgpusim/snapshot/audit.hpp"
@@ -66,7 +67,8 @@ std::string audit_text(const audit& audited, const kube::snapshot& state) {
     text += fmt::format("\nwritten back from the ledger: {} read as the same\n", counted(audited.written_back, "pod"));
     if (audited.differences.empty()) return text + "no differences\n";
     text += fmt::format("{}:\n", counted(std::ssize(audited.differences), "difference"));
-    for (const auto& problem : audited.differences) text += "  " + problem.message() + "\n";
+    for (const std::string& line : vgpualloc::explaining::warning_lines(audited.differences))
+        text += "  " + line + "\n";
     return text;
 }
 

@@ -15,7 +15,6 @@
 #include "vgpualloc/compat/all.hpp"
 #include "vgpualloc/core/config.hpp"
 #include "vgpualloc/explain/not_considered.hpp"
-#include "vgpualloc/explain/words.hpp"
 #include "vgpualloc/metrics/fragmentation.hpp"
 #include "vgpualloc/model/trial.hpp"
 #include "vgpusim/whatif/catalog_kinds.hpp"
@@ -116,11 +115,13 @@ public:
             if (!kind) return unexpected(kind.error());
             looked_for = *std::move(kind);
         }
+        std::vector<std::string> node_names;
+        for (const auto& node : state_->nodes().nodes) node_names.push_back(node.name);
         evicted = apply(*state_, {.drained = asked_->wanted.drained, .failed = asked_->wanted.failed}, *objects_,
                         *std::move(evicted));
         if (!evicted) return unexpected(evicted.error());
         for (const auto& [kind, count] : added) static_cast<void>(add_nodes(*state_, kind, count));
-        queue_ = make_queue(*state_, *objects_, *evicted, asked_->wanted.added_pods);
+        queue_ = make_queue(*state_, node_names, *objects_, *evicted, asked_->wanted.added_pods);
         if (!asked_->find_kind.empty()) find(looked_for);
         place();
         result_.after = figures();
@@ -169,7 +170,7 @@ private:
             const kube::snapshot_pod& pod = queue_.pods[position].pod;
             if (refusals_.contains(pod.request)) return;
             const auto words = answers_to(pod);
-            refusals_.emplace(pod.request, words ? classes_of(*words) : std::vector<class_refusal>{});
+            refusals_.emplace(pod.request, words ? classes_of(*words) : std::vector<explaining::refusing_nodes>{});
         });
         result_.placed = outcome.placed;
         result_.refused = outcome.refused;
@@ -209,40 +210,10 @@ private:
         return present;
     }
 
-    [[nodiscard]] std::string class_of(node_index where) const {
-        const auto& node = state_->nodes().nodes[where.at()];
-        std::map<std::pair<std::string, std::string>, std::int64_t> devices; // by model and mode
-        for (std::size_t d = 0; d < node.devices.size(); ++d) {
-            const auto& spec = state_->nodes().spec_of(where, vgpualloc::device_index{d});
-            ++devices[{spec.model, std::string{spec.mode->name()}}];
-        }
-        std::string words;
-        for (const auto& [device, count] : devices) {
-            words += fmt::format("{} x {} ({}), ", count, device.first, device.second);
-        }
-        return fmt::format("{}{} mCPU, {} MiB", words, node.cpu.count(), vgpualloc::mib_down(node.memory));
-    }
-
-    /// The refusals of all nodes, those of nodes that are alike as one.
-    [[nodiscard]] std::vector<class_refusal> classes_of(const explaining::explanation& explained) const {
-        std::map<std::pair<std::string, std::vector<vgpualloc::rejection_code>>, class_refusal> by_class;
-        for (std::size_t n = 0; n < explained.nodes.size(); ++n) {
-            const auto& refused = explained.nodes[n].refused;
-            if (refused.fits() || !state_->book->is_present(node_index{n})) continue;
-            const std::string words = class_of(node_index{n});
-            std::vector<vgpualloc::rejection_code> codes{refused.code};
-            for (const auto& further : explained.nodes[n].also) codes.push_back(further.code);
-            class_refusal& entry = by_class[{words, codes}];
-            if (entry.nodes++ > 0 && refused.available <= entry.closest.available) continue;
-            entry.nodes_are = words;
-            entry.closest = refused;
-            entry.also = explained.nodes[n].also;
-            entry.node = explained.nodes[n].name;
-        }
-        std::vector<class_refusal> result;
-        for (auto& [key, entry] : by_class) result.push_back(std::move(entry));
-        std::ranges::stable_sort(result, std::ranges::greater{}, &class_refusal::nodes);
-        return result;
+    /// The refusals of all nodes that are there, those of nodes that are alike as one.
+    [[nodiscard]] std::vector<explaining::refusing_nodes> classes_of(const explaining::explanation& explained) const {
+        return explaining::groups_of_refusals(
+            explained, [this](std::size_t n) { return state_->book->is_present(node_index{n}); });
     }
 
     [[nodiscard]] cluster_figures figures() {
@@ -307,7 +278,7 @@ private:
     std::vector<vgpualloc::counted_request> requests_; ///< of the cluster as it was given
     pod_queue queue_;
     /// By request: what nodes answered to the first pod that found no place.
-    std::map<vgpualloc::pod_request, std::vector<class_refusal>> refusals_;
+    std::map<vgpualloc::pod_request, std::vector<explaining::refusing_nodes>> refusals_;
     answer result_;
 };
 

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "placement_words.hpp"
-#include "vgpualloc/explain/words.hpp"
 #include "vgpuformats/document.hpp"
 #include "vgpuformats/json.hpp"
 #include "vgpusim/whatif/answer.hpp"
@@ -148,9 +147,9 @@ std::string also_words(const std::vector<explaining::refusal>& also) {
     return words;
 }
 
-std::string class_lines(const std::vector<class_refusal>& classes) {
+std::string class_lines(const std::vector<explaining::refusing_nodes>& classes) {
     std::string lines;
-    for (const class_refusal& refused : classes) {
+    for (const explaining::refusing_nodes& refused : classes) {
         add_line(lines, fmt::format("    {} of {}: {}{}", nodes_words(refused.nodes), refused.nodes_are,
                                     explaining::words_of(refused.closest) + also_words(refused.also),
                                     refused.nodes > 1 && refused.closest.wanted > 0
@@ -245,7 +244,7 @@ document pod_json(const pod_answer& entry) {
     for (const placed_pods& where : entry.placed) {
         result["placed"].push_back(placement_json(where));
     }
-    for (const class_refusal& refused : entry.classes) {
+    for (const explaining::refusing_nodes& refused : entry.classes) {
         result["refusals"].push_back(document::map({{"nodes_are", refused.nodes_are},
                                                     {"nodes", refused.nodes},
                                                     {"code", vgpualloc::to_string(refused.closest.code)},
@@ -297,11 +296,7 @@ std::string answer_text(const answer& answered) {
     add_pods(answered, pod_origin::waits, "waiting:", told, text);
     add_pods(answered, pod_origin::added, "added:", told, text);
     add_figures(answered, text);
-    if (!answered.warnings.empty()) {
-        text += "\n";
-        add_line(text, fmt::format("warnings of the cluster ({}):", answered.warnings.size()));
-    }
-    for (const auto& problem : answered.warnings) add_line(text, "  " + problem.message());
+    add_warnings(answered.warnings, text);
     add_not_considered(answered.not_considered, text);
     return text;
 }

@@ -95,11 +95,7 @@ std::string moves_text(const moves_answer& answered) {
                              seconds(answered.costs.downtime_per_move), seconds(answered.costs.copy_per_mib * 1024)));
     }
     add_line(text, fmt::format("planned in {:.1f} ms, {}", answered.plan_s * 1000, counted(answered.steps, "step")));
-    if (!answered.warnings.empty()) {
-        text += "\n";
-        add_line(text, fmt::format("warnings of the cluster ({}):", answered.warnings.size()));
-    }
-    for (const auto& problem : answered.warnings) add_line(text, "  " + problem.message());
+    add_warnings(answered.warnings, text);
     add_not_considered(answered.not_considered, text);
     return text;
 }

@@ -19,6 +19,13 @@ void add_not_considered(const std::vector<std::string>& rules, std::string& text
     for (const std::string& rule : rules) add_line(text, "  " + rule);
 }
 
+void add_warnings(const std::vector<vgpualloc::error>& warnings, std::string& text) {
+    if (warnings.empty()) return;
+    text += "\n";
+    add_line(text, fmt::format("warnings of the cluster ({}):", warnings.size()));
+    for (const std::string& line : explaining::warning_lines(warnings)) add_line(text, "  " + line);
+}
+
 placed_pods describe_placement(const vgpualloc::kube::snapshot& state, const vgpualloc::placement& where) {
     placed_pods result{.node = state.nodes().nodes[where.node.at()].name};
     for (const auto& share : where.shares) {

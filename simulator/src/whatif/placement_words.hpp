@@ -16,6 +16,9 @@ void add_line(std::string& text, std::string_view line);
 /// The last lines of an answer: what is there and was not looked at.
 void add_not_considered(const std::vector<std::string>& rules, std::string& text);
 
+/// The warnings of a cluster, those of one kind shortened.
+void add_warnings(const std::vector<vgpualloc::error>& warnings, std::string& text);
+
 /// A placement with the names and numbers that its node and devices have outside.
 [[nodiscard]] placed_pods describe_placement(const vgpualloc::kube::snapshot& state, const vgpualloc::placement& where);
 

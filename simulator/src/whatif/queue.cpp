@@ -80,11 +80,11 @@ public:
         read_objects(objects);
     }
 
-    void add_evicted(const std::vector<pod_id>& pods) {
+    void add_evicted(const std::vector<pod_id>& pods, const std::vector<std::string>& node_names) {
         for (const pod_id id : pods) {
             const kube::bound_pod& bound = state_->bound[id.at()];
             queued_pods& entry = add(bound.pod, pod_origin::evicted);
-            entry.from = state_->nodes().nodes[bound.node.at()].name;
+            entry.from = node_names[bound.node.at()];
             const auto object = by_name_.find(entry.pod.full_name());
             if (object != by_name_.end() && belongs_to_its_node(*object->second))
                 stay_on(entry.from, entry.pod.request);
@@ -290,10 +290,11 @@ private:
 
 } // namespace
 
-pod_queue make_queue(const kube::snapshot& state, const std::vector<kube::manifest>& objects,
-                     const std::vector<pod_id>& evicted, const std::vector<kube::manifest>& added) {
+pod_queue make_queue(const kube::snapshot& state, const std::vector<std::string>& node_names,
+                     const std::vector<kube::manifest>& objects, const std::vector<pod_id>& evicted,
+                     const std::vector<kube::manifest>& added) {
     queue_maker maker{state, objects};
-    maker.add_evicted(evicted);
+    maker.add_evicted(evicted, node_names);
     maker.add_waiting();
     maker.add_new(added);
     return maker.take();

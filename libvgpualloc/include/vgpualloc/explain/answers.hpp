@@ -98,6 +98,8 @@ struct explained_share {
 
 struct explained_node {
     std::string name;
+    milli_cpu cpu;             ///< that it has for pods
+    bytes memory;              ///< of the host, likewise
     refusal refused;           ///< the first
     std::vector<refusal> also; ///< what else would refuse, were the first one not there
     double score = 0.0;

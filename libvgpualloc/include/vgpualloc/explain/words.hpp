@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,8 +20,25 @@ namespace vgpualloc::explaining {
 /// The same of a cluster of so many nodes, all of which refuse.
 [[nodiscard]] std::string scheduling_message(const rejection& reasons, std::size_t nodes);
 
+/// One line for each warning, but of warnings of one kind only the first ones: what is wrong, but not with which
+/// object, makes a kind. The others of a kind are counted in a line at the end.
+[[nodiscard]] std::vector<std::string> warning_lines(const std::vector<error>& warnings);
+
+/// Nodes that are alike and refuse a pod for one reason.
+struct refusing_nodes {
+    std::string nodes_are{}; ///< what they have in common: "8 x NVIDIA A100-SXM4-40GB (mig), 64000 mCPU, 512000 MiB"
+    std::int64_t nodes = 0;
+    refusal closest{};           ///< of the node that has the most of what is wanted
+    std::vector<refusal> also{}; ///< what else would refuse there
+    std::string node{};          ///< its name
+};
+/// Those that refuse, the largest group first. `counts` says by position which nodes count; without it all do.
+[[nodiscard]] std::vector<refusing_nodes> groups_of_refusals(const explanation& explained,
+                                                             const std::function<bool(std::size_t)>& counts = {});
+
 struct explain_layout {
-    std::size_t nodes_max = 20; ///< rows shown; the chosen node is always shown
+    std::size_t nodes_max = 20; ///< nodes that fit and groups of others; the chosen node is always shown
+    bool all_nodes = false;     ///< every node in a row of its own, with its devices
     std::string node{};         ///< only this one; empty = all
     std::vector<error> warnings{};
 };

@@ -10,6 +10,7 @@
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/dialect/all.hpp"
 #include "vgpualloc/explain/answers.hpp"
+#include "vgpualloc/explain/words.hpp"
 #include "vgpualloc/kube/objects.hpp"
 #include "vgpualloc/metrics/idle_split.hpp"
 #include "vgpusim/whatif/changes.hpp"
@@ -54,14 +55,6 @@ struct cluster_figures {
     [[nodiscard]] std::int64_t idle_milli() const noexcept { return total_milli() - allocated_milli; }
 };
 
-/// Nodes that are alike and refuse a pod for one reason.
-struct class_refusal {
-    std::string nodes_are{}; ///< what they have in common: "8 x NVIDIA A100-SXM4-40GB (mig), 64000 mCPU, 512000 MiB"
-    std::int64_t nodes = 0;
-    vgpualloc::explaining::refusal closest{};           ///< of the node that has the most of what is wanted
-    std::vector<vgpualloc::explaining::refusal> also{}; ///< what else would refuse there
-    std::string node{};                                 ///< its name
-};
 struct placed_pods {
     std::string node;
     std::vector<vgpualloc::explaining::explained_share> shares{};
@@ -74,7 +67,8 @@ struct pod_answer {
     /// "0/5 nodes are available: …", of the cluster at the turn of the first pod of the entry that is refused; empty
     /// where nothing is refused.
     std::string why{};
-    std::vector<class_refusal> classes{}; ///< at the turn of the first pod that asks for the same and is refused
+    /// At the turn of the first pod that asks for the same and is refused.
+    std::vector<vgpualloc::explaining::refusing_nodes> classes{};
 };
 struct kind_answer {
     std::string kind{};

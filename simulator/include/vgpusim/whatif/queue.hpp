@@ -56,8 +56,8 @@ struct pod_queue {
 /// Evicted pods, pods that wait and added pods: higher priority first, then those created earlier, then in that order.
 /// A gang is placed when its first pod's turn has come. Its minimum is that of its PodGroup or Volcano Job, less what
 /// runs of it; without one, all of its pods. `objects` are those of the snapshot and say what it does not know:
-/// priorities, times and PodGroups.
-[[nodiscard]] pod_queue make_queue(const vgpualloc::kube::snapshot& state,
+/// priorities, times and PodGroups; `node_names` are those of its nodes before any of them was removed.
+[[nodiscard]] pod_queue make_queue(const vgpualloc::kube::snapshot& state, const std::vector<std::string>& node_names,
                                    const std::vector<vgpualloc::kube::manifest>& objects,
                                    const std::vector<vgpualloc::pod_id>& evicted,
                                    const std::vector<vgpualloc::kube::manifest>& added);
