@@ -61,7 +61,7 @@ tl::expected<void, write_failure> write_files(const std::string& folder, const s
         if (file.name.find('/') != std::string::npos) {
             if (auto created = create(target.substr(0, target.rfind('/'))); !created) return created;
         }
-        if (auto written = staged.emplace_back(target).write(file.content); !written) return written;
+        if (auto written = staged.emplace_back(target).write(file); !written) return written;
     }
     {
         const replacement_guard guard{folder};

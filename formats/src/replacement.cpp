@@ -93,6 +93,16 @@ std::vector<std::string> names_in(const std::string& folder) {
     return names;
 }
 
+/// 0 or errno.
+int write_content(int fd, const output_file& file) {
+    if (!file.pieces) return posix::write_all(fd, file.content);
+    std::string piece;
+    while (file.pieces(piece)) {
+        if (const int why = posix::write_all(fd, piece); why != 0) return why;
+    }
+    return 0;
+}
+
 /// Renames what a journal lists and is not at its place yet. The journal is complete, because it was renamed itself.
 void complete(const std::string& journal) {
     const auto text = posix::read_path(journal, std::numeric_limits<std::size_t>::max());
@@ -159,10 +169,10 @@ tl::expected<void, write_failure> staged_file::find_target() {
     return {};
 }
 
-tl::expected<void, write_failure> staged_file::write(std::string_view content) {
+tl::expected<void, write_failure> staged_file::write(const output_file& content) {
     if (auto known = find_target(); !known) return known;
     if (is_stream_) {
-        content_ = content;
+        content_ = &content;
         return {};
     }
     posix::unique_fd file;
@@ -177,7 +187,7 @@ tl::expected<void, write_failure> staged_file::write(std::string_view content) {
     }
     struct stat old{};
     if (::stat(target_.c_str(), &old) == 0) static_cast<void>(::fchmod(file.get(), old.st_mode & 07777U));
-    int why = posix::write_all(file.get(), content);
+    int why = write_content(file.get(), content);
     if (const int closing = file.close(); why == 0) why = closing;
     if (why != 0) return failed_to("write", target_, why);
     return {};
@@ -204,7 +214,7 @@ tl::expected<void, write_failure> staged_file::write_through() {
     // O_APPEND: what this program has printed already, into a file that is its standard output, stays.
     posix::unique_fd stream = posix::open_file(target_, O_WRONLY | O_APPEND | O_NOCTTY);
     if (!stream) return failed_to("write", target_, errno);
-    int why = posix::write_all(stream.get(), content_);
+    int why = write_content(stream.get(), *content_);
     if (const int closing = stream.close(); why == 0) why = closing;
     if (why != 0) return failed_to("write", target_, why);
     return {};

@@ -27,9 +27,9 @@ public:
     /// What was not finished is as before.
     ~staged_file();
 
-    /// `content` must outlive this where the target is no regular file. Error: a folder, a socket, a block device; what
-    /// the system says.
-    [[nodiscard]] tl::expected<void, write_failure> write(std::string_view content);
+    /// `file`, whose name does not count here, must outlive this where the target is no regular file. Error: a folder,
+    /// a socket, a block device; what the system says.
+    [[nodiscard]] tl::expected<void, write_failure> write(const output_file& file);
     /// Puts the new file in place and keeps the old one, if any, under another name until finish(). Nothing for what is
     /// no regular file.
     [[nodiscard]] tl::expected<void, write_failure> swap_in();
@@ -44,10 +44,10 @@ public:
 private:
     [[nodiscard]] tl::expected<void, write_failure> find_target();
 
-    std::string target_;       // where links lead
-    std::string temporary_;    // exists while not empty
-    std::string backup_;       // exists while not empty
-    std::string_view content_; // of what is no regular file
+    std::string target_;                   // where links lead
+    std::string temporary_;                // exists while not empty
+    std::string backup_;                   // exists while not empty
+    const output_file* content_ = nullptr; // of what is no regular file
     bool is_stream_ = false;
     bool appeared_ = false; // the target is new and not yet final
 };

@@ -23,7 +23,7 @@ namespace vgpusim::cli {
 namespace {
 
 using vgpuformats::document;
-using vgputraces::generated_trace;
+using vgputraces::drawn_trace;
 
 struct options {
     std::string model_path;
@@ -39,7 +39,7 @@ struct totals {
     double requested_ratio = 0; ///< of all GPUs; 0 if the cluster has none
 };
 
-[[nodiscard]] totals totals_of(const generated_trace& trace) {
+[[nodiscard]] totals totals_of(const drawn_trace& trace) {
     totals sum;
     for (const auto& node : trace.nodes) sum.gpus += node.gpu_count;
     sum.classes = std::ssize(trace.pods_per_class);
@@ -49,9 +49,8 @@ struct totals {
     return sum;
 }
 
-void print_summary(const generated_trace& trace, const options& chosen) {
+void print_summary(const drawn_trace& trace, const options& chosen) {
     const totals sum = totals_of(trace);
-    const auto last = trace.pods.back().creation_time.value_or(vgpualloc::ticks{});
     fmt::print("nodes           {}\n", trace.nodes.size());
     fmt::print("GPUs            {}\n", sum.gpus);
     fmt::print("pods            {}\n", trace.pods.size());
@@ -62,14 +61,13 @@ void print_summary(const generated_trace& trace, const options& chosen) {
                    *trace.offered_load);
     }
     fmt::print("classes         {} drawn of {}\n", sum.classes_drawn, sum.classes);
-    fmt::print("last arrival    {} s\n", last.count() / vgpualloc::ticks_per_second.count());
+    fmt::print("last arrival    {} s\n", trace.pods.back().created_s);
     fmt::print("seed            {}\n", trace.effective.seed);
     fmt::print("written         {}/{{nodes.csv,pods.csv,model.json}}\n", vgpualloc::printable(chosen.folder));
 }
 
-void print_json(const generated_trace& trace, const options& chosen) {
+void print_json(const drawn_trace& trace, const options& chosen) {
     const totals sum = totals_of(trace);
-    const auto last = trace.pods.back().creation_time.value_or(vgpualloc::ticks{});
     document root;
     root["nodes"] = trace.nodes.size();
     root["gpus"] = sum.gpus;
@@ -80,7 +78,7 @@ void print_json(const generated_trace& trace, const options& chosen) {
     if (trace.offered_load) root["offered_load"] = *trace.offered_load;
     root["classes"] = sum.classes;
     root["classes_drawn"] = sum.classes_drawn;
-    root["last_arrival_s"] = last.count() / vgpualloc::ticks_per_second.count();
+    root["last_arrival_s"] = trace.pods.back().created_s;
     root["seed"] = trace.effective.seed;
     root["out"] = chosen.folder;
     // A path may hold bytes that are no UTF-8; a summary is no reason to stop at them.
@@ -117,14 +115,15 @@ int run_workload(const options& chosen, std::string_view model) {
     const auto kept = vgpuformats::keep_inputs(chosen.folder, {std::begin(workload_files), std::end(workload_files)},
                                                {chosen.model_path});
     if (!kept) return report_error(kept.error());
-    const auto workload = vgputraces::generate_workload(model, chosen.model_path, chosen.draw);
-    if (!workload) return report_error(workload.error());
-    const auto written = vgpuformats::write_files(chosen.folder, {{workload_files[0], workload->nodes},
-                                                                  {workload_files[1], workload->classes},
-                                                                  {workload_files[2], workload->arrivals},
-                                                                  {workload_files[3], workload->model}});
+    const auto made = vgputraces::stream_workload(model, chosen.model_path, chosen.draw);
+    if (!made) return report_error(made.error());
+    const vgputraces::generated_workload& workload = made->texts;
+    const auto written = vgpuformats::write_files(chosen.folder, {{workload_files[0], workload.nodes},
+                                                                  {workload_files[1], workload.classes},
+                                                                  {workload_files[2], {}, made->arrivals},
+                                                                  {workload_files[3], workload.model}});
     if (!written) return report_write_failure(written.error());
-    print_workload(*workload, chosen);
+    print_workload(workload, chosen);
     return exit_done;
 }
 
@@ -137,14 +136,14 @@ int run(const options& chosen) {
     const auto kept =
         vgpuformats::keep_inputs(chosen.folder, {"nodes.csv", "pods.csv", "model.json"}, {chosen.model_path});
     if (!kept) return report_error(kept.error());
-    const auto trace = vgputraces::generate(*model, chosen.draw);
+    const auto trace = vgputraces::draw_trace(*model, chosen.draw);
     if (!trace) return report_error(trace.error());
 
     const std::string nodes = vgputraces::write_openb_nodes(trace->nodes);
-    const std::string pods = vgputraces::write_openb_pods(trace->pods);
     const std::string used_model = vgputraces::write_trace_model(trace->effective);
-    const auto written =
-        vgpuformats::write_files(chosen.folder, {{"nodes.csv", nodes}, {"pods.csv", pods}, {"model.json", used_model}});
+    const auto written = vgpuformats::write_files(
+        chosen.folder,
+        {{"nodes.csv", nodes}, {"pods.csv", {}, vgputraces::openb_pods_in_pieces(*trace)}, {"model.json", used_model}});
     if (!written) return report_write_failure(written.error());
 
     chosen.json ? print_json(*trace, chosen) : print_summary(*trace, chosen);

@@ -165,23 +165,35 @@ expected<arrival_table> read_arrivals(std::string_view text, const std::string& 
     return table;
 }
 
-std::string write_arrivals(const arrival_table& table) {
+arrival_writer::arrival_writer(const arrival_table& table) : table_{&table}, written_(columns().size(), false) {}
+
+void arrival_writer::note(const arrival_row& row) {
+    if (row.duration) written_[duration_at] = true;
+    if (!table_->queues[row.queue].empty()) written_[queue_at] = true;
+    if (row.priority != 0) written_[priority_at] = true;
+    if (row.gang != no_gang) written_[gang_at] = true;
+    if (row.estimate) written_[estimate_at] = true;
+}
+
+void arrival_writer::append_header(std::string& out) const {
     const auto all = columns();
-    std::vector<bool> written(all.size(), false);
-    for (const arrival_row& row : table.rows) {
-        if (row.duration) written[duration_at] = true;
-        if (!table.queues[row.queue].empty()) written[queue_at] = true;
-        if (row.priority != 0) written[priority_at] = true;
-        if (row.gang != no_gang) written[gang_at] = true;
-        if (row.estimate) written[estimate_at] = true;
-    }
-    std::string out;
     for (std::size_t column = 0; column < all.size(); ++column) {
-        if (column > arrival_at && !written[column]) continue;
+        if (column > arrival_at && !written_[column]) continue;
         out += (column == 0 ? "" : ",") + std::string{all[column].name};
     }
     out += '\n';
-    for (const arrival_row& row : table.rows) append_cells(out, table, row, written);
+}
+
+void arrival_writer::append(std::string& out, const arrival_row& row) const {
+    append_cells(out, *table_, row, written_);
+}
+
+std::string write_arrivals(const arrival_table& table) {
+    arrival_writer writer{table};
+    for (const arrival_row& row : table.rows) writer.note(row);
+    std::string out;
+    writer.append_header(out);
+    for (const arrival_row& row : table.rows) writer.append(out, row);
     return out;
 }
 

@@ -34,6 +34,9 @@ private:
 /// Largest remainder (Hamilton): floors first, then one more each for the largest fractions, ties to the first kind.
 [[nodiscard]] std::vector<std::int64_t> apportion(const std::vector<std::int64_t>& shares, std::int64_t total);
 
+/// How much of a list is in memory while it is written.
+inline constexpr std::size_t piece_bytes = std::size_t{1} << 20U;
+
 /// `<prefix>-<what>-<digits>`, as many digits as the last index has and at least four, so that names sort by index.
 class namer {
 public:

@@ -48,34 +48,43 @@ public:
         return weights;
     }
 
-    /// Fills the request of `pod` and returns the number of its class.
-    std::size_t draw(openb_pod& pod) {
+    /// A number as drawn_pod::request.
+    std::uint64_t draw() {
         const std::size_t number = classes_.draw(class_stream_);
-        if (number < model_->classes.size()) {
-            const auto& drawn = model_->classes[number];
-            fill(pod, drawn.cpu, drawn.memory, drawn.gpu);
-            return number;
-        }
+        if (number < model_->classes.size()) return number;
         const auto& marginals = *model_->marginals;
-        fill(pod, marginals.cpus[cpus_->draw(cpu_stream_)].value,
-             marginals.memories[memories_->draw(memory_stream_)].value, marginals.gpus[gpus_->draw(gpu_stream_)].value);
-        return number;
+        const std::size_t cpu = cpus_->draw(cpu_stream_);
+        const std::size_t memory = memories_->draw(memory_stream_);
+        const std::size_t gpu = gpus_->draw(gpu_stream_);
+        return number + (gpu * marginals.memories.size() + memory) * marginals.cpus.size() + cpu;
     }
 
 private:
-    static void fill(openb_pod& pod, vgpualloc::milli_cpu cpu, vgpualloc::mib memory, const gpu_demand& gpu) {
-        pod.cpu = cpu;
-        pod.memory = memory;
-        pod.num_gpu = gpu.num_gpu;
-        pod.gpu_milli = gpu.gpu_milli;
-        pod.gpu_spec = gpu.gpu_spec;
-    }
-
     const trace_model* model_;
     lottery classes_;
     std::optional<lottery> gpus_, cpus_, memories_;
     rng class_stream_, gpu_stream_, cpu_stream_, memory_stream_;
 };
+
+/// What a number of request_source::draw() stands for.
+struct request_parts {
+    vgpualloc::milli_cpu cpu;
+    vgpualloc::mib memory;
+    const gpu_demand* gpu;
+};
+
+request_parts parts_of(const trace_model& model, std::uint64_t request) {
+    if (request < model.classes.size()) {
+        const auto& of = model.classes[request];
+        return {.cpu = of.cpu, .memory = of.memory, .gpu = &of.gpu};
+    }
+    const auto& marginals = *model.marginals;
+    const std::uint64_t choices = request - model.classes.size();
+    const std::uint64_t without_cpu = choices / marginals.cpus.size();
+    return {.cpu = marginals.cpus[choices % marginals.cpus.size()].value,
+            .memory = marginals.memories[without_cpu % marginals.memories.size()].value,
+            .gpu = &marginals.gpus[without_cpu / marginals.memories.size()].value};
+}
 
 const duration_quantiles& durations_of(const trace_model& model, std::size_t class_number) {
     const auto& own =
@@ -90,7 +99,12 @@ std::int64_t duration_s(const duration_quantiles& points, double probability) {
 
 ticks whole_seconds(std::int64_t seconds) { return seconds * vgpualloc::ticks_per_second; }
 
-milli_gpu requested_by(const openb_pod& pod) { return pod.num_gpu * pod.gpu_milli; }
+milli_gpu requested_by(const trace_model& model, const drawn_pod& pod) {
+    const gpu_demand& gpu = *parts_of(model, pod.request).gpu;
+    return gpu.num_gpu * gpu.gpu_milli;
+}
+
+namer pod_names(std::size_t pods) { return namer{"-pod-", pods}; }
 
 bool requests_gpus(const trace_model& model) {
     const auto uses = [](const auto& entry, const gpu_demand& gpu) { return entry.weight > 0 && gpu.num_gpu > 0; };
@@ -217,34 +231,31 @@ std::vector<openb_node> make_nodes(const trace_model& model, const std::vector<s
     return nodes;
 }
 
-/// Fills the pods of `trace` up to what `settled` says, all of them as if they came at time 0. Names come last, when
-/// the number of digits is known.
+/// Fills the pods of `trace` up to what `settled` says, all of them as if they came at time 0.
 std::optional<error> draw_pods(const trace_model& model, const generate_options& options, const settings& settled,
-                               const rng& root, generated_trace& trace) {
+                               const rng& root, drawn_trace& trace) {
     request_source requests{model, root};
     rng lives = root.fork("durations");
     while (std::ssize(trace.pods) < settled.pods_most) {
         if (settled.requested_least && trace.requested >= *settled.requested_least) break;
         auto& pod = trace.pods.emplace_back();
-        const std::size_t class_number = requests.draw(pod);
+        pod.request = requests.draw();
+        const std::size_t class_number = std::min<std::uint64_t>(pod.request, model.classes.size());
         ++trace.pods_per_class[class_number];
-        trace.requested += requested_by(pod);
-        pod.creation_time = ticks{};
+        trace.requested += requested_by(model, pod);
         const double probability = lives.unit(); // drawn for every pod, so that one class's durations shift no other's
         const auto& durations = durations_of(model, class_number);
-        if (!durations.empty()) pod.deletion_time = whole_seconds(duration_s(durations, probability));
+        if (!durations.empty()) pod.duration_s = duration_s(durations, probability);
     }
     if (settled.requested_least && trace.requested < *settled.requested_least) {
         return impossible_load(model, options, "not reached with " + std::to_string(limits::pods_max) + " pods");
     }
-    const namer names{"-pod-", trace.pods.size()};
-    for (std::size_t i = 0; i < trace.pods.size(); ++i) trace.pods[i].name = names.name(model.prefix, i);
     return std::nullopt;
 }
 
 /// Moves every pod to its time of arrival, wherever it was before.
 std::optional<error> time_pods(const trace_model& model, const arrival_model& arrivals, const rng& root,
-                               generated_trace& trace) {
+                               drawn_trace& trace) {
     arrival_clock clock{arrivals, root};
     for (auto& pod : trace.pods) {
         const std::int64_t created_s = clock.next().count() / vgpualloc::ticks_per_second.count();
@@ -252,22 +263,19 @@ std::optional<error> time_pods(const trace_model& model, const arrival_model& ar
             return error{error_code::out_of_range, model.source, "arrivals", "",
                          "the last pod comes after 10^12 seconds"};
         }
-        const ticks created = whole_seconds(created_s);
-        if (pod.deletion_time) *pod.deletion_time += created - *pod.creation_time;
-        pod.creation_time = created;
+        pod.created_s = created_s;
     }
     return std::nullopt;
 }
 
-/// As generated_trace::offered_load says.
-std::optional<double> offered_load_of(const generated_trace& trace) {
+/// As trace_facts::offered_load says.
+std::optional<double> offered_load_of(const trace_model& model, const drawn_trace& trace) {
     __extension__ using wide = __int128;
     wide milli_ticks = 0;
     for (const auto& pod : trace.pods) {
-        if (!pod.deletion_time) continue;
-        milli_ticks += static_cast<wide>(requested_by(pod).count()) * (*pod.deletion_time - *pod.creation_time).count();
+        milli_ticks += static_cast<wide>(requested_by(model, pod).count()) * whole_seconds(pod.duration_s).count();
     }
-    const ticks span = *trace.pods.back().creation_time - *trace.pods.front().creation_time;
+    const ticks span = whole_seconds(trace.pods.back().created_s - trace.pods.front().created_s);
     if (milli_ticks == 0 || trace.capacity.count() == 0 || span <= ticks{}) return std::nullopt;
     return static_cast<double>(milli_ticks) / static_cast<double>(trace.capacity.count()) /
            static_cast<double>(span.count());
@@ -281,7 +289,7 @@ error impossible_offer(double target, const std::string& problem) {
 /// but for whole seconds and, where the hours of the day differ, for the hour in which the last pod comes. So the next
 /// guess is in proportion too, unless earlier ones rule it out; then it is in the middle of what they leave.
 vgpualloc::expected<arrival_model> time_pods_at(double target, const trace_model& model, const rng& root,
-                                                generated_trace& trace) {
+                                                drawn_trace& trace) {
     constexpr int guesses_max = 60;
     constexpr double tolerance = 0.001;
     arrival_model arrivals = model.arrivals;
@@ -293,7 +301,7 @@ vgpualloc::expected<arrival_model> time_pods_at(double target, const trace_model
     double too_long = limits::seconds_max * static_cast<double>(vgpualloc::ticks_per_second.count()) + 0.5;
     for (int guess = 0; guess < guesses_max; ++guess) {
         if (const auto failure = time_pods(model, arrivals, root, trace)) return vgpualloc::unexpected(*failure);
-        trace.offered_load = offered_load_of(trace);
+        trace.offered_load = offered_load_of(model, trace);
         if (!trace.offered_load) {
             return vgpualloc::unexpected(
                 impossible_offer(target, "a model in which pods that ask for a GPU leave, and arrivals seconds apart"));
@@ -326,12 +334,12 @@ trace_model pin(const trace_model& model, std::uint64_t seed, const std::vector<
 
 } // namespace
 
-vgpualloc::expected<generated_trace> generate(const trace_model& model, const generate_options& options) {
+vgpualloc::expected<drawn_trace> draw_trace(const trace_model& model, const generate_options& options) {
     VGA_ASSERT(!model.kinds.empty() && (!model.classes.empty() || model.marginals), "a model has kinds and requests");
     const auto settled = settle(model, options);
     if (!settled) return vgpualloc::unexpected(settled.error());
     const std::uint64_t seed = options.seed.value_or(model.seed);
-    generated_trace trace;
+    drawn_trace trace;
     trace.nodes = make_nodes(model, settled->node_counts);
     trace.capacity = capacity_of(model, settled->node_counts);
     trace.pods_per_class.resize(model.classes.size() + (model.marginals ? 1 : 0));
@@ -347,8 +355,43 @@ vgpualloc::expected<generated_trace> generate(const trace_model& model, const ge
         trace.effective.arrivals = *arrivals;
     } else {
         if (const auto failure = time_pods(model, model.arrivals, root, trace)) return vgpualloc::unexpected(*failure);
-        trace.offered_load = offered_load_of(trace);
+        trace.offered_load = offered_load_of(model, trace);
     }
+    return trace;
+}
+
+openb_pod drawn_trace::pod_at(std::size_t position) const {
+    const drawn_pod& drawn = pods[position];
+    const request_parts parts = parts_of(effective, drawn.request);
+    openb_pod pod{.name = pod_names(pods.size()).name(effective.prefix, position),
+                  .cpu = parts.cpu,
+                  .memory = parts.memory,
+                  .num_gpu = parts.gpu->num_gpu,
+                  .gpu_milli = parts.gpu->gpu_milli,
+                  .gpu_spec = parts.gpu->gpu_spec,
+                  .creation_time = whole_seconds(drawn.created_s),
+                  .deletion_time = {}};
+    if (drawn.duration_s > 0) pod.deletion_time = whole_seconds(drawn.created_s + drawn.duration_s);
+    return pod;
+}
+
+vgpuformats::piece_source openb_pods_in_pieces(const drawn_trace& trace) {
+    return [&trace, next = std::size_t{0}, begun = false](std::string& piece) mutable {
+        piece.clear();
+        if (!begun) piece = openb_pods_header();
+        begun = true;
+        while (next < trace.pods.size() && piece.size() < piece_bytes) append_openb_pod(piece, trace.pod_at(next++));
+        return !piece.empty();
+    };
+}
+
+vgpualloc::expected<generated_trace> generate(const trace_model& model, const generate_options& options) {
+    auto drawn = draw_trace(model, options);
+    if (!drawn) return vgpualloc::unexpected(std::move(drawn).error());
+    generated_trace trace;
+    trace.pods.reserve(drawn->pods.size());
+    for (std::size_t i = 0; i < drawn->pods.size(); ++i) trace.pods.push_back(drawn->pod_at(i));
+    static_cast<trace_facts&>(trace) = std::move(static_cast<trace_facts&>(*drawn));
     return trace;
 }
 

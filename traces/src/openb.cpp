@@ -237,22 +237,30 @@ std::string write_openb_nodes(const std::vector<openb_node>& nodes) {
     return out;
 }
 
-std::string write_openb_pods(const std::vector<openb_pod>& pods) {
-    std::string out = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,"
-                      "scheduled_time\n";
-    for (const openb_pod& pod : pods) {
-        out += pod.name;
-        for (const std::int64_t value :
-             {pod.cpu.count(), pod.memory.count(), std::int64_t{pod.num_gpu}, pod.gpu_milli.count()}) {
-            out += ',';
-            append(out, value);
-        }
-        out += ',' + pod.gpu_spec + ",LS,Running,";
-        append_seconds(out, pod.creation_time);
+std::string_view openb_pods_header() noexcept {
+    return "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,"
+           "scheduled_time\n";
+}
+
+void append_openb_pod(std::string& out, const openb_pod& pod) {
+    out += pod.name;
+    for (const std::int64_t value :
+         {pod.cpu.count(), pod.memory.count(), std::int64_t{pod.num_gpu}, pod.gpu_milli.count()}) {
         out += ',';
-        append_seconds(out, pod.deletion_time);
-        out += ",\n";
+        append(out, value);
     }
+    out += ',';
+    out += pod.gpu_spec;
+    out += ",LS,Running,";
+    append_seconds(out, pod.creation_time);
+    out += ',';
+    append_seconds(out, pod.deletion_time);
+    out += ",\n";
+}
+
+std::string write_openb_pods(const std::vector<openb_pod>& pods) {
+    std::string out{openb_pods_header()};
+    for (const openb_pod& pod : pods) append_openb_pod(out, pod);
     return out;
 }
 

@@ -2,6 +2,7 @@
 #include "vgputraces/workload_model.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <set>
 #include <utility>
@@ -15,13 +16,13 @@
 #include "vgputraces/arrivals.hpp"
 #include "vgputraces/workload_nodes.hpp"
 #include "workload_classes.hpp"
+#include "workload_rows.hpp"
 
 namespace vgputraces {
 
 using vgpualloc::error;
 using vgpualloc::error_code;
 using vgpualloc::expected;
-using vgpualloc::rng;
 using vgpualloc::ticks;
 using vgpualloc::unexpected;
 using vgpuformats::cursor;
@@ -30,19 +31,6 @@ using vgpuformats::document;
 namespace {
 
 constexpr std::string_view format_name = "kubernetes";
-
-struct workload_model {
-    std::string prefix = "gen";
-    std::uint64_t seed = 1;
-    std::vector<workload_node_kind> kinds;
-    std::int64_t node_total = 0;
-    std::int64_t pod_count = 0;
-    std::optional<double> load;     ///< in place of the count: what all rows ask for, in multiples of all devices
-    double warm_up_lifetimes = 0.0; ///< rows that come earlier are not among the count
-    std::vector<workload_class> classes;
-    arrival_model arrivals;
-    duration_model durations;
-};
 
 void read_kinds(const cursor& object, const generate_options& options, const vgpualloc::hardware_catalog& catalog,
                 workload_model& model) {
@@ -272,40 +260,6 @@ void write_classes(const workload_model& model, generated_workload& result) {
     }
 }
 
-ticks in_ticks(double seconds) {
-    return ticks{static_cast<std::int64_t>(seconds * static_cast<double>(vgpualloc::ticks_per_second.count()) + 0.5)};
-}
-
-/// Draws how long the rows run and what is said of it. Every stream but that of exponential times draws for every row,
-/// so that the durations of one class shift those of no other.
-class duration_source {
-public:
-    duration_source(const workload_model& model, const rng& root)
-        : model_{&model}, quantiles_{root.fork("durations")}, exponentials_{root.fork("exponential durations")},
-          estimates_{root.fork("estimates")} {}
-
-    void fill(const workload_class& of, arrival_row& row) {
-        const double probability = quantiles_.unit();
-        const double place = estimates_.unit();
-        const duration_model& durations = of.durations.empty() ? model_->durations : of.durations;
-        if (durations.constant_s) row.duration = in_ticks(*durations.constant_s);
-        if (durations.mean_s) row.duration = in_ticks(exponentials_.exponential() * *durations.mean_s);
-        if (!durations.quantiles.empty()) row.duration = in_ticks(quantile_s(durations.quantiles, probability));
-        if (!of.estimate_factor || !row.duration) return;
-        const auto [least, most] = *of.estimate_factor;
-        // As much as a table of arrivals may say.
-        constexpr std::int64_t estimate_max = table_seconds_max * vgpualloc::ticks_per_second.count();
-        const double wanted = static_cast<double>(row.duration->count()) * (least + (most - least) * place) + 0.5;
-        row.estimate = ticks{static_cast<std::int64_t>(std::min(wanted, static_cast<double>(estimate_max)))};
-    }
-
-private:
-    const workload_model* model_;
-    rng quantiles_;
-    rng exponentials_;
-    rng estimates_;
-};
-
 /// About how many rows there will be. Growing would copy the rows of a long warm-up.
 std::size_t expected_rows(const workload_model& model, ticks warm_up) {
     const auto interval = static_cast<double>(model.arrivals.interval.count());
@@ -313,62 +267,6 @@ std::size_t expected_rows(const workload_model& model, ticks warm_up) {
     constexpr double spare = 1.02;
     return static_cast<std::size_t>(model.pod_count) +
            static_cast<std::size_t>(std::min(spare * before, static_cast<double>(limits::pods_max)));
-}
-
-expected<void> draw_rows(const workload_model& model, const std::string& where, drawn_workload& drawn) {
-    arrival_table& table = drawn.arrivals;
-    generated_workload& result = drawn.texts;
-    table.source = where;
-    std::vector<std::int64_t> weights;
-    std::vector<std::uint32_t> queues; // by class
-    for (const workload_class& entry : model.classes) {
-        table.classes.push_back(entry.name);
-        weights.push_back(entry.weight);
-        const auto known = std::ranges::find(table.queues, entry.queue);
-        queues.push_back(static_cast<std::uint32_t>(known - table.queues.begin()));
-        if (known == table.queues.end()) table.queues.push_back(entry.queue);
-    }
-    const rng root{model.seed};
-    const lottery classes{weights};
-    rng class_stream = root.fork("classes");
-    arrival_clock clock{model.arrivals, root};
-    duration_source durations{model, root};
-    const ticks warm_up = in_ticks(model.warm_up_lifetimes * mean_row_of(model).seconds);
-    result.rows_per_class.assign(model.classes.size(), 0);
-    const auto memory_least = memory_to_ask_for(model, where);
-    if (!memory_least) return unexpected(memory_least.error());
-    if (!*memory_least) table.rows.reserve(expected_rows(model, warm_up));
-    std::int64_t memory = 0;
-    for (std::int64_t measured = 0; measured < model.pod_count && !(*memory_least && memory >= **memory_least);) {
-        arrival_row& row = table.rows.emplace_back();
-        const std::size_t number = classes.draw(class_stream);
-        ++result.rows_per_class[number];
-        row.pod_class = static_cast<std::uint32_t>(number);
-        row.queue = queues[number];
-        row.priority = model.classes[number].priority;
-        row.arrival = clock.next();
-        if (row.arrival > limits::last_arrival_s_max * vgpualloc::ticks_per_second) {
-            return unexpected(
-                error{error_code::out_of_range, where, "arrivals", "", "the last pod comes after 10^12 seconds"});
-        }
-        durations.fill(model.classes[number], row);
-        memory += model.classes[number].demand.share.memory;
-        if (row.arrival >= warm_up) {
-            ++measured;
-        } else if (std::cmp_equal(++drawn.warm_up_rows, limits::pods_max)) {
-            return unexpected(error{error_code::out_of_range, where, "pods.warm_up_lifetimes", "",
-                                    "at most " + std::to_string(limits::pods_max) + " pods that come before"});
-        }
-    }
-    const namer names{"-pod-", table.rows.size()};
-    for (std::size_t i = 0; i < table.rows.size(); ++i) table.rows[i].name = names.name(model.prefix, i);
-    if (*memory_least && memory < **memory_least) {
-        return unexpected(error{error_code::unsupported, where, "pods.load", "",
-                                "a load that " + std::to_string(limits::pods_max) + " pods reach"});
-    }
-    result.last_arrival = table.rows.back().arrival;
-    result.pod_rows = std::ssize(table.rows);
-    return {};
 }
 
 /// The model in which the options stand, so that it makes the same without them.
@@ -382,6 +280,66 @@ void note_what_was_used(const workload_model& model, const generate_options& opt
     document arrivals = document::map({{"process", "poisson"}, {"load", *options.offered_load}});
     if (const document* const weights = root["arrivals"].find("hourly_weights")) arrivals["hourly_weights"] = *weights;
     root["arrivals"] = std::move(arrivals);
+}
+
+/// All of a model but its rows.
+struct read_model {
+    std::shared_ptr<const workload_model> model;
+    std::vector<class_demand> demands;
+    generated_workload texts;
+    row_wish wish;
+};
+
+/// Where the columns of an arrival_table are named.
+arrival_table empty_table(const workload_model& model, const std::string& where) {
+    arrival_table table{.source = where};
+    for (const workload_class& entry : model.classes) {
+        table.classes.push_back(entry.name);
+        if (std::ranges::find(table.queues, entry.queue) == table.queues.end()) table.queues.push_back(entry.queue);
+    }
+    return table;
+}
+
+/// Notes what the rows come to.
+void note_rows(const read_model& from, const row_source& rows, document& root, const generate_options& options,
+               generated_workload& texts) {
+    texts.rows_per_class = rows.rows_per_class();
+    texts.last_arrival = rows.last_arrival();
+    texts.pod_rows = rows.drawn();
+    note_what_was_used(*from.model, options, texts.pod_rows, root);
+    texts.model = print_model(root);
+}
+
+/// Reads a model and writes its nodes and classes; `root` is its document.
+expected<read_model> read_workload_model(const document& root, const std::string& where,
+                                         const generate_options& options, const vgpualloc::hardware_catalog& catalog,
+                                         const vgpualloc::dialect_set& dialects, profile_wish profiles) {
+    std::optional<error> failure;
+    const cursor at{root, where, failure, vgpuformats::place_style::line};
+    at.only({"format", "description", "prefix", "seed", "nodes", "pods", "arrivals", duration_keys[0], duration_keys[1],
+             duration_keys[2]});
+    workload_model model;
+    read_rest(at, options, model);
+    read_kinds(at.at("nodes"), options, catalog, model);
+    if (failure) return unexpected(*failure);
+    const auto sample = read_sample(model, dialects, where);
+    if (!sample) return unexpected(sample.error());
+    read_pods(at.at("pods"), options,
+              {.kinds = model.kinds, .sample = *sample, .gpus = catalog.mig, .profiles = profiles}, model);
+    if (failure) return unexpected(*failure);
+    if (auto chosen = choose_interval(model, where); !chosen) return unexpected(std::move(chosen).error());
+
+    read_model result;
+    result.texts.seed = model.seed;
+    write_nodes(model, dialects, result.texts);
+    write_classes(model, result.texts);
+    for (const workload_class& entry : model.classes) result.demands.push_back(entry.demand);
+    const auto memory_least = memory_to_ask_for(model, where);
+    if (!memory_least) return unexpected(memory_least.error());
+    result.wish = {.warm_up = in_ticks(model.warm_up_lifetimes * mean_row_of(model).seconds),
+                   .memory_least = *memory_least};
+    result.model = std::make_shared<const workload_model>(std::move(model));
+    return result;
 }
 
 } // namespace
@@ -398,39 +356,63 @@ expected<drawn_workload> draw_workload(std::string_view json_text, const std::st
     if (auto checked = check_workload_options(options); !checked) return unexpected(checked.error());
     auto root = vgpuformats::parse_json(json_text, where);
     if (!root) return unexpected(root.error());
-    std::optional<error> failure;
-    const cursor at{*root, where, failure, vgpuformats::place_style::line};
-    at.only({"format", "description", "prefix", "seed", "nodes", "pods", "arrivals", duration_keys[0], duration_keys[1],
-             duration_keys[2]});
-    workload_model model;
-    read_rest(at, options, model);
-    read_kinds(at.at("nodes"), options, catalog, model);
-    if (failure) return unexpected(*failure);
-    const auto sample = read_sample(model, dialects, where);
-    if (!sample) return unexpected(sample.error());
-    read_pods(at.at("pods"), options,
-              {.kinds = model.kinds, .sample = *sample, .gpus = catalog.mig, .profiles = profiles}, model);
-    if (failure) return unexpected(*failure);
-    if (auto chosen = choose_interval(model, where); !chosen) return unexpected(std::move(chosen).error());
+    auto read = read_workload_model(*root, where, options, catalog, dialects, profiles);
+    if (!read) return unexpected(std::move(read).error());
+    arrival_table table = empty_table(*read->model, where);
+    if (!read->wish.memory_least) table.rows.reserve(expected_rows(*read->model, read->wish.warm_up));
+    row_source rows{*read->model, table.queues, read->wish, where};
+    while (rows.next(table.rows.emplace_back())) {
+    }
+    table.rows.pop_back();
+    if (rows.failure()) return unexpected(*rows.failure());
+    const namer names{"-pod-", table.rows.size()};
+    for (std::size_t i = 0; i < table.rows.size(); ++i) table.rows[i].name = names.name(read->model->prefix, i);
+    note_rows(*read, rows, *root, options, read->texts);
+    return drawn_workload{.texts = std::move(read->texts),
+                          .arrivals = std::move(table),
+                          .demands = std::move(read->demands),
+                          .warm_up_rows = rows.warm_up_rows()};
+}
 
-    drawn_workload result;
-    result.texts.seed = model.seed;
-    write_nodes(model, dialects, result.texts);
-    write_classes(model, result.texts);
-    for (const workload_class& entry : model.classes) result.demands.push_back(entry.demand);
-    if (auto drawn = draw_rows(model, where, result); !drawn) return unexpected(std::move(drawn).error());
-    note_what_was_used(model, options, result.texts.pod_rows, *root);
-    result.texts.model = print_model(*root);
-    return result;
+expected<streamed_workload> stream_workload(std::string_view json_text, const std::string& where,
+                                            const generate_options& options) {
+    if (auto checked = check_workload_options(options); !checked) return unexpected(checked.error());
+    auto root = vgpuformats::parse_json(json_text, where);
+    if (!root) return unexpected(root.error());
+    auto read = read_workload_model(*root, where, options, vgpualloc::built_in_catalog(), vgpualloc::dialect_set{},
+                                    profile_wish::by_memory);
+    if (!read) return unexpected(std::move(read).error());
+    // Drawn twice: how long names are and which columns there are is known at the end.
+    auto table = std::make_shared<const arrival_table>(empty_table(*read->model, where));
+    arrival_writer writer{*table};
+    row_source counted{*read->model, table->queues, read->wish, where};
+    for (arrival_row row; counted.next(row);) writer.note(row);
+    if (counted.failure()) return unexpected(*counted.failure());
+    note_rows(*read, counted, *root, options, read->texts);
+    // Pieces know of the model and of the table what they need, however long they take.
+    const auto model = read->model;
+    auto pieces = [model, table, writer, rows = row_source{*model, table->queues, read->wish, where},
+                   names = namer{"-pod-", static_cast<std::size_t>(counted.drawn())},
+                   begun = false](std::string& piece) mutable {
+        piece.clear();
+        if (!begun) writer.append_header(piece);
+        begun = true;
+        arrival_row row;
+        while (piece.size() < piece_bytes && rows.next(row)) {
+            row.name = names.name(model->prefix, static_cast<std::size_t>(rows.drawn() - 1));
+            writer.append(piece, row);
+        }
+        return !piece.empty();
+    };
+    return streamed_workload{.texts = std::move(read->texts), .arrivals = std::move(pieces)};
 }
 
 expected<generated_workload> generate_workload(std::string_view json_text, const std::string& where,
                                                const generate_options& options) {
-    auto drawn = draw_workload(json_text, where, options, vgpualloc::built_in_catalog(), vgpualloc::dialect_set{},
-                               profile_wish::by_memory);
-    if (!drawn) return unexpected(std::move(drawn).error());
-    drawn->texts.arrivals = write_arrivals(drawn->arrivals);
-    return std::move(drawn->texts);
+    auto made = stream_workload(json_text, where, options);
+    if (!made) return unexpected(std::move(made).error());
+    for (std::string piece; made->arrivals(piece);) made->texts.arrivals += piece;
+    return std::move(made->texts);
 }
 
 } // namespace vgputraces

@@ -1,6 +1,7 @@
 // Files as whole texts: read one, write several so that either all appear complete or none does.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,9 +22,14 @@ struct write_failure : vgpualloc::error {
     bool of_system = false; ///< a full disk, a limit of the system, a broken device; else the folder that was named
 };
 
+/// A content that is made while it is written, so that it is never in memory as a whole: puts the next piece in the
+/// place of what it is given; false at the end.
+using piece_source = std::function<bool(std::string& piece)>;
+
 struct output_file {
-    std::string name;         ///< relative to the folder given
-    std::string_view content; ///< must outlive the call
+    std::string name;              ///< relative to the folder given
+    std::string_view content = {}; ///< must outlive the call
+    piece_source pieces = {};      ///< instead of `content`; called to its end once
 };
 
 /// Creates `folder` (not empty) and its parents if needed, writes every file under a temporary name beside its own,

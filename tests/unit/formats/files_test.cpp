@@ -155,6 +155,22 @@ TEST_F(files, a_full_disk_leaves_nothing) {
     EXPECT_THAT(present(), IsEmpty());
 }
 
+TEST_F(files, a_file_in_pieces_is_written_as_they_come) {
+    const auto pieces_of = [](int pieces) -> vgpuformats::piece_source {
+        return [pieces, next = 0](std::string& piece) mutable {
+            piece = std::to_string(next) + "\n";
+            return next++ < pieces;
+        };
+    };
+    ASSERT_TRUE(write_files(at("out"), {{"some", {}, pieces_of(3)}, {"none", {}, pieces_of(0)}}));
+    EXPECT_EQ(read_file(at("out/some")), "0\n1\n2\n");
+    EXPECT_EQ(read_file(at("out/none")), "");
+    const file_size_limit full{100'000};
+    ASSERT_FALSE(write_files(at("out"), {{"some", {}, pieces_of(100'000)}, {"none", "new"}}));
+    EXPECT_EQ(read_file(at("out/some")), "0\n1\n2\n");
+    EXPECT_EQ(read_file(at("out/none")), "");
+}
+
 TEST_F(files, a_full_disk_keeps_what_was_there) {
     put("small.csv", "old");
     put("large.csv", "old");

@@ -429,5 +429,18 @@ TEST(generator, impossible_wishes_are_refused_with_the_option_or_the_key) {
     EXPECT_EQ(failure(model_json(kinds_json, pods_json, slow, durations_json), wish({}, 2000, {})), "m.json arrivals");
 }
 
+TEST(generator, a_list_in_pieces_is_the_list) {
+    const auto model = parse_trace_model(plain_json(), "m.json");
+    const generate_options options{.seed = {}, .nodes = {}, .pods = 30'000, .load = {}};
+    const auto drawn = draw_trace(*model, options);
+    ASSERT_TRUE(drawn.has_value());
+    const auto pieces = openb_pods_in_pieces(*drawn);
+    std::string list;
+    int count = 0;
+    for (std::string piece; pieces(piece); ++count) list += piece;
+    EXPECT_GT(count, 1);
+    EXPECT_TRUE(list == write_openb_pods(generated(plain_json(), options).pods));
+}
+
 } // namespace
 } // namespace vgputraces

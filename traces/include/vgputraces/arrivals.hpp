@@ -50,4 +50,19 @@ struct arrival_table {
 /// The same as CSV, with those of the optional columns that some row fills.
 [[nodiscard]] std::string write_arrivals(const arrival_table& table);
 
+/// The same row by row: all rows are noted before the first is written. The table has the names; its rows do not count.
+class arrival_writer {
+public:
+    /// `table` has to outlive this.
+    explicit arrival_writer(const arrival_table& table);
+
+    void note(const arrival_row& row);
+    void append_header(std::string& out) const;
+    void append(std::string& out, const arrival_row& row) const;
+
+private:
+    const arrival_table* table_;
+    std::vector<bool> written_; ///< by column
+};
+
 } // namespace vgputraces

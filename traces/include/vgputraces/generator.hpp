@@ -10,6 +10,7 @@
 
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/core/units.hpp"
+#include "vgpuformats/files.hpp"
 #include "vgputraces/openb.hpp"
 
 namespace vgputraces {
@@ -105,9 +106,9 @@ struct generate_options {
     std::string mig_dialect{};
 };
 
-struct generated_trace {
+/// What was drawn, but for the pods.
+struct trace_facts {
     std::vector<openb_node> nodes;
-    std::vector<openb_pod> pods; ///< in order of arrival
     vgpualloc::milli_gpu capacity;
     vgpualloc::milli_gpu requested;
     /// GPU time that the pods which leave ask for, over the time between the first and the last arrival, of all GPUs;
@@ -115,6 +116,24 @@ struct generated_trace {
     std::optional<double> offered_load;
     std::vector<std::int64_t> pods_per_class; ///< in the order of the classes; the marginals, if any, last
     trace_model effective;                    ///< the model with seed and counts filled in: generates the same again
+};
+
+struct generated_trace : trace_facts {
+    std::vector<openb_pod> pods; ///< in order of arrival
+};
+
+/// A pod as it is drawn: small, because there may be ten million.
+struct drawn_pod {
+    std::uint64_t request = 0;   ///< number of its class; behind the classes, of its choices among the marginals
+    std::int64_t created_s = 0;  ///< since the trace began
+    std::int64_t duration_s = 0; ///< 0: it stays
+};
+
+struct drawn_trace : trace_facts {
+    std::vector<drawn_pod> pods; ///< in order of arrival
+
+    /// The pod at a position, with its name and request.
+    [[nodiscard]] openb_pod pod_at(std::size_t position) const;
 };
 
 /// Strict: unknown and duplicate keys, wrong types and numbers out of range are errors whose `where` is `where` and the
@@ -127,5 +146,10 @@ struct generated_trace {
 /// Same model, options and seed: same result on every platform. Errors: no number of nodes or pods, both `pods` and
 /// `load`, a load or an offered load that cannot be reached, a number above the limits of docs/trace-model.md.
 [[nodiscard]] vgpualloc::expected<generated_trace> generate(const trace_model& model, const generate_options& options);
+/// The same with pods that take a fifth of the memory.
+[[nodiscard]] vgpualloc::expected<drawn_trace> draw_trace(const trace_model& model, const generate_options& options);
+
+/// write_openb_pods() of a trace, which has to outlive this, in pieces.
+[[nodiscard]] vgpuformats::piece_source openb_pods_in_pieces(const drawn_trace& trace);
 
 } // namespace vgputraces

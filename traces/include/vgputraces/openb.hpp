@@ -56,5 +56,8 @@ struct openb_pod_list {
 /// The same formats as text, LF line ends, header first. Pods are written with all eleven columns.
 [[nodiscard]] std::string write_openb_nodes(const std::vector<openb_node>& nodes);
 [[nodiscard]] std::string write_openb_pods(const std::vector<openb_pod>& pods);
+/// The header of a pod list, and one line of it.
+[[nodiscard]] std::string_view openb_pods_header() noexcept;
+void append_openb_pod(std::string& out, const openb_pod& pod);
 
 } // namespace vgputraces

@@ -11,6 +11,7 @@
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/core/units.hpp"
 #include "vgpualloc/dialect/all.hpp"
+#include "vgpuformats/files.hpp"
 #include "vgputraces/arrivals.hpp"
 #include "vgputraces/device_parts.hpp"
 #include "vgputraces/generator.hpp"
@@ -29,6 +30,12 @@ struct generated_workload {
     std::vector<std::int64_t> rows_per_class; ///< in the order of the model
     vgpualloc::ticks last_arrival;
     std::uint64_t seed = 0;
+};
+
+/// The same with the table of arrivals as it is written: of ten million rows the text alone takes 700 MB.
+struct streamed_workload {
+    generated_workload texts; ///< but for the arrivals
+    vgpuformats::piece_source arrivals;
 };
 
 /// What one row of a class asks for.
@@ -66,5 +73,7 @@ struct drawn_workload {
 /// what docs/trace-model.md says of models; unsupported for the options that are of the other kind of models.
 [[nodiscard]] vgpualloc::expected<generated_workload>
 generate_workload(std::string_view json_text, const std::string& where, const generate_options& options);
+[[nodiscard]] vgpualloc::expected<streamed_workload>
+stream_workload(std::string_view json_text, const std::string& where, const generate_options& options);
 
 } // namespace vgputraces
