@@ -233,8 +233,6 @@ std::string node_table(const explanation& explained, const std::vector<std::size
     return "\n" + table.text();
 }
 
-std::string counted_nodes(std::size_t nodes) { return fmt::format("{} {}", nodes, nodes == 1 ? "node" : "nodes"); }
-
 /// Nodes that refuse, those that are alike and refuse for one reason in one line.
 std::string refusing_words(const explanation& explained, const explain_layout& layout) {
     const auto groups = groups_of_refusals(explained);
@@ -251,11 +249,13 @@ std::string refusing_words(const explanation& explained, const explain_layout& l
         const std::string which = nodes == 1                 ? group.node
                                   : group.closest.wanted > 0 ? group.node + " comes closest"
                                                              : "such as " + group.node;
-        text += printable(fmt::format("  {} of {} ({}): {}", counted_nodes(nodes), group.nodes_are, which,
-                                      all_words(explained, group.closest, group.also))) +
+        text += printable(fmt::format("  {} {} of {} ({}): {}", nodes, nodes == 1 ? "node" : "nodes", group.nodes_are,
+                                      which, all_words(explained, group.closest, group.also))) +
                 "\n";
     }
-    if (left > 0) text += fmt::format("  … and {} more (--all shows them, --node one)\n", counted_nodes(left));
+    if (left > 0) {
+        text += fmt::format("  … and {} more {} (--all shows them, --node one)\n", left, left == 1 ? "node" : "nodes");
+    }
     return text;
 }
 
@@ -386,8 +386,9 @@ std::string explanation_text(const explanation& explained, const explain_layout&
     text += "\n" + replica_words(explained) + choice_words(explained) + node_table(explained, shown);
     if (layout.node.empty() && !layout.all_nodes) {
         if (shown.size() < explained.fitting) {
-            text += fmt::format("… and {} more that fit (--all shows them, --node one)\n",
-                                counted_nodes(explained.fitting - shown.size()));
+            const std::size_t more = explained.fitting - shown.size();
+            text += fmt::format("… and {} more {} that {} (--all shows them, --node one)\n", more,
+                                more == 1 ? "node" : "nodes", more == 1 ? "fits" : "fit");
         }
         text += refusing_words(explained, layout);
     }
