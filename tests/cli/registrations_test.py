@@ -97,6 +97,28 @@ class RegistrationsTest(CliTest):
             self.assertEqual(result.returncode, 2)
             self.assertIn("migProfiles[0].placements", result.stdout)
 
+    def test_from_hami_2_10_on_the_node_decides_on_software_slices(self):
+        """F15: eight pods of 8192 MiB share a 910B2 of 64 GiB where templates serve six, and AI cores are denied."""
+        word = "huawei.com/Ascend910B2"
+        npu = {"commonWord": "Ascend910B2", "chipName": "910B2", "resourceName": word, "resourceMemoryName": word + "-memory",
+               "resourceCoreName": word + "-core", "memoryAllocatable": 65536, "memoryCapacity": 65536, "aiCore": 24, "aiCPU": 6,
+               "templates": [{"name": "vir03_1c_8g", "memory": 8192, "aiCore": 3, "aiCPU": 1}]}
+        there = self.write("node.json", json.dumps(node("n", {
+            "hami.io/node-register-Ascend910B2": [card(0, "Ascend910B2", count=10, devcore=24)], "hami-vnpu-core": True}, {word: "10"})))
+        many = self.write("many.json", json.dumps({"kind": "Deployment", "apiVersion": "apps/v1", "metadata": {"name": "w"}, "spec": {
+            "replicas": 9, "template": pod("w", {word: 1, word + "-memory": 8192})}}))
+        cores = self.write("cores.json", json.dumps(pod("q", {word: 1, word + "-memory": 8192, word + "-core": 3})))
+        for version, placed, denied in (None, 6, False), ("2.9", 6, False), ("2.10", 8, True):
+            with self.subTest(version=version):
+                vnpus = {"configs": [npu], **({"hamiVersion": version} if version else {})}
+                config = self.write("config.json", json.dumps({"vnpus": vnpus}))
+                told = self.vgpusim("explain", there, "--config", config, "--pod", many, "--json")
+                self.assert_done(told)
+                self.assertEqual(json.loads(told.stdout)["replicas"]["placed"], placed)
+                self.assertEqual(self.vgpusim("validate", cores, "--config", config).returncode, 2 if denied else 0)
+                words = self.vgpusim("explain", there, "--config", config, "--pod", cores).stdout
+                self.assertEqual("HAMi's webhook denies the pod without, from 2.10 on" in words, denied)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -80,7 +80,7 @@ bool soft_node(const kubernetes::node& node, const options& configured) {
     return annotation == node.annotations.end() ? configured.soft_by_default : annotation->second == "true";
 }
 
-void read_kind(const kubernetes::node& node, const kind& npus, bool soft, node_reading& reading) {
+void read_kind(const kubernetes::node& node, const kind& npus, bool soft, bool soft_only, node_reading& reading) {
     const std::string key = register_key(npus);
     const auto annotation = node.annotations.find(key);
     if (annotation == node.annotations.end()) return;
@@ -105,6 +105,7 @@ void read_kind(const kubernetes::node& node, const kind& npus, bool soft, node_r
             continue;
         }
         card->device.soft = soft;
+        card->device.soft_only = soft_only;
         cards.push_back(*std::move(card));
     }
     std::ranges::stable_sort(cards, {}, &registered::index);
@@ -132,7 +133,7 @@ node_reading ascend_dialect::read_node(const node_source& source) const {
                                        .value = offered->second,
                                        .expected = "a quantity"});
         } else if (*amount > 0) {
-            read_kind(node, npus, soft, result);
+            read_kind(node, npus, soft, soft && options_.slices_by_node, result);
         }
     }
     return result;
@@ -298,6 +299,7 @@ std::shared_ptr<const dialect> make(options configured) {
 options options_of(const dialect_config& config) {
     options configured;
     configured.soft_by_default = config.devices.hami_vnpu_core;
+    configured.slices_by_node = config.devices.npus_of_hami_2_10;
     for (const volcano::vnpu_config& entry : config.devices.vnpus) {
         configured.kinds.push_back({.npu = entry.kind,
                                     .resource = entry.resource_name,

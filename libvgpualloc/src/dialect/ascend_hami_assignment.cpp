@@ -78,7 +78,8 @@ void read_kind(const kubernetes::pod& pod, const kind& npus, const hami_text::co
             if (!asks) problem(error_code::mismatch, "no device: it asks for none");
             const auto device = hami_text::find_device(devices, npus.npu.name, record.uuid, where, reading.problems);
             if (!device) continue;
-            const partition part = part_of(record, npus, soft_pod(pod), where, reading.problems);
+            const partition part =
+                part_of(record, npus, soft_pod(pod) || devices[device->at()].soft_only, where, reading.problems);
             auto& shares = at_init ? shares_at_init : reading.shares;
             const std::uint32_t container = asks ? entry : static_cast<std::uint32_t>(i);
             shares.push_back({.container = first + container, .device = *device, .part = part});

@@ -78,6 +78,14 @@ request_findings ascend_dialect::check_pod(const kubernetes::pod& pod) const {
     for (const kubernetes::container* container : text::all_containers(pod)) {
         for (const kind& npus : options_.kinds) {
             text::check_amounts(*container, npus.resource, {}, mib{1}, findings);
+            const auto cores = container->limits.find(npus.resource_core);
+            if (!options_.slices_by_node || soft_pod(pod) || cores == container->limits.end()) continue;
+            findings.errors.push_back({.code = error_code::unsupported,
+                                       .where = "container " + container->name,
+                                       .field = npus.resource_core,
+                                       .value = std::to_string(cores->second),
+                                       .expected = "annotation huawei.com/vnpu-mode: hami-core beside it: HAMi's "
+                                                   "webhook denies the pod without, from 2.10 on"});
         }
     }
     hami_text::check_privileged(pod, findings);

@@ -117,7 +117,14 @@ private:
                     more.hami_vnpu_core ? "true" : "false")) {
             return false;
         }
+        const bool same_version = sum_.devices.npus_of_hami_2_10 == more.npus_of_hami_2_10;
+        if (!is_first && !same_version) {
+            refuse("vnpus.hamiVersion", more.npus_of_hami_2_10 ? "2.10" : "",
+                   sum_.configured_by.at(configured_system::npus));
+            return false;
+        }
         sum_.devices.hami_vnpu_core = more.hami_vnpu_core;
+        sum_.devices.npus_of_hami_2_10 = more.npus_of_hami_2_10;
         if (is_first) sum_.devices.vnpus.clear(); // those that are built in
         for (const vnpu_config& entry : more.vnpus) {
             const auto twin = std::ranges::find_if(sum_.devices.vnpus, [&](const vnpu_config& known) {

@@ -45,7 +45,7 @@ constexpr auto nvidia_keys = std::to_array<std::string_view>(
 /// Keys of HAMi's section that Volcano's does not have and that no request or node is read by.
 constexpr auto other_nvidia_keys = std::to_array<std::string_view>(
     {"enableNumaTopology", "gpuCorePolicy", "libCudaLogLevel", "preConfiguredDeviceMemory", "runtimeClassName"});
-constexpr auto vnpus_keys = std::to_array<std::string_view>({"hamiVnpuCore", "configs"});
+constexpr auto vnpus_keys = std::to_array<std::string_view>({"hamiVnpuCore", "hamiVersion", "configs"});
 constexpr auto vnpu_keys = std::to_array<std::string_view>(
     {"commonWord", "chipName", "resourceName", "resourceMemoryName", "resourceCoreName", "memoryAllocatable",
      "memoryCapacity", "memoryFactor", "superPod", "aiCore", "aiCPU", "templates"});
@@ -226,6 +226,26 @@ vnpu_config read_vnpu(const cursor& from, std::vector<error>& warnings) {
     return entry;
 }
 
+/// Of a version of HAMi ("2.9", "v2.10.0"): whether it is 2.10 or later.
+bool is_from_2_10(const cursor& from) {
+    const std::string written = from.filled_text();
+    std::string_view rest{written};
+    if (rest.starts_with('v')) rest.remove_prefix(1);
+    std::array<std::int64_t, 2> numbers{};
+    const char* at = rest.data();
+    const char* const end = rest.data() + rest.size();
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+        const auto [next, problem] = std::from_chars(at, end, numbers[i]);
+        const bool goes_on = i + 1 < numbers.size() ? next != end && *next == '.' : next == end || *next == '.';
+        if (problem != std::errc{} || numbers[i] < 0 || !goes_on) {
+            if (!from.failed()) from.fail(error_code::malformed, "a version of HAMi in quotes, such as \"2.10\"");
+            return false;
+        }
+        at = next == end ? next : next + 1;
+    }
+    return numbers >= std::array<std::int64_t, 2>{2, 10};
+}
+
 void read_vnpus(const cursor& list, device_config& to) {
     std::set<std::string> words;
     for (const cursor& item : list.items(0)) {
@@ -395,6 +415,7 @@ expected<device_config> parse_device_config(std::string_view json, std::string_v
         } else {
             check_keys(vnpus, vnpus_keys, {}, config.warnings);
             config.hami_vnpu_core = read_flag(vnpus, "hamiVnpuCore");
+            if (vnpus.has("hamiVersion")) config.npus_of_hami_2_10 = is_from_2_10(vnpus.at("hamiVersion"));
             if (vnpus.has("configs")) read_vnpus(vnpus.at("configs"), config);
         }
     }

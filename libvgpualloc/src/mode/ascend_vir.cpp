@@ -43,13 +43,13 @@ std::optional<error> why_bad(const npu_kind& kind) {
 
 } // namespace
 
-expected<std::shared_ptr<const ascend_vir>> make_ascend_vir(npu_kind kind, bool soft) {
+expected<std::shared_ptr<const ascend_vir>> make_ascend_vir(npu_kind kind, bool soft, bool soft_only) {
     if (auto bad = why_bad(kind)) return unexpected(*std::move(bad));
-    return std::shared_ptr<const ascend_vir>{new ascend_vir{std::move(kind), soft}};
+    return std::shared_ptr<const ascend_vir>{new ascend_vir{std::move(kind), soft, soft_only}};
 }
 
 expected<shared_mode> ascend_vir::make(const device_registration& device, const mig_catalog&) {
-    return make_ascend_vir(device.npu, device.soft);
+    return make_ascend_vir(device.npu, device.soft, device.soft_only);
 }
 
 device_registration ascend_vir::example() {

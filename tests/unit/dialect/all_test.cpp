@@ -189,6 +189,9 @@ TEST(dialect_config, configurations_add_up_and_what_none_of_them_names_stays) {
     const auto soft = with_device_config(*second, R"({"vnpus":{"hamiVnpuCore":true}})", "x");
     ASSERT_FALSE(soft.has_value());
     EXPECT_EQ(soft.error().field, "vnpus.hamiVnpuCore");
+    const auto newer = with_device_config(*second, R"({"vnpus":{"hamiVersion":"2.10"}})", "x");
+    ASSERT_FALSE(newer.has_value());
+    EXPECT_EQ(newer.error().field, "vnpus.hamiVersion");
 }
 
 TEST(dialect_set, what_pods_need_and_nodes_offer) { // FINDINGS 2

@@ -168,6 +168,33 @@ TEST(ascend_hami, the_nodes_word_on_software_slices_beats_the_configuration) {
     EXPECT_TRUE(spoken::read_node(node, with_kinds()).devices[0].soft);
 }
 
+/// F15: HAMi from 2.10 on.
+TEST(ascend_hami, the_node_decides_on_software_slices_from_hami_2_10_on) {
+    auto with = with_kinds();
+    with.slices_by_node = true;
+    auto node = two_cards();
+    EXPECT_FALSE(spoken::read_node(node, with).devices[0].soft_only);
+    node.annotations["hami-vnpu-core"] = "true";
+    const auto cards = spoken::read_node(node, with).devices;
+    EXPECT_TRUE(cards[0].soft_only);
+    EXPECT_FALSE(spoken::read_node(node, with_kinds()).devices[0].soft_only) << "as before without the option";
+    auto pod = pod_of({limited({{"huawei.com/Ascend310P", 1}, {"huawei.com/Ascend310P-memory", 100}})});
+    pod.annotations[allocated_310p] = "A,Ascend310P,100,0:;";
+    const auto read = spoken::read_assignment(pod, cards, with);
+    EXPECT_THAT(read.problems, IsEmpty());
+    EXPECT_THAT(read.shares, ElementsAre(device_share{0, device_index{0U}, slice{mib{100}, core_percent{0}}}));
+}
+
+TEST(ascend_hami, hami_2_10_denies_ai_cores_without_the_annotation) {
+    auto with = with_kinds();
+    auto pod = pod_of({limited({{"huawei.com/Ascend310P", 1}, {"huawei.com/Ascend310P-core", 2}})});
+    EXPECT_THAT(make(with)->check_pod(pod).errors, IsEmpty());
+    with.slices_by_node = true;
+    EXPECT_THAT(make(with)->check_pod(pod).errors, ElementsAre(Field(&error::field, "huawei.com/Ascend310P-core")));
+    pod.annotations["huawei.com/vnpu-mode"] = "hami-core";
+    EXPECT_THAT(make(with)->check_pod(pod).errors, IsEmpty());
+}
+
 TEST(ascend_hami, cards_that_cannot_be_read_are_problems_with_their_place) {
     const std::vector<std::pair<std::string, std::string>> wrong{
         {R"({"id":"A","count":7,"devmem":99999999999,"devcore":8})", "devmem"},

@@ -86,6 +86,16 @@ TEST(volcano_config, both_forms_of_vnpus) {
     const auto nested = parsed(R"({"vnpus":{"hamiVnpuCore":true,"configs":)" + vnpus + "}}");
     EXPECT_EQ(nested.vnpus, expected);
     EXPECT_TRUE(nested.hami_vnpu_core);
+    EXPECT_FALSE(nested.npus_of_hami_2_10);
+    for (const auto& [version, is_newer] :
+         {std::pair{"2.9", false}, {"2.9.1", false}, {"2.10", true}, {"v2.10.0", true}, {"3.0", true}}) {
+        EXPECT_EQ(parsed(R"({"vnpus":{"hamiVersion":")" + std::string{version} + R"("}})").npus_of_hami_2_10, is_newer)
+            << version;
+    }
+    for (const char* wrong : {R"("new")", R"("2")", R"("2.10beta")", R"("")", "2.1"}) {
+        const auto read = parse_device_config(R"({"vnpus":{"hamiVersion":)" + std::string{wrong} + "}}", "config");
+        EXPECT_FALSE(read.has_value()) << wrong;
+    }
 }
 
 /// The sections that HAMi's chart writes, shortened.

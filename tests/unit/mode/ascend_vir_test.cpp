@@ -450,5 +450,19 @@ TEST(ascend_vir, seven_templates_and_the_whole_card_fill_the_word) {
     EXPECT_EQ(mode->without(spec, mode->with(spec, {}, parts[0]), parts[0]), device_state{});
 }
 
+/// F15: HAMi from 2.10 on shares by memory on nodes that limit in software, whatever the pod says.
+TEST(ascend_vir, a_card_limited_in_software_only_cuts_no_templates) {
+    const npu_kind& kind = card("Ascend910B3");
+    bench cut_as_well{kind, true};
+    EXPECT_EQ(cut_as_well.cut_of(npu_request(8192)), partition{cut(0, 16384)});
+    bench npu{kind, true};
+    npu.mode = make_ascend_vir(kind, false, true).value();
+    npu.spec.mode = npu.mode.get();
+    const partition part = slice{.memory = mib{8192}, .cores = {}};
+    for (int i = 0; i < 8; ++i) EXPECT_EQ(npu.place(npu_request(8192)), part);
+    EXPECT_EQ(npu.why(npu_request(8192)), (rejection_detail{insufficient_device_memory, 8192, 0}));
+    EXPECT_EQ(npu.why(soft(8192)).code, insufficient_device_memory);
+}
+
 } // namespace
 } // namespace vgpualloc

@@ -101,6 +101,7 @@ TEST(add_device, a_mode_is_made_anew_for_whatever_it_is_made_from) {
         {"mindcluster_310p", [](auto& device) { device.npu.ai_cpu = 6; }},
         {"ascend_vir", [&](auto& device) { npu_of(device), device.npu.ai_cpu = 6; }},
         {"ascend_vir", [](auto& device) { device.soft = true; }},
+        {"ascend_vir", [](auto& device) { device.soft_only = true; }},
     };
     for (const auto& [name, spoil] : rows) {
         cluster owned;

@@ -37,6 +37,9 @@ struct options {
     /// Written annotations have a part for every container, init containers first, as HAMi writes them; false: only for
     /// containers that ask, as Volcano does. The device plugin skips empty parts; both are read.
     bool empty_parts = false;
+    /// As HAMi from 2.10 on: on nodes that can limit in software every pod gets a slice of memory, with or without
+    /// annotation huawei.com/vnpu-mode, and its webhook denies AI cores to pods without the annotation.
+    bool slices_by_node = false;
 };
 
 /// The dialect with these options. What its functions do beside what dialect.hpp says of them:

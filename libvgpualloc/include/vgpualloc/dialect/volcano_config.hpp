@@ -57,6 +57,7 @@ struct device_config {
     std::optional<nvidia::options> nvidia_plugin;
     std::vector<vnpu_config> vnpus; ///< in the order given
     bool hami_vnpu_core = false;    ///< NPUs may be limited in software where the node does not say
+    bool npus_of_hami_2_10 = false; ///< vnpus.hamiVersion, a key of ours: ascend_hami::options::slices_by_node
     bool names_vgpu = false;        ///< it has a section `nvidia`, which is Volcano's
     bool names_npus = false;        ///< it has a section `vnpus`
     std::vector<error> warnings;    ///< keys that nothing here knows, which were not read
@@ -65,7 +66,7 @@ struct device_config {
 /// Reads the configuration from JSON of the same shape; `name` is the file's, for errors. A key given twice, a wrong
 /// type, a number out of range is an error that names its path, and so is a key that looks like one of ours mistyped.
 /// Keys of HAMi that nothing is decided by, and the sections of other vendors, are passed over; keys that nobody knows
-/// are a warning. A `vnpus` list and `vnpus: {hamiVnpuCore, configs}` are both read.
+/// are a warning. A `vnpus` list and `vnpus: {hamiVnpuCore, hamiVersion, configs}` are both read.
 ///
 /// The section `nvidia` is HAMi's if it has a key that only HAMi has (memoryFactor, migProfileAllowlist, …), and
 /// Volcano's if it has gpuMemoryFactor; without either, it is HAMi's if resourceCountName begins with "nvidia.com/".

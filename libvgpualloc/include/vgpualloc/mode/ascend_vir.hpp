@@ -23,7 +23,7 @@ namespace vgpualloc::modes {
 
 /// An NPU gives out templates: a request gets the smallest whose memory is enough, or the whole card. Where the node
 /// can limit in software, a request with `soft` gets memory and compute as asked, compute in percent. Both kinds may
-/// share a card (upstream allows it).
+/// share a card (upstream allows it). Where it limits in software only, every request is served like one with `soft`.
 ///
 /// vir_template::index is the position in kind().templates, by ascending memory; their number stands for the whole
 /// card. vir_template::cores is the limit asked for beside the template, not the template's own AI cores: Volcano
@@ -35,7 +35,8 @@ public:
     static constexpr std::size_t templates_max = 7; ///< with the whole card the counts fill one word
 
     [[nodiscard]] static expected<shared_mode> make(const device_registration& device, const mig_catalog& catalog);
-    static constexpr auto key = &made_from<&device_registration::npu, &device_registration::soft>;
+    static constexpr auto key =
+        &made_from<&device_registration::npu, &device_registration::soft, &device_registration::soft_only>;
     [[nodiscard]] static device_registration example(); ///< a 910B3
 
     /// The card, its templates in the order of vir_template::index.
@@ -68,7 +69,7 @@ public:
                     .available = kind_.memory_capacity.count()};
         }
         if (request.soft && !soft_) return {.code = rejection_code::mode_not_offered};
-        const core_percent total = request.soft ? whole_compute : device.cores;
+        const core_percent total = in_software(request) ? whole_compute : device.cores;
         return first_refusal({why_no_slot(device, state), why_no_memory(device, state, charge_of(*part)),
                               why_no_compute(state, request.cores, total), why_not_join(state, request.cores, total),
                               why_over_templates(state, *part)});
@@ -119,9 +120,9 @@ public:
     /// Without an amount of memory a whole card is asked for. Compute is measured as it is limited: in percent of the
     /// card in software, else in the card's own cores.
     [[nodiscard]] requested_share requested(const device_spec& device, const device_request& request) const override {
-        if (wants_all_memory(request) && !request.soft) return requested_share::all();
+        if (wants_all_memory(request) && !in_software(request)) return requested_share::all();
         requested_share share = sharing_mode::requested(device, request);
-        const core_percent total = request.soft ? whole_compute : device.cores;
+        const core_percent total = in_software(request) ? whole_compute : device.cores;
         share.compute = fraction::of(request.cores.count(), total.count());
         return share;
     }
@@ -145,23 +146,27 @@ public:
 
     /// Compute is in percent where software limits it.
     [[nodiscard]] amount_unit unit_of(rejection_code code, const device_request& request) const override {
-        const bool by_template = code == rejection_code::insufficient_device_cores && !request.soft;
+        const bool by_template = code == rejection_code::insufficient_device_cores && !in_software(request);
         return by_template ? amount_unit::ai_cores : sharing_mode::unit_of(code, request);
     }
 
 private:
-    friend expected<std::shared_ptr<const ascend_vir>> make_ascend_vir(npu_kind kind, bool soft);
+    friend expected<std::shared_ptr<const ascend_vir>> make_ascend_vir(npu_kind kind, bool soft, bool soft_only);
 
     static constexpr std::uint32_t count_bits = 8;
     static constexpr std::int64_t count_max = (1U << count_bits) - 1;
 
-    ascend_vir(npu_kind kind, bool soft) : kind_{std::move(kind)}, soft_{soft} {
+    ascend_vir(npu_kind kind, bool soft, bool soft_only)
+        : kind_{std::move(kind)}, soft_{soft || soft_only}, soft_only_{soft_only} {
         std::vector<npu_template> sorted; // by hand: clang warns of what stable_sort of g++ 12's library uses
         for (npu_template& cut : kind_.templates) {
             sorted.insert(std::ranges::upper_bound(sorted, cut.memory, {}, &npu_template::memory), std::move(cut));
         }
         kind_.templates = std::move(sorted);
     }
+
+    /// Whether what serves the request is limited in software and not by a template.
+    [[nodiscard]] bool in_software(const device_request& request) const noexcept { return request.soft || soft_only_; }
 
     [[nodiscard]] mib memory_of(std::size_t index) const { return kind_.templates[index].memory; }
     [[nodiscard]] std::uint32_t whole_card() const noexcept {
@@ -192,7 +197,7 @@ private:
     /// The part that serves one device's worth of `request`; nothing if the request can never be served.
     [[nodiscard]] std::optional<partition> cut_for(const device_spec& device, const device_request& request) const {
         if (request.cores < core_percent{0}) return std::nullopt;
-        if (request.soft) {
+        if (in_software(request)) {
             const mib memory = memory_wanted(device, request);
             if (request.memory < mib{0} || memory < mib{0}) return std::nullopt;
             return slice{.memory = memory, .cores = request.cores};
@@ -282,11 +287,14 @@ private:
 
     npu_kind kind_;
     bool soft_;
+    bool soft_only_;
 };
 
-/// The mode for cards of that kind; `soft`: the node can also limit in software. Errors, with the field of npu_kind:
+/// The mode for cards of that kind; `soft`: the node can also limit in software, `soft_only`: it does so for every
+/// request. Errors, with the field of npu_kind:
 /// out_of_range (negative, no memory, less capacity than memory, more than ascend_vir::templates_max templates, more
 /// than model/limits.hpp allows), duplicate (a template's name).
-[[nodiscard]] expected<std::shared_ptr<const ascend_vir>> make_ascend_vir(npu_kind kind, bool soft);
+[[nodiscard]] expected<std::shared_ptr<const ascend_vir>> make_ascend_vir(npu_kind kind, bool soft,
+                                                                          bool soft_only = false);
 
 } // namespace vgpualloc::modes

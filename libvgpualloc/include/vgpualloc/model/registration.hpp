@@ -82,6 +82,7 @@ struct device_registration {
     std::int64_t clients_max = 0;    ///< mps: clients that the GPU and its driver take; 0 = nothing says it
     npu_kind npu;                    ///< ascend_vir
     bool soft = false;               ///< ascend_vir: may be limited in software as well
+    bool soft_only = false;          ///< ascend_vir: is limited in software whatever a request says, and not cut
 
     bool operator==(const device_registration&) const = default;
 };
