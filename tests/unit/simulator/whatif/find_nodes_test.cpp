@@ -16,7 +16,7 @@ whatif::nodes_found searched(const std::string& text, std::size_t kind, const st
     auto state = snapshot_of(text);
     const auto scorer = vgpualloc::make_policy(policy, {.target = state.typical()});
     vgpualloc::allocator decider{*state.book, {.node = scorer->get(), .device = scorer->get()}};
-    const auto queue = whatif::make_queue(state, objects(text), {}, {});
+    const auto queue = whatif::make_queue(state, {}, objects(text), {}, {});
     const auto before = state.book->nodes().nodes.size();
     auto result = whatif::find_nodes(state, decider, queue, whatif::kind_of(state, vgpualloc::node_index{kind}),
                                      vgpualloc::pod_id{state.bound.size()});

@@ -19,12 +19,12 @@ std::vector<std::string> order_of(const whatif::pod_queue& queue) {
 }
 
 whatif::pod_queue queue_of(const std::string& text, const std::string& added = "") {
-    return whatif::make_queue(snapshot_of(text), objects(text), {}, objects(added));
+    return whatif::make_queue(snapshot_of(text), {}, objects(text), {}, objects(added));
 }
 
 whatif::queue_outcome placed(const std::string& text, const std::string& added = "") {
     auto state = snapshot_of(text);
-    const auto queue = whatif::make_queue(state, objects(text), {}, objects(added));
+    const auto queue = whatif::make_queue(state, {}, objects(text), {}, objects(added));
     const auto scorer = vgpualloc::make_policy("best_fit", {});
     vgpualloc::allocator decider{*state.book, {.node = scorer->get(), .device = scorer->get()}};
     return whatif::place_all(state, decider, queue, vgpualloc::pod_id{state.bound.size()});
