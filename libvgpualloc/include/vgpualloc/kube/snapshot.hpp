@@ -16,7 +16,6 @@
 #include "vgpualloc/core/ids.hpp"
 #include "vgpualloc/dialect/all.hpp"
 #include "vgpualloc/kube/objects.hpp"
-#include "vgpualloc/metrics/idle_split.hpp"
 #include "vgpualloc/model/cluster.hpp"
 #include "vgpualloc/model/ledger.hpp"
 #include "vgpualloc/model/registration.hpp"

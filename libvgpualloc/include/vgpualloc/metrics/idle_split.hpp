@@ -35,12 +35,6 @@ inline constexpr std::size_t idle_cause_count = 5;
 /// Milli-GPU by cause; they add up to what is idle.
 using idle_parts = std::array<std::int64_t, idle_cause_count>;
 
-/// A request and how many pods ask for it.
-struct counted_request {
-    pod_request request;
-    std::int64_t pods = 0;
-};
-
 /// Splits what is idle in a ledger as it is now: milli-GPU of the devices of its nodes that sharing_mode::used leaves.
 /// A device that is offered in units (sharing_mode::units) is of the wrong kind but for its free units of the kind that
 /// is asked for. Tags are not looked at.

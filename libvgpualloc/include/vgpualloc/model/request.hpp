@@ -81,6 +81,12 @@ struct pod_request {
     bool operator==(const pod_request&) const = default;
 };
 
+/// A request and how many pods ask for it.
+struct counted_request {
+    pod_request request;
+    std::int64_t pods = 0;
+};
+
 /// One typical request of a workload and how often it occurs.
 struct typical_request {
     milli_cpu cpu;
