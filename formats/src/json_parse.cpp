@@ -111,8 +111,9 @@ private:
 /// Takes the parser's events. A handler that answers false ends the parsing.
 class json_events {
 public:
-    json_events(std::string_view text, std::string_view name, repeated_keys repeated, std::int32_t first_line)
-        : text_{text}, walk_{text, first_line}, name_{name}, tree_{name, json_values_max, repeated} {}
+    json_events(std::string_view text, std::string_view name, repeated_keys repeated, std::int32_t first_line,
+                const unread_members& unread)
+        : text_{text}, walk_{text, first_line}, name_{name}, tree_{name, json_values_max, repeated, unread} {}
 
     // The interface of nlohmann's SAX parser.
     bool null() { return scalar(value_kind::null, {}); }
@@ -120,13 +121,13 @@ public:
     bool number_integer(std::int64_t /*value*/) { return number(); }
     bool number_unsigned(std::uint64_t /*value*/) { return number(); }
     bool number_float(double /*value*/, const std::string& /*written*/) { return number(); }
-    bool string(std::string& value) { return scalar(value_kind::text, std::move(value)); }
+    bool string(const std::string& value) { return scalar(value_kind::text, value); }
     bool binary(json::binary_t& /*value*/) { return false; } // JSON texts have none
     bool start_object(std::size_t /*size*/) { return open(value_kind::map); }
     bool start_array(std::size_t /*size*/) { return open(value_kind::list); }
-    bool key(std::string& key) {
+    bool key(const std::string& key) {
         walk_.next();
-        return tree_.key(std::move(key), walk_.place());
+        return tree_.key(key, walk_.place());
     }
     bool end_object() { return close(); }
     bool end_array() { return close(); }
@@ -167,12 +168,12 @@ public:
 
 private:
     bool number() {
-        std::string written{walk_.next()};
-        return tree_.add(value_kind::number, std::move(written), walk_.place());
+        const std::string_view written = walk_.next();
+        return tree_.add(value_kind::number, written, walk_.place());
     }
-    bool scalar(value_kind kind, std::string text) {
+    bool scalar(value_kind kind, std::string_view text) {
         walk_.next();
-        return tree_.add(kind, std::move(text), walk_.place());
+        return tree_.add(kind, text, walk_.place());
     }
     bool open(value_kind kind) {
         walk_.next();
@@ -191,24 +192,25 @@ private:
     std::size_t begin_ = 0; ///< of the value that is being read
 };
 
-error too_long(std::string_view name) {
-    return {error_code::out_of_range, std::string{name}, "", "", "at most 256 MiB of text"};
-}
-
 } // namespace
 
 vgpualloc::expected<document> parse_json(std::string_view text, std::string_view name, repeated_keys repeated,
                                          std::int32_t first_line) {
-    if (text.size() > document_bytes_max) return unexpected(too_long(name));
-    json_events events{text, name, repeated, first_line};
+    if (text.size() > document_bytes_max) return unexpected(detail::too_long(name, {}));
+    json_events events{text, name, repeated, first_line, {}};
     if (!events.read()) return unexpected(events.failure());
     if (!events.at_end()) return unexpected(events.more_follows());
     return events.take();
 }
 
 vgpualloc::expected<std::vector<document>> parse_json_stream(std::string_view text, std::string_view name) {
-    if (text.size() > document_bytes_max) return unexpected(too_long(name));
-    json_events events{text, name, repeated_keys::refused, 1};
+    return parse_json_stream(text, name, unread_members{});
+}
+
+vgpualloc::expected<std::vector<document>> parse_json_stream(std::string_view text, std::string_view name,
+                                                             const unread_members& unread) {
+    if (text.size() > document_bytes_max) return unexpected(detail::too_long(name, unread.advice));
+    json_events events{text, name, repeated_keys::refused, 1, unread};
     std::vector<document> documents;
     do {
         if (!events.read()) return unexpected(events.failure());

@@ -6,36 +6,59 @@ namespace vgpuformats::detail {
 
 using vgpualloc::error_code;
 
-bool tree_builder::add(value_kind kind, std::string text, text_place place) {
+bool tree_builder::add(value_kind kind, std::string_view text, text_place place) {
+    if (passing_) {
+        if (passed_open_ == 0) passing_ = false;
+        return true;
+    }
     document* const value = append(place);
     if (value == nullptr) return false;
     value->kind = kind;
-    value->text = std::move(text);
+    value->text = text;
     return true;
 }
 
 bool tree_builder::open(value_kind kind, text_place place) {
-    if (open_.size() == static_cast<std::size_t>(depth_max)) {
+    if (depth() == static_cast<std::size_t>(depth_max)) {
         return fail(error_code::out_of_range, at_line(name_, place), "",
                     "lists and maps at most " + std::to_string(depth_max) + " deep");
+    }
+    if (passing_) {
+        ++passed_open_;
+        return true;
     }
     document* const value = append(place);
     if (value == nullptr) return false;
     value->kind = kind;
-    open_.push_back({value, {}});
+    const bool is_step = unread_.is_unread != nullptr && !open_.empty() && innermost().is_map();
+    if (is_step) path_.push_back(innermost().members.back().first);
+    open_.push_back({value, {}, is_step});
     return true;
 }
 
-bool tree_builder::key(std::string key, text_place place) {
+void tree_builder::close() {
+    if (passing_) {
+        if (--passed_open_ == 0) passing_ = false;
+        return;
+    }
+    innermost().items.shrink_to_fit(); // nothing comes behind, and a tree of many small maps would be a third larger
+    innermost().members.shrink_to_fit();
+    if (open_.back().is_step) path_.pop_back();
+    open_.pop_back();
+}
+
+bool tree_builder::key(std::string_view key, text_place place) {
+    if (passing_) return true;
     open_value& map = open_.back();
     if (repeated_ == repeated_keys::refused && occurs(map, key)) {
-        return fail(error_code::duplicate, at_column(name_, place), std::move(key), "the key is given twice");
+        return fail(error_code::duplicate, at_column(name_, place), std::string{key}, "the key is given twice");
     }
-    map.value->members.emplace_back(std::move(key), document{});
+    passing_ = unread_.is_unread != nullptr && unread_.is_unread(path_, key);
+    map.value->members.emplace_back(key, document{});
     return true;
 }
 
-bool tree_builder::occurs(open_value& map, const std::string& key) {
+bool tree_builder::occurs(open_value& map, std::string_view key) {
     constexpr std::size_t small_map_max = 16; // up to here looking through the members is quicker than a set
     const auto& members = map.value->members;
     if (members.size() < small_map_max) {
@@ -44,14 +67,15 @@ bool tree_builder::occurs(open_value& map, const std::string& key) {
     if (map.keys.empty()) {
         for (const auto& member : members) map.keys.insert(member.first);
     }
-    return !map.keys.insert(key).second;
+    return !map.keys.emplace(key).second;
 }
 
 bool tree_builder::count(std::size_t values, text_place place) {
     values_ += values;
     if (values_ <= values_max_) return true;
     return fail(error_code::out_of_range, at_line(name_, place), "",
-                "at most " + std::to_string(values_max_) + " values (aliases count as what they stand for)");
+                "at most " + std::to_string(values_max_) + " values (aliases count as what they stand for)" +
+                    std::string{unread_.advice});
 }
 
 document* tree_builder::append(text_place place) {

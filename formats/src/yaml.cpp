@@ -17,6 +17,7 @@
 #include "plain_scalar.hpp"
 #include "tree_builder.hpp"
 #include "vgpuformats/json.hpp"
+#include "vgpuformats/unread_members.hpp"
 
 namespace vgpuformats {
 namespace {
@@ -92,8 +93,9 @@ extent extent_of(const document& value) {
 
 class yaml_events : public YAML::EventHandler {
 public:
-    yaml_events(watched_text& source, std::string_view name)
-        : source_{&source}, name_{name}, tree_{name, yaml_values_max, repeated_keys::refused} {}
+    yaml_events(watched_text& source, std::string_view name, std::string_view advice)
+        : source_{&source}, name_{name},
+          tree_{name, yaml_values_max, repeated_keys::refused, {.is_unread = nullptr, .advice = advice}} {}
 
     void OnDocumentStart(const YAML::Mark& mark) override {
         // yaml-cpp 0.7 takes a stray "," for a document without end: it makes null documents and reads nothing.
@@ -179,12 +181,12 @@ private:
         if (map.merging && !map.merged.empty()) refuse(error_code::duplicate, place, key, "the key once");
         check(tree_.key(key, place));
     }
-    void put(value_kind kind, std::string text, text_place place) {
+    void put(value_kind kind, std::string_view text, text_place place) {
         source_->note(place);
-        check(tree_.add(kind, std::move(text), place));
+        check(tree_.add(kind, text, place));
     }
-    void add(value_kind kind, std::string text, const YAML::Mark& mark, YAML::anchor_t anchor) {
-        put(kind, std::move(text), place_of(mark));
+    void add(value_kind kind, std::string_view text, const YAML::Mark& mark, YAML::anchor_t anchor) {
+        put(kind, text, place_of(mark));
         if (anchor != YAML::NullAnchor) remember(anchor, tree_.last());
         end_value();
     }
@@ -272,11 +274,11 @@ long line_of(const error& failure, std::string_view name) {
     return where.size() > name.size() + 1 ? std::strtol(where.c_str() + name.size() + 1, nullptr, 10) : 0;
 }
 
-} // namespace
-
-vgpualloc::expected<std::vector<document>> parse_yaml(std::string_view text, std::string_view name) {
+/// parse_yaml() whose errors of size end with `advice`.
+vgpualloc::expected<std::vector<document>> parse_yaml_advised(std::string_view text, std::string_view name,
+                                                              std::string_view advice) {
     if (text.size() > document_bytes_max) {
-        return unexpected(error{error_code::out_of_range, std::string{name}, "", "", "at most 256 MiB of text"});
+        return unexpected(detail::too_long(name, advice));
     }
     if (const std::size_t at = vgpualloc::first_not_utf8(text); at != std::string_view::npos) {
         const std::string_view before = text.substr(0, at);
@@ -289,7 +291,7 @@ vgpualloc::expected<std::vector<document>> parse_yaml(std::string_view text, std
         watched_text source{text, name};
         std::istream stream{&source};
         YAML::Parser parser{stream};
-        yaml_events events{source, name};
+        yaml_events events{source, name, advice};
         std::vector<document> documents;
         while (parser.HandleNextDocument(events)) {
             document value = events.take();
@@ -304,11 +306,22 @@ vgpualloc::expected<std::vector<document>> parse_yaml(std::string_view text, std
     }
 }
 
+} // namespace
+
+vgpualloc::expected<std::vector<document>> parse_yaml(std::string_view text, std::string_view name) {
+    return parse_yaml_advised(text, name, {});
+}
+
 vgpualloc::expected<std::vector<document>> parse_documents(std::string_view text, std::string_view name) {
-    if (!begins_with_bracket(text)) return parse_yaml(text, name);
-    auto from_json = parse_json_stream(text, name);
+    return parse_documents(text, name, unread_members{});
+}
+
+vgpualloc::expected<std::vector<document>> parse_documents(std::string_view text, std::string_view name,
+                                                           const unread_members& unread) {
+    if (!begins_with_bracket(text)) return parse_yaml_advised(text, name, unread.advice);
+    auto from_json = parse_json_stream(text, name, unread);
     if (from_json || from_json.error().code != error_code::malformed) return from_json;
-    auto from_yaml = parse_yaml(text, name); // which also begins with a bracket: {kind: Pod}
+    auto from_yaml = parse_yaml_advised(text, name, unread.advice); // which also begins with a bracket: {kind: Pod}
     if (from_yaml || from_yaml.error().code != error_code::malformed) return from_yaml;
     // Whatever the text was meant to be, its parser came further.
     return line_of(from_yaml.error(), name) > line_of(from_json.error(), name) ? from_yaml : from_json;

@@ -12,6 +12,7 @@
 
 #include "cluster_inputs.hpp"
 #include "commands.hpp"
+#include "vgpualloc/kube/unread_members.hpp"
 #include "vgpuformats/input.hpp"
 #include "vgpusim/snapshot/anonymise.hpp"
 #include "vgpusim/snapshot/audit.hpp"
@@ -45,7 +46,7 @@ expected<cluster_texts> load_cluster(const std::vector<std::string>& files) {
     cluster_texts all;
     for (const std::string& path : files) {
         const auto input = vgpuformats::read_input(path); // standard input can be read once
-        if (!input) return unexpected(input.error());
+        if (!input) return unexpected(kube::with_export_advice(input.error()));
         auto manifests = kube::read_manifests(input->text, path);
         if (!manifests) return unexpected(manifests.error());
         auto documents = snapshots::cluster_documents(input->text, path);

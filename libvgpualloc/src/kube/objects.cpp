@@ -5,13 +5,16 @@
 #include <array>
 #include <charconv>
 #include <cstddef>
+#include <initializer_list>
 #include <iterator>
 #include <system_error>
 #include <tuple>
 #include <utility>
 
 #include "objects_parts.hpp"
+#include "vgpualloc/kube/unread_members.hpp"
 #include "vgpuformats/json.hpp"
+#include "vgpuformats/unread_members.hpp"
 #include "vgpuformats/yaml.hpp"
 
 namespace vgpualloc::kube {
@@ -219,12 +222,17 @@ class manifest_reader {
 public:
     explicit manifest_reader(const std::string& name) : name_{&name} {}
 
-    void read(const document& object, const std::string& kind_in_list) {
-        if (const auto* items = object.find("items"); items != nullptr && is_list(object)) {
+    /// The items of a list are empty then.
+    void read(document& object, const std::string& kind_in_list) {
+        if (object.find("items") != nullptr && is_list(object)) {
             const std::string kind = object.find("kind")->text;
             line_ = object.place.line;
-            if (manifests_.empty()) manifests_.reserve(items->items.size());
-            for (const document& item : items->items) read(item, kind.substr(0, kind.size() - 4));
+            std::vector<document>& items = object["items"].items;
+            if (manifests_.empty()) manifests_.reserve(items.size());
+            for (document& item : items) {
+                read(item, kind.substr(0, kind.size() - 4));
+                item = {}; // not all of the items and of what is read of them at once
+            }
             return;
         }
         ++objects_;
@@ -403,14 +411,32 @@ bool manifest::says_the_same_as(const manifest& other) const {
 namespace {
 
 /// The documents of a text. One that cannot be parsed and has {{ … }} in a line is the template of one.
-expected<std::vector<document>> documents_of(std::string_view text, const std::string& name) {
-    auto documents = vgpuformats::parse_documents(text, name);
+expected<std::vector<document>> documents_of(std::string_view text, const std::string& name,
+                                             const vgpuformats::unread_members& unread = {}) {
+    auto documents = vgpuformats::parse_documents(text, name, unread);
     if (documents || documents.error().code != error_code::malformed) return documents;
     if (!is_helm_template(text)) return documents;
     return unexpected(error{error_code::unsupported, documents.error().where, "", "", template_expected});
 }
 
 } // namespace
+
+// Whoever reads more of an object than this file does, keeps it here.
+bool is_unread_member(std::span<const std::string> path, std::string_view key) {
+    const auto one_of = [](std::string_view word, std::initializer_list<std::string_view> words) {
+        return std::ranges::find(words, word) != words.end();
+    };
+    while (!path.empty() && path.front() == "items") path = path.subspan(1); // of a list
+    if (path.size() == 1 && path[0] == "metadata") return key == "managedFields";
+    if (path.empty() || path[0] != "status") return false;
+    if (path.size() == 1) return !one_of(key, {"allocatable", "capacity", "conditions", "phase"});
+    return path.size() == 2 && path[1] == "conditions" && !one_of(key, {"status", "type"});
+}
+
+error with_export_advice(error failure) {
+    if (failure.code == error_code::out_of_range) failure.expected += large_export_advice;
+    return failure;
+}
 
 bool is_rule_kind(std::string_view kind) {
     constexpr std::array<std::string_view, 8> kinds{"DeviceClass",   "LimitRange",    "PodDisruptionBudget",
@@ -425,15 +451,16 @@ bool is_of_the_cluster(std::string_view rule_kind) {
 }
 
 expected<std::vector<manifest>> read_manifests(std::string_view text, const std::string& name) {
-    const auto documents = documents_of(text, name);
+    auto documents = documents_of(text, name, {.is_unread = is_unread_member, .advice = large_export_advice});
     if (!documents) return unexpected(documents.error());
     manifest_reader reader{name};
-    for (const document& object : *documents) {
+    for (document& object : *documents) {
         if (object.kind != value_kind::map) {
             const std::string place = name + ":" + std::to_string(object.place.line);
             return unexpected(error{error_code::malformed, place, "", shown(object), "a Kubernetes object"});
         }
         reader.read(object, {});
+        object = {};
     }
     return reader.take();
 }

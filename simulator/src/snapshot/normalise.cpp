@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "vgpualloc/kube/cluster_objects.hpp"
+#include "vgpualloc/kube/unread_members.hpp"
 #include "vgpuformats/json.hpp"
+#include "vgpuformats/unread_members.hpp"
 #include "vgpuformats/yaml.hpp"
 
 namespace vgpusim::snapshots {
@@ -181,7 +183,8 @@ std::set<std::string> config_maps_of(std::span<const document> objects, const vg
 } // namespace
 
 expected<std::vector<document>> cluster_documents(std::string_view text, const std::string& name) {
-    const auto documents = vgpuformats::parse_documents(text, name);
+    const auto documents = vgpuformats::parse_documents(
+        text, name, {.is_unread = kube::is_unread_member, .advice = kube::large_export_advice});
     if (!documents) return unexpected(documents.error());
     std::vector<document> result;
     for (const document& object : *documents) {

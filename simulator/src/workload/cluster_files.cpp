@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "vgpualloc/kube/device_config.hpp"
+#include "vgpualloc/kube/unread_members.hpp"
 
 namespace vgpusim {
 
@@ -57,7 +58,7 @@ expected<std::vector<vgpualloc::kube::manifest>> load_objects(const std::vector<
     std::vector<vgpualloc::kube::manifest> all;
     for (const std::string& path : files) {
         const auto input = read_recorded(path, records);
-        if (!input) return unexpected(input.error());
+        if (!input) return unexpected(vgpualloc::kube::with_export_advice(input.error()));
         auto objects = vgpualloc::kube::read_manifests(input->text, path);
         if (!objects) return objects;
         all.insert(all.end(), std::make_move_iterator(objects->begin()), std::make_move_iterator(objects->end()));
