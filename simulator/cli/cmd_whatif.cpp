@@ -1,8 +1,10 @@
 // vgpusim whatif: what would become of a cluster with other nodes, other pods, or another policy.
 #include <charconv>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -131,9 +133,11 @@ expected<whatif::answer> answer_for(options& chosen) {
 int run(options chosen) {
     const auto answered = answer_for(chosen);
     if (!answered) return report_error(answered.error());
-    const std::string text = whatif::answer_text(*answered);
-    const std::string json = whatif::answer_json(*answered);
-    if (!chosen.out.empty()) {
+    // Of a million pods each of the two is large, and JSON is a tree before it is a text.
+    const bool writes = !chosen.out.empty();
+    const std::string text = writes || !chosen.json ? whatif::answer_text(*answered) : std::string{};
+    const std::string json = writes || chosen.json ? whatif::answer_json(*answered) : std::string{};
+    if (writes) {
         std::vector<std::string> inputs = chosen.cluster;
         for (const auto* const list :
              {&chosen.add_pods, &chosen.templates, &chosen.dialects.config, &chosen.dialects.catalog}) {
@@ -145,7 +149,9 @@ int run(options chosen) {
             chosen.out, {{.name = "whatif.json", .content = json}, {.name = "whatif.txt", .content = text}});
         if (!written) return report_write_failure(written.error());
     }
-    fmt::print("{}", chosen.json ? json : text);
+    const std::string_view shown = chosen.json ? json : text;
+    constexpr std::size_t piece = std::size_t{1} << 20U; // print() makes a copy of what it is given
+    for (std::size_t at = 0; at < shown.size(); at += piece) fmt::print("{}", shown.substr(at, piece));
     return exit_done;
 }
 

@@ -166,7 +166,7 @@ private:
     }
 
     void place() {
-        const queue_outcome outcome = place_all(*state_, decider_, queue_, first_id(), [this](std::size_t position) {
+        queue_outcome outcome = place_all(*state_, decider_, queue_, first_id(), [this](std::size_t position) {
             const kube::snapshot_pod& pod = queue_.pods[position].pod;
             if (refusals_.contains(pod.request)) return;
             const auto words = answers_to(pod);
@@ -175,9 +175,11 @@ private:
         result_.placed = outcome.placed;
         result_.refused = outcome.refused;
         for (std::size_t i = 0; i < queue_.pods.size(); ++i) {
-            const entry_outcome& entry = outcome.entries[i];
+            entry_outcome& entry = outcome.entries[i];
             pod_answer answered{.asked = queue_.pods[i]};
+            answered.placed.reserve(entry.placed.size());
             for (const auto& where : entry.placed) answered.placed.push_back(describe_placement(*state_, where));
+            entry.placed = {}; // may be a million
             answered.refused = entry.refused;
             answered.gang_fitting = entry.gang_fitting;
             if (entry.refused > 0) explain_refusal(entry, answered);
