@@ -143,6 +143,26 @@ class FetchTest(CliTest):
     def test_text_output_names_the_path(self):
         self.assertEqual(self.fetch().stdout, f"{self.file}: downloaded\n")
 
+    def test_a_link_is_followed_and_nothing_but_a_regular_file_is_replaced(self):
+        """F23: the new file was renamed over whatever had its name."""
+        self.out.mkdir(parents=True)
+        target = self.root / "elsewhere.csv"
+        target.write_bytes(b"old")
+        self.file.symlink_to(target)
+        self.assertEqual(self.fetch().returncode, 0)
+        self.assertTrue(self.file.is_symlink())
+        self.assertEqual(target.read_bytes(), CONTENT)
+        for make in (lambda: os.mkfifo(self.file), lambda: self.file.symlink_to(self.root / "nowhere"), self.file.mkdir):
+            self.file.unlink()
+            make()
+            result = self.fetch()
+            self.assertNotEqual(result.returncode, 0)
+            self.assertIn("a regular file, a link to one, or none", result.stderr)
+            self.assertFalse(self.file.is_file())
+            if self.file.is_dir():
+                break
+        self.assertEqual(len(self.server.seen), 1)
+
     def test_resumes_a_part(self):
         self.out.mkdir(parents=True)
         self.part.write_bytes(CONTENT[:100_000])

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -347,8 +348,28 @@ void set_options(CURL* handle, const public_file& file, const fetch_options& opt
     }
 }
 
+/// The regular file that `path` names, which may be a link to it and need not be there. Error: it is something else.
+[[nodiscard]] vgpualloc::expected<std::string> file_named(const std::string& path) {
+    struct stat named{};
+    if (::lstat(path.c_str(), &named) != 0 || S_ISREG(named.st_mode)) return path;
+    struct stat status{};
+    if (::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode)) {
+        std::error_code failure;
+        const auto target = std::filesystem::canonical(path, failure);
+        if (!failure) return target.string();
+    }
+    return vgpualloc::unexpected(error{.code = error_code::mismatch,
+                                       .where = path,
+                                       .field = "",
+                                       .value = "no regular file",
+                                       .expected = "a regular file, a link to one, or none: nothing else is replaced"});
+}
+
 [[nodiscard]] vgpualloc::expected<fetch_status> fetch_one(CURL* handle, const public_file& file,
-                                                          const std::string& path, const fetch_options& options) {
+                                                          const std::string& written, const fetch_options& options) {
+    const auto target = file_named(written);
+    if (!target) return vgpualloc::unexpected(target.error());
+    const std::string& path = *target;
     struct stat status{};
     const bool present = ::stat(path.c_str(), &status) == 0;
     if (present) {
