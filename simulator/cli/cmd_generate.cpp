@@ -115,12 +115,12 @@ int run_workload(const options& chosen, std::string_view model) {
     const auto kept = vgpuformats::keep_inputs(chosen.folder, {std::begin(workload_files), std::end(workload_files)},
                                                {chosen.model_path});
     if (!kept) return report_error(kept.error());
-    const auto made = vgputraces::stream_workload(model, chosen.model_path, chosen.draw);
-    if (!made) return report_error(made.error());
-    const vgputraces::generated_workload& workload = made->texts;
+    const auto streamed = vgputraces::stream_workload(model, chosen.model_path, chosen.draw);
+    if (!streamed) return report_error(streamed.error());
+    const vgputraces::generated_workload& workload = streamed->texts;
     const auto written = vgpuformats::write_files(chosen.folder, {{workload_files[0], workload.nodes},
                                                                   {workload_files[1], workload.classes},
-                                                                  {workload_files[2], {}, made->arrivals},
+                                                                  {workload_files[2], {}, streamed->arrivals},
                                                                   {workload_files[3], workload.model}});
     if (!written) return report_write_failure(written.error());
     print_workload(workload, chosen);

@@ -64,8 +64,6 @@ std::int64_t slices_side_by_side(const mig_offer& offer) {
     return instances * offer.compute_slices;
 }
 
-constexpr std::int64_t slices_max = 7; ///< of compute, of any MIG GPU so far
-
 core_percent share_of_compute(std::int64_t slices, std::int64_t all) {
     return core_percent{whole_compute.count() * slices / all};
 }
@@ -76,19 +74,13 @@ core_percent compute_in(const mig_model& model, std::string_view name) {
     return share_of_compute(profile->compute_slices.count(), model.compute_slices.count());
 }
 
-/// Compute slices of the 7 that no MIG GPU has more of, by a name like "<n>g.10gb"; 0 where it says nothing.
-std::int64_t slices_by_name(std::string_view name) {
-    if (name.size() < 3 || name.substr(1, 2) != "g.") return 0;
-    const std::int64_t slices = name.front() - '0';
-    return slices >= 1 && slices <= slices_max ? slices : 0;
-}
-
 requested_share slices_of_instance(const mig_catalog& catalog, std::string_view model, std::string_view profile) {
     const auto known = find_model(catalog, model);
     if (!known) return {};
     const auto cut = std::ranges::find((*known)->profiles, profile, &mig_profile::name);
     if (cut == (*known)->profiles.end()) return {};
-    return slices_of(**known, *cut);
+    return {.memory = fraction::of(cut->size.count(), (*known)->units.count()),
+            .compute = fraction::of(cut->compute_slices.count(), (*known)->compute_slices.count())};
 }
 
 } // namespace
@@ -143,12 +135,13 @@ std::vector<mig_offer> offers_of(const mig_model& model, std::span<const std::st
 core_percent compute_of_instance(const mig_catalog& catalog, std::string_view model, std::string_view profile) {
     const auto match = find_model(catalog, model);
     const core_percent known = match ? compute_in(**match, profile) : core_percent{0};
-    return known == core_percent{0} ? share_of_compute(slices_by_name(profile), slices_max) : known;
+    return known == core_percent{0} ? share_of_compute(compute_slices_by_name(profile), mig_compute_slices_max) : known;
 }
 
-requested_share slices_of(const mig_model& model, const mig_profile& profile) {
-    return {.memory = fraction::of(profile.size.count(), model.units.count()),
-            .compute = fraction::of(profile.compute_slices.count(), model.compute_slices.count())};
+std::int64_t compute_slices_by_name(std::string_view profile) {
+    if (profile.size() < 3 || profile.substr(1, 2) != "g.") return 0;
+    const std::int64_t slices = profile.front() - '0';
+    return slices >= 1 && slices <= mig_compute_slices_max ? slices : 0;
 }
 
 std::vector<mig_group> with_slices(const mig_catalog& catalog, std::string_view model, std::vector<mig_group> groups) {

@@ -6,12 +6,11 @@
 #include <numeric>
 
 #include "vgpualloc/catalog/mig_layouts.hpp"
+#include "vgpualloc/catalog/mig_offers.hpp"
 
 namespace vgpualloc::dialects::nvidia {
 
 namespace {
-
-constexpr std::int64_t slices_of_unknown_board = 7;
 
 using board_counts = std::vector<std::int64_t>; // by profile
 
@@ -36,7 +35,7 @@ public:
     /// Of the slices of a board that an instance takes.
     [[nodiscard]] std::int64_t size(std::size_t profile) const { return sizes_[profile]; }
     [[nodiscard]] std::int64_t slices() const {
-        return model_ == nullptr ? slices_of_unknown_board : model_->units.count();
+        return model_ == nullptr ? mig_compute_slices_max : model_->units.count();
     }
     [[nodiscard]] std::int64_t taken(const board_counts& counts) const {
         return std::inner_product(counts.begin(), counts.end(), sizes_.begin(), std::int64_t{0});
@@ -57,9 +56,8 @@ public:
 
 private:
     static std::int64_t size_by_name(const std::string& profile) {
-        const bool says_it = profile.size() > 2 && profile.substr(1, 2) == "g." && profile.front() >= '1' &&
-                             profile.front() <= '0' + slices_of_unknown_board;
-        return says_it ? profile.front() - '0' : slices_of_unknown_board;
+        const std::int64_t slices = compute_slices_by_name(profile);
+        return slices > 0 ? slices : mig_compute_slices_max;
     }
 
     [[nodiscard]] bool place(const std::vector<std::size_t>& instances, std::size_t next, mig_layout& layout) const {
@@ -137,6 +135,12 @@ std::string profile_of_words(std::string_view words) {
     std::string profile{words};
     const std::size_t memory_end = profile.find("gb.");
     if (memory_end != std::string::npos) profile[memory_end + 2] = '+';
+    return profile;
+}
+
+std::string words_of_profile(std::string profile) {
+    const std::size_t plus = profile.find('+');
+    if (plus != std::string::npos) profile[plus] = '.';
     return profile;
 }
 

@@ -20,6 +20,8 @@ struct instance_count {
 /// The profile that a resource ("mig-1g.10gb.me", without its domain) or a product label names: a plus sign is a dot
 /// there. Source: k8s-device-plugin, internal/rm.
 [[nodiscard]] std::string profile_of_words(std::string_view words);
+/// The other way.
+[[nodiscard]] std::string words_of_profile(std::string profile);
 
 /// The most instances of one profile that a board has; 1 where neither the model nor the name says it. `model` may be
 /// null.

@@ -163,7 +163,7 @@ private:
         if (units.all == 0 || profile == "INVALID") return;
         const mig_model* const model = model_of(product);
         const sharing shared = sharing_of(resource, units);
-        const std::int64_t each = instances_per_board(model, profile);
+        const std::int64_t per_board = instances_per_board(model, profile);
         const std::int64_t instances = units.all / shared.replicas;
         read_boards({.resources = {{resource, units}},
                      .replicas = {shared},
@@ -171,7 +171,7 @@ private:
                      .gpu = std::string{gpu_of(product)},
                      .family = std::string{resource == gpu_resource ? gpu_family : std::string_view{resource}},
                      .word = resource.substr(domain.size()),
-                     .boards = (instances + each - 1) / each,
+                     .boards = (instances + per_board - 1) / per_board,
                      .memory = memory_of_model(gpu_of(product)).value_or(mib{0})});
     }
 
@@ -227,21 +227,17 @@ private:
             const unit_counts& units = cut.resources[i].second;
             missing.push_back((units.all - units.healthy) / cut.replicas[i].replicas);
         }
-        std::vector<device_registration> devices;
+        std::vector<device_registration> devices(boards.size());
         for (std::size_t b = boards.size(); b-- > 0;) {
-            std::vector<instance_count> instances = boards[b];
-            const bool is_lost = std::ranges::any_of(missing, [](std::int64_t count) { return count > 0; }) &&
-                                 has_only(instances, missing);
-            for (std::size_t i = 0; i < instances.size(); ++i) {
-                const std::int64_t gone = is_lost ? instances[i].instances : 0;
-                missing[i] -= gone;
-            }
-            devices.push_back(board_of(cut, model, instances));
-            devices.back().uuid = uuid_of(cut.word, static_cast<std::int64_t>(b));
-            devices.back().healthy = !is_lost;
+            devices[b] = board_of(cut, model, boards[b]);
+            devices[b].uuid = uuid_of(cut.word, static_cast<std::int64_t>(b));
+            const bool any_missing = std::ranges::any_of(missing, [](std::int64_t count) { return count > 0; });
+            devices[b].healthy = !any_missing || !has_only(boards[b], missing);
+            if (devices[b].healthy) continue;
+            for (std::size_t i = 0; i < missing.size(); ++i) missing[i] -= boards[b][i].instances;
         }
         leave_out(missing, cut, devices);
-        for (std::size_t b = 0; b < boards.size(); ++b) add(std::move(devices[boards.size() - 1 - b]), std::int64_t(b));
+        for (std::size_t b = 0; b < devices.size(); ++b) add(std::move(devices[b]), static_cast<std::int64_t>(b));
     }
 
     /// Whether all that the board has is missing.
@@ -256,7 +252,8 @@ private:
     static void leave_out(std::vector<std::int64_t> missing, const cut_boards& cut,
                           std::vector<device_registration>& devices) {
         for (std::size_t i = 0; i < missing.size(); ++i) {
-            for (device_registration& device : devices) {
+            for (std::size_t b = devices.size(); b-- > 0;) {
+                device_registration& device = devices[b];
                 if (!device.healthy || missing[i] == 0) continue;
                 std::int64_t& count = device.geometry.front().kinds[i].count;
                 const std::int64_t gone = std::min(missing[i], count / cut.replicas[i].replicas);
@@ -278,34 +275,30 @@ private:
         mib sum;
         for (std::size_t i = 0; i < instances.size(); ++i) {
             const sharing& shared = cut.replicas[i];
-            mig_kind kind = kind_of(cut.resources[i].first, instances[i].profile, model);
+            mig_kind kind{.name = instances[i].profile,
+                          .memory = memory_of_instance(cut.resources[i].first, instances[i].profile, model),
+                          .count = instances[i].instances * shared.replicas};
             sum = sum + mib{kind.memory.count() * instances[i].instances};
-            kind.count = instances[i].instances * shared.replicas;
-            if (shared.replicas > 1) {
-                device.units.one_per_container = options_->one_replica_only;
-                share(kind, shared.replicas);
-            }
+            if (shared.replicas > 1) device.units.one_per_container = options_->one_replica_only;
             device.slots += kind.count;
             group.kinds.push_back(std::move(kind));
         }
+        group = with_slices(*options_->catalog, cut.gpu, {std::move(group)}).front();
+        for (std::size_t i = 0; i < group.kinds.size(); ++i) share(group.kinds[i], cut.replicas[i].replicas);
         device.slots = std::max<std::int64_t>(device.slots, 1);
         device.memory = std::max(cut.memory, std::max(sum, mib{1}));
         device.geometry.push_back(std::move(group));
         return device;
     }
 
-    [[nodiscard]] mig_kind kind_of(const std::string& resource, const std::string& profile,
-                                   const mig_model* model) const {
-        mig_kind kind{.name = profile, .memory = mib{1}};
-        const auto known = model == nullptr ? expected<const mig_profile*>{nullptr} : find_profile(*model, profile);
-        if (known && *known != nullptr) {
-            kind.memory = charged_memory(*model, **known, model->memory.value_or(mib{0}));
-            kind.slices = slices_of(*model, **known);
-        }
-        kind.cores = compute_of_instance(*options_->catalog, model == nullptr ? "" : model->name, profile);
+    /// By the label, or else the catalog; 1 MiB where neither says it.
+    [[nodiscard]] mib memory_of_instance(const std::string& resource, const std::string& profile,
+                                         const mig_model* model) const {
         const auto labelled = number_of(*node_, resource, "memory", device_memory_max.count());
-        if (labelled.value_or(0) > 0) kind.memory = mib{*labelled};
-        return kind;
+        if (labelled.value_or(0) > 0) return mib{*labelled};
+        const auto known = model == nullptr ? expected<const mig_profile*>{nullptr} : find_profile(*model, profile);
+        if (!known || *known == nullptr) return mib{1};
+        return charged_memory(*model, **known, model->memory.value_or(mib{0}));
     }
 
     /// A replica of an instance: as much of it, as nothing keeps replicas apart.

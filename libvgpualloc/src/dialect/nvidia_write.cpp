@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "nvidia_boards.hpp"
 #include "nvidia_parts.hpp"
 
 namespace vgpualloc::dialects::nvidia {
@@ -76,12 +77,6 @@ private:
             label(stem, "memory", std::to_string(kind.memory.count()));
             label(stem, "count", std::to_string(units_[resource].second));
         }
-    }
-
-    static std::string words_of_profile(std::string profile) {
-        const std::size_t plus = profile.find('+');
-        if (plus != std::string::npos) profile[plus] = '.';
-        return profile;
     }
 
     kubernetes::node* node_;

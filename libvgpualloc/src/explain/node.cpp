@@ -30,23 +30,32 @@ void note_closest_device(const cluster& nodes, node_index where, const device_re
 
 } // namespace
 
+namespace {
+
+/// What the host refuses: memory is in bytes, and shown in the unit of manifests.
+refusal refusal_of_host(const rejection_detail& detail) {
+    refusal result;
+    result.code = detail.code;
+    result.wanted = detail.wanted;
+    result.available = detail.available;
+    result.unit = unit_of(detail.code, nullptr, nullptr);
+    if (detail.code == rejection_code::insufficient_memory) {
+        result.wanted = mib_up(bytes{detail.wanted});
+        result.available = mib_down(bytes{detail.available});
+    }
+    return result;
+}
+
+} // namespace
+
 refusal refusal_of(const cluster& nodes, node_index where, const pod_request& request, const node_decision& decision) {
     const rejection_code code = decision.answer.code;
-    refusal result{.code = code,
-                   .wanted = decision.refusal.wanted,
-                   .available = decision.refusal.available,
-                   .unit = unit_of(code, nullptr, nullptr),
-                   .rule = {},
-                   .device = {},
-                   .container = {}};
+    refusal result =
+        refusal_of_host({.code = code, .wanted = decision.refusal.wanted, .available = decision.refusal.available});
     const node& described = nodes.nodes[where.at()];
     result.rule = rule_words(code, request.rules, described.host, described.name);
     const bool of_the_host = code == rejection_code::too_many_pods || code == rejection_code::insufficient_cpu ||
                              code == rejection_code::insufficient_memory;
-    if (code == rejection_code::insufficient_memory) { // bytes, shown in the unit of manifests
-        result.wanted = mib_up(bytes{result.wanted});
-        result.available = mib_down(bytes{result.available});
-    }
     if (of_the_host || !decision.stopped_at) return result;
     const auto& container = request.containers[*decision.stopped_at];
     result.container = decision.stopped_at;
@@ -118,16 +127,7 @@ std::vector<refusal> refusals_of_amounts(const ledger& book, node_index where, c
     const auto add = [&](rejection_detail detail) {
         if (detail.code == rejection_code::none) return;
         if (std::ranges::find(result, detail.code, &refusal::code) != result.end()) return; // the limit of pods
-        refusal refused;
-        refused.code = detail.code;
-        refused.wanted = detail.wanted;
-        refused.available = detail.available;
-        refused.unit = unit_of(detail.code, nullptr, nullptr);
-        if (detail.code == rejection_code::insufficient_memory) {
-            refused.wanted = mib_up(bytes{detail.wanted});
-            refused.available = mib_down(bytes{detail.available});
-        }
-        result.push_back(std::move(refused));
+        result.push_back(refusal_of_host(detail));
     };
     add(book.why_not_host(where, {}, {}));
     add(book.why_not_host(where, request.cpu, {}));
@@ -142,13 +142,15 @@ std::vector<refusal> further_refusals(allocator& decider, const ledger& book, no
     const node& described = book.nodes().nodes[where.at()];
     std::vector<refusal> result = refusals_of_rules(request, described);
     std::ranges::move(refusals_of_amounts(book, where, request), std::back_inserter(result));
-    pod_request devices = request;
-    devices.rules = {};
-    devices.cpu = {};
-    devices.memory = {};
-    if (const node_decision decision = decider.ask_node(where, devices);
-        decision.answer.code != rejection_code::none && decision.stopped_at) {
-        result.push_back(refusal_of(book.nodes(), where, devices, decision));
+    const bool is_of_devices =
+        first.code >= rejection_code::too_few_devices && first.code <= rejection_code::instance_memory_unknown;
+    if (!is_of_devices) { // else what they answer is what refuses
+        pod_request devices = request;
+        devices.rules = {};
+        devices.cpu = {};
+        devices.memory = {};
+        const node_decision decision = decider.ask_node(where, devices);
+        if (decision.stopped_at) result.push_back(refusal_of(book.nodes(), where, devices, decision));
     }
     // A node without the wanted devices does not offer their resource either: that is told once.
     const auto lacks_the_kind = [&](rejection_code code) {

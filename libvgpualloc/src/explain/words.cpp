@@ -87,6 +87,12 @@ std::string words_of(const refusal& refused) {
     return fmt::format("{}: wanted {}, {} {}", code, wanted_words, has, amount_words(available, refused.unit));
 }
 
+std::string also_words(const std::vector<refusal>& also) {
+    std::string words;
+    for (const refusal& further : also) words += "; also " + words_of(further);
+    return words;
+}
+
 std::string scheduling_message(const explanation& explained) {
     return explained.chosen ? "" : scheduling_message(explained.reasons, explained.nodes.size());
 }

@@ -213,9 +213,7 @@ std::string choice_words(const explanation& explained) {
 }
 
 std::string all_words(const explanation& explained, const refusal& first, const std::vector<refusal>& also) {
-    std::string words = refusal_words(explained, first);
-    for (const refusal& further : also) words += "; also " + words_of(further);
-    return words;
+    return refusal_words(explained, first) + also_words(also);
 }
 
 std::string node_table(const explanation& explained, const std::vector<std::size_t>& shown) {

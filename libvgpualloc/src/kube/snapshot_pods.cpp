@@ -270,7 +270,6 @@ bool count_by_amount(const manifest& object, const snapshot_pod& pod, const boun
     }
     kubelet_units units{at, dialects};
     bool has_such = false;
-    std::int64_t given = 0;
     for (std::size_t c = 0; c < entries.size(); ++c) {
         const device_request& entry = entries[c];
         has_such = has_such || units.has_kind(entry);
@@ -278,16 +277,15 @@ bool count_by_amount(const manifest& object, const snapshot_pod& pod, const boun
             const auto share = units.next(c, entry);
             if (!share) break;
             shares.push_back(*share);
-            ++given;
         }
     }
-    if (has_such && given < asked) {
+    if (has_such && std::cmp_less(shares.size(), asked)) {
         warnings.push_back({.code = error_code::mismatch,
                             .where = label_of(object),
                             .field = "devices",
                             .value = std::to_string(asked),
                             .expected = "no more than node " + at.node.described.name + " has beside its other pods, " +
-                                        std::to_string(given)});
+                                        std::to_string(shares.size())});
     }
     return has_such;
 }

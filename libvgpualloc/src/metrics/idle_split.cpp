@@ -51,11 +51,12 @@ idle_splitter::idle_splitter(const ledger& book) : book_{&book} {
         const node_index where{n};
         if (!book.is_present(where)) continue;
         const host_facts& host = book.nodes().nodes[n].host;
-        node_now entry{.where = where, .takes_pods = host.ready && !host.unschedulable};
+        const bool takes_pods = host.ready && !host.unschedulable;
+        node_now entry{.where = where};
         std::vector<device_now> devices;
         const auto states = book.devices(where);
         for (std::size_t d = 0; d < states.size(); ++d) {
-            const bool open = entry.takes_pods && book.services(where)[d] == service_state::in_service;
+            const bool open = takes_pods && book.services(where)[d] == service_state::in_service;
             devices.push_back({.kind = book.nodes().nodes[n].devices[d].kind, .state = states[d], .open = open});
             entry.idle += idle_of(spec_of(devices.back()), states[d]);
         }
@@ -173,7 +174,7 @@ std::int64_t idle_in_units(const pod_request& request, const device_spec& spec, 
 } // namespace
 
 idle_parts idle_splitter::of_node(const pod_request& request, const std::vector<device_now>& devices,
-                                  std::int64_t pods_max) const {
+                                  std::optional<std::int64_t> pods_max) const {
     idle_parts parts{};
     node_filler as_it_is{request, devices.size()};
     std::int64_t of_kind = 0;
@@ -184,7 +185,7 @@ idle_parts idle_splitter::of_node(const pod_request& request, const std::vector<
         as_it_is[d] = {.spec = &spec, .state = device.state, .admits = false};
         if (!device.open) {
             at(parts, idle_cause::out_of_service) += idle;
-        } else if (!is_of_kind(request, spec)) {
+        } else if (!pods_max || !is_of_kind(request, spec)) {
             at(parts, idle_cause::wrong_kind) += idle;
         } else {
             const bool in_units = spec.mode->units().in_units();
@@ -199,7 +200,7 @@ idle_parts idle_splitter::of_node(const pod_request& request, const std::vector<
     with_endless_host.fill(endless);
     const std::int64_t fits = as_it_is.idle() - with_endless_host.idle();
     node_filler with_this_host = as_it_is;
-    with_this_host.fill(pods_max);
+    with_this_host.fill(*pods_max);
     at(parts, idle_cause::of_use) = as_it_is.idle() - with_this_host.idle();
     at(parts, idle_cause::host_full) = fits - at(parts, idle_cause::of_use);
     at(parts, idle_cause::scattered) = of_kind - fits;
@@ -207,26 +208,17 @@ idle_parts idle_splitter::of_node(const pod_request& request, const std::vector<
 }
 
 idle_parts idle_splitter::of(const pod_request& request) {
-    std::map<std::tuple<std::uint32_t, std::int64_t>, idle_parts> known; // by devices and pods that the host holds
+    // By devices and pods that the host holds.
+    std::map<std::pair<std::uint32_t, std::optional<std::int64_t>>, idle_parts> known;
     idle_parts sum{};
     for (const node_now& node : nodes_) {
-        const cluster& nodes = book_->nodes();
         if (node.idle == 0) continue;
-        if (!node.takes_pods) {
-            at(sum, idle_cause::out_of_service) += node.idle;
-            continue;
-        }
-        const vgpualloc::node& described = nodes.nodes[node.where.at()];
+        const vgpualloc::node& described = book_->nodes().nodes[node.where.at()];
         const bool is_allowed = why_not_host(request.rules, described.host, described.name) == rejection_code::none;
-        const std::int64_t pods = is_allowed ? pods_that_the_host_holds(request, node.where) : -1;
+        std::optional<std::int64_t> pods;
+        if (is_allowed) pods = pods_that_the_host_holds(request, node.where);
         const auto [entry, is_new] = known.try_emplace({node.devices, pods});
-        if (is_new && is_allowed) entry->second = of_node(request, configs_[node.devices], pods);
-        if (is_new && !is_allowed) {
-            for (const device_now& device : configs_[node.devices]) {
-                at(entry->second, device.open ? idle_cause::wrong_kind : idle_cause::out_of_service) +=
-                    idle_of(spec_of(device), device.state);
-            }
-        }
+        if (is_new) entry->second = of_node(request, configs_[node.devices], pods);
         for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += entry->second[i];
     }
     return sum;

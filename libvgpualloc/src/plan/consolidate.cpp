@@ -44,6 +44,20 @@ void for_each_unit(const board& on, emptied_unit unit, Visitor visit) {
     }
 }
 
+/// Whether no pod has a part of the devices at these places.
+bool is_idle(const board& on, std::size_t first, std::size_t end) {
+    for (std::size_t place = first; place < end; ++place) {
+        if (!on.residents(place).empty()) return false;
+    }
+    return true;
+}
+
+std::int64_t used_units(const board& on, emptied_unit unit) {
+    std::int64_t used = 0;
+    for_each_unit(on, unit, [&](std::size_t first, std::size_t end) { used += is_idle(on, first, end) ? 0 : 1; });
+    return used;
+}
+
 class consolidator {
 public:
     consolidator(const ledger& book, std::span<const movable_pod> movable, const move_budget& budget,
@@ -55,14 +69,15 @@ public:
     /// `seed` is of the random order.
     consolidation run(emptied_unit unit, source_order order, std::uint64_t seed) {
         stream_ = rng{seed};
-        const std::int64_t used_before = used_units(unit);
+        const std::int64_t used_before = used_units(on_, unit);
         opens_idle_ = unit == emptied_unit::node;
         if (opens_idle_) shut_idle_nodes(); // a node for a node gains nothing; an idle device of a used one does
         // What one unit leaves may be what another one lacked before.
         while (empty_some(units(unit, order))) {
         }
         result_.used = used_before;
-        result_.emptied = used_before - used_units(unit); // a pod that goes may have been the only one of others too
+        result_.emptied =
+            used_before - used_units(on_, unit); // a pod that goes may have been the only one of others too
         result_.steps = budget_->steps_max - std::max<std::int64_t>(on_.steps_left, 0);
         result_.step_limit = on_.steps_left < 0;
         return std::move(result_);
@@ -92,34 +107,17 @@ public:
     }
 
 private:
-    [[nodiscard]] bool is_idle(std::size_t first, std::size_t end) const {
-        for (std::size_t place = first; place < end; ++place) {
-            if (!on_.residents(place).empty()) return false;
-        }
-        return true;
-    }
-
     /// By the pods that may move: the larger of the sums of memory and of compute.
     [[nodiscard]] double devices_asked_for() const {
         requested_amounts requested_of{on_.book().nodes()};
-        double memory = 0.0;
-        double compute = 0.0;
-        for (const movable_pod& pod : movable_) {
-            for (const auto& [count, share] : requested_of.of(*pod.request).devices) {
-                const auto part = [count = count](const fraction& of_device) {
-                    return static_cast<double>(count) * static_cast<double>(of_device.part) /
-                           static_cast<double>(of_device.whole);
-                };
-                memory += part(share.memory);
-                compute += part(share.compute);
-            }
-        }
-        return std::max(memory, compute);
+        gpus_asked_for sum;
+        for (const movable_pod& pod : movable_) sum += gpus_of(requested_of.of(*pod.request));
+        return sum.larger();
     }
 
     void shut_idle_nodes() {
         for_each_unit(on_, emptied_unit::node, [this](std::size_t first, std::size_t end) {
-            if (!is_idle(first, end)) return;
+            if (!is_idle(on_, first, end)) return;
             for (std::size_t place = first; place < end; ++place) on_.shut(place);
         });
     }
@@ -134,12 +132,6 @@ private:
             if (now && is_within_budget(*now) && empty(*now)) any = true;
         }
         return any;
-    }
-
-    [[nodiscard]] std::int64_t used_units(emptied_unit unit) const {
-        std::int64_t used = 0;
-        for_each_unit(on_, unit, [&](std::size_t first, std::size_t end) { used += is_idle(first, end) ? 0 : 1; });
-        return used;
     }
 
     [[nodiscard]] std::vector<unit_of_devices> units(emptied_unit unit, source_order order) {
@@ -242,15 +234,15 @@ public:
           steps_left_{budget.steps_max} {
         const board now = fresh_board();
         for_each_unit(now, unit, [&](std::size_t first, std::size_t end) {
+            if (is_idle(now, first, end)) return;
             used_unit entry{.places = {.first = first, .end = end}};
             for (std::size_t place = first; place < end; ++place) {
                 entry.used += now.spec_of(place).mode->used(now.spec_of(place), now.state_of(place));
                 for (const std::uint32_t pod : now.residents(place)) {
-                    entry.is_idle = false;
                     entry.stays = entry.stays || !now.pod(pod).movable;
                 }
             }
-            if (!entry.is_idle) units_.push_back(entry);
+            units_.push_back(entry);
         });
     }
 
@@ -280,7 +272,7 @@ public:
                     break;
                 }
             });
-            if (auto found = carry_out(std::move(tries))) return found;
+            if (auto plan = carry_out(std::move(tries))) return plan;
         }
         return std::nullopt;
     }
@@ -295,7 +287,6 @@ private:
     struct used_unit {
         device_unit places;
         milli_gpu used{};
-        bool is_idle = true;
         bool stays = false; ///< a pod of it may not move
     };
     struct packing {
@@ -338,20 +329,9 @@ private:
         auto finals = pack_first_fit(on, places, order);
         steps_left_ = on.steps_left;
         if (!finals) return std::nullopt;
-        packing result{.finals = *std::move(finals)};
-        std::vector<bool> used(on.device_count(), false);
-        for (std::size_t place = 0; place < used.size(); ++place) {
-            for (const std::uint32_t pod : on.residents(place)) used[place] = used[place] || !on.pod(pod).movable;
-        }
-        for (const auto& [pod, where] : result.finals) {
-            for (const device_share& share : where.shares) used[on.first_of(where.node) + share.device.at()] = true;
-            if (where != *on.pod(pod).from) ++result.moves;
-        }
-        for_each_unit(on, unit_, [&](std::size_t first, std::size_t end) {
-            bool any = false;
-            for (std::size_t place = first; place < end; ++place) any = any || used[place];
-            result.used += any ? 1 : 0;
-        });
+        packing result{.finals = *std::move(finals), .used = used_units(on, unit_)};
+        result.moves = std::ranges::count_if(
+            result.finals, [&](const auto& entry) { return entry.second != *on.pod(entry.first).from; });
         return result;
     }
 

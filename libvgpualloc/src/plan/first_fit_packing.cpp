@@ -14,27 +14,18 @@ namespace vgpualloc::plan {
 namespace {
 
 double size_of(const requested_amount& amount, pod_size by) {
-    double memory = 0.0;
-    double compute = 0.0;
-    for (const auto& [count, share] : amount.devices) {
-        const auto part = [count = count](const fraction& of_device) {
-            return static_cast<double>(count) * static_cast<double>(of_device.part) /
-                   static_cast<double>(of_device.whole);
-        };
-        memory += part(share.memory);
-        compute += part(share.compute);
-    }
+    const gpus_asked_for gpus = gpus_of(amount);
     switch (by) {
     case pod_size::larger_share:
         break;
     case pod_size::sum_of_shares:
-        return memory + compute;
+        return gpus.memory + gpus.compute;
     case pod_size::memory:
-        return memory;
+        return gpus.memory;
     case pod_size::compute:
-        return compute;
+        return gpus.compute;
     }
-    return std::max(memory, compute);
+    return gpus.larger();
 }
 
 class packer {

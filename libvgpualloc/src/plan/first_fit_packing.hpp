@@ -31,8 +31,8 @@ struct packing_order {
 };
 
 /// Puts every pod that may move and has a part of a device onto the first of `units` that has room for it, and returns
-/// where they are then. `on` has them as the cluster has them, and is of no use afterwards. None if a pod found no
-/// room, or the board is out of steps.
+/// where they are then. `on` has them as the cluster has them; afterwards only its residents may be looked at. None if
+/// a pod found no room, or the board is out of steps.
 [[nodiscard]] std::optional<final_places> pack_first_fit(board& on, const std::vector<device_unit>& units,
                                                          const packing_order& order);
 

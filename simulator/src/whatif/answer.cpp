@@ -42,16 +42,23 @@ struct policies {
     }
 };
 
+/// What is added asks for, and how often; of a DaemonSet once.
+std::vector<vgpualloc::counted_request> added_requests(const kube::snapshot& state, const question& asked) {
+    std::vector<vgpualloc::counted_request> requests;
+    for (const kube::manifest& object : asked.wanted.added_pods) {
+        if (!object.pod) continue;
+        auto pod = kube::read_snapshot_pod(object, state.dialects);
+        if (!pod) continue;
+        requests.push_back({.request = std::move(pod->request), .pods = object.one_per_node ? 1 : object.replicas});
+    }
+    return requests;
+}
+
 expected<policies> make_policies(const kube::snapshot& state, const question& asked) {
     policies result{.typical = state.typical(), .node = nullptr, .device = nullptr};
     std::int64_t pods = 0;
-    for (const kube::manifest& object : asked.wanted.added_pods) {
-        if (!object.pod) continue;
-        const auto pod = kube::read_snapshot_pod(object, state.dialects);
-        if (!pod) continue;
-        const std::int64_t count = object.one_per_node ? 1 : object.replicas;
-        result.typical.typical.push_back(
-            {.cpu = pod->request.cpu, .containers = pod->request.containers, .weight = count});
+    for (const auto& [request, count] : added_requests(state, asked)) {
+        result.typical.typical.push_back({.cpu = request.cpu, .containers = request.containers, .weight = count});
     }
     std::erase_if(result.typical.typical, [](const auto& entry) { return entry.weight == 0; });
     for (const auto& entry : result.typical.typical) pods += entry.weight;
@@ -86,12 +93,8 @@ public:
                std::map<std::string, node_kind> templates, policies scorers)
         : state_{&state}, objects_{&objects}, asked_{&asked}, templates_{std::move(templates)},
           scorers_{std::move(scorers)}, decider_{*state.book, scorers_.pair()}, requests_{state.requests()} {
-        if (!requests_.empty()) return; // what is added changes nothing of what is idle before
-        for (const kube::manifest& object : asked.wanted.added_pods) {
-            if (!object.pod) continue;
-            const auto pod = kube::read_snapshot_pod(object, state.dialects);
-            if (pod) requests_.push_back({.request = pod->request, .pods = object.one_per_node ? 1 : object.replicas});
-        }
+        // Where there are pods, what is added changes nothing of what is idle before.
+        if (requests_.empty()) requests_ = added_requests(state, asked);
     }
 
     expected<answer> run() {

@@ -141,17 +141,11 @@ void add_kind(const answer& answered, std::string& text) {
     text += "\n";
 }
 
-std::string also_words(const std::vector<explaining::refusal>& also) {
-    std::string words;
-    for (const explaining::refusal& further : also) words += "; also " + explaining::words_of(further);
-    return words;
-}
-
 std::string class_lines(const std::vector<explaining::refusing_nodes>& classes) {
     std::string lines;
     for (const explaining::refusing_nodes& refused : classes) {
         add_line(lines, fmt::format("    {} of {}: {}{}", nodes_words(refused.nodes), refused.nodes_are,
-                                    explaining::words_of(refused.closest) + also_words(refused.also),
+                                    explaining::words_of(refused.closest) + explaining::also_words(refused.also),
                                     refused.nodes > 1 && refused.closest.wanted > 0
                                         ? " (" + refused.node + ", which comes closest)"
                                         : ""));

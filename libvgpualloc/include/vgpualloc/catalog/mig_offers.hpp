@@ -30,8 +30,9 @@ namespace vgpualloc {
 [[nodiscard]] core_percent compute_of_instance(const mig_catalog& catalog, std::string_view model,
                                                std::string_view profile);
 
-/// The slices of an instance, of all of the GPU's: memory and compute.
-[[nodiscard]] requested_share slices_of(const mig_model& model, const mig_profile& profile);
+inline constexpr std::int64_t mig_compute_slices_max = 7; ///< of any MIG GPU so far
+/// Compute slices by a name like "<n>g.10gb"; 0 where it says nothing.
+[[nodiscard]] std::int64_t compute_slices_by_name(std::string_view profile);
 
 /// `groups` with the compute and the slices of every kind that they do not say them of; slices only of models and
 /// profiles of the catalog.

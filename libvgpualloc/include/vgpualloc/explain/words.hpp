@@ -14,6 +14,8 @@ namespace vgpualloc::explaining {
 
 /// "insufficient_device_memory: wanted 3000 MiB, available 1000 MiB"
 [[nodiscard]] std::string words_of(const refusal& refused);
+/// What follows the first reason: "; also insufficient_cpu: wanted …; also …"
+[[nodiscard]] std::string also_words(const std::vector<refusal>& also);
 
 /// "0/5 nodes are available: 3 insufficient_device_memory, 2 family_not_offered."; empty where the pod fits.
 [[nodiscard]] std::string scheduling_message(const explanation& explained);

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -61,16 +61,15 @@ private:
     struct node_now {
         node_index where;
         std::uint32_t devices = 0; ///< position in configs_
-        bool takes_pods = true;    ///< not cordoned, and ready
         std::int64_t idle = 0;
     };
 
     [[nodiscard]] const device_spec& spec_of(const device_now& device) const {
         return book_->nodes().kinds[device.kind];
     }
-    /// `pods_max`: as many as the host holds.
+    /// `pods_max`: as many as the host holds; none where its rules exclude the pod.
     [[nodiscard]] idle_parts of_node(const pod_request& request, const std::vector<device_now>& devices,
-                                     std::int64_t pods_max) const;
+                                     std::optional<std::int64_t> pods_max) const;
     [[nodiscard]] std::int64_t pods_that_the_host_holds(const pod_request& request, node_index where) const;
 
     const ledger* book_;

@@ -132,14 +132,6 @@ public:
     [[nodiscard]] static bool key(const device_registration& a, const device_registration& b) {
         return a.units == b.units;
     }
-    [[nodiscard]] static device_registration example() {
-        device_registration device;
-        device.mode = Mode::id;
-        device.memory = mib{40960};
-        device.slots = 10;
-        return device;
-    }
-
     explicit replica_mode(unit_rules rules) noexcept : rules_{rules} {}
 
     [[nodiscard]] unit_rules units() const noexcept final { return rules_; }

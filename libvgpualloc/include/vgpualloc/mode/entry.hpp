@@ -36,12 +36,27 @@ template <auto... Fields>
     return ((a.*Fields == b.*Fields) && ...);
 }
 
+template <class Mode>
+[[nodiscard]] device_registration example_of() {
+    if constexpr (requires { Mode::example(); }) {
+        return Mode::example();
+    } else {
+        device_registration device;
+        device.mode = Mode::id;
+        device.memory = mib{40960};
+        device.slots = 10;
+        return device;
+    }
+}
+
 /// The entry of a mode class, which is named<>. A mode that is made from fields of the registration has the static
-/// members `make`, `key` and `example`; one that is not has one instance for all devices.
+/// members `make` and `key`, and `example` where a GPU of 40 GB with ten slots is none; one that is not has one
+/// instance for all devices.
 template <class Mode>
 [[nodiscard]] constexpr mode_entry make_mode_entry(std::string_view summary) {
     if constexpr (requires { &Mode::make; }) {
-        return {.name = Mode::id, .summary = summary, .make = &Mode::make, .key = Mode::key, .example = &Mode::example};
+        return {
+            .name = Mode::id, .summary = summary, .make = &Mode::make, .key = Mode::key, .example = example_of<Mode>};
     } else {
         return {.name = Mode::id,
                 .summary = summary,
@@ -50,14 +65,7 @@ template <class Mode>
                     return shared_mode{shared_mode{}, &only}; // lives as long as the program
                 },
                 .key = &made_from<>,
-                .example =
-                    [] {
-                        device_registration device;
-                        device.mode = Mode::id;
-                        device.memory = mib{40960};
-                        device.slots = 10;
-                        return device;
-                    }};
+                .example = example_of<Mode>};
     }
 }
 

@@ -261,8 +261,8 @@ public:
                                             const partition& part) {
     const unit_order order = mode.units().order;
     if (order == unit_order::none) return 0;
-    const std::int64_t given = mode.units_given(state, part);
-    return order == unit_order::distributed ? given : -given;
+    const std::int64_t units = mode.units_given(state, part);
+    return order == unit_order::distributed ? units : -units;
 }
 
 /// Whether a request names no amount of memory and so asks for all of it.

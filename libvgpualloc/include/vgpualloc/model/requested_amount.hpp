@@ -32,6 +32,29 @@ struct requested_amount {
     bool operator==(const requested_amount&) const = default;
 };
 
+/// The devices that a request asks for, added up: memory and compute, each in GPUs. Rounded, so for comparisons only.
+struct gpus_asked_for {
+    double memory = 0.0;
+    double compute = 0.0;
+
+    gpus_asked_for& operator+=(const gpus_asked_for& other) noexcept {
+        memory += other.memory;
+        compute += other.compute;
+        return *this;
+    }
+    [[nodiscard]] double larger() const noexcept { return std::max(memory, compute); }
+};
+[[nodiscard]] inline gpus_asked_for gpus_of(const requested_amount& amount) noexcept {
+    const auto gpus = [](std::int64_t count, const fraction& of_device) {
+        return static_cast<double>(count) * static_cast<double>(of_device.part) / static_cast<double>(of_device.whole);
+    };
+    gpus_asked_for sum;
+    for (const auto& [count, share] : amount.devices) {
+        sum += {.memory = gpus(count, share.memory), .compute = gpus(count, share.compute)};
+    }
+    return sum;
+}
+
 /// Works out what pods ask for of one cluster. A request is taken as it is written: what it is rounded up to (a MIG
 /// instance, a template, a whole device) is allocation. Memory and compute of a container are each the smallest share
 /// (sharing_mode::requested) over the devices that it *admits*, so that no pod counts more than it takes of any device
