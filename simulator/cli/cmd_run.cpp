@@ -22,6 +22,7 @@
 #include "vgpusim/outputs/run_files.hpp"
 #include "vgpusim/study/run.hpp"
 #include "vgpusim/study/solver.hpp"
+#include "vgpusim/whatif/idle_words.hpp"
 
 namespace vgpusim::cli {
 
@@ -70,6 +71,7 @@ void print_summary(const run_record& record, const loaded_input& loaded, const s
     }
     fmt::print("fragmentation  {:.2f} GPUs idle but unusable, {:.2f} % of idle{}\n", figures.unusable_milli / 1000.0,
                100.0 * figures.unusable_of_idle_ratio, leave ? ", on average" : "");
+    fmt::print("idle           {}{}\n", whatif::idle_line(record.idle), leave ? ", at the peak" : "");
     fmt::print("active         {} nodes, {} GPUs{}\n", shown.used_nodes, shown.used_gpus, leave ? " at the peak" : "");
     fmt::print("decisions      {:.0f}/s, p50 {:.1f} us, p99 {:.1f} us\n", result.decisions_per_s(),
                result.decision_latency.quantile_us(0.5), result.decision_latency.quantile_us(0.99));

@@ -95,6 +95,8 @@ class Plan(CliTest):
         nodes = self.ask(spread, "--consolidate", "nodes")
         self.assertEqual(nodes["emptied"], {"unit": "node", "count": 1, "used": 2, "used_min": 1})
         self.assertEqual(len({move["to"]["node"] for move in nodes["moves"]}), 1)
+        for plan in (devices, nodes):  # moves of equal pods leave as much idle
+            self.assertEqual(sum(plan["idle_before"].values()), sum(plan["idle_after"].values()))
         self.assertEqual(self.ask(spread, "--consolidate", "devices", "--moves", "1")["emptied"]["count"], 1)
 
     def test_words(self):
@@ -105,6 +107,8 @@ class Plan(CliTest):
         self.assertEqual(lines[2], "     -> a: GPU-a-0 slice 16000 MiB, compute not limited (11.4 device-seconds of downtime)")
         self.assertEqual(lines[3], "  then team/waits -> b: GPU-b-0 slice 40960 MiB, compute not limited")
         self.assertRegex(lines[5], r"^planned in [0-9.]+ ms, [0-9]+ steps$")
+        self.assertEqual([line.split() for line in lines[6:9]],
+                         [["before", "after"], ["idle", "devices", "1.2", "0.2"], ["of", "use", "to", "more", "pods", "0.4", "0.0"]])
         none = self.vgpusim("plan", file, "--pod", "waits", "--moves", "0").stdout.splitlines()
         self.assertEqual(none[0], "team/waits: no plan of moves: there is none with 0 moves: all of them were looked at (2 pods may move)")
 

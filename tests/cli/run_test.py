@@ -49,6 +49,24 @@ class OutputTest(CliTest):
                 for row in self.series()]
         self.assertEqual(rows, [("0", "0", "1", "0"), ("2000", "2000", "1", "2"), ("2500", "2000", "1", "2")])
 
+    def test_idle_devices_by_cause_add_up(self):
+        result = self.run_quickstart("--policy", "best_fit")
+        self.assert_done(result)
+        summary = self.summary()
+        self.assertEqual(sum(summary["idle"].values()), summary["gpu"]["total_milli"] - summary["gpu"]["allocated_milli"])
+        numbers = [float(number) for number in re.search("^idle .*$", result.stdout, re.MULTILINE)[0].split() if number[0].isdigit()]
+        self.assertAlmostEqual(numbers[0], sum(numbers[1:]))
+        self.assertEqual(len(numbers), 6)
+
+    def test_idle_devices_of_a_tiny_cluster(self):
+        """Of two GPUs 600 of 1000 are given out each, and a third pod of 600 fits on neither."""
+        nodes = self.write("nodes.csv", "sn,cpu_milli,memory_mib,gpu,model\na,9000,9000,1,T4\nb,9000,9000,1,T4\n")
+        pods = self.write("pods.csv", "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n"
+                          + "".join(f"p{i},1000,100,1,600,,LS,Running,{i},,\n" for i in range(3)))
+        self.assert_done(self.vgpusim("run", "--nodes", nodes, "--pods", pods, "--policy", "best_fit", "--out", str(self.out)))
+        self.assertEqual(self.summary()["idle"], {"of_use_milli": 0, "host_full_milli": 0, "scattered_milli": 800,
+                                                  "wrong_kind_milli": 0, "out_of_service_milli": 0})
+
     def test_timeseries_csv(self):
         self.assert_done(self.run_quickstart())
         rows = self.series()

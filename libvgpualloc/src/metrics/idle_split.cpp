@@ -2,8 +2,10 @@
 #include "vgpualloc/metrics/idle_split.hpp"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 namespace vgpualloc {
 
@@ -57,15 +59,18 @@ idle_splitter::idle_splitter(const ledger& book) : book_{&book} {
         const auto states = book.devices(where);
         for (std::size_t d = 0; d < states.size(); ++d) {
             const bool open = takes_pods && book.services(where)[d] == service_state::in_service;
-            devices.push_back({.kind = book.nodes().nodes[n].devices[d].kind, .state = states[d], .open = open});
-            entry.idle += idle_of(spec_of(devices.back()), states[d]);
+            const std::uint32_t kind = book.nodes().nodes[n].devices[d].kind;
+            const std::int64_t idle = idle_of(book.nodes().kinds[kind], states[d]);
+            devices.push_back({.kind = kind, .state = states[d], .open = open, .idle = idle});
+            entry.idle += idle;
+            if (open) entry.open_idle += idle;
         }
         std::ranges::sort(devices);
         const auto [config, is_new] = known.try_emplace(devices, static_cast<std::uint32_t>(configs_.size()));
         if (is_new) configs_.push_back(std::move(devices));
         entry.devices = config->second;
         idle_ += entry.idle;
-        nodes_.push_back(entry);
+        if (entry.idle > 0) nodes_.push_back(entry);
     }
 }
 
@@ -85,76 +90,83 @@ namespace {
 /// Pods of one request on the devices of a node, placed by best fit.
 class node_filler {
 public:
-    node_filler(const pod_request& request, std::size_t devices) : request_{&request}, devices_(devices) {}
+    explicit node_filler(const pod_request& request) : request_{&request} {}
 
-    struct place {
-        const device_spec* spec = nullptr;
-        device_state state;
-        bool admits = false; ///< of the right kind, and open
-    };
-    place& operator[](std::size_t device) { return devices_[device]; }
+    /// A device of the right kind that is open.
+    void add(const device_spec& spec, const device_state& state) {
+        devices_.push_back({.spec = &spec, .state = state, .idle = idle_of(spec, state)});
+    }
 
-    /// Pods are placed while there is room for one, at most `most`.
-    void fill(std::int64_t most) {
+    /// Places pods while there is room for one, at most `most`, and returns how many.
+    std::int64_t fill(std::int64_t most) {
         for (std::int64_t placed = 0; placed < most; ++placed) {
-            const std::vector<place> before = devices_;
-            if (!place_one()) {
-                devices_ = before;
-                return;
-            }
+            changes_.clear();
+            if (place_one()) continue;
+            for (std::size_t i = changes_.size(); i-- > 0;) devices_[changes_[i].first] = changes_[i].second;
+            return placed;
         }
+        return most;
     }
 
     [[nodiscard]] std::int64_t idle() const {
         std::int64_t sum = 0;
-        for (const place& device : devices_) sum += device.admits ? idle_of(*device.spec, device.state) : 0;
+        for (const place& device : devices_) sum += device.idle;
         return sum;
     }
 
 private:
+    struct place {
+        const device_spec* spec = nullptr;
+        device_state state;
+        std::int64_t idle = 0;
+        bool taken = false; ///< by the container that is being placed, or another one of its pod if they keep apart
+    };
+
     bool place_one() {
-        std::vector<bool> taken(devices_.size(), false);
+        for (place& device : devices_) device.taken = false;
         for (const device_request& container : request_->containers) {
-            if (!request_->containers_apart) taken.assign(devices_.size(), false);
             for (std::int64_t n = 0; n < container.count; ++n) {
-                if (!place_on_best(container, taken)) return false;
+                if (!place_on_best(container)) return false;
             }
+            if (request_->containers_apart) continue;
+            for (place& device : devices_) device.taken = false;
         }
         return true;
     }
 
-    bool place_on_best(const device_request& container, std::vector<bool>& taken) {
+    bool place_on_best(const device_request& container) {
         std::optional<std::size_t> best;
-        std::int64_t least_idle = 0;
         for (std::size_t d = 0; d < devices_.size(); ++d) {
             const place& device = devices_[d];
-            if (!device.admits || taken[d] || why_never(*device.spec, container) != rejection_code::none) continue;
-            const std::int64_t idle = idle_of(*device.spec, device.state);
-            if (best && idle >= least_idle) continue;
+            if (device.taken || (best && device.idle >= devices_[*best].idle)) continue;
+            if (why_never(*device.spec, container) != rejection_code::none) continue;
             if (device.spec->mode->why_not(*device.spec, device.state, container).code != rejection_code::none) {
                 continue;
             }
             best = d;
-            least_idle = idle;
         }
         if (!best) return false;
-        std::vector<partition> parts;
         place& device = devices_[*best];
-        device.spec->mode->candidates(*device.spec, device.state, container, parts);
-        device.state = device.spec->mode->with(*device.spec, device.state, parts.front());
-        taken[*best] = true;
+        changes_.emplace_back(*best, device);
+        parts_.clear();
+        device.spec->mode->candidates(*device.spec, device.state, container, parts_);
+        device.state = device.spec->mode->with(*device.spec, device.state, parts_.front());
+        device.idle = idle_of(*device.spec, device.state);
+        device.taken = true;
         return true;
     }
 
     const pod_request* request_;
     std::vector<place> devices_;
+    std::vector<std::pair<std::size_t, place>> changes_; ///< by the pod that is being placed: what was there before
+    std::vector<partition> parts_;
 };
 
-/// Whether some container could have a device of this kind, empty.
-bool is_of_kind(const pod_request& request, const device_spec& spec) {
+/// Whether some container could have a device in this state.
+bool has_room(const pod_request& request, const device_spec& spec, const device_state& state) {
     return std::ranges::any_of(request.containers, [&](const device_request& container) {
         return container.count > 0 && why_never(spec, container) == rejection_code::none &&
-               spec.mode->why_not(spec, {}, container).code == rejection_code::none;
+               spec.mode->why_not(spec, state, container).code == rejection_code::none;
     });
 }
 
@@ -173,67 +185,141 @@ std::int64_t idle_in_units(const pod_request& request, const device_spec& spec, 
 
 } // namespace
 
-idle_parts idle_splitter::of_node(const pod_request& request, const std::vector<device_now>& devices,
-                                  std::optional<std::int64_t> pods_max) const {
-    idle_parts parts{};
-    node_filler as_it_is{request, devices.size()};
-    std::int64_t of_kind = 0;
-    for (std::size_t d = 0; d < devices.size(); ++d) {
-        const device_now& device = devices[d];
-        const device_spec& spec = spec_of(device);
-        const std::int64_t idle = idle_of(spec, device.state);
-        as_it_is[d] = {.spec = &spec, .state = device.state, .admits = false};
-        if (!device.open) {
-            at(parts, idle_cause::out_of_service) += idle;
-        } else if (!pods_max || !is_of_kind(request, spec)) {
-            at(parts, idle_cause::wrong_kind) += idle;
-        } else {
-            const bool in_units = spec.mode->units().in_units();
-            const std::int64_t right = in_units ? idle_in_units(request, spec, device.state) : idle;
-            at(parts, idle_cause::wrong_kind) += idle - right;
-            of_kind += right;
-            as_it_is[d].admits = true;
-        }
+/// What a node's devices say where the pod's rules admit the node, whatever its host has left.
+struct idle_splitter::node_answer {
+    idle_parts parts{};    ///< without of_use and host_full
+    std::int64_t fits = 0; ///< what pods would take if the host were endless
+    std::int64_t pods = 0; ///< how many that is
+};
+
+/// The answers to requests for the same devices, which may differ in what they ask of hosts.
+class idle_splitter::device_answers {
+public:
+    device_answers(const idle_splitter& of, const pod_request& request)
+        : of_{&of}, request_{request}, of_config_(of.configs_.size()), of_kind_(of.book_->nodes().kinds.size()) {}
+
+    [[nodiscard]] bool are_for(const pod_request& request) const {
+        return request.containers == request_.containers && request.containers_apart == request_.containers_apart;
     }
-    if (of_kind == 0) return parts;
-    node_filler with_endless_host = as_it_is;
-    with_endless_host.fill(endless);
-    const std::int64_t fits = as_it_is.idle() - with_endless_host.idle();
-    node_filler with_this_host = as_it_is;
-    with_this_host.fill(*pods_max);
-    at(parts, idle_cause::of_use) = as_it_is.idle() - with_this_host.idle();
-    at(parts, idle_cause::host_full) = fits - at(parts, idle_cause::of_use);
-    at(parts, idle_cause::scattered) = of_kind - fits;
-    return parts;
+
+    const node_answer& with_endless_host(std::uint32_t config) {
+        auto& answer = of_config_[config];
+        if (answer) return *answer;
+        answer.emplace();
+        std::int64_t right = 0;
+        node_filler filler = begin(config, answer->parts, right);
+        if (right > 0) {
+            const std::int64_t before = filler.idle();
+            answer->pods = filler.fill(endless);
+            answer->fits = before - filler.idle();
+        }
+        at(answer->parts, idle_cause::scattered) = right - answer->fits;
+        return *answer;
+    }
+
+    /// What so many pods would take.
+    std::int64_t taken_by(std::uint32_t config, std::int64_t pods) {
+        const node_answer& answer = with_endless_host(config);
+        if (pods >= answer.pods) return answer.fits;
+        if (pods == 0) return 0;
+        const auto [entry, is_new] = by_pods_.try_emplace({config, pods});
+        if (is_new) {
+            idle_parts parts{};
+            std::int64_t right = 0;
+            node_filler filler = begin(config, parts, right);
+            const std::int64_t before = filler.idle();
+            filler.fill(pods);
+            entry->second = before - filler.idle();
+        }
+        return entry->second;
+    }
+
+private:
+    /// The devices of the right kind that have room for some container; the others go to `parts`. `right`: what is
+    /// idle in those of the right kind.
+    node_filler begin(std::uint32_t config, idle_parts& parts, std::int64_t& right) {
+        node_filler filler{request_};
+        const device_now* last = nullptr; // equal ones follow one another
+        std::int64_t last_right = 0;
+        bool last_has_room = false;
+        for (const device_now& device : of_->configs_[config]) {
+            if (!device.open) {
+                at(parts, idle_cause::out_of_service) += device.idle;
+                continue;
+            }
+            const device_spec& spec = of_->spec_of(device);
+            if (last == nullptr || *last != device) {
+                last = &device;
+                const bool is_right_kind = is_right(device.kind);
+                last_right = is_right_kind ? right_of(spec, device) : 0;
+                last_has_room = is_right_kind && has_room(request_, spec, device.state);
+            }
+            at(parts, idle_cause::wrong_kind) += device.idle - last_right;
+            right += last_right;
+            if (last_has_room) filler.add(spec, device.state);
+        }
+        return filler;
+    }
+
+    [[nodiscard]] std::int64_t right_of(const device_spec& spec, const device_now& device) const {
+        return spec.mode->units().in_units() ? idle_in_units(request_, spec, device.state) : device.idle;
+    }
+
+    bool is_right(std::uint32_t kind) {
+        auto& answer = of_kind_[kind];
+        if (!answer) answer = has_room(request_, of_->book_->nodes().kinds[kind], {});
+        return *answer;
+    }
+
+    const idle_splitter* of_;
+    pod_request request_; ///< its rules and what it asks of the host are not looked at
+    std::vector<std::optional<node_answer>> of_config_;
+    std::vector<std::optional<bool>> of_kind_;
+    std::map<std::pair<std::uint32_t, std::int64_t>, std::int64_t> by_pods_; ///< by config and pods
+};
+
+idle_parts idle_splitter::of(const pod_request& request) const {
+    device_answers answers{*this, request};
+    return of(request, answers);
 }
 
-idle_parts idle_splitter::of(const pod_request& request) {
-    // By devices and pods that the host holds.
-    std::map<std::pair<std::uint32_t, std::optional<std::int64_t>>, idle_parts> known;
+idle_parts idle_splitter::of(const pod_request& request, device_answers& answers) const {
     idle_parts sum{};
     for (const node_now& node : nodes_) {
-        if (node.idle == 0) continue;
         const vgpualloc::node& described = book_->nodes().nodes[node.where.at()];
-        const bool is_allowed = why_not_host(request.rules, described.host, described.name) == rejection_code::none;
-        std::optional<std::int64_t> pods;
-        if (is_allowed) pods = pods_that_the_host_holds(request, node.where);
-        const auto [entry, is_new] = known.try_emplace({node.devices, pods});
-        if (is_new) entry->second = of_node(request, configs_[node.devices], pods);
-        for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += entry->second[i];
+        const bool is_for_all = described.host.is_open() && !request.rules.restricts();
+        if (!is_for_all && why_not_host(request.rules, described.host, described.name) != rejection_code::none) {
+            at(sum, idle_cause::wrong_kind) += node.open_idle;
+            at(sum, idle_cause::out_of_service) += node.idle - node.open_idle;
+            continue;
+        }
+        const node_answer& answer = answers.with_endless_host(node.devices);
+        for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += answer.parts[i];
+        if (answer.fits == 0) continue;
+        const std::int64_t taken = answers.taken_by(node.devices, pods_that_the_host_holds(request, node.where));
+        at(sum, idle_cause::of_use) += taken;
+        at(sum, idle_cause::host_full) += answer.fits - taken;
     }
     return sum;
 }
 
-idle_parts idle_splitter::mean_over(const std::vector<counted_request>& requests) {
+idle_parts idle_splitter::mean_over(const std::vector<counted_request>& requests) const {
+    std::vector<const counted_request*> sorted; // those for the same devices follow one another
+    for (const counted_request& entry : requests) {
+        if (entry.pods > 0 && asks_for_devices(entry.request)) sorted.push_back(&entry);
+    }
+    std::ranges::stable_sort(sorted, {},
+                             [](const counted_request* entry) -> const auto& { return entry->request.containers; });
     std::array<double, idle_cause_count> sums{};
     std::int64_t pods = 0;
-    for (const counted_request& entry : requests) {
-        if (entry.pods <= 0 || !asks_for_devices(entry.request)) continue;
-        const idle_parts parts = of(entry.request);
+    std::optional<device_answers> answers;
+    for (const counted_request* entry : sorted) {
+        if (!answers || !answers->are_for(entry->request)) answers.emplace(*this, entry->request);
+        const idle_parts parts = of(entry->request, *answers);
         for (std::size_t i = 0; i < parts.size(); ++i) {
-            sums[i] += static_cast<double>(parts[i]) * static_cast<double>(entry.pods);
+            sums[i] += static_cast<double>(parts[i]) * static_cast<double>(entry->pods);
         }
-        pods += entry.pods;
+        pods += entry->pods;
     }
     if (pods == 0) {
         idle_parts parts = of({});

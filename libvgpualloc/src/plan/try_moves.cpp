@@ -26,15 +26,18 @@ ledger::result carry_out(ledger& book, const pod_move& move, pod_id spare) {
 
 } // namespace
 
-ledger::result try_moves(ledger& book, const move_plan& planned, const booking* blocked, pod_id spare) {
+ledger::result try_moves(ledger& book, const move_plan& planned, const booking* blocked, pod_id spare,
+                         const std::function<void(const ledger&)>& look) {
     const trial scope{book};
     for (const pod_move& move : planned.moves) {
         if (auto done = carry_out(book, move, spare); !done) return done;
     }
-    if (blocked == nullptr) return {};
-    booking entry = *blocked;
-    entry.where = planned.where;
-    if (auto booked = book.reserve(std::move(entry)); !booked) return unexpected(booked.error());
+    if (blocked != nullptr) {
+        booking entry = *blocked;
+        entry.where = planned.where;
+        if (auto booked = book.reserve(std::move(entry)); !booked) return unexpected(booked.error());
+    }
+    if (look) look(book);
     return {};
 }
 

@@ -9,6 +9,7 @@
 #include "vgpusim/outputs/answer.hpp"
 #include "vgpusim/outputs/figures.hpp"
 #include "vgpusim/outputs/queue_figures.hpp"
+#include "vgpusim/whatif/idle_words.hpp"
 
 namespace vgpusim {
 
@@ -215,6 +216,7 @@ std::string summary_json(const run_record& record, const loaded_input& loaded, c
                                       {"gpu", gpu},
                                       {"nodes", nodes},
                                       {"fragmentation", fragmentation},
+                                      {"idle", whatif::idle_json(record.idle)},
                                       {"fault_domains", fault_domains}});
     add_devices(summary, record);
     if (loaded.input.objects) {

@@ -28,12 +28,8 @@ std::string timeseries_csv(const run_record& record) {
     for (const std::string& profile : profiles) out += ",stranded_" + profile;
     out += ",served_memory_milli,served_compute_milli";
     out += '\n';
-    out.reserve(record.result.samples.size() * (96 + 8 * profiles.size()));
+    out.reserve(record.result.samples.size() * (128 + 8 * profiles.size()));
     std::size_t stranded = 0;
-    const auto add_cell = [&out](std::int64_t value) {
-        out += ',';
-        append_number(out, value);
-    };
     const auto milli = [&record](std::int64_t units) {
         return requested_table::milli_of_units(units, record.requested_whole);
     };
@@ -44,22 +40,22 @@ std::string timeseries_csv(const run_record& record) {
         append_time(out, moment.time);
         for (const std::int64_t value :
              {moment.arrived_milli, moment.allocated_milli, moment.used_nodes, moment.used_gpus}) {
-            add_cell(value);
+            append_cell(out, value);
         }
         out += ',';
         append_fixed<4>(out, divide_rounded(moment.unusable_micro, 100));
         out += ',';
         append_fixed<4>(out, fragmentation_pct_e4(record, moment));
         for (const std::int64_t value : {milli(moment.served.larger()), moment.waiting, moment.running})
-            add_cell(value);
+            append_cell(out, value);
         if (has_memory) {
-            add_cell(moment.devices.memory_mib);
-            add_cell(moment.devices.compute_milli);
+            append_cell(out, moment.devices.memory_mib);
+            append_cell(out, moment.devices.compute_milli);
         }
-        if (has_power) add_cell(moment.devices.watts);
-        for (std::size_t i = 0; i < profiles.size(); ++i) add_cell(record.result.stranded[stranded++]);
-        add_cell(milli(moment.served.memory));
-        add_cell(milli(moment.served.compute));
+        if (has_power) append_cell(out, moment.devices.watts);
+        for (std::size_t i = 0; i < profiles.size(); ++i) append_cell(out, record.result.stranded[stranded++]);
+        append_cell(out, milli(moment.served.memory));
+        append_cell(out, milli(moment.served.compute));
         out += '\n';
     }
     return out;

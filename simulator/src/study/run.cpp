@@ -119,6 +119,15 @@ void count_end_state(run_record& record, const simulation_input& input, const vg
     count_fault_domains(record);
 }
 
+/// The mean pod of the workload decides why idle devices are of no use.
+vgpualloc::idle_parts idle_to(const simulation_input& input, const vgpualloc::ledger& book) {
+    std::vector<vgpualloc::counted_request> requests;
+    requests.reserve(input.requests.size());
+    for (const vgpualloc::pod_request& request : input.requests) requests.push_back({.request = request, .pods = 0});
+    for (const arriving_pod& pod : input.pods) ++requests[pod.request].pods;
+    return vgpualloc::idle_splitter{book}.mean_over(requests);
+}
+
 /// What the cluster's devices have and draw.
 void count_devices(run_record& record, const simulation_input& input,
                    const std::vector<std::optional<power_draw>>& power) {
@@ -323,6 +332,7 @@ expected<run_record> replay(const run_config& config, const loaded_input& loaded
     record.has_queue = rules->keeps_waiting();
     if (!is_counted) return record;
     count_end_state(record, loaded.input, start ? *start : record.ledger->nodes(), alloc, sim.state());
+    record.idle = idle_to(loaded.input, record.shown_ledger());
     record.offered_load = offered_load_of(loaded.input, vgpualloc::milli_gpu{record.total_milli});
 #if VGA_VERIFY_ENABLED
     const auto broken = vgpualloc::verify::first_violation(*record.ledger);

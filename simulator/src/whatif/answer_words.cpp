@@ -1,8 +1,6 @@
 // Answers in words.
 #include <algorithm>
-#include <array>
 #include <map>
-#include <numeric>
 
 #include <fmt/format.h>
 
@@ -10,6 +8,7 @@
 #include "vgpuformats/document.hpp"
 #include "vgpuformats/json.hpp"
 #include "vgpusim/whatif/answer.hpp"
+#include "vgpusim/whatif/idle_words.hpp"
 
 namespace vgpusim::whatif {
 
@@ -43,25 +42,9 @@ std::string why_words(const pod_answer& entry) {
     return words;
 }
 
-/// Idle GPUs by cause, in tenths that add up.
-template <class Row>
-void add_idle(const answer& answered, const Row& row) {
-    constexpr std::int64_t tenth = 100; // milli-GPU
-    constexpr std::array<const char*, vgpualloc::idle_cause_count> words{
-        "  of use to more pods", "  host full", "  scattered", "  wrong kind", "  out of service"};
-    const auto before = vgpualloc::rounded_to(answered.before.idle, tenth);
-    const auto after = vgpualloc::rounded_to(answered.after.idle, tenth);
-    const auto gpus = [](std::int64_t milli) { return fmt::format("{:.1f}", static_cast<double>(milli) / 1000.0); };
-    const auto sum = [](const vgpualloc::idle_parts& parts) {
-        return std::accumulate(parts.begin(), parts.end(), std::int64_t{0});
-    };
-    row("idle devices", gpus(sum(before)), gpus(sum(after)));
-    for (std::size_t i = 0; i < words.size(); ++i) row(words[i], gpus(before[i]), gpus(after[i]));
-}
-
 void add_figures(const answer& answered, std::string& text) {
     const auto row = [&text](const char* name, const std::string& before, const std::string& after) {
-        add_line(text, fmt::format("  {:<24}{:>16}{:>16}", name, before, after));
+        text += before_after_line(name, before, after);
     };
     const auto count = [&](const char* name, std::int64_t cluster_figures::* figure) {
         row(name, std::to_string(answered.before.*figure), std::to_string(answered.after.*figure));
@@ -71,7 +54,7 @@ void add_figures(const answer& answered, std::string& text) {
             percent(part(answered.after), whole(answered.after)));
     };
     text += "\n";
-    add_line(text, fmt::format("  {:<24}{:>16}{:>16}", "", "before", "after"));
+    row("", "before", "after");
     count("nodes", &cluster_figures::nodes);
     count("devices", &cluster_figures::devices);
     count("  out of service", &cluster_figures::out_of_service);
@@ -98,7 +81,7 @@ void add_figures(const answer& answered, std::string& text) {
     share(
         "  for want of host CPU", [](const figures& of) { return of.stranded_milli; },
         [](const figures& of) { return of.idle_milli(); });
-    add_idle(answered, row);
+    text += idle_table(answered.before.idle, answered.after.idle);
 }
 
 void add_kind(const answer& answered, std::string& text) {
@@ -177,14 +160,6 @@ void add_pods(const answer& answered, pod_origin origin, const char* title, told
         if (is_new) text += first->first;
         if (!is_new && !first->first.empty()) add_line(text, "    as for " + first->second);
     }
-}
-
-document idle_json(const vgpualloc::idle_parts& parts) {
-    document result = document::map({});
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-        result[std::string{to_string(static_cast<vgpualloc::idle_cause>(i))} + "_milli"] = parts[i];
-    }
-    return result;
 }
 
 document figures_json(const cluster_figures& of) {

@@ -37,7 +37,10 @@ bool may_move(const kube::bound_pod& bound, const kube::manifest& object, const 
 void tell_moves(kube::snapshot& state, const plan::move_plan& planned, const plan::move_costs& costs,
                 const vgpualloc::booking* blocked, moves_answer& result) {
     const pod_id spare{state.bound.size() + 1};
-    const auto carried_out = plan::try_moves(*state.book, planned, blocked, spare);
+    const auto look = [&](const vgpualloc::ledger& after) {
+        result.idle_after = vgpualloc::idle_splitter{after}.mean_over(state.requests());
+    };
+    const auto carried_out = plan::try_moves(*state.book, planned, blocked, spare, look);
     VGA_ASSERT(carried_out.has_value(), "a plan of moves can be carried out on the ledger that it was made for");
     for (const plan::pod_move& move : planned.moves) {
         result.moves.push_back({.pod = state.bound[move.pod.at()].pod.full_name(),
@@ -66,6 +69,8 @@ moves_answer begin_answer(const kube::snapshot& state, const moves_question& ask
     result.costs = asked.costs;
     result.movable = static_cast<std::int64_t>(movable);
     result.warnings = state.warnings;
+    result.idle_before = vgpualloc::idle_splitter{*state.book}.mean_over(state.requests());
+    result.idle_after = result.idle_before;
     return result;
 }
 

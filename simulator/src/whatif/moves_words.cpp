@@ -3,6 +3,7 @@
 
 #include "placement_words.hpp"
 #include "vgpuformats/json.hpp"
+#include "vgpusim/whatif/idle_words.hpp"
 #include "vgpusim/whatif/moves.hpp"
 
 namespace vgpusim::whatif {
@@ -95,6 +96,11 @@ std::string moves_text(const moves_answer& answered) {
                              seconds(answered.costs.downtime_per_move), seconds(answered.costs.copy_per_mib * 1024)));
     }
     add_line(text, fmt::format("planned in {:.1f} ms, {}", answered.plan_s * 1000, counted(answered.steps, "step")));
+    if (answered.found) {
+        text += before_after_line("", "before", "after") + idle_table(answered.idle_before, answered.idle_after);
+    } else {
+        add_line(text, "idle: " + idle_line(answered.idle_before));
+    }
     add_warnings(answered.warnings, text);
     add_not_considered(answered.not_considered, text);
     return text;
@@ -110,6 +116,8 @@ std::string moves_json(const moves_answer& answered) {
                                      {"reason", document{}},
                                      {"moves_ruled_out", document{}},
                                      {"emptied", document{}},
+                                     {"idle_before", idle_json(answered.idle_before)},
+                                     {"idle_after", idle_json(answered.idle_after)},
                                      {"movable_pods", answered.movable},
                                      {"steps", answered.steps},
                                      {"warnings", document::list()},

@@ -4,10 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <map>
-#include <optional>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "vgpualloc/core/ids.hpp"
@@ -45,35 +42,37 @@ public:
     [[nodiscard]] std::int64_t idle() const noexcept { return idle_; }
 
     /// Of one request, which asks for devices.
-    [[nodiscard]] idle_parts of(const pod_request& request);
+    [[nodiscard]] idle_parts of(const pod_request& request) const;
 
     /// The mean over pods, those without devices left out, rounded so that the parts add up to idle() (the largest
     /// remainders up). Zeros, but for what is out of service, if no pod asks for devices; the rest is then `of_use`.
-    [[nodiscard]] idle_parts mean_over(const std::vector<counted_request>& requests);
+    [[nodiscard]] idle_parts mean_over(const std::vector<counted_request>& requests) const;
 
 private:
     struct device_now {
         std::uint32_t kind = 0;
         device_state state;
         bool open = false;
+        std::int64_t idle = 0; ///< follows from kind and state
         auto operator<=>(const device_now&) const = default;
     };
     struct node_now {
         node_index where;
         std::uint32_t devices = 0; ///< position in configs_
         std::int64_t idle = 0;
+        std::int64_t open_idle = 0; ///< of devices that are not out of service
     };
 
     [[nodiscard]] const device_spec& spec_of(const device_now& device) const {
         return book_->nodes().kinds[device.kind];
     }
-    /// `pods_max`: as many as the host holds; none where its rules exclude the pod.
-    [[nodiscard]] idle_parts of_node(const pod_request& request, const std::vector<device_now>& devices,
-                                     std::optional<std::int64_t> pods_max) const;
+    struct node_answer;
+    class device_answers;
+    [[nodiscard]] idle_parts of(const pod_request& request, device_answers& answers) const;
     [[nodiscard]] std::int64_t pods_that_the_host_holds(const pod_request& request, node_index where) const;
 
     const ledger* book_;
-    std::vector<node_now> nodes_;
+    std::vector<node_now> nodes_;                  ///< with something idle
     std::vector<std::vector<device_now>> configs_; ///< different ones
     std::int64_t idle_ = 0;
 };

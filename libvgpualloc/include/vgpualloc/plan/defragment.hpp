@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -129,8 +130,10 @@ struct consolidation {
 
 /// Carries out the moves one after the other on the ledger, each as a reservation of the new place beside the old one,
 /// the release of the old one, and the booking of the pod at the new place; at the end `blocked`, if any, is reserved
-/// at move_plan::where. Everything is undone at the end (model/trial.hpp). `spare` is a pod that is not live and
-/// stands for the copy. What could not be booked is refused with the ledger's reason. This is what a plan has to pass.
-[[nodiscard]] ledger::result try_moves(ledger& book, const move_plan& planned, const booking* blocked, pod_id spare);
+/// at move_plan::where. Then `look`, if any, sees the ledger. Everything is undone at the end (model/trial.hpp).
+/// `spare` is a pod that is not live and stands for the copy. What could not be booked is refused with the ledger's
+/// reason. This is what a plan has to pass.
+[[nodiscard]] ledger::result try_moves(ledger& book, const move_plan& planned, const booking* blocked, pod_id spare,
+                                       const std::function<void(const ledger&)>& look = {});
 
 } // namespace vgpualloc::plan

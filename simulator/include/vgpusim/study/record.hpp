@@ -11,6 +11,7 @@
 
 #include "vgpualloc/catalog/power.hpp"
 #include "vgpualloc/metrics/fragmentation.hpp"
+#include "vgpualloc/metrics/idle_split.hpp"
 #include "vgpualloc/model/ledger.hpp"
 #include "vgpualloc/model/view.hpp"
 #include "vgpualloc/policy/price_table.hpp"
@@ -91,6 +92,7 @@ struct run_record {
     vgpualloc::ticks last_arrival;
     std::optional<double> offered_load;         ///< offered_load_of()
     std::unique_ptr<vgpualloc::ledger> at_peak; ///< when the most was allocated; null where pods stay
+    vgpualloc::idle_parts idle{};               ///< in the state to show, to the mean pod of the workload
     std::optional<bound_figures> bound{};       ///< where it was asked for
     /// What policies that price rests of devices went by, at the end where it was learned.
     std::optional<vgpualloc::price_table> prices{};

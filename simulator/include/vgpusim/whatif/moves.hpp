@@ -49,10 +49,12 @@ struct moves_answer {
     bool fewest_moves = false; ///< found_room::fewest_moves
     std::optional<vgpualloc::plan::no_room> none{};
     std::optional<vgpualloc::plan::emptied_unit> emptied_unit{};
-    std::int64_t emptied = 0;  ///< devices or nodes
-    std::int64_t used = 0;     ///< of them, with pods that have devices, before the moves
-    std::int64_t used_min = 0; ///< consolidation::used_min
-    bool step_limit = false;   ///< consolidation::step_limit
+    std::int64_t emptied = 0;            ///< devices or nodes
+    std::int64_t used = 0;               ///< of them, with pods that have devices, before the moves
+    std::int64_t used_min = 0;           ///< consolidation::used_min
+    bool step_limit = false;             ///< consolidation::step_limit
+    vgpualloc::idle_parts idle_before{}; ///< to the mean pod that runs or waits in the cluster
+    vgpualloc::idle_parts idle_after{};  ///< after the moves, and with the pod that they make room for
     std::int64_t steps = 0;
     double plan_s = 0.0;                       ///< the time that planning took; filled in by the caller
     std::vector<std::string> not_considered{}; ///< of what is there (explain/not_considered.hpp)
