@@ -76,7 +76,10 @@ core_percent compute_in(const mig_model& model, std::string_view name) {
 
 requested_share slices_of_instance(const mig_catalog& catalog, std::string_view model, std::string_view profile) {
     const auto known = find_model(catalog, model);
-    if (!known) return {};
+    if (!known) {
+        const std::int64_t slices = compute_slices_by_name(profile);
+        return {.memory = {}, .compute = fraction::of(slices, mig_compute_slices_max)};
+    }
     const auto cut = std::ranges::find((*known)->profiles, profile, &mig_profile::name);
     if (cut == (*known)->profiles.end()) return {};
     return {.memory = fraction::of(cut->size.count(), (*known)->units.count()),

@@ -12,6 +12,7 @@
 #include "nvidia_parts.hpp"
 #include "text.hpp"
 #include "vgpualloc/catalog/mig_offers.hpp"
+#include "vgpualloc/catalog/mps.hpp"
 #include "vgpualloc/dialect/cce.hpp"
 #include "vgpualloc/dialect/gpushare.hpp"
 #include "vgpualloc/dialect/hami.hpp"
@@ -22,7 +23,9 @@ namespace vgpualloc::dialects::nvidia {
 
 using kubernetes::value_of;
 
-std::string stem_of(const std::string& resource) { return resource == shared_gpu_resource ? gpu_resource : resource; }
+std::string stem_of(const std::string& resource) {
+    return resource.ends_with(renamed_ending) ? resource.substr(0, resource.size() - renamed_ending.size()) : resource;
+}
 
 namespace {
 
@@ -58,6 +61,13 @@ std::string profile_of(std::string_view product) {
     if (product.ends_with(shared_ending)) product.remove_suffix(shared_ending.size());
     const std::size_t at = product.find(mig_words);
     return at == std::string_view::npos ? std::string{} : profile_of_words(product.substr(at + mig_words.size()));
+}
+
+constexpr const char* mixed_word = "mig"; ///< of uuids of GPUs whose instances are counted by profile
+
+/// The profile as pods name it: "1g.10gb", and "1g.10gb+shared" of a resource that renameByDefault renames.
+std::string profile_of_resource(std::string_view resource) {
+    return profile_of_words(resource.substr(mig_prefix.size()));
 }
 
 /// The units of a resource: those that are healthy, and all.
@@ -120,17 +130,18 @@ private:
     }
 
     /// One replica where nothing says more, or the units are not those of whole devices, which is a warning. Where a
-    /// plugin before 0.15 says no strategy, replicas are of time-slicing.
+    /// plugin before 0.15 says no strategy, replicas are of time-slicing. A unit that is not healthy is one replica.
     [[nodiscard]] sharing sharing_of(const std::string& resource, const unit_counts& units) {
         const std::string& strategy = label_of(*node_, resource, "sharing-strategy");
         const std::string& product = label_of(*node_, resource, "product");
-        const bool is_shared = product.ends_with(shared_ending) || resource.ends_with(".shared");
+        const bool is_shared = product.ends_with(shared_ending) || resource.ends_with(renamed_ending) ||
+                               strategy == "mps" || strategy == "time-slicing";
         const std::optional<std::int64_t> labelled = number_of(*node_, resource, "replicas", devices_per_node_max);
         const std::optional<std::int64_t> devices = number_of(*node_, resource, "count", devices_per_node_max);
         std::int64_t replicas = labelled.value_or(0);
         if (replicas == 0 && is_shared && devices.value_or(0) > 0) replicas = units.all / *devices;
         if (replicas <= 1 && !is_shared) return {};
-        const bool fits = replicas > 0 && units.healthy % replicas == 0 && units.all % replicas == 0;
+        const bool fits = replicas > 0 && units.all % replicas == 0;
         if (!fits || strategy == "none") {
             if (units.healthy > 0) warn_of_sharing(resource, strategy, labelled);
             return {};
@@ -147,13 +158,23 @@ private:
             device.model = product;
             device.family = resource == gpu_resource ? gpu_family : std::string_view{resource};
             device.mode = shared.by_mps ? mps_mode : shared.replicas > 1 ? time_slicing_mode : exclusive_mode;
-            device.slots = shared.replicas;
+            const std::int64_t healthy =
+                std::clamp<std::int64_t>(units.healthy - i * shared.replicas, 0, shared.replicas);
+            device.healthy = healthy > 0;
+            device.slots = device.healthy ? healthy : shared.replicas;
             if (shared.replicas > 1) device.units = rules_of(shared);
             if (shared.by_mps) device.clients_max = mps_clients_of(*node_);
+            if (i == 0 && shared.by_mps) check_clients(resource, shared.replicas, device.clients_max);
             device.memory = memory_of(resource, product);
-            device.healthy = i < units.healthy / shared.replicas;
             add(std::move(device), i);
         }
+    }
+
+    void check_clients(const std::string& resource, std::int64_t replicas, std::int64_t labelled) {
+        const std::int64_t most = labelled > 0 ? labelled : built_in_mps_limits().clients_unsaid;
+        if (replicas <= most) return;
+        warn(stem_of(resource) + ".replicas", std::to_string(replicas),
+             "at most " + std::to_string(most) + ", which is as many clients as MPS takes; so many are counted");
     }
 
     /// Strategy single: every GPU is cut into instances of one profile, which nvidia.com/gpu counts.
@@ -177,14 +198,14 @@ private:
 
     /// Strategy mixed: the instances of each profile are a resource.
     void read_mixed(const std::map<std::string, unit_counts>& resources) {
-        cut_boards cut{.family = std::string{mig_family}, .word = "mig"};
+        cut_boards cut{.family = std::string{mig_family}, .word = mixed_word};
         const std::string gpu_name{gpu_of(label_of(*node_, gpu_resource, "product"))};
         cut.gpu = gpu_name;
         for (const auto& [resource, units] : resources) {
             if (units.all == 0) continue;
             cut.resources.emplace_back(resource, units);
             cut.replicas.push_back(sharing_of(resource, units));
-            cut.profiles.push_back({.profile = profile_of_words(resource.substr(mig_prefix.size())),
+            cut.profiles.push_back({.profile = profile_of_resource(stem_of(resource)),
                                     .instances = units.all / cut.replicas.back().replicas});
             if (cut.gpu.empty()) cut.gpu = gpu_of(label_of(*node_, resource, "product"));
         }
@@ -222,49 +243,55 @@ private:
             warn(std::string{gpu_resource} + ".count", std::to_string(*cut.boards),
                  "as many GPUs as the instances of the node need, " + std::to_string(boards.size()) + "; counted so");
         }
-        std::vector<std::int64_t> missing; // instances that are not allocatable, by resource
-        for (std::size_t i = 0; i < cut.resources.size(); ++i) {
-            const unit_counts& units = cut.resources[i].second;
-            missing.push_back((units.all - units.healthy) / cut.replicas[i].replicas);
-        }
+        std::vector<std::int64_t> missing; // units that are not allocatable, by resource
+        for (const auto& [resource, units] : cut.resources) missing.push_back(units.all - units.healthy);
         std::vector<device_registration> devices(boards.size());
         for (std::size_t b = boards.size(); b-- > 0;) {
             devices[b] = board_of(cut, model, boards[b]);
             devices[b].uuid = uuid_of(cut.word, static_cast<std::int64_t>(b));
             const bool any_missing = std::ranges::any_of(missing, [](std::int64_t count) { return count > 0; });
-            devices[b].healthy = !any_missing || !has_only(boards[b], missing);
+            devices[b].healthy = !any_missing || !has_only(units_of_board(cut, boards[b]), missing);
             if (devices[b].healthy) continue;
-            for (std::size_t i = 0; i < missing.size(); ++i) missing[i] -= boards[b][i].instances;
+            const std::vector<std::int64_t> units = units_of_board(cut, boards[b]);
+            for (std::size_t i = 0; i < missing.size(); ++i) missing[i] -= units[i];
         }
-        leave_out(missing, cut, devices);
+        leave_out(missing, devices);
         for (std::size_t b = 0; b < devices.size(); ++b) add(std::move(devices[b]), static_cast<std::int64_t>(b));
     }
 
+    /// By resource.
+    static std::vector<std::int64_t> units_of_board(const cut_boards& cut, const std::vector<instance_count>& board) {
+        std::vector<std::int64_t> units;
+        for (std::size_t i = 0; i < board.size(); ++i) units.push_back(board[i].instances * cut.replicas[i].replicas);
+        return units;
+    }
+
     /// Whether all that the board has is missing.
-    static bool has_only(const std::vector<instance_count>& instances, const std::vector<std::int64_t>& missing) {
-        for (std::size_t i = 0; i < instances.size(); ++i) {
-            if (instances[i].instances > missing[i]) return false;
+    static bool has_only(const std::vector<std::int64_t>& units, const std::vector<std::int64_t>& missing) {
+        for (std::size_t i = 0; i < units.size(); ++i) {
+            if (units[i] > missing[i]) return false;
         }
         return true;
     }
 
-    /// Takes single instances away that are missing where no whole GPU is.
-    static void leave_out(std::vector<std::int64_t> missing, const cut_boards& cut,
-                          std::vector<device_registration>& devices) {
+    /// Takes single units away that are missing where no whole GPU is.
+    static void leave_out(std::vector<std::int64_t> missing, std::vector<device_registration>& devices) {
         for (std::size_t i = 0; i < missing.size(); ++i) {
             for (std::size_t b = devices.size(); b-- > 0;) {
                 device_registration& device = devices[b];
                 if (!device.healthy || missing[i] == 0) continue;
                 std::int64_t& count = device.geometry.front().kinds[i].count;
-                const std::int64_t gone = std::min(missing[i], count / cut.replicas[i].replicas);
-                count -= gone * cut.replicas[i].replicas;
+                const std::int64_t gone = std::min(missing[i], count);
+                count -= gone;
                 missing[i] -= gone;
             }
         }
     }
 
+    /// A GPU has no more units than mode mig can count: of more replicas as many of each instance as it can.
     [[nodiscard]] device_registration board_of(const cut_boards& cut, const mig_model* model,
-                                               const std::vector<instance_count>& instances) const {
+                                               const std::vector<instance_count>& instances) {
+        const std::vector<std::int64_t> replicas = counted_replicas(cut, instances);
         device_registration device;
         device.model = cut.gpu;
         device.family = cut.family;
@@ -277,18 +304,46 @@ private:
             const sharing& shared = cut.replicas[i];
             mig_kind kind{.name = instances[i].profile,
                           .memory = memory_of_instance(cut.resources[i].first, instances[i].profile, model),
-                          .count = instances[i].instances * shared.replicas};
+                          .count = instances[i].instances * replicas[i],
+                          .replicas = replicas[i]};
             sum = sum + mib{kind.memory.count() * instances[i].instances};
             if (shared.replicas > 1) device.units.one_per_container = options_->one_replica_only;
             device.slots += kind.count;
             group.kinds.push_back(std::move(kind));
         }
         group = with_slices(*options_->catalog, cut.gpu, {std::move(group)}).front();
-        for (std::size_t i = 0; i < group.kinds.size(); ++i) share(group.kinds[i], cut.replicas[i].replicas);
+        for (std::size_t i = 0; i < group.kinds.size(); ++i) {
+            share(group.kinds[i], cut.replicas[i].replicas);
+            // Pods name it as the resource does.
+            if (cut.word == mixed_word) group.kinds[i].name = profile_of_resource(cut.resources[i].first);
+        }
         device.slots = std::max<std::int64_t>(device.slots, 1);
         device.memory = std::max(cut.memory, std::max(sum, mib{1}));
         device.geometry.push_back(std::move(group));
         return device;
+    }
+
+    /// By resource, of each instance; a warning if they are not all.
+    [[nodiscard]] std::vector<std::int64_t> counted_replicas(const cut_boards& cut,
+                                                             const std::vector<instance_count>& instances) {
+        std::vector<std::int64_t> replicas;
+        std::int64_t units = 0;
+        for (std::size_t i = 0; i < instances.size(); ++i) {
+            replicas.push_back(cut.replicas[i].replicas);
+            units += instances[i].instances * replicas.back();
+        }
+        const std::int64_t all = units;
+        while (units > volcano_vgpu::mig_slots_max) {
+            const auto most = std::ranges::max_element(replicas);
+            units -= instances[static_cast<std::size_t>(most - replicas.begin())].instances;
+            --*most;
+        }
+        if (units < all) {
+            warn(cut.resources.front().first, std::to_string(all) + " units on a GPU",
+                 "at most " + std::to_string(volcano_vgpu::mig_slots_max) + "; " + std::to_string(units) +
+                     " are counted");
+        }
+        return replicas;
     }
 
     /// By the label, or else the catalog; 1 MiB where neither says it.
@@ -373,7 +428,8 @@ node_reading read_devices(const kubernetes::node& node, const options& configure
 bool offers_gpus_in_units(const kubernetes::node& node) {
     if (!text::offers(node, gpu_resource) || is_served_by_another(node)) return false;
     const std::string& product = label_of(node, gpu_resource, "product");
-    return number_of(node, gpu_resource, "replicas", devices_per_node_max).value_or(1) > 1 ||
+    const std::string& strategy = label_of(node, gpu_resource, "sharing-strategy");
+    return number_of(node, gpu_resource, "replicas", devices_per_node_max).value_or(1) > 1 || strategy == "mps" ||
            product.ends_with(shared_ending) || !profile_of(product).empty();
 }
 

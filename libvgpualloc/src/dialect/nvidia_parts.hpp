@@ -25,7 +25,11 @@ inline constexpr std::string_view mig_mode = "mig";
 /// A resource of which one unit is one device of the node, or a part of one.
 [[nodiscard]] bool counts_devices(std::string_view resource);
 
-/// What labels of a resource's devices begin with: "nvidia.com/gpu", "nvidia.com/mig-1g.5gb".
+/// What renameByDefault puts behind the name of a resource that is shared.
+inline constexpr std::string_view renamed_ending = ".shared";
+
+/// What labels of a resource's devices begin with, as feature discovery goes by the name before it is changed:
+/// "nvidia.com/gpu", "nvidia.com/mig-1g.5gb".
 [[nodiscard]] std::string stem_of(const std::string& resource);
 
 /// The devices of a node.

@@ -73,9 +73,14 @@ private:
                 is_single ? gpu_resource : std::string{mig_prefix} + words_of_profile(kind.name);
             count(resource, kind.count, device.healthy);
             const std::string stem = stem_of(resource);
-            label(stem, "product", device.model + std::string{mig_words} + words_of_profile(kind.name));
-            label(stem, "memory", std::to_string(kind.memory.count()));
-            label(stem, "count", std::to_string(units_[resource].second));
+            std::string profile = words_of_profile(kind.name);
+            if (profile.ends_with(renamed_ending)) profile.resize(profile.size() - renamed_ending.size());
+            label(stem, "product", device.model + std::string{mig_words} + profile);
+            label(stem, "memory", std::to_string(kind.memory.count() * kind.replicas));
+            label(stem, "count", std::to_string(units_[resource].second / kind.replicas));
+            if (kind.replicas == 1) continue;
+            label(stem, "sharing-strategy", "time-slicing");
+            label(stem, "replicas", std::to_string(kind.replicas));
         }
     }
 

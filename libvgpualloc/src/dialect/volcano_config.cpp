@@ -32,6 +32,8 @@ using key_list = std::span<const std::string_view>;
 
 /// Sections of NVIDIA's own device plugin.
 constexpr auto plugin_root_keys = std::to_array<std::string_view>({"version", "flags", "resources", "sharing", "imex"});
+constexpr auto time_slicing_keys =
+    std::to_array<std::string_view>({"renameByDefault", "failRequestsGreaterThanOne", "resources"});
 constexpr auto root_keys = std::to_array<std::string_view>({"nvidia", "vnpus"});
 /// Vendors that HAMi serves and this library does not.
 constexpr auto other_vendors =
@@ -377,7 +379,9 @@ void read_own_plugin(const cursor& root, device_config& config) {
         }
     }
     if (root.has("sharing") && root.at("sharing").has("timeSlicing")) {
-        plugin.one_replica_only = read_flag(root.at("sharing").at("timeSlicing"), "failRequestsGreaterThanOne");
+        const cursor slicing = root.at("sharing").at("timeSlicing");
+        check_keys(slicing, time_slicing_keys, {}, config.warnings);
+        plugin.one_replica_only = read_flag(slicing, "failRequestsGreaterThanOne");
     }
     config.nvidia_plugin = plugin;
 }

@@ -95,17 +95,23 @@ private:
     }
 
     void note_fault_domains(const placement& decided, explanation& explained) const {
-        std::map<std::size_t, std::int64_t> containers; // by device: with those that run there
+        std::map<std::size_t, device_state> devices; // with those that run there and the pod's own
         for (const device_share& share : decided.shares) {
-            if (!state_->nodes().spec_of(decided.node, share.device).mode->shares_faults()) continue;
-            const auto running = state_->book->devices(decided.node)[share.device.at()].slots;
-            ++containers.try_emplace(share.device.at(), running).first->second;
+            const device_spec& spec = state_->nodes().spec_of(decided.node, share.device);
+            if (!spec.mode->shares_faults()) continue;
+            const device_state running = state_->book->devices(decided.node)[share.device.at()];
+            device_state& with = devices.try_emplace(share.device.at(), running).first->second;
+            with = spec.mode->with(spec, with, share.part);
         }
-        for (const auto& [device, count] : containers) {
+        for (const auto& [device, with] : devices) {
+            const auto count =
+                state_->nodes().spec_of(decided.node, device_index{device}).mode->fault_domain_size(with);
             if (count < 2) continue;
             const auto& on = state_->device(decided.node, device_index{device}).registered;
-            explained.notes.push_back(fmt::format(
-                "{} (mode {}): a fatal fault of one container takes all {} on it with it", on.uuid, on.mode, count));
+            const bool whole = count == with.slots;
+            explained.notes.push_back(
+                fmt::format("{} (mode {}): a fatal fault of one container takes {} {} on it with it", on.uuid, on.mode,
+                            whole ? "all" : "up to", count));
         }
     }
 

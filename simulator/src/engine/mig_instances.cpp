@@ -25,6 +25,8 @@ std::int64_t mig_instances::provide(const vgpualloc::ledger& book, const vgpuall
     for (const auto& share : where.shares) {
         const mig_instance* const wanted = std::get_if<mig_instance>(&share.part);
         if (wanted == nullptr) continue;
+        // What a device plugin offers as units is there already.
+        if (book.nodes().spec_of(where.node, share.device).mode->units().in_units()) continue;
         auto& instances = existing_on(where.node, share.device);
         const auto is_wanted = [wanted](const mig_instance& there) { return is_same(there, *wanted); };
         if (std::ranges::any_of(instances, is_wanted)) continue;

@@ -84,10 +84,12 @@ namespace vgpualloc::modes {
                           why_no_cores(device, state, cut->cores)});
 }
 
-/// Why a container that asks for so many units of a device in all gets none.
+/// Why a container that asks for so many units of a device in all gets none. Where another system reads the pod, as
+/// HAMi does that registers other nodes, the units are a count of devices.
 [[nodiscard]] inline rejection_detail why_too_many_units(const unit_rules& rules, const device_request& request) {
-    if (!rules.one_per_container || request.units <= 1) return {};
-    return {.code = rejection_code::request_not_valid, .wanted = request.units, .available = 1};
+    const std::int64_t units = std::max(request.units, request.count);
+    if (!rules.one_per_container || units <= 1) return {};
+    return {.code = rejection_code::request_not_valid, .wanted = units, .available = 1};
 }
 
 /// The share of the slots that is given out. Of adopted parts there can be more than it has.

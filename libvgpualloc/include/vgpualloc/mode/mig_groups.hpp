@@ -33,6 +33,9 @@ namespace vgpualloc::modes {
 /// that it has, and nothing beside it. As upstream has it, a request may not be larger than what the instances in use
 /// leave of the registered memory.
 ///
+/// Replicas of an instance, which a device plugin may offer, are slots of its kind, one instance after the other, and
+/// share its faults. The next one is of the instance with the fewest given out, or the most (unit_order).
+///
 /// mig_instance::profile is the position of the kind among all kinds of all groups, `start` the slot of that kind.
 /// device_state::layout has one bit per slot of every kind.
 class mig_groups final : public named<"mig", sharing_mode> {
@@ -55,17 +58,39 @@ public:
                                   .cores = source.cores,
                                   .slices = source.slices,
                                   .first_slot = slot,
-                                  .count = static_cast<std::uint32_t>(source.count)});
+                                  .count = static_cast<std::uint32_t>(source.count),
+                                  .replicas = static_cast<std::uint32_t>(source.replicas)});
                 groups_[g].mask |= mask_of(kinds_.back());
                 slot += static_cast<std::uint32_t>(source.count);
             }
         }
-        has_slices_ = std::ranges::none_of(
-            kinds_, [](const kind& cut) { return cut.slices.memory.part == 0 || cut.slices.compute.part == 0; });
+        const auto have = [this](fraction requested_share::* dimension) {
+            return std::ranges::none_of(kinds_, [&](const kind& cut) { return (cut.slices.*dimension).part == 0; });
+        };
+        has_memory_slices_ = have(&requested_share::memory);
+        has_compute_slices_ = have(&requested_share::compute);
+        has_replicas_ = std::ranges::any_of(kinds_, [](const kind& cut) { return cut.replicas > 1; });
         for (const kind& cut : kinds_) {
             memory_slices_ = std::lcm(memory_slices_, cut.slices.memory.whole);
             compute_slices_ = std::lcm(compute_slices_, cut.slices.compute.whole);
         }
+    }
+
+    /// Replicas of an instance share its faults.
+    [[nodiscard]] bool shares_faults() const noexcept override { return has_replicas_; }
+    [[nodiscard]] bool fault_reaches(const partition& faulty, const partition& other) const override {
+        const auto& a = std::get<mig_instance>(faulty);
+        const auto& b = std::get<mig_instance>(other);
+        return a.profile == b.profile && a.start / kinds_[a.profile].replicas == b.start / kinds_[b.profile].replicas;
+    }
+    [[nodiscard]] std::int64_t fault_domain_size(const device_state& state) const override {
+        std::int64_t most = 0;
+        for (const kind& cut : kinds_) {
+            for (std::uint32_t first = 0; first < cut.count; first += cut.replicas) {
+                most = std::max<std::int64_t>(most, std::popcount(state.layout & mask_of_instance(cut, first)));
+            }
+        }
+        return most;
     }
 
     [[nodiscard]] unit_rules units() const noexcept override { return rules_; }
@@ -154,12 +179,12 @@ public:
     /// 1000 x the larger of the shares of memory slices and compute slices, where they are known, as mode mig by
     /// placements counts; percent that were rounded down would leave a full GPU below 1000.
     [[nodiscard]] milli_gpu used(const device_spec& device, const device_state& state) const override {
-        if (!has_slices_) return larger_share(device, state);
-        return std::max(share_of_slices(state, &requested_share::memory, memory_slices_),
-                        share_of_slices(state, &requested_share::compute, compute_slices_));
+        const milli_gpu memory = has_memory_slices_ ? share_of_slices(state, &requested_share::memory, memory_slices_)
+                                                    : std::min(whole_gpu, share_of(state.memory, device.memory));
+        return std::max(memory, used_compute(device, state));
     }
     [[nodiscard]] milli_gpu used_compute(const device_spec& device, const device_state& state) const override {
-        if (!has_slices_) return sharing_mode::used_compute(device, state);
+        if (!has_compute_slices_) return sharing_mode::used_compute(device, state);
         return share_of_slices(state, &requested_share::compute, compute_slices_);
     }
 
@@ -193,6 +218,7 @@ private:
         requested_share slices;
         std::uint32_t first_slot = 0;
         std::uint32_t count = 0;
+        std::uint32_t replicas = 1; ///< those of one instance follow one another
     };
 
     /// The kinds of one group, and the bits of all their slots.
@@ -202,8 +228,13 @@ private:
         std::uint64_t mask = 0;
     };
 
-    [[nodiscard]] static std::uint64_t mask_of(const kind& cut) noexcept {
-        return cut.count == 0 ? 0 : (~std::uint64_t{0} >> (64U - cut.count)) << cut.first_slot;
+    [[nodiscard]] static std::uint64_t mask_of(const kind& cut) noexcept { return mask_of(cut.first_slot, cut.count); }
+    [[nodiscard]] static std::uint64_t mask_of(std::uint32_t first, std::uint32_t count) noexcept {
+        return count == 0 ? 0 : (~std::uint64_t{0} >> (64U - count)) << first;
+    }
+    /// `first`: the first slot of an instance of that kind.
+    [[nodiscard]] static std::uint64_t mask_of_instance(const kind& cut, std::uint32_t first) noexcept {
+        return mask_of(cut.first_slot + first, std::min(cut.replicas, cut.count - first));
     }
     [[nodiscard]] std::uint64_t bit_of(const mig_instance& instance) const noexcept {
         return std::uint64_t{1} << (kinds_[instance.profile].first_slot + instance.start);
@@ -220,16 +251,32 @@ private:
             const fraction& slices = cut.slices.*dimension;
             taken += std::popcount(state.layout & mask_of(cut)) * (whole / slices.whole) * slices.part;
         }
-        return std::min(whole_gpu, milli_gpu{whole_gpu.count() * taken / whole});
+        return std::min(whole_gpu, milli_gpu{(whole_gpu.count() * taken + whole - 1) / whole});
     }
 
     [[nodiscard]] bool has_free_slot(const device_state& state, std::size_t kind_number) const noexcept {
         return (mask_of(kinds_[kind_number]) & ~state.layout) != 0;
     }
+    /// The slots of the instance of which the device plugin gives the next replica; one is free.
+    [[nodiscard]] std::uint64_t next_instance(const device_state& state, const kind& cut) const noexcept {
+        std::uint64_t next = 0;
+        std::int64_t next_given = 0;
+        for (std::uint32_t first = 0; first < cut.count; first += cut.replicas) {
+            const std::uint64_t mask = mask_of_instance(cut, first);
+            if ((mask & ~state.layout) == 0) continue;
+            const int given = std::popcount(state.layout & mask);
+            const bool is_better = rules_.order == unit_order::packed ? given > next_given : given < next_given;
+            if (next != 0 && !is_better) continue;
+            next = mask;
+            next_given = given;
+        }
+        return next;
+    }
     [[nodiscard]] mig_instance lowest_free(const device_state& state, std::size_t kind_number,
                                            core_percent asked) const noexcept {
         const kind& cut = kinds_[kind_number];
-        const std::uint64_t free = (mask_of(cut) & ~state.layout) >> cut.first_slot;
+        const std::uint64_t among = cut.replicas > 1 ? next_instance(state, cut) : mask_of(cut);
+        const std::uint64_t free = (among & ~state.layout) >> cut.first_slot;
         return {.profile = static_cast<std::uint32_t>(kind_number),
                 .start = static_cast<std::uint32_t>(std::countr_zero(free)),
                 .cores = asked};
@@ -297,7 +344,9 @@ private:
     std::vector<span_of_kinds> groups_;
     std::int64_t factor_;
     unit_rules rules_;
-    bool has_slices_ = false; ///< of every kind
+    bool has_memory_slices_ = false; ///< of every kind
+    bool has_compute_slices_ = false;
+    bool has_replicas_ = false; ///< of any kind
     std::int64_t memory_slices_ = 1;
     std::int64_t compute_slices_ = 1;
 };

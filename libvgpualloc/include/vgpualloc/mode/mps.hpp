@@ -44,6 +44,9 @@ public:
 
     /// A fatal fault ends all clients on the GPU (seed 002, R050).
     [[nodiscard]] bool shares_faults() const noexcept override { return true; }
+    /// It is contained to the GPUs that clients share with the faulty one, and reported to all clients on these
+    /// (NVIDIA's "Multi-Process Service", memory protection and error containment).
+    [[nodiscard]] bool faults_follow_clients() const noexcept override { return true; }
     [[nodiscard]] device_spec adapted(device_spec spec) const override {
         spec.cores = whole_compute;
         spec.slots = std::min(spec.slots, clients_);

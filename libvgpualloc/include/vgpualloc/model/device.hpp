@@ -138,8 +138,19 @@ public:
 
     [[nodiscard]] virtual std::string_view name() const noexcept = 0;
 
-    /// Whether a fatal fault of one container takes all containers of the device with it.
+    /// Whether a fatal fault of one container takes others of the device with it: all of them, or as fault_reaches()
+    /// says.
     [[nodiscard]] virtual bool shares_faults() const noexcept { return false; }
+    /// Whether a fatal fault of the container with one part of a device ends the one with the other part.
+    [[nodiscard]] virtual bool fault_reaches(const partition& /*faulty*/, const partition& /*other*/) const {
+        return shares_faults();
+    }
+    /// Whether it goes on to the other devices of everybody whom it ends.
+    [[nodiscard]] virtual bool faults_follow_clients() const noexcept { return false; }
+    /// How many containers of the device one fault ends at most.
+    [[nodiscard]] virtual std::int64_t fault_domain_size(const device_state& state) const {
+        return shares_faults() ? state.slots : std::min<std::int64_t>(state.slots, 1);
+    }
 
     /// The spec with what the mode's hardware fixes: memory, compute, slots.
     [[nodiscard]] virtual device_spec adapted(device_spec spec) const { return spec; }

@@ -20,6 +20,7 @@ struct mig_kind {
     core_percent cores{}; ///< of one instance, share of the GPU's compute; 0 = not known
     /// Of one instance, exactly: its memory slices and compute slices of the GPU's; 0 = not known.
     requested_share slices{};
+    std::int64_t replicas = 1; ///< of one instance, where containers share it; `count` is of replicas then
 
     bool operator==(const mig_kind&) const = default;
 };

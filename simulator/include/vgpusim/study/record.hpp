@@ -41,13 +41,14 @@ struct loaded_input {
 
 /// Devices of a mode in which a fatal fault of one container takes the others with it (sharing_mode::shares_faults).
 struct fault_domain_count {
-    std::int64_t shared = 0;         ///< devices that more than one container is on
-    std::int64_t containers_max = 0; ///< on one of them; 0 without any
+    std::int64_t shared = 0;         ///< devices on which one fault ends more than one container
+    std::int64_t containers_max = 0; ///< that one fault ends; 0 without any
 
-    void count(const vgpualloc::device_spec& spec, const vgpualloc::device_state& state) noexcept {
-        if (!spec.mode->shares_faults() || state.slots < 2) return;
+    void count(const vgpualloc::device_spec& spec, const vgpualloc::device_state& state) {
+        const std::int64_t containers = spec.mode->fault_domain_size(state);
+        if (!spec.mode->shares_faults() || containers < 2) return;
         ++shared;
-        containers_max = std::max(containers_max, state.slots);
+        containers_max = std::max(containers_max, containers);
     }
 };
 
