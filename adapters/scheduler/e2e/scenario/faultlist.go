@@ -158,6 +158,10 @@ func npuNode(count int) func(string) objects.NodeWithExtras {
 	return func(name string) objects.NodeWithExtras { return objects.AscendHAMi(name, count) }
 }
 
+// allMemory has a card that is registered with all memory of its chip, and not with the part that the configuration lets
+// pods have. Only so do two of the largest template fit by memory, and they need one AI CPU more than there are.
+func allMemory(name string) objects.NodeWithExtras { return objects.AscendHAMiOf(name, 1, 24576) }
+
 func chipNode(count int) func(string) objects.NodeWithExtras {
 	return func(name string) objects.NodeWithExtras { return objects.MindCluster310P(name, count) }
 }
@@ -253,6 +257,7 @@ var faults = []fault{
 	{"Q31", "containers that fit in another order are refused", script(cardNode(
 		objects.Card{UUID: "GPU-small", Mode: "hami-core", Memory: 10000}, objects.Card{UUID: "GPU-large", Mode: "hami-core"}),
 		waits("a"), one("a", cards(memoryOnly(3000), memoryOnly(40000))))},
+	{"Q32", "Ascend pods get more AI CPUs than a card has", script(allMemory, bound("b"), one("a", cards(npu(1, 12288))), nodeChanges, one("b", cards(npu(1, 12288))))},
 	{"left-behind", "a gang that is given up keeps annotations of devices", func(ctx context.Context, stage *stage) (bool, error) {
 		if err := stage.add(ctx, objects.Volcano(stage.prefix, "hami-core", 1)); err != nil {
 			return false, err
