@@ -55,6 +55,7 @@ NOTES = {
     "Q19": "the first pod c asked for 4 cores, waited and was deleted; the pod c that is seen asks for 2 at level high, as a and b",
     "Q21": "1.14.1 books no chip before the annotation is back, not even within the session",
     "Q26": "1.14.1 refuses such a node",
+    "Q32": "the card is registered with 24,576 MiB instead of 21,527, has seven AI CPUs, and each pod's `vir04` takes four",
 }
 
 

@@ -94,10 +94,15 @@ func VolcanoRegister(cards []Card) string {
 
 // AscendHAMi is a node of Ascend cards in HAMi's mode.
 func AscendHAMi(name string, cards int) NodeWithExtras {
+	return AscendHAMiOf(name, cards, ascendMemory)
+}
+
+// AscendHAMiOf is AscendHAMi for cards that are registered with another memory, in MiB.
+func AscendHAMiOf(name string, cards, memory int) NodeWithExtras {
 	node := bare(name, map[string]int{"huawei.com/" + ascendWord: 7 * cards})
 	list := make([]map[string]any, cards)
 	for i := range list {
-		list[i] = map[string]any{"id": fmt.Sprintf("NPU-%s-%d", name, i), "index": i, "count": 7, "devmem": ascendMemory,
+		list[i] = map[string]any{"id": fmt.Sprintf("NPU-%s-%d", name, i), "index": i, "count": 7, "devmem": memory,
 			"devcore": ascendCores, "type": ascendWord, "health": true}
 	}
 	node.Annotations["hami.io/node-register-"+ascendWord] = compact(list)

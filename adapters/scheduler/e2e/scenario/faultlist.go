@@ -158,6 +158,10 @@ func npuNode(count int) func(string) objects.NodeWithExtras {
 	return func(name string) objects.NodeWithExtras { return objects.AscendHAMi(name, count) }
 }
 
+// allMemory has a card that is registered with all memory of its chip, and not with the part that the configuration lets
+// pods have. Only so do two of the largest template fit by memory, and they need one AI CPU more than there are.
+func allMemory(name string) objects.NodeWithExtras { return objects.AscendHAMiOf(name, 1, 24576) }
+
 func chipNode(count int) func(string) objects.NodeWithExtras {
 	return func(name string) objects.NodeWithExtras { return objects.MindCluster310P(name, count) }
 }
@@ -234,7 +238,8 @@ var faults = []fault{
 	}, both(chip("", 8), chip("", 8)))},
 	{"Q18", "a 310P node takes pods of one template at a time", script(chipNode(2), waits("b"), one("a", chip("", 1)), one("b", chip("", 2)))},
 	{"Q22", "a card is found by a part of its uuid (one of eight, by chance)", script(uuidsInUUIDs,
-		bound("b"), one("a", onA100(card(30000))), nodeChanges, one("b", onA100(card(30000))))},
+		// Each change has stock look for a's card anew, so that finding the right one by chance does not hide the fault.
+		bound("b"), one("a", onA100(card(30000))), nodeChanges, one("b", onA100(card(30000))), nodeChanges, nodeChanges, nodeChanges)},
 	{"Q24", "an empty item of a list of types matches every card", script(vgpuNode("hami-core", 1), bound("a"), one("a", annotated(card(4000), "nvidia.com/use-gputype", "H100,")))},
 	{"Q26", "a 310P node without baseDeviceInfos is used", script(func(name string) objects.NodeWithExtras {
 		node := objects.MindCluster310P(name, 1)
@@ -252,6 +257,7 @@ var faults = []fault{
 	{"Q31", "containers that fit in another order are refused", script(cardNode(
 		objects.Card{UUID: "GPU-small", Mode: "hami-core", Memory: 10000}, objects.Card{UUID: "GPU-large", Mode: "hami-core"}),
 		waits("a"), one("a", cards(memoryOnly(3000), memoryOnly(40000))))},
+	{"Q32", "Ascend pods get more AI CPUs than a card has", script(allMemory, bound("b"), one("a", cards(npu(1, 12288))), nodeChanges, one("b", cards(npu(1, 12288))))},
 	{"left-behind", "a gang that is given up keeps annotations of devices", func(ctx context.Context, stage *stage) (bool, error) {
 		if err := stage.add(ctx, objects.Volcano(stage.prefix, "hami-core", 1)); err != nil {
 			return false, err
