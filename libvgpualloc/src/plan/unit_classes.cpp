@@ -58,7 +58,7 @@ struct resident {
 };
 using counts_by_class = std::vector<std::pair<std::uint32_t, std::int64_t>>;
 
-constexpr double tolerance_of_sums = 1e-9; // of sums
+constexpr double tolerance_of_sums = 1e-9;
 
 class classifier {
 public:

@@ -5,6 +5,7 @@
 #include <array>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -259,26 +260,51 @@ TEST(least_units, too_large_a_program_is_not_solved) {
     EXPECT_FALSE(least->has_value());
 }
 
-/// A device of one of several modes.
-device_spec device_of(std::size_t mode) {
-    if (mode == 0) return gpu();
-    if (mode == 1) return gpu("A", 4, "time_slicing");
-    if (mode == 2) return gpu("A", 4, "exclusive");
-    if (mode == 3) return gpu("A", 3, "mps");
-    const device_spec cut = gpu("A", 7, "mig");
-    return cut.mode->adapted(cut);
+/// Every mode, with a device that has ten of what a pod asks for one to nine of.
+struct tried_mode {
+    const char* name;
+    std::int64_t slots;
+    std::int64_t memory; ///< MiB
+    std::int64_t cores;
+};
+constexpr std::array tried_modes{
+    tried_mode{.name = "hami_core", .slots = 10, .memory = 10'000, .cores = 100},
+    tried_mode{.name = "time_slicing", .slots = 4, .memory = 10'000, .cores = 100},
+    tried_mode{.name = "exclusive", .slots = 4, .memory = 10'000, .cores = 100},
+    tried_mode{.name = "mps", .slots = 3, .memory = 10'000, .cores = 100},
+    tried_mode{.name = "mig", .slots = 7, .memory = 40'960, .cores = 100},
+    tried_mode{.name = "cce", .slots = 20, .memory = 12'800, .cores = 100},
+    tried_mode{.name = "ascend_vir", .slots = 4, .memory = 65'536, .cores = 20},
+    tried_mode{.name = "mindcluster_310p", .slots = 8, .memory = 24'000, .cores = 8},
+};
+
+device_spec device_of(const tried_mode& tried) {
+    device_spec device = gpu("A", tried.slots, tried.name);
+    device.memory = mib{tried.memory};
+    device.cores = core_percent{tried.cores};
+    return device.mode->adapted(device);
 }
 
-pod_request some_pod(rng& stream, std::size_t mode, bool has_compute) {
+pod_request some_pod(rng& stream, const tried_mode& tried, bool has_compute) {
+    const std::string_view mode = tried.name;
     const std::int64_t cpu = static_cast<std::int64_t>(stream.below(3)) * 1000;
     const std::int64_t count = stream.below(6) == 0 ? 2 : 1;
-    const std::int64_t unit = mode == 4 ? 4000 : 1000;
-    pod_request request = pod({want(count, static_cast<std::int64_t>(1 + stream.below(9)) * unit)}, cpu);
-    if (has_compute) request.containers[0].cores = core_percent{static_cast<std::int64_t>(stream.below(9)) * 10};
-    if (mode == 4 && stream.below(2) == 0) {
-        request.containers[0] = want(count, 0);
+    const auto tenths = static_cast<std::int64_t>(1 + stream.below(9));
+    pod_request request = pod({want(count, tenths * (tried.memory / 10))}, cpu);
+    device_request& container = request.containers[0];
+    if (has_compute) container.cores = core_percent{static_cast<std::int64_t>(stream.below(9)) * (tried.cores / 10)};
+    if (mode == "mindcluster_310p") {
+        container.memory = {};
+        container.cores = core_percent{std::int64_t{1} << stream.below(4)};
+    }
+    if (mode == "mig" && stream.below(2) == 0) {
         constexpr std::array profiles{"1g.5gb", "2g.10gb", "3g.20gb"};
-        request.containers[0].profile = profiles[stream.below(profiles.size())];
+        container = want(count, 0);
+        container.profile = profiles[stream.below(profiles.size())];
+    }
+    if (mode != "mindcluster_310p" && container.profile.empty() && stream.below(5) == 0) {
+        container.memory = {};
+        container.memory_percent = tenths * 10 + static_cast<std::int64_t>(stream.below(6));
     }
     if (stream.below(6) == 0) {
         request.rules.has_affinity = true;
@@ -288,7 +314,7 @@ pod_request some_pod(rng& stream, std::size_t mode, bool has_compute) {
 }
 
 /// A few pods on a few nodes, some of which stay, or are on nodes and devices to which none may come any more.
-running_cluster some_cluster(rng& stream, std::size_t mode, bool has_compute) {
+running_cluster some_cluster(rng& stream, const tried_mode& mode, bool has_compute) {
     cluster nodes;
     const std::size_t count = 2 + stream.below(2);
     for (std::size_t n = 0; n < count; ++n) {
@@ -315,16 +341,15 @@ running_cluster some_cluster(rng& stream, std::size_t mode, bool has_compute) {
 
 TEST(least_units, no_arrangement_leaves_fewer) {
     rng stream{20261127};
-    constexpr std::size_t modes = 5;
     int better = 0; // than the sums of amounts
     int exact = 0;
     int cases = 0;
-    for (std::size_t round = 0; round < 500; ++round) {
-        const running_cluster on = some_cluster(stream, round % modes, round % 2 == 0);
+    for (std::size_t round = 0; round < 100 * tried_modes.size(); ++round) {
+        const running_cluster on = some_cluster(stream, tried_modes[round % tried_modes.size()], stream.below(2) == 0);
         for (const emptied_unit unit : {emptied_unit::device, emptied_unit::node}) {
             const std::int64_t least = on.least(unit);
             const std::int64_t fewest = every_arrangement{on, unit}.fewest();
-            EXPECT_LE(least, fewest) << round;
+            EXPECT_LE(least, fewest) << round << ' ' << tried_modes[round % tried_modes.size()].name;
             EXPECT_LE(by_amounts(on, unit), fewest) << round;
             better += least > by_amounts(on, unit) ? 1 : 0;
             exact += least == fewest ? 1 : 0;
@@ -344,7 +369,8 @@ TEST(least_units, is_no_less_than_the_sums_of_amounts) {
         const std::size_t count = 2 + stream.below(4);
         running_cluster on{nodes_of(count, many(1 + stream.below(3)))};
         for (int i = 0; i < 20; ++i) {
-            static_cast<void>(on.run(some_pod(stream, 0, round % 2 == 0), stream.below(count), stream.below(3)));
+            static_cast<void>(
+                on.run(some_pod(stream, tried_modes[0], round % 2 == 0), stream.below(count), stream.below(3)));
         }
         for (const emptied_unit unit : {emptied_unit::device, emptied_unit::node}) {
             EXPECT_GE(on.least(unit), by_amounts(on, unit)) << round;
