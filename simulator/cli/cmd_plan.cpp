@@ -13,6 +13,7 @@
 #include "cluster_inputs.hpp"
 #include "commands.hpp"
 #include "no_nan.hpp"
+#include "vgpusim/study/solver.hpp"
 #include "vgpusim/whatif/moves.hpp"
 #include "vgpusim/workload/some_names.hpp"
 
@@ -134,6 +135,8 @@ expected<whatif::moves_answer> answer_for(options& chosen) {
     if (!chosen.added_pod.empty()) pod = pod_of_file(chosen.added_pod, state->dialects);
     if (!pod) return unexpected(pod.error());
 
+    const auto solver = find_solver("plan"); // a build without one has the bound by amounts
+    if (solver) chosen.asked.solver = solver->get();
     const auto begin = std::chrono::steady_clock::now();
     const auto unit = chosen.consolidated == "nodes" ? plan::emptied_unit::node : plan::emptied_unit::device;
     auto answered = chosen.consolidated.empty() ? whatif::plan_room(*state, *objects, *pod, chosen.asked)

@@ -90,14 +90,25 @@ class Plan(CliTest):
     def test_consolidation(self):
         spread = (gpu_node("a"), gpu_node("b"), *(owned(f"r{i}", "ab"[i // 2], i % 2, 10000) for i in range(4)))
         devices = self.ask(spread, "--consolidate", "devices")
-        self.assertEqual(devices["emptied"], {"unit": "device", "count": 3, "used": 4, "used_min": 1})
+        self.assertEqual(devices["emptied"], {"unit": "device", "count": 3, "used": 4, "used_min": 1, "used_min_by": "amounts"})
         self.assertEqual(len(devices["moves"]), 3)
         nodes = self.ask(spread, "--consolidate", "nodes")
-        self.assertEqual(nodes["emptied"], {"unit": "node", "count": 1, "used": 2, "used_min": 1})
+        self.assertEqual(nodes["emptied"], {"unit": "node", "count": 1, "used": 2, "used_min": 1, "used_min_by": "amounts"})
         self.assertEqual(len({move["to"]["node"] for move in nodes["moves"]}), 1)
         for plan in (devices, nodes):  # moves of equal pods leave as much idle
             self.assertEqual(sum(plan["idle_before"].values()), sum(plan["idle_after"].values()))
         self.assertEqual(self.ask(spread, "--consolidate", "devices", "--moves", "1")["emptied"]["count"], 1)
+
+    def test_the_bound_and_the_gap(self):
+        """Three pods of 60 % of a GPU: 1.8 GPUs in sum, and no two on one."""
+        large = tuple(entry for name in "abc" for entry in (gpu_node(name, cards=1), owned(f"on-{name}", name, 0, 24576)))
+        least, by, words = ((3, "lp", "by a linear program of what fits at least 3 do: no plan leaves fewer") if self.has_solver()
+                            else (2, "amounts", "by what pods ask for at least 2 do: a gap of 1"))
+        for unit in ("node", "device"):
+            emptied = self.ask(large, "--consolidate", unit + "s")["emptied"]
+            self.assertEqual(emptied, {"unit": unit, "count": 0, "used": 3, "used_min": least, "used_min_by": by})
+            lines = self.vgpusim("plan", self.write("cluster.json", json.dumps(cluster(*large))), "--consolidate", unit + "s").stdout
+            self.assertEqual(lines.splitlines()[1], f"3 of 3 {unit}s in use stay so; {words}")
 
     def test_words(self):
         file = self.write("cluster.json", json.dumps(cluster(*HALF)))

@@ -66,6 +66,10 @@ class CliTest(unittest.TestCase):
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
         return str(path)
 
+    def has_solver(self):
+        """Whether vgpusim was built with HiGHS, which is no package of Debian's."""
+        return "built with HiGHS" not in self.vgpusim("bound").stderr
+
     def vgpusim(self, *arguments, binary=None, cwd=None, env=None, **how):
         """Runs it. Standard error that is no UTF-8 shows as backslashes, not as an error of the test."""
         return subprocess.run([binary or VGPUSIM, *map(str, arguments)], cwd=cwd or self.root,

@@ -3,10 +3,12 @@
 VGPUSIM_WITHOUT_EXTRAS names it, VGPUSIM the ordinary one."""
 
 import gzip
+import json
 import os
 import subprocess
 import unittest
 
+from clusters import cluster, gpu_node, on_card
 from support import NODES, PODS, VGPUSIM, CliTest, untimed
 
 BINARY = os.environ["VGPUSIM_WITHOUT_EXTRAS"]
@@ -48,10 +50,6 @@ class WithoutExtrasTest(CliTest):
     def test_fetch_says_what_is_missing(self):
         self.assert_error_line(self.vgpusim("fetch", "openb", binary=BINARY), 2, "fetch", "libcurl and OpenSSL")
 
-    def has_solver(self):
-        """Whether the ordinary one has it: HiGHS is no package of Debian's."""
-        return "built with HiGHS" not in self.vgpusim("bound").stderr
-
     def test_prices_come_from_a_file_or_not_at_all(self):
         self.assert_refused(self.run_quickstart("--policy", "dual_price", binary=BINARY),
                             "a vgpusim built with HiGHS; this one was built without", "dual_price")
@@ -63,6 +61,14 @@ class WithoutExtrasTest(CliTest):
         message = "a vgpusim built with HiGHS; this one was built without"
         for arguments in (("bound", *lists), ("run", *lists, "--bound", "--out", self.out)):
             self.assert_refused(self.vgpusim(*arguments, binary=BINARY), message)
+
+    def test_a_plan_has_the_bound_by_amounts(self):
+        objects = [entry for name in "abc" for entry in (gpu_node(name, 1), on_card(f"on-{name}", name, 0, 24576))]
+        file = self.write("cluster.json", json.dumps(cluster(*objects)))
+        result = self.vgpusim("plan", file, "--consolidate", "nodes", "--move-bare-pods", "--json", binary=BINARY)
+        self.assert_done(result)
+        emptied = json.loads(result.stdout)["emptied"]
+        self.assertEqual((emptied["used_min"], emptied["used_min_by"]), (2, "amounts"))
 
 
 if __name__ == "__main__":

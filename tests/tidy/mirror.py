@@ -31,6 +31,7 @@ HOLDS = {
         "vgpusim/engine/job_table"],
     "tests/unit/simulator/outputs/queue_figures_test.cpp": ["vgpusim/outputs/rows"],
     # need a solver
+    "tests/unit/solver/consolidation_bound_test.cpp": ["plan/consolidation_bound"],
     "tests/unit/solver/packing_lp_test.cpp": ["plan/packing_lp"],
     "tests/unit/solver/price_program_test.cpp": ["plan/price_program"],
     "tests/unit/plan/defragment_test.cpp": ["plan/move_plan"],

@@ -72,6 +72,8 @@ public:
     [[nodiscard]] std::span<const std::uint32_t> pods_on(node_index where) const noexcept {
         return on_node_[where.at()];
     }
+    /// What pods that are on the node now take of its host.
+    [[nodiscard]] const host_use& host_of(node_index where) const noexcept { return hosts_[where.at()]; }
     /// Whether a device takes nothing here: out of service, with more on it than it has, or closed.
     [[nodiscard]] bool is_shut(std::size_t place) const noexcept { return shut_[place] != 0; }
     void shut(std::size_t place) noexcept { shut_[place] = 1; }

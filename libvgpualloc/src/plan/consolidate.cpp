@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "board.hpp"
+#include "emptied_units.hpp"
 #include "first_fit_packing.hpp"
 #include "leaving_flow.hpp"
 #include "vgpualloc/core/rng.hpp"
@@ -32,25 +33,6 @@ struct unit_of_devices {
 /// use that is changed by up to a half at random (from a fixed seed).
 enum class source_order : std::uint8_t { fewest_pods, least_used, about_least_used };
 constexpr int orders_tried = 8;
-
-/// Calls `visit` with the first place of each unit and the one after its last.
-template <class Visitor>
-void for_each_unit(const board& on, emptied_unit unit, Visitor visit) {
-    for (std::size_t n = 0; n < on.node_count(); ++n) {
-        const std::size_t first = on.first_of(node_index{n});
-        const std::size_t end = on.end_of(node_index{n});
-        if (unit == emptied_unit::node) visit(first, end);
-        for (std::size_t place = first; unit == emptied_unit::device && place < end; ++place) visit(place, place + 1);
-    }
-}
-
-/// Whether no pod has a part of the devices at these places.
-bool is_idle(const board& on, std::size_t first, std::size_t end) {
-    for (std::size_t place = first; place < end; ++place) {
-        if (!on.residents(place).empty()) return false;
-    }
-    return true;
-}
 
 std::int64_t used_units(const board& on, emptied_unit unit) {
     std::int64_t used = 0;
@@ -367,13 +349,15 @@ private:
 
 } // namespace
 
+std::string_view to_string(units_bound bound) noexcept { return bound == units_bound::lp ? "lp" : "amounts"; }
+
 consolidation consolidate(const ledger& book, std::span<const movable_pod> movable, emptied_unit unit,
-                          const move_budget& budget, const move_costs& costs) {
+                          const move_budget& budget, const move_costs& costs, std::int64_t used_min_by_lp) {
     const auto rank = [](const consolidation& plan) {
         return std::tuple{-plan.emptied, std::ssize(plan.planned.moves), plan.cost.downtime};
     };
     consolidation best;
-    std::int64_t used_min = 0;
+    std::int64_t by_amounts = 0;
     std::int64_t steps = 0;
     bool step_limit = false;
     for (int attempt = 0; attempt < orders_tried && !step_limit; ++attempt) {
@@ -381,13 +365,15 @@ consolidation consolidate(const ledger& book, std::span<const movable_pod> movab
         left.steps_max = budget.steps_max - steps;
         const auto order = static_cast<source_order>(std::min(attempt, 2));
         consolidator consolidating{book, movable, left, costs};
-        if (attempt == 0) used_min = consolidating.least_used_units(unit); // of every attempt
+        if (attempt == 0) by_amounts = consolidating.least_used_units(unit); // of every attempt
         consolidation plan = consolidating.run(unit, order, static_cast<std::uint64_t>(attempt));
         steps += plan.steps;
         step_limit = plan.step_limit;
         if (attempt == 0 || rank(plan) < rank(best)) best = std::move(plan);
-        if (best.used - best.emptied <= used_min) break;
+        // Beyond the better bound a further order may still find fewer moves.
+        if (best.used - best.emptied <= by_amounts) break;
     }
+    const std::int64_t used_min = std::max(by_amounts, used_min_by_lp);
     if (!step_limit && best.used - best.emptied > used_min) {
         move_budget left = budget;
         left.steps_max = budget.steps_max - steps;
@@ -396,6 +382,7 @@ consolidation consolidate(const ledger& book, std::span<const movable_pod> movab
         steps += packing.steps();
     }
     best.used_min = used_min;
+    best.used_min_by = used_min > by_amounts ? units_bound::lp : units_bound::amounts;
     best.steps = steps;
     best.step_limit = step_limit;
     return best;

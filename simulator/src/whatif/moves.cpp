@@ -9,6 +9,7 @@
 #include "vgpualloc/core/config.hpp"
 #include "vgpualloc/explain/not_considered.hpp"
 #include "vgpualloc/kube/cluster_objects.hpp"
+#include "vgpualloc/plan/consolidation_bound.hpp"
 #include "vgpusim/whatif/queue.hpp"
 
 namespace vgpusim::whatif {
@@ -74,6 +75,14 @@ moves_answer begin_answer(const kube::snapshot& state, const moves_question& ask
     return result;
 }
 
+/// By the linear program; 0 where there is no solver or it does not say.
+std::int64_t least_units(const vgpualloc::ledger& book, const std::vector<plan::movable_pod>& movable,
+                         plan::emptied_unit unit, plan::lp_solver* solver) {
+    if (solver == nullptr) return 0;
+    const auto units = plan::least_units_by_lp(book, movable, unit, *solver);
+    return units ? units->value_or(0) : 0;
+}
+
 } // namespace
 
 std::vector<plan::movable_pod> movable_pods(const kube::snapshot& state, const std::vector<kube::manifest>& objects,
@@ -126,12 +135,15 @@ moves_answer plan_emptying(kube::snapshot& state, const std::vector<kube::manife
                            const moves_question& asked) {
     const auto movable = movable_pods(state, objects, asked.movable);
     moves_answer result = begin_answer(state, asked, movable.size());
-    const plan::consolidation emptying = plan::consolidate(*state.book, movable, unit, asked.budget, asked.costs);
+    const std::int64_t used_min_by_lp = least_units(*state.book, movable, unit, asked.solver);
+    const plan::consolidation emptying =
+        plan::consolidate(*state.book, movable, unit, asked.budget, asked.costs, used_min_by_lp);
     result.found = emptying.emptied > 0;
     result.emptied_unit = unit;
     result.emptied = emptying.emptied;
     result.used = emptying.used;
     result.used_min = emptying.used_min;
+    result.used_min_by = emptying.used_min_by;
     result.steps = emptying.steps;
     result.step_limit = emptying.step_limit;
     tell_moves(state, emptying.planned, asked.costs, nullptr, result);

@@ -51,9 +51,11 @@ void add_headline(const moves_answer& answered, std::string& text) {
                                    counted(std::ssize(answered.moves), "move"), counted(answered.movable, "pod"),
                                    answered.step_limit ? "; more might, the search came to its limit" : ""));
         const std::int64_t left = answered.used - answered.emptied;
-        add_line(text, fmt::format("{} of {} in use stay so; by what pods ask for at least {} {}: {}", left,
-                                   counted(answered.used, unit_name(answered)), answered.used_min,
-                                   answered.used_min == 1 ? "does" : "do",
+        add_line(text, fmt::format("{} of {} in use stay so; by {} at least {} {}: {}", left,
+                                   counted(answered.used, unit_name(answered)),
+                                   answered.used_min_by == plan::units_bound::lp ? "a linear program of what fits"
+                                                                                 : "what pods ask for",
+                                   answered.used_min, answered.used_min == 1 ? "does" : "do",
                                    left <= answered.used_min ? "no plan leaves fewer"
                                                              : fmt::format("a gap of {}", left - answered.used_min)));
     } else if (answered.none) {
@@ -137,7 +139,8 @@ std::string moves_json(const moves_answer& answered) {
         result["emptied"] = document::map({{"unit", unit_name(answered)},
                                            {"count", answered.emptied},
                                            {"used", answered.used},
-                                           {"used_min", answered.used_min}});
+                                           {"used_min", answered.used_min},
+                                           {"used_min_by", plan::to_string(answered.used_min_by)}});
     }
     for (const auto& problem : answered.warnings) result["warnings"].push_back(problem.message());
     result["not_considered"] = document::list_of(answered.not_considered);

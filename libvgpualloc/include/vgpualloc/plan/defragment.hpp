@@ -104,12 +104,22 @@ struct no_room {
 /// What consolidate() empties: devices, or all devices of a node at once.
 enum class emptied_unit : std::uint8_t { device, node };
 
+/// What says that fewer units cannot be left in use.
+enum class units_bound : std::uint8_t {
+    amounts, ///< the sums of what pods ask for, and the units with pods that stay
+    lp,      ///< a linear program (consolidation_bound.hpp), which says more
+};
+
+/// "amounts", "lp"
+[[nodiscard]] std::string_view to_string(units_bound bound) noexcept;
+
 struct consolidation {
     move_plan planned; ///< `where` is empty: no pod waits
     plan_cost cost;
     std::int64_t used = 0;     ///< devices, or nodes, that had pods with devices
-    std::int64_t used_min = 0; ///< no moves leave fewer in use: a bound by amounts
-    std::int64_t emptied = 0;  ///< of these, those that have none after the moves
+    std::int64_t used_min = 0; ///< no moves leave fewer in use
+    units_bound used_min_by = units_bound::amounts;
+    std::int64_t emptied = 0; ///< of these, those that have none after the moves
     std::int64_t steps = 0;
     bool step_limit = false; ///< more might have been found
 
@@ -125,8 +135,11 @@ struct consolidation {
 /// decreasing, in several orders, and as few units as possible are packed anew for what the best of them needs. If
 /// moves within the budget lead there and more is emptied, that is the plan. Its pods go through a spare place, also on
 /// an idle node, where they stand in each other's way: such a pod moves twice. More may be possible.
+///
+/// `used_min_by_lp` is what least_units_by_lp() says of the same pods and units, 0 where that is not known.
 [[nodiscard]] consolidation consolidate(const ledger& book, std::span<const movable_pod> movable, emptied_unit unit,
-                                        const move_budget& budget = {}, const move_costs& costs = {});
+                                        const move_budget& budget = {}, const move_costs& costs = {},
+                                        std::int64_t used_min_by_lp = 0);
 
 /// Carries out the moves one after the other on the ledger, each as a reservation of the new place beside the old one,
 /// the release of the old one, and the booking of the pod at the new place; at the end `blocked`, if any, is reserved

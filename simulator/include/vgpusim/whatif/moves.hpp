@@ -11,6 +11,7 @@
 #include "vgpualloc/kube/objects.hpp"
 #include "vgpualloc/kube/snapshot.hpp"
 #include "vgpualloc/plan/defragment.hpp"
+#include "vgpualloc/plan/lp.hpp"
 #include "vgpusim/whatif/answer.hpp"
 
 namespace vgpusim::whatif {
@@ -27,6 +28,8 @@ struct moves_question {
     vgpualloc::plan::move_budget budget{};
     vgpualloc::plan::move_costs costs{};
     mobility movable{};
+    /// For plan_emptying(), to say how few units any moves could leave in use; null: by the sums of amounts alone.
+    vgpualloc::plan::lp_solver* solver = nullptr;
 };
 
 /// A move with the names that its places have outside.
@@ -49,9 +52,10 @@ struct moves_answer {
     bool fewest_moves = false; ///< found_room::fewest_moves
     std::optional<vgpualloc::plan::no_room> none{};
     std::optional<vgpualloc::plan::emptied_unit> emptied_unit{};
-    std::int64_t emptied = 0;            ///< devices or nodes
-    std::int64_t used = 0;               ///< of them, with pods that have devices, before the moves
-    std::int64_t used_min = 0;           ///< consolidation::used_min
+    std::int64_t emptied = 0;  ///< devices or nodes
+    std::int64_t used = 0;     ///< of them, with pods that have devices, before the moves
+    std::int64_t used_min = 0; ///< consolidation::used_min
+    vgpualloc::plan::units_bound used_min_by = vgpualloc::plan::units_bound::amounts;
     bool step_limit = false;             ///< consolidation::step_limit
     vgpualloc::idle_parts idle_before{}; ///< to the mean pod that runs or waits in the cluster
     vgpualloc::idle_parts idle_after{};  ///< after the moves, and with the pod that they make room for
