@@ -37,6 +37,11 @@ def shared_node(strategy, name="t", gpus=4, replicas=4, product="Tesla-T4", memo
     return node(name, cpu="256", labels=labels, nvidia_com__gpu=str(gpus * replicas))
 
 
+def hami_node(name):
+    card = [{"id": "GPU-h", "count": 10, "devmem": 40960, "devcore": 100, "type": "NVIDIA-" + A100, "mode": "hami-core", "health": True}]
+    return node(name, {"hami.io/node-nvidia-register": json.dumps(card)}, nvidia_com__gpu="10")
+
+
 def asking(amount, resource="nvidia.com/gpu"):
     return {resource: str(amount), "cpu": "1"}
 
@@ -107,6 +112,27 @@ class NvidiaNodesTest(CliTest):
         refusing = self.write("refusing.yaml", "version: v1\nsharing:\n  timeSlicing:\n    failRequestsGreaterThanOne: true\n")
         answer = self.whatif(shared_node("time-slicing"), pod("four", asking(4)), more=("--config", refusing))
         self.assertEqual((answer["placed"], answer["refused"]), (0, 1))
+
+    def test_replicas_of_an_instance_share_its_faults(self):
+        """Four pods on the four replicas of one instance, and one on another instance of the GPU."""
+        labels = {**gpu_labels(A100, 1, 81920, 0), "nvidia.com/mig.strategy": "mixed", "nvidia.com/mig-3g.40gb.replicas": "2"}
+        where = node("m", cpu="256", labels=labels)
+        for amounts in (where["status"]["allocatable"], where["status"]["capacity"]):
+            amounts["nvidia.com/mig-3g.40gb"] = "4"
+        rows = self.replayed([where], asking(1, "nvidia.com/mig-3g.40gb"), [(0, 1000)] * 3, "--set", "after_failure=lose",
+                             "--set", "layout_change_s=60", events="500,crashes,,,p0\n")
+        self.assertEqual({name for name, row in rows.items() if row["end_s"] == ""}, {"p0", "p2"}, "spread over two instances")
+        summary = self.summary()
+        self.assertEqual(summary["fault_domains"], {"shared": 1, "containers_max": 2})
+        self.assertEqual({row["start_s"] for row in rows.values()}, {"0"}, "the instances are there")
+        self.assertEqual(summary["disturbances"]["layout_changes"], 0)
+
+    def test_the_plugin_refuses_several_units_where_hami_reads_the_pod_too(self):
+        where = shared_node("mps", gpus=2, product="NVIDIA-A30", memory=24576)
+        two = pod("two", asking(2), nodeSelector={"kubernetes.io/hostname": "t"})
+        for others in ((), (hami_node("h"),)):
+            answer = self.whatif(where, *others, two)
+            self.assertEqual((answer["placed"], answer["refused"]), (0, 1), others)
 
     def test_every_policy_leaves_the_choice_of_a_replica_to_the_plugin(self):
         for policy in ("binpack", "fgd", "spread", "first_fit"):

@@ -95,8 +95,8 @@ class Plan(CliTest):
         nodes = self.ask(spread, "--consolidate", "nodes")
         self.assertEqual(nodes["emptied"], {"unit": "node", "count": 1, "used": 2, "used_min": 1, "used_min_by": "amounts"})
         self.assertEqual(len({move["to"]["node"] for move in nodes["moves"]}), 1)
-        for plan in (devices, nodes):  # moves of equal pods leave as much idle
-            self.assertEqual(sum(plan["idle_before"].values()), sum(plan["idle_after"].values()))
+        for plan in (devices, nodes):  # what is used of a device is rounded up
+            self.assertAlmostEqual(sum(plan["idle_before"].values()), sum(plan["idle_after"].values()), delta=4)
         self.assertEqual(self.ask(spread, "--consolidate", "devices", "--moves", "1")["emptied"]["count"], 1)
 
     def test_the_bound_and_the_gap(self):
@@ -119,7 +119,7 @@ class Plan(CliTest):
         self.assertEqual(lines[3], "  then team/waits -> b: GPU-b-0 slice 40960 MiB, compute not limited")
         self.assertRegex(lines[5], r"^planned in [0-9.]+ ms, [0-9]+ steps$")
         self.assertEqual([line.split() for line in lines[6:9]],
-                         [["before", "after"], ["idle", "devices", "1.2", "0.2"], ["of", "use", "to", "more", "pods", "0.4", "0.0"]])
+                         [["before", "after"], ["idle", "devices", "1.1", "0.1"], ["of", "use", "to", "more", "pods", "0.6", "0.0"]])
         none = self.vgpusim("plan", file, "--pod", "waits", "--moves", "0").stdout.splitlines()
         self.assertEqual(none[0], "team/waits: no plan of moves: there is none with 0 moves: all of them were looked at (2 pods may move)")
 

@@ -103,6 +103,8 @@ class OutputTest(CliTest):
                  "nodes": {"active": whole, "count": whole},
                  "fragmentation": {"amount_milli": number, "ratio": number, "buckets_milli": dict,
                                    "mean_milli": number, "mean_ratio": number},
+                 "idle": {"of_use_milli": whole, "host_full_milli": whole, "scattered_milli": whole, "wrong_kind_milli": whole,
+                          "out_of_service_milli": whole},
                  "fault_domains": {"shared": whole, "containers_max": whole},
                  "power": {"idle_w": whole, "busy_w": whole, "end_w": whole, "gpus_unknown": whole},
                  "timing": {"wall_s": number, "cpu_s": number, "decisions_per_s": number, "decision_p50_us": number,

@@ -76,6 +76,16 @@ class WhatIf(CliTest):
         answer = self.ask("--add-nodes", "A100-80GB:exclusive:8=1", file=file)
         self.assertEqual((answer["placed"], answer["refused"]), (2, 0))
 
+    def test_gpus_are_added_in_the_dialect_of_the_clusters_gpus(self):
+        file = self.write("hami.json", json.dumps(cluster(gpu_node("a", cards=1), pod("p", vgpu(1000)))))
+        for kind in ("A100-80GB:cce:2", "A100-80GB:exclusive:4"):
+            done = self.vgpusim("whatif", file, "--add-nodes", kind + "=1")
+            self.assertEqual((done.returncode, done.stdout), (2, ""), kind)
+            self.assertIn("expected a node as this cluster's device plugin registers it", done.stderr)
+        for kind in ("A100-80GB:hami_core:2", "Ascend910B4:ascend_vir:8"):
+            done = self.vgpusim("whatif", file, "--add-nodes", kind + "=1")
+            self.assertEqual((done.returncode, done.stderr), (0, ""), kind)
+
     def test_reasons_are_those_of_the_pods_turn(self):
         """F17: the first pod was refused for its memory, and the reason was told of the cluster that the later pod filled."""
         node_a = gpu_node("a", cards=1)

@@ -72,7 +72,7 @@ HOLDS = {
     "tests/unit/compat/volcano_vgpu_test.cpp": ["compat/volcano/vgpu"],
     # what users see of these is compared byte for byte on the command line
     "tests/cli/catalog_test.py": ["explain/catalog"],
-    "tests/cli/plan_test.py": ["vgpusim/whatif/moves"],
+    "tests/cli/plan_test.py": ["vgpusim/whatif/idle_words", "vgpusim/whatif/moves"],
     "tests/cli/validate_test.py": ["explain/validate"],
     "tests/cli/explain_test.py": ["explain/words", "kube/annotations", "kube/cluster_objects"],
     "tests/cli/explain_nodes_test.py": ["explain/hami", "explain/not_considered", "policy/hami"],

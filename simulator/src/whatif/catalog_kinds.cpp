@@ -73,9 +73,12 @@ std::vector<std::string> dialects_spoken(const kube::snapshot& cluster) {
     return spoken;
 }
 
+bool is_of_npus(std::string_view dialect) { return dialect == "ascend_hami" || dialect == "mindcluster"; }
+
 /// The dialect of the cluster's devices in which nodes of that mode register. Error: the cluster has devices, and none
 /// in such a dialect; pods would ask for them in vain.
-expected<std::optional<std::string>> dialect_for(const std::string& mode, const kube::snapshot& cluster,
+/// `is_said`: the description names a dialect.
+expected<std::optional<std::string>> dialect_for(const std::string& mode, const kube::snapshot& cluster, bool is_said,
                                                  const std::string& option, const std::string& kind) {
     const auto possible = vgputraces::dialects_of_mode(mode);
     const std::vector<std::string> spoken = dialects_spoken(cluster);
@@ -83,15 +86,19 @@ expected<std::optional<std::string>> dialect_for(const std::string& mode, const 
         if (std::ranges::find(spoken, dialect) != spoken.end()) return std::string{dialect};
     }
     if (spoken.empty() || possible.empty()) return std::nullopt; // what is wrong with the mode is said when it is read
-    // Other schedulers serve several dialects in one cluster. Where the kubelet alone gives devices out, pods ask for
-    // them in the words of its device plugins and in no others.
+    // A scheduler may serve GPUs in one dialect and NPUs in another. Where the kubelet alone gives devices out, pods
+    // ask for them in the words of its device plugins and in no others.
     const auto is_of_kubelet = [&](const std::string& dialect) {
         const vgpualloc::dialect* const known = cluster.dialects.find(dialect);
         return known != nullptr && known->assigned_by_kubelet();
     };
-    if (!std::ranges::all_of(spoken, is_of_kubelet)) return std::nullopt;
+    std::vector<std::string> own = spoken;
+    if (!std::ranges::all_of(spoken, is_of_kubelet)) {
+        std::erase_if(own, [&](const std::string& dialect) { return is_of_npus(dialect) != is_of_npus(possible[0]); });
+        if (own.empty() || is_said) return std::nullopt;
+    }
     std::vector<std::string_view> modes;
-    for (const std::string& dialect : spoken) {
+    for (const std::string& dialect : own) {
         for (const std::string_view known : vgputraces::modes_of_dialect(dialect)) {
             if (std::ranges::find(modes, known) == modes.end()) modes.push_back(known);
         }
@@ -103,7 +110,7 @@ expected<std::optional<std::string>> dialect_for(const std::string& mode, const 
                             .value = kind,
                             .expected = fmt::format("a node as this cluster's device plugin registers it (dialect {}): "
                                                     "{}one like a node that is there, by its name",
-                                                    fmt::join(spoken, ", "), or_of_modes)});
+                                                    fmt::join(own, ", "), or_of_modes)});
 }
 
 /// Adds what the description leaves open: amounts of the host, and the dialect that the cluster's devices have.
@@ -120,9 +127,10 @@ expected<void> complete(document& description, const kube::snapshot& cluster, co
     if (description.find("memory_mib") == nullptr) description["memory_mib"] = std::min(memory_mib, amount_max);
     const document* const mode = description.find("mode");
     if (mode == nullptr || !mode->is_text()) return {};
-    auto dialect = dialect_for(mode->text, cluster, option, kind);
+    const bool is_said = description.find("dialect") != nullptr;
+    auto dialect = dialect_for(mode->text, cluster, is_said, option, kind);
     if (!dialect) return unexpected(std::move(dialect.error()));
-    if (*dialect && description.find("dialect") == nullptr) description["dialect"] = **dialect;
+    if (*dialect && !is_said) description["dialect"] = **dialect;
     return {};
 }
 

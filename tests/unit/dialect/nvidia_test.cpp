@@ -258,8 +258,66 @@ TEST(nvidia_dialect, replicas_of_instances_are_parts_of_them) {
     ASSERT_THAT(reading.devices, SizeIs(2));
     const mig_kind& kind = reading.devices[0].geometry[0].kinds[0];
     EXPECT_EQ(kind.count, 4);
+    EXPECT_EQ(kind.replicas, 2);
     EXPECT_EQ(kind.memory, mib{9984});
     EXPECT_EQ(kind.slices, (requested_share{.memory = {1, 4}, .compute = {3, 14}}));
+    EXPECT_EQ(read_again(*spoken, reading.devices), reading.devices);
+}
+
+TEST(nvidia_dialect, of_a_renamed_resource_the_labels_have_the_name_before) {
+    const auto spoken = dialects::nvidia::make({});
+    const auto reading = spoken->read_node(
+        {.object = node_of({{"nvidia.com/mig-1g.5gb.shared", "28"}}, {{"nvidia.com/gpu.product", a100_40},
+                                                                      {"nvidia.com/gpu.count", "1"},
+                                                                      {"nvidia.com/mig-1g.5gb.replicas", "4"},
+                                                                      {"nvidia.com/mig-1g.5gb.memory", "4864"}})});
+    EXPECT_THAT(reading.warnings, IsEmpty());
+    ASSERT_THAT(reading.devices, SizeIs(1)) << "seven instances of one GPU";
+    const mig_kind& kind = reading.devices[0].geometry[0].kinds[0];
+    EXPECT_EQ(kind.name, "1g.5gb+shared") << "as pods name it";
+    EXPECT_EQ(std::pair(kind.count, kind.replicas), std::pair(std::int64_t{28}, std::int64_t{4}));
+    EXPECT_EQ(kind.slices, (requested_share{.memory = {1, 32}, .compute = {1, 28}}));
+    kubernetes::pod pod;
+    pod.containers.emplace_back().requests = {{"nvidia.com/mig-1g.5gb.shared", 1}};
+    EXPECT_EQ(spoken->read_pod(pod)->containers.at(0).profile, kind.name);
+    EXPECT_EQ(read_again(*spoken, reading.devices), reading.devices);
+}
+
+TEST(nvidia_dialect, more_replicas_of_instances_than_a_gpu_can_count_are_left_out) {
+    const auto spoken = dialects::nvidia::make({});
+    const auto reading = spoken->read_node(
+        {.object = node_of({{"nvidia.com/mig-1g.5gb", "140"}}, {{"nvidia.com/gpu.product", a100_40},
+                                                                {"nvidia.com/gpu.count", "2"},
+                                                                {"nvidia.com/mig-1g.5gb.replicas", "10"}})});
+    ASSERT_THAT(reading.devices, SizeIs(2));
+    for (const device_registration& device : reading.devices) {
+        EXPECT_EQ(device.geometry[0].kinds[0].count, 63) << "nine of ten of each of seven";
+        EXPECT_EQ(device.geometry[0].kinds[0].slices.compute, (fraction{1, 70})) << "a replica is what it is";
+    }
+    EXPECT_THAT(reading.warnings, SizeIs(2));
+}
+
+TEST(nvidia_dialect, a_replica_that_is_not_healthy_is_one_less_on_its_gpu) {
+    const auto spoken = dialects::nvidia::make({});
+    const kubernetes::text_map labels{{"nvidia.com/gpu.product", "Tesla-T4-SHARED"},
+                                      {"nvidia.com/gpu.count", "4"},
+                                      {"nvidia.com/gpu.sharing-strategy", "time-slicing"},
+                                      {"nvidia.com/gpu.replicas", "8"}};
+    auto node = node_of({{"nvidia.com/gpu", "31"}}, labels);
+    node.capacity = {{"nvidia.com/gpu", "32"}};
+    const auto reading = spoken->read_node({.object = node});
+    EXPECT_THAT(reading.warnings, IsEmpty());
+    ASSERT_THAT(reading.devices, SizeIs(4));
+    EXPECT_EQ(reading.devices[0].slots, 8);
+    EXPECT_EQ(reading.devices[3].slots, 7);
+    EXPECT_TRUE(reading.devices[3].healthy);
+    auto cut = node_of(
+        {{"nvidia.com/mig-1g.5gb", "27"}},
+        {{"nvidia.com/gpu.product", a100_40}, {"nvidia.com/gpu.count", "1"}, {"nvidia.com/mig-1g.5gb.replicas", "4"}});
+    cut.capacity = {{"nvidia.com/mig-1g.5gb", "28"}};
+    const auto instances = spoken->read_node({.object = cut});
+    ASSERT_THAT(instances.devices, SizeIs(1));
+    EXPECT_EQ(instances.devices[0].geometry[0].kinds[0].count, 27);
 }
 
 /// Its configuration says how it gives units out. FINDINGS-2 F10.

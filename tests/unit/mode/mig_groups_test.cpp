@@ -171,6 +171,43 @@ TEST(mig_groups, a_part_of_another_group_is_refused) {
     EXPECT_EQ(gpu.mode.why_not(gpu.spec, gpu.state, partition{part(1, 1)}).code, mode_not_offered);
 }
 
+TEST(mig_groups, shares_of_slices_are_rounded_up) {
+    mig_group sevenths{.name = "g", .kinds = {{.name = "1g.10gb", .memory = mib{9728}, .count = 7}}};
+    sevenths.kinds[0].slices = {.memory = {1, 8}, .compute = {1, 7}};
+    const modes::mig_groups known{{sevenths}};
+    const device_spec spec = known.adapted({.mode = &known, .memory = mib{81920}, .slots = 7});
+    EXPECT_EQ(known.used(spec, {.slots = 1, .layout = 0b1}), milli_gpu{143}) << "as by placements";
+    EXPECT_EQ(known.used_compute(spec, {.slots = 7, .layout = 0b111'1111}), milli_gpu{1000});
+    sevenths.kinds[0].slices.memory = {}; // of a GPU that no catalog knows
+    const modes::mig_groups by_name{{sevenths}};
+    EXPECT_EQ(by_name.used(spec, {.memory = mib{68096}, .slots = 7, .layout = 0b111'1111}), milli_gpu{1000});
+    EXPECT_EQ(by_name.used(spec, {.memory = mib{9728}, .slots = 1, .layout = 0b1}), milli_gpu{143});
+}
+
+TEST(mig_groups, replicas_follow_one_another_and_are_dealt_to_instances) {
+    mig_group shared{.name = "g", .kinds = {{.name = "3g.40gb", .memory = mib{100}, .count = 4, .replicas = 2}}};
+    for (const unit_order order : {unit_order::distributed, unit_order::packed}) {
+        const modes::mig_groups mode{{shared}, 1, {.order = order}};
+        const device_spec spec = mode.adapted({.mode = &mode, .memory = mib{400}, .slots = 4});
+        device_state state;
+        std::vector<std::uint32_t> starts;
+        for (int pod = 0; pod < 4; ++pod) {
+            std::vector<partition> parts;
+            mode.candidates(spec, state, {.count = 1, .profile = "3g.40gb"}, parts);
+            ASSERT_FALSE(parts.empty());
+            starts.push_back(std::get<mig_instance>(parts.front()).start);
+            state = mode.with(spec, state, parts.front());
+            EXPECT_EQ(mode.fault_domain_size(state), order == unit_order::packed ? std::min(pod + 1, 2) : pod / 2 + 1);
+        }
+        const std::vector<std::uint32_t> spread{0, 2, 1, 3};
+        const std::vector<std::uint32_t> filled{0, 1, 2, 3};
+        EXPECT_EQ(starts, order == unit_order::packed ? filled : spread);
+        const auto slot = [](std::uint32_t start) { return mig_instance{.profile = 0, .start = start, .cores = {}}; };
+        EXPECT_TRUE(mode.fault_reaches(slot(0), slot(1)));
+        EXPECT_FALSE(mode.fault_reaches(slot(1), slot(2)));
+    }
+}
+
 TEST(mig_groups, the_factor_scales_requests_and_charges) {
     gpu_in_groups gpu{a100_groups(), 1024};
     EXPECT_EQ(gpu.take(3), 5) << "3 units of 1024 MiB: the 5 GB instance, charged 5 units";

@@ -75,6 +75,11 @@ TEST_F(fault_domain_of_a_pod, under_time_slicing_one_crash_hits_all_of_the_gpu) 
     place(3, {1}, turn);
     for (const std::uint32_t pod : {0U, 1U, 2U}) EXPECT_THAT(hit_by_fault_of(book, pod_id{pod}), ElementsAre(0, 1, 2));
     EXPECT_THAT(hit_by_fault_of(book, pod_id{3U}), ElementsAre(3));
+    // E has turns on GPU 0 and 2: A's crash ends it, and not F on 2.
+    place(4, {0, 2}, turn);
+    place(5, {2}, turn);
+    EXPECT_THAT(hit_by_fault_of(book, pod_id{0U}), ElementsAre(0, 1, 2, 4));
+    EXPECT_THAT(hit_by_fault_of(book, pod_id{4U}), ElementsAre(0, 1, 2, 4, 5));
 }
 
 TEST_F(fault_domain_of_a_pod, in_modes_that_keep_faults_apart_only_the_pod_itself_ends) {

@@ -93,8 +93,10 @@ TEST(whatif_catalog_kinds, a_kind_has_one_node_and_a_name_that_no_other_has) {
 
 // A 310P's node says what its devices are in a ConfigMap.
 TEST(whatif_catalog_kinds, every_mode_is_counted_with_its_devices) {
-    for (const char* kind : {"A100-40GB:hami_core:3", "A100-40GB:mig:3", "A100-40GB:mps:3", "Ascend910B3:ascend_vir:3",
-                             "Ascend310P:mindcluster_310p:3", "A100-40GB:cce:3", "A100-40GB:exclusive:3"}) {
+    for (const char* kind :
+         {"A100-40GB:hami_core:3", "A100-40GB:mig:3", "A100-40GB:mps:3", "Ascend910B3:ascend_vir:3",
+          "Ascend310P:mindcluster_310p:3", R"({"kind": "A100-40GB", "mode": "cce", "dialect": "cce", "devices": 3})",
+          R"({"kind": "A100-40GB", "mode": "exclusive", "dialect": "nvidia", "devices": 3})"}) {
         const auto answered =
             whatif::answer_of(objects(waiting_objects), {}, {.wanted = {.added_nodes = {{.kind = kind, .nodes = 2}}}});
         ASSERT_TRUE(answered.has_value()) << answered.error().message();
