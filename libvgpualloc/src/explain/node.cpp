@@ -2,9 +2,14 @@
 #include "node.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <iterator>
+#include <optional>
 #include <string>
+#include <utility>
 
+#include "alloc/step_rules.hpp"
 #include "rule_words.hpp"
 #include "vgpualloc/explain/part_words.hpp"
 #include "vgpualloc/policy/weighted.hpp"
@@ -135,6 +140,40 @@ std::vector<refusal> refusals_of_amounts(const ledger& book, node_index where, c
     return result;
 }
 
+bool is_of_devices(rejection_code code) {
+    return code >= rejection_code::too_few_devices && code <= rejection_code::instance_memory_unknown;
+}
+
+/// Why the devices leave a container without what it asks for. The decision's own code may be of the host, which is
+/// asked before them: a taint, a cordon, the limit of pods.
+rejection_code code_of_devices(const node_decision& decision, const device_request& stopped) {
+    if (is_of_devices(decision.answer.code)) return decision.answer.code;
+    if (std::cmp_greater(stopped.count, decision.stopped_by.size())) return rejection_code::too_few_devices;
+    rejection reasons;
+    std::int64_t fitting = 0;
+    for (const auto& answer : decision.stopped_by) {
+        if (!answer) continue;
+        if (answer->refusal.code == rejection_code::none)
+            ++fitting;
+        else
+            ++reasons.nodes[static_cast<std::size_t>(answer->refusal.code)];
+    }
+    return step_refusal(reasons, fitting);
+}
+
+/// What the devices refuse, whatever the host does.
+std::optional<refusal> refusal_of_devices(allocator& decider, const cluster& nodes, node_index where,
+                                          const pod_request& request) {
+    pod_request devices = request;
+    devices.rules = {};
+    devices.cpu = {};
+    devices.memory = {};
+    node_decision decision = decider.ask_node(where, devices);
+    if (!decision.stopped_at) return std::nullopt;
+    decision.answer.code = code_of_devices(decision, devices.containers[*decision.stopped_at]);
+    return refusal_of(nodes, where, devices, decision);
+}
+
 } // namespace
 
 std::vector<refusal> further_refusals(allocator& decider, const ledger& book, node_index where,
@@ -142,15 +181,10 @@ std::vector<refusal> further_refusals(allocator& decider, const ledger& book, no
     const node& described = book.nodes().nodes[where.at()];
     std::vector<refusal> result = refusals_of_rules(request, described);
     std::ranges::move(refusals_of_amounts(book, where, request), std::back_inserter(result));
-    const bool is_of_devices =
-        first.code >= rejection_code::too_few_devices && first.code <= rejection_code::instance_memory_unknown;
-    if (!is_of_devices) { // else what they answer is what refuses
-        pod_request devices = request;
-        devices.rules = {};
-        devices.cpu = {};
-        devices.memory = {};
-        const node_decision decision = decider.ask_node(where, devices);
-        if (decision.stopped_at) result.push_back(refusal_of(book.nodes(), where, devices, decision));
+    if (!is_of_devices(first.code)) { // else what they answer is what refuses
+        if (auto refused = refusal_of_devices(decider, book.nodes(), where, request)) {
+            result.push_back(*std::move(refused));
+        }
     }
     // A node without the wanted devices does not offer their resource either: that is told once.
     const auto lacks_the_kind = [&](rejection_code code) {
