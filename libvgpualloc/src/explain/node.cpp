@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "alloc/step_rules.hpp"
+#include "request_words.hpp"
 #include "rule_words.hpp"
 #include "vgpualloc/explain/part_words.hpp"
 #include "vgpualloc/policy/weighted.hpp"
@@ -31,6 +32,21 @@ void note_closest_device(const cluster& nodes, node_index where, const device_re
         result.unit = unit_of(result.code, &nodes.kinds[registered[d].kind], &container);
         result.device = registered[d].uuid;
     }
+}
+
+/// Units that one container asks for are entries of a unit each: where these entries begin that have `entry` in them.
+std::size_t first_of_units(const pod_request& request, std::size_t entry) {
+    const auto& entries = request.containers;
+    if (entries[entry].units <= 1) return entry;
+    std::size_t first = entry; // of those that are alike, which several containers may ask for
+    while (first > 0 && entries[first - 1] == entries[entry]) --first;
+    return entry - (entry - first) % static_cast<std::size_t>(entries[entry].units);
+}
+
+/// Whether too little of something is counted in the units that a device plugin offers.
+bool counts_units(rejection_code code) {
+    return code == rejection_code::too_few_devices || code == rejection_code::device_taken_whole ||
+           code == rejection_code::insufficient_device_slots || code == rejection_code::no_free_instance;
 }
 
 } // namespace
@@ -68,6 +84,14 @@ refusal refusal_of(const cluster& nodes, node_index where, const pod_request& re
     result.available = 0;
     for (const auto& answer : decision.stopped_by) {
         if (answer) ++result.devices[answer->refusal.code];
+    }
+    if (container.units > 1 && counts_units(code)) {
+        const std::size_t first = first_of_units(request, *decision.stopped_at);
+        result.container = first;
+        result.unit = units_word;
+        result.wanted = container.units;
+        result.available = static_cast<std::int64_t>(*decision.stopped_at - first);
+        return result;
     }
     // Devices that are taken and devices that are too few are one shortage: it is told in devices.
     if (code != rejection_code::too_few_devices && code != rejection_code::device_taken_whole) {
