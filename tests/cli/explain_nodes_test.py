@@ -201,6 +201,19 @@ class NodesTest(CliTest):
             [entry] = self.explain(closed, pod("r", {"nvidia.com/gpu": running}, where="full"), pod("w", {"nvidia.com/gpu": wanted}))["nodes"]
             self.assertEqual([reason["text"] for reason in entry["also"]], told, (running, wanted))
 
+    def test_devices_that_are_short_of_different_amounts_are_all_told(self):
+        """F17: where one card is short of memory and another of cores, only one of both was told."""
+        objects = [hami_node("n", ["GPU-0", "GPU-1"], spec={"unschedulable": True}), pod("a", PART, has("GPU-0", 80000, 10), "n"),
+                   pod("b", PART, has("GPU-1", 1000, 70), "n")]
+        told = ["insufficient_device_memory: wanted 3000 MiB, available 1920 MiB", "insufficient_device_cores: wanted 50 %, available 30 %"]
+        wanted = pod("w", {**PART, "nvidia.com/gpucores": "50"})
+        [entry] = self.explain(*objects, wanted)["nodes"]
+        self.assertEqual([reason["text"] for reason in [entry["reason"], *entry["also"]]], ["node_unschedulable: the node is cordoned", *told])
+        objects[0]["spec"] = {}
+        [entry] = self.explain(*objects, wanted)["nodes"]
+        self.assertEqual([reason["text"] for reason in [entry["reason"], *entry["also"]]], told)
+        self.assertEqual([reason["device"] for reason in [entry["reason"], *entry["also"]]], ["GPU-0", "GPU-1"])
+
     def test_mig_instances_of_nvidias_plugin(self):  # FINDINGS 3
         resource = "nvidia.com/mig-3g.20gb"
         mixed = node("n", {resource: "2", "nvidia.com/mig-1g.5gb": "1"},

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -185,31 +184,51 @@ rejection_code code_of_devices(const node_decision& decision, const device_reque
     return step_refusal(reasons, fitting);
 }
 
+bool is_device_amount(rejection_code code) {
+    return code >= rejection_code::insufficient_device_slots && code <= rejection_code::insufficient_device_cpus;
+}
+
+/// What other devices are short of where `told` says what most of them are short of.
+std::vector<refusal> other_shortages(const cluster& nodes, node_index where, const pod_request& request,
+                                     const node_decision& decision, const refusal& told) {
+    std::vector<refusal> result;
+    if (!decision.stopped_at || !is_device_amount(told.code)) return result;
+    for (const auto& [code, count] : told.devices) {
+        if (!is_device_amount(code) || code == told.code) continue;
+        refusal further;
+        further.code = code;
+        further.container = told.container;
+        note_closest_device(nodes, where, request.containers[*decision.stopped_at], decision, further);
+        result.push_back(std::move(further));
+    }
+    return result;
+}
+
 /// What the devices refuse, whatever the host does.
-std::optional<refusal> refusal_of_devices(allocator& decider, const cluster& nodes, node_index where,
-                                          const pod_request& request) {
+std::vector<refusal> refusals_of_devices(allocator& decider, const cluster& nodes, node_index where,
+                                         const pod_request& request) {
     pod_request devices = request;
     devices.rules = {};
     devices.cpu = {};
     devices.memory = {};
     node_decision decision = decider.ask_node(where, devices);
-    if (!decision.stopped_at) return std::nullopt;
+    if (!decision.stopped_at) return {};
     decision.answer.code = code_of_devices(decision, devices.containers[*decision.stopped_at]);
-    return refusal_of(nodes, where, devices, decision);
+    std::vector<refusal> result{refusal_of(nodes, where, devices, decision)};
+    std::ranges::move(other_shortages(nodes, where, devices, decision, result.front()), std::back_inserter(result));
+    return result;
 }
 
 } // namespace
 
 std::vector<refusal> further_refusals(allocator& decider, const ledger& book, node_index where,
-                                      const pod_request& request, const refusal& first) {
+                                      const pod_request& request, const node_decision& decision, const refusal& first) {
     const node& described = book.nodes().nodes[where.at()];
     std::vector<refusal> result = refusals_of_rules(request, described);
     std::ranges::move(refusals_of_amounts(book, where, request), std::back_inserter(result));
-    if (!is_of_devices(first.code)) { // else what they answer is what refuses
-        if (auto refused = refusal_of_devices(decider, book.nodes(), where, request)) {
-            result.push_back(*std::move(refused));
-        }
-    }
+    std::ranges::move(is_of_devices(first.code) ? other_shortages(book.nodes(), where, request, decision, first)
+                                                : refusals_of_devices(decider, book.nodes(), where, request),
+                      std::back_inserter(result));
     // A node without the wanted devices does not offer their resource either: that is told once.
     const auto lacks_the_kind = [&](rejection_code code) {
         return code == rejection_code::resource_not_offered || code == rejection_code::family_not_offered ||
