@@ -195,10 +195,10 @@ void add_whatif(CLI::App& app, int& exit_code) {
     add_repeatable(*command, "--add-pods", chosen->add_pods, "FILE",
                    "Add pods: manifests with their replicas; repeatable");
     command
-        ->add_option(
-            "--find-nodes", asked.find_kind,
-            "Find the smallest number of nodes like KIND, as of --add-nodes, with which all pods fit, and show "
-            "that one less is too few")
+        ->add_option("--find-nodes", asked.find_kind,
+                     "Find the smallest number of nodes like KIND, as of --add-nodes, with which this policy's pass "
+                     "leaves no pod "
+                     "without a place, and show which pods one node less leaves so")
         ->type_name("KIND");
     add_dialect_files(*command, chosen->dialects);
     command->add_flag("--json", chosen->json, "As JSON, with everything");

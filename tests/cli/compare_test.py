@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import statistics
 import unittest
 
@@ -144,6 +145,22 @@ class CompareTest(CliTest):
             [*COMPARED, *(f"{policy}/{name}" for policy in ("fgd", "spread") for name in RUN_FILES), "fgd", "spread"]))
         self.assert_done(self.vgpusim("run", *lists))
         self.assertEqual(self.present(self.out), OUTPUTS)
+
+    def test_a_pipe_in_place_of_an_output_is_written_and_never_read(self):
+        """F23: the program looked for an earlier comparison in the pipe and waited there for ever."""
+        for earlier in (False, True):
+            for name in COMPARED:
+                with self.subTest(name=name, earlier=earlier):
+                    shutil.rmtree(self.out, ignore_errors=True)
+                    arguments = ["compare", *self.inputs(), "--policy", "fgd", "--policy", "spread", "--out", self.out]
+                    if earlier:
+                        self.assert_done(self.vgpusim(*arguments))
+                        (self.out / name).unlink()
+                    self.out.mkdir(exist_ok=True)
+                    done, received = self.vgpusim_into_pipe(self.out / name, *arguments)
+                    self.assert_done(done)
+                    self.assertTrue(received)
+                    self.assertTrue((self.out / name).is_fifo())
 
     def test_what_is_not_ours_stays(self):
         """FINDINGS 37: only what says that a run has written it is removed."""

@@ -184,6 +184,36 @@ class NodesTest(CliTest):
         [entry] = self.explain(*some, pod("w", wanted))["nodes"]
         self.assertEqual((entry["reason"]["text"], entry["also"]), ("too_few_devices: wanted 4 devices, available 3 devices", []))
 
+    def test_what_keeps_pods_off_a_node_hides_no_device_that_is_taken(self):
+        """F17: of such nodes only what keeps the pod off was told."""
+        also = ["device_taken_whole: wanted 2 devices, available 0 devices"]
+        cases = {"taint_not_tolerated": {"spec": {"taints": [{"key": "a", "effect": "NoSchedule"}]}},
+                 "node_unschedulable": {"spec": {"unschedulable": True}},
+                 "node_not_ready": {"conditions": [{"type": "Ready", "status": "False"}]},
+                 "too_many_pods": {}}
+        for code, how in cases.items():
+            where = node("full", {"nvidia.com/gpu": "8", "pods": "1" if code == "too_many_pods" else "110"}, **how)
+            [entry] = self.explain(where, pod("r", {"nvidia.com/gpu": "8"}, where="full"), pod("w", {"nvidia.com/gpu": "2"}))["nodes"]
+            self.assertEqual((entry["reason"]["code"], [reason["text"] for reason in entry["also"]]), (code, also))
+        closed = node("full", {"nvidia.com/gpu": "8"}, spec={"unschedulable": True})
+        for running, wanted, told in (("7", "2", ["too_few_devices: wanted 2 devices, available 1 device"]), ("6", "2", []),
+                                      ("1", "9", ["too_few_devices: wanted 9 devices, available 7 devices"])):
+            [entry] = self.explain(closed, pod("r", {"nvidia.com/gpu": running}, where="full"), pod("w", {"nvidia.com/gpu": wanted}))["nodes"]
+            self.assertEqual([reason["text"] for reason in entry["also"]], told, (running, wanted))
+
+    def test_devices_that_are_short_of_different_amounts_are_all_told(self):
+        """F17: where one card is short of memory and another of cores, only one of both was told."""
+        objects = [hami_node("n", ["GPU-0", "GPU-1"], spec={"unschedulable": True}), pod("a", PART, has("GPU-0", 80000, 10), "n"),
+                   pod("b", PART, has("GPU-1", 1000, 70), "n")]
+        told = ["insufficient_device_memory: wanted 3000 MiB, available 1920 MiB", "insufficient_device_cores: wanted 50 %, available 30 %"]
+        wanted = pod("w", {**PART, "nvidia.com/gpucores": "50"})
+        [entry] = self.explain(*objects, wanted)["nodes"]
+        self.assertEqual([reason["text"] for reason in [entry["reason"], *entry["also"]]], ["node_unschedulable: the node is cordoned", *told])
+        objects[0]["spec"] = {}
+        [entry] = self.explain(*objects, wanted)["nodes"]
+        self.assertEqual([reason["text"] for reason in [entry["reason"], *entry["also"]]], told)
+        self.assertEqual([reason["device"] for reason in [entry["reason"], *entry["also"]]], ["GPU-0", "GPU-1"])
+
     def test_mig_instances_of_nvidias_plugin(self):  # FINDINGS 3
         resource = "nvidia.com/mig-3g.20gb"
         mixed = node("n", {resource: "2", "nvidia.com/mig-1g.5gb": "1"},

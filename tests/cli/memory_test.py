@@ -82,12 +82,9 @@ class Memory(CliTest):
         wanted = (self.out / "pods.csv").read_bytes()
         self.assertGreater(len(wanted), 2 * MIB) # several pieces
         (self.out / "pods.csv").unlink()
-        os.mkfifo(self.out / "pods.csv")
-        with subprocess.Popen(["cat", self.out / "pods.csv"], stdout=subprocess.PIPE) as reader:
-            with subprocess.Popen([VGPUSIM, *map(str, self.generate("quickstart.json", 50_000))],
-                                  stdout=subprocess.DEVNULL) as writer:
-                self.assertEqual(reader.stdout.read(), wanted)
-                self.assertEqual(writer.wait(), 0)
+        done, received = self.vgpusim_into_pipe(self.out / "pods.csv", *self.generate("quickstart.json", 50_000))
+        self.assert_done(done)
+        self.assertEqual(received, wanted)
 
     def export(self, name, pods, **metadata):
         items = [NODE] + [exported_pod(i, **metadata) for i in range(pods)]

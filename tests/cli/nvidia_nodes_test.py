@@ -134,6 +134,37 @@ class NvidiaNodesTest(CliTest):
             answer = self.whatif(where, *others, two)
             self.assertEqual((answer["placed"], answer["refused"]), (0, 1), others)
 
+    def test_too_few_units_are_told_in_units(self):
+        """F17: where one unit was free and three were wanted, it said that one slot was wanted and none was there."""
+        small, large, gpu = "nvidia.com/mig-1g.10gb", "nvidia.com/mig-3g.40gb", "nvidia.com/gpu"
+        of_two_profiles = mixed_node(gpus=1)
+        of_two_profiles["metadata"]["labels"][large + ".memory"] = "40192"
+        for amounts in (of_two_profiles["status"]["allocatable"], of_two_profiles["status"]["capacity"]):
+            amounts.update({small: "3", large: "1"})
+        whole = node("a", cpu="256", labels=gpu_labels(A100, 8, 81920), nvidia_com__gpu="8")
+        replicas = shared_node("time-slicing")
+        for where, others, resource, running, wanted, code, free in (
+                (mixed_node(gpus=1), [], small, 6, 2, "insufficient_device_slots", 1),
+                (mixed_node(gpus=1), [], small, 7, 2, "insufficient_device_slots", 0),
+                (of_two_profiles, [], small, 2, 2, "no_free_instance", 1),
+                (of_two_profiles, [], large, 1, 2, "no_free_instance", 0),
+                (replicas, [], gpu, 14, 3, "insufficient_device_slots", 2),
+                (replicas, [], gpu, 15, 3, "insufficient_device_slots", 1),
+                (replicas, [], gpu, 16, 3, "insufficient_device_slots", 0),
+                (whole, [replicas], gpu, 6, 3, "device_taken_whole", 2)):
+            with self.subTest(resource=resource, running=running):
+                name = where["metadata"]["name"]
+                running_pods = [pod(f"r{i}", asking(1, resource), on=name) for i in range(running)]
+                file = self.snapshot(where, *others, *running_pods, pod("w", asking(wanted, resource)))
+                reason = json.loads(self.vgpusim("explain", file, "--pod", "team/w", "--json").stdout)["nodes"][0]["reason"]
+                self.assertEqual(reason["text"], f"{code}: wanted {wanted} units, available {free} {'unit' if free == 1 else 'units'}")
+                self.assertEqual((reason["wanted"], reason["available"], reason["unit"], reason["container"]), (wanted, free, "units", 0))
+        two = pod("w", asking(2))
+        two["spec"]["containers"].append({**two["spec"]["containers"][0], "name": "second"})
+        running_pods = [pod(f"r{i}", asking(1), on="t") for i in range(13)]
+        words = self.vgpusim("explain", self.snapshot(replicas, *running_pods, two), "--pod", "team/w").stdout
+        self.assertIn(": insufficient_device_slots: wanted 2 units, available 1 unit, container second, those before it placed\n", words)
+
     def test_every_policy_leaves_the_choice_of_a_replica_to_the_plugin(self):
         for policy in ("binpack", "fgd", "spread", "first_fit"):
             rows = self.replayed([shared_node("time-slicing", gpus=2)], asking(1), [(i, 100) for i in range(4)], "--policy", policy)

@@ -2,7 +2,10 @@
 
 import hashlib
 import json
+import os
 import re
+import shutil
+import socket
 import unittest
 from collections import Counter
 
@@ -233,6 +236,47 @@ class OutputTest(CliTest):
         self.assertEqual(self.present(self.out), sorted([*OUTPUTS, "mine.txt"]))
         self.assertEqual(len(self.pods()), 3)
         self.assertEqual(self.summary()["pods"]["arrived"], 3)
+
+    def test_a_pipe_in_place_of_an_output_is_written_and_never_read(self):
+        """F23: the program looked for earlier outputs in pipes and waited there for ever."""
+        for earlier in (False, True):
+            for name in [*OUTPUTS, "trace.json"]:
+                with self.subTest(name=name, earlier=earlier):
+                    shutil.rmtree(self.out, ignore_errors=True)
+                    if earlier:
+                        self.assert_done(self.run_lists("--trace"))
+                        (self.out / name).unlink()
+                    self.out.mkdir(exist_ok=True)
+                    done, received = self.vgpusim_into_pipe(self.out / name, "run", *self.inputs(), "--out", self.out, "--trace")
+                    self.assert_done(done)
+                    self.assertTrue(received)
+                    self.assertTrue((self.out / name).is_fifo())
+
+    def test_a_pipe_that_is_no_output_is_left_alone(self):
+        """F23: what an earlier run has left is looked for in regular files only."""
+        self.assert_done(self.run_lists())
+        os.mkfifo(self.out / "trace.json")
+        os.mkfifo(self.out / "prices.json")
+        (self.out / "summary.json").rename(self.out / "elsewhere.json")
+        (self.out / "summary.json").symlink_to("elsewhere.json")
+        self.assert_done(self.run_lists())
+        self.assertTrue((self.out / "trace.json").is_fifo())
+        self.assertEqual(self.present(self.out), sorted([*OUTPUTS, "elsewhere.json", "prices.json", "trace.json"]))
+
+    def test_links_stay_and_devices_and_sockets_are_not_replaced(self):
+        self.out.mkdir()
+        (self.root / "mine.csv").write_text("old")
+        (self.out / "pods.csv").symlink_to(self.root / "mine.csv")
+        (self.out / "timeseries.csv").symlink_to("/dev/null")
+        self.assert_done(self.run_lists())
+        self.assertTrue((self.out / "pods.csv").is_symlink())
+        self.assertTrue((self.root / "mine.csv").read_text().startswith("order,name,"))
+        self.assertTrue((self.out / "timeseries.csv").is_char_device())
+        (self.out / "report.html").unlink()
+        with socket.socket(socket.AF_UNIX) as endpoint:
+            endpoint.bind(str(self.out / "report.html"))
+            self.assert_error_line(self.run_lists(), 2, "report.html", "it is a socket")
+            self.assertTrue((self.out / "report.html").is_socket())
 
     def test_folders_that_do_not_exist_are_made(self):
         self.out = self.root / "a" / "b" / "c"

@@ -5,7 +5,7 @@ import unittest
 from fractions import Fraction
 
 from clusters import cluster, gpu_node, node, pod, vgpu
-from support import CliTest, read_csv
+from support import SOURCE, CliTest, read_csv
 
 GIB_40 = 40960
 
@@ -46,6 +46,19 @@ class ServedTest(CliTest):
             self.assertEqual((figures["served_ratio"], figures["served_memory_ratio"], figures["served_compute_ratio"]),
                              (0.5, 0.5, 0.5))
         self.assertIn("All pods run under every policy, and none waits: no winner.", text)
+
+    def test_a_gpu_that_is_full_of_instances_is_all_given_out(self):
+        """F18: seven of seven 1g.5gb of a geometry of --config were 980 thousandths."""
+        config = ["--config", SOURCE / "tests" / "data" / "explain" / "device-config.yaml"]
+        for more in (config, []):
+            flags = self.flags([gpu_node("g", cards=1, mode="mig")], [pod("s", vgpu(3000))], [(f"p{i}", "c0", i) for i in range(7)])
+            self.assertEqual(self.vgpusim("run", *flags, *more, "--policy", "binpack", "--out", self.out).returncode, 0)
+            self.assertEqual([row["placed"] for row in self.pods()], ["1"] * 7)
+            allocated = [int(row["allocated_milli"]) for row in self.series()]
+            self.assertEqual(len(allocated), 7)
+            self.assertEqual(allocated[-1], 1000, more)
+            for instances, milli in enumerate(allocated, 1):
+                self.assertLessEqual(abs(milli - Fraction(1000 * instances, 7)), 1)
 
     def test_both_sums_are_in_every_output(self):
         flags = self.flags([gpu_node("a", 2)], [pod("m", vgpu(GIB_40 // 2, cores=10))], [("p0", "c0", 0), ("p1", "c0", 1)])

@@ -2,6 +2,7 @@
 
 import json
 import re
+import socket
 import unittest
 
 from clusters import cluster, gpu_node, on_card, pod, vgpu
@@ -38,6 +39,31 @@ class Snapshot(CliTest):
         again = self.root / "again.json"
         self.vgpusim("snapshot", out, *config, "--out", again)
         self.assertEqual(again.read_bytes(), out.read_bytes())
+
+    def test_what_is_no_regular_file_is_not_replaced(self):
+        """F23: a link, a pipe, a device and a socket were each replaced by a file."""
+        file = self.cluster(gpu_node("a"))
+        plain = self.root / "plain.json"
+        self.assertEqual(self.vgpusim("snapshot", file, "--out", plain).returncode, 0)
+        wanted = plain.read_bytes()
+        target, link, null = self.root / "target.json", self.root / "link.json", self.root / "null.json"
+        target.write_text("old")
+        link.symlink_to(target)
+        null.symlink_to("/dev/null")
+        for out in (link, null):
+            self.assertEqual(self.vgpusim("snapshot", file, "--out", out).returncode, 0)
+            self.assertTrue(out.is_symlink())
+        self.assertEqual(target.read_bytes(), wanted)
+        self.assertTrue(null.is_char_device())
+        pipe = self.root / "pipe.json"
+        done, received = self.vgpusim_into_pipe(pipe, "snapshot", file, "--out", pipe)
+        self.assertEqual((done.returncode, received), (0, wanted))
+        self.assertTrue(pipe.is_fifo())
+        endpoint_path = self.root / "socket.json"
+        with socket.socket(socket.AF_UNIX) as endpoint:
+            endpoint.bind(str(endpoint_path))
+            self.assert_error_line(self.vgpusim("snapshot", file, "--out", endpoint_path), 2, "socket.json", "it is a socket")
+            self.assertTrue(endpoint_path.is_socket())
 
     def test_the_ledger_is_what_the_annotations_say(self):
         found = self.report(self.cluster(gpu_node("a"), on_card("r0", "a", 0, 20000), on_card("r1", "a", 1, 3000),

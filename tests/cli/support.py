@@ -76,6 +76,18 @@ class CliTest(unittest.TestCase):
                               env={**self.environment, **(env or {})}, stdin=subprocess.DEVNULL, capture_output=True,
                               text=True, errors="backslashreplace", timeout=120, check=False, **how)
 
+    def vgpusim_into_pipe(self, path, *arguments):
+        """Runs it where `path` is a pipe that is read here. What it did, and what came out of the pipe."""
+        os.mkfifo(path)
+        received = self.root / "received"
+        with open(received, "wb") as file, subprocess.Popen(["cat", path], stdout=file) as reader:
+            try:
+                done = self.vgpusim(*arguments)
+                reader.wait(timeout=20)
+            finally:
+                reader.kill()  # it waits for ever where nothing opened the pipe
+        return done, received.read_bytes()
+
     def inputs(self, nodes=NODES, pods=PODS):
         """The flags that name the two lists, written here."""
         return ["--nodes", self.write("nodes.csv", nodes), "--pods", self.write("pods.csv", pods)]

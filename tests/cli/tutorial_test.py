@@ -1,5 +1,6 @@
 """docs/tutorial.md and pages that show commands in the same way: these run, and print what the page shows."""
 
+import json
 import re
 import subprocess
 import unittest
@@ -40,6 +41,27 @@ class TutorialTest(CliTest):
             for command, shown in commands:
                 with self.subTest(command=command):
                     self.assert_shows(shown, self.printed_by(command))
+
+    def test_the_page_on_policies_says_how_one_is_built_and_tried(self):
+        """F40: what the page names is there."""
+        page = (SOURCE / "docs" / "adding-a-policy.md").read_text(encoding="utf-8")
+        section = page.split("## Building and trying it\n")[1].split("\n## ")[0]
+        block = section.split("```\n")[1].replace("\\\n", "")
+        commands = [line.split("  #")[0].split() for line in block.splitlines()]
+        presets = {entry["name"] for entry in json.loads((SOURCE / "CMakePresets.json").read_text())["configurePresets"]}
+        self.assertEqual(sum(command[:2] == ["cmake", "--build"] for command in commands), 2)
+        self.assertIn(["cmake", "--preset", "debug"], commands)
+        self.assertIn("unit_policy", block)
+        modules = (SOURCE / "tests" / "unit" / "CMakeLists.txt").read_text()
+        self.assertRegex(modules, r"foreach\(module [^)]*\bpolicy\b")
+        for preset in re.findall(r"--preset (\w+)", section):
+            self.assertIn(preset, presets)
+        ours = [command[1:] for command in commands if command[0].endswith("/vgpusim")]
+        self.assertEqual([command[0] for command in ours], ["policies", "compare"])
+        for command in ours:
+            done = self.vgpusim(*("fgd" if word == "balanced" else word for word in command))
+            self.assert_done(done)
+            self.assertIn("best_fit", done.stdout)
 
     def assert_shows(self, shown, printed):
         """Line by line; a line that ends in … may go on, and a line … stands for any number of them."""

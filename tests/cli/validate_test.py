@@ -180,6 +180,14 @@ class ValidateTest(CliTest):
         self.assert_done(result)
         self.assertTrue(result.stdout.endswith("not looked at:\n  priority (spec.priorityClassName): 1 object\n"), result.stdout)
 
+    def test_a_priority_of_zero_is_none(self):
+        """F38: the API server writes 0 where nobody asks for a priority, and the number of the class where one is named."""
+        for spec, is_told in (("priority: 0", False), ("priorityClassName: usual\n  priority: 0", False), ("priority: 7", True),
+                              ("priority: -7", True), ("priorityClassName: high\n  priority: 7", True)):
+            result = self.vgpusim("validate", self.write("p.yaml", pod("cpu: 1", more=f"  {spec}\n")))
+            self.assert_done(result)
+            self.assertEqual("priority (spec.priorityClassName)" in result.stdout, is_told, spec)
+
     def test_the_amount_that_does_not_count_is_named(self):  # FINDINGS 25
         for limits, ignored in (("volcano.sh/gpu-number: 2, volcano.sh/gpu-memory: 100", "volcano.sh/gpu-number 2"),
                                 ("volcano.sh/vgpu-number: 1, volcano.sh/vgpu-memory: 100, volcano.sh/vgpu-memory-percentage: 5",

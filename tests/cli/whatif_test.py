@@ -139,6 +139,21 @@ class WhatIf(CliTest):
         words = self.vgpusim("whatif", file).stdout
         self.assertRegex(words, r"idle devices +2\.0 +0\.9\n +of use to more pods +1\.0 ")
 
+    def test_devices_of_nodes_that_take_nothing_are_out_of_service(self):
+        """F20: 0 devices were, of a node that is not ready and one that is cordoned."""
+        absent, cordoned = gpu_node("n", cards=3), gpu_node("u", cards=4)
+        absent["status"]["conditions"] = [{"type": "Ready", "status": "False"}]
+        cordoned["spec"] = {"unschedulable": True}
+        file = self.write("closed.json", json.dumps(cluster(gpu_node("a"), absent, cordoned, pod("w", vgpu(20000)))))
+        before = self.ask(file=file)["before"]
+        self.assertEqual([before[f"devices{of}"] for of in ("", "_out_of_service", "_on_nodes_not_ready", "_on_cordoned_nodes")], [9, 7, 3, 4])
+        self.assertEqual(before["idle"]["out_of_service_milli"], 7000)
+        self.assertRegex(self.vgpusim("whatif", file).stdout,
+                         r"\n    out of service +7 +7\n      on nodes not ready +3 +3\n      on cordoned nodes +4 +4\n")
+        cordoned["status"]["conditions"] = absent["status"]["conditions"]
+        file = self.write("both.json", json.dumps(cluster(gpu_node("a"), cordoned)))
+        self.assertEqual(self.ask(file=file)["before"]["devices_out_of_service"], 4, "each counts once")
+
     def test_drained_and_failed_nodes_move_their_pods(self):
         answer = self.ask("--drain", "a", "--fail", "c")
         self.assertEqual([pod["from"] for pod in answer["pods"][:2]], ["a", "a"])

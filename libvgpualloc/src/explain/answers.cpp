@@ -135,7 +135,7 @@ private:
                               .devices = devices(where, decision)};
         if (decision.answer.code != rejection_code::none) {
             result.refused = refusal_of(state_->nodes(), where, pod_->request, decision);
-            result.also = further_refusals(decider_, *state_->book, where, pod_->request, result.refused);
+            result.also = further_refusals(decider_, *state_->book, where, pod_->request, decision, result.refused);
             return result;
         }
         result.terms = terms_of(decider_, *scorer_, pod_->request, decision);

@@ -2,9 +2,14 @@
 #include "node.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <string>
+#include <utility>
 
+#include "alloc/step_rules.hpp"
+#include "request_words.hpp"
 #include "rule_words.hpp"
 #include "vgpualloc/explain/part_words.hpp"
 #include "vgpualloc/policy/weighted.hpp"
@@ -26,6 +31,21 @@ void note_closest_device(const cluster& nodes, node_index where, const device_re
         result.unit = unit_of(result.code, &nodes.kinds[registered[d].kind], &container);
         result.device = registered[d].uuid;
     }
+}
+
+/// Units that one container asks for are entries of a unit each: where these entries begin that have `entry` in them.
+std::size_t first_of_units(const pod_request& request, std::size_t entry) {
+    const auto& entries = request.containers;
+    if (entries[entry].units <= 1) return entry;
+    std::size_t first = entry; // of those that are alike, which several containers may ask for
+    while (first > 0 && entries[first - 1] == entries[entry]) --first;
+    return entry - (entry - first) % static_cast<std::size_t>(entries[entry].units);
+}
+
+/// Whether too little of something is counted in the units that a device plugin offers.
+bool counts_units(rejection_code code) {
+    return code == rejection_code::too_few_devices || code == rejection_code::device_taken_whole ||
+           code == rejection_code::insufficient_device_slots || code == rejection_code::no_free_instance;
 }
 
 } // namespace
@@ -63,6 +83,14 @@ refusal refusal_of(const cluster& nodes, node_index where, const pod_request& re
     result.available = 0;
     for (const auto& answer : decision.stopped_by) {
         if (answer) ++result.devices[answer->refusal.code];
+    }
+    if (container.units > 1 && counts_units(code)) {
+        const std::size_t first = first_of_units(request, *decision.stopped_at);
+        result.container = first;
+        result.unit = units_word;
+        result.wanted = container.units;
+        result.available = static_cast<std::int64_t>(*decision.stopped_at - first);
+        return result;
     }
     // Devices that are taken and devices that are too few are one shortage: it is told in devices.
     if (code != rejection_code::too_few_devices && code != rejection_code::device_taken_whole) {
@@ -135,23 +163,72 @@ std::vector<refusal> refusals_of_amounts(const ledger& book, node_index where, c
     return result;
 }
 
+bool is_of_devices(rejection_code code) {
+    return code >= rejection_code::too_few_devices && code <= rejection_code::instance_memory_unknown;
+}
+
+/// Why the devices leave a container without what it asks for. The decision's own code may be of the host, which is
+/// asked before them: a taint, a cordon, the limit of pods.
+rejection_code code_of_devices(const node_decision& decision, const device_request& stopped) {
+    if (is_of_devices(decision.answer.code)) return decision.answer.code;
+    if (std::cmp_greater(stopped.count, decision.stopped_by.size())) return rejection_code::too_few_devices;
+    rejection reasons;
+    std::int64_t fitting = 0;
+    for (const auto& answer : decision.stopped_by) {
+        if (!answer) continue;
+        if (answer->refusal.code == rejection_code::none)
+            ++fitting;
+        else
+            ++reasons.nodes[static_cast<std::size_t>(answer->refusal.code)];
+    }
+    return step_refusal(reasons, fitting);
+}
+
+bool is_device_amount(rejection_code code) {
+    return code >= rejection_code::insufficient_device_slots && code <= rejection_code::insufficient_device_cpus;
+}
+
+/// What other devices are short of where `told` says what most of them are short of.
+std::vector<refusal> other_shortages(const cluster& nodes, node_index where, const pod_request& request,
+                                     const node_decision& decision, const refusal& told) {
+    std::vector<refusal> result;
+    if (!decision.stopped_at || !is_device_amount(told.code)) return result;
+    for (const auto& [code, count] : told.devices) {
+        if (!is_device_amount(code) || code == told.code) continue;
+        refusal further;
+        further.code = code;
+        further.container = told.container;
+        note_closest_device(nodes, where, request.containers[*decision.stopped_at], decision, further);
+        result.push_back(std::move(further));
+    }
+    return result;
+}
+
+/// What the devices refuse, whatever the host does.
+std::vector<refusal> refusals_of_devices(allocator& decider, const cluster& nodes, node_index where,
+                                         const pod_request& request) {
+    pod_request devices = request;
+    devices.rules = {};
+    devices.cpu = {};
+    devices.memory = {};
+    node_decision decision = decider.ask_node(where, devices);
+    if (!decision.stopped_at) return {};
+    decision.answer.code = code_of_devices(decision, devices.containers[*decision.stopped_at]);
+    std::vector<refusal> result{refusal_of(nodes, where, devices, decision)};
+    std::ranges::move(other_shortages(nodes, where, devices, decision, result.front()), std::back_inserter(result));
+    return result;
+}
+
 } // namespace
 
 std::vector<refusal> further_refusals(allocator& decider, const ledger& book, node_index where,
-                                      const pod_request& request, const refusal& first) {
+                                      const pod_request& request, const node_decision& decision, const refusal& first) {
     const node& described = book.nodes().nodes[where.at()];
     std::vector<refusal> result = refusals_of_rules(request, described);
     std::ranges::move(refusals_of_amounts(book, where, request), std::back_inserter(result));
-    const bool is_of_devices =
-        first.code >= rejection_code::too_few_devices && first.code <= rejection_code::instance_memory_unknown;
-    if (!is_of_devices) { // else what they answer is what refuses
-        pod_request devices = request;
-        devices.rules = {};
-        devices.cpu = {};
-        devices.memory = {};
-        const node_decision decision = decider.ask_node(where, devices);
-        if (decision.stopped_at) result.push_back(refusal_of(book.nodes(), where, devices, decision));
-    }
+    std::ranges::move(is_of_devices(first.code) ? other_shortages(book.nodes(), where, request, decision, first)
+                                                : refusals_of_devices(decider, book.nodes(), where, request),
+                      std::back_inserter(result));
     // A node without the wanted devices does not offer their resource either: that is told once.
     const auto lacks_the_kind = [&](rejection_code code) {
         return code == rejection_code::resource_not_offered || code == rejection_code::family_not_offered ||

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "request_words.hpp"
+
 namespace vgpualloc::explaining {
 
 namespace {
@@ -82,7 +84,8 @@ std::string words_of(const refusal& refused) {
     const bool is_of_one_device = refused.code == rejection_code::device_taken_whole && refused.unit.empty();
     if (is_of_one_device || (wanted == 0 && available == 0)) return code;
     const std::string wanted_words = amount_words(wanted, refused.unit);
-    if (refused.code == rejection_code::no_free_instance) return fmt::format("{}: wanted {}", code, wanted_words);
+    const bool is_of_one_instance = refused.code == rejection_code::no_free_instance && refused.unit != units_word;
+    if (is_of_one_instance) return fmt::format("{}: wanted {}", code, wanted_words);
     const auto* const has = refused.code == rejection_code::instance_memory_unknown ? "known to have" : "available";
     return fmt::format("{}: wanted {}, {} {}", code, wanted_words, has, amount_words(available, refused.unit));
 }

@@ -182,8 +182,10 @@ void name_what_is_ignored(const object_cursor& spec, manifest& target) {
         const std::string name = gate.at("name").present() ? gate.at("name").text() : std::string{};
         target.gates.push_back(name.empty() ? "gate" : name);
     }
-    const std::string priority = spec.at("priority").scalar(); // the API server writes 0 where nobody asks for one
-    if (!spec.at("priorityClassName").scalar().empty() || (!priority.empty() && priority != "0")) {
+    // The API server writes the number of the class, and 0 where nobody asks for one: 0 is as without a class.
+    const std::string priority = spec.at("priority").scalar();
+    const bool has_class = !spec.at("priorityClassName").scalar().empty();
+    if (priority.empty() ? has_class : priority != "0") {
         names.emplace_back("priority (spec.priorityClassName)");
     }
     if (spec.at("runtimeClassName").present()) names.emplace_back("the runtime class (spec.runtimeClassName)");

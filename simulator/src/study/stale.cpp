@@ -23,8 +23,15 @@ namespace {
 
 using vgpuformats::document;
 
-/// The document in a file, if it is there and can be read.
+/// Whether earlier outputs can be in it. A pipe would wait for a writer and give away what others are to read.
+bool is_regular(const std::string& path) {
+    std::error_code unknown; // what cannot be looked at is left alone
+    return std::filesystem::is_regular_file(path, unknown);
+}
+
+/// The document in a regular file, if it is there and can be read.
 std::optional<document> json_in(const std::string& path) {
+    if (!is_regular(path)) return std::nullopt;
     const auto text = vgpuformats::read_file(path);
     if (!text) return std::nullopt;
     auto value = vgpuformats::parse_json(*text, path);
@@ -41,6 +48,7 @@ bool is_summary(const document& value) {
 }
 
 bool begins_with(const std::string& path, std::string_view beginning) {
+    if (!is_regular(path)) return false;
     std::ifstream file{path, std::ios::binary};
     std::string read(beginning.size(), '\0');
     return file.read(read.data(), static_cast<std::streamsize>(read.size())) && read == beginning;
@@ -48,6 +56,7 @@ bool begins_with(const std::string& path, std::string_view beginning) {
 
 /// Whether this is a page of this program, whose title says so.
 bool is_report(const std::string& path) {
+    if (!is_regular(path)) return false;
     constexpr std::size_t title_end_max = 16384; // policies may have long names
     std::ifstream file{path, std::ios::binary};
     std::string beginning(title_end_max, '\0');
