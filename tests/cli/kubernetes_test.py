@@ -172,7 +172,7 @@ class ModesTest(WorkloadTest):
         result = self.vgpusim("run", "--format", "kubernetes", *files, "--pods",
                               self.write("a.csv", ARRIVALS + "p,large,0\n"), "--out", self.out)
         self.assertEqual(result.returncode, 0)
-        self.assertIn("class: got 'large', expected what a device of the nodes can serve when idle; 1 row", result.stderr)
+        self.assertIn("class: got 'large', expected what the devices of a node can serve when idle; 1 row", result.stderr)
         self.assertEqual(self.pods()[0]["placed"], "0")
 
     def test_exclusive(self):
