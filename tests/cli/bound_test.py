@@ -44,6 +44,14 @@ class BoundTest(CliTest):
         self.assertEqual(figures["configuration"]["pods"], 3)
         self.assertEqual(figures["arrived_milli"], 2100)
 
+    def test_all_of_nothing_is_achieved_where_no_pod_can_run(self):
+        inputs = self.inputs(NODES_HEADER + "a,10000,10000,1,G\n", PODS_HEADER + "p,20000,100,1,600\n")
+        figures = self.bound(*inputs, "--policy", "fgd", "--exact")
+        for key in ("configuration", "exact"):
+            self.assertEqual((figures[key]["milli"], figures[key]["achieved_ratio"]), (0, 1), key)
+        self.assertIn("at most 0.00 % of 1 GPUs; achieved 100.00 % of that",
+                      self.vgpusim("bound", *inputs, "--policy", "fgd", "--exact").stdout)
+
     def test_forced_pods_that_do_not_fit_together(self):
         nodes = NODES_HEADER + "a,10000,10000,1,G\n"
         pods = PODS_HEADER + "p,1000,100,1,600\nq,1000,100,1,600\n"

@@ -172,7 +172,7 @@ class ModesTest(WorkloadTest):
         result = self.vgpusim("run", "--format", "kubernetes", *files, "--pods",
                               self.write("a.csv", ARRIVALS + "p,large,0\n"), "--out", self.out)
         self.assertEqual(result.returncode, 0)
-        self.assertIn("class: got 'large', expected what a device of the nodes can serve when idle; 1 row", result.stderr)
+        self.assertIn("class: got 'large', expected what the devices of a node can serve when idle; 1 row", result.stderr)
         self.assertEqual(self.pods()[0]["placed"], "0")
 
     def test_exclusive(self):
@@ -233,6 +233,43 @@ class ModesTest(WorkloadTest):
         self.assert_done(self.vgpusim("run", self.write("study.json", json.dumps(study)), "--out", self.out))
         self.assertEqual(len(self.summary()["inputs"]), 5)
         self.assertTrue(files)
+
+
+class MovesAtIntervalsTest(WorkloadTest):
+    """defragment=periodic: devices are emptied, and nodes where no device can be."""
+
+    HEADER = "name,class,arrival,duration\n"
+
+    def moved(self, kinds, requests, rows, *more, policy):
+        files = self.model(kinds, [{"name": name, "request": request} for name, request in requests.items()])
+        rows = self.replay(files, rows, "--discipline", "fifo", "--set", "defragment=periodic", "--set", "defragment_every_s=50",
+                           "--set", "defragment_share=1", *more, policy=policy, header=self.HEADER)
+        return {row["name"]: row for row in rows}, self.summary()["moves"]
+
+    def test_a_node_is_emptied_where_no_gpu_can_be(self):
+        kinds = [{"kind": "H100-80GB", "mode": "exclusive", "count": 2, "devices": 8}]
+        requests = {"half": {"count": 4}, "whole": {"count": 8}}
+        rows = [("a", "half", 0, 10000), ("b", "half", 1, 10000), ("c", "whole", 100, 10000)]
+        pods, moves = self.moved(kinds, requests, rows, policy="spread")
+        self.assertEqual((moves["planned"], moves["done"]), (1, 1))
+        self.assertEqual((pods["a"]["node"], pods["c"]["start_s"]), (pods["b"]["node"], "100"))
+
+    def test_a_node_of_more_pods_than_moves_is_left(self):
+        kinds = [{"kind": "H100-80GB", "mode": "exclusive", "count": 2, "devices": 8}]
+        rows = [(f"p{i}", "one", 0, 10000) for i in range(8)]
+        for moves_max, planned, done in ((3, 0, 0), (4, 1, 4)):
+            with self.subTest(moves_max=moves_max):
+                self.out = self.root / str(moves_max)
+                _, moves = self.moved(kinds, {"one": {"count": 1}}, rows, "--set", f"defragment_moves_max={moves_max}", policy="spread")
+                self.assertEqual((moves["planned"], moves["done"]), (planned, done))
+
+    def test_a_node_is_not_emptied_for_more_gpus_in_use(self):
+        """The two pods of the large GPU would each take a small one. Small GPUs that are full keep them off these at first."""
+        kinds = [{**KINDS["hami_core"], "devices": devices, "device_memory_mib": memory} for devices, memory in ((4, 20000), (1, 30000))]
+        rows = [(f"full-{i}", "full", 0, 5000 if i == 0 else 100) for i in range(4)] + [(f"half-{i}", "half", 1, 1000) for i in range(2)]
+        pods, moves = self.moved(kinds, {"full": {"memory_mib": 20000}, "half": {"memory_mib": 15000}}, rows, policy="first_fit")
+        self.assertEqual((moves["planned"], moves["done"]), (0, 0))
+        self.assertEqual([pods[f"half-{i}"]["node"] == pods["full-0"]["node"] for i in range(2)], [False, False])
 
 
 class BadInputTest(WorkloadTest):

@@ -141,6 +141,27 @@ class ServedTest(CliTest):
         self.assertIn("note: 1 of 1 different requests may get devices of which the largest has more than 1.5 times the mean memory", result.stderr)
         self.assertEqual(self.summary()["gpu"]["arrived_milli"], round(1000 * 1000 / (4 * GIB_40)))
 
+    def test_a_container_that_nothing_serves_is_named_and_counts_as_a_whole_device(self):
+        """The other container counts as ever, unless no node has what the pod's containers ask for together."""
+        def added(entry, limits):
+            entry["spec"]["containers"].append({"name": "second", "image": "i", "resources": {"limits": limits}})
+            return entry
+
+        def cut_node(name, profile, count):
+            result = nvidia_node(name, 0, 81920, {"nvidia.com/gpu.count": "1", "nvidia.com/mig.strategy": "mixed"})
+            for amounts in (result["status"]["allocatable"], result["status"]["capacity"]):
+                amounts[f"nvidia.com/mig-{profile}"] = str(count)
+            return result
+        cases = [([gpu_node("a", 2)], added(pod("m", vgpu(GIB_40 // 10)), vgpu(GIB_40 * 2)), 1100),
+                 ([cut_node("s", "1g.10gb", 7), cut_node("l", "3g.40gb", 2)],
+                  added(pod("m", {"nvidia.com/mig-1g.10gb": "1"}), {"nvidia.com/mig-3g.40gb": "1"}), 2000)]
+        for nodes, entry, arrived in cases:
+            flags = self.flags(nodes, [entry], [("p", "c0", 0)])
+            result = self.vgpusim("run", *flags, "--policy", "binpack", "--out", self.out)
+            self.assertEqual(result.returncode, 0, result)
+            self.assertIn("class: got 'c0', expected what the devices of a node can serve when idle; 1 row asks for it", result.stderr)
+            self.assertEqual(self.summary()["gpu"]["arrived_milli"], arrived)
+
     def test_bounds_are_on_what_is_served(self):
         """F12: where every pod runs, all of the bound is achieved."""
         def instances():

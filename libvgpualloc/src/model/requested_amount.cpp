@@ -103,6 +103,7 @@ requested_devices requested_amounts::share_of_container(const pod_request& reque
         if (names_memory && smallest.is_uneven()) result.has_uneven_devices = true;
         return {.count = container.count, .share = smallest.share()};
     }
+    result.can_be_served = false;
     return {.count = container.count, .share = requested_share::all()};
 }
 
@@ -111,8 +112,6 @@ requested_amount requested_amounts::of(const pod_request& request) {
     for (const device_request& container : request.containers) {
         if (container.count == 0) continue;
         result.devices.push_back(share_of_container(request, container, result));
-        const auto serves = [&container](const device_spec& device) { return can_hold(device, container); };
-        if (std::ranges::none_of(nodes_->kinds, serves)) result.can_be_served = false;
     }
     return result;
 }

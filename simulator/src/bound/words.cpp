@@ -89,8 +89,10 @@ void add_pool(std::string& text, const bound_figures& figures) {
 } // namespace
 
 double achieved_of(const bound_figures& figures, double bound_milli) noexcept {
-    if (!figures.achieved || bound_milli <= 0.0) return 0.0;
-    constexpr double rounding = 1e-9; // of the solver's sums
+    if (!figures.achieved) return 0.0;
+    constexpr double rounding = 1e-9;                                             // of the solver's sums
+    if (bound_milli < rounding && figures.achieved->milli < rounding) return 1.0; // nothing is all there is
+    if (bound_milli <= 0.0) return 0.0;
     const double ratio = figures.achieved->milli / bound_milli;
     return std::abs(ratio - 1.0) < rounding ? 1.0 : ratio;
 }

@@ -1,6 +1,8 @@
 #include "vgpusim/engine/move_planner.hpp"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "vgpualloc/plan/defragment.hpp"
@@ -11,6 +13,9 @@ namespace vgpusim {
 
 namespace {
 
+using vgpualloc::plan::emptied_unit;
+using vgpualloc::plan::movable_pod;
+using vgpualloc::plan::move_budget;
 using vgpualloc::plan::move_plan;
 
 /// Moves that may be made now.
@@ -19,8 +24,8 @@ std::int64_t affordable(const room_wanted& wanted, std::int64_t moves_max) {
 }
 
 /// The pods that may move, ascending.
-std::vector<vgpualloc::plan::movable_pod> movable_pods(const room_wanted& wanted) {
-    std::vector<vgpualloc::plan::movable_pod> pods;
+std::vector<movable_pod> movable_pods(const room_wanted& wanted) {
+    std::vector<movable_pod> pods;
     const vgpualloc::ledger& book = *wanted.book;
     for (std::size_t node = 0; node < book.nodes().nodes.size(); ++node) {
         for (const std::uint32_t slot : book.live_on(vgpualloc::node_index{node})) {
@@ -28,8 +33,46 @@ std::vector<vgpualloc::plan::movable_pod> movable_pods(const room_wanted& wanted
             if (const auto* const request = wanted.movable(pod)) pods.push_back({.pod = pod, .request = request});
         }
     }
-    std::ranges::sort(pods, {}, &vgpualloc::plan::movable_pod::pod);
+    std::ranges::sort(pods, {}, &movable_pod::pod);
     return pods;
+}
+
+/// Whether a node with pods on devices could be empty after so many moves if these had somewhere to go. The search for
+/// such moves takes much longer than this.
+bool some_node_may_empty(const room_wanted& wanted, std::int64_t moves_max) {
+    const vgpualloc::ledger& book = *wanted.book;
+    for (std::size_t node = 0; node < book.nodes().nodes.size(); ++node) {
+        std::int64_t leaving = 0;
+        bool stays = false;
+        for (const std::uint32_t slot : book.live_on(vgpualloc::node_index{node})) {
+            const vgpualloc::booking& running = book.bookings()[slot];
+            if (running.where.shares.empty()) continue;
+            ++leaving;
+            stays = stays || wanted.movable(running.pod) == nullptr;
+        }
+        if (leaving > 0 && leaving <= moves_max && !stays) return true;
+    }
+    return false;
+}
+
+/// By how many the devices in use are more after the moves.
+std::int64_t devices_opened(const vgpualloc::ledger& book, const move_plan& planned) {
+    std::map<std::pair<vgpualloc::node_index, vgpualloc::device_index>, std::int64_t> parts;
+    const auto add = [&parts](const vgpualloc::placement& where, std::int64_t count) {
+        for (const auto& share : where.shares) parts[{where.node, share.device}] += count;
+    };
+    for (std::size_t node = 0; node < book.nodes().nodes.size(); ++node) {
+        for (const std::uint32_t slot : book.live_on(vgpualloc::node_index{node})) add(book.bookings()[slot].where, 1);
+    }
+    const auto in_use = [&parts] {
+        return std::ranges::count_if(parts, [](const auto& device) { return device.second > 0; });
+    };
+    const auto before = in_use();
+    for (const auto& move : planned.moves) {
+        add(move.from, -1);
+        add(move.to, 1);
+    }
+    return in_use() - before;
 }
 
 /// By plan/defragment.hpp.
@@ -43,12 +86,17 @@ public:
         if (!room || room->planned.moves.empty()) return std::nullopt;
         return std::move(room->planned);
     }
+    /// No look undoes what one before it did: none opens a node, and those that open devices leave fewer nodes in use.
     [[nodiscard]] std::optional<move_plan> tidy(const room_wanted& wanted) override {
-        auto emptying =
-            vgpualloc::plan::consolidate(*wanted.book, movable_pods(wanted), vgpualloc::plan::emptied_unit::device,
-                                         {.moves_max = affordable(wanted, moves_max_)});
-        if (emptying.planned.moves.empty()) return std::nullopt;
-        return std::move(emptying.planned);
+        const auto pods = movable_pods(wanted);
+        const move_budget budget{.moves_max = affordable(wanted, moves_max_)};
+        auto emptying = vgpualloc::plan::consolidate(*wanted.book, pods, emptied_unit::device, budget).planned;
+        if (emptying.moves.empty() && some_node_may_empty(wanted, budget.moves_max)) {
+            emptying = vgpualloc::plan::consolidate(*wanted.book, pods, emptied_unit::node, budget).planned;
+            if (devices_opened(*wanted.book, emptying) > 0) return std::nullopt;
+        }
+        if (emptying.moves.empty()) return std::nullopt;
+        return emptying;
     }
 
 private:

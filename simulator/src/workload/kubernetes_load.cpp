@@ -92,7 +92,7 @@ std::vector<error> classes_not_served(const kube::snapshot& state, const kuberne
                             .where = candidate.place,
                             .field = "class",
                             .value = candidate.name,
-                            .expected = "what a device of the nodes can serve when idle; " + std::to_string(count) +
+                            .expected = "what the devices of a node can serve when idle; " + std::to_string(count) +
                                         (count == 1 ? " row asks for it" : " rows ask for it")});
     }
     return warnings;

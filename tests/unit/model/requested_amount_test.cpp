@@ -74,6 +74,21 @@ TEST(requested_amount, rules_that_leave_nothing_are_left_out_one_after_the_other
     EXPECT_TRUE(amounts.of(pod({want(9, 100)})).can_be_served) << "how many there are does not count";
 }
 
+TEST(requested_amount, resources_are_those_of_the_whole_pod) {
+    cluster nodes;
+    add_node(nodes, {of_memory(10000)});
+    add_node(nodes, {of_memory(10000)});
+    nodes.nodes[0].host.resources = {"a"};
+    nodes.nodes[1].host.resources = {"b"};
+    requested_amounts amounts{nodes};
+    auto wanted = pod({want(1, 1000)});
+    wanted.rules.resources = {"a"};
+    EXPECT_TRUE(amounts.of(wanted).can_be_served);
+    wanted.rules.resources = {"a", "b"};
+    EXPECT_THAT(amounts.of(wanted).devices, ElementsAre(asked(1, {1, 1}, {1, 1}))) << "no node has both";
+    EXPECT_FALSE(amounts.of(wanted).can_be_served);
+}
+
 TEST(requested_amount, devices_out_of_service_count_and_kinds_without_devices_do_not) {
     cluster nodes;
     add_node(nodes, {of_memory(10000)});

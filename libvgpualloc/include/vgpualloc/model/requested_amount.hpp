@@ -23,7 +23,7 @@ struct requested_devices {
 /// What a pod asks for in GPUs: the sums over its containers, of memory and of compute.
 struct requested_amount {
     std::vector<requested_devices> devices{}; ///< by container, those without devices left out
-    /// Whether a kind of device can serve every container when it is idle.
+    /// Whether every container has devices that could serve it idle, on nodes with all that the pod asks for.
     bool can_be_served = true;
     /// Whether the largest memory among the devices that a container may get is more than 1.5 times their mean: a pod
     /// that could go to any of them counts by the largest.

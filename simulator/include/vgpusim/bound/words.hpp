@@ -20,7 +20,7 @@ namespace vgpusim {
 /// What `vgpusim bound` prints: one line for each bound, and what the figures do not say.
 [[nodiscard]] std::string bound_words(const bound_figures& figures);
 
-/// What was achieved of a bound, as a fraction; 0 where the bound is 0.
+/// What was achieved of a bound, as a fraction; 1 where both are 0.
 [[nodiscard]] double achieved_of(const bound_figures& figures, double bound_milli) noexcept;
 
 } // namespace vgpusim

@@ -27,7 +27,7 @@ public:
     virtual ~move_planner() = default;
     /// Moves after which the request fits at move_plan::where.
     [[nodiscard]] virtual std::optional<vgpualloc::plan::move_plan> plan(const room_wanted& wanted) = 0;
-    /// Moves after which more devices are empty; move_plan::where says nothing.
+    /// Moves after which more devices are empty, or else more nodes; move_plan::where says nothing.
     [[nodiscard]] virtual std::optional<vgpualloc::plan::move_plan> tidy(const room_wanted& wanted) = 0;
 };
 

@@ -33,7 +33,7 @@ struct run_config {
     std::string discipline = "try_once";
     std::string after_failure = "requeue"; ///< or "lose": of jobs whose node or device failed
     std::int64_t layout_change_s = 0;      ///< to make a MIG instance that is not there
-    /// Or "on_loss": pods are moved for one that would be lost; or "periodic": so that devices become empty.
+    /// Or "on_loss": pods are moved for one that would be lost; or "periodic": so that devices or nodes become empty.
     std::string defragment = "never";
     std::int64_t defragment_every_s = 3600; ///< where it is periodic
     std::int64_t defragment_moves_max = 3;  ///< for one such pod
