@@ -171,29 +171,49 @@ TEST(mig_groups, a_part_of_another_group_is_refused) {
     EXPECT_EQ(gpu.mode.why_not(gpu.spec, gpu.state, partition{part(1, 1)}).code, mode_not_offered);
 }
 
+device_spec seven_slots_of(const modes::mig_groups& mode, std::int64_t memory) {
+    device_spec spec;
+    spec.mode = &mode;
+    spec.memory = mib{memory};
+    spec.slots = 7;
+    return mode.adapted(spec);
+}
+
+device_state instances_in_use(std::uint64_t layout, std::int64_t memory) {
+    device_state state;
+    state.layout = layout;
+    state.slots = std::popcount(layout);
+    state.memory = mib{memory};
+    return state;
+}
+
 TEST(mig_groups, shares_of_slices_are_rounded_up) {
-    mig_group sevenths{.name = "g", .kinds = {{.name = "1g.10gb", .memory = mib{9728}, .count = 7}}};
-    sevenths.kinds[0].slices = {.memory = {1, 8}, .compute = {1, 7}};
-    const modes::mig_groups known{{sevenths}};
-    const device_spec spec = known.adapted({.mode = &known, .memory = mib{81920}, .slots = 7});
-    EXPECT_EQ(known.used(spec, {.slots = 1, .layout = 0b1}), milli_gpu{143}) << "as by placements";
-    EXPECT_EQ(known.used_compute(spec, {.slots = 7, .layout = 0b111'1111}), milli_gpu{1000});
-    sevenths.kinds[0].slices.memory = {}; // of a GPU that no catalog knows
-    const modes::mig_groups by_name{{sevenths}};
-    EXPECT_EQ(by_name.used(spec, {.memory = mib{68096}, .slots = 7, .layout = 0b111'1111}), milli_gpu{1000});
-    EXPECT_EQ(by_name.used(spec, {.memory = mib{9728}, .slots = 1, .layout = 0b1}), milli_gpu{143});
+    mig_kind seventh{.name = "1g.10gb", .memory = mib{9728}, .count = 7};
+    seventh.slices = {.memory = {1, 8}, .compute = {1, 7}};
+    const modes::mig_groups known{{{.name = "g", .kinds = {seventh}}}};
+    const device_spec spec = seven_slots_of(known, 81920);
+    EXPECT_EQ(known.used(spec, instances_in_use(0b1, 9728)), milli_gpu{143}) << "as by placements";
+    EXPECT_EQ(known.used_compute(spec, instances_in_use(0b111'1111, 68096)), milli_gpu{1000});
+    seventh.slices.memory = {}; // of a GPU that no catalog knows
+    const modes::mig_groups by_name{{{.name = "g", .kinds = {seventh}}}};
+    EXPECT_EQ(by_name.used(spec, instances_in_use(0b111'1111, 68096)), milli_gpu{1000});
+    EXPECT_EQ(by_name.used(spec, instances_in_use(0b1, 9728)), milli_gpu{143});
 }
 
 TEST(mig_groups, replicas_follow_one_another_and_are_dealt_to_instances) {
-    mig_group shared{.name = "g", .kinds = {{.name = "3g.40gb", .memory = mib{100}, .count = 4, .replicas = 2}}};
+    mig_kind shared{.name = "3g.40gb", .memory = mib{100}, .count = 4};
+    shared.replicas = 2;
+    device_request one;
+    one.count = 1;
+    one.profile = "3g.40gb";
     for (const unit_order order : {unit_order::distributed, unit_order::packed}) {
-        const modes::mig_groups mode{{shared}, 1, {.order = order}};
-        const device_spec spec = mode.adapted({.mode = &mode, .memory = mib{400}, .slots = 4});
+        const modes::mig_groups mode{{{.name = "g", .kinds = {shared}}}, 1, {.order = order}};
+        const device_spec spec = seven_slots_of(mode, 400);
         device_state state;
         std::vector<std::uint32_t> starts;
         for (int pod = 0; pod < 4; ++pod) {
             std::vector<partition> parts;
-            mode.candidates(spec, state, {.count = 1, .profile = "3g.40gb"}, parts);
+            mode.candidates(spec, state, one, parts);
             ASSERT_FALSE(parts.empty());
             starts.push_back(std::get<mig_instance>(parts.front()).start);
             state = mode.with(spec, state, parts.front());
