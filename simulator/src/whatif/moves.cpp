@@ -39,6 +39,7 @@ void tell_moves(kube::snapshot& state, const plan::move_plan& planned, const pla
                 const vgpualloc::booking* blocked, moves_answer& result) {
     const pod_id spare{state.bound.size() + 1};
     const auto look = [&](const vgpualloc::ledger& after) {
+        if (planned.moves.empty() && blocked == nullptr) return; // all is as before
         result.idle_after = vgpualloc::idle_splitter{after}.mean_over(state.requests());
     };
     const auto carried_out = plan::try_moves(*state.book, planned, blocked, spare, look);
