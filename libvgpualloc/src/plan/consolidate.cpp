@@ -230,7 +230,7 @@ consolidation consolidate(const ledger& book, std::span<const movable_pod> movab
     if (!step_limit && best.used - best.emptied > used_min) {
         move_budget left = budget;
         left.steps_max = budget.steps_max - steps;
-        auto anew = pack_anew(book, movable, unit, left, costs, best.used - best.emptied);
+        auto anew = pack_anew(book, movable, unit, left, costs, used_min, best.used - best.emptied);
         if (anew.plan) best = *std::move(anew.plan);
         steps += anew.steps;
     }
