@@ -13,7 +13,7 @@ namespace vgpualloc::plan {
 
 namespace {
 
-double size_of(const request_measure& request, pod_size by) {
+double packing_size(const request_measure& request, pod_size by) {
     switch (by) {
     case pod_size::larger_share:
         break;
@@ -74,7 +74,7 @@ private:
     void sort(std::vector<std::uint32_t>& pods) const {
         std::ranges::stable_sort(pods, {}, [this](std::uint32_t pod) {
             const request_measure& request = (*measures_)[on_->pod(pod).request];
-            return std::pair{rank_of(request, order_.first), -size_of(request, order_.size)};
+            return std::pair{rank_of(request, order_.first), -packing_size(request, order_.size)};
         });
     }
 
@@ -167,9 +167,12 @@ private:
         for (std::size_t place = is_of_one ? units_[unit].first : on_->first_of(where); place < end; ++place) {
             if (!on_->is_shut(place)) places.push_back(place);
         }
-        if (order_.fullest_device) {
+        if (order_.choice != device_choice::first) {
             std::ranges::stable_sort(places, std::ranges::greater{}, [this](std::size_t place) {
-                return on_->spec_of(place).mode->used(on_->spec_of(place), on_->state_of(place));
+                const device_state& state = on_->state_of(place);
+                return order_.choice == device_choice::most_memory_used
+                           ? state.memory.count()
+                           : on_->spec_of(place).mode->used(on_->spec_of(place), state).count();
             });
         }
         auto result = free_place_of_devices(*on_, pod, where, places);

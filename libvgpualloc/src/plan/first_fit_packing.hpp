@@ -30,13 +30,18 @@ enum class pods_first : std::uint8_t { none, of_several_devices, with_few_nodes 
 inline constexpr std::array all_pods_first{pods_first::none, pods_first::of_several_devices,
                                            pods_first::with_few_nodes};
 
+/// Which devices of a unit a pod gets of those that have room.
+enum class device_choice : std::uint8_t { first, most_used, most_memory_used };
+inline constexpr std::array device_choices{device_choice::first, device_choice::most_used,
+                                           device_choice::most_memory_used};
+
 /// How first fit decreasing goes through pods and devices.
 struct packing_order {
     pods_first first = pods_first::none;
     pod_size size = pod_size::larger_share;
-    bool fullest_device = false; ///< of a unit; else its first device that has room
-    bool at_home = false;        ///< of units that are alike and empty, a pod gets the one that it is on
-    std::size_t units_kept = 0;  ///< the first so many units keep the pods that they have
+    device_choice choice = device_choice::first;
+    bool at_home = false;       ///< of units that are alike and empty, a pod gets the one that it is on
+    std::size_t units_kept = 0; ///< the first so many units keep the pods that they have
 };
 
 /// What packing orders look at, by request of a board (board_pod::request).

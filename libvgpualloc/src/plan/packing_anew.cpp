@@ -120,12 +120,12 @@ private:
 
     /// Each order once. Idle nodes are among them where they may be larger than nodes in use.
     [[nodiscard]] std::vector<std::vector<device_unit>> all_unit_orders() const {
-        const auto size_of = [](const ranked_unit& unit) { return unit.places.end - unit.places.first; };
+        const auto devices_in = [](const ranked_unit& unit) { return unit.places.end - unit.places.first; };
         std::size_t largest_idle = 0;
-        std::size_t smallest_used = units_.empty() ? 0 : size_of(units_.front());
+        std::size_t smallest_used = units_.empty() ? 0 : devices_in(units_.front());
         for (const ranked_unit& unit : units_) {
-            if (unit.is_idle) largest_idle = std::max(largest_idle, size_of(unit));
-            if (!unit.is_idle) smallest_used = std::min(smallest_used, size_of(unit));
+            if (unit.is_idle) largest_idle = std::max(largest_idle, devices_in(unit));
+            if (!unit.is_idle) smallest_used = std::min(smallest_used, devices_in(unit));
         }
         std::vector<std::vector<device_unit>> orders;
         for (const bool with_idle : {false, true}) {
@@ -167,8 +167,8 @@ private:
             if (first == pods_first::of_several_devices && !differ(&request_measure::devices)) continue;
             if (first == pods_first::with_few_nodes && !differ(&request_measure::nodes)) continue;
             for (const pod_size size : pod_sizes) {
-                for (const bool fullest : {false, true}) {
-                    orders.push_back({.first = first, .size = size, .fullest_device = fullest});
+                for (const device_choice choice : device_choices) {
+                    orders.push_back({.first = first, .size = size, .choice = choice});
                 }
             }
         }
