@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "board.hpp"
 
@@ -24,6 +25,12 @@ void for_each_unit(const board& on, emptied_unit unit, Visitor visit) {
         if (!on.residents(place).empty()) return false;
     }
     return true;
+}
+
+[[nodiscard]] inline std::int64_t used_units(const board& on, emptied_unit unit) {
+    std::int64_t used = 0;
+    for_each_unit(on, unit, [&](std::size_t first, std::size_t end) { used += is_idle(on, first, end) ? 0 : 1; });
+    return used;
 }
 
 } // namespace vgpualloc::plan

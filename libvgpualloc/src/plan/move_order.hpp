@@ -21,8 +21,8 @@ using final_places = std::map<std::uint32_t, placement>;
                                                                std::int64_t hops_max);
 
 /// The same for many pods, without a blocked one: what can move goes to its final place, and where nothing can, pods
-/// that stand in the way of another one, the largest first, go through spare places, each pod once and `hops_max` in
-/// all. That is no search, so an order may be missed. `start` is of no use afterwards.
+/// that stand in the way of another one, the largest first, go through spare places, each pod a few times and
+/// `hops_max` in all. That is no search, so an order may be missed. `start` is of no use afterwards.
 [[nodiscard]] std::optional<std::vector<pod_move>> order_many_moves(board& start, const final_places& finals,
                                                                     std::int64_t hops_max);
 

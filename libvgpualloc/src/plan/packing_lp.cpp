@@ -31,12 +31,12 @@ bool is_amount(double value) { return value >= 0.0 && std::isfinite(value); }
 /// What a column has in the rows of types, by type.
 using type_counts = std::vector<std::pair<std::uint32_t, double>>;
 
-double value_of(const packing_program& program, const packing_devices& of_class, std::size_t part) {
+double worth_of(const packing_program& program, const packing_devices& of_class, std::size_t part) {
     if (!of_class.value_of_part.empty()) return of_class.value_of_part[part];
     return program.types[of_class.type_of_part[part]].value;
 }
 
-double value_of(const packing_program& program, const packing_block& block) {
+double worth_of(const packing_program& program, const packing_block& block) {
     return block.value.value_or(program.types[block.type].value * block.pods);
 }
 
@@ -109,11 +109,11 @@ public:
         const packing_devices& of_class = program_.devices[devices];
         double value = 0.0;
         for (const auto& [part, count] : pattern)
-            value += static_cast<double>(count) * value_of(program_, of_class, part);
+            value += static_cast<double>(count) * worth_of(program_, of_class, part);
         add_column({.counts = counts_of(of_class, pattern), .value = value}, of_class.group, devices, 1.0, integer);
     }
     void add_block(const packing_block& block, bool integer) {
-        add_column({.counts = {{block.type, block.pods}}, .value = value_of(program_, block)}, block.group,
+        add_column({.counts = {{block.type, block.pods}}, .value = worth_of(program_, block)}, block.group,
                    block.devices, block.count, integer);
     }
 
@@ -215,7 +215,7 @@ worthy_pattern best_pattern(const packing_program& program, const amounts& all, 
     if (!of_class.packing) return {};
     std::vector<double> worth;
     for (std::size_t part = 0; part < of_class.type_of_part.size(); ++part) {
-        const double value = valued ? value_of(program, of_class, part) : 0.0;
+        const double value = valued ? worth_of(program, of_class, part) : 0.0;
         worth.push_back(value - cost_of(all, prices, of_class.type_of_part[part], of_class.group));
     }
     return of_class.packing->best(worth);
@@ -225,7 +225,7 @@ worthy_pattern best_pattern(const packing_program& program, const amounts& all, 
 /// the price of a type likewise where its pods take no devices.
 double bound_of(const packing_program& program, const amounts& all, raw_prices prices) {
     const auto surplus = [&](const packing_block& block) {
-        return value_of(program, block) - block.pods * cost_of(all, prices, block.type, block.group);
+        return worth_of(program, block) - block.pods * cost_of(all, prices, block.type, block.group);
     };
     for (const packing_block& block : program.blocks) {
         if (block.count > 0.0) continue;

@@ -39,8 +39,9 @@ int accepted_compromise(const board& on, std::uint32_t pod) {
 /// The walk over one node.
 class node_walk {
 public:
-    node_walk(board& on, std::uint32_t pod, node_index where, std::size_t leaving_count, std::vector<room_option>& out)
-        : on_{&on}, pod_{pod}, where_{where}, leaving_max_{leaving_count}, out_{&out},
+    node_walk(board& on, std::uint32_t pod, node_index where, std::size_t leaving_count, std::vector<room_option>& out,
+              bool only_one = false)
+        : on_{&on}, pod_{pod}, where_{where}, leaving_max_{leaving_count}, out_{&out}, only_one_{only_one},
           compromise_max_{accepted_compromise(on, pod)} {
         option_.where.node = where;
     }
@@ -75,6 +76,7 @@ private:
 
     /// `already` devices of the container are chosen; the next one has no smaller place than `from`.
     void next_device(std::size_t container, std::int64_t already, std::size_t from) {
+        if (only_one_ && !out_->empty()) return;
         if (container == containers_.size()) {
             host(0);
             return;
@@ -191,6 +193,7 @@ private:
     node_index where_;
     std::size_t leaving_max_;
     std::vector<room_option>* out_;
+    bool only_one_;
     int compromise_max_;
     bool apart_ = false;
     std::vector<device_request> containers_;
@@ -274,6 +277,31 @@ std::optional<placement> free_place_on(board& on, std::uint32_t pod, std::size_t
         return false;
     };
     static_cast<void>(place_on(on, pod, place, keep, goes_on));
+    return result;
+}
+
+std::optional<placement> free_place_of_devices(board& on, std::uint32_t pod, node_index where,
+                                               std::span<const std::size_t> places) {
+    const auto& containers = on.request_of(pod).asked->containers;
+    if (containers.size() != 1) {
+        std::vector<room_option> options;
+        node_walk{on, pod, where, 0, options, true}.walk();
+        return options.empty() ? std::nullopt : std::optional{options.front().where};
+    }
+    if (!on.allows(pod, where) || !on.host_holds(pod, where)) return std::nullopt;
+    const device_request container = amounts_on(on, containers.front(), where);
+    placement result{.node = where, .shares = {}};
+    std::vector<partition> parts;
+    for (const std::size_t place : places) {
+        if (static_cast<std::int64_t>(result.shares.size()) == container.count) break;
+        if (!on.admits(pod, container, place)) continue;
+        parts.clear();
+        parts_now(on, place, container, accepted_compromise(on, pod), parts);
+        if (parts.empty()) continue;
+        result.shares.push_back(
+            {.container = 0, .device = device_index{place - on.first_of(where)}, .part = parts.front()});
+    }
+    if (static_cast<std::int64_t>(result.shares.size()) < container.count) return std::nullopt;
     return result;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "board.hpp"
@@ -33,6 +34,11 @@ bool for_each_free_place(board& on, std::uint32_t pod, const std::function<bool(
 
 /// Of a simple request (board_request::simple): its first free place on one device.
 [[nodiscard]] std::optional<placement> free_place_on(board& on, std::uint32_t pod, std::size_t place);
+
+/// A free place for the pod on devices of a node: the first of `places` that serve it, where it has one container (the
+/// first place of append_options() where it has several).
+[[nodiscard]] std::optional<placement> free_place_of_devices(board& on, std::uint32_t pod, node_index where,
+                                                             std::span<const std::size_t> places);
 
 /// The container with the amount that depends on the node filled in (device_request::memory_of_first).
 [[nodiscard]] device_request amounts_on(const board& on, const device_request& container, node_index where);
