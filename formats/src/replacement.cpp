@@ -83,6 +83,18 @@ std::string folder_of(const std::string& path) {
 }
 std::string base_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
+/// Empty where there is no such folder.
+std::string real_path(const std::string& folder) {
+    std::error_code absent;
+    const std::filesystem::path real = std::filesystem::canonical(folder, absent);
+    return absent ? std::string{} : real.string();
+}
+
+/// Whether a folder, as real_path() has it, is one in which /proc lists the descriptors of this program.
+bool is_own_descriptors(const std::string& folder) {
+    return !folder.empty() && (folder == real_path("/proc/self/fd") || folder == real_path("/proc/thread-self/fd"));
+}
+
 std::vector<std::string> names_in(const std::string& folder) {
     std::vector<std::string> names;
     std::error_code unreadable;
@@ -128,8 +140,8 @@ tl::unexpected<write_failure> failed_to(std::string_view action, const std::stri
 
 staged_file::staged_file(staged_file&& other) noexcept
     : target_{std::move(other.target_)}, temporary_{std::exchange(other.temporary_, {})},
-      backup_{std::exchange(other.backup_, {})}, content_{other.content_}, is_stream_{other.is_stream_},
-      appeared_{std::exchange(other.appeared_, false)} {}
+      backup_{std::exchange(other.backup_, {})}, content_{other.content_}, descriptor_{std::move(other.descriptor_)},
+      is_stream_{other.is_stream_}, appeared_{std::exchange(other.appeared_, false)} {}
 
 staged_file::~staged_file() {
     if (!temporary_.empty()) ::unlink(temporary_.c_str());
@@ -139,7 +151,7 @@ staged_file::~staged_file() {
     }
 }
 
-/// Follows links, also to what is not there yet, and sees what is at their end. What /proc has links to is open in this
+/// Follows links, also to what is not there yet, and sees what is at their end. What /proc has links to is open in some
 /// program already and is written into, not replaced.
 tl::expected<void, write_failure> staged_file::find_target() {
     constexpr int links_max = 40; // as the kernel
@@ -152,7 +164,9 @@ tl::expected<void, write_failure> staged_file::find_target() {
         }
         if (!S_ISLNK(found.st_mode)) break;
         if (links == links_max) return failed_to("write", named, ELOOP);
-        if (target_.starts_with("/proc/")) {
+        const std::string folder = real_path(folder_of(target_));
+        if (is_own_descriptors(folder)) return take_descriptor(named);
+        if (folder.starts_with("/proc/")) {
             is_stream_ = true;
             if (::stat(target_.c_str(), &found) != 0) return failed_to("write", named, errno);
             break;
@@ -166,6 +180,23 @@ tl::expected<void, write_failure> staged_file::find_target() {
     if (S_ISSOCK(found.st_mode)) return refused(named, "a socket");
     if (S_ISBLK(found.st_mode)) return refused(named, "a block device");
     if (!S_ISREG(found.st_mode)) is_stream_ = true;
+    return {};
+}
+
+/// A duplicate shares the place in the file with what it is of: what this program prints later comes behind. To open
+/// the file once more would start a place of its own, and what is printed would overwrite it.
+tl::expected<void, write_failure> staged_file::take_descriptor(const std::string& named) {
+    is_stream_ = true;
+    const std::string digits = base_of(target_);
+    int number = -1;
+    std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    descriptor_ = posix::unique_fd{::fcntl(number, F_DUPFD_CLOEXEC, 0)};
+    struct stat found{};
+    if (!descriptor_ || ::fstat(descriptor_.get(), &found) != 0) return failed_to("write", named, errno);
+    if (S_ISDIR(found.st_mode)) return failed_to("write", named, EISDIR);
+    if (S_ISBLK(found.st_mode)) return refused(named, "a block device");
+    const int flags = ::fcntl(descriptor_.get(), F_GETFL);
+    if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY) return failed_to("write", named, EBADF);
     return {};
 }
 
@@ -211,8 +242,9 @@ tl::expected<void, write_failure> staged_file::swap_in() {
 
 tl::expected<void, write_failure> staged_file::write_through() {
     if (!is_stream_) return {};
-    // O_APPEND: what this program has printed already, into a file that is its standard output, stays.
-    posix::unique_fd stream = posix::open_file(target_, O_WRONLY | O_APPEND | O_NOCTTY);
+    std::fflush(stdout); // what was printed before comes first
+    posix::unique_fd stream =
+        descriptor_ ? std::move(descriptor_) : posix::open_file(target_, O_WRONLY | O_APPEND | O_NOCTTY);
     if (!stream) return failed_to("write", target_, errno);
     int why = write_content(stream.get(), *content_);
     if (const int closing = stream.close(); why == 0) why = closing;

@@ -43,11 +43,13 @@ public:
 
 private:
     [[nodiscard]] tl::expected<void, write_failure> find_target();
+    [[nodiscard]] tl::expected<void, write_failure> take_descriptor(const std::string& named);
 
     std::string target_;                   // where links lead
     std::string temporary_;                // exists while not empty
     std::string backup_;                   // exists while not empty
     const output_file* content_ = nullptr; // of what is no regular file
+    posix::unique_fd descriptor_;          // of what is open in this program already
     bool is_stream_ = false;
     bool appeared_ = false; // the target is new and not yet final
 };

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <thread>
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -247,6 +248,42 @@ TEST_F(files, pipes_and_devices_are_written_into) {
     ASSERT_TRUE(write_files(at("."), {{"nowhere", "lost"}}));
     EXPECT_TRUE(fs::is_character_file("/dev/null"));
     EXPECT_TRUE(fs::is_symlink(at("nowhere")));
+}
+
+TEST_F(files, what_is_open_already_gets_the_content_at_its_place) {
+    for (const int flags : {O_RDWR, O_RDWR | O_APPEND}) {
+        const int open_file = ::open(at("open").c_str(), flags | O_CREAT | O_TRUNC, 0600);
+        ASSERT_GE(open_file, 0);
+        const std::string descriptor = std::to_string(open_file);
+        ASSERT_EQ(::write(open_file, "head\n", 5), 5);
+        fs::create_symlink("/proc/self/fd/" + descriptor, at("link"));
+        ASSERT_TRUE(write_files(at("."), {{"link", "first\n"}, {"file", "x"}}));
+        ASSERT_TRUE(write_files("/dev/fd", {{descriptor, "second\n"}}));
+        ASSERT_TRUE(write_files("/proc/thread-self/fd", {{descriptor, "third\n"}}));
+        ASSERT_EQ(::write(open_file, "tail\n", 5), 5);
+        EXPECT_EQ(content_of(at("open")), "head\nfirst\nsecond\nthird\ntail\n");
+        EXPECT_THAT(present(), ElementsAre("file", "link", "open"));
+        ::close(open_file);
+        fs::remove(at("link"));
+    }
+    int ends[2] = {-1, -1};
+    ASSERT_EQ(::pipe(ends), 0);
+    ASSERT_TRUE(write_files("/dev/fd", {{std::to_string(ends[1]), "into the pipe"}}));
+    ::close(ends[1]);
+    EXPECT_EQ(content_of("/dev/fd/" + std::to_string(ends[0])), "into the pipe");
+    const auto into_reading_end = write_files("/dev/fd", {{std::to_string(ends[0]), "x"}});
+    ASSERT_FALSE(into_reading_end);
+    EXPECT_THAT(into_reading_end.error().message(), HasSubstr("cannot write: Bad file descriptor"));
+    ::close(ends[0]);
+}
+
+TEST_F(files, a_link_below_a_folder_of_proc_is_followed) {
+    put("real", "old");
+    fs::create_symlink("real", at("link"));
+    const int folder = ::open(folder_.path().c_str(), O_RDONLY | O_DIRECTORY);
+    ASSERT_TRUE(write_files("/proc/self/fd/" + std::to_string(folder), {{"link", "new"}}));
+    EXPECT_EQ(content_of(at("real")), "new");
+    ::close(folder);
 }
 
 TEST_F(files, sockets_and_folders_are_refused_and_nothing_is_written) {
