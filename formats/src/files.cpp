@@ -107,6 +107,10 @@ tl::expected<void, write_failure> write_files(const std::string& folder, const s
     for (std::size_t i = 0; i < files.size(); ++i) {
         if (auto written = staged[i].write(files[i], marks, signals); !written) return written;
     }
+    // What goes into a pipe cannot be taken back, but the files can be left as they are if that fails.
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        if (auto written = staged[i].write_through(files[i], signals); !written) return written;
+    }
     if (!target_folders.empty()) {
         const replacement_guard guard{folder, signals};
         if (guard.is_interrupted()) return failed_to("write", folder, EINTR);
@@ -115,9 +119,6 @@ tl::expected<void, write_failure> write_files(const std::string& folder, const s
         if (auto swapped = swap_all(folder, staged, marks); !swapped) return swapped;
     }
     folders.keep();
-    for (std::size_t i = 0; i < files.size(); ++i) {
-        if (auto written = staged[i].write_through(files[i], signals); !written) return written;
-    }
     return {};
 }
 

@@ -37,8 +37,8 @@ struct output_file {
 /// there before is kept; so it is where a signal would end the program, which waits until then. A process that is
 /// killed while files are renamed is completed by the next one that writes into the folder, which also removes what
 /// killed ones have left. A file that is replaced keeps its permissions. Links stay and the files that they name are
-/// replaced; pipes and character devices are written into, after everything else, and so is a file that a link in /proc
-/// leads to because it is open. Error: a folder, a socket or a block device in the place of a file.
+/// replaced; pipes and character devices are written into, before anything is renamed, and so is a file that a link in
+/// /proc leads to because it is open. Error: a folder, a socket or a block device in the place of a file.
 [[nodiscard]] tl::expected<void, write_failure> write_files(const std::string& folder,
                                                             const std::vector<output_file>& files);
 

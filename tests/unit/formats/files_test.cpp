@@ -251,6 +251,16 @@ TEST_F(files, pipes_and_devices_are_written_into) {
     EXPECT_TRUE(fs::is_symlink(at("nowhere")));
 }
 
+TEST_F(files, a_device_that_takes_nothing_stops_everything) {
+    put("old.csv", "old");
+    fs::create_symlink("/dev/full", at("full"));
+    const auto written = write_files(at("."), {{"old.csv", "new"}, {"full", "x"}, {"new.csv", "new"}});
+    ASSERT_FALSE(written);
+    EXPECT_THAT(written.error().message(), HasSubstr("full: cannot write: No space left on device"));
+    EXPECT_EQ(content_of(at("old.csv")), "old");
+    EXPECT_THAT(present(), ElementsAre("full", "old.csv"));
+}
+
 TEST_F(files, what_is_open_already_gets_the_content_at_its_place) {
     for (const int flags : {O_RDWR, O_RDWR | O_APPEND}) {
         const int open_file = ::open(at("open").c_str(), flags | O_CREAT | O_TRUNC, 0600);
