@@ -1,5 +1,4 @@
-// Files on their way to their names: written beside them, swapped in together, and taken up again where a run before
-// was killed meanwhile.
+// Files on their way to their names: written beside them, and swapped in together.
 #pragma once
 
 #include <csignal>
@@ -7,7 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "held_signals.hpp"
 #include "posix_io.hpp"
+#include "run_marks.hpp"
 #include "vgpuformats/files.hpp"
 
 namespace vgpuformats {
@@ -27,14 +28,19 @@ public:
     /// What was not finished is as before.
     ~staged_file();
 
-    /// `file`, whose name does not count here, must outlive this where the target is no regular file. Error: a folder,
-    /// a socket, a block device; what the system says.
-    [[nodiscard]] tl::expected<void, write_failure> write(const output_file& file);
-    /// Puts the new file in place and keeps the old one, if any, under another name until finish(). Nothing for what is
-    /// no regular file.
-    [[nodiscard]] tl::expected<void, write_failure> swap_in();
+    /// Where the file goes. Error: a folder, a socket, a block device; what the system says.
+    [[nodiscard]] tl::expected<void, write_failure> find_target();
+    [[nodiscard]] bool is_stream() const noexcept { return is_stream_; }
+    /// Writes beside the target; nothing for what is no regular file.
+    [[nodiscard]] tl::expected<void, write_failure> write(const output_file& content, run_marks& marks,
+                                                          const held_signals& signals);
     /// Writes into a pipe or a device, which cannot be undone; nothing for regular files.
-    [[nodiscard]] tl::expected<void, write_failure> write_through();
+    [[nodiscard]] tl::expected<void, write_failure> write_through(const output_file& content,
+                                                                  const held_signals& signals);
+    /// Keeps the old file, if any, under another name until finish(); without this swap_in() replaces it for good.
+    [[nodiscard]] tl::expected<void, write_failure> keep_old(run_marks& marks);
+    /// Puts the new file in place; nothing for what is no regular file.
+    [[nodiscard]] tl::expected<void, write_failure> swap_in();
     void finish() noexcept;
 
     /// Empty for what is no regular file.
@@ -42,27 +48,31 @@ public:
     [[nodiscard]] const std::string& target() const noexcept { return target_; }
 
 private:
-    [[nodiscard]] tl::expected<void, write_failure> find_target();
+    [[nodiscard]] tl::expected<void, write_failure> take_descriptor(const std::string& named);
 
-    std::string target_;                   // where links lead
-    std::string temporary_;                // exists while not empty
-    std::string backup_;                   // exists while not empty
-    const output_file* content_ = nullptr; // of what is no regular file
+    std::string target_;          // where links lead
+    std::string temporary_;       // exists while not empty
+    std::string backup_;          // exists while not empty
+    posix::unique_fd descriptor_; // of what is open in this program already
     bool is_stream_ = false;
     bool appeared_ = false; // the target is new and not yet final
 };
 
-/// Holds the folder against other runs that replace files in it, and signals that would end this one in between.
+/// Holds the folder against other runs that replace files in it, and the signal that would stop this one in between.
 class replacement_guard {
 public:
-    explicit replacement_guard(const std::string& folder);
+    replacement_guard(const std::string& folder, const held_signals& signals);
     replacement_guard(const replacement_guard&) = delete;
     replacement_guard& operator=(const replacement_guard&) = delete;
     ~replacement_guard();
 
+    /// Whether a signal came while another run had the folder.
+    [[nodiscard]] bool is_interrupted() const noexcept { return is_interrupted_; }
+
 private:
     posix::unique_fd folder_; // locked; by the system when no program is at it any more
     sigset_t before_{};
+    bool is_interrupted_ = false;
 };
 
 /// Says, before the first of several files is swapped in, which ones are: a run that is killed then is completed by the
@@ -74,14 +84,11 @@ public:
     replacement_journal& operator=(const replacement_journal&) = delete;
     ~replacement_journal();
 
-    [[nodiscard]] tl::expected<void, write_failure> write(const std::string& folder,
-                                                          const std::vector<staged_file>& files);
+    [[nodiscard]] tl::expected<void, write_failure>
+    write(const std::string& folder, const std::vector<replacement>& replacements, run_marks& marks);
 
 private:
     std::string path_; // exists while not empty
 };
-
-/// Completes the replacements of killed runs in `folder`, and removes what they left beside these targets.
-void take_up_replacements(const std::string& folder, const std::vector<output_file>& files);
 
 } // namespace vgpuformats

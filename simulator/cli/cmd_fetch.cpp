@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "cluster_inputs.hpp"
 #include "commands.hpp"
 #include "vgpualloc/core/printable.hpp"
 #include "vgpufetch/fetch.hpp"
@@ -241,7 +242,8 @@ void add_fetch(CLI::App& app, int& exit_code) {
         ->add_option("--out", chosen->folder,
                      "Folder for the files (default: $VGPUALLOC_TRACES, else $XDG_CACHE_HOME/vgpualloc/traces, "
                      "else ~/.cache/vgpualloc/traces)")
-        ->type_name("FOLDER");
+        ->type_name("FOLDER")
+        ->check(filled());
     CLI::Option* list =
         command
             ->add_option("--list", chosen->list_path,

@@ -152,7 +152,8 @@ void add_snapshot(CLI::App& app, int& exit_code) {
     add_dialect_files(*command, chosen->dialects);
     CLI::Option* out =
         command->add_option("--out", chosen->out, "Write the cluster's objects there, as every command reads them")
-            ->type_name("FILE");
+            ->type_name("FILE")
+            ->check(filled());
     command
         ->add_flag("--anonymise", chosen->anonymise,
                    "Write pseudonyms for all names: every decision stays the same. What is printed has the names")

@@ -203,7 +203,8 @@ void add_whatif(CLI::App& app, int& exit_code) {
     add_dialect_files(*command, chosen->dialects);
     command->add_flag("--json", chosen->json, "As JSON, with everything");
     command->add_option("--out", chosen->out, "Also write whatif.json and whatif.txt into this folder")
-        ->type_name("DIR");
+        ->type_name("DIR")
+        ->check(filled());
     command->callback([chosen, &exit_code] { exit_code = run(*chosen); });
 }
 

@@ -34,10 +34,11 @@ struct output_file {
 
 /// Creates `folder` (not empty) and its parents if needed, writes every file under a temporary name beside its own,
 /// then renames all. If anything fails, the temporary files (and a folder made by this call) are removed and what was
-/// there before is kept. Signals wait while files are renamed; a process that is killed then is completed by the next
-/// one that writes into the folder, which also removes what killed ones have left. A file that is replaced keeps its
-/// permissions. Links stay and the files that they name are replaced; pipes and character devices are written into,
-/// after everything else. Error: a folder, a socket or a block device in the place of a file.
+/// there before is kept; so it is where a signal would end the program, which waits until then. A process that is
+/// killed while files are renamed is completed by the next one that writes into the folder, which also removes what
+/// killed ones have left. A file that is replaced keeps its permissions. Links stay and the files that they name are
+/// replaced; pipes and character devices are written into, before anything is renamed, and so is a file that a link in
+/// /proc leads to because it is open. Error: a folder, a socket or a block device in the place of a file.
 [[nodiscard]] tl::expected<void, write_failure> write_files(const std::string& folder,
                                                             const std::vector<output_file>& files);
 

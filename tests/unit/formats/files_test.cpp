@@ -7,8 +7,10 @@
 #include <fstream>
 #include <thread>
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -249,6 +251,52 @@ TEST_F(files, pipes_and_devices_are_written_into) {
     EXPECT_TRUE(fs::is_symlink(at("nowhere")));
 }
 
+TEST_F(files, a_device_that_takes_nothing_stops_everything) {
+    put("old.csv", "old");
+    fs::create_symlink("/dev/full", at("full"));
+    const auto written = write_files(at("."), {{"old.csv", "new"}, {"full", "x"}, {"new.csv", "new"}});
+    ASSERT_FALSE(written);
+    EXPECT_THAT(written.error().message(), HasSubstr("full: cannot write: No space left on device"));
+    EXPECT_EQ(content_of(at("old.csv")), "old");
+    EXPECT_THAT(present(), ElementsAre("full", "old.csv"));
+}
+
+TEST_F(files, what_is_open_already_gets_the_content_at_its_place) {
+    for (const int flags : {O_RDWR, O_RDWR | O_APPEND}) {
+        const int open_file = ::open(at("open").c_str(), flags | O_CREAT | O_TRUNC, 0600);
+        ASSERT_GE(open_file, 0);
+        const std::string descriptor = std::to_string(open_file);
+        ASSERT_EQ(::write(open_file, "head\n", 5), 5);
+        fs::create_symlink("/proc/self/fd/" + descriptor, at("link"));
+        ASSERT_TRUE(write_files(at("."), {{"link", "first\n"}, {"file", "x"}}));
+        ASSERT_TRUE(write_files("/dev/fd", {{descriptor, "second\n"}}));
+        ASSERT_TRUE(write_files("/proc/thread-self/fd", {{descriptor, "third\n"}}));
+        ASSERT_EQ(::write(open_file, "tail\n", 5), 5);
+        EXPECT_EQ(content_of(at("open")), "head\nfirst\nsecond\nthird\ntail\n");
+        EXPECT_THAT(present(), ElementsAre("file", "link", "open"));
+        ::close(open_file);
+        fs::remove(at("link"));
+    }
+    int ends[2] = {-1, -1};
+    ASSERT_EQ(::pipe(ends), 0);
+    ASSERT_TRUE(write_files("/dev/fd", {{std::to_string(ends[1]), "into the pipe"}}));
+    ::close(ends[1]);
+    EXPECT_EQ(content_of("/dev/fd/" + std::to_string(ends[0])), "into the pipe");
+    const auto into_reading_end = write_files("/dev/fd", {{std::to_string(ends[0]), "x"}});
+    ASSERT_FALSE(into_reading_end);
+    EXPECT_THAT(into_reading_end.error().message(), HasSubstr("cannot write: Bad file descriptor"));
+    ::close(ends[0]);
+}
+
+TEST_F(files, a_link_below_a_folder_of_proc_is_followed) {
+    put("real", "old");
+    fs::create_symlink("real", at("link"));
+    const int folder = ::open(folder_.path().c_str(), O_RDONLY | O_DIRECTORY);
+    ASSERT_TRUE(write_files("/proc/self/fd/" + std::to_string(folder), {{"link", "new"}}));
+    EXPECT_EQ(content_of(at("real")), "new");
+    ::close(folder);
+}
+
 TEST_F(files, sockets_and_folders_are_refused_and_nothing_is_written) {
     const int endpoint = ::socket(AF_UNIX, SOCK_STREAM, 0);
     sockaddr_un address{};
@@ -320,12 +368,129 @@ TEST_F(files, a_replacement_that_was_killed_is_completed_by_the_next_run) {
                                        "out/sub/6"));
 }
 
+/// What a run leaves in a folder that is killed while it replaces one file of two.
+struct killed_run {
+    std::string word = "0123456789abcdef";
+    std::string first = "1";
+    std::string second = "2";
+
+    void leave_in(const std::string& folder) const {
+        const std::string begin = folder + "/.vgpusim-" + word;
+        const std::string temporary = ".vgpusim-" + word + ".1.tmp";
+        std::ofstream(begin + ".run");
+        std::ofstream(folder + "/" + first) << "killed";
+        std::ofstream(folder + "/" + temporary) << "killed";
+        std::ofstream(begin + ".2.old") << "old";
+        std::ofstream journal(begin + ".journal", std::ios::binary);
+        for (const std::string& path : {".vgpusim-" + word + ".0.tmp", first, temporary, second})
+            journal << path << '\0';
+    }
+};
+
 TEST_F(files, what_others_write_now_is_not_swept) {
-    const std::string running = ".file." + std::to_string(::getppid()) + "-1.tmp";
-    put(running, "of a process that is still there");
-    put(".file.notes.tmp", "of nobody's replacement");
-    ASSERT_TRUE(write_files(at("."), {{"file", "x"}}));
-    EXPECT_THAT(present(), ElementsAre(running, ".file.notes.tmp", "file"));
+    const killed_run other{.word = "fedcba9876543210"};
+    fs::create_directory(at("out"));
+    other.leave_in(at("out"));
+    put("out/.file.notes.tmp", "of nobody's replacement");
+    const int mark = ::open(at("out/.vgpusim-fedcba9876543210.run").c_str(), O_RDWR);
+    ASSERT_EQ(::flock(mark, LOCK_EX), 0); // as a run holds it that is at work, in whatever container
+    ASSERT_TRUE(write_files(at("out"), {{"file", "x"}}));
+    EXPECT_THAT(present(), ElementsAre("out", "out/.file.notes.tmp", "out/.vgpusim-fedcba9876543210.1.tmp",
+                                       "out/.vgpusim-fedcba9876543210.2.old", "out/.vgpusim-fedcba9876543210.journal",
+                                       "out/.vgpusim-fedcba9876543210.run", "out/1", "out/file"));
+    ::close(mark); // it has ended
+    ASSERT_TRUE(write_files(at("out"), {{"file", "x"}}));
+    EXPECT_THAT(present(), ElementsAre("out", "out/.file.notes.tmp", "out/1", "out/2", "out/file"));
+    EXPECT_EQ(content_of(at("out/2")), "killed") << "its replacement is completed";
+}
+
+TEST_F(files, a_folder_that_moved_is_completed_as_well) { // a container has it at another place
+    fs::create_directory(at("out"));
+    killed_run{}.leave_in(at("out"));
+    fs::rename(at("out"), at("moved"));
+    ASSERT_TRUE(write_files(at("moved"), {{"file", "x"}}));
+    EXPECT_THAT(present(), ElementsAre("moved", "moved/1", "moved/2", "moved/file"));
+}
+
+TEST_F(files, a_run_that_is_killed_while_another_writes_does_not_come_back_later) {
+    const auto killed_meanwhile = [this, pieces = 0](std::string& piece) mutable {
+        if (pieces == 0) killed_run{}.leave_in(at("."));
+        piece = "n";
+        return pieces++ == 0;
+    };
+    ASSERT_TRUE(write_files(at("."), {{"1", {}, killed_meanwhile}, {"2", "n"}}));
+    for (int run = 0; run < 2; ++run) {
+        EXPECT_EQ(content_of(at("1")) + content_of(at("2")), "nn") << run;
+        EXPECT_THAT(present(), testing::Not(testing::Contains(HasSubstr(".vgpusim"))));
+        ASSERT_TRUE(write_files(at("."), {{"other", "x"}}));
+    }
+}
+
+TEST_F(files, what_only_looks_like_a_left_file_stays) {
+    ASSERT_EQ(::mkfifo(at(".vgpusim-0123456789abcdef.run").c_str(), 0600), 0);
+    ASSERT_EQ(::mkfifo(at(".vgpusim-0123456789abcdef.journal").c_str(), 0600), 0);
+    put(".vgpusim-0123456789abcde.run", "too short");
+    put(".vgpusim-0123456789ABCDEF.run", "capitals");
+    const auto before = present();
+    ASSERT_TRUE(write_files(at("."), {{"x", "x"}}));
+    auto after = present();
+    std::erase(after, "x");
+    EXPECT_EQ(after, before);
+}
+
+/// How a process ended that wrote the files; it is sent the signal after `wait`, if that is not 0.
+int status_of(const std::string& folder, const std::vector<output_file>& all, int signal,
+              std::chrono::milliseconds wait) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        const auto written = write_files(folder, all);
+        ::_exit(written ? 0 : 1);
+    }
+    if (wait.count() > 0) {
+        std::this_thread::sleep_for(wait);
+        ::kill(child, signal);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return status;
+}
+
+TEST_F(files, a_signal_while_files_are_written_leaves_nothing) {
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+        const auto endless = [signal, pieces = 0](std::string& piece) mutable {
+            piece = "piece";
+            if (++pieces == 10) ::kill(::getpid(), signal);
+            return true;
+        };
+        const int status = status_of(at("a/b"), {{"1", "x"}, {"sub/2", "x"}, {"3", {}, endless}}, signal, {});
+        EXPECT_TRUE(WIFSIGNALED(status));
+        EXPECT_EQ(WTERMSIG(status), signal);
+        EXPECT_THAT(present(), IsEmpty());
+    }
+}
+
+TEST_F(files, a_signal_ends_the_wait_for_a_pipe) {
+    ASSERT_EQ(::mkfifo(at("pipe").c_str(), 0600), 0);
+    const std::string large(1'000'000, 'x'); // more than a pipe holds
+    for (const bool has_reader : {false, true}) {
+        const int reader = has_reader ? ::open(at("pipe").c_str(), O_RDONLY | O_NONBLOCK) : -1;
+        const int status = status_of(at("."), {{"file", "x"}, {"pipe", large}}, SIGINT, std::chrono::milliseconds{200});
+        EXPECT_TRUE(WIFSIGNALED(status));
+        EXPECT_EQ(WTERMSIG(status), SIGINT);
+        EXPECT_THAT(present(), testing::Not(testing::Contains(HasSubstr(".vgpusim"))));
+        if (has_reader) ::close(reader);
+    }
+}
+
+TEST_F(files, a_signal_that_is_ignored_ends_nothing) {
+    const auto former = std::signal(SIGHUP, SIG_IGN); // as nohup does
+    const auto some = [pieces = 0](std::string& piece) mutable {
+        piece = "piece";
+        ::raise(SIGHUP);
+        return ++pieces < 10;
+    };
+    EXPECT_TRUE(write_files(at("."), {{"1", {}, some}}));
+    std::signal(SIGHUP, former);
 }
 
 TEST_F(files, runs_that_replace_the_same_files_at_once_leave_those_of_one) {
