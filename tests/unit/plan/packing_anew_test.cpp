@@ -65,7 +65,8 @@ struct node_use {
 
 std::vector<node_use> nothing_on(const std::vector<some_node>& nodes) {
     std::vector<node_use> result;
-    for (const some_node& node : nodes) result.push_back({.devices{node.devices}});
+    for (const some_node& node : nodes)
+        result.push_back({.devices = std::vector<std::pair<std::int64_t, std::int64_t>>(node.devices)});
     return result;
 }
 
