@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include <tl/expected.hpp>
+#include "vgpualloc/core/expected.hpp"
 
 #include "posix_io.hpp"
 

@@ -48,29 +48,36 @@ idle_parts largest_remainders(const std::array<Value, idle_cause_count>& values,
 } // namespace
 
 idle_splitter::idle_splitter(const ledger& book) : book_{&book} {
-    std::map<std::vector<device_now>, std::uint32_t> known;
+    std::map<device_now, std::uint32_t> known_devices;
+    std::map<std::vector<std::uint32_t>, std::uint32_t> known_configs;
     for (std::size_t n = 0; n < book.nodes().nodes.size(); ++n) {
         const node_index where{n};
         if (!book.is_present(where)) continue;
         const host_facts& host = book.nodes().nodes[n].host;
         const bool takes_pods = host.ready && !host.unschedulable;
-        node_now entry{.where = where};
-        std::vector<device_now> devices;
+        node_now entry{.where = where, .is_for_all = host.is_open()};
+        std::vector<std::uint32_t> devices;
         const auto states = book.devices(where);
         for (std::size_t d = 0; d < states.size(); ++d) {
             const bool open = takes_pods && book.services(where)[d] == service_state::in_service;
-            const std::uint32_t kind = book.nodes().nodes[n].devices[d].kind;
-            const std::int64_t idle = idle_of(book.nodes().kinds[kind], states[d]);
-            devices.push_back({.kind = kind, .state = states[d], .open = open, .idle = idle});
+            device_now device{.kind = book.nodes().nodes[n].devices[d].kind, .state = states[d], .open = open};
+            const auto [known, is_new] = known_devices.try_emplace(device, static_cast<std::uint32_t>(devices_.size()));
+            if (is_new) {
+                device.idle = idle_of(spec_of(device), device.state);
+                devices_.push_back(device);
+            }
+            devices.push_back(known->second);
+            const std::int64_t idle = devices_[known->second].idle;
             entry.idle += idle;
             if (open) entry.open_idle += idle;
         }
+        idle_ += entry.idle;
+        if (entry.idle == 0) continue;
         std::ranges::sort(devices);
-        const auto [config, is_new] = known.try_emplace(devices, static_cast<std::uint32_t>(configs_.size()));
+        const auto [config, is_new] = known_configs.try_emplace(devices, static_cast<std::uint32_t>(configs_.size()));
         if (is_new) configs_.push_back(std::move(devices));
         entry.devices = config->second;
-        idle_ += entry.idle;
-        if (entry.idle > 0) nodes_.push_back(entry);
+        nodes_.push_back(entry);
     }
 }
 
@@ -185,6 +192,12 @@ std::int64_t idle_in_units(const pod_request& request, const device_spec& spec, 
 
 } // namespace
 
+/// What a device that is open says to a request.
+struct idle_splitter::device_answer {
+    std::int64_t right = 0; ///< what is idle of the right kind
+    bool has_room = false;  ///< for some container
+};
+
 /// What a node's devices say where the pod's rules admit the node, whatever its host has left.
 struct idle_splitter::node_answer {
     idle_parts parts{};    ///< without of_use and host_full
@@ -196,10 +209,22 @@ struct idle_splitter::node_answer {
 class idle_splitter::device_answers {
 public:
     device_answers(const idle_splitter& of, const pod_request& request)
-        : of_{&of}, request_{request}, of_config_(of.configs_.size()), of_kind_(of.book_->nodes().kinds.size()) {}
+        : of_{&of}, request_{request}, of_config_(of.configs_.size()), of_device_(of.devices_.size()),
+          of_kind_(of.book_->nodes().kinds.size()) {}
 
     [[nodiscard]] bool are_for(const pod_request& request) const {
         return request.containers == request_.containers && request.containers_apart == request_.containers_apart;
+    }
+
+    /// The sum of node_answer::parts over the nodes that are for all.
+    const idle_parts& of_nodes_for_all() {
+        if (!sum_) sum_up();
+        return *sum_;
+    }
+    /// Those of them in which anything fits.
+    const std::vector<const node_now*>& fitting() {
+        if (!sum_) sum_up();
+        return fitting_;
     }
 
     const node_answer& with_endless_host(std::uint32_t config) {
@@ -207,8 +232,20 @@ public:
         if (answer) return *answer;
         answer.emplace();
         std::int64_t right = 0;
-        node_filler filler = begin(config, answer->parts, right);
-        if (right > 0) {
+        bool has_room = false;
+        for (const std::uint32_t number : of_->configs_[config]) {
+            const device_now& device = of_->devices_[number];
+            if (!device.open) {
+                at(answer->parts, idle_cause::out_of_service) += device.idle;
+                continue;
+            }
+            const device_answer& said = of_device(number);
+            at(answer->parts, idle_cause::wrong_kind) += device.idle - said.right;
+            right += said.right;
+            has_room = has_room || said.has_room;
+        }
+        if (has_room) {
+            node_filler filler = filler_of(config);
             const std::int64_t before = filler.idle();
             answer->pods = filler.fill(endless);
             answer->fits = before - filler.idle();
@@ -224,9 +261,7 @@ public:
         if (pods == 0) return 0;
         const auto [entry, is_new] = by_pods_.try_emplace({config, pods});
         if (is_new) {
-            idle_parts parts{};
-            std::int64_t right = 0;
-            node_filler filler = begin(config, parts, right);
+            node_filler filler = filler_of(config);
             const std::int64_t before = filler.idle();
             filler.fill(pods);
             entry->second = before - filler.idle();
@@ -235,34 +270,36 @@ public:
     }
 
 private:
-    /// The devices of the right kind that have room for some container; the others go to `parts`. `right`: what is
-    /// idle in those of the right kind.
-    node_filler begin(std::uint32_t config, idle_parts& parts, std::int64_t& right) {
+    void sum_up() {
+        sum_.emplace();
+        for (const node_now& node : of_->nodes_) {
+            if (!node.is_for_all) continue;
+            const node_answer& answer = with_endless_host(node.devices);
+            for (std::size_t i = 0; i < sum_->size(); ++i) (*sum_)[i] += answer.parts[i];
+            if (answer.fits > 0) fitting_.push_back(&node);
+        }
+    }
+
+    /// The devices that have room.
+    node_filler filler_of(std::uint32_t config) {
         node_filler filler{request_};
-        const device_now* last = nullptr; // equal ones follow one another
-        std::int64_t last_right = 0;
-        bool last_has_room = false;
-        for (const device_now& device : of_->configs_[config]) {
-            if (!device.open) {
-                at(parts, idle_cause::out_of_service) += device.idle;
-                continue;
-            }
-            const device_spec& spec = of_->spec_of(device);
-            if (last == nullptr || *last != device) {
-                last = &device;
-                const bool is_right_kind = is_right(device.kind);
-                last_right = is_right_kind ? right_of(spec, device) : 0;
-                last_has_room = is_right_kind && has_room(request_, spec, device.state);
-            }
-            at(parts, idle_cause::wrong_kind) += device.idle - last_right;
-            right += last_right;
-            if (last_has_room) filler.add(spec, device.state);
+        for (const std::uint32_t number : of_->configs_[config]) {
+            const device_now& device = of_->devices_[number];
+            if (device.open && of_device(number).has_room) filler.add(of_->spec_of(device), device.state);
         }
         return filler;
     }
 
-    [[nodiscard]] std::int64_t right_of(const device_spec& spec, const device_now& device) const {
-        return spec.mode->units().in_units() ? idle_in_units(request_, spec, device.state) : device.idle;
+    const device_answer& of_device(std::uint32_t number) {
+        auto& answer = of_device_[number];
+        if (answer) return *answer;
+        answer.emplace();
+        const device_now& device = of_->devices_[number];
+        if (!is_right(device.kind)) return *answer;
+        const device_spec& spec = of_->spec_of(device);
+        answer->right = spec.mode->units().in_units() ? idle_in_units(request_, spec, device.state) : device.idle;
+        answer->has_room = has_room(request_, spec, device.state);
+        return *answer;
     }
 
     bool is_right(std::uint32_t kind) {
@@ -274,7 +311,10 @@ private:
     const idle_splitter* of_;
     pod_request request_; ///< its rules and what it asks of the host are not looked at
     std::vector<std::optional<node_answer>> of_config_;
+    std::vector<std::optional<device_answer>> of_device_;
     std::vector<std::optional<bool>> of_kind_;
+    std::optional<idle_parts> sum_;
+    std::vector<const node_now*> fitting_;
     std::map<std::pair<std::uint32_t, std::int64_t>, std::int64_t> by_pods_; ///< by config and pods
 };
 
@@ -283,22 +323,31 @@ idle_parts idle_splitter::of(const pod_request& request) const {
     return of(request, answers);
 }
 
+void idle_splitter::add_taken(const node_now& node, const pod_request& request, device_answers& answers,
+                              idle_parts& sum) const {
+    const std::int64_t taken = answers.taken_by(node.devices, pods_that_the_host_holds(request, node.where));
+    at(sum, idle_cause::of_use) += taken;
+    at(sum, idle_cause::host_full) += answers.with_endless_host(node.devices).fits - taken;
+}
+
 idle_parts idle_splitter::of(const pod_request& request, device_answers& answers) const {
     idle_parts sum{};
+    const bool goes_anywhere = !request.rules.restricts();
+    if (goes_anywhere) {
+        sum = answers.of_nodes_for_all();
+        for (const node_now* node : answers.fitting()) add_taken(*node, request, answers, sum);
+    }
     for (const node_now& node : nodes_) {
+        if (goes_anywhere && node.is_for_all) continue;
         const vgpualloc::node& described = book_->nodes().nodes[node.where.at()];
-        const bool is_for_all = described.host.is_open() && !request.rules.restricts();
-        if (!is_for_all && why_not_host(request.rules, described.host, described.name) != rejection_code::none) {
+        if (why_not_host(request.rules, described.host, described.name) != rejection_code::none) {
             at(sum, idle_cause::wrong_kind) += node.open_idle;
             at(sum, idle_cause::out_of_service) += node.idle - node.open_idle;
             continue;
         }
         const node_answer& answer = answers.with_endless_host(node.devices);
         for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += answer.parts[i];
-        if (answer.fits == 0) continue;
-        const std::int64_t taken = answers.taken_by(node.devices, pods_that_the_host_holds(request, node.where));
-        at(sum, idle_cause::of_use) += taken;
-        at(sum, idle_cause::host_full) += answer.fits - taken;
+        if (answer.fits > 0) add_taken(node, request, answers, sum);
     }
     return sum;
 }

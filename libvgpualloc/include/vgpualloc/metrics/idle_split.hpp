@@ -61,19 +61,24 @@ private:
         std::uint32_t devices = 0; ///< position in configs_
         std::int64_t idle = 0;
         std::int64_t open_idle = 0; ///< of devices that are not out of service
+        bool is_for_all = false;    ///< host_facts::is_open()
     };
 
     [[nodiscard]] const device_spec& spec_of(const device_now& device) const {
         return book_->nodes().kinds[device.kind];
     }
+    struct device_answer;
     struct node_answer;
     class device_answers;
     [[nodiscard]] idle_parts of(const pod_request& request, device_answers& answers) const;
+    /// What a node adds that admits the pods, beyond node_answer::parts.
+    void add_taken(const node_now& node, const pod_request& request, device_answers& answers, idle_parts& sum) const;
     [[nodiscard]] std::int64_t pods_that_the_host_holds(const pod_request& request, node_index where) const;
 
     const ledger* book_;
-    std::vector<node_now> nodes_;                  ///< with something idle
-    std::vector<std::vector<device_now>> configs_; ///< different ones
+    std::vector<node_now> nodes_;                     ///< with something idle
+    std::vector<device_now> devices_;                 ///< different ones
+    std::vector<std::vector<std::uint32_t>> configs_; ///< different ones, by position in devices_
     std::int64_t idle_ = 0;
 };
 
