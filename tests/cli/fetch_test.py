@@ -178,6 +178,17 @@ class FetchTest(CliTest):
         self.assert_complete(self.fetch())
         self.assertEqual(self.server.seen, [])
 
+    def test_a_part_that_is_no_regular_file_stays(self):
+        """A pipe of that name had been removed, as an empty download is."""
+        self.out.mkdir(parents=True)
+        os.mkfifo(self.part)
+        self.assert_error_line(self.fetch(), 1, "small.csv.part", "no regular file")
+        self.assertTrue(self.part.is_fifo())
+        self.part.unlink()
+        self.part.mkdir()
+        self.assert_error_line(self.fetch(), 1, "small.csv.part", "no regular file")
+        self.assertEqual(self.server.seen, [])
+
     def test_too_long_part_is_started_over(self):
         self.out.mkdir(parents=True)
         self.part.write_bytes(CONTENT + b"x")

@@ -37,6 +37,14 @@ using curl_handle = std::unique_ptr<CURL, decltype(&curl_easy_cleanup)>;
 class part_file {
 public:
     [[nodiscard]] static vgpualloc::expected<part_file> open(std::string path) {
+        struct stat there{};
+        if (::lstat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode) && !S_ISLNK(there.st_mode)) {
+            return vgpualloc::unexpected(error{.code = error_code::mismatch,
+                                               .where = path,
+                                               .field = "",
+                                               .value = "no regular file",
+                                               .expected = "an unfinished download, or none: nothing else is touched"});
+        }
         // O_NOFOLLOW: in a folder that others may write to, a planted link must not lead our bytes elsewhere.
         vgpuformats::posix::unique_fd fd = vgpuformats::posix::open_file(path, O_RDWR | O_CREAT | O_NOFOLLOW);
         if (!fd) return vgpualloc::unexpected(io_failure(path, "write", errno));
