@@ -59,9 +59,13 @@ expected<loaded_input> load_openb(const run_config& config) {
     }
     if (const auto present = check_paths(config); !present) return unexpected(present.error());
     loaded_input loaded;
-    auto catalog = load_catalog(as_list(config.catalog), &loaded.files);
-    if (!catalog) return unexpected(std::move(catalog.error()));
-    loaded.power = std::move(catalog->power);
+    if (config.catalog.empty()) { // of the built-in catalog nothing else is needed, and the rest takes time to read
+        loaded.power = vgpualloc::built_in_power_catalog();
+    } else {
+        auto catalog = load_catalog({config.catalog}, &loaded.files);
+        if (!catalog) return unexpected(std::move(catalog.error()));
+        loaded.power = std::move(catalog->power);
+    }
     const auto nodes = read_list(config.nodes, vgputraces::read_openb_nodes, loaded.files);
     if (!nodes) return unexpected(nodes.error());
     auto list = read_list(

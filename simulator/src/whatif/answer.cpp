@@ -336,7 +336,8 @@ expected<question> with_described_kinds(const std::vector<kube::manifest>& objec
     if (!cluster) return unexpected(cluster.error());
     std::vector<kube::manifest> named = objects;
     std::ranges::copy(asked.templates, std::back_inserter(named));
-    catalog_kinds kinds{named, *cluster, asked.catalog};
+    if (!asked.catalog) asked.catalog = vgpualloc::built_in_catalog();
+    catalog_kinds kinds{named, *cluster, *asked.catalog};
     for (node_addition& entry : asked.wanted.added_nodes) {
         if (!is_described(entry.kind)) continue;
         auto name = kinds.node_for(entry.kind, "--add-nodes");

@@ -23,7 +23,7 @@ struct question {
     changes wanted{};
     /// Node objects that may be named as kinds, and ConfigMaps that say more of them.
     std::vector<vgpualloc::kube::manifest> templates{};
-    vgpualloc::hardware_catalog catalog = vgpualloc::built_in_catalog(); ///< of devices of kinds that are described
+    std::optional<vgpualloc::hardware_catalog> catalog{}; ///< of devices of kinds that are described; none: built in
     std::string policy = vgpualloc::explaining::default_policy;
     std::string device_policy{}; ///< of the devices of a node; empty: as `policy`
     std::uint64_t seed = 0;
