@@ -6,9 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "vgpualloc/core/expected.hpp"
-
 #include "posix_io.hpp"
+#include "vgpualloc/core/expected.hpp"
 
 namespace vgpuformats {
 

@@ -207,6 +207,60 @@ class NothingLeaksTest(CliTest):
                  (item.get("status", {}).get("allocatable") or item["spec"]["containers"][0]["resources"]["requests"])}
         self.assertEqual(len([name for name in named if name.startswith("example.com/")]), 1, "the same on both sides")
 
+    def anonymised(self, *objects):
+        """The text of the file, which is written whenever the cluster is valid."""
+        out = self.root / "nameless.json"
+        out.unlink(missing_ok=True)
+        file = self.write("cluster.json", json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+        self.assert_done(self.vgpusim("snapshot", file, "--anonymise", "--out", out))
+        return out.read_text()
+
+    def nvidia_node(self, product, strategy="none", resource="nvidia.com/gpu", labels=None):
+        labels = {"nvidia.com/gpu.product": product, "nvidia.com/mig.strategy": strategy, "nvidia.com/gpu.count": "1", "rack": "r",
+                  **(labels or {})}
+        return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "labels": labels},
+                "status": {"allocatable": {"cpu": "8", "memory": "64Gi", "pods": "110", resource: "1"}}}
+
+    def nvidia_pod(self, resource="nvidia.com/gpu", **spec):
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "x"}, "spec": {
+            "containers": [{"name": "c", "resources": {"limits": {resource: "1"}}}], **spec}}
+
+    def test_models_keep_the_words_that_are_read(self):
+        """F24: valid models were replaced as a whole, after which the comparison of both sides ended the command."""
+        for product, kept in (("NVIDIA-A100-SXM4-80GB-MIG-1g.10gb.me", "NVIDIA-A100-SXM4-80GB-MIG-1g.10gb.me"),
+                              ("NVIDIA-A100-SXM4-80GB-MIG-1g.10gb.me-SHARED", "NVIDIA-A100-SXM4-80GB-MIG-1g.10gb.me-SHARED"),
+                              ("NVIDIA-A100-SXM4-80GB-12345678", "NVIDIA-A100-SXM4-80GB-DEV-0001"), ("QEMU-12345678", "DEV-0001"),
+                              ("NVIDIA-gpu17.corp.example.org", "NVIDIA-DEV-0001"), ("QEMU-12345678-MIG-1g.10gb", "DEV-0001-MIG-1g.10gb"),
+                              ("NVIDIA-A100-SXM4-80GB-MIG-1g.10gb.team77", "NVIDIA-A100-SXM4-80GB-MIG-1g.10gb.word-0001")):
+            with self.subTest(product=product):
+                strategy = "single" if "-MIG-" in product else "none"
+                text = self.anonymised(self.nvidia_node(product, strategy), self.nvidia_pod(nodeSelector={"nvidia.com/gpu.product": product}))
+                self.assertEqual(re.findall(r'"nvidia.com/gpu.product": "(.*?)"', text), [kept, kept])
+
+    def test_names_behind_a_mig_profile(self):
+        for resource, kept in (("nvidia.com/mig-1g.10gb.team77", "nvidia.com/mig-1g.10gb.word-0001"),
+                               ("nvidia.com/mig-team77", "nvidia.com/mig-word-0001"),
+                               ("nvidia.com/mig-1g.10gb.me.shared", "nvidia.com/mig-1g.10gb.me.shared")):
+            with self.subTest(resource=resource):
+                node = self.nvidia_node("NVIDIA-A100-SXM4-80GB", "mixed", resource, {f"{resource}.count": "1", f"{resource}.memory": "9728"})
+                text = self.anonymised(node, self.nvidia_pod(resource))
+                self.assertNotIn("team77", text)
+                for key in (f"{kept}.count", f"{kept}.memory"):
+                    self.assertIn(f'"{key}"', text)
+                self.assertEqual(text.count(f'"{kept}"'), 2, "the node's and the pod's")
+
+    def test_fields_of_a_node_affinity_that_nothing_reads(self):
+        """F24: some of them ended the command (map::at), and their names stayed."""
+        expression = {"key": "rack", "operator": "In", "values": ["r"]}
+        for rule in ({"foo77": [{"matchExpressions": [{**expression, "values": ["v77"]}]}]}, {"foo77": [{"bar77": "q77", "m": ["t77"]}]},
+                     {"foo77": "s77"}, {"nodeSelectorTerms": [{"foo77": [{"key77": "k77"}]}]}, {"nodeSelectorTerms": ["t77"]},
+                     {"nodeSelectorTerms": {"k77": ["x77"]}, "z77": {"a77": "b77"}},
+                     {"nodeSelectorTerms": [{"matchExpressions": [{**expression, "secret77": "x77"}],
+                                             "matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n"], "w77": 1}]}]}):
+            with self.subTest(rule=rule):
+                affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": rule}}
+                self.assertNotIn("77", self.anonymised(self.nvidia_node("NVIDIA-A100-SXM4-80GB"), self.nvidia_pod(affinity=affinity)))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -307,15 +307,21 @@ private:
         document& rule = affinity["nodeAffinity"][required];
         if (!rule.is_map()) return hide(rule);
         for (auto& [key, terms] : rule.members) {
-            if (key != "nodeSelectorTerms" || !terms.is_list()) hide(terms);
-            for (document& term : terms.items) change_term(term);
+            if (key == "nodeSelectorTerms" && terms.is_list()) {
+                for (document& term : terms.items) change_term(term);
+                continue;
+            }
+            hide(terms);
+            if (key != "nodeSelectorTerms") key = name(name_class::word, key);
         }
     }
     void change_term(document& term) {
         if (!term.is_map()) return hide(term);
         for (auto& [key, list] : term.members) {
-            if (!list.is_list() || (key != "matchExpressions" && key != "matchFields")) {
+            const bool is_read = key == "matchExpressions" || key == "matchFields";
+            if (!list.is_list() || !is_read) {
                 hide(list);
+                if (!is_read) key = name(name_class::word, key);
                 continue;
             }
             for (document& entry : list.items) change_requirement(entry, key == "matchFields");

@@ -1,7 +1,9 @@
 // Whether two snapshots of one cluster are decided alike.
 #include <cstddef>
 #include <iterator>
+#include <map>
 #include <memory>
+#include <string>
 #include <tuple>
 
 #include "vgpualloc/alloc/allocator.hpp"
@@ -17,12 +19,31 @@ using vgpualloc::node_index;
 
 namespace {
 
-/// What of a device decides, by position.
+/// What of a device decides, by position, beside its names.
 auto facts_of(const vgpualloc::device_spec& spec) {
-    return std::tuple{spec.model, spec.family, spec.memory, spec.cores, spec.slots, spec.mode->name()};
+    return std::tuple{spec.memory, spec.cores, spec.slots, spec.mode->name()};
 }
 
-std::string node_difference(const kube::snapshot& before, const kube::snapshot& after, node_index where) {
+/// Names that may be others, as long as they are the same where they were the same.
+class names_alike {
+public:
+    [[nodiscard]] bool add(const std::string& before, const std::string& after) {
+        return after_.try_emplace(before, after).first->second == after &&
+               before_.try_emplace(after, before).first->second == before;
+    }
+
+private:
+    std::map<std::string, std::string> after_;
+    std::map<std::string, std::string> before_;
+};
+
+struct device_names {
+    names_alike models;
+    names_alike families;
+};
+
+std::string node_difference(const kube::snapshot& before, const kube::snapshot& after, node_index where,
+                            device_names& names) {
     const auto& old_node = before.nodes().nodes[where.at()];
     const auto& new_node = after.nodes().nodes[where.at()];
     const std::string words = "node " + std::to_string(where.at());
@@ -40,10 +61,11 @@ std::string node_difference(const kube::snapshot& before, const kube::snapshot& 
     if (before.book->host(where) != after.book->host(where)) return words + ": what its pods have of the host";
     for (std::size_t d = 0; d < old_node.devices.size(); ++d) {
         const std::string device = words + ", device " + std::to_string(d);
-        if (facts_of(before.nodes().spec_of(where, device_index{d})) !=
-            facts_of(after.nodes().spec_of(where, device_index{d}))) {
-            return device;
-        }
+        const auto& old_spec = before.nodes().spec_of(where, device_index{d});
+        const auto& new_spec = after.nodes().spec_of(where, device_index{d});
+        if (facts_of(old_spec) != facts_of(new_spec)) return device;
+        if (!names.models.add(old_spec.model, new_spec.model)) return device + ": its model";
+        if (!names.families.add(old_spec.family, new_spec.family)) return device + ": its family";
         if (before.book->devices(where)[d] != after.book->devices(where)[d]) return device + ": what is used of it";
         if (before.book->services(where)[d] != after.book->services(where)[d])
             return device + ": whether it is in service";
@@ -88,8 +110,9 @@ bool same_answers(asked_cluster& before, const kube::snapshot_pod& old_pod, aske
 
 std::string decided_otherwise(kube::snapshot& before, kube::snapshot& after) {
     if (before.nodes().nodes.size() != after.nodes().nodes.size()) return "the number of nodes";
+    device_names names;
     for (std::size_t n = 0; n < before.nodes().nodes.size(); ++n) {
-        std::string difference = node_difference(before, after, node_index{n});
+        std::string difference = node_difference(before, after, node_index{n}, names);
         if (!difference.empty()) return difference;
     }
     const auto sizes = [](const kube::snapshot& state) {

@@ -179,7 +179,10 @@ npu_words keep_hardware_words(const kube::snapshot& state, pseudonyms& names) {
     for (const auto& model : state.dialects.config().mig->models) {
         names.keep_word(model.name);
         for (const auto& type : model.card_types) names.keep_word(type);
-        for (const auto& profile : model.profiles) names.keep_word(profile.name);
+        for (const auto& profile : model.profiles) {
+            names.keep_word(profile.name);
+            names.know_profile(profile.name);
+        }
     }
     for (const auto& on_node : state.devices) {
         for (const auto& device : on_node) keep_device(device, names);
@@ -219,7 +222,14 @@ bool is_label_read(std::string_view key, const pseudonyms& names) {
     if (!key.starts_with(domain) || word == discovery_words.end()) return false;
     key.remove_prefix(domain.size());
     key.remove_suffix(std::min(key.size(), std::string_view{*word}.size()));
+    if (key.starts_with("mig-")) return true; // its profile may be a name, and the rest is none
     return key == "gpu.shared" || names.is_plain(key);
+}
+
+std::size_t length_of_resource(std::string_view label) {
+    const auto word = std::ranges::find_if(discovery_words, [&](const char* end) { return label.ends_with(end); });
+    const bool is_of_mig = label.starts_with(mig_resources) && word != discovery_words.end();
+    return is_of_mig ? label.size() - std::string_view{*word}.size() : 0;
 }
 
 bool is_amount(std::string_view text) {

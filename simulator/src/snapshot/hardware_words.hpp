@@ -1,6 +1,7 @@
 // What in annotations and labels is a word of formats and hardware, and no name.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <set>
 #include <string>
@@ -26,6 +27,10 @@ using npu_words = std::set<std::string, std::greater<>>;
 
 /// Whether a dialect reads a label of that name.
 [[nodiscard]] bool is_label_read(std::string_view key, const pseudonyms& names);
+
+inline constexpr std::string_view mig_resources = "nvidia.com/mig-"; // before the profile
+/// The length of the resource of MIG instances that a label of feature discovery is of; 0 if it is of none.
+[[nodiscard]] std::size_t length_of_resource(std::string_view label);
 
 /// A quantity as Kubernetes writes it.
 [[nodiscard]] bool is_amount(std::string_view text);

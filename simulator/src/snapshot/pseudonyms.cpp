@@ -66,6 +66,36 @@ bool has_host_name(std::string_view text) {
     return false;
 }
 
+constexpr std::string_view profile_separators = ".+-"; // before an attribute of a profile
+
+/// The length of "<slices>g.<memory>gb" at the beginning, also behind "<slices>c."; 0 if it is none.
+std::size_t profile_length(std::string_view text) {
+    constexpr std::size_t digits_max = 4;
+    std::size_t end = 0;
+    const auto takes = [&](std::string_view unit) {
+        const std::string_view rest = text.substr(end);
+        const auto digits = static_cast<std::size_t>(std::ranges::find_if_not(rest, is_digit) - rest.begin());
+        if (digits == 0 || digits > digits_max || !rest.substr(digits).starts_with(unit)) return false;
+        end += digits + unit.size();
+        return true;
+    };
+    takes("c.");
+    return takes("g.") && takes("gb") ? end : 0;
+}
+
+/// What NVIDIA and its plugin put behind a profile: "+me.all", ".me.shared".
+bool has_known_attributes(std::string_view text) {
+    constexpr std::array<std::string_view, 4> attributes{"me", "all", "gfx", "shared"};
+    while (!text.empty()) {
+        if (profile_separators.find(text.front()) == text.npos) return false;
+        text.remove_prefix(1);
+        const std::string_view attribute = text.substr(0, text.find_first_of(profile_separators));
+        if (std::ranges::find(attributes, attribute) == attributes.end()) return false;
+        text.remove_prefix(attribute.size());
+    }
+    return true;
+}
+
 /// Whether a name is one that Kubernetes takes, where it looks.
 bool is_as_wanted(name_class kind, const std::string& name) {
     if (kind == name_class::node || kind == name_class::pod) return vgpualloc::kube::is_subdomain(name);
@@ -184,8 +214,46 @@ bool pseudonyms::occurs_in_word(std::string_view text) const {
 }
 
 std::string pseudonyms::token_of(const std::string& token) {
-    if (!devices_.contains(token) && !is_device_id(token) && is_plain(token)) return token;
-    return of(name_class::device, token);
+    return devices_.contains(token) || is_device_id(token) ? of(name_class::device, token) : model_of(token);
+}
+
+std::string pseudonyms::model_of(std::string_view text) {
+    if (is_plain(text)) return std::string{text};
+    std::size_t kept = 0; // the words that the text begins with, each with what ends it
+    for (std::size_t end = 0; (end = text.find_first_of("- ", kept)) != text.npos; kept = end + 1) {
+        if (!words_.contains(text.substr(kept, end - kept))) break;
+    }
+    return std::string{text.substr(0, kept)} + of(name_class::device, std::string{text.substr(kept)});
+}
+
+std::string pseudonyms::profile_of(std::string_view text) {
+    constexpr std::string_view shared = ".shared";
+    const std::string_view ending = text.ends_with(shared) ? shared : std::string_view{};
+    text.remove_suffix(ending.size());
+    std::size_t kept = profile_length(text);
+    std::string in_catalog{text}; // which has '+' where resources have '.'
+    if (kept > 0 && kept < text.size()) in_catalog[kept] = '+';
+    const bool is_known = kept > 0 && has_known_attributes(text.substr(kept));
+    if (is_known || profiles_.contains(text) || profiles_.contains(in_catalog)) {
+        return std::string{text} + std::string{ending};
+    }
+    if (kept > 0 && profile_separators.find(text[kept]) != text.npos) ++kept;
+    return std::string{text.substr(0, kept)} + of(name_class::word, std::string{text.substr(kept)}) +
+           std::string{ending};
+}
+
+std::string pseudonyms::product_of(std::string_view text) {
+    constexpr std::string_view shared = "-SHARED";
+    constexpr std::string_view cut = "-MIG-";
+    const std::string_view ending = text.ends_with(shared) ? shared : std::string_view{};
+    text.remove_suffix(ending.size());
+    const std::size_t at = text.find(cut);
+    std::string result = model_of(text.substr(0, at));
+    if (at != text.npos) {
+        const std::string_view profile = text.substr(at + cut.size());
+        result += std::string{cut} + (profile == "INVALID" ? std::string{profile} : profile_of(profile));
+    }
+    return result + std::string{ending};
 }
 
 std::string pseudonyms::text_of(std::string_view text) {

@@ -44,12 +44,16 @@ void renamer::empty_items(document& object, std::string_view member) {
 }
 
 std::string renamer::label_key(const std::string& key) {
+    if (const std::size_t length = length_of_resource(key); length > 0) {
+        return resource_name(key.substr(0, length)) + key.substr(length);
+    }
     // The name of a node is a label of its own, which nodes that are added get for themselves.
     return is_label_read(key, names_) || key == vgpualloc::hostname_label ? key : name(name_class::label_key, key);
 }
 
 std::string renamer::label_value(const std::string& key, const std::string& value) {
     if (!is_label_read(key, names_)) return names_.value_of(key, value);
+    if (key.ends_with(".product")) return names_.product_of(value);
     return names_.is_plain(value) ? value : name(name_class::label_value, value);
 }
 
@@ -101,8 +105,7 @@ std::string renamer::types_text(const std::string& text) {
         const auto left = part.find_first_not_of(' ');
         const std::string trimmed =
             left == std::string::npos ? "" : part.substr(left, part.find_last_not_of(' ') - left + 1);
-        result +=
-            (begin == 0 ? "" : ",") + (names_.occurs_in_word(trimmed) ? trimmed : name(name_class::device, trimmed));
+        result += (begin == 0 ? "" : ",") + (names_.occurs_in_word(trimmed) ? trimmed : names_.model_of(trimmed));
         begin = i + 1;
     }
     return result;
@@ -149,6 +152,9 @@ std::string renamer::resource_name(const std::string& resource) {
     constexpr std::array<std::string_view, 2> begins{"hugepages-", "attachable-volumes-"};
     const auto starts = [&resource](std::string_view begin) { return resource.starts_with(begin); };
     if (std::ranges::find(of_kubernetes, resource) != of_kubernetes.end()) return resource;
+    if (starts(mig_resources)) {
+        return std::string{mig_resources} + names_.profile_of(std::string_view{resource}.substr(mig_resources.size()));
+    }
     const bool is_plain = std::ranges::any_of(begins, starts) && is_amount(resource.substr(resource.rfind('-') + 1));
     const auto reads = [&](const auto& spoken) { return spoken->reads_resource(resource); };
     if (is_plain || (std::ranges::any_of(*dialects_, reads) && !pseudonyms::looks_secret(resource))) return resource;

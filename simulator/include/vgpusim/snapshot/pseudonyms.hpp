@@ -56,6 +56,15 @@ public:
     /// A text of somebody else's format, with its names replaced: letters, digits and the characters between them are
     /// tokens, everything else stays. Devices are known by keep_device().
     [[nodiscard]] std::string text_of(std::string_view text);
+    /// The model of a device: the words that it begins with stay, because models are recognised by them, and the rest,
+    /// if it is no word, has a pseudonym.
+    [[nodiscard]] std::string model_of(std::string_view text);
+    /// A MIG profile, as resources and labels name it: what is behind compute and memory has a pseudonym unless NVIDIA
+    /// or the catalog has it.
+    [[nodiscard]] std::string profile_of(std::string_view text);
+    void know_profile(const std::string& name) { profiles_.insert(name); }
+    /// What feature discovery labels devices with: "<model>", "<model>-MIG-<profile>", each with "-SHARED" or without.
+    [[nodiscard]] std::string product_of(std::string_view text);
     /// An id of a device, which is a name even where it looks like words and numbers.
     void know_device(const std::string& uuid) { devices_.insert(uuid); }
 
@@ -68,6 +77,7 @@ private:
     std::map<std::string, std::map<std::string, std::string>> numbers_; ///< by label and value
     std::set<std::string, std::less<>> words_;
     std::set<std::string, std::less<>> devices_;
+    std::set<std::string, std::less<>> profiles_; ///< of the catalog
 };
 
 } // namespace vgpusim::snapshots
