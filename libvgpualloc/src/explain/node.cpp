@@ -59,6 +59,7 @@ refusal refusal_of_host(const rejection_detail& detail) {
     result.wanted = detail.wanted;
     result.available = detail.available;
     result.unit = unit_of(detail.code, nullptr, nullptr);
+    if (detail.code == rejection_code::too_many_pods) result.available = std::max<std::int64_t>(detail.available, 0);
     if (detail.code == rejection_code::insufficient_memory) {
         result.wanted = mib_up(bytes{detail.wanted});
         result.available = mib_down(bytes{detail.available});
@@ -149,17 +150,19 @@ std::vector<refusal> refusals_of_rules(const pod_request& request, const node& d
     }
 }
 
-/// Pods, CPU and memory of the host, each asked for alone.
+/// Pods, CPU and memory of the host, each asked for alone: the ledger names the first that is short.
 std::vector<refusal> refusals_of_amounts(const ledger& book, node_index where, const pod_request& request) {
+    const node& has = book.nodes().nodes[where.at()];
+    const host_use& used = book.host(where);
     std::vector<refusal> result;
-    const auto add = [&](rejection_detail detail) {
-        if (detail.code == rejection_code::none) return;
-        if (std::ranges::find(result, detail.code, &refusal::code) != result.end()) return; // the limit of pods
-        result.push_back(refusal_of_host(detail));
+    const auto add = [&](rejection_code code, std::int64_t wanted, std::int64_t left) {
+        if (wanted <= 0 || wanted <= left) return;
+        result.push_back(
+            refusal_of_host({.code = code, .wanted = wanted, .available = std::max<std::int64_t>(left, 0)}));
     };
-    add(book.why_not_host(where, {}, {}));
-    add(book.why_not_host(where, request.cpu, {}));
-    add(book.why_not_host(where, {}, request.memory));
+    add(rejection_code::too_many_pods, 1, has.pods_max - used.pods);
+    add(rejection_code::insufficient_cpu, request.cpu.count(), (has.cpu - used.cpu).count());
+    add(rejection_code::insufficient_memory, request.memory.count(), (has.memory - used.memory).count());
     return result;
 }
 
