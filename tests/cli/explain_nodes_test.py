@@ -184,16 +184,6 @@ class NodesTest(CliTest):
         [entry] = self.explain(*some, pod("w", wanted))["nodes"]
         self.assertEqual((entry["reason"]["text"], entry["also"]), ("too_few_devices: wanted 4 devices, available 3 devices", []))
 
-    def test_the_limit_of_pods_hides_no_cpu_and_memory(self):
-        small = node("small", {"nvidia.com/gpu": "8", "pods": "1", "cpu": "1", "memory": "1Gi"})
-        running = [pod(f"r{i}", {"nvidia.com/gpu": "1"}, where="small") for i in range(2)]
-        [entry] = self.explain(small, *running, pod("w", {"nvidia.com/gpu": "9", "cpu": "4", "memory": "4Gi"}))["nodes"]
-        self.assertEqual((entry["reason"]["text"], [reason["text"] for reason in entry["also"]]),
-                         ("too_many_pods: wanted 1 pod, available 0 pods",
-                          ["insufficient_cpu: wanted 4000 mCPU, available 1000 mCPU",
-                           "too_few_devices: wanted 9 devices, available 6 devices",
-                           "insufficient_memory: wanted 4096 MiB, available 1024 MiB"]))
-
     def test_what_keeps_pods_off_a_node_hides_no_device_that_is_taken(self):
         """F17: of such nodes only what keeps the pod off was told."""
         also = ["device_taken_whole: wanted 2 devices, available 0 devices"]

@@ -165,6 +165,38 @@ class NvidiaNodesTest(CliTest):
         words = self.vgpusim("explain", self.snapshot(replicas, *running_pods, two), "--pod", "team/w").stdout
         self.assertIn(": insufficient_device_slots: wanted 2 units, available 1 unit, container second, those before it placed\n", words)
 
+    def test_the_limit_of_pods_hides_no_cpu_and_memory(self):
+        small = node("small", cpu="1", memory="1Gi", labels=gpu_labels(A100, 8, 81920), nvidia_com__gpu="8", pods="1")
+        running = [pod(f"r{i}", {"nvidia.com/gpu": "1"}, on="small") for i in range(2)]
+        file = self.snapshot(small, *running, pod("w", {"nvidia.com/gpu": "9", "cpu": "4", "memory": "4Gi"}))
+        [entry] = json.loads(self.vgpusim("explain", file, "--pod", "team/w", "--json").stdout)["nodes"]
+        self.assertEqual((entry["reason"]["text"], [reason["text"] for reason in entry["also"]]),
+                         ("too_many_pods: wanted 1 pod, available 0 pods",
+                          ["insufficient_cpu: wanted 4000 mCPU, available 1000 mCPU",
+                           "too_few_devices: wanted 9 devices, available 6 devices",
+                           "insufficient_memory: wanted 4096 MiB, available 1024 MiB"]))
+
+    def test_labels_that_contradict_are_named(self):
+        for labels, words in (({"replicas": "four"}, "nvidia.com/gpu.replicas: got 'four', expected a whole number"),
+                              ({"count": "5"}, "nvidia.com/gpu.count: got '5', expected 4, as many as the units and replicas make"),
+                              ({"sharing-strategy": "foo"}, "nvidia.com/gpu.sharing-strategy: got 'foo', expected mps, time-slicing or none")):
+            where = shared_node("time-slicing")
+            where["metadata"]["labels"].update({f"nvidia.com/gpu.{word}": value for word, value in labels.items()})
+            done = self.vgpusim("whatif", self.snapshot(where, pod("w", asking(1))), "--json")
+            self.assertIn(words, "\n".join(json.loads(done.stdout)["warnings"]))
+            self.assertEqual(json.loads(done.stdout)["before"]["devices"], 4)
+
+    def test_a_plan_leaves_whole_gpus_to_those_that_have_them(self):
+        """A pod of one whole GPU went to a replica of a time-sliced one, which emptied its node."""
+        whole = node("a", cpu="256", labels=gpu_labels("Tesla-T4", 4, 15360), nvidia_com__gpu="4")
+        runs = pod("r", asking(1), on="a")
+        turns = pod("t", asking(1), on="t")
+        for entry in (runs, turns):
+            entry["metadata"]["ownerReferences"] = [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "u", "controller": True}]
+        done = self.vgpusim("plan", self.snapshot(whole, shared_node("time-slicing"), runs, turns), "--consolidate", "nodes", "--json")
+        answer = json.loads(done.stdout)
+        self.assertEqual((answer["emptied"]["count"], answer["movable_pods"]), (0, 2))
+
     def test_every_policy_leaves_the_choice_of_a_replica_to_the_plugin(self):
         for policy in ("binpack", "fgd", "spread", "first_fit"):
             rows = self.replayed([shared_node("time-slicing", gpus=2)], asking(1), [(i, 100) for i in range(4)], "--policy", policy)

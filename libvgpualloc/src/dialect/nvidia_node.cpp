@@ -138,6 +138,7 @@ private:
                                strategy == "mps" || strategy == "time-slicing";
         const std::optional<std::int64_t> labelled = number_of(*node_, resource, "replicas", devices_per_node_max);
         const std::optional<std::int64_t> devices = number_of(*node_, resource, "count", devices_per_node_max);
+        check_sharing_labels(resource, strategy, labelled);
         std::int64_t replicas = labelled.value_or(0);
         if (replicas == 0 && is_shared && devices.value_or(0) > 0) replicas = units.all / *devices;
         if (replicas <= 1 && !is_shared) return {};
@@ -146,7 +147,26 @@ private:
             if (units.healthy > 0) warn_of_sharing(resource, strategy, labelled);
             return {};
         }
+        const bool counts_whole_gpus =
+            resource.starts_with(mig_prefix) || value_of(node_->labels, strategy_label) != "mixed";
+        if (counts_whole_gpus && devices && *devices != units.all / replicas) {
+            warn(stem_of(resource) + ".count", std::to_string(*devices),
+                 std::to_string(units.all / replicas) + ", as many as the units and replicas make; counted so");
+        }
         return {.replicas = replicas, .by_mps = strategy == "mps"};
+    }
+
+    void check_sharing_labels(const std::string& resource, const std::string& strategy,
+                              const std::optional<std::int64_t>& replicas) {
+        constexpr std::array<std::string_view, 4> strategies{"", "none", "mps", "time-slicing"};
+        if (std::ranges::find(strategies, strategy) == strategies.end()) {
+            warn(stem_of(resource) + ".sharing-strategy", strategy, "mps, time-slicing or none; read as time-slicing");
+        }
+        const std::string& written = label_of(*node_, resource, "replicas");
+        if (!written.empty() && !replicas) {
+            warn(stem_of(resource) + ".replicas", written,
+                 "a whole number up to " + std::to_string(devices_per_node_max) + "; not read");
+        }
     }
 
     void read_gpus(const std::string& resource, const unit_counts& units) {
@@ -161,7 +181,8 @@ private:
             const std::int64_t healthy =
                 std::clamp<std::int64_t>(units.healthy - i * shared.replicas, 0, shared.replicas);
             device.healthy = healthy > 0;
-            device.slots = device.healthy ? healthy : shared.replicas;
+            // The part of a client of MPS goes by the slots, so there the one that is missing is counted.
+            device.slots = device.healthy && !shared.by_mps ? healthy : shared.replicas;
             if (shared.replicas > 1) device.units = rules_of(shared);
             if (shared.by_mps) device.clients_max = mps_clients_of(*node_);
             if (i == 0 && shared.by_mps) check_clients(resource, shared.replicas, device.clients_max);

@@ -402,7 +402,9 @@ expected<device_config> parse_device_config(std::string_view json, std::string_v
     check_keys(root, root_keys, other_vendors, config.warnings);
     // Some other file, whose keys would all be passed over with a warning.
     if (document->size() > 0 && config.warnings.size() == document->size()) {
-        root.fail(error_code::missing, "a device configuration, which has a section nvidia or vnpus");
+        root.fail(error_code::missing,
+                  "a device configuration, which has a section nvidia or vnpus, or the own one of NVIDIA's device "
+                  "plugin, which has a section flags or sharing");
     }
     if (root.has("nvidia")) {
         read_nvidia(root.at("nvidia"), config);

@@ -20,7 +20,9 @@ expected<std::shared_ptr<const mig_groups>> make_mig_groups(const std::vector<mi
             if (kind.memory < mib{0} || kind.memory > device_memory_max) {
                 return unexpected(out_of_range("geometry memory", kind.memory.count(), "0 to 2^40 MiB"));
             }
-            if (kind.replicas < 1) return unexpected(out_of_range("replicas", kind.replicas, "1 or more"));
+            if (kind.replicas < 1 || kind.replicas > mig_groups::slots_max) {
+                return unexpected(out_of_range("replicas", kind.replicas, "1 to 64"));
+            }
             slots += std::min(kind.count, mig_groups::slots_max + 1); // the sum of any counts stays small
         }
     }

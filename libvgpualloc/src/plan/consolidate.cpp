@@ -233,6 +233,7 @@ consolidation consolidate(const ledger& book, std::span<const movable_pod> movab
         auto anew = pack_anew(book, movable, unit, left, costs, used_min, best.used - best.emptied);
         if (anew.plan) best = *std::move(anew.plan);
         steps += anew.steps;
+        step_limit = anew.steps >= left.steps_max && best.used - best.emptied > used_min;
     }
     best.used_min = used_min;
     best.used_min_by = used_min > by_amounts ? units_bound::lp : units_bound::amounts;

@@ -111,6 +111,8 @@ private:
     /// To a place that is free now and not on devices of `target`: one on a node on which no pod will be in the end, or
     /// else any.
     bool hop(std::uint32_t pod, const placement& target) {
+        const std::int64_t cost = moves_of_hop(pod);
+        if (hops_left_ < cost) return false;
         const placement* const origin = on_->pod(pod).where;
         std::vector<std::size_t> closed;
         for (const placement* const place : {origin, &target}) {
@@ -128,11 +130,14 @@ private:
         for (const std::size_t place : closed) on_->open(place);
         if (!spare) return false;
         if (is_there(pod)) waiting_.push_back(pod);
-        --hops_left_;
+        hops_left_ -= cost;
         ++hops_[pod];
         go(pod, *spare);
         return true;
     }
+
+    /// A pod that has arrived comes back.
+    [[nodiscard]] std::int64_t moves_of_hop(std::uint32_t pod) const { return is_there(pod) ? 2 : 1; }
 
     void undo_hop() {
         const auto [pod, origin] = undo_.back();
@@ -141,7 +146,7 @@ private:
         undo_.pop_back();
         moves_.pop_back();
         places_.pop_back();
-        ++hops_left_;
+        hops_left_ += moves_of_hop(pod);
         --hops_[pod];
         if (is_there(pod)) waiting_.erase(std::ranges::find(waiting_, pod));
     }

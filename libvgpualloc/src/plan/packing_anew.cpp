@@ -16,7 +16,7 @@ namespace vgpualloc::plan {
 
 namespace {
 
-/// All pods packed anew by first fit decreasing, and brought there: pods may move twice.
+/// All pods packed anew by first fit decreasing, and brought there, also through spare places.
 class repacker {
 public:
     repacker(const ledger& book, std::span<const movable_pod> movable, emptied_unit unit, const move_budget& budget,
@@ -159,7 +159,9 @@ private:
     [[nodiscard]] std::vector<packing_order> pod_orders() const {
         const auto differ = [this](std::int64_t request_measure::* of) {
             std::set<std::int64_t> values;
-            for (const request_measure& measure : measures_) values.insert(measure.*of);
+            for (const request_measure& measure : measures_) {
+                if (measure.devices > 0) values.insert(measure.*of);
+            }
             return values.size() > 1;
         };
         std::vector<packing_order> orders;
@@ -198,7 +200,7 @@ private:
             board on = fresh_board();
             auto moves = order_many_moves(on, packed.finals, budget_->moves_max - packed.moves);
             steps_left_ = on.steps_left;
-            if (!moves) continue;
+            if (!moves || std::ssize(*moves) > budget_->moves_max) continue;
             consolidation result;
             result.planned.moves = *std::move(moves);
             result.cost = cost_of_moves(book_->nodes(), result.planned, *costs_);

@@ -86,7 +86,7 @@ public:
         if (!room || room->planned.moves.empty()) return std::nullopt;
         return std::move(room->planned);
     }
-    /// No look undoes what one before it did: none opens a node, and those that open devices leave fewer nodes in use.
+    /// No look undoes what one before it did: it leaves fewer nodes in use, or as many nodes and fewer devices.
     [[nodiscard]] std::optional<move_plan> tidy(const room_wanted& wanted) override {
         const auto pods = movable_pods(wanted);
         const move_budget budget{.moves_max = affordable(wanted, moves_max_)};

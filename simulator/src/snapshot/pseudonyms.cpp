@@ -232,7 +232,7 @@ std::string pseudonyms::profile_of(std::string_view text) {
     text.remove_suffix(ending.size());
     std::size_t kept = profile_length(text);
     std::string in_catalog{text}; // which has '+' where resources have '.'
-    if (kept > 0 && kept < text.size()) in_catalog[kept] = '+';
+    if (kept > 0 && kept < text.size() && profile_separators.find(text[kept]) != text.npos) in_catalog[kept] = '+';
     const bool is_known = kept > 0 && has_known_attributes(text.substr(kept));
     if (is_known || profiles_.contains(text) || profiles_.contains(in_catalog)) {
         return std::string{text} + std::string{ending};

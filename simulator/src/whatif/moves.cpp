@@ -65,6 +65,22 @@ std::vector<const kube::snapshot_pod*> pods_of(const kube::snapshot& state, cons
     return pods;
 }
 
+/// A pod of NVIDIA's plugin names no mode, so units of any GPU would do for it. It does not lose a whole GPU for a
+/// replica or an instance by a move that nobody but the plan asks for.
+void keep_modes(kube::snapshot& state) {
+    for (std::size_t i = 0; i < state.bound.size(); ++i) {
+        kube::bound_pod& bound = state.bound[i];
+        const vgpualloc::booking* const booked = state.book->find_booking(pod_id{i});
+        if (booked == nullptr || booked->where.shares.empty()) continue;
+        const vgpualloc::device_index device = booked->where.shares[0].device;
+        if (state.devices[booked->where.node.at()][device.at()].dialect != "nvidia") continue;
+        const auto mode = state.nodes().spec_of(booked->where.node, device).mode->name();
+        for (vgpualloc::device_request& container : bound.pod.request.containers) {
+            if (container.mode.empty()) container.mode = mode;
+        }
+    }
+}
+
 moves_answer begin_answer(const kube::snapshot& state, const moves_question& asked, std::size_t movable) {
     moves_answer result;
     result.budget = asked.budget;
@@ -111,6 +127,7 @@ expected<moves_answer> plan_room(kube::snapshot& state, const std::vector<kube::
     }
     const auto movable = movable_pods(state, objects, asked.movable);
     moves_answer result = begin_answer(state, asked, movable.size());
+    keep_modes(state);
     result.pod = pod.full_name();
     const auto room = plan::find_room(*state.book, pod.request, movable, asked.budget, asked.costs);
     result.steps = room ? room->steps : room.error().steps;
@@ -136,6 +153,7 @@ moves_answer plan_emptying(kube::snapshot& state, const std::vector<kube::manife
                            const moves_question& asked) {
     const auto movable = movable_pods(state, objects, asked.movable);
     moves_answer result = begin_answer(state, asked, movable.size());
+    keep_modes(state);
     const std::int64_t used_min_by_lp = least_units(*state.book, movable, unit, asked.solver);
     const plan::consolidation emptying =
         plan::consolidate(*state.book, movable, unit, asked.budget, asked.costs, used_min_by_lp);

@@ -56,8 +56,10 @@ void add_headline(const moves_answer& answered, std::string& text) {
                                    answered.used_min_by == plan::units_bound::lp ? "a linear program of what fits"
                                                                                  : "what pods ask for",
                                    answered.used_min, answered.used_min == 1 ? "does" : "do",
-                                   left <= answered.used_min ? "no plan leaves fewer"
-                                                             : fmt::format("a gap of {}", left - answered.used_min)));
+                                   left <= answered.used_min
+                                       ? "no plan leaves fewer"
+                                       : fmt::format("a gap of {} with at most {}", left - answered.used_min,
+                                                     counted(answered.budget.moves_max, "move"))));
     } else if (answered.none) {
         add_line(text, fmt::format("{}: no plan of moves: {} ({} may move)", answered.pod, none_words(answered),
                                    counted(answered.movable, "pod")));

@@ -134,8 +134,8 @@ struct consolidation {
 /// Where that leaves more than used_min, all pods that may move are packed anew by first fit decreasing, in many
 /// orders, into units in use and into idle nodes that have more devices, and as few units as possible are packed anew
 /// for what the best of them needs. If moves within the budget lead there and more is emptied, that is the plan. Its
-/// pods go through spare places, also on idle nodes, where they stand in each other's way: such a pod moves up to four
-/// times. More may be possible.
+/// pods go through spare places, also on idle nodes, where they stand in each other's way: at most three, and one that
+/// had arrived comes back after each. More may be possible.
 ///
 /// `used_min_by_lp` is what least_units_by_lp() says of the same pods and units, 0 where that is not known.
 [[nodiscard]] consolidation consolidate(const ledger& book, std::span<const movable_pod> movable, emptied_unit unit,
