@@ -96,10 +96,11 @@ public:
         return true;
     }
 
-    [[nodiscard]] std::int64_t left_by_plan() {
+    [[nodiscard]] std::int64_t left_by_plan(std::int64_t moves_max = 100'000) {
         const auto plan =
-            consolidate(book_, movable_, emptied_unit::node, {.moves_max = 100'000, .steps_max = 100'000'000});
+            consolidate(book_, movable_, emptied_unit::node, {.moves_max = moves_max, .steps_max = 100'000'000});
         EXPECT_TRUE(try_moves(book_, plan.planned, nullptr, pod_id{50'000}).has_value());
+        EXPECT_LE(std::ssize(plan.planned.moves), moves_max);
         return plan.used - plan.emptied;
     }
 
@@ -189,7 +190,9 @@ TEST(consolidate, is_no_worse_than_first_fit_decreasing_of_several_devices_cpu_a
         cluster_in_use cluster = draw_cluster(stream);
         const auto fewest = cluster.left_by_first_fit();
         if (!fewest) continue;
-        EXPECT_LE(cluster.left_by_plan(), *fewest) << round;
+        const std::int64_t left = cluster.left_by_plan();
+        EXPECT_LE(left, *fewest) << round;
+        for (const std::int64_t moves_max : {5, 9, 14}) EXPECT_GE(cluster.left_by_plan(moves_max), left) << round;
     }
 }
 
