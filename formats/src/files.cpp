@@ -92,7 +92,7 @@ tl::expected<void, write_failure> write_files(const std::string& folder, const s
         if (file.name.find('/') != std::string::npos) {
             if (auto created = create(target.substr(0, target.rfind('/'))); !created) return created;
         }
-        if (auto found = staged.emplace_back(target).find_target(); !found) return found;
+        if (auto target_known = staged.emplace_back(target).find_target(); !target_known) return target_known;
     }
     std::set<std::string> target_folders;
     for (const staged_file& file : staged) {

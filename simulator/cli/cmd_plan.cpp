@@ -135,8 +135,9 @@ expected<whatif::moves_answer> answer_for(options& chosen) {
     if (!chosen.added_pod.empty()) pod = pod_of_file(chosen.added_pod, state->dialects);
     if (!pod) return unexpected(pod.error());
 
-    const auto solver = find_solver("plan"); // a build without one has the bound by amounts
-    if (solver) chosen.asked.solver = solver->get();
+    std::unique_ptr<plan::lp_solver> solver; // a build without one has the bound by amounts
+    if (!chosen.consolidated.empty()) solver = find_solver("plan").value_or(nullptr);
+    chosen.asked.solver = solver.get();
     const auto begin = std::chrono::steady_clock::now();
     const auto unit = chosen.consolidated == "nodes" ? plan::emptied_unit::node : plan::emptied_unit::device;
     auto answered = chosen.consolidated.empty() ? whatif::plan_room(*state, *objects, *pod, chosen.asked)

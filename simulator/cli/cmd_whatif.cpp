@@ -197,8 +197,7 @@ void add_whatif(CLI::App& app, int& exit_code) {
     command
         ->add_option("--find-nodes", asked.find_kind,
                      "Find the smallest number of nodes like KIND, as of --add-nodes, with which this policy's pass "
-                     "leaves no pod "
-                     "without a place, and show which pods one node less leaves so")
+                     "places every pod, and list the pods that one node less leaves without a place")
         ->type_name("KIND");
     add_dialect_files(*command, chosen->dialects);
     command->add_flag("--json", chosen->json, "As JSON, with everything");

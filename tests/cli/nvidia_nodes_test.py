@@ -197,6 +197,16 @@ class NvidiaNodesTest(CliTest):
         answer = json.loads(done.stdout)
         self.assertEqual((answer["emptied"]["count"], answer["movable_pods"]), (0, 2))
 
+    def test_idle_devices_before_and_after_moves_are_those_of_the_same_pods(self):
+        nodes = [node(name, cpu="256", labels=gpu_labels("Tesla-T4", 4, 15360), nvidia_com__gpu="4") for name in "ab"]
+        pods = [pod("r", asking(1), on="a"), pod("s", asking(1), on="b"), pod("t", asking(1), on="t")]
+        for entry in pods:
+            entry["metadata"]["ownerReferences"] = [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "u", "controller": True}]
+        done = self.vgpusim("plan", self.snapshot(*nodes, shared_node("time-slicing"), *pods), "--consolidate", "nodes", "--json")
+        answer = json.loads(done.stdout)
+        self.assertEqual(len(answer["moves"]), 1)
+        self.assertEqual(answer["idle_before"], answer["idle_after"])
+
     def test_every_policy_leaves_the_choice_of_a_replica_to_the_plugin(self):
         for policy in ("binpack", "fgd", "spread", "first_fit"):
             rows = self.replayed([shared_node("time-slicing", gpus=2)], asking(1), [(i, 100) for i in range(4)], "--policy", policy)

@@ -70,6 +70,13 @@ std::string profile_of_resource(std::string_view resource) {
     return profile_of_words(resource.substr(mig_prefix.size()));
 }
 
+/// Whether labels or the name say that several units share a device.
+bool is_shared(const kubernetes::node& node, const std::string& resource) {
+    const std::string& strategy = label_of(node, resource, "sharing-strategy");
+    return label_of(node, resource, "product").ends_with(shared_ending) || resource.ends_with(renamed_ending) ||
+           strategy == "mps" || strategy == "time-slicing";
+}
+
 /// The units of a resource: those that are healthy, and all.
 struct unit_counts {
     std::int64_t healthy = 0;
@@ -133,23 +140,21 @@ private:
     /// plugin before 0.15 says no strategy, replicas are of time-slicing. A unit that is not healthy is one replica.
     [[nodiscard]] sharing sharing_of(const std::string& resource, const unit_counts& units) {
         const std::string& strategy = label_of(*node_, resource, "sharing-strategy");
-        const std::string& product = label_of(*node_, resource, "product");
-        const bool is_shared = product.ends_with(shared_ending) || resource.ends_with(renamed_ending) ||
-                               strategy == "mps" || strategy == "time-slicing";
+        const bool is_said_to_share = is_shared(*node_, resource);
         const std::optional<std::int64_t> labelled = number_of(*node_, resource, "replicas", devices_per_node_max);
         const std::optional<std::int64_t> devices = number_of(*node_, resource, "count", devices_per_node_max);
         check_sharing_labels(resource, strategy, labelled);
         std::int64_t replicas = labelled.value_or(0);
-        if (replicas == 0 && is_shared && devices.value_or(0) > 0) replicas = units.all / *devices;
-        if (replicas <= 1 && !is_shared) return {};
+        if (replicas == 0 && is_said_to_share && devices.value_or(0) > 0) replicas = units.all / *devices;
+        if (replicas <= 1 && !is_said_to_share) return {};
         const bool fits = replicas > 0 && units.all % replicas == 0;
         if (!fits || strategy == "none") {
             if (units.healthy > 0) warn_of_sharing(resource, strategy, labelled);
             return {};
         }
-        const bool counts_whole_gpus =
+        const bool count_is_of_these =
             resource.starts_with(mig_prefix) || value_of(node_->labels, strategy_label) != "mixed";
-        if (counts_whole_gpus && devices && *devices != units.all / replicas) {
+        if (count_is_of_these && devices && *devices != units.all / replicas) {
             warn(stem_of(resource) + ".count", std::to_string(*devices),
                  std::to_string(units.all / replicas) + ", as many as the units and replicas make; counted so");
         }
@@ -448,10 +453,8 @@ node_reading read_devices(const kubernetes::node& node, const options& configure
 
 bool offers_gpus_in_units(const kubernetes::node& node) {
     if (!text::offers(node, gpu_resource) || is_served_by_another(node)) return false;
-    const std::string& product = label_of(node, gpu_resource, "product");
-    const std::string& strategy = label_of(node, gpu_resource, "sharing-strategy");
-    return number_of(node, gpu_resource, "replicas", devices_per_node_max).value_or(1) > 1 || strategy == "mps" ||
-           product.ends_with(shared_ending) || !profile_of(product).empty();
+    return number_of(node, gpu_resource, "replicas", devices_per_node_max).value_or(1) > 1 ||
+           is_shared(node, gpu_resource) || !profile_of(label_of(node, gpu_resource, "product")).empty();
 }
 
 } // namespace vgpualloc::dialects::nvidia

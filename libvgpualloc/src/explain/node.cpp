@@ -48,10 +48,6 @@ bool counts_units(rejection_code code) {
            code == rejection_code::insufficient_device_slots || code == rejection_code::no_free_instance;
 }
 
-} // namespace
-
-namespace {
-
 /// What the host refuses: memory is in bytes, and shown in the unit of manifests.
 refusal refusal_of_host(const rejection_detail& detail) {
     refusal result;

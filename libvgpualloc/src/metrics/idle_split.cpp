@@ -239,10 +239,10 @@ public:
                 at(answer->parts, idle_cause::out_of_service) += device.idle;
                 continue;
             }
-            const device_answer& said = of_device(number);
-            at(answer->parts, idle_cause::wrong_kind) += device.idle - said.right;
-            right += said.right;
-            has_room = has_room || said.has_room;
+            const device_answer& of_this = of_device(number);
+            at(answer->parts, idle_cause::wrong_kind) += device.idle - of_this.right;
+            right += of_this.right;
+            has_room = has_room || of_this.has_room;
         }
         if (has_room) {
             node_filler filler = filler_of(config);

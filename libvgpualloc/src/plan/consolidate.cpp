@@ -205,7 +205,8 @@ private:
 std::string_view to_string(units_bound bound) noexcept { return bound == units_bound::lp ? "lp" : "amounts"; }
 
 consolidation consolidate(const ledger& book, std::span<const movable_pod> movable, emptied_unit unit,
-                          const move_budget& budget, const move_costs& costs, std::int64_t used_min_by_lp) {
+                          const move_budget& budget, const move_costs& costs,
+                          const std::function<std::int64_t()>& used_min_by_lp) {
     const auto rank = [](const consolidation& plan) {
         return std::tuple{-plan.emptied, std::ssize(plan.planned.moves), plan.cost.downtime};
     };
@@ -226,7 +227,9 @@ consolidation consolidate(const ledger& book, std::span<const movable_pod> movab
         // Beyond the better bound a further order may still find fewer moves.
         if (best.used - best.emptied <= by_amounts) break;
     }
-    const std::int64_t used_min = std::max(by_amounts, used_min_by_lp);
+    const bool is_proved = best.used - best.emptied <= by_amounts;
+    const std::int64_t by_lp = !is_proved && used_min_by_lp ? used_min_by_lp() : 0;
+    const std::int64_t used_min = std::max(by_amounts, by_lp);
     if (!step_limit && best.used - best.emptied > used_min) {
         move_budget left = budget;
         left.steps_max = budget.steps_max - steps;

@@ -33,14 +33,26 @@ bool may_move(const kube::bound_pod& bound, const kube::manifest& object, const 
     });
 }
 
+/// What is idle in a ledger, to the mean pod of a cluster as it was given.
+class idle_figure {
+public:
+    explicit idle_figure(const kube::snapshot& state) : requests_{state.requests()} {}
+    [[nodiscard]] vgpualloc::idle_parts operator()(const vgpualloc::ledger& book) const {
+        return vgpualloc::idle_splitter{book}.mean_over(requests_);
+    }
+
+private:
+    std::vector<vgpualloc::counted_request> requests_;
+};
+
 /// The moves in words, and what they cost. That the ledger takes every step is checked here, since somebody is going
 /// to delete pods by them.
 void tell_moves(kube::snapshot& state, const plan::move_plan& planned, const plan::move_costs& costs,
-                const vgpualloc::booking* blocked, moves_answer& result) {
+                const vgpualloc::booking* blocked, const idle_figure& idle, moves_answer& result) {
     const pod_id spare{state.bound.size() + 1};
     const auto look = [&](const vgpualloc::ledger& after) {
         if (planned.moves.empty() && blocked == nullptr) return; // all is as before
-        result.idle_after = vgpualloc::idle_splitter{after}.mean_over(state.requests());
+        result.idle_after = idle(after);
     };
     const auto carried_out = plan::try_moves(*state.book, planned, blocked, spare, look);
     VGA_ASSERT(carried_out.has_value(), "a plan of moves can be carried out on the ledger that it was made for");
@@ -65,15 +77,16 @@ std::vector<const kube::snapshot_pod*> pods_of(const kube::snapshot& state, cons
     return pods;
 }
 
-/// A pod of NVIDIA's plugin names no mode, so units of any GPU would do for it. It does not lose a whole GPU for a
-/// replica or an instance by a move that nobody but the plan asks for.
+/// A pod whose devices the kubelet chooses names no mode, so units of any GPU would do for it. It does not lose a whole
+/// GPU for a replica or an instance by a move that nobody but the plan asks for.
 void keep_modes(kube::snapshot& state) {
     for (std::size_t i = 0; i < state.bound.size(); ++i) {
         kube::bound_pod& bound = state.bound[i];
         const vgpualloc::booking* const booked = state.book->find_booking(pod_id{i});
         if (booked == nullptr || booked->where.shares.empty()) continue;
         const vgpualloc::device_index device = booked->where.shares[0].device;
-        if (state.devices[booked->where.node.at()][device.at()].dialect != "nvidia") continue;
+        const auto* const spoken = state.dialects.find(state.devices[booked->where.node.at()][device.at()].dialect);
+        if (spoken == nullptr || !spoken->assigned_by_kubelet()) continue;
         const auto mode = state.nodes().spec_of(booked->where.node, device).mode->name();
         for (vgpualloc::device_request& container : bound.pod.request.containers) {
             if (container.mode.empty()) container.mode = mode;
@@ -81,14 +94,14 @@ void keep_modes(kube::snapshot& state) {
     }
 }
 
-moves_answer begin_answer(const kube::snapshot& state, const moves_question& asked, std::size_t movable) {
+moves_answer begin_answer(const kube::snapshot& state, const moves_question& asked, std::size_t movable,
+                          const idle_figure& idle) {
     moves_answer result;
     result.budget = asked.budget;
     result.costs = asked.costs;
     result.movable = static_cast<std::int64_t>(movable);
     result.warnings = state.warnings;
-    result.idle_before = vgpualloc::idle_splitter{*state.book}.mean_over(state.requests());
-    result.idle_after = result.idle_before;
+    result.idle_before = result.idle_after = idle(*state.book);
     return result;
 }
 
@@ -126,7 +139,8 @@ expected<moves_answer> plan_room(kube::snapshot& state, const std::vector<kube::
         return unexpected(served.error());
     }
     const auto movable = movable_pods(state, objects, asked.movable);
-    moves_answer result = begin_answer(state, asked, movable.size());
+    const idle_figure idle{state};
+    moves_answer result = begin_answer(state, asked, movable.size(), idle);
     keep_modes(state);
     result.pod = pod.full_name();
     const auto room = plan::find_room(*state.book, pod.request, movable, asked.budget, asked.costs);
@@ -144,7 +158,7 @@ expected<moves_answer> plan_room(kube::snapshot& state, const std::vector<kube::
                                      .memory = pod.request.memory,
                                      .where = {},
                                      .tags = pod.request.tags};
-    tell_moves(state, room->planned, asked.costs, &waiting, result);
+    tell_moves(state, room->planned, asked.costs, &waiting, idle, result);
     result.not_considered = explaining::not_considered(state, pods_of(state, room->planned, &pod));
     return result;
 }
@@ -152,9 +166,10 @@ expected<moves_answer> plan_room(kube::snapshot& state, const std::vector<kube::
 moves_answer plan_emptying(kube::snapshot& state, const std::vector<kube::manifest>& objects, plan::emptied_unit unit,
                            const moves_question& asked) {
     const auto movable = movable_pods(state, objects, asked.movable);
-    moves_answer result = begin_answer(state, asked, movable.size());
+    const idle_figure idle{state};
+    moves_answer result = begin_answer(state, asked, movable.size(), idle);
     keep_modes(state);
-    const std::int64_t used_min_by_lp = least_units(*state.book, movable, unit, asked.solver);
+    const auto used_min_by_lp = [&] { return least_units(*state.book, movable, unit, asked.solver); };
     const plan::consolidation emptying =
         plan::consolidate(*state.book, movable, unit, asked.budget, asked.costs, used_min_by_lp);
     result.found = emptying.emptied > 0;
@@ -165,7 +180,7 @@ moves_answer plan_emptying(kube::snapshot& state, const std::vector<kube::manife
     result.used_min_by = emptying.used_min_by;
     result.steps = emptying.steps;
     result.step_limit = emptying.step_limit;
-    tell_moves(state, emptying.planned, asked.costs, nullptr, result);
+    tell_moves(state, emptying.planned, asked.costs, nullptr, idle, result);
     result.not_considered = explaining::not_considered(state, pods_of(state, emptying.planned, nullptr));
     return result;
 }

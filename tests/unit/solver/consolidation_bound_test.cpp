@@ -195,10 +195,10 @@ TEST(least_units, two_pods_of_more_than_half_a_gpu_do_not_share_one) {
     for (const emptied_unit unit : {emptied_unit::device, emptied_unit::node}) {
         EXPECT_EQ(by_amounts(on, unit), 6);
         EXPECT_EQ(on.least(unit), 10);
-        const consolidation told = consolidate(on.book, on.movable, unit, {}, {}, on.least(unit));
-        EXPECT_EQ(told.used_min, 10);
-        EXPECT_EQ(told.used_min_by, units_bound::lp);
-        EXPECT_EQ(told.emptied, 0);
+        const consolidation planned = consolidate(on.book, on.movable, unit, {}, {}, [&] { return on.least(unit); });
+        EXPECT_EQ(planned.used_min, 10);
+        EXPECT_EQ(planned.used_min_by, units_bound::lp);
+        EXPECT_EQ(planned.emptied, 0);
     }
     running_cluster of_many_sizes{nodes_of(10, {gpu()})};
     for (std::size_t n = 0; n < 10; ++n) {

@@ -260,15 +260,15 @@ private:
     /// The slots of the instance of which the device plugin gives the next replica; one is free.
     [[nodiscard]] std::uint64_t next_instance(const device_state& state, const kind& cut) const noexcept {
         std::uint64_t next = 0;
-        std::int64_t next_given = 0;
+        int next_in_use = 0;
         for (std::uint32_t first = 0; first < cut.count; first += cut.replicas) {
             const std::uint64_t mask = mask_of_instance(cut, first);
             if ((mask & ~state.layout) == 0) continue;
-            const int given = std::popcount(state.layout & mask);
-            const bool is_better = rules_.order == unit_order::packed ? given > next_given : given < next_given;
+            const int in_use = std::popcount(state.layout & mask);
+            const bool is_better = rules_.order == unit_order::packed ? in_use > next_in_use : in_use < next_in_use;
             if (next != 0 && !is_better) continue;
             next = mask;
-            next_given = given;
+            next_in_use = in_use;
         }
         return next;
     }

@@ -137,10 +137,11 @@ struct consolidation {
 /// pods go through spare places, also on idle nodes, where they stand in each other's way: at most three, and one that
 /// had arrived comes back after each. More may be possible.
 ///
-/// `used_min_by_lp` is what least_units_by_lp() says of the same pods and units, 0 where that is not known.
+/// `used_min_by_lp`, if any, is asked only where the bound by amounts is not reached: what least_units_by_lp() says of
+/// the same pods and units, 0 where that is not known.
 [[nodiscard]] consolidation consolidate(const ledger& book, std::span<const movable_pod> movable, emptied_unit unit,
                                         const move_budget& budget = {}, const move_costs& costs = {},
-                                        std::int64_t used_min_by_lp = 0);
+                                        const std::function<std::int64_t()>& used_min_by_lp = {});
 
 /// Carries out the moves one after the other on the ledger, each as a reservation of the new place beside the old one,
 /// the release of the old one, and the booking of the pod at the new place; at the end `blocked`, if any, is reserved

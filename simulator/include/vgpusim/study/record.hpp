@@ -46,7 +46,7 @@ struct fault_domain_count {
 
     void count(const vgpualloc::device_spec& spec, const vgpualloc::device_state& state) {
         const std::int64_t containers = spec.mode->fault_domain_size(state);
-        if (!spec.mode->shares_faults() || containers < 2) return;
+        if (containers < 2) return;
         ++shared;
         containers_max = std::max(containers_max, containers);
     }
