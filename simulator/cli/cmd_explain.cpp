@@ -15,6 +15,7 @@
 #include "seed_option.hpp"
 #include "vgpualloc/explain/words.hpp"
 #include "vgpuformats/input.hpp"
+#include "vgpuformats/some_names.hpp"
 
 namespace vgpusim::cli {
 
@@ -40,15 +41,6 @@ struct options {
     bool all = false;
 };
 
-/// The first few of many names.
-std::string some_of(const std::vector<std::string>& names) {
-    constexpr std::size_t names_max = 20;
-    std::string list;
-    for (std::size_t i = 0; i < std::min(names.size(), names_max); ++i) list += (i == 0 ? "" : ", ") + names[i];
-    if (names.size() > names_max) list += fmt::format(" and {} more", names.size() - names_max);
-    return list.empty() ? "none" : list;
-}
-
 error unknown(const std::string& option, const std::string& value, std::string accepted) {
     return {.code = error_code::unknown_name,
             .where = option,
@@ -70,7 +62,8 @@ expected<std::vector<const snapshot_pod*>> pending_pods(const snapshot& state, c
     if (matches.size() > 1) {
         names.clear();
         for (const snapshot_pod* pod_entry : matches) names.push_back(pod_entry->full_name());
-        return unexpected(unknown("--pod", name, "one pod of that name, with its namespace: " + some_of(names)));
+        return unexpected(
+            unknown("--pod", name, "one pod of that name, with its namespace: " + vgpuformats::some_of(names)));
     }
     if (!matches.empty() || name == vgpuformats::standard_input || std::filesystem::exists(name)) return matches;
     for (const kube::bound_pod& pod_entry : state.bound) {
@@ -78,15 +71,16 @@ expected<std::vector<const snapshot_pod*>> pending_pods(const snapshot& state, c
         return unexpected(unknown("--pod", name,
                                   "a pod that waits; this one is on node " +
                                       state.nodes().nodes[pod_entry.node.at()].name +
-                                      " already (pending: " + some_of(names) + ")"));
+                                      " already (pending: " + vgpuformats::some_of(names) + ")"));
     }
     for (const kube::stray_pod& stray : state.strays) {
         if (name != stray.full_name && name != stray.name) continue;
         return unexpected(unknown("--pod", name,
                                   "a pod that waits; this one is bound to " + stray.node +
-                                      ", which is not among the nodes (pending: " + some_of(names) + ")"));
+                                      ", which is not among the nodes (pending: " + vgpuformats::some_of(names) + ")"));
     }
-    return unexpected(unknown("--pod", name, "a file, or a pending pod of the cluster: " + some_of(names)));
+    return unexpected(
+        unknown("--pod", name, "a file, or a pending pod of the cluster: " + vgpuformats::some_of(names)));
 }
 
 /// Pods to explain, and why others of the same file cannot be.
@@ -137,7 +131,7 @@ expected<void> check_node(const snapshot& state, const std::string& name) {
         if (name.empty() || pod_entry.name == name) return {};
         names.push_back(pod_entry.name);
     }
-    return unexpected(unknown("--node", name, "a node of the cluster: " + some_of(names)));
+    return unexpected(unknown("--node", name, "a node of the cluster: " + vgpuformats::some_of(names)));
 }
 
 /// Has nodes and devices ranked as the scheduler does that is configured so. What the command line says goes before

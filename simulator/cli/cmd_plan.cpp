@@ -13,9 +13,9 @@
 #include "cluster_inputs.hpp"
 #include "commands.hpp"
 #include "no_nan.hpp"
+#include "vgpuformats/some_names.hpp"
+#include "vgpuops/whatif/moves.hpp"
 #include "vgpusim/study/solver.hpp"
-#include "vgpusim/whatif/moves.hpp"
-#include "vgpusim/workload/some_names.hpp"
 
 namespace vgpusim::cli {
 
@@ -39,7 +39,7 @@ struct options {
     double downtime_s = -1.0;
     double move_s = 0.0;
     double gib_s = 0.0;
-    whatif::moves_question asked;
+    vgpuops::whatif::moves_question asked;
     bool json = false;
 };
 
@@ -90,15 +90,16 @@ expected<kube::snapshot_pod> pending_pod(const kube::snapshot& state, const std:
     if (matches.size() > 1) {
         return unexpected(bad(error_code::unknown_name, "--pod", name,
                               "one pod of that name, with its namespace: " +
-                                  some_of(matches, [](const auto* pod) { return pod->full_name(); })));
+                                  vgpuformats::some_of(matches, [](const auto* pod) { return pod->full_name(); })));
     }
     for (const kube::bound_pod& bound : state.bound) {
         if (!is_named(bound.pod)) continue;
         return unexpected(bad(error_code::unknown_name, "--pod", name,
                               "a pod that waits; this one is on node " + state.nodes().nodes[bound.node.at()].name +
-                                  " already (pending: " + some_of(names) + ")"));
+                                  " already (pending: " + vgpuformats::some_of(names) + ")"));
     }
-    return unexpected(bad(error_code::unknown_name, "--pod", name, "a pending pod of the cluster: " + some_of(names)));
+    return unexpected(
+        bad(error_code::unknown_name, "--pod", name, "a pending pod of the cluster: " + vgpuformats::some_of(names)));
 }
 
 /// The only pod, or template of pods, of a file.
@@ -117,7 +118,7 @@ expected<kube::snapshot_pod> pod_of_file(const std::string& path, const vgpuallo
     return kube::read_snapshot_pod(*with_pods.front(), dialects);
 }
 
-expected<whatif::moves_answer> answer_for(options& chosen) {
+expected<vgpuops::whatif::moves_answer> answer_for(options& chosen) {
     std::vector<named_input> inputs;
     add_inputs(inputs, "CLUSTER", chosen.cluster);
     add_inputs(inputs, chosen.dialects);
@@ -140,8 +141,8 @@ expected<whatif::moves_answer> answer_for(options& chosen) {
     chosen.asked.solver = solver.get();
     const auto begin = std::chrono::steady_clock::now();
     const auto unit = chosen.consolidated == "nodes" ? plan::emptied_unit::node : plan::emptied_unit::device;
-    auto answered = chosen.consolidated.empty() ? whatif::plan_room(*state, *objects, *pod, chosen.asked)
-                                                : whatif::plan_emptying(*state, *objects, unit, chosen.asked);
+    auto answered = chosen.consolidated.empty() ? vgpuops::whatif::plan_room(*state, *objects, *pod, chosen.asked)
+                                                : vgpuops::whatif::plan_emptying(*state, *objects, unit, chosen.asked);
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
     if (answered) answered->plan_s = passed.count();
     return answered;
@@ -150,11 +151,11 @@ expected<whatif::moves_answer> answer_for(options& chosen) {
 int run(options chosen) {
     const auto answered = answer_for(chosen);
     if (!answered) return report_error(answered.error());
-    fmt::print("{}", chosen.json ? whatif::moves_json(*answered) : whatif::moves_text(*answered));
+    fmt::print("{}", chosen.json ? vgpuops::whatif::moves_json(*answered) : vgpuops::whatif::moves_text(*answered));
     return exit_done;
 }
 
-void add_which_pods(CLI::App& command, whatif::mobility& movable, std::vector<std::string>& labels) {
+void add_which_pods(CLI::App& command, vgpuops::whatif::mobility& movable, std::vector<std::string>& labels) {
     command
         .add_option("--keep-namespace", movable.namespaces_kept,
                     "Pods of this namespace stay where they are; repeatable")

@@ -11,7 +11,7 @@
 #include "cluster_inputs.hpp"
 #include "commands.hpp"
 #include "vgpuformats/input.hpp"
-#include "vgpusim/decisions/answer.hpp"
+#include "vgpuops/decisions/answer.hpp"
 
 namespace vgpusim::cli {
 
@@ -48,8 +48,8 @@ expected<std::optional<std::string>> read_text(const std::string& path) {
     return std::move(input->text);
 }
 
-expected<decisions::option_changes> read_changes(const options& chosen) {
-    decisions::option_changes changes;
+expected<vgpuops::decisions::option_changes> read_changes(const options& chosen) {
+    vgpuops::decisions::option_changes changes;
     changes.names = {
         .catalog = chosen.catalog, .device_config = chosen.device_config, .scheduler_config = chosen.scheduler_config};
     changes.texts.policy = chosen.policy;
@@ -64,13 +64,13 @@ expected<decisions::option_changes> read_changes(const options& chosen) {
     return changes;
 }
 
-expected<decisions::replay_answer> replay(const options& chosen) {
+expected<vgpuops::decisions::replay_answer> replay(const options& chosen) {
     if (const auto once = read_stdin_once(chosen.inputs()); !once) return unexpected(once.error());
     const auto changes = read_changes(chosen);
     if (!changes) return unexpected(changes.error());
     const auto log = vgpuformats::read_input(chosen.log, {.bytes_max = vgpuformats::list_bytes_max});
     if (!log) return unexpected(log.error());
-    return decisions::replay_log(log->name, log->text, *changes);
+    return vgpuops::decisions::replay_log(log->name, log->text, *changes);
 }
 
 int run(const options& chosen) {

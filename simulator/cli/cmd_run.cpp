@@ -12,6 +12,7 @@
 #include "commands.hpp"
 #include "run_flags.hpp"
 #include "vgpualloc/core/printable.hpp"
+#include "vgpuops/whatif/idle_words.hpp"
 #include "vgpureport/report.hpp"
 #include "vgpusim/bound/bounds.hpp"
 #include "vgpusim/bound/words.hpp"
@@ -22,7 +23,6 @@
 #include "vgpusim/outputs/run_files.hpp"
 #include "vgpusim/study/run.hpp"
 #include "vgpusim/study/solver.hpp"
-#include "vgpusim/whatif/idle_words.hpp"
 
 namespace vgpusim::cli {
 
@@ -71,7 +71,7 @@ void print_summary(const run_record& record, const loaded_input& loaded, const s
     }
     fmt::print("fragmentation  {:.2f} GPUs idle but unusable, {:.2f} % of idle{}\n", figures.unusable_milli / 1000.0,
                100.0 * figures.unusable_of_idle_ratio, leave ? ", on average" : "");
-    fmt::print("idle           {}{}\n", whatif::idle_line(record.idle), leave ? ", at the peak" : "");
+    fmt::print("idle           {}{}\n", vgpuops::whatif::idle_line(record.idle), leave ? ", at the peak" : "");
     fmt::print("active         {} nodes, {} GPUs{}\n", shown.used_nodes, shown.used_gpus, leave ? " at the peak" : "");
     fmt::print("decisions      {:.0f}/s, p50 {:.1f} us, p99 {:.1f} us\n", result.decisions_per_s(),
                result.decision_latency.quantile_us(0.5), result.decision_latency.quantile_us(0.99));

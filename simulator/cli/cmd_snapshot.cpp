@@ -14,9 +14,9 @@
 #include "commands.hpp"
 #include "vgpualloc/kube/unread_members.hpp"
 #include "vgpuformats/input.hpp"
-#include "vgpusim/snapshot/anonymise.hpp"
-#include "vgpusim/snapshot/audit.hpp"
-#include "vgpusim/snapshot/normalise.hpp"
+#include "vgpuops/snapshot/anonymise.hpp"
+#include "vgpuops/snapshot/audit.hpp"
+#include "vgpuops/snapshot/normalise.hpp"
 
 namespace vgpusim::cli {
 
@@ -49,7 +49,7 @@ expected<cluster_texts> load_cluster(const std::vector<std::string>& files) {
         if (!input) return unexpected(kube::with_export_advice(input.error()));
         auto manifests = kube::read_manifests(input->text, path);
         if (!manifests) return unexpected(manifests.error());
-        auto documents = snapshots::cluster_documents(input->text, path);
+        auto documents = vgpuops::snapshots::cluster_documents(input->text, path);
         if (!documents) return unexpected(documents.error());
         std::ranges::move(*manifests, std::back_inserter(all.manifests));
         std::ranges::move(*documents, std::back_inserter(all.documents));
@@ -67,7 +67,7 @@ error not_the_same(const std::string& what) {
 }
 
 expected<kube::snapshot> read_again(const vgpuformats::document& list, const vgpualloc::dialect_set& dialects) {
-    const auto manifests = snapshots::manifests_of(list, "snapshot");
+    const auto manifests = vgpuops::snapshots::manifests_of(list, "snapshot");
     if (!manifests) return unexpected(manifests.error());
     return kube::make_snapshot(*manifests, dialects);
 }
@@ -75,17 +75,17 @@ expected<kube::snapshot> read_again(const vgpuformats::document& list, const vgp
 /// The objects to be written, after reading them again and comparing with what they were made of.
 expected<vgpuformats::document> checked_list(const cluster_texts& objects, const kube::snapshot& state,
                                              const vgpualloc::dialect_set& dialects, bool anonymise) {
-    auto list = snapshots::normalised(objects.documents, dialects);
+    auto list = vgpuops::snapshots::normalised(objects.documents, dialects);
     auto again = read_again(list, dialects);
     if (!again) return unexpected(again.error());
-    if (const std::string other = snapshots::difference_of(state, *again); !other.empty()) {
+    if (const std::string other = vgpuops::snapshots::difference_of(state, *again); !other.empty()) {
         return unexpected(not_the_same(other));
     }
     if (!anonymise) return list;
-    auto nameless = snapshots::anonymised(list, *again);
+    auto nameless = vgpuops::snapshots::anonymised(list, *again);
     auto read = read_again(nameless, dialects);
     if (!read) return unexpected(read.error());
-    if (const std::string other = snapshots::decided_otherwise(*again, *read); !other.empty()) {
+    if (const std::string other = vgpuops::snapshots::decided_otherwise(*again, *read); !other.empty()) {
         return unexpected(not_the_same(other));
     }
     return nameless;
@@ -127,11 +127,12 @@ int run(const options& chosen) {
         report_error(list.error());
         return exit_failed;
     }
-    const auto audited = snapshots::audit_of(objects->manifests, *state);
+    const auto audited = vgpuops::snapshots::audit_of(objects->manifests, *state);
     const std::string report =
-        chosen.json ? snapshots::audit_json(audited, *state) : snapshots::audit_text(audited, *state);
+        chosen.json ? vgpuops::snapshots::audit_json(audited, *state) : vgpuops::snapshots::audit_text(audited, *state);
     if (!chosen.out.empty()) {
-        if (const int code = write_snapshot(chosen, snapshots::file_text(*list)); code != exit_done) return code;
+        if (const int code = write_snapshot(chosen, vgpuops::snapshots::file_text(*list)); code != exit_done)
+            return code;
     }
     fmt::print("{}", report);
     return exit_done;

@@ -14,7 +14,7 @@
 #include "cluster_inputs.hpp"
 #include "commands.hpp"
 #include "seed_option.hpp"
-#include "vgpusim/whatif/answer.hpp"
+#include "vgpuops/whatif/answer.hpp"
 
 namespace vgpusim::cli {
 
@@ -33,7 +33,7 @@ struct options {
     std::vector<std::string> templates;
     std::vector<std::string> failed;
     std::vector<std::string> modes;
-    whatif::question asked;
+    vgpuops::whatif::question asked;
     std::string out;
     bool json = false;
 };
@@ -59,12 +59,13 @@ expected<void> read_changes(options& chosen) {
         const auto sides = sides_of("--add-nodes", text, "KIND=N");
         if (!sides) return unexpected(sides.error());
         const std::string& digits = sides->second;
-        whatif::node_addition entry{.kind = sides->first};
+        vgpuops::whatif::node_addition entry{.kind = sides->first};
         const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), entry.nodes);
         const bool whole = parsed.ec == std::errc{} && parsed.ptr == digits.data() + digits.size();
-        if (!whole || entry.nodes < 0 || entry.nodes > whatif::nodes_added_max - nodes_added) {
-            return unexpected(malformed("--add-nodes", text,
-                                        fmt::format("KIND=N, with at most {} nodes in all", whatif::nodes_added_max)));
+        if (!whole || entry.nodes < 0 || entry.nodes > vgpuops::whatif::nodes_added_max - nodes_added) {
+            return unexpected(
+                malformed("--add-nodes", text,
+                          fmt::format("KIND=N, with at most {} nodes in all", vgpuops::whatif::nodes_added_max)));
         }
         nodes_added += entry.nodes;
         wanted.added_nodes.push_back(std::move(entry));
@@ -108,7 +109,7 @@ expected<void> read_added_pods(options& chosen) {
     return {};
 }
 
-expected<whatif::answer> answer_for(options& chosen) {
+expected<vgpuops::whatif::answer> answer_for(options& chosen) {
     std::vector<named_input> inputs;
     add_inputs(inputs, "CLUSTER", chosen.cluster);
     add_inputs(inputs, chosen.dialects);
@@ -127,7 +128,7 @@ expected<whatif::answer> answer_for(options& chosen) {
     auto templates = load_objects(chosen.templates);
     if (!templates) return unexpected(templates.error());
     chosen.asked.templates = *std::move(templates);
-    return whatif::answer_of(*objects, vgpualloc::dialect_set{*std::move(config)}, chosen.asked);
+    return vgpuops::whatif::answer_of(*objects, vgpualloc::dialect_set{*std::move(config)}, chosen.asked);
 }
 
 int run(options chosen) {
@@ -135,8 +136,8 @@ int run(options chosen) {
     if (!answered) return report_error(answered.error());
     // Of a million pods each of the two is large, and JSON is a tree before it is a text.
     const bool writes = !chosen.out.empty();
-    const std::string text = writes || !chosen.json ? whatif::answer_text(*answered) : std::string{};
-    const std::string json = writes || chosen.json ? whatif::answer_json(*answered) : std::string{};
+    const std::string text = writes || !chosen.json ? vgpuops::whatif::answer_text(*answered) : std::string{};
+    const std::string json = writes || chosen.json ? vgpuops::whatif::answer_json(*answered) : std::string{};
     if (writes) {
         std::vector<std::string> inputs = chosen.cluster;
         for (const auto* const list :

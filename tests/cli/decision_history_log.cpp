@@ -1,12 +1,12 @@
-// Prints the decision log of a random history of a scheduler (tests/unit/simulator/decisions/history.hpp), for tests of
-// vgpusim replay. Usage: decision_history_log SEED STEPS POLICY DEVICE_CONFIG_FILE
+// Prints the decision log of a random history of a scheduler (tests/unit/operations/decisions/history.hpp), for tests
+// of vgpusim replay. Usage: decision_history_log SEED STEPS POLICY DEVICE_CONFIG_FILE
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <string>
 
-#include "unit/simulator/decisions/history.hpp"
+#include "unit/operations/decisions/history.hpp"
 
 int main(int argc, char** argv) {
     constexpr int usage_failed = 2;

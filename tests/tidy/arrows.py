@@ -32,11 +32,12 @@ SEES = {
     "fetch": ["formats", "traces"],
     "report": ["umbrella", "formats"],
     "conformance": ["umbrella", "formats"],
-    "simulator": ["umbrella", "traces", "report", "solver"],
+    "operations": ["umbrella", "traces"],       # questions about a living cluster: no simulation, no thread, no file
+    "simulator": ["operations", "report", "solver"],
     "cli": ["simulator", "conformance", "fetch"],
     "python-bindings": ["simulator"],
 }
-OUTSIDE = ("solver", "formats", "traces", "fetch", "report", "conformance", "simulator", "cli", "python-bindings")
+OUTSIDE = ("solver", "formats", "traces", "fetch", "report", "conformance", "operations", "simulator", "cli", "python-bindings")
 LIBRARY = [part for part in SEES if part not in OUTSIDE]
 
 SOURCES = "a .cpp file or a header beside it, never a public header"
@@ -49,7 +50,7 @@ THIRD_PARTY = {
     "boost/": (["plan"], SOURCES),
     "CLI/": (["cli"], ANYWHERE),
     "nlohmann/": (["formats"], SOURCES),
-    "fmt/": (["explain", "conformance", "traces", "report", "simulator", "cli"], SOURCES),
+    "fmt/": (["explain", "conformance", "traces", "report", "operations", "simulator", "cli"], SOURCES),
     "curl/": (["fetch"], SOURCES),
     "interfaces/highs_c_api.h": (["solver"], SOURCES),
     "openssl/": (["formats", "fetch"], SOURCES),
@@ -64,11 +65,11 @@ PUBLIC = "libvgpualloc/include/vgpualloc/"
 SOURCE = "libvgpualloc/src/"
 # The first folder that a path starts with says its part.
 FOLDERS = (("libvgpualloc/solver/", "solver"), ("formats/", "formats"), ("traces/fetch/", "fetch"), ("traces/", "traces"),
-           ("conformance/", "conformance"), ("simulator/report/", "report"), ("simulator/cli/", "cli"), ("simulator/", "simulator"),
+           ("conformance/", "conformance"), ("operations/", "operations"), ("simulator/report/", "report"), ("simulator/cli/", "cli"), ("simulator/", "simulator"),
            ("python-bindings/", "python-bindings"))
 # How the public headers of a part are spelt in an #include.
 PREFIXES = (("vgpuformats/", "formats"), ("vgputraces/", "traces"), ("vgpufetch/", "fetch"), ("vgpureport/", "report"),
-            ("vgpuconformance/", "conformance"), ("vgpusim/", "simulator"))
+            ("vgpuconformance/", "conformance"), ("vgpuops/", "operations"), ("vgpusim/", "simulator"))
 ROOT_HEADERS = {"config.hpp": "core", "version.hpp": "core", "fwd.hpp": "core", "vgpualloc.hpp": "umbrella",
                 "c_api.h": "c_api"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
@@ -119,7 +120,8 @@ def included_part(path, part, target, files):
     if target.endswith("_embedded.hpp"):  # made by vga_embed for the target that includes it
         return part
     beside = normalised(PurePosixPath(path).parent / target)
-    for base in (beside, SOURCE + target, "formats/src/" + target, "simulator/src/" + target, "simulator/report/src/" + target):
+    for base in (beside, SOURCE + target, "formats/src/" + target, "operations/src/" + target,
+                 "simulator/src/" + target, "simulator/report/src/" + target):
         if base in files:
             return part_of(base, files[base])
     return None

@@ -11,6 +11,7 @@ TESTS = {
     "traces/include/vgputraces/": "tests/unit/traces/",
     "traces/fetch/include/vgpufetch/": "tests/unit/traces/",
     "conformance/include/vgpuconformance/": "tests/unit/conformance/",
+    "operations/include/vgpuops/": "tests/unit/operations/",
     "simulator/include/vgpusim/": "tests/unit/simulator/",
     "simulator/report/include/vgpureport/": "tests/unit/report/",
 }
@@ -72,7 +73,7 @@ HOLDS = {
     "tests/unit/compat/volcano_vgpu_test.cpp": ["compat/volcano/vgpu"],
     # what users see of these is compared byte for byte on the command line
     "tests/cli/catalog_test.py": ["explain/catalog"],
-    "tests/cli/plan_test.py": ["vgpusim/whatif/idle_words", "vgpusim/whatif/moves"],
+    "tests/cli/plan_test.py": ["vgpuops/whatif/idle_words", "vgpuops/whatif/moves"],
     "tests/cli/validate_test.py": ["explain/validate"],
     "tests/cli/explain_test.py": ["explain/words", "kube/annotations", "kube/cluster_objects"],
     "tests/cli/explain_nodes_test.py": ["explain/hami", "explain/not_considered", "policy/hami"],

@@ -5,11 +5,11 @@
 
 #include "vgpualloc/version.hpp"
 #include "vgpuformats/json.hpp"
+#include "vgpuops/whatif/idle_words.hpp"
 #include "vgpusim/bound/words.hpp"
 #include "vgpusim/outputs/answer.hpp"
 #include "vgpusim/outputs/figures.hpp"
 #include "vgpusim/outputs/queue_figures.hpp"
-#include "vgpusim/whatif/idle_words.hpp"
 
 namespace vgpusim {
 
@@ -216,7 +216,7 @@ std::string summary_json(const run_record& record, const loaded_input& loaded, c
                                       {"gpu", gpu},
                                       {"nodes", nodes},
                                       {"fragmentation", fragmentation},
-                                      {"idle", whatif::idle_json(record.idle)},
+                                      {"idle", vgpuops::whatif::idle_json(record.idle)},
                                       {"fault_domains", fault_domains}});
     add_devices(summary, record);
     if (loaded.input.objects) {

@@ -10,9 +10,9 @@
 #include <unordered_map>
 #include <utility>
 
+#include "vgpuformats/some_names.hpp"
 #include "vgpusim/workload/queues.hpp"
 #include "vgpusim/workload/requested.hpp"
-#include "vgpusim/workload/some_names.hpp"
 
 namespace vgpusim {
 
@@ -92,7 +92,7 @@ private:
             if (known == numbers.end()) {
                 return unexpected(problem(first_row(&arrival_row::pod_class, static_cast<std::uint32_t>(i)), "class",
                                           error_code::unknown_name, named[i],
-                                          "one of " + some_of(workload_->classes, &pod_class::name)));
+                                          "one of " + vgpuformats::some_of(workload_->classes, &pod_class::name)));
             }
             class_of_.push_back(known->second);
         }
@@ -115,7 +115,7 @@ private:
                 return unexpected(problem(first_row(&arrival_row::queue, static_cast<std::uint32_t>(i)), "queue",
                                           named[i].empty() ? error_code::missing : error_code::unknown_name, named[i],
                                           (named[i].empty() ? "missing; expected " : "") + std::string{"one of "} +
-                                              some_of(input_.queues, &job_queue::name)));
+                                              vgpuformats::some_of(input_.queues, &job_queue::name)));
             }
             if (known == input_.queues.end()) {
                 input_.queues.push_back({.name = name, .guaranteed = {}, .limit = {}});

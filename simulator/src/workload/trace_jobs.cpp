@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "vgpualloc/model/limits.hpp"
+#include "vgpuformats/some_names.hpp"
 #include "vgpusim/workload/offered_load.hpp"
 #include "vgpusim/workload/queues.hpp"
 #include "vgpusim/workload/requested.hpp"
-#include "vgpusim/workload/some_names.hpp"
 
 namespace vgpusim {
 
@@ -90,7 +90,7 @@ public:
                                     .where = "job " + job.name,
                                     .field = "queue",
                                     .value = job.queue.empty() ? no_queue_ : job.queue,
-                                    .expected = "one of " + some_of(options_.queues, &job_queue::name)});
+                                    .expected = "one of " + vgpuformats::some_of(options_.queues, &job_queue::name)});
         }
         const std::int64_t minimum = rule != nullptr ? rule->request.minimum * times : pods;
         input_.jobs.push_back({.first = static_cast<std::uint32_t>(input_.members.size()),

@@ -1,0 +1,24 @@
+// Names in messages.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace vgpuformats {
+
+/// The first of names that may be thousands, and how many more there are; "none" if there are none.
+template <class Item, class NameOf = std::identity>
+[[nodiscard]] std::string some_of(const std::vector<Item>& all, NameOf name_of = {}) {
+    constexpr std::size_t names_max = 20;
+    std::string list;
+    for (std::size_t i = 0; i < std::min(all.size(), names_max); ++i) {
+        list += (i == 0 ? "" : ", ") + std::invoke(name_of, all[i]);
+    }
+    if (all.size() > names_max) list += " and " + std::to_string(all.size() - names_max) + " more";
+    return list.empty() ? "none" : list;
+}
+
+} // namespace vgpuformats

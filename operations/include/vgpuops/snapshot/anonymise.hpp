@@ -1,0 +1,27 @@
+// A cluster with every decision and no name.
+#pragma once
+
+#include <string>
+
+#include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/dialect/all.hpp"
+#include "vgpualloc/kube/snapshot.hpp"
+#include "vgpuformats/document.hpp"
+
+namespace vgpuops::snapshots {
+
+/// The normalised list with pseudonyms for all names: of nodes, pods, namespaces, containers, devices, groups, queues,
+/// claims, labels and their values, taints; with times that keep their order only; without annotations that no dialect
+/// reads. Models, resources, profiles, modes and amounts stay. `state` is the snapshot of the list.
+///
+/// Names keep their order, and labels that are compared as numbers theirs. Labels that dialects read stay as far as
+/// their values are words of the hardware.
+[[nodiscard]] vgpuformats::document anonymised(const vgpuformats::document& list,
+                                               const vgpualloc::kube::snapshot& state);
+
+/// The first thing that is decided otherwise in `after` than in `before`, two snapshots of one cluster under different
+/// names; empty: nodes, devices, what the ledger counts, pods that run and pods that wait agree by position, and each
+/// pod that waits gets the same answer of every node and the same devices.
+[[nodiscard]] std::string decided_otherwise(vgpualloc::kube::snapshot& before, vgpualloc::kube::snapshot& after);
+
+} // namespace vgpuops::snapshots

@@ -1,0 +1,104 @@
+// What would become of a cluster: which pods run where, which do not and why, what moves, what it looks like then.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "vgpualloc/catalog/catalog.hpp"
+#include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/dialect/all.hpp"
+#include "vgpualloc/explain/answers.hpp"
+#include "vgpualloc/explain/words.hpp"
+#include "vgpualloc/kube/objects.hpp"
+#include "vgpualloc/metrics/idle_split.hpp"
+#include "vgpuops/whatif/changes.hpp"
+#include "vgpuops/whatif/find_nodes.hpp"
+#include "vgpuops/whatif/queue.hpp"
+
+namespace vgpuops::whatif {
+
+struct question {
+    changes wanted{};
+    /// Node objects that may be named as kinds, and ConfigMaps that say more of them.
+    std::vector<vgpualloc::kube::manifest> templates{};
+    std::optional<vgpualloc::hardware_catalog> catalog{}; ///< of devices of kinds that are described; none: built in
+    std::string policy = vgpualloc::explaining::default_policy;
+    std::string device_policy{}; ///< of the devices of a node; empty: as `policy`
+    std::uint64_t seed = 0;
+    std::string find_kind{}; ///< empty: nothing is looked for
+};
+
+/// A cluster in figures. Nodes that have failed do not count, devices out of service only as such.
+struct cluster_figures {
+    std::int64_t nodes = 0;
+    std::int64_t devices = 0;
+    std::int64_t out_of_service = 0;     ///< devices that take nobody new: by themselves, or with their nodes
+    std::int64_t on_nodes_not_ready = 0; ///< of these
+    std::int64_t on_cordoned_nodes = 0;  ///< of these, on nodes that are ready
+    std::int64_t devices_used = 0;       ///< with anything used
+    std::int64_t pods = 0;               ///< that run
+    std::int64_t allocated_milli = 0;
+    std::int64_t memory_mib = 0;
+    std::int64_t memory_used_mib = 0;
+    std::int64_t cpu_milli = 0;
+    std::int64_t cpu_used_milli = 0;
+    /// Idle milli-GPU that the pods of the cluster, as they are distributed, cannot use (docs/glossary.md), and of that
+    /// what is idle because host CPU is short.
+    std::int64_t fragmentation_milli = 0;
+    std::int64_t stranded_milli = 0;
+    /// What is idle, by why more pods like those of the cluster as it was given cannot use it: the mean over them.
+    vgpualloc::idle_parts idle{};
+
+    [[nodiscard]] std::int64_t total_milli() const noexcept { return devices * 1000; }
+    [[nodiscard]] std::int64_t idle_milli() const noexcept { return total_milli() - allocated_milli; }
+};
+
+struct placed_pods {
+    std::string node;
+    std::vector<vgpualloc::explaining::explained_share> shares{};
+};
+struct pod_answer {
+    queued_pods asked{};
+    std::vector<placed_pods> placed{};
+    std::int64_t refused = 0;
+    std::int64_t gang_fitting = -1; ///< entry_outcome::gang_fitting
+    /// "0/5 nodes are available: …", of the cluster at the turn of the first pod of the entry that is refused; empty
+    /// where nothing is refused.
+    std::string why{};
+    /// At the turn of the first pod that asks for the same and is refused.
+    std::vector<vgpualloc::explaining::refusing_nodes> classes{};
+};
+struct kind_answer {
+    std::string kind{};
+    nodes_found found{};
+    std::vector<std::string> never{}; ///< by nodes_found::never: what an empty node of the kind answers
+};
+struct answer {
+    std::string policy{};
+    std::string device_policy{};
+    std::uint64_t seed = 0;
+    cluster_figures before{};
+    cluster_figures after{};
+    std::vector<pod_answer> pods{}; ///< evicted, waiting and added, each in the order found
+    std::int64_t placed = 0;
+    std::int64_t refused = 0;
+    std::optional<kind_answer> kind{};
+    std::vector<std::string> not_considered{}; ///< of what is there (explain/not_considered.hpp)
+    std::vector<vgpualloc::error> warnings{};  ///< of the snapshot
+};
+
+/// Answers a question about the cluster of these objects. With question::find_kind and an answer to it, the pods are
+/// placed on the cluster with so many nodes more. Kinds may be described (catalog_kinds) and are then called as the
+/// nodes that stand for them. Errors: those of make_snapshot(), make_policy(), apply() and catalog_kinds; unknown_name
+/// for a kind that is no node and no template; duplicate for a template with the name of a node; mismatch for two
+/// policies of which only one looks at positions.
+[[nodiscard]] vgpualloc::expected<answer> answer_of(const std::vector<vgpualloc::kube::manifest>& objects,
+                                                    const vgpualloc::dialect_set& dialects, const question& asked);
+
+/// As aligned text, and as a document: docs/whatif.md names the members.
+[[nodiscard]] std::string answer_text(const answer& answered);
+[[nodiscard]] std::string answer_json(const answer& answered);
+
+} // namespace vgpuops::whatif

@@ -1,0 +1,41 @@
+// The smallest number of nodes of a kind with which all pods of a queue find a place, proved by trying one less.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "vgpualloc/alloc/allocator.hpp"
+#include "vgpualloc/kube/snapshot.hpp"
+#include "vgpuops/whatif/changes.hpp"
+#include "vgpuops/whatif/queue.hpp"
+
+namespace vgpuops::whatif {
+
+struct nodes_try {
+    std::int64_t nodes = 0;
+    std::int64_t refused = 0; ///< pods
+};
+
+struct nodes_found {
+    /// All fit with so many, and with one less they do not. None: there is no such number up to `nodes_max`, or there
+    /// are pods that `never` fit.
+    std::optional<std::int64_t> nodes{};
+    std::int64_t nodes_max = 0;     ///< what was looked up to
+    std::vector<nodes_try> tries{}; ///< in order
+    /// Positions in pod_queue::pods: those that neither the cluster as it is nor an empty node of the kind has a place
+    /// for, and gangs with fewer pods than have to run.
+    std::vector<std::size_t> never{};
+    std::vector<std::size_t> one_less{}; ///< positions of those that find no place with one node less
+    std::vector<std::size_t> most{};     ///< without `nodes`: of those that find no place with `nodes_max` either
+};
+
+/// Tries by doubling, then halves the interval between a number that suffices and one that does not until they are
+/// neighbours: policies are greedy, so a larger number need not be better, and no smaller number is promised to fail
+/// but the one next to the answer. A pod that an empty node takes needs no more nodes than there are pods, which is
+/// where the search ends. Pods that no scheduler takes (queued_pods::unreadable) do not count. The ledger is as before.
+[[nodiscard]] nodes_found find_nodes(vgpualloc::kube::snapshot& state, vgpualloc::allocator& decider,
+                                     const pod_queue& queue, const node_kind& kind, vgpualloc::pod_id first_id);
+
+} // namespace vgpuops::whatif

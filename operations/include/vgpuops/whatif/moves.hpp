@@ -1,0 +1,88 @@
+// Which pods of a cluster would have to move so that one that waits fits, or so that devices become empty.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/kube/objects.hpp"
+#include "vgpualloc/kube/snapshot.hpp"
+#include "vgpualloc/plan/defragment.hpp"
+#include "vgpualloc/plan/lp.hpp"
+#include "vgpuops/whatif/answer.hpp"
+
+namespace vgpuops::whatif {
+
+/// Which pods may move: those that run, that somebody makes again elsewhere when they are deleted (a controller that is
+/// no DaemonSet and no kubelet), whose request can be read, and that are not being deleted.
+struct mobility {
+    std::vector<std::string> namespaces_kept{};                ///< whose pods stay
+    std::vector<std::pair<std::string, std::string>> labels{}; ///< that a pod has to have, all of them
+    bool without_controller = false;                           ///< pods that nobody makes again move as well
+};
+
+struct moves_question {
+    vgpualloc::plan::move_budget budget{};
+    vgpualloc::plan::move_costs costs{};
+    mobility movable{};
+    /// For plan_emptying(), to say how few units any moves could leave in use; null: by the sums of amounts alone.
+    vgpualloc::plan::lp_solver* solver = nullptr;
+};
+
+/// A move with the names that its places have outside.
+struct told_move {
+    std::string pod; ///< "<namespace>/<name>"
+    placed_pods from{};
+    placed_pods to{};
+    vgpualloc::plan::plan_cost cost{};
+};
+
+struct moves_answer {
+    std::string pod{}; ///< that room is made for; empty: devices or nodes are emptied
+    vgpualloc::plan::move_budget budget{};
+    vgpualloc::plan::move_costs costs{};
+    std::int64_t movable = 0; ///< pods that may move
+    bool found = false;
+    std::vector<told_move> moves{};
+    std::optional<placed_pods> where{}; ///< of the pod, after the moves
+    vgpualloc::plan::plan_cost cost{};
+    bool fewest_moves = false; ///< found_room::fewest_moves
+    std::optional<vgpualloc::plan::no_room> none{};
+    std::optional<vgpualloc::plan::emptied_unit> emptied_unit{};
+    std::int64_t emptied = 0;  ///< devices or nodes
+    std::int64_t used = 0;     ///< of them, with pods that have devices, before the moves
+    std::int64_t used_min = 0; ///< consolidation::used_min
+    vgpualloc::plan::units_bound used_min_by = vgpualloc::plan::units_bound::amounts;
+    bool step_limit = false;             ///< consolidation::step_limit
+    vgpualloc::idle_parts idle_before{}; ///< to the mean pod that runs or waits in the cluster
+    vgpualloc::idle_parts idle_after{};  ///< after the moves, and with the pod that they make room for
+    std::int64_t steps = 0;
+    double plan_s = 0.0;                       ///< the time that planning took; filled in by the caller
+    std::vector<std::string> not_considered{}; ///< of what is there (explain/not_considered.hpp)
+    std::vector<vgpualloc::error> warnings{};
+};
+
+/// The pods of the snapshot that may move; requests point into `state`. `objects` are those of the snapshot.
+[[nodiscard]] std::vector<vgpualloc::plan::movable_pod>
+movable_pods(const vgpualloc::kube::snapshot& state, const std::vector<vgpualloc::kube::manifest>& objects,
+             const mobility& rules);
+
+/// Plans room for a pod (plan::find_room), and carries the plan out on a trial of the ledger. Errors: what keeps the
+/// pod from being read, or no scheduler of the cluster from serving it.
+[[nodiscard]] vgpualloc::expected<moves_answer> plan_room(vgpualloc::kube::snapshot& state,
+                                                          const std::vector<vgpualloc::kube::manifest>& objects,
+                                                          const vgpualloc::kube::snapshot_pod& pod,
+                                                          const moves_question& asked);
+/// Plans to empty devices or nodes (plan::consolidate), likewise.
+[[nodiscard]] moves_answer plan_emptying(vgpualloc::kube::snapshot& state,
+                                         const std::vector<vgpualloc::kube::manifest>& objects,
+                                         vgpualloc::plan::emptied_unit unit, const moves_question& asked);
+
+/// As lines of text, and as a document: docs/defragmentation.md names the members.
+[[nodiscard]] std::string moves_text(const moves_answer& answered);
+[[nodiscard]] std::string moves_json(const moves_answer& answered);
+
+} // namespace vgpuops::whatif

@@ -1,0 +1,85 @@
+// The pods that a what-if places, in the order in which it does, and the attempt to place all of them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vgpualloc/alloc/allocator.hpp"
+#include "vgpualloc/core/error.hpp"
+#include "vgpualloc/kube/objects.hpp"
+#include "vgpualloc/kube/snapshot.hpp"
+#include "vgpualloc/model/placement.hpp"
+#include "vgpualloc/model/rejection.hpp"
+
+namespace vgpuops::whatif {
+
+enum class pod_origin : std::uint8_t { waits, evicted, added };
+
+/// "waits", "evicted", "added".
+[[nodiscard]] std::string_view to_string(pod_origin origin) noexcept;
+
+/// Whether a pod is of a DaemonSet, or a static one, which its kubelet runs: no other node can take it.
+[[nodiscard]] bool belongs_to_its_node(const vgpualloc::kube::manifest& pod) noexcept;
+
+/// The scheduling gates of a pod as an error that names them; none without any.
+[[nodiscard]] std::optional<vgpualloc::error> why_held_back(const vgpualloc::kube::snapshot_pod& pod);
+
+/// Pods that are alike and come one after the other: one pod of the cluster, or all of a template.
+struct queued_pods {
+    vgpualloc::kube::snapshot_pod pod;
+    pod_origin origin = pod_origin::waits;
+    std::string from{}; ///< of an evicted pod: the node that it was on
+    std::int64_t count = 1;
+    bool one_per_node = false; ///< instead of `count`: one on every node that takes one
+    std::int64_t priority = 0;
+    std::string created{};                        ///< empty: after all others
+    std::string gang{};                           ///< "<namespace>/<group>"; empty: a pod by itself
+    std::optional<vgpualloc::error> unreadable{}; ///< why no scheduler takes it; it is not tried
+};
+
+/// Pods that start together: those of one gang, else one entry of the list.
+struct placing_unit {
+    std::vector<std::size_t> entries{}; ///< positions in pod_queue::pods
+    std::int64_t minimum = 0;           ///< of the gang's pods that do not run yet; 0: each by itself
+};
+
+struct pod_queue {
+    std::vector<queued_pods> pods{};
+    std::vector<placing_unit> units{}; ///< in the order of placing
+};
+
+/// Evicted pods, pods that wait and added pods: higher priority first, then those created earlier, then in that order.
+/// A gang is placed when its first pod's turn has come. Its minimum is that of its PodGroup or Volcano Job, less what
+/// runs of it; without one, all of its pods. `objects` are those of the snapshot and say what it does not know:
+/// priorities, times and PodGroups; `node_names` are those of its nodes before any of them was removed.
+[[nodiscard]] pod_queue make_queue(const vgpualloc::kube::snapshot& state, const std::vector<std::string>& node_names,
+                                   const std::vector<vgpualloc::kube::manifest>& objects,
+                                   const std::vector<vgpualloc::pod_id>& evicted,
+                                   const std::vector<vgpualloc::kube::manifest>& added);
+
+/// What becomes of an entry of the queue.
+struct entry_outcome {
+    std::vector<vgpualloc::placement> placed{}; ///< by pod
+    std::int64_t refused = 0;                   ///< pods
+    vgpualloc::rejection reasons{};             ///< of the first one that found no place
+    std::int64_t gang_fitting = -1; ///< pods of the gang that would fit, which are too few; -1: not the reason
+};
+struct queue_outcome {
+    std::vector<entry_outcome> entries{}; ///< by position in pod_queue::pods
+    std::int64_t placed = 0;              ///< pods
+    std::int64_t refused = 0;
+};
+
+/// Places all of the queue on the ledger of `state` with `decider`, which reads that ledger. What is placed stays
+/// booked. Numbers of pods from `first_id` on are given to them. `on_refusal` is called with the position of an entry
+/// when its first pod finds no place, the ledger being as that pod found it.
+[[nodiscard]] queue_outcome place_all(vgpualloc::kube::snapshot& state, vgpualloc::allocator& decider,
+                                      const pod_queue& queue, vgpualloc::pod_id first_id,
+                                      const std::function<void(std::size_t)>& on_refusal = {});
+
+} // namespace vgpuops::whatif

@@ -1,0 +1,200 @@
+// Names of values into pseudonyms.
+#include "renamer.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "vgpualloc/model/host_rules.hpp"
+#include "vgpuformats/json.hpp"
+
+namespace vgpuops::snapshots {
+
+using vgpuformats::value_kind;
+
+std::string renamer::name(name_class kind, const std::string& text) { return names_.of(kind, text); }
+
+void renamer::rename(document& object, std::string_view member, name_class kind) {
+    if (object.find(member) == nullptr) return;
+    document& value = object[member];
+    if (value.is_text()) value.text = name(kind, value.text);
+    if (value.is_list() || value.is_map()) hide(value);
+}
+
+void renamer::hide(document& value) {
+    if (value.is_text()) value.text = name(name_class::word, value.text);
+    for (document& item : value.items) hide(item);
+    for (auto& [key, member] : value.members) {
+        key = name(name_class::word, key);
+        hide(member);
+    }
+}
+
+void renamer::keep_words(document& object, std::string_view member, std::initializer_list<std::string_view> words) {
+    if (object.find(member) == nullptr) return;
+    document& value = object[member];
+    if (!value.is_text() || std::ranges::find(words, value.text) == words.end()) hide(value);
+}
+
+void renamer::empty_items(document& object, std::string_view member) {
+    if (object.find(member) == nullptr) return;
+    document& list = object[member];
+    if (!list.is_list()) return hide(list);
+    for (document& item : list.items) item = document::map();
+}
+
+std::string renamer::label_key(const std::string& key) {
+    if (const std::size_t length = length_of_resource(key); length > 0) {
+        return resource_name(key.substr(0, length)) + key.substr(length);
+    }
+    // The name of a node is a label of its own, which nodes that are added get for themselves.
+    return is_label_read(key, names_) || key == vgpualloc::hostname_label ? key : name(name_class::label_key, key);
+}
+
+std::string renamer::label_value(const std::string& key, const std::string& value) {
+    if (!is_label_read(key, names_)) return names_.value_of(key, value);
+    if (key.ends_with(".product")) return names_.product_of(value);
+    return names_.is_plain(value) ? value : name(name_class::label_value, value);
+}
+
+void renamer::change_labels(document& object, std::string_view member) {
+    if (object.find(member) == nullptr) return;
+    document& labels = object[member];
+    if (!labels.is_map()) return hide(labels);
+    for (auto& [key, value] : labels.members) {
+        if (value.is_text())
+            value.text = label_value(key, value.text);
+        else
+            hide(value);
+        key = label_key(key);
+    }
+}
+
+std::string renamer::annotation_text(const std::string& text) {
+    const auto first = text.find_first_not_of(" \t\n\r");
+    if (first != std::string::npos && (text[first] == '[' || text[first] == '{')) {
+        auto value = vgpuformats::parse_json(text, "", vgpuformats::repeated_keys::kept);
+        if (value) {
+            change_json(*value);
+            return vgpuformats::print_json(*value);
+        }
+    }
+    return names_.text_of(text);
+}
+
+void renamer::change_json(document& value) {
+    constexpr std::int64_t number_max = 9'999'999; // amounts and indices; longer ones may be serial numbers
+    if (value.kind == value_kind::number) {
+        const auto number = value.integer();
+        if (!number || *number > number_max || *number < -number_max) value = document{std::int64_t{0}};
+    }
+    if (value.is_text()) value.text = annotation_text(value.text);
+    for (document& item : value.items) change_json(item);
+    for (auto& [key, member] : value.members) {
+        change_json(member);
+        key = names_.text_of(key);
+    }
+}
+
+std::string renamer::types_text(const std::string& text) {
+    std::string result;
+    std::size_t begin = 0;
+    for (std::size_t i = 0; i <= text.size(); ++i) {
+        if (i < text.size() && text[i] != ',') continue;
+        const std::string part = text.substr(begin, i - begin);
+        const auto left = part.find_first_not_of(' ');
+        const std::string trimmed =
+            left == std::string::npos ? "" : part.substr(left, part.find_last_not_of(' ') - left + 1);
+        result += (begin == 0 ? "" : ",") + (names_.occurs_in_word(trimmed) ? trimmed : names_.model_of(trimmed));
+        begin = i + 1;
+    }
+    return result;
+}
+
+std::string renamer::keys_alone(const std::string& text) {
+    auto value = vgpuformats::parse_json(text, "", vgpuformats::repeated_keys::kept);
+    if (!value || !value->is_map()) return names_.text_of(text);
+    for (auto& [key, member] : value->members) {
+        key = names_.text_of(key);
+        member = document::map();
+    }
+    return vgpuformats::print_json(*value);
+}
+
+void renamer::change_annotations(document& metadata) {
+    if (metadata.find("annotations") == nullptr) return;
+    document& annotations = metadata["annotations"];
+    if (!annotations.is_map()) return hide(annotations);
+    std::erase_if(annotations.members, [this](const auto& member) { return !is_annotation_read(member.first, npus_); });
+    for (auto& [key, value] : annotations.members) {
+        if (!value.is_text()) {
+            hide(value);
+        } else if (names_node(key)) {
+            value.text = name(name_class::node, value.text);
+        } else if (key == "baseDeviceInfos") {
+            value.text = keys_alone(value.text);
+        } else if (names_group(key)) {
+            value.text = name(name_class::group, value.text);
+        } else if (names_types(key)) {
+            value.text = types_text(value.text);
+        } else {
+            value.text = annotation_text(value.text);
+        }
+    }
+}
+
+void renamer::hide_text(document& object, std::string_view member) {
+    if (object.find(member) != nullptr && object.find(member)->kind != value_kind::boolean) hide(object[member]);
+}
+
+std::string renamer::resource_name(const std::string& resource) {
+    constexpr std::array<std::string_view, 4> of_kubernetes{"cpu", "memory", "pods", "ephemeral-storage"};
+    constexpr std::array<std::string_view, 2> begins{"hugepages-", "attachable-volumes-"};
+    const auto starts = [&resource](std::string_view begin) { return resource.starts_with(begin); };
+    if (std::ranges::find(of_kubernetes, resource) != of_kubernetes.end()) return resource;
+    if (starts(mig_resources)) {
+        return std::string{mig_resources} + names_.profile_of(std::string_view{resource}.substr(mig_resources.size()));
+    }
+    const bool is_plain = std::ranges::any_of(begins, starts) && is_amount(resource.substr(resource.rfind('-') + 1));
+    const auto reads = [&](const auto& spoken) { return spoken->reads_resource(resource); };
+    if (is_plain || (std::ranges::any_of(*dialects_, reads) && !pseudonyms::looks_secret(resource))) return resource;
+    // A resource of a vendor whose others are read is most likely a mistake, and stays one.
+    for (const auto& spoken : *dialects_) {
+        for (const std::string& begin : spoken->resource_prefixes()) {
+            if (starts(begin)) return begin + name(name_class::word, resource.substr(begin.size()));
+        }
+    }
+    const std::string hidden = name(name_class::word, resource);
+    return resource.find('/') == std::string::npos ? hidden : "example.com/" + hidden;
+}
+
+void renamer::change_amounts(document& object, std::string_view member) {
+    if (object.find(member) == nullptr) return;
+    document& amounts = object[member];
+    if (!amounts.is_map()) return hide(amounts);
+    for (auto& [resource, amount] : amounts.members) {
+        resource = resource_name(resource);
+        if (amount.kind == value_kind::number || (amount.is_text() && is_amount(amount.text))) continue;
+        hide(amount);
+    }
+}
+
+std::string renamer::device_list_text(const std::string& text) {
+    const auto value = vgpuformats::parse_json(text, "", vgpuformats::repeated_keys::kept);
+    const document* const info = value ? value->find("DeviceInfo") : nullptr;
+    const document* const list = info == nullptr ? nullptr : info->find("DeviceList");
+    if (list == nullptr || !list->is_map()) return names_.text_of(text);
+    document kept = *list;
+    change_json(kept);
+    return vgpuformats::print_json(document::map({{"DeviceInfo", document::map({{"DeviceList", std::move(kept)}})}}));
+}
+
+void renamer::hide_texts(document& list) {
+    if (list.is_text()) hide(list);
+    for (document& item : list.items) {
+        for (auto& [key, value] : item.members) hide(value);
+        if (item.is_text()) hide(item);
+    }
+}
+
+} // namespace vgpuops::snapshots

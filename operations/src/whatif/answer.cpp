@@ -1,0 +1,377 @@
+// Answers to what-if questions.
+#include "vgpuops/whatif/answer.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "placement_words.hpp"
+#include "vgpualloc/compat/all.hpp"
+#include "vgpualloc/core/config.hpp"
+#include "vgpualloc/explain/not_considered.hpp"
+#include "vgpualloc/metrics/fragmentation.hpp"
+#include "vgpualloc/model/trial.hpp"
+#include "vgpuops/whatif/catalog_kinds.hpp"
+
+namespace vgpuops::whatif {
+
+namespace kube = vgpualloc::kube;
+namespace explaining = vgpualloc::explaining;
+using vgpualloc::error;
+using vgpualloc::error_code;
+using vgpualloc::expected;
+using vgpualloc::node_index;
+using vgpualloc::unexpected;
+
+namespace {
+
+/// The policies of a question, and the workload that they take for typical.
+struct policies {
+    vgpualloc::workload typical;
+    std::unique_ptr<vgpualloc::policy> node;
+    std::unique_ptr<vgpualloc::policy> device; ///< null: as `node`
+
+    [[nodiscard]] vgpualloc::policy_pair pair() const {
+        return {.node = node.get(), .device = device ? device.get() : node.get()};
+    }
+};
+
+/// What is added asks for, and how often; of a DaemonSet once.
+std::vector<vgpualloc::counted_request> added_requests(const kube::snapshot& state, const question& asked) {
+    std::vector<vgpualloc::counted_request> requests;
+    for (const kube::manifest& object : asked.wanted.added_pods) {
+        if (!object.pod) continue;
+        auto pod = kube::read_snapshot_pod(object, state.dialects);
+        if (!pod) continue;
+        requests.push_back({.request = std::move(pod->request), .pods = object.one_per_node ? 1 : object.replicas});
+    }
+    return requests;
+}
+
+expected<policies> make_policies(const kube::snapshot& state, const question& asked) {
+    policies result{.typical = state.typical(), .node = nullptr, .device = nullptr};
+    std::int64_t pods = 0;
+    for (const auto& [request, count] : added_requests(state, asked)) {
+        result.typical.typical.push_back({.cpu = request.cpu, .containers = request.containers, .weight = count});
+    }
+    std::erase_if(result.typical.typical, [](const auto& entry) { return entry.weight == 0; });
+    for (const auto& entry : result.typical.typical) pods += entry.weight;
+    for (auto& entry : result.typical.typical) {
+        entry.frequency = static_cast<double>(entry.weight) / static_cast<double>(pods);
+    }
+    const vgpualloc::policy_parameters parameters{.target = result.typical,
+                                                  .seed = asked.seed,
+                                                  .prices =
+                                                      vgpualloc::book_by_size(result.typical, state.book->nodes())};
+    auto node = vgpualloc::make_policy(asked.policy, parameters);
+    if (!node) return unexpected(node.error());
+    result.node = *std::move(node);
+    if (asked.device_policy.empty()) return result;
+    auto device = vgpualloc::make_policy(asked.device_policy, parameters);
+    if (!device) return unexpected(device.error());
+    result.device = *std::move(device);
+    const auto by_positions = [](vgpualloc::policy& scorer) { return scorer.positional() != nullptr; };
+    if (by_positions(*result.node) == by_positions(*result.device)) return result;
+    return unexpected(error{.code = error_code::mismatch,
+                            .where = "--device-policy",
+                            .field = {},
+                            .value = asked.device_policy,
+                            .expected = "a policy that looks at positions of devices where " + asked.policy +
+                                        " does, and one that does not where it does not"});
+}
+
+/// One cluster that a question is about.
+class questioner {
+public:
+    questioner(kube::snapshot& state, const std::vector<kube::manifest>& objects, const question& asked,
+               std::map<std::string, node_kind> templates, policies scorers)
+        : state_{&state}, objects_{&objects}, asked_{&asked}, templates_{std::move(templates)},
+          scorers_{std::move(scorers)}, decider_{*state.book, scorers_.pair()}, requests_{state.requests()} {
+        // Where there are pods, what is added changes nothing of what is idle before.
+        if (requests_.empty()) requests_ = added_requests(state, asked);
+    }
+
+    expected<answer> run() {
+        result_.policy = asked_->policy;
+        result_.device_policy = asked_->device_policy.empty() ? asked_->policy : asked_->device_policy;
+        result_.seed = asked_->seed;
+        result_.warnings = state_->warnings;
+        result_.before = figures();
+        // A node is added as the one that it is like will be, and may be like one that is lost.
+        auto evicted = apply(*state_, {.modes = asked_->wanted.modes}, *objects_);
+        if (!evicted) return unexpected(evicted.error());
+        std::vector<std::pair<node_kind, std::int64_t>> added;
+        for (const node_addition& entry : asked_->wanted.added_nodes) {
+            auto kind = kind_named(entry.kind, "--add-nodes");
+            if (!kind) return unexpected(kind.error());
+            added.emplace_back(*std::move(kind), entry.nodes);
+        }
+        node_kind looked_for;
+        if (!asked_->find_kind.empty()) {
+            auto kind = kind_named(asked_->find_kind, "--find-nodes");
+            if (!kind) return unexpected(kind.error());
+            looked_for = *std::move(kind);
+        }
+        std::vector<std::string> node_names;
+        for (const auto& node : state_->nodes().nodes) node_names.push_back(node.name);
+        evicted = apply(*state_, {.drained = asked_->wanted.drained, .failed = asked_->wanted.failed}, *objects_,
+                        *std::move(evicted));
+        if (!evicted) return unexpected(evicted.error());
+        for (const auto& [kind, count] : added) static_cast<void>(add_nodes(*state_, kind, count));
+        queue_ = make_queue(*state_, node_names, *objects_, *evicted, asked_->wanted.added_pods);
+        if (!asked_->find_kind.empty()) find(looked_for);
+        place();
+        result_.after = figures();
+        std::vector<const kube::snapshot_pod*> pods;
+        for (const queued_pods& entry : queue_.pods) pods.push_back(&entry.pod);
+        result_.not_considered = explaining::not_considered(*state_, pods);
+        return std::move(result_);
+    }
+
+private:
+    expected<node_kind> kind_named(const std::string& name, const std::string& option) {
+        if (const auto known = templates_.find(name); known != templates_.end()) return known->second;
+        auto where = find_node(*state_, name, option);
+        if (where) return kind_of(*state_, *where);
+        std::string names;
+        for (const auto& [template_name, kind] : templates_) names += ", " + template_name;
+        if (!names.empty()) where.error().expected += "; or a template:" + names.substr(1);
+        return unexpected(where.error());
+    }
+
+    [[nodiscard]] vgpualloc::pod_id first_id() const { return vgpualloc::pod_id{state_->bound.size()}; }
+
+    void find(const node_kind& kind) {
+        kind_answer answered{
+            .kind = asked_->find_kind, .found = find_nodes(*state_, decider_, queue_, kind, first_id()), .never = {}};
+        if (!answered.found.never.empty()) {
+            vgpualloc::trial scope{*state_->book};
+            const auto added = add_nodes(*state_, kind, 1);
+            for (const std::size_t i : answered.found.never) {
+                const auto words = answers_to(queue_.pods[i].pod);
+                const bool asks = words && words->nodes.size() > added.front().at();
+                std::string why =
+                    asks ? explaining::words_of(words->nodes[added.front().at()].refused) : words.error().message();
+                if (why.empty()) why = "its gang has fewer pods than have to run together";
+                answered.never.push_back(std::move(why));
+            }
+            scope.undo();
+            forget_nodes(*state_, added);
+        }
+        if (answered.found.nodes) static_cast<void>(add_nodes(*state_, kind, *answered.found.nodes));
+        result_.kind = std::move(answered);
+    }
+
+    void place() {
+        queue_outcome outcome = place_all(*state_, decider_, queue_, first_id(), [this](std::size_t position) {
+            const kube::snapshot_pod& pod = queue_.pods[position].pod;
+            if (refusals_.contains(pod.request)) return;
+            const auto words = answers_to(pod);
+            refusals_.emplace(pod.request, words ? classes_of(*words) : std::vector<explaining::refusing_nodes>{});
+        });
+        result_.placed = outcome.placed;
+        result_.refused = outcome.refused;
+        for (std::size_t i = 0; i < queue_.pods.size(); ++i) {
+            entry_outcome& entry = outcome.entries[i];
+            pod_answer answered{.asked = queue_.pods[i]};
+            answered.placed.reserve(entry.placed.size());
+            for (const auto& where : entry.placed) answered.placed.push_back(describe_placement(*state_, where));
+            entry.placed = {}; // may be a million
+            answered.refused = entry.refused;
+            answered.gang_fitting = entry.gang_fitting;
+            if (entry.refused > 0) explain_refusal(entry, answered);
+            result_.pods.push_back(std::move(answered));
+        }
+    }
+
+    [[nodiscard]] expected<explaining::explanation> answers_to(const kube::snapshot_pod& pod) const {
+        return explaining::explain(*state_, pod, {.policy = asked_->policy, .seed = asked_->seed});
+    }
+
+    void explain_refusal(const entry_outcome& outcome, pod_answer& answered) {
+        const queued_pods& entry = answered.asked;
+        if (entry.unreadable) {
+            answered.why = entry.unreadable->message();
+            return;
+        }
+        if (outcome.reasons == vgpualloc::rejection{}) return; // its gang is why: alone it would fit
+        if (const auto known = refusals_.find(entry.pod.request); known != refusals_.end()) {
+            answered.classes = known->second;
+        }
+        answered.why = explaining::scheduling_message(outcome.reasons, present_nodes());
+    }
+
+    [[nodiscard]] std::size_t present_nodes() const {
+        std::size_t present = 0;
+        for (std::size_t n = 0; n < state_->nodes().nodes.size(); ++n) {
+            present += static_cast<std::size_t>(state_->book->is_present(node_index{n}));
+        }
+        return present;
+    }
+
+    /// The refusals of all nodes that are there, those of nodes that are alike as one.
+    [[nodiscard]] std::vector<explaining::refusing_nodes> classes_of(const explaining::explanation& explained) const {
+        return explaining::groups_of_refusals(
+            explained, [this](std::size_t n) { return state_->book->is_present(node_index{n}); });
+    }
+
+    [[nodiscard]] cluster_figures figures() {
+        cluster_figures result;
+        vgpualloc::fragmentation_model model{scorers_.typical};
+        double unusable = 0.0; // whole numbers: their sum does not depend on the order
+        double stranded = 0.0;
+        for (std::size_t n = 0; n < state_->nodes().nodes.size(); ++n) {
+            const node_index where{n};
+            if (!state_->book->is_present(where)) continue;
+            ++result.nodes;
+            add_devices(where, result);
+            const auto& host = state_->book->host(where);
+            result.pods += host.pods;
+            result.cpu_milli += state_->nodes().nodes[n].cpu.count();
+            result.cpu_used_milli += host.cpu.count();
+            const auto view = decider_.view_of(where);
+            const auto buckets = model.buckets(*view.config, view.cpu_left);
+            const auto idle = [&buckets](vgpualloc::fragmentation_bucket bucket) {
+                return buckets.milli[static_cast<std::size_t>(bucket)];
+            };
+            unusable += std::round(buckets.unusable());
+            stranded += std::round(idle(vgpualloc::fragmentation_bucket::lack_cpu) +
+                                   idle(vgpualloc::fragmentation_bucket::xr_lack_cpu) +
+                                   idle(vgpualloc::fragmentation_bucket::lack_both));
+        }
+        if (!scorers_.typical.typical.empty()) {
+            result.fragmentation_milli = static_cast<std::int64_t>(unusable);
+            result.stranded_milli = static_cast<std::int64_t>(stranded);
+        }
+        result.idle = vgpualloc::idle_splitter{*state_->book}.mean_over(requests_);
+        return result;
+    }
+
+    void add_devices(node_index where, cluster_figures& to) const {
+        const auto states = state_->book->devices(where);
+        const auto services = state_->book->services(where);
+        const vgpualloc::host_facts& host = state_->nodes().nodes[where.at()].host;
+        for (std::size_t d = 0; d < states.size(); ++d) {
+            const auto& spec = state_->nodes().spec_of(where, vgpualloc::device_index{d});
+            ++to.devices;
+            if (services[d] != vgpualloc::service_state::in_service || !host.ready || host.unschedulable)
+                ++to.out_of_service;
+            if (!host.ready) {
+                ++to.on_nodes_not_ready;
+            } else if (host.unschedulable) {
+                ++to.on_cordoned_nodes;
+            }
+            if (states[d] != vgpualloc::device_state{}) ++to.devices_used;
+            to.allocated_milli += spec.mode->used(spec, states[d]).count();
+            to.memory_mib += spec.memory.count();
+            to.memory_used_mib += spec.mode->use(spec, states[d]).memory.count();
+        }
+    }
+
+    kube::snapshot* state_;
+    const std::vector<kube::manifest>* objects_;
+    const question* asked_;
+    std::map<std::string, node_kind> templates_;
+    policies scorers_;
+    vgpualloc::allocator decider_;
+    std::vector<vgpualloc::counted_request> requests_; ///< of the cluster as it was given
+    pod_queue queue_;
+    /// By request: what nodes answered to the first pod that found no place.
+    std::map<vgpualloc::pod_request, std::vector<explaining::refusing_nodes>> refusals_;
+    answer result_;
+};
+
+/// The templates, which are read with the cluster so that their devices are of kinds that its ledger knows.
+expected<std::map<std::string, node_kind>> take_templates(kube::snapshot& state, const question& asked) {
+    std::map<std::string, node_kind> kinds;
+    for (const kube::manifest& object : asked.templates) {
+        if (!object.node) continue;
+        const auto where = find_node(state, object.name, "--node-template");
+        if (!where) return unexpected(object.problems.empty() ? where.error() : object.problems.front());
+        kinds.emplace(object.name, take_template(state, *where));
+    }
+    return kinds;
+}
+
+expected<void> check_templates(const std::vector<kube::manifest>& objects, const question& asked) {
+    std::vector<std::string> names;
+    for (const kube::manifest& object : objects) {
+        if (object.node) names.push_back(object.name);
+    }
+    std::int64_t templates = 0;
+    for (const kube::manifest& object : asked.templates) {
+        if (!object.node) continue;
+        ++templates;
+        if (std::ranges::find(names, object.name) != names.end()) {
+            return unexpected(error{.code = error_code::duplicate,
+                                    .where = object.place,
+                                    .field = "metadata.name",
+                                    .value = object.name,
+                                    .expected = "a template with a name that no node and no other template has"});
+        }
+        names.push_back(object.name);
+    }
+    if (asked.templates.empty() || templates > 0) return {};
+    return unexpected(error{.code = error_code::missing,
+                            .where = "--node-template",
+                            .field = {},
+                            .value = {},
+                            .expected = "an object of kind Node"});
+}
+
+/// The question with the kinds that are described as templates, named as these are.
+expected<question> with_described_kinds(const std::vector<kube::manifest>& objects,
+                                        const vgpualloc::dialect_set& dialects, question asked) {
+    const auto is_described_node = [](const node_addition& entry) { return is_described(entry.kind); };
+    if (!is_described(asked.find_kind) && std::ranges::none_of(asked.wanted.added_nodes, is_described_node)) {
+        return asked;
+    }
+    const auto cluster = kube::make_snapshot(objects, dialects);
+    if (!cluster) return unexpected(cluster.error());
+    std::vector<kube::manifest> named = objects;
+    std::ranges::copy(asked.templates, std::back_inserter(named));
+    if (!asked.catalog) asked.catalog = vgpualloc::built_in_catalog();
+    catalog_kinds kinds{named, *cluster, *asked.catalog};
+    for (node_addition& entry : asked.wanted.added_nodes) {
+        if (!is_described(entry.kind)) continue;
+        auto name = kinds.node_for(entry.kind, "--add-nodes");
+        if (!name) return unexpected(std::move(name.error()));
+        entry.kind = *std::move(name);
+    }
+    if (is_described(asked.find_kind)) {
+        auto name = kinds.node_for(asked.find_kind, "--find-nodes");
+        if (!name) return unexpected(std::move(name.error()));
+        asked.find_kind = *std::move(name);
+    }
+    std::ranges::move(std::move(kinds).take_objects(), std::back_inserter(asked.templates));
+    return asked;
+}
+
+} // namespace
+
+expected<answer> answer_of(const std::vector<kube::manifest>& objects, const vgpualloc::dialect_set& dialects,
+                           const question& original) {
+    if (auto checked = check_templates(objects, original); !checked) return unexpected(checked.error());
+    const auto described = with_described_kinds(objects, dialects, original);
+    if (!described) return unexpected(described.error());
+    const question& asked = *described;
+    std::vector<kube::manifest> all = objects;
+    for (const kube::manifest& object : asked.templates) {
+        if (object.node || object.kind == "ConfigMap") all.push_back(object); // which may say more of the node
+    }
+    auto state = kube::make_snapshot(all, dialects);
+    if (!state) return unexpected(state.error());
+    auto templates = take_templates(*state, asked);
+    if (!templates) return unexpected(templates.error());
+    auto scorers = make_policies(*state, asked);
+    if (!scorers) return unexpected(scorers.error());
+    return questioner{*state, objects, asked, *std::move(templates), *std::move(scorers)}.run();
+}
+
+} // namespace vgpuops::whatif

@@ -1,0 +1,290 @@
+// Answers in words.
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "placement_words.hpp"
+#include "vgpuformats/document.hpp"
+#include "vgpuformats/json.hpp"
+#include "vgpuops/whatif/answer.hpp"
+#include "vgpuops/whatif/idle_words.hpp"
+
+namespace vgpuops::whatif {
+
+using vgpuformats::document;
+namespace explaining = vgpualloc::explaining;
+
+namespace {
+
+/// "1 node", "2 nodes".
+std::string nodes_words(std::int64_t nodes) { return fmt::format("{} {}", nodes, nodes == 1 ? "node" : "nodes"); }
+
+std::string pods_words(std::int64_t pods) { return fmt::format("{} {}", pods, pods == 1 ? "pod" : "pods"); }
+
+std::string percent(std::int64_t part, std::int64_t whole) {
+    const double ratio = whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+    return fmt::format("{:.1f} %", ratio);
+}
+
+std::string name_of(const pod_answer& entry, std::size_t replica) {
+    const auto& asked = entry.asked;
+    const bool is_one = asked.count == 1 && !asked.one_per_node;
+    return asked.pod.full_name() + (is_one ? "" : fmt::format(" #{}", replica + 1));
+}
+
+std::string why_words(const pod_answer& entry) {
+    std::string words = entry.why;
+    if (entry.gang_fitting >= 0) {
+        words = fmt::format("its gang {} starts together or not at all, and {} of its pods fit{}{}", entry.asked.gang,
+                            entry.gang_fitting, words.empty() ? "" : ": ", words);
+    }
+    return words;
+}
+
+void add_figures(const answer& answered, std::string& text) {
+    const auto row = [&text](const char* name, const std::string& before, const std::string& after) {
+        text += before_after_line(name, before, after);
+    };
+    const auto count = [&](const char* name, std::int64_t cluster_figures::* figure) {
+        row(name, std::to_string(answered.before.*figure), std::to_string(answered.after.*figure));
+    };
+    const auto share = [&](const char* name, auto part, auto whole) {
+        row(name, percent(part(answered.before), whole(answered.before)),
+            percent(part(answered.after), whole(answered.after)));
+    };
+    text += "\n";
+    row("", "before", "after");
+    count("nodes", &cluster_figures::nodes);
+    count("devices", &cluster_figures::devices);
+    count("  out of service", &cluster_figures::out_of_service);
+    const auto count_if_any = [&](const char* name, std::int64_t cluster_figures::* figure) {
+        if (answered.before.*figure > 0 || answered.after.*figure > 0) count(name, figure);
+    };
+    count_if_any("    on nodes not ready", &cluster_figures::on_nodes_not_ready);
+    count_if_any("    on cordoned nodes", &cluster_figures::on_cordoned_nodes);
+    count("  with anything used", &cluster_figures::devices_used);
+    count("pods that run", &cluster_figures::pods);
+    using figures = cluster_figures;
+    share(
+        "devices allocated", [](const figures& of) { return of.allocated_milli; },
+        [](const figures& of) { return of.total_milli(); });
+    share(
+        "device memory allocated", [](const figures& of) { return of.memory_used_mib; },
+        [](const figures& of) { return of.memory_mib; });
+    share(
+        "host CPU allocated", [](const figures& of) { return of.cpu_used_milli; },
+        [](const figures& of) { return of.cpu_milli; });
+    share(
+        "fragmentation of idle", [](const figures& of) { return of.fragmentation_milli; },
+        [](const figures& of) { return of.idle_milli(); });
+    share(
+        "  for want of host CPU", [](const figures& of) { return of.stranded_milli; },
+        [](const figures& of) { return of.idle_milli(); });
+    text += idle_table(answered.before.idle, answered.after.idle);
+}
+
+void add_kind(const answer& answered, std::string& text) {
+    const kind_answer& kind = *answered.kind;
+    const auto names = [&](const std::vector<std::size_t>& positions) {
+        std::string list;
+        for (const std::size_t i : positions) {
+            list += (list.empty() ? "" : ", ") + answered.pods[i].asked.pod.full_name();
+        }
+        return list;
+    };
+    if (!kind.found.never.empty()) {
+        text += "\n";
+        add_line(text, fmt::format("no number of nodes like {} is enough: neither an empty one nor any other node "
+                                   "has a place for",
+                                   kind.kind));
+        for (std::size_t i = 0; i < kind.never.size(); ++i) {
+            add_line(text,
+                     fmt::format("  {}: {}", answered.pods[kind.found.never[i]].asked.pod.full_name(), kind.never[i]));
+        }
+    } else if (!kind.found.nodes) {
+        text += "\n";
+        add_line(text,
+                 fmt::format("all do not fit with any number of nodes like {} that was tried; with {} these find no "
+                             "place: {}",
+                             kind.kind, kind.found.nodes_max, names(kind.found.most)));
+    } else if (*kind.found.nodes == 0) {
+        text += "\n";
+        add_line(text, fmt::format("no more nodes like {} are needed: all fit", kind.kind));
+    } else {
+        text += "\n";
+        add_line(text, fmt::format("{} like {} will do; with {}, this policy's pass leaves without a place: {}",
+                                   nodes_words(*kind.found.nodes), kind.kind, *kind.found.nodes - 1,
+                                   names(kind.found.one_less)));
+    }
+    text += "  tried:";
+    for (const nodes_try& entry : kind.found.tries) {
+        text += fmt::format(" {} ({} refused)", entry.nodes, entry.refused);
+    }
+    text += "\n";
+}
+
+std::string class_lines(const std::vector<explaining::refusing_nodes>& classes) {
+    std::string lines;
+    for (const explaining::refusing_nodes& refused : classes) {
+        add_line(lines, fmt::format("    {} of {}: {}{}", nodes_words(refused.nodes), refused.nodes_are,
+                                    explaining::words_of(refused.closest) + explaining::also_words(refused.also),
+                                    refused.nodes > 1 && refused.closest.wanted > 0
+                                        ? " (" + refused.node + ", which comes closest)"
+                                        : ""));
+    }
+    return lines;
+}
+
+/// The pods to whose refusals a line refers, by these.
+using told_refusals = std::map<std::string, std::string>;
+
+void add_pods(const answer& answered, pod_origin origin, const char* title, told_refusals& told, std::string& text) {
+    const auto is_of = [origin](const pod_answer& entry) { return entry.asked.origin == origin; };
+    if (std::ranges::none_of(answered.pods, is_of)) return;
+    text += "\n";
+    add_line(text, title);
+    for (const pod_answer& entry : answered.pods) {
+        if (!is_of(entry)) continue;
+        const std::string from = entry.asked.from.empty() ? "" : entry.asked.from + " ";
+        for (std::size_t i = 0; i < entry.placed.size(); ++i) {
+            add_line(text, fmt::format("  {}: {}-> {}: {}", name_of(entry, i), from, entry.placed[i].node,
+                                       share_words(entry.placed[i].shares)));
+        }
+        if (entry.refused == 0) continue;
+        const std::string which = entry.refused == 1 && entry.asked.count == 1
+                                      ? entry.asked.pod.full_name()
+                                      : fmt::format("{} of {}", pods_words(entry.refused), entry.asked.pod.full_name());
+        add_line(text, fmt::format("  {}: {}-> nowhere: {}", which, from, why_words(entry)));
+        const auto [first, is_new] = told.try_emplace(class_lines(entry.classes), entry.asked.pod.full_name());
+        if (is_new) text += first->first;
+        if (!is_new && !first->first.empty()) add_line(text, "    as for " + first->second);
+    }
+}
+
+document figures_json(const cluster_figures& of) {
+    return document::map({{"nodes", of.nodes},
+                          {"devices", of.devices},
+                          {"devices_out_of_service", of.out_of_service},
+                          {"devices_on_nodes_not_ready", of.on_nodes_not_ready},
+                          {"devices_on_cordoned_nodes", of.on_cordoned_nodes},
+                          {"devices_used", of.devices_used},
+                          {"pods", of.pods},
+                          {"total_milli", of.total_milli()},
+                          {"allocated_milli", of.allocated_milli},
+                          {"free_milli", of.idle_milli()},
+                          {"memory_mib", of.memory_mib},
+                          {"memory_used_mib", of.memory_used_mib},
+                          {"cpu_milli", of.cpu_milli},
+                          {"cpu_used_milli", of.cpu_used_milli},
+                          {"fragmentation_milli", of.fragmentation_milli},
+                          {"stranded_milli", of.stranded_milli},
+                          {"idle", idle_json(of.idle)}});
+}
+
+document also_json(const std::vector<explaining::refusal>& also) {
+    document list = document::list();
+    for (const explaining::refusal& further : also) {
+        list.push_back(document::map({{"code", vgpualloc::to_string(further.code)},
+                                      {"wanted", further.wanted},
+                                      {"available", further.available},
+                                      {"unit", further.unit},
+                                      {"text", explaining::words_of(further)}}));
+    }
+    return list;
+}
+
+document pod_json(const pod_answer& entry) {
+    const auto& asked = entry.asked;
+    document result =
+        document::map({{"namespace", asked.pod.ns},
+                       {"name", asked.pod.name},
+                       {"origin", to_string(asked.origin)},
+                       {"from", asked.from.empty() ? document{} : document{asked.from}},
+                       {"dialect", asked.pod.dialect},
+                       {"priority", asked.priority},
+                       {"gang", asked.gang.empty() ? document{} : document{asked.gang}},
+                       {"wanted", asked.one_per_node ? document{} : document{asked.count}},
+                       {"placed", document::list()},
+                       {"refused", entry.refused},
+                       {"gang_fitting", entry.gang_fitting < 0 ? document{} : document{entry.gang_fitting}},
+                       {"why", why_words(entry)},
+                       {"refusals", document::list()}});
+    for (const placed_pods& where : entry.placed) {
+        result["placed"].push_back(placement_json(where));
+    }
+    for (const explaining::refusing_nodes& refused : entry.classes) {
+        result["refusals"].push_back(document::map({{"nodes_are", refused.nodes_are},
+                                                    {"nodes", refused.nodes},
+                                                    {"code", vgpualloc::to_string(refused.closest.code)},
+                                                    {"closest", refused.node},
+                                                    {"wanted", refused.closest.wanted},
+                                                    {"available", refused.closest.available},
+                                                    {"unit", refused.closest.unit},
+                                                    {"text", explaining::words_of(refused.closest)},
+                                                    {"also", also_json(refused.also)}}));
+    }
+    return result;
+}
+
+document kind_json(const answer& answered) {
+    const kind_answer& kind = *answered.kind;
+    const auto pods = [&](const std::vector<std::size_t>& positions) {
+        document list = document::list();
+        for (const std::size_t i : positions) list.push_back(answered.pods[i].asked.pod.full_name());
+        return list;
+    };
+    document result = document::map({{"kind", kind.kind},
+                                     {"nodes", kind.found.nodes ? document{*kind.found.nodes} : document{}},
+                                     {"nodes_max", kind.found.nodes_max},
+                                     {"tries", document::list()},
+                                     {"refused_with_one_less", pods(kind.found.one_less)},
+                                     {"refused_with_most", pods(kind.found.most)},
+                                     {"never", document::list()}});
+    for (const nodes_try& entry : kind.found.tries) {
+        result["tries"].push_back(document::map({{"nodes", entry.nodes}, {"refused", entry.refused}}));
+    }
+    for (std::size_t i = 0; i < kind.never.size(); ++i) {
+        result["never"].push_back(
+            document::map({{"pod", answered.pods[kind.found.never[i]].asked.pod.full_name()}, {"why", kind.never[i]}}));
+    }
+    return result;
+}
+
+} // namespace
+
+std::string answer_text(const answer& answered) {
+    std::string text;
+    const std::string devices = answered.device_policy == answered.policy ? "" : ", devices " + answered.device_policy;
+    add_line(text,
+             fmt::format("policy {}{}: of {} that wait, move or are added, {} run and {} do not", answered.policy,
+                         devices, pods_words(answered.placed + answered.refused), answered.placed, answered.refused));
+    told_refusals told{{"", ""}};
+    if (answered.kind) add_kind(answered, text);
+    add_pods(answered, pod_origin::evicted, "moved:", told, text);
+    add_pods(answered, pod_origin::waits, "waiting:", told, text);
+    add_pods(answered, pod_origin::added, "added:", told, text);
+    add_figures(answered, text);
+    add_warnings(answered.warnings, text);
+    add_not_considered(answered.not_considered, text);
+    return text;
+}
+
+std::string answer_json(const answer& answered) {
+    document result = document::map({{"policy", answered.policy},
+                                     {"device_policy", answered.device_policy},
+                                     {"seed", answered.seed},
+                                     {"placed", answered.placed},
+                                     {"refused", answered.refused},
+                                     {"find_nodes", answered.kind ? kind_json(answered) : document{}},
+                                     {"before", figures_json(answered.before)},
+                                     {"after", figures_json(answered.after)},
+                                     {"pods", document::list()},
+                                     {"warnings", document::list()}});
+    for (const pod_answer& entry : answered.pods) result["pods"].push_back(pod_json(entry));
+    for (const auto& problem : answered.warnings) result["warnings"].push_back(problem.message());
+    result["not_considered"] = document::list_of(answered.not_considered);
+    return vgpuformats::print_json(result, 2) + "\n";
+}
+
+} // namespace vgpuops::whatif

@@ -1,0 +1,217 @@
+#include "vgpuops/whatif/catalog_kinds.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "vgpualloc/core/config.hpp"
+#include "vgpuformats/cursor.hpp"
+#include "vgpuformats/json.hpp"
+#include "vgputraces/workload_nodes.hpp"
+
+namespace vgpuops::whatif {
+
+namespace kube = vgpualloc::kube;
+using vgpualloc::error;
+using vgpualloc::error_code;
+using vgpualloc::expected;
+using vgpualloc::unexpected;
+using vgpuformats::document;
+
+namespace {
+
+constexpr const char* described_expected =
+    "MODEL:MODE:DEVICES or MODEL:MODE:DEVICES:CPU_MILLI:MEMORY_MIB, with whole numbers, or a JSON object as in "
+    "nodes.kinds of a model";
+
+error bad_description(const std::string& option, const std::string& kind) {
+    return {.code = error_code::malformed, .where = option, .field = {}, .value = kind, .expected = described_expected};
+}
+
+std::vector<std::string> parts_of(std::string_view text) {
+    std::vector<std::string> parts;
+    while (true) {
+        const auto colon = text.find(':');
+        parts.emplace_back(text.substr(0, colon));
+        if (colon == std::string_view::npos) return parts;
+        text.remove_prefix(colon + 1);
+    }
+}
+
+/// The short form as the long one.
+expected<document> long_form(const std::string& kind, const std::string& option) {
+    const auto parts = parts_of(kind);
+    const bool is_complete = (parts.size() == 3 || parts.size() == 5) &&
+                             std::ranges::none_of(parts, [](const std::string& part) { return part.empty(); });
+    if (!is_complete) return unexpected(bad_description(option, kind));
+    document result = document::map({{"kind", parts[0]}, {"mode", parts[1]}});
+    constexpr std::string_view amounts[] = {"devices", "cpu_milli", "memory_mib"};
+    for (std::size_t i = 2; i < parts.size(); ++i) {
+        std::int64_t amount = 0;
+        const auto [end, failure] = std::from_chars(parts[i].data(), parts[i].data() + parts[i].size(), amount);
+        if (failure != std::errc{} || end != parts[i].data() + parts[i].size()) {
+            return unexpected(bad_description(option, kind));
+        }
+        result[std::string{amounts[i - 2]}] = amount;
+    }
+    return result;
+}
+
+/// The dialects that the cluster's devices are registered in, in order of first appearance.
+std::vector<std::string> dialects_spoken(const kube::snapshot& cluster) {
+    std::vector<std::string> spoken;
+    for (const auto& devices : cluster.devices) {
+        for (const auto& device : devices) {
+            if (std::ranges::find(spoken, device.dialect) == spoken.end()) spoken.emplace_back(device.dialect);
+        }
+    }
+    return spoken;
+}
+
+bool is_of_npus(std::string_view dialect) { return dialect == "ascend_hami" || dialect == "mindcluster"; }
+
+/// The dialect of the cluster's devices in which nodes of that mode register. Error: the cluster has devices, and none
+/// in such a dialect; pods would ask for them in vain.
+/// `is_said`: the description names a dialect.
+expected<std::optional<std::string>> dialect_for(const std::string& mode, const kube::snapshot& cluster, bool is_said,
+                                                 const std::string& option, const std::string& kind) {
+    const auto possible = vgputraces::dialects_of_mode(mode);
+    const std::vector<std::string> spoken = dialects_spoken(cluster);
+    for (const std::string_view dialect : possible) {
+        if (std::ranges::find(spoken, dialect) != spoken.end()) return std::string{dialect};
+    }
+    if (spoken.empty() || possible.empty()) return std::nullopt; // what is wrong with the mode is said when it is read
+    // A scheduler may serve GPUs in one dialect and NPUs in another. Where the kubelet alone gives devices out, pods
+    // ask for them in the words of its device plugins and in no others.
+    const auto is_of_kubelet = [&](const std::string& dialect) {
+        const vgpualloc::dialect* const known = cluster.dialects.find(dialect);
+        return known != nullptr && known->assigned_by_kubelet();
+    };
+    std::vector<std::string> own = spoken;
+    if (!std::ranges::all_of(spoken, is_of_kubelet)) {
+        std::erase_if(own, [&](const std::string& dialect) { return is_of_npus(dialect) != is_of_npus(possible[0]); });
+        if (own.empty() || is_said) return std::nullopt;
+    }
+    std::vector<std::string_view> modes;
+    for (const std::string& dialect : own) {
+        for (const std::string_view known : vgputraces::modes_of_dialect(dialect)) {
+            if (std::ranges::find(modes, known) == modes.end()) modes.push_back(known);
+        }
+    }
+    const std::string or_of_modes = modes.empty() ? "" : fmt::format("of mode {}, or ", fmt::join(modes, ", "));
+    return unexpected(error{.code = error_code::unsupported,
+                            .where = option,
+                            .field = {},
+                            .value = kind,
+                            .expected = fmt::format("a node as this cluster's device plugin registers it (dialect {}): "
+                                                    "{}one like a node that is there, by its name",
+                                                    fmt::join(own, ", "), or_of_modes)});
+}
+
+/// Adds what the description leaves open: amounts of the host, and the dialect that the cluster's devices have.
+expected<void> complete(document& description, const kube::snapshot& cluster, const std::string& option,
+                        const std::string& kind) {
+    constexpr std::int64_t amount_max = 1'000'000'000; // that a description may name
+    std::int64_t cpu_milli = 0;
+    std::int64_t memory_mib = 0;
+    for (const auto& node : cluster.nodes().nodes) {
+        cpu_milli = std::max(cpu_milli, node.cpu.count());
+        memory_mib = std::max(memory_mib, vgpualloc::mib_down(node.memory));
+    }
+    if (description.find("cpu_milli") == nullptr) description["cpu_milli"] = std::min(cpu_milli, amount_max);
+    if (description.find("memory_mib") == nullptr) description["memory_mib"] = std::min(memory_mib, amount_max);
+    const document* const mode = description.find("mode");
+    if (mode == nullptr || !mode->is_text()) return {};
+    const bool is_said = description.find("dialect") != nullptr;
+    auto dialect = dialect_for(mode->text, cluster, is_said, option, kind);
+    if (!dialect) return unexpected(std::move(dialect.error()));
+    if (*dialect && !is_said) description["dialect"] = **dialect;
+    return {};
+}
+
+/// The kind as the name of a node: lower-case letters, digits, '-' and '.'.
+std::string node_name_of(const vgputraces::workload_node_kind& kind, const document& description) {
+    if (!kind.prefix.empty()) return kind.prefix;
+    std::string name = "node";
+    if (kind.devices > 0) {
+        name = description.find("kind")->text + "-" + kind.mode + "-" + std::to_string(kind.devices);
+    }
+    for (char& c : name) {
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+        const bool is_plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.';
+        if (!is_plain) c = '-';
+    }
+    return name;
+}
+
+/// The objects of one node, read as from a file. What is wrong with them is wrong with the description; doubts that
+/// leave all devices there are for the snapshot of the whole cluster to tell.
+expected<std::vector<kube::manifest>> objects_of(const vgputraces::workload_node_kind& kind, const std::string& name,
+                                                 const vgpualloc::dialect_set& dialects, const std::string& option) {
+    document list = document::map({{"apiVersion", "v1"}, {"kind", "List"}});
+    for (auto& object : vgputraces::node_objects(kind, name, dialects)) list["items"].push_back(std::move(object));
+    auto objects = kube::read_manifests(vgpuformats::print_json(list), option);
+    if (!objects) return objects;
+    for (const kube::manifest& object : *objects) {
+        if (!object.problems.empty()) return unexpected(object.problems.front());
+    }
+    const auto alone = kube::make_snapshot(*objects, dialects);
+    if (!alone) return unexpected(alone.error());
+    const bool is_whole = std::ssize(alone->devices.front()) == kind.devices;
+    if (!is_whole && !alone->warnings.empty()) return unexpected(alone->warnings.front());
+    VGA_ASSERT(is_whole, "a node that is written is read with all of its devices, or a warning says why not");
+    return objects;
+}
+
+} // namespace
+
+bool is_described(std::string_view kind) noexcept {
+    return kind.starts_with('{') || kind.find(':') != std::string_view::npos;
+}
+
+catalog_kinds::catalog_kinds(const std::vector<kube::manifest>& objects, const kube::snapshot& cluster,
+                             const vgpualloc::hardware_catalog& catalog)
+    : cluster_{&cluster}, catalog_{&catalog} {
+    for (const kube::manifest& object : objects) {
+        if (object.node) taken_.push_back(object.name);
+    }
+}
+
+std::string catalog_kinds::free_name(const std::string& wanted) const {
+    std::string name = wanted;
+    for (int number = 2; std::ranges::find(taken_, name) != taken_.end(); ++number) {
+        name = wanted + "-" + std::to_string(number);
+    }
+    return name;
+}
+
+expected<std::string> catalog_kinds::node_for(const std::string& kind, const std::string& option) {
+    const auto known = std::ranges::find(known_, kind, &std::pair<std::string, std::string>::first);
+    if (known != known_.end()) return known->second;
+    auto description = kind.starts_with('{') ? vgpuformats::parse_json(kind, option) : long_form(kind, option);
+    if (!description) return unexpected(std::move(description.error()));
+    if (auto completed = complete(*description, *cluster_, option, kind); !completed) {
+        return unexpected(std::move(completed.error()));
+    }
+    std::optional<error> failure;
+    const vgpuformats::cursor at{*description, option, failure};
+    for (const std::string_view key : {"count", "weight"}) {
+        if (at.has(key)) at.fail_key(error_code::unsupported, key, "no number of nodes here");
+    }
+    const auto node_kind = vgputraces::read_workload_node_kind(at, *catalog_);
+    if (failure) return unexpected(*std::move(failure));
+    std::string name = free_name(node_name_of(node_kind, *description));
+    auto objects = objects_of(node_kind, name, cluster_->dialects, option);
+    if (!objects) return unexpected(std::move(objects.error()));
+    std::ranges::move(*objects, std::back_inserter(made_));
+    taken_.push_back(name);
+    known_.emplace_back(kind, name);
+    return name;
+}
+
+} // namespace vgpuops::whatif

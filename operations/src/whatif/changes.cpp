@@ -1,0 +1,336 @@
+// Changes of a cluster.
+#include "vgpuops/whatif/changes.hpp"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "vgpualloc/core/config.hpp"
+#include "vgpualloc/kube/cluster_objects.hpp"
+#include "vgpualloc/mode/all.hpp"
+#include "vgpualloc/mode/factory.hpp"
+#include "vgpuformats/some_names.hpp"
+#include "vgpuops/whatif/queue.hpp"
+
+namespace vgpuops::whatif {
+
+namespace kube = vgpualloc::kube;
+using vgpualloc::device_index;
+using vgpualloc::error;
+using vgpualloc::error_code;
+using vgpualloc::expected;
+using vgpualloc::node;
+using vgpualloc::node_index;
+using vgpualloc::pod_id;
+using vgpualloc::unexpected;
+
+namespace {
+
+error unknown(const std::string& option, const std::string& value, std::string expected_text) {
+    return {.code = error_code::unknown_name,
+            .where = option,
+            .field = {},
+            .value = value,
+            .expected = std::move(expected_text)};
+}
+
+std::vector<std::string> present_nodes(const kube::snapshot& state) {
+    std::vector<std::string> names;
+    for (std::size_t n = 0; n < state.nodes().nodes.size(); ++n) {
+        if (state.book->is_present(node_index{n})) names.push_back(state.nodes().nodes[n].name);
+    }
+    return names;
+}
+
+/// What a removed node leaves behind in a snapshot: the ledger has it no more.
+void forget_devices(kube::snapshot& state, node_index where) { state.devices[where.at()].clear(); }
+
+} // namespace
+
+expected<node_index> find_node(const kube::snapshot& state, const std::string& name, const std::string& option) {
+    const node_index where = state.book->find_node(name);
+    if (where.valid() && state.book->is_present(where)) return where;
+    return unexpected(unknown(option, name, "a node of the cluster: " + vgpuformats::some_of(present_nodes(state))));
+}
+
+node_kind kind_of(const kube::snapshot& state, node_index where) {
+    node_kind result{
+        .described = state.nodes().nodes[where.at()], .devices = state.devices[where.at()], .extended = {}};
+    auto& host = result.described.host;
+    host.unschedulable = false;
+    host.ready = true;
+    host.unreachable = false;
+    std::erase_if(host.taints, [](const vgpualloc::taint& entry) { return vgpualloc::is_state_taint(entry.key); });
+    for (auto& device : result.described.devices) device.service = vgpualloc::service_state::in_service;
+    for (auto& device : result.devices) device.registered.healthy = true;
+    for (const auto& amounts : state.extended) result.extended.push_back(amounts[where.at()]);
+    return result;
+}
+
+node_kind take_template(kube::snapshot& state, node_index where) {
+    node_kind result = kind_of(state, where);
+    const auto removed = state.book->remove_node(where);
+    VGA_ASSERT(removed.has_value(), "the template is a node of the ledger");
+    forget_devices(state, where);
+    return result;
+}
+
+std::vector<node_index> add_nodes(kube::snapshot& state, const node_kind& kind, std::int64_t count) {
+    std::vector<node_index> added;
+    const auto is_taken = [&](const std::string& name) {
+        const node_index where = state.book->find_node(name);
+        return where.valid() && state.book->is_present(where);
+    };
+    for (std::int64_t number = 1; std::ssize(added) < count; ++number) {
+        const std::string name = kind.described.name + "-added-" + std::to_string(number);
+        if (is_taken(name)) continue;
+        node described = kind.described;
+        described.name = name;
+        for (auto& [label, value] : described.host.labels) {
+            if (label == vgpualloc::hostname_label) value = name;
+        }
+        std::vector<kube::snapshot_device> devices = kind.devices;
+        for (std::size_t d = 0; d < devices.size(); ++d) {
+            std::string& uuid = described.devices[d].uuid;
+            if (uuid.empty()) continue;
+            uuid += "-" + name;
+            devices[d].registered.uuid = uuid;
+        }
+        const auto where = state.book->add_node(std::move(described));
+        VGA_ASSERT(where.has_value(), "a copy of a node is a node");
+        if (where->at() >= state.devices.size()) {
+            state.devices.resize(where->at() + 1);
+            for (auto& amounts : state.extended) amounts.resize(where->at() + 1);
+        }
+        state.devices[where->at()] = std::move(devices);
+        for (std::size_t i = 0; i < state.extended.size(); ++i) state.extended[i][where->at()] = kind.extended[i];
+        added.push_back(*where);
+    }
+    return added;
+}
+
+void forget_nodes(kube::snapshot& state, const std::vector<node_index>& undone) {
+    for (const node_index where : undone) forget_devices(state, where);
+    const std::size_t nodes = state.nodes().nodes.size();
+    state.devices.resize(nodes);
+    for (auto& amounts : state.extended) amounts.resize(nodes);
+}
+
+namespace {
+
+/// Applies changes one after the other.
+class changer {
+public:
+    changer(kube::snapshot& state, const std::vector<kube::manifest>& objects, std::vector<pod_id> evicted)
+        : state_{&state}, objects_{&objects}, evicted_{std::move(evicted)} {}
+
+    expected<void> drain(const std::string& name) {
+        const auto where = find_node(*state_, name, "--drain");
+        if (!where) return unexpected(where.error());
+        if (auto once = note(name, "--drain"); !once) return once;
+        const auto of_nodes = pods_of_nodes();
+        for (const pod_id pod : pods_on(*where)) {
+            if (!of_nodes.contains(state_->bound[pod.at()].pod.full_name())) evict(pod);
+        }
+        const auto closed = state_->book->set_schedulable(*where, false);
+        VGA_ASSERT(closed.has_value(), "the node is there");
+        return {};
+    }
+
+    expected<void> fail(const failure& wanted) {
+        const auto where = find_node(*state_, wanted.node, "--fail");
+        if (!where) return unexpected(where.error());
+        if (!wanted.device.empty()) return fail_device(*where, wanted);
+        if (auto once = note(wanted.node, "--fail"); !once) return once;
+        const auto of_nodes = pods_of_nodes();
+        for (const pod_id pod : pods_on(*where)) {
+            if (of_nodes.contains(state_->bound[pod.at()].pod.full_name())) {
+                release(pod); // it goes with its node
+            } else {
+                evict(pod);
+            }
+        }
+        std::erase_if(evicted_, [&](pod_id pod) { // a change of mode evicted it
+            const kube::bound_pod& bound = state_->bound[pod.at()];
+            return bound.node == *where && of_nodes.contains(bound.pod.full_name());
+        });
+        const auto removed = state_->book->remove_node(*where);
+        VGA_ASSERT(removed.has_value(), "the node is there");
+        forget_devices(*state_, *where);
+        return {};
+    }
+
+    expected<void> set_mode(const mode_change& wanted) {
+        const auto where = find_node(*state_, wanted.node, "--set-mode");
+        if (!where) return unexpected(where.error());
+        if (auto known = vgpualloc::find_mode_entry(wanted.mode); !known) {
+            known.error().where = "--set-mode";
+            return unexpected(known.error());
+        }
+        node described = state_->nodes().nodes[where->at()];
+        if (described.devices.empty()) {
+            return unexpected(unknown("--set-mode", wanted.node, "a node that has devices"));
+        }
+        const auto has_it = [&](const kube::snapshot_device& device) { return device.registered.mode == wanted.mode; };
+        if (std::ranges::all_of(state_->devices[where->at()], has_it)) return {};
+        auto changed = registered_in(*where, wanted);
+        if (!changed) return unexpected(changed.error());
+        const std::vector<vgpualloc::device> former = std::exchange(described.devices, {});
+        for (std::size_t d = 0; d < former.size(); ++d) {
+            auto added = vgpualloc::add_device(state_->book->kinds(), described, (*changed)[d].registered,
+                                               *state_->dialects.config().mig);
+            if (!added) return unexpected(placed(std::move(added).error(), wanted));
+            described.devices[d].service = former[d].service;
+        }
+        for (const pod_id pod : pods_on(*where)) {
+            if (!state_->book->booking_of(pod).where.shares.empty()) evict(pod);
+        }
+        const auto updated = state_->book->update_node(*where, std::move(described));
+        if (!updated) return unexpected(updated.error());
+        state_->devices[where->at()] = *std::move(changed);
+        return {};
+    }
+
+    [[nodiscard]] std::vector<pod_id> evicted() {
+        std::ranges::sort(evicted_);
+        return std::move(evicted_);
+    }
+
+private:
+    [[nodiscard]] static error placed(error refusal, const mode_change& wanted) {
+        refusal.where = "--set-mode: node " + wanted.node + ": " + refusal.where;
+        return refusal;
+    }
+
+    /// The devices of a node as their dialects register them in another mode: written and read again, so that they get
+    /// what the configuration has for it (geometries of MIG), and that a mode which a dialect has no word for is
+    /// refused.
+    expected<std::vector<kube::snapshot_device>> registered_in(node_index where, const mode_change& wanted) const {
+        const auto object = std::ranges::find_if(
+            *objects_, [&](const kube::manifest& entry) { return entry.node && entry.name == wanted.node; });
+        VGA_ASSERT(object != objects_->end(), "the snapshot is of these objects");
+        std::vector<kube::snapshot_device> changed = state_->devices[where.at()];
+        for (const auto& spoken : state_->dialects) {
+            std::vector<kube::snapshot_device*> own;
+            std::vector<vgpualloc::device_registration> registered;
+            for (kube::snapshot_device& device : changed) {
+                if (device.dialect != spoken->name()) continue;
+                own.push_back(&device);
+                registered.push_back(device.registered);
+                registered.back().mode = wanted.mode;
+                registered.back().healthy = true; // what is read as unhealthy could not be made
+            }
+            if (own.empty()) continue;
+            auto written = *object->node;
+            vgpualloc::kubernetes::text_map config_map;
+            spoken->write_node(registered, written, config_map);
+            const auto reading = spoken->read_node({.object = written, .config_map = &config_map});
+            for (std::size_t d = 0; d < own.size(); ++d) {
+                const bool is_read = d < reading.devices.size() && reading.devices[d].mode == wanted.mode &&
+                                     reading.devices[d].uuid == own[d]->registered.uuid;
+                if (!is_read) return unexpected(no_word_for(wanted, *spoken));
+                if (!reading.devices[d].healthy) {
+                    VGA_ASSERT(!reading.problems.empty(), "a dialect says why it cannot read a device");
+                    error unmade = reading.problems.front();
+                    unmade.where = "--set-mode: " + unmade.where;
+                    return unexpected(std::move(unmade));
+                }
+                const bool healthy = own[d]->registered.healthy;
+                own[d]->registered = reading.devices[d];
+                own[d]->registered.healthy = healthy;
+            }
+        }
+        return changed;
+    }
+
+    [[nodiscard]] static error no_word_for(const mode_change& wanted, const vgpualloc::dialect& spoken) {
+        return {.code = error_code::unsupported,
+                .where = "--set-mode",
+                .field = "node " + wanted.node,
+                .value = wanted.mode,
+                .expected = "a mode in which dialect " + std::string{spoken.name()} + " registers such devices"};
+    }
+
+    /// A node goes once.
+    expected<void> note(const std::string& name, const char* option) {
+        if (gone_.insert(name).second) return {};
+        return unexpected(error{.code = error_code::duplicate,
+                                .where = option,
+                                .field = {},
+                                .value = name,
+                                .expected = "every node once in --drain and --fail"});
+    }
+
+    expected<void> fail_device(node_index where, const failure& wanted) {
+        const auto& devices = state_->devices[where.at()];
+        std::vector<std::string> names;
+        for (const auto& device : devices) names.push_back(device.registered.uuid);
+        const auto device = std::ranges::find_if(devices, [&](const kube::snapshot_device& entry) {
+            return entry.registered.uuid == wanted.device || std::to_string(entry.index) == wanted.device;
+        });
+        if (device == devices.end()) {
+            return unexpected(unknown("--fail", wanted.node + "/" + wanted.device,
+                                      "a device of that node, by uuid or number: " + vgpuformats::some_of(names)));
+        }
+        const device_index which{device - devices.begin()};
+        for (const pod_id pod : pods_on(where)) {
+            const auto& shares = state_->book->booking_of(pod).where.shares;
+            if (std::ranges::any_of(shares, [&](const auto& share) { return share.device == which; })) evict(pod);
+        }
+        const auto failed = state_->book->set_service(where, which, vgpualloc::service_state::failed);
+        VGA_ASSERT(failed.has_value(), "the device is there");
+        return {};
+    }
+
+    [[nodiscard]] std::vector<pod_id> pods_on(node_index where) const {
+        std::vector<pod_id> pods;
+        for (const std::uint32_t slot : state_->book->live_on(where)) {
+            pods.push_back(state_->book->bookings()[slot].pod);
+        }
+        std::ranges::sort(pods);
+        return pods;
+    }
+
+    /// Pods that belong to their node: of a DaemonSet, or static ones, which their kubelet runs.
+    [[nodiscard]] std::set<std::string> pods_of_nodes() const {
+        std::set<std::string> names;
+        for (const kube::manifest& object : *objects_) {
+            if (belongs_to_its_node(object)) names.insert(kube::namespace_of(object) + "/" + object.name);
+        }
+        return names;
+    }
+
+    void release(pod_id pod) {
+        const auto released = state_->book->release(pod);
+        VGA_ASSERT(released.has_value(), "what runs was adopted");
+    }
+    void evict(pod_id pod) {
+        release(pod);
+        evicted_.push_back(pod);
+    }
+
+    kube::snapshot* state_;
+    const std::vector<kube::manifest>* objects_;
+    std::set<std::string> gone_;
+    std::vector<pod_id> evicted_;
+};
+
+} // namespace
+
+expected<std::vector<pod_id>> apply(kube::snapshot& state, const changes& wanted,
+                                    const std::vector<kube::manifest>& objects, std::vector<pod_id> evicted) {
+    changer changes_cluster{state, objects, std::move(evicted)};
+    for (const mode_change& entry : wanted.modes) {
+        if (auto done = changes_cluster.set_mode(entry); !done) return unexpected(done.error());
+    }
+    for (const std::string& name : wanted.drained) {
+        if (auto done = changes_cluster.drain(name); !done) return unexpected(done.error());
+    }
+    for (const failure& entry : wanted.failed) {
+        if (auto done = changes_cluster.fail(entry); !done) return unexpected(done.error());
+    }
+    return changes_cluster.evicted();
+}
+
+} // namespace vgpuops::whatif

@@ -1,0 +1,188 @@
+// Plans of moves for a snapshot.
+#include "vgpuops/whatif/moves.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "placement_words.hpp"
+#include "vgpualloc/core/config.hpp"
+#include "vgpualloc/explain/not_considered.hpp"
+#include "vgpualloc/kube/cluster_objects.hpp"
+#include "vgpualloc/plan/consolidation_bound.hpp"
+#include "vgpuops/whatif/queue.hpp"
+
+namespace vgpuops::whatif {
+
+namespace explaining = vgpualloc::explaining;
+namespace kube = vgpualloc::kube;
+namespace plan = vgpualloc::plan;
+using vgpualloc::expected;
+using vgpualloc::pod_id;
+using vgpualloc::unexpected;
+
+namespace {
+
+bool may_move(const kube::bound_pod& bound, const kube::manifest& object, const mobility& rules) {
+    if (bound.pod.failure || bound.pod.terminating || object.phase != "Running") return false;
+    if (belongs_to_its_node(object) || (object.controller.empty() && !rules.without_controller)) return false;
+    if (std::ranges::find(rules.namespaces_kept, bound.pod.ns) != rules.namespaces_kept.end()) return false;
+    return std::ranges::all_of(rules.labels, [&](const auto& wanted) {
+        const auto label = bound.pod.object.labels.find(wanted.first);
+        return label != bound.pod.object.labels.end() && label->second == wanted.second;
+    });
+}
+
+/// What is idle in a ledger, to the mean pod of a cluster as it was given.
+class idle_figure {
+public:
+    explicit idle_figure(const kube::snapshot& state) : requests_{state.requests()} {}
+    [[nodiscard]] vgpualloc::idle_parts operator()(const vgpualloc::ledger& book) const {
+        return vgpualloc::idle_splitter{book}.mean_over(requests_);
+    }
+
+private:
+    std::vector<vgpualloc::counted_request> requests_;
+};
+
+/// The moves in words, and what they cost. That the ledger takes every step is checked here, since somebody is going
+/// to delete pods by them.
+void tell_moves(kube::snapshot& state, const plan::move_plan& planned, const plan::move_costs& costs,
+                const vgpualloc::booking* blocked, const idle_figure& idle, moves_answer& result) {
+    const pod_id spare{state.bound.size() + 1};
+    const auto look = [&](const vgpualloc::ledger& after) {
+        if (planned.moves.empty() && blocked == nullptr) return; // all is as before
+        result.idle_after = idle(after);
+    };
+    const auto carried_out = plan::try_moves(*state.book, planned, blocked, spare, look);
+    VGA_ASSERT(carried_out.has_value(), "a plan of moves can be carried out on the ledger that it was made for");
+    for (const plan::pod_move& move : planned.moves) {
+        result.moves.push_back({.pod = state.bound[move.pod.at()].pod.full_name(),
+                                .from = describe_placement(state, move.from),
+                                .to = describe_placement(state, move.to),
+                                .cost = plan::cost_of_move(state.nodes(), move.from, costs)});
+    }
+    result.cost = plan::cost_of_moves(state.nodes(), planned, costs);
+}
+
+/// Those that move, and the one that they make room for, if any.
+std::vector<const kube::snapshot_pod*> pods_of(const kube::snapshot& state, const plan::move_plan& planned,
+                                               const kube::snapshot_pod* blocked) {
+    std::vector<const kube::snapshot_pod*> pods;
+    if (blocked != nullptr) pods.push_back(blocked);
+    std::set<pod_id> moving; // one may move twice
+    for (const plan::pod_move& move : planned.moves) {
+        if (moving.insert(move.pod).second) pods.push_back(&state.bound[move.pod.at()].pod);
+    }
+    return pods;
+}
+
+/// A pod whose devices the kubelet chooses names no mode, so units of any GPU would do for it. It does not lose a whole
+/// GPU for a replica or an instance by a move that nobody but the plan asks for.
+void keep_modes(kube::snapshot& state) {
+    for (std::size_t i = 0; i < state.bound.size(); ++i) {
+        kube::bound_pod& bound = state.bound[i];
+        const vgpualloc::booking* const booked = state.book->find_booking(pod_id{i});
+        if (booked == nullptr || booked->where.shares.empty()) continue;
+        const vgpualloc::device_index device = booked->where.shares[0].device;
+        const auto* const spoken = state.dialects.find(state.devices[booked->where.node.at()][device.at()].dialect);
+        if (spoken == nullptr || !spoken->assigned_by_kubelet()) continue;
+        const auto mode = state.nodes().spec_of(booked->where.node, device).mode->name();
+        for (vgpualloc::device_request& container : bound.pod.request.containers) {
+            if (container.mode.empty()) container.mode = mode;
+        }
+    }
+}
+
+moves_answer begin_answer(const kube::snapshot& state, const moves_question& asked, std::size_t movable,
+                          const idle_figure& idle) {
+    moves_answer result;
+    result.budget = asked.budget;
+    result.costs = asked.costs;
+    result.movable = static_cast<std::int64_t>(movable);
+    result.warnings = state.warnings;
+    result.idle_before = result.idle_after = idle(*state.book);
+    return result;
+}
+
+/// By the linear program; 0 where there is no solver or it does not say.
+std::int64_t least_units(const vgpualloc::ledger& book, const std::vector<plan::movable_pod>& movable,
+                         plan::emptied_unit unit, plan::lp_solver* solver) {
+    if (solver == nullptr) return 0;
+    const auto units = plan::least_units_by_lp(book, movable, unit, *solver);
+    return units ? units->value_or(0) : 0;
+}
+
+} // namespace
+
+std::vector<plan::movable_pod> movable_pods(const kube::snapshot& state, const std::vector<kube::manifest>& objects,
+                                            const mobility& rules) {
+    std::map<std::string, const kube::manifest*> by_name;
+    for (const kube::manifest& object : objects) {
+        if (object.kind == "Pod") by_name.emplace(kube::namespace_of(object) + "/" + object.name, &object);
+    }
+    std::vector<plan::movable_pod> result;
+    for (std::size_t i = 0; i < state.bound.size(); ++i) {
+        const auto object = by_name.find(state.bound[i].pod.full_name());
+        if (object == by_name.end() || !may_move(state.bound[i], *object->second, rules)) continue;
+        result.push_back({.pod = pod_id{i}, .request = &state.bound[i].pod.request});
+    }
+    return result;
+}
+
+expected<moves_answer> plan_room(kube::snapshot& state, const std::vector<kube::manifest>& objects,
+                                 const kube::snapshot_pod& pod, const moves_question& asked) {
+    if (pod.failure) return unexpected(*pod.failure);
+    if (auto held = why_held_back(pod)) return unexpected(*std::move(held));
+    if (auto served = state.dialects.check_scheduler(pod.dialect, pod.scheduler_name); !served) {
+        served.error().where = pod.place;
+        return unexpected(served.error());
+    }
+    const auto movable = movable_pods(state, objects, asked.movable);
+    const idle_figure idle{state};
+    moves_answer result = begin_answer(state, asked, movable.size(), idle);
+    keep_modes(state);
+    result.pod = pod.full_name();
+    const auto room = plan::find_room(*state.book, pod.request, movable, asked.budget, asked.costs);
+    result.steps = room ? room->steps : room.error().steps;
+    if (!room) {
+        result.none = room.error();
+        result.not_considered = explaining::not_considered(state, pods_of(state, {}, &pod));
+        return result;
+    }
+    result.found = true;
+    result.fewest_moves = room->fewest_moves;
+    result.where = describe_placement(state, room->planned.where);
+    const vgpualloc::booking waiting{.pod = pod_id{state.bound.size()},
+                                     .cpu = pod.request.cpu,
+                                     .memory = pod.request.memory,
+                                     .where = {},
+                                     .tags = pod.request.tags};
+    tell_moves(state, room->planned, asked.costs, &waiting, idle, result);
+    result.not_considered = explaining::not_considered(state, pods_of(state, room->planned, &pod));
+    return result;
+}
+
+moves_answer plan_emptying(kube::snapshot& state, const std::vector<kube::manifest>& objects, plan::emptied_unit unit,
+                           const moves_question& asked) {
+    const auto movable = movable_pods(state, objects, asked.movable);
+    const idle_figure idle{state};
+    moves_answer result = begin_answer(state, asked, movable.size(), idle);
+    keep_modes(state);
+    const auto used_min_by_lp = [&] { return least_units(*state.book, movable, unit, asked.solver); };
+    const plan::consolidation emptying =
+        plan::consolidate(*state.book, movable, unit, asked.budget, asked.costs, used_min_by_lp);
+    result.found = emptying.emptied > 0;
+    result.emptied_unit = unit;
+    result.emptied = emptying.emptied;
+    result.used = emptying.used;
+    result.used_min = emptying.used_min;
+    result.used_min_by = emptying.used_min_by;
+    result.steps = emptying.steps;
+    result.step_limit = emptying.step_limit;
+    tell_moves(state, emptying.planned, asked.costs, nullptr, idle, result);
+    result.not_considered = explaining::not_considered(state, pods_of(state, emptying.planned, nullptr));
+    return result;
+}
+
+} // namespace vgpuops::whatif

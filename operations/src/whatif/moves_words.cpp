@@ -1,0 +1,152 @@
+// Plans of moves in words.
+#include <fmt/format.h>
+
+#include "placement_words.hpp"
+#include "vgpuformats/json.hpp"
+#include "vgpuops/whatif/idle_words.hpp"
+#include "vgpuops/whatif/moves.hpp"
+
+namespace vgpuops::whatif {
+
+using vgpuformats::document;
+namespace plan = vgpualloc::plan;
+
+namespace {
+
+double seconds(vgpualloc::ticks time) {
+    return static_cast<double>(time.count()) / static_cast<double>(vgpualloc::ticks_per_second.count());
+}
+
+std::string counted(std::int64_t count, const char* one) {
+    return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
+}
+
+const char* unit_name(const moves_answer& answered) {
+    return *answered.emptied_unit == plan::emptied_unit::device ? "device" : "node";
+}
+
+std::string none_words(const moves_answer& answered) {
+    const plan::no_room& none = *answered.none;
+    const std::string allowed = counted(answered.budget.moves_max, "move");
+    switch (none.reason) {
+    case plan::no_room_reason::none_within_moves:
+        return fmt::format("there is none with {}: all of them were looked at", allowed);
+    case plan::no_room_reason::over_downtime:
+        return fmt::format("each with {} costs more than {:.1f} device-seconds of downtime", allowed,
+                           seconds(answered.budget.downtime_max));
+    case plan::no_room_reason::not_found:
+        return fmt::format("none was found with {}, and there is none with {}", allowed,
+                           counted(none.moves_ruled_out, "move"));
+    case plan::no_room_reason::step_limit:
+        return fmt::format("the search came to its limit of steps; there is none with {}",
+                           counted(none.moves_ruled_out, "move"));
+    }
+    return {};
+}
+
+void add_headline(const moves_answer& answered, std::string& text) {
+    if (answered.emptied_unit) {
+        add_line(text, fmt::format("{} can be emptied by {}, of {} that may move{}",
+                                   counted(answered.emptied, unit_name(answered)),
+                                   counted(std::ssize(answered.moves), "move"), counted(answered.movable, "pod"),
+                                   answered.step_limit ? "; more might, the search came to its limit" : ""));
+        const std::int64_t left = answered.used - answered.emptied;
+        add_line(text, fmt::format("{} of {} in use stay so; by {} at least {} {}: {}", left,
+                                   counted(answered.used, unit_name(answered)),
+                                   answered.used_min_by == plan::units_bound::lp ? "a linear program of what fits"
+                                                                                 : "what pods ask for",
+                                   answered.used_min, answered.used_min == 1 ? "does" : "do",
+                                   left <= answered.used_min
+                                       ? "no plan leaves fewer"
+                                       : fmt::format("a gap of {} with at most {}", left - answered.used_min,
+                                                     counted(answered.budget.moves_max, "move"))));
+    } else if (answered.none) {
+        add_line(text, fmt::format("{}: no plan of moves: {} ({} may move)", answered.pod, none_words(answered),
+                                   counted(answered.movable, "pod")));
+    } else if (answered.moves.empty()) {
+        add_line(text, fmt::format("{}: fits as it is, nothing has to move", answered.pod));
+    } else {
+        add_line(text, fmt::format("{}: fits after {} ({} may move){}", answered.pod,
+                                   counted(std::ssize(answered.moves), "move"), counted(answered.movable, "pod"),
+                                   answered.fewest_moves ? "; fewer are not enough"
+                                                         : "; that fewer would be enough is not ruled out"));
+    }
+}
+
+document cost_json(const plan::plan_cost& cost) {
+    return document::map({{"downtime_device_s", seconds(cost.downtime)}, {"copy_s", seconds(cost.copy)}});
+}
+
+} // namespace
+
+std::string moves_text(const moves_answer& answered) {
+    std::string text;
+    add_headline(answered, text);
+    for (std::size_t i = 0; i < answered.moves.size(); ++i) {
+        const told_move& move = answered.moves[i];
+        add_line(text, fmt::format("  {}. {}: {}: {}", i + 1, move.pod, move.from.node, share_words(move.from.shares)));
+        add_line(text, fmt::format("     -> {}: {} ({:.1f} device-seconds of downtime)", move.to.node,
+                                   share_words(move.to.shares), seconds(move.cost.downtime)));
+    }
+    if (answered.where) {
+        add_line(text, fmt::format("  then {} -> {}: {}", answered.pod, answered.where->node,
+                                   share_words(answered.where->shares)));
+    }
+    if (!answered.moves.empty()) {
+        add_line(text,
+                 fmt::format("cost: {:.1f} device-seconds of downtime, {:.1f} s of copying, if a move takes {:.1f} s "
+                             "and {:.1f} s per GiB",
+                             seconds(answered.cost.downtime), seconds(answered.cost.copy),
+                             seconds(answered.costs.downtime_per_move), seconds(answered.costs.copy_per_mib * 1024)));
+    }
+    add_line(text, fmt::format("planned in {:.1f} ms, {}", answered.plan_s * 1000, counted(answered.steps, "step")));
+    if (answered.found) {
+        text += before_after_line("", "before", "after") + idle_table(answered.idle_before, answered.idle_after);
+    } else {
+        add_line(text, "idle: " + idle_line(answered.idle_before));
+    }
+    add_warnings(answered.warnings, text);
+    add_not_considered(answered.not_considered, text);
+    return text;
+}
+
+std::string moves_json(const moves_answer& answered) {
+    document result = document::map({{"pod", answered.pod.empty() ? document{} : document{answered.pod}},
+                                     {"found", answered.found},
+                                     {"moves", document::list()},
+                                     {"where", answered.where ? placement_json(*answered.where) : document{}},
+                                     {"cost", cost_json(answered.cost)},
+                                     {"fewest_moves", answered.fewest_moves},
+                                     {"reason", document{}},
+                                     {"moves_ruled_out", document{}},
+                                     {"emptied", document{}},
+                                     {"idle_before", idle_json(answered.idle_before)},
+                                     {"idle_after", idle_json(answered.idle_after)},
+                                     {"movable_pods", answered.movable},
+                                     {"steps", answered.steps},
+                                     {"warnings", document::list()},
+                                     {"timing", document::map({{"plan_s", answered.plan_s}})}});
+    for (const told_move& move : answered.moves) {
+        document row = cost_json(move.cost);
+        row["pod"] = move.pod;
+        row["from"] = placement_json(move.from);
+        row["to"] = placement_json(move.to);
+        result["moves"].push_back(std::move(row));
+    }
+    if (answered.none) {
+        result["reason"] = plan::to_string(answered.none->reason);
+        result["moves_ruled_out"] = answered.none->moves_ruled_out;
+    }
+    if (answered.emptied_unit) {
+        result["emptied"] = document::map({{"unit", unit_name(answered)},
+                                           {"count", answered.emptied},
+                                           {"used", answered.used},
+                                           {"used_min", answered.used_min},
+                                           {"used_min_by", plan::to_string(answered.used_min_by)}});
+    }
+    for (const auto& problem : answered.warnings) result["warnings"].push_back(problem.message());
+    result["not_considered"] = document::list_of(answered.not_considered);
+    return vgpuformats::print_json(result, 2) + "\n";
+}
+
+} // namespace vgpuops::whatif
