@@ -18,10 +18,10 @@
 #include "run_flags.hpp"
 #include "several_seeds.hpp"
 #include "vgpualloc/core/printable.hpp"
-#include "vgpusim/outputs/loss_study_files.hpp"
-#include "vgpusim/outputs/study_files.hpp"
 #include "vgpusim/study/load_study.hpp"
 #include "vgpusim/study/loss_study.hpp"
+#include "vgpusim/study/loss_study_files.hpp"
+#include "vgpusim/study/study_files.hpp"
 #include "vgpusim/workload/kubernetes.hpp"
 #include "vgputraces/locate.hpp"
 

@@ -10,9 +10,10 @@
 
 #include "vgpualloc/core/expected.hpp"
 #include "vgpuformats/files.hpp"
+#include "vgpusim/engine/record.hpp"
 #include "vgpusim/outputs/run_files.hpp"
-#include "vgpusim/study/record.hpp"
 #include "vgpusim/study/run.hpp"
+#include "vgpusim/study/scenario.hpp"
 
 namespace CLI {
 class App;

@@ -5,7 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "vgpusim/study/seed.hpp"
+#include "vgpusim/workload/seed.hpp"
 
 namespace vgpusim::cli {
 

@@ -8,8 +8,8 @@
 
 #include "vgpuformats/files.hpp"
 #include "vgpusim/outputs/run_files.hpp"
-#include "vgpusim/study/config.hpp"
 #include "vgpusim/study/run.hpp"
+#include "vgpusim/study/scenario.hpp"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // Models of traces, and scenarios: what is read is written and read again as the same; a few pods are generated.
 #include "fuzz.hpp"
 
-#include "vgpusim/study/config.hpp"
+#include "vgpusim/study/scenario.hpp"
 #include "vgputraces/generator.hpp"
 
 namespace {

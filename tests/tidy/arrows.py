@@ -33,11 +33,17 @@ SEES = {
     "report": ["umbrella", "formats"],
     "conformance": ["umbrella", "formats"],
     "operations": ["umbrella", "traces"],       # questions about a living cluster: no simulation, no thread, no file
-    "simulator": ["operations", "report", "solver"],
-    "cli": ["simulator", "conformance", "fetch"],
-    "python-bindings": ["simulator"],
+    "workload": ["umbrella", "traces"],         # from here on the simulator, folder by folder
+    "engine": ["workload"],
+    "discipline": ["engine"],
+    "bound": ["discipline"],
+    "outputs": ["bound", "operations", "report"],
+    "study": ["outputs", "solver"],
+    "cli": ["study", "conformance", "fetch"],
+    "python-bindings": ["study"],
 }
-OUTSIDE = ("solver", "formats", "traces", "fetch", "report", "conformance", "operations", "simulator", "cli", "python-bindings")
+SIMULATOR = ["workload", "engine", "discipline", "bound", "outputs", "study"]
+OUTSIDE = ("solver", "formats", "traces", "fetch", "report", "conformance", "operations", *SIMULATOR, "cli", "python-bindings")
 LIBRARY = [part for part in SEES if part not in OUTSIDE]
 
 SOURCES = "a .cpp file or a header beside it, never a public header"
@@ -50,7 +56,7 @@ THIRD_PARTY = {
     "boost/": (["plan"], SOURCES),
     "CLI/": (["cli"], ANYWHERE),
     "nlohmann/": (["formats"], SOURCES),
-    "fmt/": (["explain", "conformance", "traces", "report", "operations", "simulator", "cli"], SOURCES),
+    "fmt/": (["explain", "conformance", "traces", "report", "operations", *SIMULATOR, "cli"], SOURCES),
     "curl/": (["fetch"], SOURCES),
     "interfaces/highs_c_api.h": (["solver"], SOURCES),
     "openssl/": (["formats", "fetch"], SOURCES),
@@ -59,17 +65,18 @@ THIRD_PARTY = {
 }
 # The operating system's headers: the core is a pure library and has no use for them.
 C_HEADERS = ("stddef.h", "stdint.h")  # of the C standard, which a header for C needs
-SYSTEM_PARTS = ["formats", "traces", "fetch", "simulator", "cli"]
+SYSTEM_PARTS = ["formats", "traces", "fetch", *SIMULATOR, "cli"]
 
 PUBLIC = "libvgpualloc/include/vgpualloc/"
 SOURCE = "libvgpualloc/src/"
 # The first folder that a path starts with says its part.
 FOLDERS = (("libvgpualloc/solver/", "solver"), ("formats/", "formats"), ("traces/fetch/", "fetch"), ("traces/", "traces"),
-           ("conformance/", "conformance"), ("operations/", "operations"), ("simulator/report/", "report"), ("simulator/cli/", "cli"), ("simulator/", "simulator"),
+           ("conformance/", "conformance"), ("operations/", "operations"), ("simulator/report/", "report"), ("simulator/cli/", "cli"),
+           *((f"simulator/{beside}/{part}/", part) for beside in ("src", "include/vgpusim") for part in SIMULATOR),
            ("python-bindings/", "python-bindings"))
 # How the public headers of a part are spelt in an #include.
 PREFIXES = (("vgpuformats/", "formats"), ("vgputraces/", "traces"), ("vgpufetch/", "fetch"), ("vgpureport/", "report"),
-            ("vgpuconformance/", "conformance"), ("vgpuops/", "operations"), ("vgpusim/", "simulator"))
+            ("vgpuconformance/", "conformance"), ("vgpuops/", "operations"), *((f"vgpusim/{part}/", part) for part in SIMULATOR))
 ROOT_HEADERS = {"config.hpp": "core", "version.hpp": "core", "fwd.hpp": "core", "vgpualloc.hpp": "umbrella",
                 "c_api.h": "c_api"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')

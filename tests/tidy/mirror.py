@@ -30,6 +30,7 @@ HOLDS = {
     "tests/unit/simulator/discipline/queue_test.cpp": [
         "vgpusim/discipline/whole_devices", "vgpusim/engine/cluster_service", "vgpusim/engine/empty_cluster",
         "vgpusim/engine/job_table"],
+    "tests/unit/simulator/study/scenario_test.cpp": ["vgpusim/workload/settings"],
     "tests/unit/simulator/outputs/queue_figures_test.cpp": ["vgpusim/outputs/rows"],
     # need a solver
     "tests/unit/solver/consolidation_bound_test.cpp": ["plan/consolidation_bound"],
@@ -37,7 +38,7 @@ HOLDS = {
     "tests/unit/solver/price_program_test.cpp": ["plan/price_program"],
     "tests/unit/plan/defragment_test.cpp": ["plan/move_plan"],
     "tests/cli/prices_test.py": ["vgpusim/study/solver"],
-    "tests/cli/bound_test.py": ["vgpusim/bound/bounds", "vgpusim/bound/figures", "vgpusim/bound/words"],
+    "tests/cli/bound_test.py": ["vgpusim/bound/bounds", "vgpusim/engine/bound_figures", "vgpusim/bound/words"],
     # the small vocabulary of one folder, in one file
     "tests/unit/core/vocabulary_test.cpp": [
         "core/config", "core/error", "core/expected", "core/hash", "core/ids", "core/units", "version", "vgpualloc"],
@@ -83,10 +84,10 @@ HOLDS = {
     "tests/conformance/cases_test.py": ["vgpuconformance/conformance"],
     "tests/conformance/run_cases_test.py": ["vgpusim/workload/kubernetes_objects"],
     "tests/unit/simulator/engine/simulation_test.cpp": [
-        "vgpusim/discipline/discipline", "vgpusim/workload/workload"],
+        "vgpusim/engine/discipline", "vgpusim/workload/workload"],
     "tests/unit/simulator/outputs/output_test.cpp": [
         "vgpusim/outputs/pods_csv", "vgpusim/outputs/report", "vgpusim/outputs/run_files",
-        "vgpusim/outputs/summary_json", "vgpusim/outputs/timeseries_csv", "vgpusim/study/record", "vgpusim/study/run"],
+        "vgpusim/outputs/summary_json", "vgpusim/outputs/timeseries_csv", "vgpusim/engine/record", "vgpusim/workload/input", "vgpusim/study/run"],
 }
 
 

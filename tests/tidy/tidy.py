@@ -8,7 +8,7 @@ import bans
 import mirror
 from source import CPP, read_texts
 
-ARROW_FOLDERS = ("libvgpualloc/", "formats/", "traces/", "conformance/", "simulator/", "python-bindings/")
+ARROW_FOLDERS = ("libvgpualloc/", "formats/", "traces/", "conformance/", "operations/", "simulator/", "python-bindings/")
 
 
 def check(texts):

@@ -1,20 +1,18 @@
 #include "vgpusim/discipline/all.hpp"
 
-#include <string>
+#include <algorithm>
+
+#include "vgpusim/workload/settings.hpp"
 
 namespace vgpusim {
 
+static_assert(std::ranges::equal(all_disciplines, discipline_names, {}, &discipline_entry::name),
+              "what the setting takes is what there is");
+
 vgpualloc::expected<const discipline_entry*> find_discipline(std::string_view name) {
-    std::string known;
-    for (const discipline_entry& entry : all_disciplines) {
-        if (entry.name == name) return &entry;
-        known += (known.empty() ? "" : ", ") + std::string{entry.name};
-    }
-    return vgpualloc::unexpected(vgpualloc::error{.code = vgpualloc::error_code::unknown_name,
-                                                  .where = "",
-                                                  .field = "discipline",
-                                                  .value = std::string{name},
-                                                  .expected = "one of " + known});
+    const auto found = std::ranges::find(all_disciplines, name, &discipline_entry::name);
+    if (found == all_disciplines.end()) return vgpualloc::unexpected(unknown_discipline(name));
+    return &*found;
 }
 
 } // namespace vgpusim

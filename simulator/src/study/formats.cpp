@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "lists.hpp"
+#include "vgpusim/discipline/all.hpp"
 #include "vgpusim/study/run.hpp"
 #include "vgpusim/workload/cluster_events.hpp"
 #include "vgpusim/workload/kubernetes.hpp"
@@ -126,6 +127,20 @@ expected<std::optional<vgpualloc::price_table>> load_prices(const run_config& co
 
 namespace {
 
+/// Refuses an autoscaler beside a discipline that keeps nobody waiting.
+expected<void> check_autoscaler(const run_config& config) {
+    if (config.autoscaler.empty()) return {};
+    const auto rules = find_discipline(config.discipline);
+    if (!rules) return unexpected(rules.error());
+    if ((*rules)->make()->keeps_waiting()) return {};
+    return unexpected(
+        error{.code = error_code::unsupported,
+              .where = "",
+              .field = "autoscaler",
+              .value = config.autoscaler,
+              .expected = "a discipline with a queue: under " + config.discipline + " nobody waits for a node"});
+}
+
 /// Adds what is read alike for every format.
 expected<loaded_input> with_other_files(const run_config& config, expected<loaded_input> loaded) {
     if (!loaded) return loaded;
@@ -133,6 +148,7 @@ expected<loaded_input> with_other_files(const run_config& config, expected<loade
     if (!prices) return unexpected(std::move(prices).error());
     loaded->prices = *std::move(prices);
     warn_of_other_prices(config, loaded->prices, loaded->input.nodes, loaded->warnings);
+    if (auto checked = check_autoscaler(config); !checked) return unexpected(std::move(checked).error());
     if (auto added = load_cluster_events(config, *loaded); !added) return unexpected(std::move(added).error());
     return loaded;
 }

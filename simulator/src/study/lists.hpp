@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "vgpuformats/input.hpp"
-#include "vgpusim/study/record.hpp"
+#include "vgpusim/engine/record.hpp"
 #include "vgputraces/locate.hpp"
 
 namespace vgpusim {

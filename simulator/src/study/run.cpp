@@ -14,7 +14,7 @@
 #include "vgpualloc/compat/all.hpp"
 #include "vgpualloc/verify/placements.hpp"
 #include "vgpusim/discipline/all.hpp"
-#include "vgpusim/engine/autoscaler.hpp"
+#include "vgpusim/discipline/autoscaler.hpp"
 #include "vgpusim/engine/volcano_placer.hpp"
 #include "vgpusim/outputs/rows.hpp"
 #include "vgpusim/workload/cluster_events.hpp"

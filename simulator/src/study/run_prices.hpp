@@ -9,9 +9,9 @@
 #include "vgpualloc/plan/lp.hpp"
 #include "vgpualloc/plan/price_program.hpp"
 #include "vgpualloc/policy/price_table.hpp"
+#include "vgpusim/engine/record.hpp"
 #include "vgpusim/engine/simulation.hpp"
-#include "vgpusim/study/config.hpp"
-#include "vgpusim/study/record.hpp"
+#include "vgpusim/workload/settings.hpp"
 
 namespace vgpusim {
 

@@ -11,10 +11,10 @@
 #include "vgpuformats/files.hpp"
 #include "vgpuformats/json.hpp"
 #include "vgpusim/outputs/chrome_trace.hpp"
-#include "vgpusim/outputs/loss_study_files.hpp"
 #include "vgpusim/outputs/run_files.hpp"
-#include "vgpusim/outputs/study_files.hpp"
 #include "vgpusim/study/compare.hpp"
+#include "vgpusim/study/loss_study_files.hpp"
+#include "vgpusim/study/study_files.hpp"
 #include "vgpusim/workload/prices.hpp"
 
 namespace vgpusim {

@@ -9,7 +9,6 @@
 
 #include "vgpuformats/cursor.hpp"
 #include "vgpuformats/yaml.hpp"
-#include "vgpusim/discipline/all.hpp"
 #include "vgpusim/workload/cluster_events.hpp"
 #include "vgpusim/workload/cluster_files.hpp"
 
@@ -107,16 +106,6 @@ expected<void> add_autoscaler(simulation_input& input, const autoscaler_file& fi
 
 expected<void> load_autoscaler(const run_config& config, loaded_input& loaded) {
     if (config.autoscaler.empty()) return {};
-    const auto rules = find_discipline(config.discipline);
-    if (!rules) return unexpected(rules.error());
-    if (!(*rules)->make()->keeps_waiting()) {
-        return unexpected(
-            error{.code = error_code::unsupported,
-                  .where = "",
-                  .field = "autoscaler",
-                  .value = config.autoscaler,
-                  .expected = "a discipline with a queue: under " + config.discipline + " nobody waits for a node"});
-    }
     const auto text = read_recorded(config.autoscaler, &loaded.files);
     if (!text) return unexpected(text.error());
     const auto file = read_autoscaler(text->text, text->name);

@@ -9,8 +9,9 @@
 
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/plan/lp.hpp"
-#include "vgpusim/bound/figures.hpp"
-#include "vgpusim/study/record.hpp"
+#include "vgpusim/bound/pool.hpp"
+#include "vgpusim/engine/bound_figures.hpp"
+#include "vgpusim/engine/record.hpp"
 
 namespace vgpusim {
 

@@ -1,24 +1,12 @@
 // The pool reference: all devices of a kind as one large device, which loses nothing to fragmentation.
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
+#include "vgpusim/engine/bound_figures.hpp"
 #include "vgpusim/workload/workload.hpp"
 
 namespace vgpusim {
-
-/// Sums over pods of a run.
-struct pool_amounts {
-    std::int64_t pods = 0;         ///< that ask for devices
-    std::int64_t memory_units = 0; ///< memory slices where devices are cut by MIG, else MiB of device memory
-};
-
-struct pool_outcome {
-    pool_amounts arrived{};
-    pool_amounts accepted{};
-    std::vector<bool> placed{}; ///< by pod of the input; those without devices are placed
-};
 
 /// Replays arrivals and departures: a pod is accepted if a pool has the memory units and the compute units left that it
 /// wants there (the first of the kinds of devices, in the cluster's order, that could serve it), else it is lost. Host

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "vgpuformats/document.hpp"
-#include "vgpusim/bound/figures.hpp"
-#include "vgpusim/study/record.hpp"
+#include "vgpusim/engine/bound_figures.hpp"
+#include "vgpusim/engine/record.hpp"
 
 namespace vgpusim {
 

@@ -7,9 +7,9 @@
 
 #include "vgpualloc/core/expected.hpp"
 #include "vgpusim/discipline/conservative.hpp"
-#include "vgpusim/discipline/discipline.hpp"
 #include "vgpusim/discipline/queue.hpp"
 #include "vgpusim/discipline/try_once.hpp"
+#include "vgpusim/engine/discipline.hpp"
 
 namespace vgpusim {
 

@@ -11,8 +11,8 @@
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/core/ids.hpp"
 #include "vgpualloc/core/units.hpp"
-#include "vgpusim/discipline/discipline.hpp"
 #include "vgpusim/discipline/free_profile.hpp"
+#include "vgpusim/engine/discipline.hpp"
 #include "vgpusim/engine/simulation.hpp"
 #include "vgpusim/workload/workload.hpp"
 

@@ -11,10 +11,10 @@
 
 #include "vgpualloc/core/ids.hpp"
 #include "vgpualloc/core/units.hpp"
-#include "vgpusim/discipline/discipline.hpp"
 #include "vgpusim/discipline/forecast.hpp"
 #include "vgpusim/discipline/freed_nodes.hpp"
 #include "vgpusim/discipline/waiting_line.hpp"
+#include "vgpusim/engine/discipline.hpp"
 
 namespace vgpusim {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "vgpusim/discipline/discipline.hpp"
+#include "vgpusim/engine/discipline.hpp"
 
 namespace vgpusim {
 

@@ -11,8 +11,8 @@
 
 #include "vgpualloc/alloc/allocator.hpp"
 #include "vgpualloc/model/ledger.hpp"
-#include "vgpusim/discipline/discipline.hpp"
 #include "vgpusim/engine/cluster_service.hpp"
+#include "vgpusim/engine/discipline.hpp"
 #include "vgpusim/engine/event_clock.hpp"
 #include "vgpusim/engine/event_queue.hpp"
 #include "vgpusim/engine/gauges.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "vgpusim/study/record.hpp"
+#include "vgpusim/engine/record.hpp"
 
 namespace vgpusim {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "vgpualloc/core/units.hpp"
-#include "vgpusim/study/record.hpp"
+#include "vgpusim/engine/record.hpp"
 
 namespace vgpusim {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "vgpureport/history.hpp"
-#include "vgpusim/study/record.hpp"
+#include "vgpusim/engine/record.hpp"
 
 namespace vgpusim {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "vgpusim/study/record.hpp"
+#include "vgpusim/engine/record.hpp"
 
 namespace vgpusim {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "vgpureport/report.hpp"
-#include "vgpusim/study/record.hpp"
+#include "vgpusim/engine/record.hpp"
 
 namespace vgpusim {
 

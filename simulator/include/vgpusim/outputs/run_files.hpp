@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "vgpusim/study/record.hpp"
+#include "vgpusim/engine/record.hpp"
 
 namespace vgpusim {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "vgpualloc/core/expected.hpp"
-#include "vgpusim/study/record.hpp"
+#include "vgpusim/engine/record.hpp"
 
 namespace vgpusim {
 

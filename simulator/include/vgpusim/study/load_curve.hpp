@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "vgpusim/study/record.hpp"
+#include "vgpusim/engine/record.hpp"
 
 namespace vgpusim {
 

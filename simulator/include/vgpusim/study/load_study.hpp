@@ -9,9 +9,10 @@
 #include <vector>
 
 #include "vgpualloc/core/expected.hpp"
+#include "vgpusim/engine/record.hpp"
 #include "vgpusim/outputs/run_files.hpp"
 #include "vgpusim/study/load_curve.hpp"
-#include "vgpusim/study/record.hpp"
+#include "vgpusim/study/scenario.hpp"
 #include "vgputraces/openb.hpp"
 
 namespace vgpusim {

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "vgpualloc/core/expected.hpp"
+#include "vgpusim/engine/record.hpp"
 #include "vgpusim/outputs/loss_figures.hpp"
-#include "vgpusim/study/config.hpp"
-#include "vgpusim/study/record.hpp"
+#include "vgpusim/study/scenario.hpp"
 
 namespace vgpusim {
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "vgpualloc/core/expected.hpp"
+#include "vgpusim/engine/record.hpp"
 #include "vgpusim/engine/simulation.hpp"
-#include "vgpusim/study/record.hpp"
 
 namespace vgpusim {
 

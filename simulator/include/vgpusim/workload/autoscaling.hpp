@@ -8,8 +8,8 @@
 
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/core/units.hpp"
-#include "vgpusim/study/config.hpp"
-#include "vgpusim/study/record.hpp"
+#include "vgpusim/workload/input.hpp"
+#include "vgpusim/workload/settings.hpp"
 #include "vgpusim/workload/workload.hpp"
 
 namespace vgpusim {
@@ -33,7 +33,7 @@ struct autoscaler_file {
 [[nodiscard]] vgpualloc::expected<void> add_autoscaler(simulation_input& input, const autoscaler_file& file,
                                                        const std::string& source);
 
-/// Reads what a configuration names as autoscaler, and adds it. Error for a discipline that keeps nobody waiting.
+/// Reads what a configuration names as autoscaler, and adds it.
 [[nodiscard]] vgpualloc::expected<void> load_autoscaler(const run_config& config, loaded_input& loaded);
 
 } // namespace vgpusim

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "vgpualloc/core/expected.hpp"
-#include "vgpusim/study/config.hpp"
-#include "vgpusim/study/record.hpp"
+#include "vgpusim/workload/input.hpp"
+#include "vgpusim/workload/settings.hpp"
 #include "vgpusim/workload/workload.hpp"
 #include "vgputraces/cluster_events.hpp"
 

@@ -10,7 +10,7 @@
 #include "vgpualloc/dialect/config.hpp"
 #include "vgpualloc/kube/objects.hpp"
 #include "vgpuformats/input.hpp"
-#include "vgpusim/study/record.hpp"
+#include "vgpusim/workload/input.hpp"
 
 namespace vgpusim {
 

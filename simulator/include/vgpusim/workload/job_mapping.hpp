@@ -10,7 +10,7 @@
 
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/dialect/all.hpp"
-#include "vgpusim/study/record.hpp"
+#include "vgpusim/workload/input.hpp"
 #include "vgpusim/workload/pod_classes.hpp"
 #include "vgputraces/trace_job.hpp"
 

@@ -9,10 +9,10 @@
 
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/kube/snapshot.hpp"
-#include "vgpusim/study/config.hpp"
-#include "vgpusim/study/record.hpp"
+#include "vgpusim/workload/input.hpp"
 #include "vgpusim/workload/kubernetes_objects.hpp"
 #include "vgpusim/workload/pod_classes.hpp"
+#include "vgpusim/workload/settings.hpp"
 #include "vgpusim/workload/workload.hpp"
 #include "vgputraces/arrivals.hpp"
 

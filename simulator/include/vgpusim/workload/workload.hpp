@@ -79,7 +79,7 @@ struct cluster_event {
     std::optional<vgpualloc::device_index> device{}; ///< absent: the node with all of its devices
 };
 
-/// Nodes that are away until a cluster autoscaler adds them (engine/autoscaler.hpp).
+/// Nodes that are away until a cluster autoscaler adds them (discipline/autoscaler.hpp).
 struct autoscaling {
     vgpualloc::ticks delay;                   ///< from a job that waits to a node that takes pods
     std::vector<vgpualloc::node_index> nodes; ///< in the order in which they are added

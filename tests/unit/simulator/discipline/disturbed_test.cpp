@@ -11,7 +11,7 @@
 
 #include "../job_lists.hpp"
 #include "vgpualloc/core/rng.hpp"
-#include "vgpusim/engine/autoscaler.hpp"
+#include "vgpusim/discipline/autoscaler.hpp"
 
 namespace {
 

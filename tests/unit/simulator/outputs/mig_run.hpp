@@ -8,7 +8,7 @@
 #include "vgpualloc/catalog/mig.hpp"
 #include "vgpualloc/mode/mig.hpp"
 #include "vgpualloc/model/ledger.hpp"
-#include "vgpusim/study/record.hpp"
+#include "vgpusim/engine/record.hpp"
 
 namespace vgpusim_test {
 

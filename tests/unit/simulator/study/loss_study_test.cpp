@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "../loss_models.hpp"
-#include "vgpusim/outputs/loss_study_files.hpp"
+#include "vgpusim/study/loss_study_files.hpp"
 #include "vgpusim/study/run.hpp"
 #include "vgpusim/workload/kubernetes.hpp"
 

@@ -1,15 +1,18 @@
-// The configuration of a run, and where it comes from.
+// The settings of a run: every key, its text form and its checks.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "vgpualloc/core/error.hpp"
 #include "vgpualloc/core/expected.hpp"
-#include "vgpusim/study/seed.hpp"
+#include "vgpusim/workload/seed.hpp"
 
 namespace vgpusim {
 
@@ -55,38 +58,36 @@ struct run_config {
     std::string out = "out/run";
 };
 
+/// One field of run_config: how it is set from text and given as text.
+struct run_setting {
+    std::string_view name;
+    /// Errors have the key as their field; the configuration is then as it was.
+    vgpualloc::expected<void> (*set)(run_config&, std::string_view key, std::string_view value);
+    std::string (*get)(const run_config&);
+    bool is_path = false; ///< names a file to read
+};
+
+/// All of them, in the order in which they are shown.
+[[nodiscard]] std::span<const run_setting> run_settings();
+
+/// The setting of that name; null: there is none.
+[[nodiscard]] const run_setting* find_setting(std::string_view name);
+
+/// Error unknown_name, which lists the settings that there are.
+[[nodiscard]] vgpualloc::error unknown_setting(std::string where, std::string_view name);
+
+/// Error malformed, or missing where the value is empty.
+[[nodiscard]] vgpualloc::error bad_setting(std::string_view key, std::string_view value, const char* expectation);
+
+/// The disciplines by name, in the order of all_disciplines (discipline/all.hpp).
+inline constexpr std::array<std::string_view, 8> discipline_names{"try_once", "fifo", "easy",          "conservative",
+                                                                  "priority", "gang", "priority+fifo", "priority+easy"};
+
+/// Error unknown_name with the field "discipline", which lists the known ones.
+[[nodiscard]] vgpualloc::error unknown_discipline(std::string_view name);
+
 /// Sets one field from its text form. Unknown keys list the known ones.
 [[nodiscard]] vgpualloc::expected<void> set_key(run_config& config, std::string_view key, std::string_view value);
-
-/// One way of deciding that a study compares: a policy, and what is set besides in its runs.
-struct studied_policy {
-    std::string name;                                            ///< in tables
-    std::string policy;                                          ///< as run takes it
-    std::vector<std::pair<std::string, std::string>> settings{}; ///< keys and values, which set_key takes
-    std::string mig_dialect{};                                   ///< of workload models: model_changes::mig_dialect
-
-    bool operator==(const studied_policy&) const = default;
-};
-
-/// What `vgpusim study` replays all of against each other.
-struct study_lists {
-    std::vector<studied_policy> policies;
-    std::vector<std::string> pods; ///< paths of pod lists, or of workload models
-    seed_range seeds{};
-    // Of workload models alone.
-    std::vector<double> loads{};              ///< offered; empty: as the models say
-    std::optional<std::int64_t> arrivals{};   ///< to measure in every run; none: as the models say
-    std::optional<std::int64_t> node_total{}; ///< nodes of every model; none: as the models say
-    std::string against{};                    ///< name of the policy that the others are held against; empty: none
-    std::vector<std::string> baselines{};     ///< names of those of which the best of each cell is found
-};
-
-/// A study: one run, and what is different in the run that it is held against, or in the runs that it stands for.
-struct scenario {
-    run_config config;
-    std::vector<std::pair<std::string, std::string>> baseline; ///< key and value; empty: there is none
-    std::optional<study_lists> study{};                        ///< for `vgpusim study` alone
-};
 
 /// The configuration with these settings, of a baseline or of a policy of a study, in place of its own.
 [[nodiscard]] run_config with_settings(run_config config,
@@ -97,11 +98,6 @@ inline constexpr const char* arrivals_expected = "a whole number from 1 to 10000
 
 /// A number of arrivals to measure; nothing for other texts.
 [[nodiscard]] std::optional<std::int64_t> parse_arrivals(std::string_view text);
-
-/// Reads a scenario: a JSON object of run_config's keys, besides "name", "description", "baseline", an object of keys
-/// again, and "study", an object of "policies" and "pods", lists, and "seeds" (docs/fgd-study.md, docs/mig.md).
-/// Relative paths in it are taken from the scenario's own folder. Errors name the file and the line.
-[[nodiscard]] vgpualloc::expected<scenario> read_scenario(const std::string& path);
 
 /// The keys that name a file to read, and their values.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> paths_of(const run_config& config);

@@ -1,4 +1,4 @@
-// What a run reads and what it leaves: the outputs are written from these.
+// What a run leaves: the outputs are written from it.
 #pragma once
 
 #include <algorithm>
@@ -9,35 +9,17 @@
 #include <string>
 #include <vector>
 
-#include "vgpualloc/catalog/power.hpp"
 #include "vgpualloc/metrics/fragmentation.hpp"
 #include "vgpualloc/metrics/idle_split.hpp"
 #include "vgpualloc/model/ledger.hpp"
 #include "vgpualloc/model/view.hpp"
 #include "vgpualloc/policy/price_table.hpp"
-#include "vgpusim/bound/figures.hpp"
+#include "vgpusim/engine/bound_figures.hpp"
 #include "vgpusim/engine/simulation.hpp"
-#include "vgpusim/study/config.hpp"
-#include "vgpusim/workload/workload.hpp"
-#include "vgputraces/trace_job.hpp"
+#include "vgpusim/workload/input.hpp"
+#include "vgpusim/workload/settings.hpp"
 
 namespace vgpusim {
-
-struct input_file {
-    std::string path;   ///< "-" for standard input
-    std::string sha256; ///< of the bytes as they were read, compressed or not; empty in a build without OpenSSL
-};
-
-/// A workload read once and replayed by several policies.
-struct loaded_input {
-    simulation_input input;
-    std::vector<input_file> files;
-    vgpualloc::power_catalog power{};               ///< what the devices draw
-    std::optional<vgpualloc::price_table> prices{}; ///< that the configuration names
-    std::vector<vgpualloc::error> warnings{};       ///< what can be replayed, but is most likely not what was meant
-    vgputraces::skipped_rows skipped{};             ///< of the pod list
-    std::vector<vgputraces::left_out_rows> left_out{};
-};
 
 /// Devices of a mode in which a fatal fault of one container takes the others with it (sharing_mode::shares_faults).
 struct fault_domain_count {

@@ -5,11 +5,23 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "vgpualloc/plan/lp.hpp"
-#include "vgpusim/bound/pool.hpp"
 
 namespace vgpusim {
+
+/// Sums over pods of a run.
+struct pool_amounts {
+    std::int64_t pods = 0;         ///< that ask for devices
+    std::int64_t memory_units = 0; ///< memory slices where devices are cut by MIG, else MiB of device memory
+};
+
+struct pool_outcome {
+    pool_amounts arrived{};
+    pool_amounts accepted{};
+    std::vector<bool> placed{}; ///< by pod of the input; those without devices are placed
+};
 
 /// A bound by the configuration LP (plan/packing_lp.hpp) with some pods forced.
 struct lp_bound {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "vgpualloc/model/placement.hpp"
-#include "vgpusim/discipline/discipline.hpp"
+#include "vgpusim/engine/discipline.hpp"
 #include "vgpusim/workload/workload.hpp"
 
 namespace vgpusim {

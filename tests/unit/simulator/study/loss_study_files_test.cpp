@@ -1,4 +1,4 @@
-#include "vgpusim/outputs/loss_study_files.hpp"
+#include "vgpusim/study/loss_study_files.hpp"
 
 #include <cstddef>
 #include <string>

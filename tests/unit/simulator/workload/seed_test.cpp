@@ -1,4 +1,4 @@
-#include "vgpusim/study/seed.hpp"
+#include "vgpusim/workload/seed.hpp"
 
 #include <cstdint>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "vgpusim/engine/autoscaler.hpp"
+#include "vgpusim/discipline/autoscaler.hpp"
 
 #include <cstdint>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "vgpusim/study/config.hpp"
+#include "vgpusim/study/scenario.hpp"
 
 #include <filesystem>
 #include <fstream>

@@ -1,4 +1,4 @@
-#include "vgpusim/outputs/study_files.hpp"
+#include "vgpusim/study/study_files.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -1,6 +1,7 @@
-// How the keys of a run's configuration are set from text and given as text.
+// How the settings of a run are set from text and given as text.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -12,9 +13,8 @@
 #include "vgpualloc/core/error.hpp"
 #include "vgpualloc/core/expected.hpp"
 #include "vgpuformats/json.hpp"
-#include "vgpusim/discipline/all.hpp"
-#include "vgpusim/study/config.hpp"
-#include "vgpusim/study/seed.hpp"
+#include "vgpusim/workload/seed.hpp"
+#include "vgpusim/workload/settings.hpp"
 
 namespace vgpusim::keys {
 
@@ -23,34 +23,14 @@ using vgpualloc::error_code;
 using vgpualloc::expected;
 using vgpualloc::unexpected;
 
-inline error bad_value(std::string_view key, std::string_view value, const char* expectation) {
-    const bool absent = value.empty();
-    return {.code = absent ? error_code::missing : error_code::malformed,
-            .where = "",
-            .field = std::string{key},
-            .value = std::string{value},
-            .expected = (absent ? "missing; expected " : "") + std::string{expectation}};
-}
-
 template <class Number>
 bool parse_whole(std::string_view text, Number& out) {
     const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), out);
     return failure == std::errc{} && end == text.data() + text.size();
 }
 
-using setter = expected<void> (*)(run_config&, std::string_view key, std::string_view value);
-using getter = std::string (*)(const run_config&);
-
-/// One configuration key: how it is set from text and given as text.
-struct config_key {
-    std::string_view name;
-    setter set;
-    getter get;
-    bool is_path = false;
-};
-
 template <std::string run_config::* Field>
-constexpr config_key text_key(std::string_view name, bool is_path = false) {
+constexpr run_setting text_key(std::string_view name, bool is_path = false) {
     return {.name = name,
             .set = [](run_config& config, std::string_view, std::string_view value) -> expected<void> {
                 config.*Field = std::string{value};
@@ -66,7 +46,7 @@ expected<void> set_multiple(run_config& config, std::string_view key, std::strin
     double parsed = 0.0;
     constexpr double multiple_max = 1000.0;
     if (!parse_whole(value, parsed) || !std::isfinite(parsed) || parsed < 0.0 || parsed > multiple_max) {
-        return unexpected(bad_value(key, value, "a number from 0 (leave the list as it is) to 1000"));
+        return unexpected(bad_setting(key, value, "a number from 0 (leave the list as it is) to 1000"));
     }
     config.*Field = parsed;
     return {};
@@ -74,16 +54,16 @@ expected<void> set_multiple(run_config& config, std::string_view key, std::strin
 
 inline expected<void> set_seed(run_config& config, std::string_view key, std::string_view value) {
     const auto seed = parse_seed(value);
-    if (!seed) return unexpected(bad_value(key, value, seed_expected));
+    if (!seed) return unexpected(bad_setting(key, value, seed_expected));
     config.seed = static_cast<std::int64_t>(*seed);
     return {};
 }
 
 template <bool run_config::* Field>
-constexpr config_key switch_key(std::string_view name) {
+constexpr run_setting switch_key(std::string_view name) {
     return {.name = name,
             .set = [](run_config& config, std::string_view key, std::string_view value) -> expected<void> {
-                if (value != "true" && value != "false") return unexpected(bad_value(key, value, "true or false"));
+                if (value != "true" && value != "false") return unexpected(bad_setting(key, value, "true or false"));
                 config.*Field = value == "true";
                 return {};
             },
@@ -96,20 +76,20 @@ inline expected<void> set_mapping(run_config& config, std::string_view key, std:
     if (value.empty()) return {};
     const auto rules = vgpuformats::parse_json(value, key);
     if (!rules) return unexpected(rules.error());
-    if (!rules->is_list()) return unexpected(bad_value(key, value, "a list of rules, JSON (docs/traces.md)"));
+    if (!rules->is_list()) return unexpected(bad_setting(key, value, "a list of rules, JSON (docs/traces.md)"));
     if (!rules->items.empty()) config.mapping = vgpuformats::print_json(*rules);
     return {};
 }
 
 inline expected<void> set_after_failure(run_config& config, std::string_view key, std::string_view value) {
-    if (value != "requeue" && value != "lose") return unexpected(bad_value(key, value, "requeue or lose"));
+    if (value != "requeue" && value != "lose") return unexpected(bad_setting(key, value, "requeue or lose"));
     config.after_failure = std::string{value};
     return {};
 }
 
 inline expected<void> set_defragment(run_config& config, std::string_view key, std::string_view value) {
     if (value != "never" && value != "on_loss" && value != "periodic") {
-        return unexpected(bad_value(key, value, "never, on_loss or periodic"));
+        return unexpected(bad_setting(key, value, "never, on_loss or periodic"));
     }
     config.defragment = std::string{value};
     return {};
@@ -119,7 +99,7 @@ inline expected<void> set_moves_max(run_config& config, std::string_view key, st
     std::int64_t parsed = 0;
     constexpr std::int64_t moves_max = 16;
     if (!parse_whole(value, parsed) || parsed < 1 || parsed > moves_max) {
-        return unexpected(bad_value(key, value, "a whole number of moves from 1 to 16"));
+        return unexpected(bad_setting(key, value, "a whole number of moves from 1 to 16"));
     }
     config.defragment_moves_max = parsed;
     return {};
@@ -129,7 +109,7 @@ inline expected<void> set_interval(run_config& config, std::string_view key, std
     std::int64_t parsed = 0;
     constexpr std::int64_t seconds_max = 1'000'000'000;
     if (!parse_whole(value, parsed) || parsed < 1 || parsed > seconds_max) {
-        return unexpected(bad_value(key, value, "whole seconds from 1 to 1000000000"));
+        return unexpected(bad_setting(key, value, "whole seconds from 1 to 1000000000"));
     }
     config.defragment_every_s = parsed;
     return {};
@@ -138,14 +118,14 @@ inline expected<void> set_interval(run_config& config, std::string_view key, std
 inline expected<void> set_share(run_config& config, std::string_view key, std::string_view value) {
     double parsed = 0.0;
     if (!parse_whole(value, parsed) || !(parsed >= 0.0 && parsed <= 1.0)) {
-        return unexpected(bad_value(key, value, "a fraction from 0 to 1"));
+        return unexpected(bad_setting(key, value, "a fraction from 0 to 1"));
     }
     config.defragment_share = parsed;
     return {};
 }
 
 inline expected<void> set_price_demand(run_config& config, std::string_view key, std::string_view value) {
-    if (value != "known" && value != "learned") return unexpected(bad_value(key, value, "known or learned"));
+    if (value != "known" && value != "learned") return unexpected(bad_setting(key, value, "known or learned"));
     config.price_demand = std::string{value};
     return {};
 }
@@ -154,14 +134,15 @@ inline expected<void> set_price_demand(run_config& config, std::string_view key,
 template <std::int64_t run_config::* Field>
 expected<void> set_arrivals(run_config& config, std::string_view key, std::string_view value) {
     const auto arrivals = parse_arrivals(value);
-    if (!arrivals) return unexpected(bad_value(key, value, arrivals_expected));
+    if (!arrivals) return unexpected(bad_setting(key, value, arrivals_expected));
     config.*Field = *arrivals;
     return {};
 }
 
 inline expected<void> set_discipline(run_config& config, std::string_view, std::string_view value) {
-    const auto known = find_discipline(value);
-    if (!known) return unexpected(known.error());
+    if (std::ranges::find(discipline_names, value) == discipline_names.end()) {
+        return unexpected(unknown_discipline(value));
+    }
     config.discipline = std::string{value};
     return {};
 }
@@ -171,7 +152,7 @@ expected<void> set_seconds(run_config& config, std::string_view key, std::string
     constexpr std::int64_t seconds_max = 1'000'000'000;
     std::int64_t parsed = 0;
     if (!parse_whole(value, parsed) || parsed < 0 || parsed > seconds_max) {
-        return unexpected(bad_value(key, value, "whole seconds from 0 to 1000000000"));
+        return unexpected(bad_setting(key, value, "whole seconds from 0 to 1000000000"));
     }
     config.*Field = parsed;
     return {};

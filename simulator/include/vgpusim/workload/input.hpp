@@ -1,0 +1,32 @@
+// What a run reads.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "vgpualloc/catalog/power.hpp"
+#include "vgpualloc/core/error.hpp"
+#include "vgpualloc/policy/price_table.hpp"
+#include "vgpusim/workload/workload.hpp"
+#include "vgputraces/trace_job.hpp"
+
+namespace vgpusim {
+
+struct input_file {
+    std::string path;   ///< "-" for standard input
+    std::string sha256; ///< of the bytes as they were read, compressed or not; empty in a build without OpenSSL
+};
+
+/// A workload read once and replayed by several policies.
+struct loaded_input {
+    simulation_input input;
+    std::vector<input_file> files;
+    vgpualloc::power_catalog power{};               ///< what the devices draw
+    std::optional<vgpualloc::price_table> prices{}; ///< that the configuration names
+    std::vector<vgpualloc::error> warnings{};       ///< what can be replayed, but is most likely not what was meant
+    vgputraces::skipped_rows skipped{};             ///< of the pod list
+    std::vector<vgputraces::left_out_rows> left_out{};
+};
+
+} // namespace vgpusim
